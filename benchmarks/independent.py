@@ -31,7 +31,7 @@ from visualjudge.analysis.statistics import alt_test
 from visualjudge.analysis.statistics.alpha import alpha, alpha_interval
 from visualjudge.core.records import Question, Verdict
 from visualjudge.dataset.sampling import Caps
-from visualjudge.judges.asks import Ask, Judged, OfflineJudge
+from visualjudge.judges.base import Ask, Judged, OfflineJudge
 from visualjudge.vision.images.record import WholeImage
 
 TASK = "generation_t2i"

@@ -65,8 +65,8 @@ print(time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF).ru
 
 def make(folder: Path, rows: int, image_kb: float) -> tuple[Path, Path]:
     """A table of questions in four rotations, each row with an image's worth of base64, and replies to it."""
+    from visualjudge.apps.mmbench.results import write_workbook
     from visualjudge.apps.mmbench.table import read_table
-    from visualjudge.apps.mmbench.workbook import write_workbook
 
     rng = np.random.default_rng(0)
     tsv, xlsx = folder / "table.tsv", folder / "pred.xlsx"

@@ -15,7 +15,7 @@ import numpy as np
 from visualjudge.core import atomic
 from visualjudge.core.records import Question, Verdict
 from visualjudge.core.seeding import rng_for
-from visualjudge.judges.asks import verdict_line
+from visualjudge.judges.base import verdict_line
 from visualjudge.runs.folder import RunFolder
 
 IMAGES = 80

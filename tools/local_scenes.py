@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 from skimage import data as photographs
 
-from visualjudge.apps.demo.degrade import DEGRADATIONS, Degrade
+from visualjudge.apps.demo.data import DEGRADATIONS, Degrade
 from visualjudge.apps.demo.photographs import Photograph
 from visualjudge.core.records import FloatArray, Pixels
 from visualjudge.vision.predictions import Instance, Person

@@ -16,8 +16,7 @@ import cv2
 import numpy as np
 from local_scenes import LABELS, Scene, degraded, scene
 
-from visualjudge.apps.demo.data import boxes_of
-from visualjudge.apps.demo.generate import GENERATORS, SEVERITIES
+from visualjudge.apps.demo.data import GENERATORS, SEVERITIES, boxes_of
 from visualjudge.core.records import Pixels
 from visualjudge.core.seeding import rng_for
 from visualjudge.judges.local import model

@@ -38,55 +38,55 @@ from typing import TYPE_CHECKING, Any
 from visualjudge.core import moved
 
 if TYPE_CHECKING:
-    from visualjudge.apps.frontdoor.data import Data as Data
-    from visualjudge.apps.frontdoor.data import build as build
-    from visualjudge.apps.frontdoor.data import import_samples as import_samples
-    from visualjudge.apps.frontdoor.data import open_data as open_data
-    from visualjudge.apps.frontdoor.decisions import card as card
-    from visualjudge.apps.frontdoor.decisions import cascade as cascade
-    from visualjudge.apps.frontdoor.decisions import correct as correct
-    from visualjudge.apps.frontdoor.decisions import label as label
-    from visualjudge.apps.frontdoor.judging import client as client
-    from visualjudge.apps.frontdoor.judging import judge as judge
-    from visualjudge.apps.frontdoor.judging import judge_async as judge_async
-    from visualjudge.apps.frontdoor.run import Run as Run
-    from visualjudge.apps.frontdoor.run import open_run as open_run
-    from visualjudge.apps.frontdoor.studies import Study as Study
-    from visualjudge.apps.frontdoor.studies import analyse as analyse
+    from visualjudge.apps.frontdoor.data import (
+        Data as Data,
+        build as build,
+        import_samples as import_samples,
+        open_data as open_data,
+    )
+    from visualjudge.apps.frontdoor.decisions import (
+        card as card,
+        cascade as cascade,
+        correct as correct,
+        label as label,
+    )
+    from visualjudge.apps.frontdoor.judging import client as client, judge as judge, judge_async as judge_async
+    from visualjudge.apps.frontdoor.run import Run as Run, open_run as open_run
+    from visualjudge.apps.frontdoor.studies import Study as Study, analyse as analyse
     from visualjudge.clients.base import Client as Client
     from visualjudge.dataset.exports import Format as Format
-    from visualjudge.dataset.folder import Dataset as Dataset
-    from visualjudge.dataset.folder import load_dataset as load_dataset
+    from visualjudge.dataset.folder import Dataset as Dataset, load_dataset as load_dataset
     from visualjudge.formats.importers import Importer as Importer
-    from visualjudge.formats.in_memory import from_fiftyone as from_fiftyone
-    from visualjudge.formats.in_memory import from_supervision as from_supervision
+    from visualjudge.formats.in_memory import from_fiftyone as from_fiftyone, from_supervision as from_supervision
     from visualjudge.formats.sample import Sample as Sample
-    from visualjudge.plugins import register_backend as register_backend
-    from visualjudge.plugins import register_context as register_context
-    from visualjudge.plugins import register_encoding as register_encoding
-    from visualjudge.plugins import register_error as register_error
-    from visualjudge.plugins import register_export as register_export
-    from visualjudge.plugins import register_importer as register_importer
-    from visualjudge.plugins import register_judge as register_judge
-    from visualjudge.plugins import register_metric as register_metric
-    from visualjudge.plugins import register_probe as register_probe
-    from visualjudge.plugins import register_prompts as register_prompts
-    from visualjudge.plugins import register_question_judge as register_question_judge
-    from visualjudge.plugins import register_task as register_task
-    from visualjudge.plugins import register_type as register_type
+    from visualjudge.plugins import (
+        register_backend as register_backend,
+        register_context as register_context,
+        register_encoding as register_encoding,
+        register_error as register_error,
+        register_export as register_export,
+        register_importer as register_importer,
+        register_judge as register_judge,
+        register_metric as register_metric,
+        register_probe as register_probe,
+        register_prompts as register_prompts,
+        register_question_judge as register_question_judge,
+        register_task as register_task,
+        register_type as register_type,
+    )
     from visualjudge.replies import read_reply as read_reply
     from visualjudge.vision.base import Mark as Mark
     from visualjudge.vision.drawing.encoded import Scene as Scene
-    from visualjudge.vision.encode import Encoded as Encoded
-    from visualjudge.vision.encode import encode as encode
-    from visualjudge.vision.encode import encodings as encodings
+    from visualjudge.vision.encode import Encoded as Encoded, encode as encode, encodings as encodings
     from visualjudge.vision.predictions import Prediction as Prediction
-    from visualjudge.vision.rows import Encoding as Encoding
-    from visualjudge.vision.rows import ErrorType as ErrorType
-    from visualjudge.vision.rows import Metric as Metric
-    from visualjudge.vision.rows import PredictionType as PredictionType
-    from visualjudge.vision.rows import Ranked as Ranked
-    from visualjudge.vision.rows import Task as Task
+    from visualjudge.vision.rows import (
+        Encoding as Encoding,
+        ErrorType as ErrorType,
+        Metric as Metric,
+        PredictionType as PredictionType,
+        Ranked as Ranked,
+        Task as Task,
+    )
     from visualjudge.vision.score import score as score
     from visualjudge.vision.view import Given as Given
 

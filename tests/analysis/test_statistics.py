@@ -9,8 +9,7 @@ import krippendorff
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from scipy import stats
 
 from visualjudge.analysis.cells import accuracy_cells, counted, macro

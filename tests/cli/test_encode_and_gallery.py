@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from visualjudge.cli import encode as encode_command
-from visualjudge.cli import gallery as gallery_command
+from visualjudge.cli import encode as encode_command, gallery as gallery_command
 from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.vision.raster.images import read_rgb, write_png
 

@@ -9,8 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from visualjudge.core.columnar import parquet_height, parquet_parts, parquet_rows, parquet_schema, write_parquet
 from visualjudge.core.errors import DataError

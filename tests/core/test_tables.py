@@ -6,8 +6,7 @@ import re
 import sys
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from visualjudge.core.tables import NARROWEST, Table, screen_width
 

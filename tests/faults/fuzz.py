@@ -23,8 +23,8 @@ from visualjudge.analysis.questions import read_questions
 from visualjudge.analysis.ratings import read_ratings
 from visualjudge.analysis.verdicts import read_verdicts
 from visualjudge.apps.mmbench.evaluate import READERS
+from visualjudge.apps.mmbench.results import read_workbook
 from visualjudge.apps.mmbench.table import read_table
-from visualjudge.apps.mmbench.workbook import read_workbook
 from visualjudge.apps.pipelines.config import build_pipes, read_config
 from visualjudge.apps.pipelines.rows import read_rows
 from visualjudge.apps.published.judgebench import read as read_judgebench

@@ -22,7 +22,7 @@ import pytest
 
 from faults.chaos import chaos
 from making import make_folder
-from visualjudge.apps.mmbench.workbook import read_workbook
+from visualjudge.apps.mmbench.results import read_workbook
 from visualjudge.core.records import Pixels
 from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.build import BuildOptions, build

@@ -18,7 +18,7 @@ from visualjudge.clients.cache import Cached
 from visualjudge.clients.retry import Retrying
 from visualjudge.core.errors import ClientError
 from visualjudge.core.records import Question
-from visualjudge.judges.asks import Ask, Judged, verdict_line
+from visualjudge.judges.base import Ask, Judged, verdict_line
 from visualjudge.judges.question import QuestionJudge
 
 BACKENDS = ["api", "vllm", "google", "anthropic"]

@@ -14,7 +14,7 @@ from skimage import data as photographs
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Question, Verdict
 from visualjudge.core.seeding import rng_for
-from visualjudge.judges.asks import Ask
+from visualjudge.judges.base import Ask
 from visualjudge.judges.baseline import Oracle, baseline_judge
 from visualjudge.judges.panel import majority
 from visualjudge.vision.raster.images import write_png

@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from visualjudge.judges import bounded
-from visualjudge.judges.bounded import NotRead, read_bounded
+from visualjudge.judges import bounded_reading as bounded
+from visualjudge.judges.bounded_reading import NotRead, read_bounded
 
 ENDLESS = re.compile("(a+)+b").match
 """Takes exponential time; a function of this file could not be imported by the process that reads."""

@@ -12,7 +12,7 @@ from visualjudge.clients import ScriptedClient
 from visualjudge.clients.base import Reply
 from visualjudge.core.errors import TransportError
 from visualjudge.core.records import Verdict
-from visualjudge.judges.asks import Ask
+from visualjudge.judges.base import Ask
 from visualjudge.judges.extractor import ExtractingJudge, declared
 from visualjudge.judges.panel import PanelJudge
 from visualjudge.judges.question import QuestionJudge
@@ -38,7 +38,7 @@ class _Fixed:
         self.said = said
 
     async def __call__(self, ask: Ask):  # type: ignore[no-untyped-def]
-        from visualjudge.judges.asks import Judged
+        from visualjudge.judges.base import Judged
 
         return Judged(Verdict(ask.question.id, ask.order, "Failed", "unparseable", self.said, cause="hedge"))
 

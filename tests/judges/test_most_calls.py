@@ -8,7 +8,7 @@ from pathlib import Path
 from judges.made_question import question
 from visualjudge.clients import ScriptedClient
 from visualjudge.clients.base import Reply
-from visualjudge.judges.asks import Ask, most_calls
+from visualjudge.judges.base import Ask, most_calls
 from visualjudge.judges.cascade import CascadeJudge, CascadeRule, RecordedJudge
 from visualjudge.judges.extractor import ExtractingJudge
 from visualjudge.judges.question import QuestionJudge

@@ -13,7 +13,7 @@ from visualjudge.clients import ScriptedClient
 from visualjudge.clients.base import Alternative, ImagePart, Reply, TextPart, Token
 from visualjudge.core.errors import DataError, TransportError
 from visualjudge.core.records import Spans, Verdict
-from visualjudge.judges.asks import Ask, verdict_line, verdict_of
+from visualjudge.judges.base import Ask, verdict_line, verdict_of
 from visualjudge.judges.question import QuestionJudge, answer_schema
 from visualjudge.prompts.spans import interleaved, swapped
 from visualjudge.runs.todo import left_of

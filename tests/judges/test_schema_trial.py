@@ -16,7 +16,7 @@ from runs.chaotic_server import completion
 from runs.made_dataset import make_dataset
 from visualjudge.apps.frontdoor.judging import judge_async
 from visualjudge.clients.registry import open_client
-from visualjudge.judges.trial import TRIES
+from visualjudge.judges.schema_trial import TRIES
 
 QUESTIONS = 9
 IN_SCHEMA = '{"reasoning": "Tighter boxes.", "answer": "B"}'

@@ -108,7 +108,7 @@ def test_a_bad_flow_file_is_one_line(env: Environment, root: Path, tmp_path: Pat
     told = env.run("import", "flow", "--gt", tmp_path / "gt", "--images", tmp_path / "frames", "--source", "truth",
                    "--out", tmp_path / "data", status=1).stderr  # fmt: skip
     assert "f0" in told
-    assert "must have 2060 bytes for 16×16 vectors" in told
+    assert "must be a complete .flo file" in told
 
 
 def test_files_name_the_plugin_that_they_were_made_with(env: Environment, root: Path, tmp_path: Path) -> None:

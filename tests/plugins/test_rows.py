@@ -18,7 +18,7 @@ from visualjudge.apps.demo.examples import examples
 from visualjudge.cli.main import app
 from visualjudge.core import registry
 from visualjudge.judges.local.features import features_of
-from visualjudge.studio.labels import marks_of
+from visualjudge.studio.annotations import marks_of
 from visualjudge.vision.items import LabelledItems
 from visualjudge.vision.raster.images import write_png
 from visualjudge.vision.view import Features, Given

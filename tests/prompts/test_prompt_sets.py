@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from visualjudge.core.errors import PromptError, UnknownPrompt, UsageError
 from visualjudge.core.records import QuestionType

@@ -9,8 +9,7 @@ import pytest
 
 from visualjudge.core.records import QuestionType
 from visualjudge.prompts.prompt_set import V1
-from visualjudge.prompts.questions import QuestionScene, Shown, format_text
-from visualjudge.prompts.questions import question_prompt as built
+from visualjudge.prompts.questions import QuestionScene, Shown, format_text, question_prompt as built
 from visualjudge.vision.encode import encodings
 from visualjudge.vision.tasks import TASKS
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from visualjudge.core.errors import PromptError
 from visualjudge.prompts import PromptAssetStore, PromptTemplate
-from visualjudge.prompts.template import fill
+from visualjudge.prompts.store import fill
 
 
 def _asset(root: Path, text: str, name: str = "a/b", version: str = "v1") -> PromptAssetStore:

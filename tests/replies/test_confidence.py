@@ -6,8 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from runs.made_dataset import make_dataset
 from visualjudge.clients import ScriptedClient

@@ -7,11 +7,9 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from visualjudge.runs import answered as answered_module
-from visualjudge.runs import journal as journal_module
+from visualjudge.runs import answered as answered_module, journal as journal_module
 from visualjudge.runs.answered import Answered, answered
 from visualjudge.runs.journal import Journal
 

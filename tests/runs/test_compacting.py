@@ -9,8 +9,7 @@ from typing import Any
 import orjson
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from typer.testing import CliRunner
 
 from runs.made_dataset import make_dataset

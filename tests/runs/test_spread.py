@@ -27,7 +27,7 @@ from visualjudge.clients import RetryPolicy, open_client
 from visualjudge.clients.base import Diagnostics
 from visualjudge.core.errors import RunError, UsageError
 from visualjudge.dataset.folder import Dataset, load_dataset
-from visualjudge.judges.asks import Judge
+from visualjudge.judges.base import Judge
 from visualjudge.judges.baseline import baseline_judge
 from visualjudge.judges.question import QuestionJudge
 from visualjudge.runs.actors import open_actors

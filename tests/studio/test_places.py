@@ -16,7 +16,7 @@ from visualjudge.analysis import analyse
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Probe
 from visualjudge.dataset.convert import convert
-from visualjudge.judges.asks import verdict_line
+from visualjudge.judges.base import verdict_line
 from visualjudge.runs.budget import money
 from visualjudge.runs.spending import spent_before
 from visualjudge.studio.app import create_app

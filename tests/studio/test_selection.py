@@ -10,16 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 from fastapi.testclient import TestClient
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from judged_records import pair, said, scoring, write_dataset, write_run
 from visualjudge.core.errors import DataError
 from visualjudge.dataset.engines import PoolEngine
 from visualjudge.dataset.folder import open_questions
 from visualjudge.runs.folder import RunFolder
-from visualjudge.studio import index as index_module
-from visualjudge.studio import texts
+from visualjudge.studio import index as index_module, texts
 from visualjudge.studio.index import open_index
 from visualjudge.studio.places import find_places
 from visualjudge.studio.selection import Shelf, State, shown_facet

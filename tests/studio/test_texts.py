@@ -6,12 +6,11 @@ import sqlite3
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from numpy.typing import NDArray
 
 from visualjudge.studio import texts as texts_module
-from visualjudge.studio.texts import TextIndex, words_of
+from visualjudge.studio.text_index import TextIndex, words_of
 
 WORD = st.sampled_from(["cat", "Cat", "cats", "catalog", "café", "cafe", "dog", "do", "b-c", "a", "ab", "猫"])
 TEXT = st.lists(WORD, max_size=5).map(" ".join)

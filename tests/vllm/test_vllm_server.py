@@ -24,7 +24,7 @@ from visualjudge.core.errors import ApiError
 from visualjudge.core.records import Verdict
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.judges import PairwiseJudge, VIEscorePipe
-from visualjudge.judges.asks import Ask
+from visualjudge.judges.base import Ask
 from visualjudge.judges.options import Mode
 from visualjudge.judges.question import QuestionJudge
 from visualjudge.prompts import PromptAssetStore

@@ -10,16 +10,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from visualjudge.analysis import figures as f
-from visualjudge.analysis import words
-from visualjudge.analysis.comparison_columns import ABOVE as ABOVE
-from visualjudge.analysis.comparison_columns import AGREEMENT as AGREEMENT
-from visualjudge.analysis.comparison_columns import CHECKED as CHECKED
-from visualjudge.analysis.comparison_columns import COMPARISON as COMPARISON
+from visualjudge.analysis import figures as f, words
+from visualjudge.analysis.comparison_columns import (
+    ABOVE as ABOVE,
+    AGREEMENT as AGREEMENT,
+    CHECKED as CHECKED,
+    COMPARISON as COMPARISON,
+)
 from visualjudge.analysis.published import RULES, Rule
-from visualjudge.analysis.tabular import Column, Json, Plot, figure
-from visualjudge.analysis.tabular import Table as Table
-from visualjudge.analysis.tabular import plain as plain
+from visualjudge.analysis.tabular import Column, Json, Plot, Table as Table, figure, plain as plain
 from visualjudge.analysis.unanswered import unanswered
 from visualjudge.analysis.words import number, p_value, percent, percents, points
 

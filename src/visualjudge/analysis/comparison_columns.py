@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from visualjudge.analysis import figures as f
-from visualjudge.analysis import words
+from visualjudge.analysis import figures as f, words
 from visualjudge.analysis.tabular import Column, Plot, Table, figure
 from visualjudge.analysis.words import number, p_value, percent, points
 

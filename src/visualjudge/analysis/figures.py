@@ -12,29 +12,31 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from visualjudge.analysis.comparison_figures import NO_PROOF as NO_PROOF
-from visualjudge.analysis.comparison_figures import Above as Above
-from visualjudge.analysis.comparison_figures import Agreement as Agreement
-from visualjudge.analysis.comparison_figures import Comparison as Comparison
-from visualjudge.analysis.comparison_figures import RaterChecks as RaterChecks
-from visualjudge.analysis.dataset_figures import DatasetFacts as DatasetFacts
-from visualjudge.analysis.dataset_figures import Leak as Leak
-from visualjudge.analysis.estimates import NO_SHARE as NO_SHARE
-from visualjudge.analysis.estimates import NOTHING as NOTHING
-from visualjudge.analysis.estimates import UNANSWERED as UNANSWERED
-from visualjudge.analysis.estimates import Ends as Ends
-from visualjudge.analysis.estimates import Estimate as Estimate
-from visualjudge.analysis.estimates import Share as Share
-from visualjudge.analysis.pairwise_figures import OF_TWO
-from visualjudge.analysis.pairwise_figures import Accuracy as Accuracy
-from visualjudge.analysis.pairwise_figures import Pairwise as Pairwise
-from visualjudge.analysis.pairwise_figures import Preference as Preference
-from visualjudge.analysis.pairwise_figures import Swap as Swap
-from visualjudge.analysis.probe_figures import ProbeResult as ProbeResult
-from visualjudge.analysis.probe_figures import ToolTrust as ToolTrust
-from visualjudge.analysis.source_figures import Contrast as Contrast
-from visualjudge.analysis.source_figures import Leaderboard as Leaderboard
-from visualjudge.analysis.source_figures import SourceRow as SourceRow
+from visualjudge.analysis.comparison_figures import (
+    NO_PROOF as NO_PROOF,
+    Above as Above,
+    Agreement as Agreement,
+    Comparison as Comparison,
+    RaterChecks as RaterChecks,
+)
+from visualjudge.analysis.dataset_figures import DatasetFacts as DatasetFacts, Leak as Leak
+from visualjudge.analysis.estimates import (
+    NO_SHARE as NO_SHARE,
+    NOTHING as NOTHING,
+    UNANSWERED as UNANSWERED,
+    Ends as Ends,
+    Estimate as Estimate,
+    Share as Share,
+)
+from visualjudge.analysis.pairwise_figures import (
+    OF_TWO,
+    Accuracy as Accuracy,
+    Pairwise as Pairwise,
+    Preference as Preference,
+    Swap as Swap,
+)
+from visualjudge.analysis.probe_figures import ProbeResult as ProbeResult, ToolTrust as ToolTrust
+from visualjudge.analysis.source_figures import Contrast as Contrast, Leaderboard as Leaderboard, SourceRow as SourceRow
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from visualjudge.analysis.join import VERDICT_SCHEMA, ColumnTypes, published_of
 from visualjudge.analysis.questions import paused_collector
 from visualjudge.core import jsons
 from visualjudge.core.records import IntArray, Status
-from visualjudge.judges.asks import verdict_of
+from visualjudge.judges.base import verdict_of
 from visualjudge.runs.blocks import Block, blocks
 from visualjudge.runs.compacting import CompactedFile
 from visualjudge.runs.folder import RunFolder

@@ -21,7 +21,7 @@ from visualjudge.analysis.figures import (
 from visualjudge.analysis.join import missing_verdicts
 from visualjudge.analysis.pairwise_figures import OF_TWO
 from visualjudge.analysis.unanswered import unanswered
-from visualjudge.core.plurals import word
+from visualjudge.core.plurals import plural
 
 Ends = Sequence[float | None] | None
 NONE = "–"
@@ -84,7 +84,7 @@ SOURCES = (
 
 def many(count: int, noun: str) -> str:
     """1 image, 1,200 images."""
-    return f"{number(count)} {word(count, noun)}"
+    return f"{number(count)} {plural(count, noun)}"
 
 
 def percents(ends: Ends) -> str:

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visualjudge.cli.listing import end_with, following, say
+from visualjudge.cli.options import JsonFile
+from visualjudge.cli.output import end_with, following, say
+from visualjudge.core.atomic import write_json
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.tables import Table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,7 +48,7 @@ def agreement(
             show_default=False,
         ),
     ] = None,
-    json: Annotated[Path | None, typer.Option("--json", help="Write the figures to this JSON file.")] = None,
+    json: JsonFile = None,
     as_published: Annotated[
         str | None, typer.Option(help="Also print the table as computed by others (viescore), beside the correct one.")
     ] = None,
@@ -67,8 +71,6 @@ def agreement(
     from visualjudge.analysis.raters import ratings_of_runs
     from visualjudge.analysis.ratings import read_ratings
     from visualjudge.analysis.remarks import NO_REMARKS
-    from visualjudge.core.atomic import write_json
-    from visualjudge.core.errors import DataError, UsageError
 
     if alt_test is not None and not 0 <= alt_test < 1:
         raise UsageError(f"--alt-test must be at least 0 and below 1, got {alt_test:g}")
@@ -131,7 +133,6 @@ def _published(ratings: Any, judges: list[str], scheme: str) -> tuple[str, Any]:
 
 def _show(result: PeopleAgreement) -> None:
     from visualjudge.analysis.words import number, percent, percents, span
-    from visualjudge.core.tables import Table
 
     rows = []
     for row in result.rows:

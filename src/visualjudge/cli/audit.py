@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.listing import following, following_judge
+from visualjudge.cli.options import JsonFile
+from visualjudge.cli.output import following, following_judge, stages
 from visualjudge.cli.overwriting import PAGES
+from visualjudge.core.atomic import write_json, write_text
 from visualjudge.core.errors import must_end_in
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -17,7 +19,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 @app.command(epilog="Example:\n\nvisualjudge audit dataset --json audit.json --out audit.html")
 def audit(
     dataset: Annotated[Path, typer.Argument(help="A dataset.", show_default=False)],
-    json: Annotated[Path | None, typer.Option("--json", help="Write the findings to this JSON file.")] = None,
+    json: JsonFile = None,
     out: Annotated[Path | None, typer.Option(help="Write the page to this file, .html or .md.")] = None,
     against: Annotated[
         list[Path] | None, typer.Option(help="A dataset whose images must not occur in this one; may be repeated.")
@@ -28,8 +30,6 @@ def audit(
     Exit status 1 if anything is found.
     """
     from visualjudge.apps.audit import audit as find
-    from visualjudge.cli.progress import stages
-    from visualjudge.core.atomic import write_json, write_text
     from visualjudge.dataset.folder import load_dataset
 
     must_end_in("--out", out, PAGES)

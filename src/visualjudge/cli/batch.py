@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from visualjudge.cli.listing import AsJson, end_with, following, print_json, say
-from visualjudge.cli.option_groups import with_groups
-from visualjudge.cli.options import key_of
-from visualjudge.core.plurals import many
+from visualjudge.cli.options import key_of, with_groups
+from visualjudge.cli.output import AsJson, end_with, following, print_json, say
+from visualjudge.core.plurals import pluralize
 from visualjudge.core.tables import Table
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ def fetch(run: Run, server: ServerOptions) -> None:
 
     async def work(keeper: Keeper) -> None:
         fetched, waiting = await keeper.fetch()
-        print(f"{run}: fetched {many(fetched, 'batch', 'batches')}, {waiting} not ended")
+        print(f"{run}: fetched {pluralize(fetched, 'batch', 'batches')}, {waiting} not ended")
         following("judge", "DATASET", "--batch", "--resume", "--out", run)
 
     server.do(run, work)
@@ -108,7 +107,7 @@ def cancel(run: Run, server: ServerOptions) -> None:
     """Cancel unfinished batches. Replies completed so far are kept, and billed; --retry-errors asks for the others."""
 
     async def work(keeper: Keeper) -> None:
-        print(f"{run}: asked the server to cancel {many(await keeper.cancel(), 'batch', 'batches')}")
+        print(f"{run}: asked the server to cancel {pluralize(await keeper.cancel(), 'batch', 'batches')}")
         following("batch", "fetch", run)
 
     server.do(run, work)
@@ -122,5 +121,5 @@ def drop(
     from visualjudge.runs.batch.keeping import drop as drop_part
 
     part = asyncio.run(drop_part(run, batch))
-    print(f"{run}: dropped {part.batch or part.name}, {many(part.requests, 'request')}")
+    print(f"{run}: dropped {part.batch or part.name}, {pluralize(part.requests, 'request')}")
     following("judge", "DATASET", "--batch", "--retry-errors", "--out", run)

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.listing import AsJson, following, print_json
-from visualjudge.core.plurals import many
+from visualjudge.cli.output import AsJson, following, print_json
+from visualjudge.core.plurals import pluralize
 
 EXAMPLES = """Examples:
 
@@ -78,13 +78,13 @@ def import_(
 
     done = import_benchmark(name, folder, out, replies=replies or (), prompt=prompt.value, hub=hub, force=force)
     kind = " (labels only: no judge can be asked)" if done.labels_only else ""
-    print(f"{out}: {many(done.questions, 'question')}{kind}")
+    print(f"{out}: {pluralize(done.questions, 'question')}{kind}")
     for line in done.left_out[:SHOWN]:
         print(f"left out: {line}", file=sys.stderr)
     if len(done.left_out) > SHOWN:
         print(f"left out: {len(done.left_out) - SHOWN} more", file=sys.stderr)
     for path, count in done.runs:
-        print(f"{path}: {many(count, 'verdict')}")
+        print(f"{path}: {pluralize(count, 'verdict')}")
     if done.runs:
         following("report", *(path for path, _ in done.runs))
     elif done.labels_only:

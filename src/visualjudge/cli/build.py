@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.listing import following, say, tell
-from visualjudge.cli.option_groups import with_groups
-from visualjudge.cli.options import BuildingOptions, FormName, MediaName
-from visualjudge.core.plurals import many, word
+from visualjudge.cli.options import BuildingOptions, FormName, MediaName, with_groups
+from visualjudge.cli.output import following, say, stages, tell
+from visualjudge.core.plurals import plural, pluralize
 
 if TYPE_CHECKING:
     from visualjudge.dataset.build import Built
@@ -62,7 +61,6 @@ def build(
     Every record is checked. Invalid records are reported on stderr and skipped, and the command then ends with status 1
     (0 with --skip-invalid). The same data, seed and options give the same bytes for any number of workers.
     """
-    from visualjudge.cli.progress import stages
     from visualjudge.core.remote import located
     from visualjudge.dataset.build import build as build_dataset
     from visualjudge.dataset.sampling import SUBSETS, Caps
@@ -93,11 +91,11 @@ def build(
     for line in _left_out(built):
         print(line)
     target = located(out)
-    print(f"{many(built.questions, 'question')} and {many(built.images, 'image')} in {target}")
+    print(f"{pluralize(built.questions, 'question')} and {pluralize(built.images, 'image')} in {target}")
     following("judge", target, "--swap", "--model", "MODEL", "--out", "RUN")
     following("judge", target, "--swap", "--backend", "local", "--model", "default", "--out", "RUN", title="or")
     if built.problems:
-        say(f"{many(len(built.problems), 'invalid record')} left out")
+        say(f"{pluralize(len(built.problems), 'invalid record')} left out")
         raise typer.Exit(0 if skip_invalid else 1)
 
 
@@ -108,5 +106,5 @@ def _left_out(built: Built) -> Iterator[str]:
             hidden = ", ".join(built.unseen_error_types.get(task, {}).get(stem, ()))
             told = f"; it does not show: {hidden}" if hidden else ""
             asked = " and ".join(f"{count} {name}" for name, count in counts.items() if count)
-            asked = f"{asked} {word(sum(counts.values()), 'question')}"
+            asked = f"{asked} {plural(sum(counts.values()), 'question')}"
             yield f"{task}/{stem}: {asked} not asked, their options look the same{told}"

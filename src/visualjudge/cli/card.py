@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.conditions import TASK, WHERE, conditions
-from visualjudge.cli.listing import end_with, following, unused
+from visualjudge.cli.options import JsonFile, MovedDataset, Task, Where, conditions
+from visualjudge.cli.output import end_with, following, unused
 from visualjudge.cli.overwriting import PAGES
-from visualjudge.core.errors import must_end_in
+from visualjudge.core.atomic import write_json, write_text
+from visualjudge.core.errors import UsageError, must_end_in
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Card
@@ -21,7 +22,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 @app.command()
 def card(
     runs: Annotated[list[Path], typer.Argument(help="Run folders from `visualjudge judge`.", show_default=False)],
-    json: Annotated[Path | None, typer.Option("--json", help="Write the card to this JSON file.")] = None,
+    json: JsonFile = None,
     out: Annotated[Path | None, typer.Option(help="Write the page to this file, .html or .md.")] = None,
     badge: Annotated[Path | None, typer.Option(help="Write an SVG badge to this file (for one run).")] = None,
     thresholds: Annotated[Path | None, typer.Option(help="YAML file with your own thresholds and families.")] = None,
@@ -34,17 +35,16 @@ def card(
     epsilon: Annotated[
         float, typer.Option(min=0, max=1, help="Cost advantage of the judge over a person, for omega.")
     ] = 0.2,
-    dataset: Annotated[Path | None, typer.Option(help="The dataset, if it has moved since the run.")] = None,
+    dataset: MovedDataset = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
-    task: Annotated[str | None, typer.Option(help=TASK)] = None,
-    where: Annotated[list[str] | None, typer.Option(help=WHERE)] = None,
+    task: Task = None,
+    where: Where = None,
 ) -> None:
     """Check a judge against thresholds: each check passes, fails, is undecided, or was not measured.
 
     Example: visualjudge card runs/gpt --json card.json --out card.html --badge badge.svg
     """
     from visualjudge.apps.frontdoor.decisions import card as figures
-    from visualjudge.core.errors import UsageError
 
     must_end_in("--out", out, PAGES)
     if badge is not None and len(runs) > 1:
@@ -76,7 +76,6 @@ def _next(card: Card, runs: list[Path], dataset: Path | None) -> tuple[object, .
 def _write(card: Card, json: Path | None, out: Path | None, badge: Path | None) -> None:
     from visualjudge.analysis.decisions import card_page
     from visualjudge.analysis.decisions.shapes import card_json
-    from visualjudge.core.atomic import write_json, write_text
 
     if json is not None:
         write_json(json, card_json(card))

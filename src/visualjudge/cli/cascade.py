@@ -7,7 +7,10 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.listing import end_with, following
+from visualjudge.cli.options import JsonFile, MovedDataset
+from visualjudge.cli.output import end_with, following
+from visualjudge.core.atomic import write_json
+from visualjudge.core.errors import UsageError
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -20,10 +23,8 @@ def cascade(
     ],
     risk: Annotated[float, typer.Option(help="Maximum share of errors among the accepted answers.")] = 0.1,
     delta: Annotated[float, typer.Option(help="Probability, over datasets, that the risk is exceeded.")] = 0.1,
-    json: Annotated[
-        Path | None, typer.Option("--json", help="Write the rule and the figures to this JSON file.")
-    ] = None,
-    dataset: Annotated[Path | None, typer.Option(help="The dataset, if it has moved since the runs.")] = None,
+    json: JsonFile = None,
+    dataset: MovedDataset = None,
 ) -> None:
     """Find the confidence above which a cheap judge's answers can be accepted; the expensive judge gets the rest.
 
@@ -31,8 +32,6 @@ def cascade(
     """
     from visualjudge.analysis.decisions.cascade import cascade as figures
     from visualjudge.analysis.decisions.shapes import cascade_json
-    from visualjudge.core.atomic import write_json
-    from visualjudge.core.errors import UsageError
 
     for name, value in (("--risk", risk), ("--delta", delta)):
         if not 0 < value < 1:

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.listing import following
-from visualjudge.cli.options import FormName, MediaName
+from visualjudge.cli.options import FormName, MediaName, ReplaceDataset
+from visualjudge.cli.output import following, stages
 from visualjudge.core.errors import UsageError
-from visualjudge.core.plurals import many
+from visualjudge.core.plurals import pluralize
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -35,7 +35,7 @@ def convert(
         typer.Option(help="Form of a dataset's images: a file each, or tar shards.", show_default=False),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the new dataset.", show_default=False)] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing dataset at --out.")] = False,
+    force: ReplaceDataset = False,
 ) -> None:
     """Convert a dataset or a run between JSON and Parquet, or images between files and tar shards; converting back
     restores every byte.
@@ -55,7 +55,6 @@ def convert(
 
 
 def _convert_dataset(dataset: Path, to: FormName | None, media: MediaName | None, out: Path, force: bool) -> None:
-    from visualjudge.cli.progress import stages
     from visualjudge.core.remote import located
     from visualjudge.dataset.convert import convert as convert_dataset
 
@@ -71,7 +70,7 @@ def _convert_dataset(dataset: Path, to: FormName | None, media: MediaName | None
     forms = [f"in the {to.value} form"] if to else []
     forms += [f"with images as {media.value}"] if media else []
     target = located(out)
-    print(f"{target}: {many(count, 'question')} {', '.join(forms)}")
+    print(f"{target}: {pluralize(count, 'question')} {', '.join(forms)}")
     following("validate", target)
 
 

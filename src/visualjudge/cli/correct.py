@@ -8,8 +8,11 @@ from typing import Annotated
 import typer
 
 from visualjudge.cli.label import Kind
-from visualjudge.cli.listing import end_with, following, unused
-from visualjudge.core.plurals import many
+from visualjudge.cli.options import JsonFile, MovedDataset
+from visualjudge.cli.output import end_with, following, unused
+from visualjudge.core.atomic import write_json
+from visualjudge.core.errors import UsageError
+from visualjudge.core.plurals import pluralize
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -24,14 +27,14 @@ def correct(
             show_default=False,
         ),
     ],
-    json: Annotated[Path | None, typer.Option("--json", help="Write the figures to this JSON file.")] = None,
+    json: JsonFile = None,
     kind: Annotated[
         Kind | None, typer.Option(help="Which labels to use, if they answer questions of several kinds.")
     ] = None,
     gap: Annotated[
         float | None, typer.Option(min=0, help="Also print how many labels are needed to detect this difference.")
     ] = None,
-    dataset: Annotated[Path | None, typer.Option(help="The dataset, if it has moved since the run.")] = None,
+    dataset: MovedDataset = None,
 ) -> None:
     """Correct a judge's mean scores or win rates with a few human labels, with intervals and rank sets.
 
@@ -39,8 +42,6 @@ def correct(
     """
     from visualjudge.analysis.decisions.correct import correct as figures
     from visualjudge.analysis.decisions.shapes import leaderboard_json
-    from visualjudge.core.atomic import write_json
-    from visualjudge.core.errors import UsageError
 
     if gap is not None and gap <= 0:
         raise UsageError(f"--gap must be above 0, got {gap:g}")
@@ -53,5 +54,5 @@ def correct(
         following("label", *runs, *chosen, "--labels", labels, "--out", unused("more.csv"))
     else:
         following("report", *runs)
-    left_out = [*board.problems, f"{many(len(board.problems), 'label')} left out"] if board.problems else []
+    left_out = [*board.problems, f"{pluralize(len(board.problems), 'label')} left out"] if board.problems else []
     end_with([*left_out, *board.remarks.problems])

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from visualjudge.apps.demo import PROBED, PROBED_TASKS
-from visualjudge.cli.listing import shell
+from visualjudge.cli.output import shell, stages
 from visualjudge.core.errors import RunError, UsageError
 
 app = typer.Typer(add_completion=False)
@@ -67,7 +67,6 @@ def _clear(out: Path, force: bool) -> None:
 
 
 def _make_data(data: Path, seed: int) -> None:
-    from visualjudge.cli.progress import stages
     from visualjudge.dataset.engines import open_engine
     from visualjudge.vision.tasks import TASKS
 

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.listing import following
+from visualjudge.cli.options import JsonFile
+from visualjudge.cli.output import following
+from visualjudge.core.atomic import atomic_path, write_json
 from visualjudge.core.errors import must_end_in
+from visualjudge.core.tables import Table
 
 if TYPE_CHECKING:
     from visualjudge.dataset.describe import Description, Slice
@@ -25,17 +28,15 @@ def describe(
     out: Annotated[
         Path | None, typer.Option(help="Plot scores and margins to this file, .png, .svg or .pdf (needs Matplotlib).")
     ] = None,
-    json: Annotated[Path | None, typer.Option("--json", help="Write the figures to this JSON file.")] = None,
+    json: JsonFile = None,
     task: Annotated[list[str] | None, typer.Option(help="Only this task; may be repeated.")] = None,
 ) -> None:
     """Count a data folder: annotations, images, groups, scores and margins by task, source and error type.
 
     Reads only the records; visualjudge build also checks the prediction files.
     """
-    from visualjudge.core.atomic import atomic_path, write_json
     from visualjudge.data.folder import DataFolder
-    from visualjudge.dataset.describe import describe as describe_task
-    from visualjudge.dataset.describe import plot
+    from visualjudge.dataset.describe import describe as describe_task, plot
 
     must_end_in("--out", out, IMAGES)
     with DataFolder(data) as folder:
@@ -56,8 +57,6 @@ def describe(
 
 
 def _show(found: list[Description]) -> None:
-    from visualjudge.core.tables import Table
-
     columns = ("Task", "Source / error", "Annotations", "Images", "Groups", "Pairs", "Q1", "Median", "Q3", "Margin")
     rows = []
     for one in found:

@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+from visualjudge.cli.options import JsonFile, MovedDataset
+from visualjudge.cli.output import stages
+
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
@@ -14,15 +17,14 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 def distill(
     run: Annotated[Path, typer.Argument(help="Folder of a run.", show_default=False)],
     out: Annotated[Path, typer.Option(help="Model file to write, such as student.vj.", show_default=False)],
-    dataset: Annotated[Path | None, typer.Option(help="The dataset, if it has moved since the run.")] = None,
-    json: Annotated[Path | None, typer.Option("--json", help="Write the held-out figures to this JSON file.")] = None,
+    dataset: MovedDataset = None,
+    json: JsonFile = None,
 ) -> None:
     """Train the local judge on the verdicts of another judge, and print its agreement on held-out images.
 
     Use it with: visualjudge judge DATASET --backend local --model student.vj --out RUN
     """
     from visualjudge.cli.local_tables import finish_training
-    from visualjudge.cli.progress import stages
     from visualjudge.runs.distilling import distill as learn
 
     with stages() as show:

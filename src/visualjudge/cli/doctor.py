@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from visualjudge.cli.listing import AsJson, following, print_json
-from visualjudge.cli.option_groups import with_groups
-from visualjudge.cli.options import ClientOptions
+from visualjudge.cli.options import ClientOptions, with_groups
+from visualjudge.cli.output import AsJson, following, print_json
 
 if TYPE_CHECKING:
     from visualjudge.apps.starting.doctor import Check

@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.listing import following, say
-from visualjudge.core.plurals import many
+from visualjudge.cli.options import JsonFile, MovedDataset, ReplaceDataset
+from visualjudge.cli.output import following, say
+from visualjudge.core.atomic import write_json
+from visualjudge.core.plurals import pluralize
 
 _ASKED = ("--swap", "--no-cache", "--out", "RUN")
 EPILOG = (
@@ -25,7 +27,7 @@ def build(
     out: Annotated[Path, typer.Option("--out", help="Folder of the canary dataset; must not exist")],
     n: Annotated[int, typer.Option("--n", help="Maximum number of questions")] = 60,
     seed: Annotated[int, typer.Option("--seed", help="Seed for ties in the choice")] = 42,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing dataset at --out")] = False,
+    force: ReplaceDataset = False,
 ) -> None:
     """Choose the pairs that best reveal a change of a judge, as a dataset to judge repeatedly."""
     from visualjudge.apps.probes.drift import build_canary, canary_power
@@ -33,7 +35,7 @@ def build(
 
     made = build_canary(dataset, out, number=n, seed=seed, force=force)
     target = located(out)
-    print(f"{many(made, 'question')} in {target}")
+    print(f"{pluralize(made, 'question')} in {target}")
     following("judge", target, *_ASKED)
     print(f"Asked in both orders of a judge that repeats its replies, twice before: {canary_power(made)}")
 
@@ -42,10 +44,8 @@ def build(
 def check(
     before: Annotated[Path, typer.Argument(metavar="RUN_BEFORE", help="Earliest run of the judge")],
     now: Annotated[list[Path], typer.Argument(metavar="RUN_NOW...", help="All later runs, oldest first")],
-    dataset: Annotated[
-        Path | None, typer.Option("--dataset", help="The dataset, if it has moved since the runs")
-    ] = None,
-    json: Annotated[Path | None, typer.Option("--json", help="Write the result to this file")] = None,
+    dataset: MovedDataset = None,
+    json: JsonFile = None,
 ) -> None:
     """Test whether a judge has changed; exit status 1 if it has.
 
@@ -53,7 +53,6 @@ def check(
     """
     from visualjudge.analysis import words
     from visualjudge.apps.probes.drift import LEVEL, check_drift
-    from visualjudge.core.atomic import write_json
 
     found = check_drift(before, now, dataset=dataset)
     if json is not None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from visualjudge.core.errors import DataError, UsageError
+
 if TYPE_CHECKING:
     from visualjudge.core.records import Annotation
     from visualjudge.vision.encode import Encoded
@@ -26,7 +28,6 @@ def encode(
     cost: Annotated[bool, typer.Option(help="Also print the cost in tokens to stderr")] = False,
 ) -> None:
     """Show one prediction in one encoding: write its image to --out and print its text and legend."""
-    from visualjudge.core.errors import UsageError
     from visualjudge.vision.encodings import encoding_named
     from visualjudge.vision.raster.images import write_png
 
@@ -47,7 +48,6 @@ def encode(
 
 
 def _encoded(folder: Path, task: str, stem: str, wanted: str | None) -> Encoded:
-    from visualjudge.core.errors import DataError
     from visualjudge.data.folder import DataFolder
     from visualjudge.vision.encode import encode as show
     from visualjudge.vision.predictions import read_prediction
@@ -67,8 +67,6 @@ def _encoded(folder: Path, task: str, stem: str, wanted: str | None) -> Encoded:
 
 
 def _found(notes: Iterable[Annotation], wanted: str | None, where: str) -> Annotation:
-    from visualjudge.core.errors import DataError
-
     for note in notes:
         if wanted is None or note.annotation_id == wanted:
             return note

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from visualjudge.cli.listing import AsJson, print_json
+from visualjudge.cli.output import AsJson, print_json
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.listing import following_judge, say
+from visualjudge.cli.output import following_judge, say, stages
 from visualjudge.core.registry import added
 
 if TYPE_CHECKING:
@@ -64,9 +64,7 @@ def export(
     parquet: Hugging Face datasets, images embedded. vlmevalkit: TSV tables. lmms-eval: a task. sharegpt, trl: JSONL
     to train judges.
     """
-    from visualjudge.cli.progress import stages
-    from visualjudge.dataset.exports import embedded_bytes
-    from visualjudge.dataset.exports import export as export_dataset
+    from visualjudge.dataset.exports import embedded_bytes, export as export_dataset
     from visualjudge.dataset.folder import load_dataset, selected
 
     read = selected(load_dataset(dataset), task)
@@ -93,7 +91,6 @@ def export(
 def _without(read: Dataset, others: list[Path]) -> Dataset:
     """The questions about images that ``others`` do not have; says how many are left out."""
     from visualjudge.apps.audit.overlap import overlap
-    from visualjudge.cli.progress import stages
     from visualjudge.dataset.folder import load_dataset
 
     with stages() as progress:

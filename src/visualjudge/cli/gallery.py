@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from visualjudge.core.atomic import write_bytes
+from visualjudge.core.errors import RunError
+
 if TYPE_CHECKING:
     from visualjudge.core.records import Pixels
     from visualjudge.vision.encode import Encoded
@@ -28,8 +31,6 @@ def gallery(
     check: Annotated[bool, typer.Option(help="Write nothing; exit with status 1 if the page is not complete")] = False,
 ) -> None:
     """Write the page that shows all encodings, or check that it is complete."""
-    from visualjudge.core.errors import RunError
-
     shown = list(_exhibits())
     if not check:
         _write(out, shown)
@@ -79,8 +80,6 @@ def _exhibits() -> Iterator[Exhibit]:
 
 
 def _write(out: Path, shown: list[Exhibit]) -> None:
-    from visualjudge.core.atomic import write_bytes
-
     for exhibit in shown:
         if exhibit.encoded.image is not None and exhibit.image is not None:
             write_bytes(out / exhibit.image, _jpeg(exhibit.encoded.image))

@@ -12,22 +12,23 @@ from typing import Annotated, Any
 
 import typer
 
-from visualjudge.cli.import_command import import_command
-from visualjudge.cli.import_options import (
+from visualjudge.cli.import_command import (
     FILES_HELP,
     ColumnOption,
     DataSetOption,
     DetectorOptions,
     FileOption,
     FolderOption,
+    Formats,
     ImagesOption,
     ImportOptions,
     MaskOptions,
     ResizeOptions,
     TableSourceOption,
     columns_of,
+    import_command,
 )
-from visualjudge.cli.import_plugins import Formats
+from visualjudge.core.errors import UsageError
 
 app = typer.Typer(
     cls=Formats,
@@ -73,7 +74,6 @@ def coco(
     pred_pngs: Annotated[list[Path] | None, typer.Option(help="Panoptic: folder of the predictions' PNGs.")] = None,
 ) -> Any:
     """COCO instances, keypoints or panoptic, and results. Prints COCO's AP if there are confidences."""
-    from visualjudge.core.errors import UsageError
     from visualjudge.formats import coco as files
 
     if not files.is_panoptic(gt):
@@ -292,7 +292,6 @@ def outputs(
 
     Columns: output, score; optional: image, image_id, prompt, source, mask, control.
     """
-    from visualjudge.core.errors import UsageError
     from visualjudge.formats.outputs import outputs as read
 
     if mask_white not in ("fill", "keep"):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.listing import following, shell
+from visualjudge.cli.output import following, shell
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from visualjudge.cli.listing import following, say
-from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import (
     BudgetOptions,
     CacheOptions,
@@ -17,21 +16,19 @@ from visualjudge.cli.options import (
     ExtractorOptions,
     QuestionOptions,
     RunOptions,
-    open_asked,
+    with_groups,
 )
-from visualjudge.cli.progress import interruptible
+from visualjudge.cli.output import following, interruptible, say
 from visualjudge.core.errors import UsageError
-from visualjudge.core.plurals import many
+from visualjudge.core.plurals import pluralize
 from visualjudge.judges.options import DEFAULTS, JudgeOptions
 
 if TYPE_CHECKING:
-    from visualjudge.apps.frontdoor.judging import Asked
     from visualjudge.clients.batch.asking import Settings
     from visualjudge.dataset.folder import Dataset
-    from visualjudge.judges.asks import Judge
+    from visualjudge.judges.base import Judge
     from visualjudge.runs.budget import Budget, Prices
     from visualjudge.runs.judging import RunReport, RunSettings
-    from visualjudge.runs.runner import Listener, Stop
 
 app = typer.Typer(add_completion=False)
 
@@ -129,7 +126,7 @@ def judge(
 
     Each verdict is on disk before it is reported; --resume continues a run.
     """
-    from visualjudge.apps.frontdoor.judging import judge_of, settings_of
+    from visualjudge.apps.frontdoor.judging import judge_async, judge_of, settings_of
     from visualjudge.dataset.folder import load_dataset
     from visualjudge.runs.budget import Budget
 
@@ -150,26 +147,15 @@ def judge(
     _tell_batches()
     if batches.settings and (panel or cascade is not None or cheap is not None):
         raise UsageError("--batch cannot be used together with --panel or --cascade")
-    asked = _panel(panel) if panel else _asked(client, cache, run, batches)
+    asked = _panel(panel) if panel else client.asked(cache, run.concurrency, batches.settings)
     if cascade is not None or cheap is not None:
-        how = (options["mode"], options["retries"], options["seed"], options["ties"], options["read"])
-        asked = _cascade(cascade, cheap, judge_of(asked, chosen.root, *how))
+        asked = _cascade(cascade, cheap, judge_of(asked, chosen.root, options))
     options["extractor"] = extractor.opened(cache, run.concurrency)
     options["limits"], options["prices"] = money.limits, money.prices
-    _finish(_ask(chosen, asked, out, options), out)
-
-
-def _asked(options: ClientOptions, cache: CacheOptions, run: RunOptions, batches: BatchOptions) -> Asked:
-    from visualjudge.apps.frontdoor.judging import Baseline
-    from visualjudge.judges.registry import QUESTION_JUDGES, check_backend
-
-    check_backend(options.backend)
-    config = options.config()
-    if options.backend in QUESTION_JUDGES:
-        if batches.settings:
-            raise UsageError(f"--batch needs a backend with a server, got {options.backend!r}")
-        return Baseline(config["model_name"], backend=options.backend)
-    return open_asked(config, cache, run.concurrency, batches.settings)
+    calls = partial(judge_async, chosen, asked, out, **options)
+    done = interruptible("asking", calls, f"the verdicts so far are in {out}; continue with --resume")
+    assert done.report is not None
+    _finish(done.report, out)
 
 
 def _tell_batches() -> None:
@@ -224,17 +210,6 @@ def _dry_run(dataset: Dataset, out: Path, options: RunSettings, budget: Budget, 
             print(f"{name} {limit} stops the run after about {limit / whole:.0%} of it")
 
 
-def _ask(dataset: Dataset, asked: Asked, out: Path, options: JudgeOptions) -> RunReport:
-    from visualjudge.apps.frontdoor.judging import judge_async
-
-    async def work(stop: Stop, listener: Listener) -> RunReport:
-        run = await judge_async(dataset, asked, out, on_event=listener, stop=stop, **options)
-        assert run.report is not None
-        return run.report
-
-    return interruptible("asking", work, f"the verdicts so far are in {out}; continue with --resume")
-
-
 def _finish(report: RunReport, out: Path) -> None:
     """Say how it ended; exit status 1 where something failed or is missing."""
     from visualjudge.runs.progress import counted, spent_in_all
@@ -243,7 +218,7 @@ def _finish(report: RunReport, out: Path) -> None:
     if report.torn_bytes:
         say(f"{out}: the last line was cut short by a kill; its question was asked again")
     money = spent_in_all(progress, report.total)
-    verdicts = f"{many(report.statuses.total(), 'verdict')}: {counted(report.statuses) or 'none'}"
+    verdicts = f"{pluralize(report.statuses.total(), 'verdict')}: {counted(report.statuses) or 'none'}"
     print(f"{out}: {verdicts} ({money})" if money else f"{out}: {verdicts}")
     if (excess := progress.budget.excess()) and excess != progress.stopped:
         say(excess)
@@ -254,11 +229,11 @@ def _finish(report: RunReport, out: Path) -> None:
     if report.causes:
         say(f"verdicts without an answer, by cause: {counted(report.causes)}")
     if errors:
-        failed = f"{many(errors, 'API error')} in {many(report.statuses.total(), 'verdict')}"
+        failed = f"{pluralize(errors, 'API error')} in {pluralize(report.statuses.total(), 'verdict')}"
         say(f"{failed}; --resume --retry-errors asks again")
         say(_last_error(report))
     if report.missing:
-        missing = many(report.missing, "verdict is", "verdicts are")
+        missing = pluralize(report.missing, "verdict is", "verdicts are")
         say(f"{progress.stopped or 'stopped'}; {missing} missing; continue with --resume")
     if errors or report.missing:
         raise typer.Exit(1)

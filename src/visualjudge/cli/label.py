@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.listing import AsJson, end_with, following, print_json, say
-from visualjudge.core.plurals import many
+from visualjudge.cli.options import MovedDataset
+from visualjudge.cli.output import AsJson, end_with, following, print_json, say
+from visualjudge.core.atomic import write_text
+from visualjudge.core.errors import UsageError
+from visualjudge.core.plurals import pluralize
+from visualjudge.core.spreadsheets import harmless
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.label import LabelQueue
@@ -36,7 +40,7 @@ def label(
     kind: Annotated[Kind | None, typer.Option(help="What to label (default: scores if there are any).")] = None,
     labels: Annotated[Path | None, typer.Option(help="Existing labels: not drawn again, and copied to --out.")] = None,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
-    dataset: Annotated[Path | None, typer.Option(help="The dataset, if it has moved since the run.")] = None,
+    dataset: MovedDataset = None,
     as_json: AsJson = False,
 ) -> None:
     """Draw the items to label next with known probabilities: where that gains, those on which the judge is unsure.
@@ -45,9 +49,6 @@ def label(
     """
     from visualjudge.analysis.decisions.label import label as draw
     from visualjudge.analysis.decisions.labels import is_unlabelled
-    from visualjudge.core.atomic import write_text
-    from visualjudge.core.errors import UsageError
-    from visualjudge.core.spreadsheets import harmless
 
     if out.exists() and not is_unlabelled(out):
         raise UsageError(f"--out {out}: must be a new file or a queue without labels; --labels copies labels to it")
@@ -76,7 +77,7 @@ def _how(gain: Gain | None) -> str:
     if gain is None:
         return "drawn at random: too few errors of the judge are known to expect a gain from its doubt"
     saves = f"{round(100 * gain.value)} ± {round(100 * gain.error)} % of the variance"
-    seen = f"by its errors on {many(gain.items, 'known answer')}"
+    seen = f"by its errors on {pluralize(gain.items, 'known answer')}"
     if not gain.shown:
         return f"drawn at random: drawing by the judge's doubt would save {saves}, {seen}"
     return f"drawn by the judge's doubt, which saves {saves} of random drawing, {seen}"

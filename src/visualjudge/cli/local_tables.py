@@ -10,7 +10,7 @@ import typer
 
 from visualjudge.analysis.statistics.shares import shares
 from visualjudge.analysis.words import percent, percents
-from visualjudge.cli.listing import end_with, following, say
+from visualjudge.cli.output import end_with, following, say
 from visualjudge.core.atomic import write_json
 from visualjudge.core.tables import Table
 from visualjudge.judges.local.fit import Fitted

@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visualjudge.cli.listing import following, say, tell
-from visualjudge.cli.option_groups import with_groups
 from visualjudge.cli.options import (
     BudgetOptions,
     CacheOptions,
     ClientOptions,
+    JsonFile,
     RunOptions,
     open_asked,
+    with_groups,
 )
+from visualjudge.cli.output import following, interruptible, say, stages, tell
 from visualjudge.cli.overwriting import keep
-from visualjudge.cli.progress import interruptible
+from visualjudge.core.atomic import write_json, write_text
 from visualjudge.core.errors import DataError, Problem, RunError, UsageError, must_end_in
-from visualjudge.core.plurals import many
+from visualjudge.core.plurals import pluralize
 
 if TYPE_CHECKING:
     from visualjudge.apps.mmbench.evaluate import Evaluation
     from visualjudge.apps.mmbench.infer import InferReport, Places
-    from visualjudge.apps.mmbench.records import Row
-    from visualjudge.apps.mmbench.table import Table
-    from visualjudge.clients.base import Client
-    from visualjudge.runs.budget import Budget
-    from visualjudge.runs.runner import Listener, Stop
+    from visualjudge.apps.mmbench.table import Row, Table
 
 EXAMPLES = """Examples:
 
@@ -101,7 +99,7 @@ def infer(
     skip_invalid: Skip = False,
 ) -> None:
     """Ask a model every question; write pred.jsonl (the record) and pred.xlsx (for MMBench's server)."""
-    from visualjudge.apps.mmbench.infer import Places
+    from visualjudge.apps.mmbench.infer import Places, infer as ask_all
     from visualjudge.apps.mmbench.prompt import choice_template
 
     must_end_in("--out", out, [".xlsx"])
@@ -114,7 +112,18 @@ def infer(
     rows = _askable(table, table.rows[: run.limit], skip_invalid)
     asked = open_asked(config, cache, run.concurrency)
     places = Places(out)
-    _finish(_ask(table, rows, asked, asset, places, run, budget.budget), places)
+    asking = partial(
+        ask_all,
+        table,
+        rows,
+        asked,
+        asset,
+        places,
+        resume=run.resume,
+        concurrency=run.concurrency,
+        budget=budget.budget,
+    )
+    _finish(interruptible("asking", asking, KEPT), places)
     following("mmbench", "eval", out, "--data", data)
 
 
@@ -122,9 +131,7 @@ def infer(
 def evaluate(
     predictions: Annotated[Path, typer.Argument(help="Results, .xlsx or .jsonl.", show_default=False)],
     data: DataOption,
-    json: Annotated[
-        Path | None, typer.Option("--json", help="Write the scores to this JSON file.", show_default=False)
-    ] = None,
+    json: JsonFile = None,
     rules: RulesOption = RulesName.strict,
     matcher_model: MatcherModel = None,
     matcher_backend: MatcherBackend = "api",
@@ -134,7 +141,6 @@ def evaluate(
 ) -> None:
     """Score replies: vanilla and circular accuracy, by category, and the share of readable replies."""
     from visualjudge.apps.mmbench.scores import scores
-    from visualjudge.core.atomic import write_json
 
     _required(data, predictions)
     table = _table(data, skip_invalid)
@@ -163,12 +169,11 @@ def circular(
 ) -> None:
     """Write every rotation of every question: index + k·1000000, options and answer rotated, image shared."""
     from visualjudge.apps.mmbench.circular import without_image, write_rotations
-    from visualjudge.cli.progress import stages
 
     _required(data)
     table = _table(data, skip_invalid)
     lost = without_image(table)
-    _left_out(lost.values(), f"{data}: the images of {many(len(lost), 'record')}", skip_invalid)
+    _left_out(lost.values(), f"{data}: the images of {pluralize(len(lost), 'record')}", skip_invalid)
     done = 0
     with stages() as show:
 
@@ -178,7 +183,7 @@ def circular(
             show("rotating", done, len(table.rows))
 
         count = write_rotations(table, out, skip=lost, progress=tick)
-    print(f"{out}: {many(count, 'row')} of {many(len(table.rows) - len(lost), 'question')}")
+    print(f"{out}: {pluralize(count, 'row')} of {pluralize(len(table.rows) - len(lost), 'question')}")
     following("mmbench", "infer", out, "--model", "MODEL", "--out", "pred.xlsx")
 
 
@@ -187,17 +192,15 @@ def report(
     predictions: Annotated[list[Path], typer.Argument(help="Result files, one per model.", show_default=False)],
     data: DataOption,
     out: Annotated[Path | None, typer.Option(help="HTML page with tables and wrong answers.")] = None,
-    json: Annotated[Path | None, typer.Option("--json", help="Write the same figures to this JSON file.")] = None,
+    json: JsonFile = None,
     name: Annotated[list[str] | None, typer.Option(help="Name of a model; repeat once per result file.")] = None,
     rules: RulesOption = RulesName.strict,
     wrong: Annotated[int, typer.Option(min=0, help="Maximum number of wrong answers shown per model.")] = 100,
     skip_invalid: Skip = False,
 ) -> None:
     """Write a report: the usual table (CP, FP-S, FP-C, LR, RR, AR, overall) per split, comparisons, wrong answers."""
-    from visualjudge.apps.mmbench.compare import comparisons
     from visualjudge.apps.mmbench.page import page
-    from visualjudge.apps.mmbench.summary import Model, as_json, as_text
-    from visualjudge.core.atomic import write_json, write_text
+    from visualjudge.apps.mmbench.scores import Model, as_json, as_text, comparisons
 
     if name and len(name) != len(predictions):
         raise UsageError(f"--name is given {len(name)} times for {len(predictions)} result files")
@@ -228,7 +231,6 @@ def _required(*inputs: Path) -> None:
 
 def _table(path: Path, skip_invalid: bool, column: str | None = None) -> Table:
     from visualjudge.apps.mmbench.table import read_table
-    from visualjudge.cli.progress import stages
 
     size = path.stat().st_size if path.is_file() else 0
     with stages() as show:
@@ -236,18 +238,17 @@ def _table(path: Path, skip_invalid: bool, column: str | None = None) -> Table:
     if column and column not in table.columns:
         named = "; the files that image_path names are not read" if "image_path" in table.columns else ""
         raise DataError(f"{path}: no column {column!r} (columns: {', '.join(table.columns)[:300]}){named}")
-    _left_out(table.problems, f"{path}: {many(len(table.problems), 'record')}", skip_invalid)
+    _left_out(table.problems, f"{path}: {pluralize(len(table.problems), 'record')}", skip_invalid)
     return table
 
 
 def _askable(table: Table, rows: tuple[Row, ...], skip_invalid: bool) -> list[Row]:
     """The rows whose image can be read; problems are reported before anything is asked."""
     from visualjudge.apps.mmbench.images import image_problems
-    from visualjudge.cli.progress import stages
 
     with stages() as show:
         problems = image_problems(table, rows, tick=lambda done: show("checking images", done, len(rows)))
-    _left_out(problems.values(), f"{table.path}: {many(len(problems), 'image')}", skip_invalid)
+    _left_out(problems.values(), f"{table.path}: {pluralize(len(problems), 'image')}", skip_invalid)
     return [row for row in rows if row.index not in problems]
 
 
@@ -257,49 +258,28 @@ def _left_out(problems: Collection[Problem], what: str, skip_invalid: bool) -> N
         raise DataError(f"{what} cannot be used (named above); fix them, or leave them out with --skip-invalid")
 
 
-def _ask(
-    table: Table, rows: list[Row], client: Client, asset: Any, places: Places, options: RunOptions, budget: Budget
-) -> InferReport:
-    from visualjudge.apps.mmbench.infer import infer as ask_all
-
-    def work(stop: Stop, listener: Listener) -> Awaitable[InferReport]:
-        return ask_all(
-            table,
-            rows,
-            client,
-            asset,
-            places,
-            resume=options.resume,
-            concurrency=options.concurrency,
-            budget=budget,
-            on_event=listener,
-            stop=stop,
-        )
-
-    return interruptible("asking", work, KEPT)
-
-
 def _finish(result: InferReport, places: Places) -> None:
     from visualjudge.runs.progress import counted, spent_in_all
 
     statuses = f": {counted(result.statuses)}" if result.statuses else ""
-    replied = many(result.replied, "reply", "replies")
+    replied = pluralize(result.replied, "reply", "replies")
     print(f"{places.workbook}: {replied}{statuses} ({places.journal.name} is the record)")
     if money := spent_in_all(result.progress, result.total):
         print(f"spent: {money}")
     if result.statuses["truncated"]:
-        cut = many(result.statuses["truncated"], "reply was", "replies were")
+        cut = pluralize(result.statuses["truncated"], "reply was", "replies were")
         say(f"{cut} cut by the token limit; see --max-tokens")
     if result.cut:
-        cut = many(result.cut, "cell was", "cells were")
+        cut = pluralize(result.cut, "cell was", "cells were")
         say(f"{places.workbook}: {cut} cut to 32,767 characters; {places.journal} holds the whole")
     if not result.missing:
         return
     if result.causes:
-        say(f"{many(result.causes.total(), 'row')} got no reply: {counted(result.causes)}; the first: {result.example}")
+        lost = pluralize(result.causes.total(), "row")
+        say(f"{lost} got no reply: {counted(result.causes)}; the first: {result.example}")
     if result.progress.stopped:
         say(result.progress.stopped)
-    missing = many(result.missing, "row is", "rows are")
+    missing = pluralize(result.missing, "row is", "rows are")
     raise RunError(f"{missing} without a reply and not in {places.workbook}; --resume asks again")
 
 
@@ -319,9 +299,7 @@ def _matched(
     from visualjudge.apps.mmbench.matcher import match, unread
 
     client = open_asked(fields, CacheOptions(), 16)
-    letters, progress = interruptible(
-        "matching", lambda stop, listener: match(unread(before), client, place, on_event=listener, stop=stop), KEPT
-    )
+    letters, progress = interruptible("matching", partial(match, unread(before), client, place), KEPT)
     if progress.statuses["api_error"] or progress.stopped:
         causes = ", ".join(progress.causes) or progress.stopped
         raise RunError(
@@ -331,7 +309,7 @@ def _matched(
 
 
 def _summary(numbers: dict[str, Any]) -> None:
-    from visualjudge.apps.mmbench.summary import missing_sentence, percent
+    from visualjudge.apps.mmbench.scores import missing_sentence, percent
 
     print(f"rows {numbers['n']}, read {percent(numbers['extraction_rate'])}, accuracy {percent(numbers['accuracy'])}")
     if numbers["n_vanilla"] < numbers["n"]:
@@ -344,10 +322,10 @@ def _summary(numbers: dict[str, Any]) -> None:
     if numbers["invalid_groups"]:
         named = ", ".join(map(str, numbers["invalid_groups"][:SHOWN]))
         lacking = ("question lacks a rotation and counts", "questions lack a rotation and count")
-        say(f"{many(len(numbers['invalid_groups']), *lacking)} neither way: {named}")
+        say(f"{pluralize(len(numbers['invalid_groups']), *lacking)} neither way: {named}")
     if numbers["unknown"]:
-        unknown = many(len(numbers["unknown"]), "reply has", "replies have")
+        unknown = pluralize(len(numbers["unknown"]), "reply has", "replies have")
         say(f"{unknown} an index that the table does not have: {numbers['unknown'][:5]}")
     if numbers.get("differs"):
-        differing = many(len(numbers["differs"]), "reply is", "replies are")
+        differing = pluralize(len(numbers["differs"]), "reply is", "replies are")
         say(f"{differing} read differently by the strict rules (see differs)")

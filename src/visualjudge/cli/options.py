@@ -1,16 +1,19 @@
 """Options that several commands share, each group defined once as a dataclass.
 
-A command takes a group as one parameter (:mod:`visualjudge.cli.option_groups`).
+A command takes a group as one parameter. It is decorated with :func:`with_groups`, which shows Typer
+the fields of each group as options of their own, those of a dataclass under the group's ``heading``.
 """
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypedDict, get_type_hints, is_typeddict
 
 import typer
 
@@ -18,13 +21,24 @@ from visualjudge.core.errors import UsageError
 from visualjudge.core.registry import added
 
 if TYPE_CHECKING:
+    from visualjudge.apps.frontdoor.judging import Baseline
     from visualjudge.clients.base import Client
     from visualjudge.clients.batch.asking import Settings
     from visualjudge.dataset.build import BuildOptions
     from visualjudge.dataset.choosing import Choice
     from visualjudge.dataset.engines import EngineName
+    from visualjudge.judges.options import Option
     from visualjudge.runs.budget import Budget, Limits, Prices
 
+
+JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the figures to this JSON file.")]
+MovedDataset = Annotated[Path | None, typer.Option("--dataset", help="The dataset, if it has moved since the run.")]
+ReplaceDataset = Annotated[bool, typer.Option("--force", help="Replace an existing dataset at --out.")]
+Task = Annotated[str | None, typer.Option(help="Only questions of this task.")]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(help="Only questions with FIELD=VALUE, such as encoding=text_xyxy; may be repeated."),
+]
 BACKENDS = ", ".join(["api, google, vllm, anthropic", *added("backend")])
 JUDGES = ", ".join(["baseline", *added("question judge")])
 
@@ -92,6 +106,25 @@ class ClientOptions:
             **{name: getattr(self, name) for name in own},
         }
         return {name: value for name, value in given.items() if value is not None}
+
+    def asked(self, cache: CacheOptions, concurrency: int, batch: Settings | None = None) -> Client | Baseline:
+        """A client of the model, or the baseline that ``--backend`` names.
+
+        Raises
+        ------
+        UsageError
+            If the backend is unknown, is a baseline that is to be asked in batches, or an option is wrong.
+        """
+        from visualjudge.apps.frontdoor.judging import Baseline
+        from visualjudge.judges.registry import QUESTION_JUDGES, check_backend
+
+        check_backend(self.backend)
+        config = self.config()
+        if self.backend not in QUESTION_JUDGES:
+            return open_asked(config, cache, concurrency, batch)
+        if batch:
+            raise UsageError(f"--batch needs a backend with a server, got {self.backend!r}")
+        return Baseline(config["model_name"], backend=self.backend)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -318,3 +351,45 @@ class BuildingOptions:
         prompts = prompt_set(self.prompts, self.prompt_version)
         tasks = tuple(self.task) if self.task else None
         return BuildOptions(self.seed, tasks=tasks, prompts=prompts, max_side=self.max_side)
+
+
+def conditions(task: str | None, where: Sequence[str] | None) -> tuple[str, ...]:
+    """``--task`` and ``--where`` as conditions ``FIELD=VALUE``."""
+    return (*(() if task is None else (f"task={task}",)), *(where or ()))
+
+
+def with_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with each parameter that is a group in the place of that group's options."""
+    hints = get_type_hints(command, include_extras=True)
+    shown = {name: list(_options(hint)) for name, hint in hints.items() if is_dataclass(hint) or is_typeddict(hint)}
+
+    @functools.wraps(command)
+    def called(**values: Any) -> None:
+        made = {name: hints[name](**{one.name: values.pop(one.name) for one in own}) for name, own in shown.items()}
+        command(**values, **made)
+
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        parameters += shown.get(name) or [parameter.replace(annotation=hints[name])]
+    keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+    called.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]
+    called.__annotations__ = {parameter.name: parameter.annotation for parameter in keyword}
+    return called
+
+
+def _options(group: Any) -> Iterator[inspect.Parameter]:
+    kind = inspect.Parameter.KEYWORD_ONLY
+    if is_typeddict(group):
+        for name, hint in group.__annotations__.items():
+            option: Option = hint.__metadata__[0]
+            if option.help:
+                flag = f"--{(option.flag or name).replace('_', '-')}"  # stated, or a bool would have --no-… too
+                shown = typer.Option(flag, help=option.help, min=option.least)
+                declared = Annotated[hint.__origin__, shown]  # type: ignore[name-defined]
+                yield inspect.Parameter(name, kind, default=option.default, annotation=declared)
+        return
+    hints = get_type_hints(group, include_extras=True)
+    for field in fields(group):
+        hints[field.name].__metadata__[0].rich_help_panel = group.heading
+        default = inspect.Parameter.empty if field.default is MISSING else field.default
+        yield inspect.Parameter(field.name, kind, default=default, annotation=hints[field.name])

@@ -22,21 +22,22 @@ def keep_inputs(command: Any) -> None:
     run = command.invoke
 
     def invoke(context: Any) -> Any:
-        _check({parameter.name: parameter.opts[0] for parameter in command.params}, context.params)
+        options = {parameter.name: parameter.opts[0] for parameter in command.params}
+        outputs = {
+            options[name]: Path(context.params[name])
+            for name in OUTPUTS
+            if isinstance(context.params.get(name), str | Path)
+        }
+        inputs = [path for name in options if name not in OUTPUTS for path in _files(context.params.get(name))]
+        for option, path in outputs.items():
+            others = [name for name, other in outputs.items() if name != option and other.resolve() == path.resolve()]
+            if others:
+                raise UsageError(f"{option}: {path} is what {others[0]} writes; name another file")
+            if path.is_file():
+                keep(option, path, inputs)
         return run(context)
 
     command.invoke = invoke
-
-
-def _check(options: dict[str, str], values: dict[str, Any]) -> None:
-    outputs = {options[name]: Path(values[name]) for name in OUTPUTS if isinstance(values.get(name), str | Path)}
-    inputs = [path for name in options if name not in OUTPUTS for path in _files(values.get(name))]
-    for option, path in outputs.items():
-        others = [name for name, other in outputs.items() if name != option and other.resolve() == path.resolve()]
-        if others:
-            raise UsageError(f"{option}: {path} is what {others[0]} writes; name another file")
-        if path.is_file():
-            keep(option, path, inputs)
 
 
 def keep(option: str, path: Path, inputs: list[Path]) -> None:

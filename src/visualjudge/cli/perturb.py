@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visualjudge.cli.listing import following, say, tell
+from visualjudge.cli.output import following, say, stages, tell
 from visualjudge.core.errors import UsageError
-from visualjudge.core.plurals import many
+from visualjudge.core.plurals import pluralize
 
 if TYPE_CHECKING:
     from visualjudge.data.perturbing import Made
@@ -59,7 +59,6 @@ def perturb(
     ] = False,
 ) -> None:
     """Add one type of error at a time to ground truth, at increasing severity, and score each result."""
-    from visualjudge.cli.progress import stages
     from visualjudge.data.perturbing import Made, perturb_samples, surroundings
     from visualjudge.data.writer import FolderWriter
     from visualjudge.formats.ids import Ids, renamed
@@ -150,8 +149,8 @@ def _reader(
 
 def _tell(done: Made, task: str, out: Path, skip_invalid: bool) -> None:
     tell(done.problems)
-    where = f"{many(done.groups, 'group')} on {many(done.images, 'image')}"
-    print(f"{out}: {task}: {many(done.annotations, 'annotation')} in {where}")
+    where = f"{pluralize(done.groups, 'group')} on {pluralize(done.images, 'image')}"
+    print(f"{out}: {task}: {pluralize(done.annotations, 'annotation')} in {where}")
     following("build", out, "--out", "DATASET")
     if done.problems:
         say(f"invalid records left out: {len(done.problems)}")

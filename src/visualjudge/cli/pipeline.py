@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.listing import following, say
-from visualjudge.cli.option_groups import with_groups
-from visualjudge.cli.options import BudgetOptions, CacheOptions, RunOptions
-from visualjudge.cli.progress import interruptible
-from visualjudge.core.errors import UsageError
-from visualjudge.core.plurals import many
+from visualjudge.cli.options import BudgetOptions, CacheOptions, RunOptions, with_groups
+from visualjudge.cli.output import following, interruptible, say
+from visualjudge.core.errors import Problem, UsageError
+from visualjudge.core.plurals import pluralize
+from visualjudge.core.tables import Table
 
 if TYPE_CHECKING:
-    from visualjudge.apps.pipelines import PipelineReport, Row
+    from visualjudge.apps.pipelines import PipelineReport
     from visualjudge.apps.pipelines.results import MetricCounts
-    from visualjudge.core.errors import Problem
-    from visualjudge.judges.pipe import ClientPipe
-    from visualjudge.runs.budget import Budget
-    from visualjudge.runs.runner import Listener, Stop
 
 app = typer.Typer(add_completion=False)
 
@@ -68,7 +64,7 @@ def pipeline(
 
     Resuming also asks the metrics that ended in an error. --concurrency limits the rows, and the calls of each metric.
     """
-    from visualjudge.apps.pipelines import build_pipes, read_config, read_rows
+    from visualjudge.apps.pipelines import build_pipes, read_config, read_rows, run_pipeline
     from visualjudge.prompts.store import PromptAssetStore
 
     if out.is_dir():
@@ -80,38 +76,22 @@ def pipeline(
         if pipe.rules != "strict":
             say(f"{name}: replies are read by the rules of {pipe.rules}")
     good, problems = read_rows(rows)
-    report = _judge(pipes, good[: run.limit], out, run, budget.budget, allow_private_urls)
+    judging = partial(
+        run_pipeline,
+        pipes,
+        good[: run.limit],
+        out,
+        resume=run.resume,
+        concurrency=run.concurrency,
+        budget=budget.budget,
+        private_urls=allow_private_urls,
+    )
+    report = interruptible("judging", judging, f"the results so far are in {out}; continue with --resume")
     options = [*_given("--rules", rules), *_given("--limit", run.limit)]
     options += [word for folder in prompts or () for word in _given("--prompts", folder)]
     options += ["--allow-private-urls"] if allow_private_urls else []
     again = ("pipeline", config, "--input", rows, "--out", out, *options, "--resume")
     _finish(report, problems, out, again)
-
-
-def _judge(
-    pipes: dict[str, ClientPipe],
-    rows: list[Row],
-    out: Path,
-    options: RunOptions,
-    budget: Budget,
-    private_urls: bool,
-) -> PipelineReport:
-    from visualjudge.apps.pipelines import run_pipeline
-
-    def work(stop: Stop, listener: Listener) -> Awaitable[PipelineReport]:
-        return run_pipeline(
-            pipes,
-            rows,
-            out,
-            resume=options.resume,
-            concurrency=options.concurrency,
-            budget=budget,
-            on_event=listener,
-            stop=stop,
-            private_urls=private_urls,
-        )
-
-    return interruptible("judging", work, f"the results so far are in {out}; continue with --resume")
 
 
 def _given(option: str, value: object) -> list[str]:
@@ -123,19 +103,19 @@ def _finish(report: PipelineReport, problems: list[Problem], out: Path, again: t
     from visualjudge.runs.progress import counted, spent
 
     money = f" ({spent(report.progress)})" if spent(report.progress) else ""
-    print(f"{out}: {many(report.statuses.total(), 'row')}: {counted(report.statuses) or 'none'}{money}")
+    print(f"{out}: {pluralize(report.statuses.total(), 'row')}: {counted(report.statuses) or 'none'}{money}")
     if report.statuses:
         print(_by_metric(report.metrics))
     lines = [str(problem) for problem in problems]
     lines += [f"{out}: row {key}: {said}" for key, said in report.errors.items()]
     say(*lines[:_MOST_LINES])
     if len(lines) > _MOST_LINES:
-        say(f"and {many(len(lines) - _MOST_LINES, 'more row', 'more rows')} without a result")
+        say(f"and {pluralize(len(lines) - _MOST_LINES, 'more row', 'more rows')} without a result")
     if report.unchecked:
-        unchecked = many(report.unchecked, "result is", "results are")
+        unchecked = pluralize(report.unchecked, "result is", "results are")
         say(f"{out}: {unchecked} of an earlier version, which did not record what rows its results are of")
     if report.missing:
-        missing = many(report.missing, "row is", "rows are")
+        missing = pluralize(report.missing, "row is", "rows are")
         say(f"{report.progress.stopped or 'stopped'}; {missing} missing; continue with --resume")
     if report.missing or report.errors:
         following(*again)
@@ -145,8 +125,6 @@ def _finish(report: PipelineReport, problems: list[Problem], out: Path, again: t
 
 def _by_metric(metrics: Mapping[str, MetricCounts]) -> str:
     """A line for each metric: what its results say, and how many rows it has no value for."""
-    from visualjudge.core.tables import Table
-
     lines = [_counted(counts) for counts in metrics.values()]
     always = ("Answered", "Failed")
     shown = [name for name in lines[0] if name in always or any(line[name] not in ("0", "–") for line in lines)]

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.listing import AsJson, following, print_json
+from visualjudge.cli.output import AsJson, following, print_json
 
 EXAMPLES = """Examples:
 
@@ -28,8 +28,7 @@ def plugins(
     as_json: AsJson = False,
 ) -> None:
     """List the installed plug-ins with what each registered, or why it was skipped (exit status 1)."""
-    from visualjudge.core.registry import GROUP
-    from visualjudge.core.registry import plugins as installed
+    from visualjudge.core.registry import GROUP, plugins as installed
 
     if context.invoked_subcommand is not None:
         return

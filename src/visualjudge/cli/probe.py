@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.listing import AsJson, following, print_json, tell
-from visualjudge.cli.option_groups import with_groups
-from visualjudge.cli.options import BuildingOptions
-from visualjudge.core.plurals import many
+from visualjudge.cli.options import BuildingOptions, with_groups
+from visualjudge.cli.output import AsJson, following, print_json, tell
+from visualjudge.core.plurals import pluralize
+from visualjudge.core.tables import Table
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -43,7 +43,6 @@ def probe(
     """
     from visualjudge.apps.probes.build import build_probes
     from visualjudge.core.remote import located
-    from visualjudge.core.tables import Table
 
     made = build_probes(data, out, building.options, only=only, number=n, **building.work, force=building.force)
     tell(made.problems)
@@ -57,5 +56,5 @@ def probe(
         print_json({"probe": name, "questions": count} for name, count in asked.items())
         return
     target = located(out)
-    print(f"{many(made.questions, 'question')} in {target}")
+    print(f"{pluralize(made.questions, 'question')} in {target}")
     following("judge", target, "--out", "RUN")

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from visualjudge.cli.output import stages
+
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
 
@@ -16,7 +18,6 @@ def prompts(
     out: Annotated[Path, typer.Option("--out", help="Folder of the pages")],
 ) -> None:
     """Write a page per task with one question of each encoding and type, and its images."""
-    from visualjudge.cli.progress import stages
     from visualjudge.dataset.folder import load_dataset
     from visualjudge.dataset.prompt_pages import write_pages
 

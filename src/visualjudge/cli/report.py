@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visualjudge.cli.conditions import TASK, WHERE, conditions
-from visualjudge.cli.listing import end_with, following, say
-from visualjudge.core.errors import must_end_in
+from visualjudge.cli.options import JsonFile, MovedDataset, Task, Where, conditions
+from visualjudge.cli.output import end_with, following, say
+from visualjudge.core.atomic import atomic_path, write_json, write_text
+from visualjudge.core.errors import UsageError, must_end_in
+from visualjudge.core.spreadsheets import harmless
 
 if TYPE_CHECKING:
     from visualjudge.analysis import Analysis
@@ -33,12 +35,12 @@ SUFFIXES = {".html": ReportFormat.html, ".htm": ReportFormat.html, ".md": Report
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Run folders from `visualjudge judge`.", show_default=False)],
     out: Annotated[Path | None, typer.Option(help="Write the report to this file, .html or .md.")] = None,
-    json: Annotated[Path | None, typer.Option("--json", help="Write the figures to this JSON file.")] = None,
+    json: JsonFile = None,
     format: Annotated[
         ReportFormat | None, typer.Option(help="Format of --out; default: by its suffix, html without one.")
     ] = None,
     csv: Annotated[Path | None, typer.Option("--csv", help="Write every table as CSV to this folder.")] = None,
-    dataset: Annotated[Path | None, typer.Option(help="The dataset, if it has moved since the run.")] = None,
+    dataset: MovedDataset = None,
     seed: Annotated[
         int, typer.Option(help="Seed of random draws: intervals of 75 % points, split of the images, order of sources.")
     ] = 0,
@@ -55,8 +57,8 @@ def report(
     questions: Annotated[
         int, typer.Option(help="Number of the most informative questions on the page; 0: a few per judge.")
     ] = 0,
-    task: Annotated[str | None, typer.Option(help=TASK)] = None,
-    where: Annotated[list[str] | None, typer.Option(help=WHERE)] = None,
+    task: Task = None,
+    where: Where = None,
 ) -> None:
     """Measure how far a judge can be trusted: prints a table, writes metrics.json and a self-contained page.
 
@@ -95,8 +97,6 @@ def _baseline(runs: list[Path], dataset: Path | None, scratch: Path) -> list[Pat
 
 
 def _check(gap: float, questions: int) -> None:
-    from visualjudge.core.errors import UsageError
-
     if not 0 < gap <= 100:
         raise UsageError(f"--gap must be above 0 and at most 100 points, got {gap:g}")
     if questions < 0:
@@ -115,8 +115,6 @@ def _write(
 ) -> None:
     from visualjudge.analysis.report.markdown import markdown
     from visualjudge.analysis.report.page import html
-    from visualjudge.core.atomic import atomic_path, write_json, write_text
-    from visualjudge.core.spreadsheets import harmless
 
     if out is not None:
         write_text(out, html(analysis, questions) if format is ReportFormat.html else markdown(analysis))

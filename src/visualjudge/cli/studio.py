@@ -79,9 +79,8 @@ def serve(folders: list[Path], port: int) -> None:
     """Open everything in ``folders`` and serve it until Ctrl-C."""
     check_installed()
     from visualjudge.studio.app import create_app
-    from visualjudge.studio.memory import keep_small
     from visualjudge.studio.places import find_places
-    from visualjudge.studio.site import Site
+    from visualjudge.studio.site import Site, keep_small
 
     keep_small()
     site = Site(find_places(folders))

@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+from visualjudge.cli.options import JsonFile
+from visualjudge.cli.output import stages
+
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
@@ -14,14 +17,13 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 def train_local(
     data: Annotated[Path, typer.Argument(help="Data folder with scored predictions.", show_default=False)],
     out: Annotated[Path, typer.Option(help="Model file to write, such as model.vj.", show_default=False)],
-    json: Annotated[Path | None, typer.Option("--json", help="Write the held-out figures to this JSON file.")] = None,
+    json: JsonFile = None,
 ) -> None:
     """Train the local judge on a data folder, and print its accuracy on held-out images.
 
     Use it with: visualjudge judge DATASET --backend local --model model.vj --out RUN
     """
     from visualjudge.cli.local_tables import finish_training
-    from visualjudge.cli.progress import stages
     from visualjudge.judges.local.training import train_on_folder
 
     with stages() as show:

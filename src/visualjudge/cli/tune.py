@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
-from visualjudge.cli.listing import AsJson, following, print_json, say
-from visualjudge.cli.option_groups import with_groups
-from visualjudge.cli.options import CacheOptions, ClientOptions, open_asked
+from visualjudge.cli.options import CacheOptions, ClientOptions, with_groups
+from visualjudge.cli.output import AsJson, following, print_json, say
+from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.judges.options import Mode
 
 if TYPE_CHECKING:
     from visualjudge.apps.frontdoor.judging import Asked
-    from visualjudge.apps.tuning.arms import Arm
+    from visualjudge.apps.tuning.halving import Arm
 
 MODES: tuple[str, ...] = get_args(Mode)
 
@@ -49,19 +49,12 @@ def tune(
     as_json: AsJson = False,
 ) -> None:
     """Find the best encoding, prompt version and mode for a judge: chosen on half of the images, tested on the rest."""
-    from visualjudge.apps.frontdoor.judging import Baseline
-    from visualjudge.apps.tuning import tune as find
-    from visualjudge.apps.tuning import versions
-    from visualjudge.core.atomic import write_json
+    from visualjudge.apps.tuning import tune as find, versions
     from visualjudge.dataset.folder import load_dataset, selected
     from visualjudge.judges.registry import QUESTION_JUDGES
 
-    config = client.config()
-
     def ask() -> Asked:
-        if client.backend in QUESTION_JUDGES:
-            return Baseline(config["model_name"], backend=client.backend)
-        return open_asked(config, cache, concurrency)
+        return client.asked(cache, concurrency)
 
     read = selected(load_dataset(dataset), task)
     modes = mode or ["text", "json"]

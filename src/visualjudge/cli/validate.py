@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.listing import following_judge, say, tell
-from visualjudge.core.plurals import many
+from visualjudge.cli.output import following_judge, say, stages, tell
+from visualjudge.core.plurals import pluralize
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
@@ -25,15 +25,14 @@ def validate(
     Each violation is reported in one line on stderr: file, record, field, reason; more than three of one kind become a
     count. Exit status 1 if there are any.
     """
-    from visualjudge.cli.progress import stages
     from visualjudge.dataset.validate import validate as check
 
     with stages() as progress:
         read, problems = check(dataset, lambda done, total: progress("checking files", done, total), sample=sample)
     tell(problems)
     if problems:
-        say(f"{many(len(problems), 'rule does', 'rules do')} not hold in {read.root}")
+        say(f"{pluralize(len(problems), 'rule does', 'rules do')} not hold in {read.root}")
         raise typer.Exit(1)
     part = "" if sample is None else f"{min(sample, len(read.questions))} of "
-    print(f"{read.root}: {part}{many(len(read.questions), 'question')}, all checksums and rules hold")
+    print(f"{read.root}: {part}{pluralize(len(read.questions), 'question')}, all checksums and rules hold")
     following_judge(read, read.root, "--swap", "--out", "RUN")

@@ -33,6 +33,7 @@ MOVED = {
     "encoding.encoded": "vision.drawing.encoded",
     "encoding.grid": "vision.drawing.grid",
     "errors": "core.errors",
+    "judges.asks": "judges.base",
     "metrics": "vision.score",
     "metrics.average_precision": "vision.scoring.average_precision",
     "perturb": "vision.errors",

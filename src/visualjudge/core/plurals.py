@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 
-def many(number: int, noun: str, several: str = "") -> str:
-    """The number and the word for so many; ``several`` is the plural where it is not ``noun`` and "s"."""
-    return f"{number} {word(number, noun, several)}"
+def pluralize(number: int, noun: str, several: str = "") -> str:
+    """A number with its noun; ``several`` is the plural where it is not ``noun`` and "s"."""
+    return f"{number} {plural(number, noun, several)}"
 
 
-def word(number: int, noun: str, several: str = "") -> str:
-    """The word alone."""
+def plural(number: int, noun: str, several: str = "") -> str:
+    """The noun alone, in the number."""
     return noun if number == 1 else several or f"{noun}s"

@@ -27,7 +27,7 @@ HOMES = {
     "encoding": "visualjudge.vision.encodings:CATALOGUE",
     "metric": "visualjudge.vision.metrics:METRICS",
     "error type": "visualjudge.vision.error_types:ERROR_TYPES",
-    "context": "visualjudge.prompts.contexts:CONTEXTS",
+    "context": "visualjudge.prompts.questions:CONTEXTS",
     "prompt folder": "visualjudge.prompts.store:FOLDERS",
     "importer": "visualjudge.formats.importers:IMPORTERS",
     "backend": "visualjudge.clients.registry:CLIENT_REGISTRY",

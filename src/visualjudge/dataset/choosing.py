@@ -6,7 +6,7 @@ import operator
 import re
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import islice, pairwise
 from typing import Any
@@ -92,19 +92,15 @@ def _fitting(questions: Sequence[Question], choice: Choice) -> Positions:
         ("--subset", "subset", choice.subsets),
     ):
         if values:
-            _check_named(questions, option, field, values)
+            known = dict.fromkeys(name for (value,) in columns(questions, field) for name in _as_tuple(value))
+            for value in values:
+                if value not in known:
+                    raise UsageError(f"{option} must be {one_of(value, known)}, got {value!r}")
             conditions.append(has_value(field, values))
     conditions += [condition(text) for text in choice.where]
     if not conditions:
         return range(len(questions))
     return array("q", (k for k, question in enumerate(questions) if all(fits(question) for fits in conditions)))
-
-
-def _check_named(questions: Sequence[Question], option: str, field: str, values: Collection[str]) -> None:
-    known = dict.fromkeys(name for (value,) in columns(questions, field) for name in _as_tuple(value))
-    for value in values:
-        if value not in known:
-            raise UsageError(f"{option} must be {one_of(value, known)}, got {value!r}")
 
 
 def sample_positions(questions: Sequence[Question], positions: Positions, number: int, seed: int = 42) -> Positions:

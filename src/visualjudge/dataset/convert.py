@@ -9,8 +9,7 @@ from pathlib import Path
 
 from visualjudge.core.confine import confined_path, confined_target
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.media import Form as MediaForm
-from visualjudge.core.media import ShardWriter, media_form, packed_images, shard_files
+from visualjudge.core.media import Form as MediaForm, ShardWriter, media_form, packed_images, shard_files
 from visualjudge.core.remote import check_local, located
 from visualjudge.dataset.folder import MEDIA, META, QuestionForm, load_dataset, open_questions
 from visualjudge.dataset.json_form import QUESTIONS

@@ -1,4 +1,4 @@
-"""Who does the work: this process, a pool of processes, or a Ray cluster. Results always come in the jobs' order."""
+"""Engines: this process, a pool of processes, or a Ray cluster. Results always come in the order of the jobs."""
 
 from __future__ import annotations
 

@@ -109,22 +109,19 @@ class ParquetQuestions(QuestionFiles):
         self._first: list[int] = []
         self._count = 0
         for path in self.shards:
-            self._note(path)
+            if parquet_schema(path) != schema():
+                raise DataError(f"{path}: must have the columns of a dataset's questions; convert the dataset again")
+            height = parquet_height(path)
+            if height > path.stat().st_size:
+                raise DataError(f"{path}: must have at most one question a byte, got {height:,}")
+            self._first.append(self._count)
+            self._count += height
         self._group: tuple[int, Any] = (0, None)
         self._piece: tuple[int, Sequence[Question]] = (-1, [])
 
     def __getstate__(self) -> dict[str, Any]:
         """In another process: nothing is read."""
         return {**self.__dict__, "_group": (0, None), "_piece": (-1, [])}
-
-    def _note(self, path: Path) -> None:
-        if parquet_schema(path) != schema():
-            raise DataError(f"{path}: must have the columns of a dataset's questions; convert the dataset again")
-        height = parquet_height(path)
-        if height > path.stat().st_size:
-            raise DataError(f"{path}: must have at most one question a byte, got {height:,}")
-        self._first.append(self._count)
-        self._count += height
 
     def __len__(self) -> int:
         return self._count

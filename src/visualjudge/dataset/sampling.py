@@ -324,18 +324,14 @@ def _rankings(task: str, notes: Mapping[str, Annotation], stems: Stems, caps: Ca
         return
     groups = [found for found in group(task, notes.values(), by_prompt=False) if len(found.scores) >= FEWEST_RANKED]
     for found in spread(groups, caps.ranking_groups, seed):
-        members = _distinct(found, caps.per_group, seed)
+        # At most count members, no two with the same score, drawn by the seed.
+        drawn: dict[float, str] = {}
+        for member in _drawn(found, seed):
+            drawn.setdefault(member.final_score, member.annotation_id)
+        members = list(drawn.values())[: caps.per_group]
         for stem in stems.final:
             shown = sorted(members, key=lambda name: seed_for(seed, "order", task, stem, name))
             yield Item(task, stem, "ranking", found.key[0], tuple(shown), (JUDGE_ANALYSIS,))
-
-
-def _distinct(found: Group, count: int, seed: int) -> list[str]:
-    """At most ``count`` members, no two with the same score, drawn by the seed."""
-    drawn: dict[float, str] = {}
-    for member in _drawn(found, seed):
-        drawn.setdefault(member.final_score, member.annotation_id)
-    return list(drawn.values())[:count]
 
 
 def _scorings(task: str, notes: Mapping[str, Annotation], stems: Stems, caps: Caps, seed: int) -> Iterable[Item]:

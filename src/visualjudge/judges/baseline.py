@@ -1,4 +1,4 @@
-"""Judges that need no network: chance, the first option, one that knows the answer, and one that looks.
+"""Baselines: chance, the first option, one that knows the answer, sharpness. The local judge: ``judges/local``.
 
 ``random``, ``first`` and ``oracle:P`` are simulated: their figures test the statistics, and every report says so.
 ``sharpness`` is a real baseline: a model that does not beat it has not looked.
@@ -22,7 +22,7 @@ from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.media import image_at
 from visualjudge.core.records import FAILED, LETTERS, Pixels, Question, QuestionType, Verdict
 from visualjudge.core.seeding import uniforms_for
-from visualjudge.judges.asks import Ask, Judge, Judged, OfflineJudge, failed, in_stored_letters
+from visualjudge.judges.base import Ask, Judge, Judged, OfflineJudge, failed, in_stored_letters
 from visualjudge.replies import Reading, read_reply
 from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.raster.sharpness import edge_strength, noise_sigma
@@ -125,7 +125,9 @@ class SimulatedJudge(OfflineJudge):
 
     def _reply(self, ask: Ask) -> str:
         if self.model == "first":
-            return _first(ask.question)
+            if ask.question.question_type == "scoring":
+                return str(MIDDLE)
+            return "A" if ask.question.question_type == "pairwise" else LETTERS[: len(ask.question.annotation_ids)]
         draws = uniforms_for(self.seed, self.model, ask.question.id, ask.order, ask.repeat)
         return _random(ask.question, draws[0]) if self.oracle is None else _oracle_reply(ask, self.oracle, draws)
 
@@ -141,12 +143,6 @@ def _oracle_reply(ask: Ask, oracle: Oracle, draws: Sequence[float]) -> str:
         return "A" if oracle.bias > 0 else "B"
     right = str(ask.stored(question.answer))
     return right if luck < oracle.chance_of_right(question) else _random(question, which, but=right)
-
-
-def _first(question: Question) -> str:
-    if question.question_type == "scoring":
-        return str(MIDDLE)
-    return "A" if question.question_type == "pairwise" else LETTERS[: len(question.annotation_ids)]
 
 
 def _random(question: Question, draw: float, *, but: str | None = None) -> str:

@@ -12,8 +12,8 @@ import orjson
 
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Answer, Order, Verdict
-from visualjudge.judges.asks import Ask, Judge, Judged, Key, OfflineJudge, failed, most_calls
-from visualjudge.judges.trial import SchemaTrial, trial_of
+from visualjudge.judges.base import Ask, Judge, Judged, Key, OfflineJudge, failed, most_calls
+from visualjudge.judges.schema_trial import SchemaTrial, trial_of
 
 By = Literal["probability", "agreement"]
 

@@ -11,8 +11,8 @@ from typing import Any
 from visualjudge.clients.base import Client, Diagnostics, Reply, Request, TextPart
 from visualjudge.core.errors import ClientError
 from visualjudge.core.records import LETTERS, TIES, Answer, Question
-from visualjudge.judges.asks import Ask, Judge, Judged, most_calls
-from visualjudge.judges.trial import SchemaTrial, trial_of
+from visualjudge.judges.base import Ask, Judge, Judged, most_calls
+from visualjudge.judges.schema_trial import SchemaTrial, trial_of
 
 UNDERSTOOD = frozenset({"tie", "cut", "too long", "too slow to read"})
 """Causes that a second reading would not mend: the reply is understood, or not whole."""

@@ -1,4 +1,4 @@
-"""``pairwise-judge``: which of two edits is better: Image A, Image B, Tie, or Failed."""
+"""The judge module ``pairwise-judge``: Image A, Image B, Tie, or Failed. A dataset's pairs: ``judges/question.py``."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any
 
 from visualjudge.core.records import FAILED, Answer, QuestionType, Verdict
-from visualjudge.judges.asks import Ask, Judged, Key, OfflineJudge
+from visualjudge.judges.base import Ask, Judged, Key, OfflineJudge
 
 
 def majority(values: Sequence[Answer], question_type: QuestionType) -> Answer | None:
@@ -32,13 +32,9 @@ def majority(values: Sequence[Answer], question_type: QuestionType) -> Answer | 
     if question_type == "scoring":
         return float(median(float(vote) for vote in votes))
     if question_type == "pairwise":
-        return _plurality(Counter(str(vote) for vote in votes))
+        (first, most), *rest = Counter(str(vote) for vote in votes).most_common(2)
+        return None if rest and rest[0][1] == most else first
     return _kemeny([str(vote) for vote in votes])
-
-
-def _plurality(counts: Counter[str]) -> str | None:
-    (first, most), *rest = counts.most_common(2)
-    return None if rest and rest[0][1] == most else first
 
 
 def _kemeny(rankings: list[str]) -> str | None:

@@ -17,9 +17,9 @@ from visualjudge.clients.registry import open_client
 from visualjudge.clients.sync import run_sync
 from visualjudge.core.errors import PromptError, UsageError
 from visualjudge.core.records import IMAGE_MARK
-from visualjudge.judges.bounded import read_or_none
+from visualjudge.judges.bounded_reading import read_or_none
 from visualjudge.judges.schemas import INPUTS, OUTPUTS, checked, json_schema, schema_named
-from visualjudge.prompts.template import PromptTemplate, fill
+from visualjudge.prompts.store import PromptTemplate, fill
 from visualjudge.replies.jsons import OBJECT_RULES, Object
 from visualjudge.replies.markup import without_thoughts
 from visualjudge.replies.reading import Cause

@@ -16,10 +16,10 @@ from visualjudge.clients.payload import ImageStore
 from visualjudge.clients.retry import cause_of
 from visualjudge.core.errors import ClientError, DataError, Pending
 from visualjudge.core.records import FAILED, LETTERS, TIES, Question, Verdict
-from visualjudge.judges.asks import Ask, Judged, failed, in_stored_letters
-from visualjudge.judges.bounded import NotRead, read_bounded
+from visualjudge.judges.base import Ask, Judged, failed, in_stored_letters
+from visualjudge.judges.bounded_reading import NotRead, read_bounded
 from visualjudge.judges.options import Mode
-from visualjudge.judges.trial import SchemaTrial
+from visualjudge.judges.schema_trial import SchemaTrial
 from visualjudge.prompts.spans import interleaved, swapped
 from visualjudge.replies import Reading, Tiers, read_reply
 from visualjudge.replies.confidence import stated_confidence

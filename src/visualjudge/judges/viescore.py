@@ -1,4 +1,4 @@
-"""``viescore``: a score for one edit, or a winner between two from their scores (after VIEScore, Ku et al. 2024)."""
+"""The judge module ``viescore``: a score for one edit, or the better of two (after VIEScore, Ku et al. 2024)."""
 
 from __future__ import annotations
 

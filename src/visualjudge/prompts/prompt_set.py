@@ -9,8 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from visualjudge.core.errors import UnknownPrompt, UsageError
-from visualjudge.prompts.store import ASSETS, PromptAssetStore
-from visualjudge.prompts.template import PromptTemplate
+from visualjudge.prompts.store import ASSETS, PromptAssetStore, PromptTemplate
 
 DEFAULT_VERSION = "v1"
 _VERSION = re.compile(r"v[0-9]+")

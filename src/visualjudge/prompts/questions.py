@@ -6,13 +6,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from visualjudge.core.records import IMAGE_MARK, LETTERS, QuestionType, Size, Span, Spans
-from visualjudge.prompts.contexts import CONTEXTS
+from visualjudge.core.registry import Registry
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.prompts.spans import exchanged
-from visualjudge.prompts.template import PromptTemplate
+from visualjudge.prompts.store import PromptTemplate
+from visualjudge.vision.built_in import BUILT_IN
 from visualjudge.vision.contexts import mixed, type_sentence
 from visualjudge.vision.predictions import type_of
-from visualjudge.vision.rows import Task
+from visualjudge.vision.rows import Context, Task
+
+CONTEXTS: Registry[str, Context] = Registry(
+    "context", {row.name: row.context for row in BUILT_IN if row.context is not None}
+)
+"""Of each prediction type; a type without a row has :func:`~visualjudge.vision.contexts.type_sentence`."""
+
 
 GRID = 32
 """Cells along the longer side of a sub-sampled grid."""

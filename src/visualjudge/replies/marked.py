@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from visualjudge.replies.jsons import answers
-from visualjudge.replies.markup import Marked, marked
-from visualjudge.replies.markup import plain as without_markup
+from visualjudge.replies.markup import Marked, marked, plain as without_markup
 from visualjudge.replies.orders import chain, direction_of, place_of
 from visualjudge.replies.phrases import again, is_filler, listed, spoken
 from visualjudge.replies.prose import OTHER, read_prose

@@ -9,8 +9,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from visualjudge.replies.marked import read_marked
-from visualjudge.replies.markup import plain as without_markup
-from visualjudge.replies.markup import without_echo, without_thoughts
+from visualjudge.replies.markup import plain as without_markup, without_echo, without_thoughts
 from visualjudge.replies.phrases import again, listed
 from visualjudge.replies.prose import read_prose
 from visualjudge.replies.refusals import is_refusal

@@ -11,7 +11,7 @@ from typing import Any
 from visualjudge.clients.base import Diagnostics
 from visualjudge.core.errors import RunError
 from visualjudge.dataset.engines import RayEngine
-from visualjudge.judges.asks import Judge
+from visualjudge.judges.base import Judge
 from visualjudge.runs.processes import Bench, packed
 from visualjudge.runs.runner import Outcome
 from visualjudge.runs.spread import WorkerLost

@@ -15,7 +15,7 @@ import orjson
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import BoolArray, IntArray, Order
-from visualjudge.judges.asks import MOST_REPEATS
+from visualjudge.judges.base import MOST_REPEATS
 from visualjudge.runs.blocks import SMALL, Block, blocks
 from visualjudge.runs.compacting import CompactedFile
 

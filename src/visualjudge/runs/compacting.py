@@ -26,7 +26,7 @@ from visualjudge.core.columnar import (
 from visualjudge.core.digests import file_sha256
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Verdict
-from visualjudge.judges.asks import verdict_line, verdict_of
+from visualjudge.judges.base import verdict_line, verdict_of
 from visualjudge.runs.journal import Line, read_lines
 from visualjudge.runs.tokens import token_counts
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from visualjudge.dataset.folder import Dataset
-from visualjudge.judges.asks import Ask
+from visualjudge.judges.base import Ask
 from visualjudge.runs.budget import Prices
 from visualjudge.vision.raster.images import image_size
 

@@ -19,7 +19,7 @@ from visualjudge.core.locks import FileLock
 from visualjudge.core.records import Verdict
 from visualjudge.core.registry import note_made_with
 from visualjudge.core.remote import check_local
-from visualjudge.judges.asks import Key, verdict_of
+from visualjudge.judges.base import Key, verdict_of
 from visualjudge.runs.compacting import CompactedFile, compact, expand, read_compacted
 from visualjudge.runs.journal import Journal, Line, read_lines
 from visualjudge.runs.spending import KINDS

@@ -20,15 +20,14 @@ from visualjudge.core.registry import in_use
 from visualjudge.dataset.folder import Dataset
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.dataset.stored import columns, distinct
-from visualjudge.judges.asks import Ask, Judge, Judged, Key, most_calls, verdict_line
-from visualjudge.judges.trial import trial_of
+from visualjudge.judges.base import Ask, Judge, Judged, Key, most_calls, verdict_line
+from visualjudge.judges.schema_trial import trial_of
 from visualjudge.runs.answered import Answered, answered
 from visualjudge.runs.budget import Budget
 from visualjudge.runs.folder import COMPACTED_ABOVE, RunFolder
 from visualjudge.runs.journal import Journal
 from visualjudge.runs.resuming import changes, check_changes, edited_images, fallen_out, media_checksum, recorded
-from visualjudge.runs.runner import Ask as AskOne
-from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run
+from visualjudge.runs.runner import Ask as AskOne, Listener, Outcome, Progress, Stop, run
 from visualjudge.runs.spending import Spending, paid_beside, priced, spent_before
 from visualjudge.runs.todo import Todo, left_of
 

@@ -23,7 +23,7 @@ from typing import Any
 from visualjudge.clients.base import Diagnostics
 from visualjudge.core.errors import RunError, UsageError, VisualJudgeError
 from visualjudge.core.registry import registrations, restore
-from visualjudge.judges.asks import Judge
+from visualjudge.judges.base import Judge
 from visualjudge.runs.judging import outcome_of
 from visualjudge.runs.runner import Outcome
 from visualjudge.runs.spread import WorkerLost

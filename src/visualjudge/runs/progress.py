@@ -11,11 +11,17 @@ from types import TracebackType
 from typing import Any, Self
 
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress as Bar,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.text import Text
 
-from visualjudge.core.plurals import many
+from visualjudge.core.plurals import pluralize
 from visualjudge.runs.budget import money
 from visualjudge.runs.runner import Progress
 from visualjudge.runs.spending import Spending
@@ -65,7 +71,7 @@ def spent(progress: Progress) -> str:
 def spent_in_all(progress: Progress, total: Spending) -> str:
     """What a run has spent, and what of it this invocation did, where that is not all; nothing where it is nothing."""
     budget = progress.budget
-    now = many(budget.calls, "call") + (f", {spent(progress)}" if spent(progress) else "") if budget.calls else ""
+    now = pluralize(budget.calls, "call") + (f", {spent(progress)}" if spent(progress) else "") if budget.calls else ""
     share = (
         f"; batch prices, {budget.prices.share:.0%} of the list's" if budget.cost and budget.prices.share < 1 else ""
     )
@@ -75,7 +81,7 @@ def spent_in_all(progress: Progress, total: Spending) -> str:
 
 
 def _amounts(tokens: int, cost: float | None) -> str:
-    parts = [many(tokens, "token")] if tokens else []
+    parts = [pluralize(tokens, "token")] if tokens else []
     parts += [f"cost {money(cost)}"] if cost else []
     return ", ".join(parts)
 

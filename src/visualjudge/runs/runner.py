@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import threading
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from concurrent.futures import wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from visualjudge.clients.sync import submit
 from visualjudge.runs.budget import Budget
 from visualjudge.runs.journal import Journal
 
@@ -29,6 +32,10 @@ _GONE = frozenset({"connection", "timeout"})
 _REPORT_EVERY_S = 0.05
 _QUIET_EVERY_S = 1.0
 """How often the state of the run is told while nothing comes back."""
+_LOOK_EVERY_S = 1.0
+_SIGNALS: dict[int, str] = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
+_CLEAN_UP_WITHIN_S = 10.0
+"""How long cancelled calls may take to close their connections and files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,47 +285,48 @@ class _Crew:
 # ---------------------------------------------------------------- from ordinary code
 
 
-def run_until_stopped(main: Callable[[Stop], Coroutine[Any, Any, Result]]) -> Result:
-    """Run ``main(stop)`` to its end. Ctrl-C (or SIGTERM) asks it to stop, a second one cancels it.
+def run_until_stopped(work: Callable[[Stop], Coroutine[Any, Any, Result]]) -> Result:
+    """The result of ``work(stop)``, waited for; an event loop may be running here, as in a notebook.
+
+    The first Ctrl-C (or SIGTERM) asks the work to stop, a second one cancels it.
 
     Raises
     ------
     KeyboardInterrupt
         At the second Ctrl-C, after the cancelled calls were cleaned up.
     """
-    stop = Stop()
+    stop, ended = Stop(), threading.Event()
 
-    async def guarded() -> Result:
-        task = asyncio.create_task(main(stop))
-        with _signals(stop, task):
-            try:
-                return await task
-            except asyncio.CancelledError:
-                raise KeyboardInterrupt from None
+    async def watched() -> Result:
+        try:
+            return await work(stop)
+        finally:
+            ended.set()
 
-    return asyncio.run(guarded())
+    future = submit(watched())
+
+    def heard(number: int, _frame: object) -> None:
+        if stop.reason is None:
+            stop.request(f"stopped by {_SIGNALS[number]}")
+        else:
+            future.cancel()
+
+    with _on_signals(heard):
+        while not future.done():
+            wait([future], timeout=_LOOK_EVERY_S)  # bounded: on Windows no signal ends a wait
+    if future.cancelled():
+        ended.wait(_CLEAN_UP_WITHIN_S)
+        raise KeyboardInterrupt
+    return future.result()
 
 
 @contextmanager
-def _signals(stop: Stop, task: asyncio.Task[Any]) -> Iterator[None]:
-    loop = asyncio.get_running_loop()
-
-    def heard(name: str) -> None:
-        if stop.reason is None:
-            stop.request(f"stopped by {name}")
-        else:
-            task.cancel()
-
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    names = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
-    try:
-        for number in numbers:
-            loop.add_signal_handler(number, heard, names[number])
-    except (NotImplementedError, ValueError, RuntimeError):  # Windows, or not the main thread
-        pass
+def _on_signals(handler: Callable[[int, Any], None]) -> Iterator[None]:
+    """Ctrl-C and SIGTERM go to ``handler`` meanwhile; only the main thread may say so."""
+    here = threading.current_thread() is threading.main_thread()
+    before = {number: signal.signal(number, handler) for number in (_SIGNALS if here else ())}
     try:
         yield
     finally:
-        with suppress(NotImplementedError, ValueError, RuntimeError):
-            for number in numbers:
-                loop.remove_signal_handler(number)
+        for number, former in before.items():
+            signal.signal(number, former)

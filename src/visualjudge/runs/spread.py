@@ -15,11 +15,10 @@ from typing import Protocol
 
 from visualjudge.clients.base import Diagnostics
 from visualjudge.core.errors import RunError
-from visualjudge.judges.asks import Ask, Judge
-from visualjudge.judges.trial import trial_of
+from visualjudge.judges.base import Ask, Judge
+from visualjudge.judges.schema_trial import trial_of
 from visualjudge.runs.journal import Journal
-from visualjudge.runs.runner import Ask as AskOne
-from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run
+from visualjudge.runs.runner import Ask as AskOne, Listener, Outcome, Progress, Stop, run
 from visualjudge.runs.todo import Todo
 
 AHEAD = 3

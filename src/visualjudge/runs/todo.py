@@ -10,7 +10,7 @@ import numpy as np
 
 from visualjudge.core.records import Order, Question
 from visualjudge.dataset.stored import at, batches
-from visualjudge.judges.asks import ORDERS, Ask
+from visualjudge.judges.base import ORDERS, Ask
 from visualjudge.runs.answered import Answered
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,10 +14,13 @@ from visualjudge.core.errors import VisualJudgeError
 from visualjudge.core.records import Annotation, Pixels, Question, Size
 from visualjudge.data.folder import DataFolder, Entry
 from visualjudge.data.perturbing import TRUTH
+from visualjudge.vision.base import Mark
 from visualjudge.vision.encode import encode, encodings
 from visualjudge.vision.encodings import encoding_named
 from visualjudge.vision.predictions import Prediction, read_prediction, type_of
 from visualjudge.vision.raster.images import image_size
+
+MOST = 2000
 
 Subject = tuple[str, tuple[str, ...] | None, str | None]
 """Image, class of interest and expression: what predictions of one question are about."""
@@ -76,16 +80,13 @@ class Annotations:
     def _of_task(self, task: str) -> _Known:
         with self._lock:
             if task not in self._tasks:
-                self._tasks[task] = self._read(task)
+                known = _Known()
+                for place in self._places(task):
+                    note = place.entry.annotation
+                    known.by_id[note.annotation_id] = place
+                    known.by_subject.setdefault(_subject(note), []).append(place)
+                self._tasks[task] = known
             return self._tasks[task]
-
-    def _read(self, task: str) -> _Known:
-        known = _Known()
-        for place in self._places(task):
-            note = place.entry.annotation
-            known.by_id[note.annotation_id] = place
-            known.by_subject.setdefault(_subject(note), []).append(place)
-        return known
 
     def _places(self, task: str) -> Iterator[Place]:
         for root in self._folders:
@@ -135,3 +136,8 @@ def truth_image(question: Question, peers: Sequence[Place], original: Pixels | N
     except VisualJudgeError:
         return None
     return drawn.image
+
+
+def marks_of(prediction: Prediction | None) -> list[Mark]:
+    """The labelled regions of a prediction, at most ``MOST``; none where there is no prediction."""
+    return [] if prediction is None else list(itertools.islice(prediction.marks(), MOST))

@@ -186,7 +186,7 @@ class Pages:
 
         The page asks for it when it is shown, since the annotations of a task may take seconds to read.
         """
-        from visualjudge.studio.labels import marks_of
+        from visualjudge.studio.annotations import marks_of
 
         place, _, _, question = self._question(request)
         shown = [image for image in option_images(question) if image]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Any]]
-Send = Callable[[Any], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 TOKEN_HEADER = "x-studio-token"
@@ -28,7 +27,7 @@ HEADERS = {
 class Guard:
     """ASGI middleware around the studio."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -36,15 +35,23 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        refusal = refused(scope["method"], headers)
-        if refusal:
-            await _refuse(send, *refusal)
-        else:
-            await self.app(scope, receive, _with_headers(send))
+        refusal = refused(scope["method"], Headers(scope=scope))
+        if refusal is not None:
+            status, reason = refusal
+            await PlainTextResponse(reason, status, HEADERS)(scope, receive, send)
+            return
+
+        async def with_headers(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in {**HEADERS, "cache-control": "no-store"}.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self.app(scope, receive, with_headers)
 
 
-def refused(method: str, headers: MutableMapping[str, str]) -> tuple[int, str] | None:
+def refused(method: str, headers: Mapping[str, str]) -> tuple[int, str] | None:
     """Status and reason of a request that is refused; None for one that may pass.
 
     A name of another host means that a page elsewhere resolves its own name to this machine (DNS rebinding). A request
@@ -78,24 +85,3 @@ def _hostname(address: str) -> str | None:
 def same_token(given: str | None, wanted: str) -> bool:
     """Whether the token of a request is the right one, in time that tells nothing."""
     return given is not None and secrets.compare_digest(given.encode(), wanted.encode())
-
-
-async def _refuse(send: Send, status: int, reason: str) -> None:
-    headers = {**HEADERS, "content-type": "text/plain; charset=utf-8"}
-    await send({"type": "http.response.start", "status": status, "headers": _encoded(headers)})
-    await send({"type": "http.response.body", "body": reason.encode()})
-
-
-def _with_headers(send: Send) -> Send:
-    async def guarded(message: Any) -> None:
-        if message["type"] == "http.response.start":
-            given = {name for name, _ in message["headers"]}
-            extra = {**HEADERS, "cache-control": "no-store"}
-            message["headers"] = [*message["headers"], *(pair for pair in _encoded(extra) if pair[0] not in given)]
-        await send(message)
-
-    return guarded
-
-
-def _encoded(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
-    return [(name.encode(), value.encode()) for name, value in headers.items()]

@@ -28,7 +28,7 @@ from visualjudge.dataset.engines import Engine, InlineEngine, open_engine
 from visualjudge.dataset.folder import open_questions, questions_file
 from visualjudge.dataset.json_form import JsonQuestions, OtherLayout
 from visualjudge.dataset.stored import Located, QuestionFiles
-from visualjudge.studio.texts import TextIndex, Words, words_of
+from visualjudge.studio.text_index import TextIndex, Words, words_of
 
 NONE = "(none)"
 SINGLE = ("task", "encoding", "type", "error_type", "image", "answer")
@@ -63,7 +63,7 @@ Codes = NDArray[np.int32]
 
 
 def engine_for(files: Iterable[Path]) -> Engine:
-    """Who reads these files: other processes where they are large and there are several cores."""
+    """The engine that reads these files: other processes where they are large and there are several cores."""
     size = sum(path.stat().st_size for path in files if path.is_file())
     return HERE if size < _LARGE else open_engine("local", min(_MOST_PROCESSES, os.cpu_count() or 1))
 
@@ -95,11 +95,11 @@ class Part:
     images: set[str] = field(default_factory=set)
     texts: list[Words] = field(default_factory=list)
     codes: dict[str, _Codes] = field(default_factory=lambda: {name: _Codes() for name in (*SINGLE, *MULTIPLE)})
-    one: dict[str, array[int]] = field(
+    single: dict[str, array[int]] = field(
         default_factory=lambda: {name: array("i") for name in (*SINGLE, "options", "length", "changed")}
     )
     real: dict[str, array[float]] = field(default_factory=lambda: {name: array("f") for name in ("margin", "truth")})
-    many: dict[str, tuple[array[int], array[int]]] = field(
+    multiple: dict[str, tuple[array[int], array[int]]] = field(
         default_factory=lambda: {name: (array("i"), array("i")) for name in MULTIPLE}
     )
     """Rows and codes."""
@@ -142,18 +142,22 @@ def part_of(located: Iterable[Located]) -> Part:
         part.images.update(question.images)
         part.texts.append(words_of(question.prompt))
         for name, value in _single(question).items():
-            part.one[name].append(part.codes[name][value])
-        for name, values in _multiple(question).items():
+            part.single[name].append(part.codes[name][value])
+        for name, values in {
+            "subset": question.subset or (NONE,),
+            "class": question.class_of_interest or (NONE,),
+            "source": tuple(source or NONE for source in question.sources) or (NONE,),
+        }.items():
             distinct = dict.fromkeys(values)
-            rows, codes = part.many[name]
+            rows, codes = part.multiple[name]
             rows.extend([row] * len(distinct))
             codes.extend(map(part.codes[name].__getitem__, distinct))
         scores = question.final_scores
         part.real["margin"].append(max(scores) - min(scores) if len(scores) > 1 else float("nan"))
         part.real["truth"].append(float("nan") if isinstance(question.answer, str) else float(question.answer))
-        part.one["options"].append(len(question.annotation_ids))
-        part.one["length"].append(len(question.prompt))
-        part.one["changed"].append(question.probe is not None and question.probe.design != "control")
+        part.single["options"].append(len(question.annotation_ids))
+        part.single["length"].append(len(question.prompt))
+        part.single["changed"].append(question.probe is not None and question.probe.design != "control")
     return part
 
 
@@ -174,24 +178,16 @@ def _bin(answer: float) -> str:
     return f"{low} to {low + 1}"
 
 
-def _multiple(question: Question) -> dict[str, tuple[str, ...]]:
-    return {
-        "subset": question.subset or (NONE,),
-        "class": question.class_of_interest or (NONE,),
-        "source": tuple(source or NONE for source in question.sources) or (NONE,),
-    }
-
-
 @dataclass(frozen=True, eq=False, slots=True)
 class Columns:
-    """What is in memory: one entry a question, or for ``many`` one a pair of question and value.
+    """What is in memory: one entry a question, or for ``multiple`` one a pair of question and value.
 
-    ``one`` and ``many`` hold codes into ``vocabulary``; ``many[name]`` is (rows, codes), sorted by row.
+    ``single`` and ``multiple`` hold codes into ``vocabulary``; ``multiple[name]`` is (rows, codes), sorted by row.
     """
 
     count: int
-    one: Mapping[str, Codes]
-    many: Mapping[str, tuple[Codes, Codes]]
+    single: Mapping[str, Codes]
+    multiple: Mapping[str, tuple[Codes, Codes]]
     vocabulary: Mapping[str, tuple[str, ...]]
     margin: NDArray[np.float32]
     """Difference of the highest and the lowest score; NaN for a question with one option."""
@@ -280,7 +276,9 @@ def open_index(root: Path, home: Path, slug: str, engine: Engine = HERE) -> Data
     """
     home.mkdir(parents=True, exist_ok=True)
     path = home / f"{slug}.sqlite"
-    stamp = _stamp(questions_file(root))
+    # Tells an untouched file without reading it.
+    stat = questions_file(root).stat()
+    stamp = f"{stat.st_size}:{stat.st_mtime_ns}:{stat.st_ino}"
     checksum = None
     if not _is_current(path, stamp):
         checksum = file_sha256(questions_file(root))
@@ -291,12 +289,6 @@ def open_index(root: Path, home: Path, slug: str, engine: Engine = HERE) -> Data
         connection.execute("INSERT OR REPLACE INTO meta VALUES ('stamp', ?)", (stamp,))
         connection.commit()
     return DatasetIndex(root, connection)
-
-
-def _stamp(path: Path) -> str:
-    """Tells an untouched file without reading it."""
-    stat = path.stat()
-    return f"{stat.st_size}:{stat.st_mtime_ns}:{stat.st_ino}"
 
 
 def _is_current(path: Path, stamp: str | None, checksum: str | None = None) -> bool:
@@ -358,9 +350,13 @@ class _Builder:
         """The next questions."""
         first, self.count = self.count, self.count + len(part.places)
         codes = {name: self._codes(name, words) for name, words in part.codes.items()}
-        columns: dict[str, Any] = {**part.one, **part.real, **{name: codes[name][part.one[name]] for name in SINGLE}}
+        columns: dict[str, Any] = {
+            **part.single,
+            **part.real,
+            **{name: codes[name][part.single[name]] for name in SINGLE},
+        }
         columns["text"] = np.fromiter(map(self.texts.add, part.texts), np.int32)
-        for name, (rows, local) in part.many.items():
+        for name, (rows, local) in part.multiple.items():
             columns |= {f"{name}.rows": np.array(rows, np.int32) + first, f"{name}.codes": codes[name][local]}
         for name, column in columns.items():
             self.columns.setdefault(name, []).append(np.asarray(column))
@@ -399,8 +395,8 @@ def _load(connection: sqlite3.Connection) -> Columns:
 
     return Columns(
         count=len(column("text")),
-        one={name: column(name) for name in SINGLE},
-        many={name: (column(f"{name}.rows"), column(f"{name}.codes")) for name in MULTIPLE},
+        single={name: column(name) for name in SINGLE},
+        multiple={name: (column(f"{name}.rows"), column(f"{name}.codes")) for name in MULTIPLE},
         vocabulary={name: tuple(values) for name, values in words.items()},
         margin=column("margin"),
         truth=column("truth"),

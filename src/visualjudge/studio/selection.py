@@ -172,9 +172,9 @@ def dataset_facets(index: DatasetIndex) -> list[Facet]:
     margin = np.where(np.isnan(columns.margin), len(MARGINS) + 1, np.digitize(columns.margin, MARGINS))
     found: dict[str, Facet] = {"margin": OneValue("margin", TITLES["margin"], MARGIN_NAMES, margin.astype(np.int32))}
     for name in SINGLE:
-        found[name] = OneValue(name, TITLES[name], columns.vocabulary.get(name, ()), columns.one[name])
+        found[name] = OneValue(name, TITLES[name], columns.vocabulary.get(name, ()), columns.single[name])
     for name in MULTIPLE:
-        rows, codes = columns.many[name]
+        rows, codes = columns.multiple[name]
         found[name] = ManyValues(name, TITLES[name], columns.vocabulary.get(name, ()), codes, rows, columns.count)
     return [found[name] for name in TITLES]
 
@@ -231,7 +231,11 @@ def shown_facet(
         first += [code for code in others if facet.values[code] in chosen]
     values = tuple(
         FacetValue(
-            facet.values[c], facet.label(facet.values[c]), _hint(facet, c), int(counts[c]), facet.values[c] in chosen
+            facet.values[c],
+            facet.label(facet.values[c]),
+            task_label(facet.values[c].partition("/")[0]) if facet.name == "encoding" else "",
+            int(counts[c]),
+            facet.values[c] in chosen,
         )
         for c in first
     )
@@ -245,10 +249,6 @@ def _found(facet: Facet, codes: Counts, needle: str) -> Counts:
     words = ((code, facet.values[code]) for code in codes.tolist())
     found = [code for code, value in words if needle in facet.label(value).casefold() or needle in value.casefold()]
     return np.array(found, np.int64)
-
-
-def _hint(facet: Facet, code: int) -> str:
-    return task_label(facet.values[code].partition("/")[0]) if facet.name == "encoding" else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
 import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +20,6 @@ from visualjudge.dataset.folder import questions_file
 from visualjudge.runs.budget import money
 from visualjudge.runs.spending import spent_in
 from visualjudge.studio.index import engine_for, open_index
-from visualjudge.studio.memory import give_back
 from visualjudge.studio.places import DatasetPlace, Places, RunPlace, cache_home
 from visualjudge.studio.selection import Shelf
 from visualjudge.studio.thumbnails import Thumbnails
@@ -26,6 +27,7 @@ from visualjudge.studio.verdicts import OUTCOMES, STATUSES, RunIndex, Share, Sum
 
 if TYPE_CHECKING:
     from visualjudge.studio.annotations import Annotations
+
 
 RATE_WINDOW_S = 30.0
 LONGEST_SHOWN = 2000
@@ -224,3 +226,38 @@ def _watched(verdict: Mapping[str, Any]) -> Watched:
         reply=str(verdict.get("raw_response") or verdict.get("error") or "")[:LONGEST_SHOWN],
         seconds=float(seconds) if isinstance(seconds, int | float) else None,
     )
+
+
+_ARENA_MAX, _MMAP_THRESHOLD = -8, -3
+
+
+_ARENAS = 2
+"""Pools of free memory; glibc makes up to eight for each core, and each keeps what its threads have freed."""
+
+
+_LARGE = 256 * 2**10
+"""Bytes from which an array has pages of its own. Stated, since glibc raises it up to 32 MB by what it sees."""
+
+
+def keep_small() -> None:
+    """For a process that serves: few pools of free memory, and large arrays apart."""
+    libc = _glibc()
+    if libc is not None:
+        libc.mallopt(_ARENA_MAX, _ARENAS)
+        libc.mallopt(_MMAP_THRESHOLD, _LARGE)
+
+
+def give_back() -> None:
+    """Return free memory to the system, as after an index was made."""
+    libc = _glibc()
+    if libc is not None:
+        libc.malloc_trim(0)
+
+
+@cache
+def _glibc() -> ctypes.CDLL | None:
+    """The C library; None where it is another one."""
+    if sys.platform != "linux":
+        return None
+    libc = ctypes.CDLL(None)
+    return libc if hasattr(libc, "malloc_trim") and hasattr(libc, "mallopt") else None

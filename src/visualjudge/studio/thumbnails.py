@@ -87,11 +87,8 @@ class Thumbnails:
 
     def _keep(self, path: Path, made: bytes) -> None:
         write_bytes(path, made)
-        self._count(len(made))
-
-    def _count(self, written: int) -> None:
         with self._lock:
-            self._room -= written
+            self._room -= len(made)
             due = self._room < 0 and not self._tidying
             self._tidying |= due
         if due:

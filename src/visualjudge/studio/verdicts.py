@@ -27,7 +27,7 @@ from visualjudge.runs.compacting import GROUP, CompactedFile
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.spending import paid_counts
 from visualjudge.studio.index import HERE, DatasetIndex, line_ranges
-from visualjudge.studio.texts import TextIndex, Words, words_of
+from visualjudge.studio.text_index import TextIndex, Words, words_of
 
 STATUSES = ("ok", "unparseable", "refusal", "truncated", "api_error", "cannot_tell", "ok_extracted", "other")
 ORDERS = ("AB", "BA")
@@ -387,7 +387,7 @@ def usable(rows: Rows, dataset: DatasetIndex) -> NDArray[np.bool_]:
     """Which verdicts fit their question: a letter, a permutation of its letters, a number from 0 to 10."""
     columns, q = dataset.columns, rows["q"]
     kinds = columns.vocabulary.get("type", ())
-    kind = columns.one["type"][q] if q.size else np.zeros(0, np.int32)
+    kind = columns.single["type"][q] if q.size else np.zeros(0, np.int32)
     size = np.where(rows["value"] >= 0, _SIZE[rows["value"]], -1)
 
     def is_of(name: str) -> Any:
@@ -403,7 +403,7 @@ def usable(rows: Rows, dataset: DatasetIndex) -> NDArray[np.bool_]:
 def _right(rows: Rows, dataset: DatasetIndex, good: NDArray[np.bool_]) -> NDArray[np.bool_]:
     columns, q = dataset.columns, rows["q"]
     answers = np.array([VALUE_CODE.get(a, -2) for a in columns.vocabulary.get("answer", ())] or [-2], np.int32)
-    exact = rows["value"] == (answers[columns.one["answer"][q]] if q.size else np.zeros(0))
+    exact = rows["value"] == (answers[columns.single["answer"][q]] if q.size else np.zeros(0))
     close = np.abs(rows["number"] - columns.truth[q]) <= CLOSE
     return np.asarray(good & np.where(np.isnan(columns.truth[q]), exact, close))
 
@@ -413,7 +413,7 @@ def _shares(rows: Rows, dataset: DatasetIndex, good: NDArray[np.bool_], right: N
     counts = (rows["check"] == 0) & (columns.changed[q] == 0)
     names = columns.vocabulary.get("type", ())
     tallies = [
-        np.bincount(columns.one["type"][q[chosen]], minlength=len(names)).tolist()
+        np.bincount(columns.single["type"][q[chosen]], minlength=len(names)).tolist()
         for chosen in (counts & right, counts, counts & good)
     ]
     found = {name: Share(name, *tally) for name, *tally in zip(names, *tallies, strict=True) if tally[1]}

@@ -12,20 +12,22 @@ from typing import Any
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Size
 from visualjudge.core.registry import Registry
-from visualjudge.vision.base import Payload as Payload
-from visualjudge.vision.base import Prediction as Prediction
-from visualjudge.vision.base import ReadContext as ReadContext
-from visualjudge.vision.base import WriteContext as WriteContext
-from visualjudge.vision.boxes.record import Detection as Detection
-from visualjudge.vision.boxes.record import Detections as Detections
+from visualjudge.vision.base import (
+    Payload as Payload,
+    Prediction as Prediction,
+    ReadContext as ReadContext,
+    WriteContext as WriteContext,
+)
+from visualjudge.vision.boxes.record import Detection as Detection, Detections as Detections
 from visualjudge.vision.built_in import BUILT_IN
 from visualjudge.vision.depth.record import DepthMap as DepthMap
 from visualjudge.vision.images.record import WholeImage as WholeImage
-from visualjudge.vision.masks.record import Instance as Instance
-from visualjudge.vision.masks.record import Masks as Masks
-from visualjudge.vision.masks.record import masks_from_label_map as masks_from_label_map
-from visualjudge.vision.poses.record import People as People
-from visualjudge.vision.poses.record import Person as Person
+from visualjudge.vision.masks.record import (
+    Instance as Instance,
+    Masks as Masks,
+    masks_from_label_map as masks_from_label_map,
+)
+from visualjudge.vision.poses.record import People as People, Person as Person
 from visualjudge.vision.rows import PredictionType as PredictionType
 from visualjudge.vision.tasks import task_named
 

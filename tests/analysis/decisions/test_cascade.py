@@ -21,7 +21,7 @@ from visualjudge.cli.main import app
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import FAILED, Question, Verdict
 from visualjudge.dataset.build import build
-from visualjudge.judges.asks import Ask
+from visualjudge.judges.base import Ask
 from visualjudge.judges.cascade import CascadeJudge, CascadeRule, RecordedJudge, decide, read_rule
 
 

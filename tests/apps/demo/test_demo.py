@@ -8,11 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from visualjudge.apps.demo.data import _FILL, Pages
-from visualjudge.apps.demo.degrade import DEGRADATIONS
-from visualjudge.apps.demo.generate import GENERATORS, SEVERITIES
+from visualjudge.apps.demo.data import _FILL, DEGRADATIONS, GENERATORS, SEVERITIES, Pages
 from visualjudge.apps.demo.photographs import Photograph, photographs, stereo_disparity
-from visualjudge.cli.demo import _clear
+from visualjudge.cli.demo import demo
 from visualjudge.core.errors import UsageError
 from visualjudge.core.seeding import rng_for
 from visualjudge.data.folder import DataFolder
@@ -77,5 +75,5 @@ def test_demo_never_clears_a_folder_that_it_did_not_write(tmp_path: Path) -> Non
     (tmp_path / "thesis.tex").write_text("mine")
     for force in (False, True):
         with pytest.raises(UsageError):
-            _clear(tmp_path, force)
+            demo(tmp_path, force=force)
     assert (tmp_path / "thesis.tex").read_text() == "mine"

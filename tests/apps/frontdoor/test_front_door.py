@@ -17,13 +17,12 @@ import pytest
 
 import visualjudge as vj
 from frontdoor_example import Example, make_example, write_data
-from visualjudge.apps.frontdoor.judging import wait
 from visualjudge.clients import ScriptedClient
 from visualjudge.clients.cache import Cached
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.dataset.choosing import Choice
 from visualjudge.runs.budget import Limits, Prices
-from visualjudge.runs.runner import Stop
+from visualjudge.runs.runner import Stop, run_until_stopped
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +76,8 @@ def test_an_interrupt_lets_calls_in_flight_finish(request: pytest.FixtureRequest
         seen.append(stop.reason)
         return "what there is"
 
-    assert wait(work) == "what there is"
-    assert seen == ["stopped by an interrupt"]
+    assert run_until_stopped(work) == "what there is"
+    assert seen == ["stopped by Ctrl-C"]
 
 
 def test_a_run_goes_on_where_it_stopped(example: Example, tmp_path: Path) -> None:

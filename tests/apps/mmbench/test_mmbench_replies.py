@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from visualjudge.apps.mmbench.evaluate import READERS
-from visualjudge.apps.mmbench.letters import read_strict
-from visualjudge.apps.mmbench.option_texts import mentions
+from visualjudge.apps.mmbench.letters import mentions, read_strict
 
 CORPUS = yaml.safe_load((Path(__file__).parent / "replies.yaml").read_text(encoding="utf-8"))
 WORDS = ["umbrella", "tractor", "penguin", "violin"]

@@ -8,14 +8,11 @@ import openpyxl
 import pytest
 from tables import COLUMNS, row, write
 
-from visualjudge.apps.mmbench.compare import comparisons
 from visualjudge.apps.mmbench.evaluate import evaluate
 from visualjudge.apps.mmbench.page import page
-from visualjudge.apps.mmbench.results import read_predictions
-from visualjudge.apps.mmbench.scores import scores
-from visualjudge.apps.mmbench.summary import Model, as_text, lines
+from visualjudge.apps.mmbench.results import CELL, fit, is_cut, read_predictions, read_workbook, write_workbook
+from visualjudge.apps.mmbench.scores import Model, as_text, comparisons, lines, scores
 from visualjudge.apps.mmbench.table import read_table
-from visualjudge.apps.mmbench.workbook import CELL, fit, is_cut, read_workbook, write_workbook
 from visualjudge.core.errors import DataError, InvalidRecord
 
 K = 1_000_000

@@ -6,8 +6,7 @@ import csv
 import tracemalloc
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from tables import COLUMNS, image, row, write
 
 from visualjudge.apps.mmbench.circular import write_rotations

@@ -26,7 +26,7 @@ from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.dataset.json_form import question_from_wire, question_to_wire
 from visualjudge.dataset.validate import validate
-from visualjudge.judges.asks import Ask
+from visualjudge.judges.base import Ask
 from visualjudge.judges.baseline import baseline_judge
 from visualjudge.judges.local.judge import local_judge
 from visualjudge.prompts.spans import spans_of

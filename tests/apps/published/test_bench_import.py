@@ -26,7 +26,7 @@ from visualjudge.clients.scripted import ScriptedClient
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.validate import validate
-from visualjudge.judges.asks import Ask
+from visualjudge.judges.base import Ask
 from visualjudge.judges.question import QuestionJudge
 from visualjudge.prompts.spans import swapped
 from visualjudge.runs.folder import RunFolder

@@ -10,8 +10,8 @@ import pytest
 
 from apps.published import copies
 from visualjudge.analysis.analysing import analyse
-from visualjudge.apps.published.files import document, records
 from visualjudge.apps.published.importing import import_benchmark
+from visualjudge.apps.published.reading import document, records
 from visualjudge.dataset.folder import load_dataset
 
 Look = list[tuple[str, str | float, int, str]]

@@ -28,7 +28,7 @@ from visualjudge.core.records import IMAGE_MARK
 from visualjudge.dataset.exports import export
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.dataset.validate import validate
-from visualjudge.judges.asks import Ask
+from visualjudge.judges.base import Ask
 from visualjudge.judges.question import QuestionJudge
 
 CASES: dict[str, tuple[Callable[[Path], Path], str, bool]] = {

@@ -10,14 +10,14 @@ import pytest
 
 from apps.published import copies
 from visualjudge.apps.published.importing import import_benchmark
-from visualjudge.apps.published.own import python_literal
+from visualjudge.apps.published.prompts import python_literal
 from visualjudge.clients.base import Reply
 from visualjudge.clients.scripted import ScriptedClient
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import IMAGE_MARK
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.validate import validate
-from visualjudge.judges.asks import Ask
+from visualjudge.judges.base import Ask
 from visualjudge.judges.question import QuestionJudge
 
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from runs.made_dataset import make_dataset
 from visualjudge.apps.tuning import tune
-from visualjudge.apps.tuning.arms import reworded
+from visualjudge.apps.tuning.halving import reworded
 from visualjudge.cli.tune import app
 from visualjudge.clients.base import Diagnostics, Identity, ImagePart, Reply, Request, TextPart
 from visualjudge.core.errors import DataError
@@ -22,7 +22,7 @@ from visualjudge.core.records import Verdict
 from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.dataset.json_form import question_to_wire
-from visualjudge.judges.asks import Ask, Judged
+from visualjudge.judges.base import Ask, Judged
 from visualjudge.runs.folder import RunFolder
 
 TASK = "lowlevel-deblur"

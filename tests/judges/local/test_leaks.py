@@ -16,7 +16,7 @@ from visualjudge.analysis.statistics.shares import shares
 from visualjudge.core.records import Question
 from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.dataset.folder import load_dataset
-from visualjudge.judges.asks import Ask, verdict_line
+from visualjudge.judges.base import Ask, verdict_line
 from visualjudge.judges.local.fit import Fitted, Sample, fit, pairs_of
 from visualjudge.judges.local.judge import local_judge
 from visualjudge.judges.local.model import shipped

@@ -21,7 +21,7 @@ from visualjudge.core.records import Pixels, Question, Verdict
 from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.dataset.folder import CHANGED, Dataset, load_dataset
 from visualjudge.dataset.predictions_file import PREDICTIONS, ShownPredictions
-from visualjudge.judges.asks import Ask, Judged
+from visualjudge.judges.base import Ask, Judged
 from visualjudge.judges.local.features import features_of
 from visualjudge.judges.local.judge import local_judge
 from visualjudge.judges.local.model import shipped

@@ -17,26 +17,15 @@ FULL = 0.05
 """Length that has the full colour, as a share of the image's longer side: fixed, so that options can be compared."""
 ARROW = (255, 0, 0)
 EVERY = 20
+"""Arrows along the longer side."""
 
 
 @dataclass(frozen=True, slots=True)
-class WheelStyle:
-    """Direction as hue, length as saturation."""
+class Style:
+    """No parameters."""
 
 
-@dataclass(frozen=True, slots=True)
-class ArrowStyle:
-    """Arrows on a regular grid, ``every``-th of the longer side apart."""
-
-    every: int = EVERY
-
-
-@dataclass(frozen=True, slots=True)
-class VectorTextStyle:
-    """Mean vector of each cell of the sub-sampled grid, as JSON."""
-
-
-def draw_wheel(scene: vj.Scene, _style: WheelStyle) -> vj.Encoded:
+def draw_wheel(scene: vj.Scene, _style: Style) -> vj.Encoded:
     """Hue = direction clockwise from right (red), saturation = length up to :data:`FULL`; unknown = black."""
     flow: Flow = scene.prediction
     full = FULL * max(flow.extent)
@@ -51,11 +40,11 @@ def draw_wheel(scene: vj.Scene, _style: WheelStyle) -> vj.Encoded:
     return vj.Encoded(rgb, None, legend)
 
 
-def draw_arrows(scene: vj.Scene, style: ArrowStyle) -> vj.Encoded:
+def draw_arrows(scene: vj.Scene, _style: Style) -> vj.Encoded:
     """An arrow at the middle of each cell, from the pixel to where it moves; an unknown or still pixel has none."""
     flow: Flow = scene.prediction
     pixels = scene.canvas("overlay")
-    step = max(4, max(flow.extent) // style.every)
+    step = max(4, max(flow.extent) // EVERY)
     for y in range(step // 2, flow.extent[0], step):
         for x in range(step // 2, flow.extent[1], step):
             u, v = flow.vectors[y, x].tolist()
@@ -66,7 +55,7 @@ def draw_arrows(scene: vj.Scene, style: ArrowStyle) -> vj.Encoded:
     return vj.Encoded(pixels)
 
 
-def vectors_text(scene: vj.Scene, _style: VectorTextStyle) -> vj.Encoded:
+def vectors_text(scene: vj.Scene, _style: Style) -> vj.Encoded:
     """``{"rows", "cols", "cell", "flow": [[[right, down], …], …]}``, one decimal, null where nothing is known."""
     flow: Flow = scene.prediction
     cell = cell_side(flow.extent)
@@ -93,7 +82,7 @@ def example() -> tuple[np.ndarray, Flow, None]:
 
 
 ROWS = (
-    vj.Encoding("flow", "wheel", "pixel", draw_wheel, WheelStyle()),
-    vj.Encoding("flow", "arrows", "pixel", draw_arrows, ArrowStyle()),
-    vj.Encoding("flow", "text_vectors", "text", vectors_text, VectorTextStyle()),
+    vj.Encoding("flow", "wheel", "pixel", draw_wheel, Style()),
+    vj.Encoding("flow", "arrows", "pixel", draw_arrows, Style()),
+    vj.Encoding("flow", "text_vectors", "text", vectors_text, Style()),
 )

@@ -15,11 +15,8 @@ from visualjudge.core.errors import DataError, in_field
 from visualjudge.vision import fields
 from visualjudge.vision.predictions import Payload, Prediction, ReadContext, WriteContext
 
-MAGIC = b"PIEH"
-"""The first bytes of a .flo file: 202021.25 as a little-endian float."""
 UNKNOWN = 1e9
 """A component of a .flo file beyond this stands for an unknown vector (Middlebury's rule)."""
-LONGEST_SIDE = 1 << 15
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -69,17 +66,13 @@ def read_flow(path: Path) -> Flow:
 
 
 def _read_flo(path: Path) -> Flow:
-    with path.open("rb") as file:
-        if file.read(4) != MAGIC:
-            raise DataError(f"{path}: is not a .flo file (PIEH expected at its start)")
-        head = np.frombuffer(file.read(8), dtype="<i4")
-        if head.size != 2 or not (head > 0).all() or not (head <= LONGEST_SIDE).all():
-            raise DataError(f"{path}: width and height must be 1 to {LONGEST_SIDE}")
-        width, height = (int(v) for v in head)
-        if path.stat().st_size != 12 + 8 * width * height:
-            raise DataError(f"{path}: must have {12 + 8 * width * height} bytes for {width}×{height} vectors")
-        values = np.frombuffer(file.read(), dtype="<f4")
-    return flow_of(values.reshape(height, width, 2))
+    try:
+        vectors = cv2.readOpticalFlow(str(path))
+    except cv2.error:  # a header with a negative size
+        vectors = None
+    if vectors is None:
+        raise DataError(f"{path}: must be a complete .flo file")
+    return flow_of(vectors)
 
 
 def _read_kitti(path: Path) -> Flow:
@@ -92,14 +85,6 @@ def _read_kitti(path: Path) -> Flow:
     return Flow(np.where(known[..., None], vectors, 0).astype(np.float32), known)
 
 
-def write_flo(path: Path, flow: Flow) -> None:
-    """Write a ``.flo`` file; unknown vectors become 1e10."""
-    height, width = flow.extent
-    vectors = np.where(flow.valid[..., None], flow.vectors, 1e10).astype("<f4")
-    with atomic_path(path) as scratch:
-        Path(scratch).write_bytes(MAGIC + np.array([width, height], dtype="<i4").tobytes() + vectors.tobytes())
-
-
 def read(payload: Payload, reading: ReadContext) -> Flow:
     """The record of a payload, whose ``flow`` is a path or an array."""
     stored = payload.get("flow")
@@ -110,6 +95,8 @@ def read(payload: Payload, reading: ReadContext) -> Flow:
 
 
 def write(flow: Flow, writing: WriteContext) -> dict[str, Any]:
-    """The payload of a record: the path of the ``.flo`` file that was written."""
-    write_flo(writing.root / f"{writing.stem}.flo", flow)
+    """The payload of a record: the path of the ``.flo`` file that is written; unknown vectors become 1e10."""
+    vectors = np.where(flow.valid[..., None], flow.vectors, 1e10).astype(np.float32)
+    with atomic_path(writing.root / f"{writing.stem}.flo") as scratch:
+        cv2.writeOpticalFlow(str(scratch), vectors)
     return {"flow": f"{writing.stem}.flo"}

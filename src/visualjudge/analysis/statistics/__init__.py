@@ -20,27 +20,30 @@ Every result has ``.value`` and, where one can be given, ``.interval`` (low, hig
 
 from __future__ import annotations
 
-from visualjudge.analysis.statistics.alternative_annotator import AltTest as AltTest
-from visualjudge.analysis.statistics.alternative_annotator import alt_test as alt_test
-from visualjudge.analysis.statistics.cascade import RiskThreshold as RiskThreshold
-from visualjudge.analysis.statistics.cascade import risk_threshold as risk_threshold
-from visualjudge.analysis.statistics.conformal import ConformalRadius as ConformalRadius
-from visualjudge.analysis.statistics.conformal import conformal_radius as conformal_radius
-from visualjudge.analysis.statistics.lee import LeeCorrection as LeeCorrection
-from visualjudge.analysis.statistics.lee import allocate_labels as allocate_labels
-from visualjudge.analysis.statistics.lee import lee_correction as lee_correction
-from visualjudge.analysis.statistics.pairwise_accuracy import SoftPairwiseAccuracy as SoftPairwiseAccuracy
-from visualjudge.analysis.statistics.pairwise_accuracy import soft_pairwise_accuracy as soft_pairwise_accuracy
-from visualjudge.analysis.statistics.ppi_means import PooledMeans as PooledMeans
-from visualjudge.analysis.statistics.ppi_means import pooled_means as pooled_means
+from visualjudge.analysis.statistics.alternative_annotator import AltTest as AltTest, alt_test as alt_test
+from visualjudge.analysis.statistics.cascade import RiskThreshold as RiskThreshold, risk_threshold as risk_threshold
+from visualjudge.analysis.statistics.conformal import (
+    ConformalRadius as ConformalRadius,
+    conformal_radius as conformal_radius,
+)
+from visualjudge.analysis.statistics.lee import (
+    LeeCorrection as LeeCorrection,
+    allocate_labels as allocate_labels,
+    lee_correction as lee_correction,
+)
+from visualjudge.analysis.statistics.pairwise_accuracy import (
+    SoftPairwiseAccuracy as SoftPairwiseAccuracy,
+    soft_pairwise_accuracy as soft_pairwise_accuracy,
+)
+from visualjudge.analysis.statistics.ppi_means import PooledMeans as PooledMeans, pooled_means as pooled_means
 from visualjudge.analysis.statistics.ppi_strengths import powered_strengths as powered_strengths
-from visualjudge.analysis.statistics.prediction_powered import PPIMean as PPIMean
-from visualjudge.analysis.statistics.prediction_powered import ppi_mean as ppi_mean
+from visualjudge.analysis.statistics.prediction_powered import PPIMean as PPIMean, ppi_mean as ppi_mean
 from visualjudge.analysis.statistics.ranks import rank_sets as rank_sets
-from visualjudge.analysis.statistics.reliability import Calibration as Calibration
-from visualjudge.analysis.statistics.reliability import calibration as calibration
-from visualjudge.analysis.statistics.sampling import Gain as Gain
-from visualjudge.analysis.statistics.sampling import draw as draw
-from visualjudge.analysis.statistics.sampling import expected_gain as expected_gain
-from visualjudge.analysis.statistics.sampling import inclusion_probabilities as inclusion_probabilities
-from visualjudge.analysis.statistics.sampling import pooled_probabilities as pooled_probabilities
+from visualjudge.analysis.statistics.reliability import Calibration as Calibration, calibration as calibration
+from visualjudge.analysis.statistics.sampling import (
+    Gain as Gain,
+    draw as draw,
+    expected_gain as expected_gain,
+    inclusion_probabilities as inclusion_probabilities,
+    pooled_probabilities as pooled_probabilities,
+)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from visualjudge.apps.published.files import Row, records
+from visualjudge.apps.published.reading import Row, records
 from visualjudge.apps.published.runs import write_run
 from visualjudge.apps.training.exports import paths_of
 from visualjudge.core.errors import DataError, UsageError

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.apps.connectors.grading import Grade, Grader
-from visualjudge.apps.published.items import ImageSource
+from visualjudge.apps.published.reading import ImageSource
 from visualjudge.core.errors import DataError
 
 Evaluator = Callable[..., Any]

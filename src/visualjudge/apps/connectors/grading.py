@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
-from visualjudge.apps.published.asking import wording
-from visualjudge.apps.published.items import ImageSource, Item, Option
+from visualjudge.apps.published.prompts import wording
+from visualjudge.apps.published.reading import ImageSource, Item, Option
 from visualjudge.clients.base import Client, ImagePart, Part, Request, TextPart
 from visualjudge.clients.sync import submit
 from visualjudge.core.errors import DataError

@@ -1,4 +1,7 @@
-"""The demo's data folder: all 15 tasks, from the photographs and their truth."""
+"""The demo's data folder: all 15 tasks, from the photographs and their truth.
+
+Restored and generated images are made here too.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
+from skimage.transform import swirl
 
-from visualjudge.apps.demo.degrade import DEGRADATIONS
-from visualjudge.apps.demo.generate import GENERATORS, SEVERITIES, Generated
 from visualjudge.apps.demo.photographs import Photograph, photographs, smaller, stereo_disparity
 from visualjudge.core.atomic import write_json
-from visualjudge.core.records import Pixels
+from visualjudge.core.records import BoolArray, Pixels
 from visualjudge.core.seeding import rng_for
 from visualjudge.data.perturbing import TRUTH
 from visualjudge.vision.error_types import error_types
@@ -35,11 +38,158 @@ from visualjudge.vision.raster.images import write_png
 from visualjudge.vision.rows import Task
 from visualjudge.vision.tasks import TASKS
 
+Degrade = Callable[[Pixels, np.random.Generator], Pixels]
 LEVELS = 4
 RESTORED, GENERATED = 5, 4
 """How many photographs the restoration and the generation tasks take."""
 WHOLE_SIDE = 320
 """Longer side of the images of these tasks: what is asked of them does not need more."""
+
+SEVERITIES = (0.0, 0.2, 0.4, 0.7, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Generated:
+    """What one generation task shows of one photograph: the prompt, its context images, and outputs by severity."""
+
+    prompt: str | None
+    source: Pixels
+    outputs: tuple[Pixels, ...]
+    mask: BoolArray | None = None
+    control: Pixels | None = None
+    source_unseen: bool = False
+    """There is no source image: the prompt is all the generator had."""
+
+
+def text_to_image(photo: Photograph) -> Generated:
+    """The photograph for its own caption, then ever more malformed."""
+    outputs = tuple(_malformed(photo.pixels, s) for s in SEVERITIES)
+    return Generated(photo.caption, photo.pixels, outputs, source_unseen=True)
+
+
+def editing(photo: Photograph) -> Generated:
+    """Black and white as told, then less and less of it and a cast of the wrong colour."""
+    gray = cv2.cvtColor(cv2.cvtColor(photo.pixels, cv2.COLOR_RGB2GRAY), cv2.COLOR_GRAY2RGB)
+    wrong = photo.pixels.astype(np.float64) * np.array([1.0, 0.75, 0.6])
+    outputs = tuple(_mix(gray, wrong, s) for s in SEVERITIES)
+    return Generated("Turn the photograph into black and white, and change nothing else", photo.pixels, outputs)
+
+
+def controllable(photo: Photograph) -> Generated:
+    """A repainted image that keeps the edges it was given, then leaves them."""
+    edges = cv2.Canny(photo.pixels, 100, 200)
+    painted = np.asarray(cv2.bilateralFilter(photo.pixels, 9, 60, 9))[:, :, [2, 0, 1]]
+    outputs = tuple(_malformed(np.ascontiguousarray(painted), s) for s in SEVERITIES)
+    control = np.repeat(edges[:, :, None], 3, axis=2)
+    return Generated(f"{photo.caption}, in other colours", photo.pixels, outputs, control=control)
+
+
+def object_inpainting(photo: Photograph) -> Generated:
+    """The main object's region filled with the object again, then with ever less of it."""
+    hole = max((item.mask for item in photo.objects), key=lambda mask: mask.area).dense()
+    return _inpainting(photo, hole, f"Complete the picture: {photo.caption}")
+
+
+def texture_inpainting(photo: Photograph) -> Generated:
+    """Strokes across the image filled seamlessly, then ever more visibly."""
+    height, width = photo.size
+    strokes = np.zeros((height, width), dtype=np.uint8)
+    for k in range(1, 4):
+        x = width * k // 4
+        cv2.line(strokes, (x - width // 10, 0), (x + width // 10, height), 255, max(6, width // 40))
+    return _inpainting(photo, strokes > 0, None)
+
+
+GENERATORS: dict[str, Callable[[Photograph], Generated]] = {
+    "generation_controllable": controllable,
+    "generation_editing": editing,
+    "generation_inpainting_high_level": object_inpainting,
+    "generation_inpainting_low_level": texture_inpainting,
+    "generation_t2i": text_to_image,
+}
+
+
+def _inpainting(photo: Photograph, hole: BoolArray, prompt: str | None) -> Generated:
+    flat = np.full_like(photo.pixels, 0)
+    flat[:] = photo.pixels[~hole].mean(axis=0) if (~hole).any() else 127
+    smooth = np.asarray(cv2.GaussianBlur(photo.pixels, (0, 0), 12))
+    outputs = []
+    for severity in SEVERITIES:
+        fill = _mix(_mix(photo.pixels, smooth, min(1.0, 2 * severity)), flat, max(0.0, 2 * severity - 1))
+        outputs.append(np.where(hole[:, :, None], fill, photo.pixels))
+    return Generated(prompt, photo.pixels, tuple(outputs), mask=hole)
+
+
+def _malformed(pixels: Pixels, severity: float) -> Pixels:
+    if severity == 0:
+        return pixels
+    height, width = pixels.shape[:2]
+    bent = swirl(pixels, center=(width / 2, height / 2), strength=4 * severity, radius=min(height, width) * 0.6)
+    eight_bit: Pixels = np.rint(np.asarray(bent) * 255).astype(np.uint8)
+    return eight_bit
+
+
+def _mix(first: np.ndarray, second: np.ndarray, share: float) -> Pixels:
+    mixed: Pixels = np.rint(first * (1 - share) + second * share).astype(np.uint8)
+    return mixed
+
+
+def motion_blur(clean: Pixels, rng: np.random.Generator) -> Pixels:
+    """The camera moved in a straight line during the exposure."""
+    length, angle = 15, rng.uniform(0, np.pi)
+    kernel = np.zeros((length, length), dtype=np.float32)
+    middle = length // 2
+    step = np.array([np.cos(angle), np.sin(angle)]) * middle
+    start, end = middle - step, middle + step
+    cv2.line(kernel, _point(start), _point(end), 1.0)
+    return np.asarray(cv2.filter2D(clean, -1, kernel / kernel.sum()), dtype=np.uint8)
+
+
+def rain(clean: Pixels, rng: np.random.Generator) -> Pixels:
+    """Bright slanted streaks laid over the image."""
+    height, width = clean.shape[:2]
+    layer = np.zeros((height, width), dtype=np.uint8)
+    slant = rng.uniform(-0.3, 0.3)
+    for _ in range(height * width // 500):
+        x, y = rng.integers(0, width), rng.integers(-20, height)
+        length = rng.integers(10, 30)
+        end = (int(x + slant * length), int(y + length))
+        cv2.line(layer, (int(x), int(y)), end, int(rng.integers(80, 200)), 1, cv2.LINE_AA)
+    return _lighten(clean, cv2.GaussianBlur(layer, (3, 3), 0))
+
+
+def snow(clean: Pixels, rng: np.random.Generator) -> Pixels:
+    """White flakes of several sizes, slightly out of focus."""
+    height, width = clean.shape[:2]
+    layer = np.zeros((height, width), dtype=np.uint8)
+    for _ in range(height * width // 700):
+        centre = (int(rng.integers(0, width)), int(rng.integers(0, height)))
+        cv2.circle(layer, centre, int(rng.integers(1, 5)), int(rng.integers(150, 256)), -1, cv2.LINE_AA)
+    return _lighten(clean, cv2.GaussianBlur(layer, (3, 3), 0))
+
+
+def low_resolution(clean: Pixels, _rng: np.random.Generator) -> Pixels:
+    """A quarter of the width and height, by area averaging."""
+    height, width = clean.shape[:2]
+    small = cv2.resize(clean, (width // 4, height // 4), interpolation=cv2.INTER_AREA)
+    return np.asarray(small, dtype=np.uint8)
+
+
+DEGRADATIONS: dict[str, Degrade] = {
+    "lowlevel-deblur": motion_blur,
+    "lowlevel-derain": rain,
+    "lowlevel-desnow": snow,
+    "lowlevel-super-resolution": low_resolution,
+}
+
+
+def _lighten(clean: Pixels, layer: Pixels) -> Pixels:
+    share = (layer / 255.0 * 0.8)[:, :, None]
+    return np.rint(clean * (1 - share) + 255 * share).astype(np.uint8)
+
+
+def _point(xy: np.ndarray) -> tuple[int, int]:
+    return round(float(xy[0])), round(float(xy[1]))
 
 
 @dataclass

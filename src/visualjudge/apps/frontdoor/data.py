@@ -156,8 +156,7 @@ def import_samples(
     >>> vj.import_samples("object_detection", [sample], example.out / "mine", source="detr").tasks
     ('object_detection',)
     """
-    from visualjudge.data.importing import Imported, Intake
-    from visualjudge.data.importing import import_samples as scored
+    from visualjudge.data.importing import Imported, Intake, import_samples as scored
     from visualjudge.data.writer import FolderWriter
 
     done, intake = Imported(), Intake(min_score=min_score, top_k=top_k)
@@ -226,8 +225,7 @@ def build(
     >>> dataset
     Dataset(..., ... questions)
     """
-    from visualjudge.dataset.build import BuildOptions
-    from visualjudge.dataset.build import build as build_dataset
+    from visualjudge.dataset.build import BuildOptions, build as build_dataset
     from visualjudge.dataset.sampling import SUBSETS, Caps
     from visualjudge.prompts.prompt_set import prompt_set
 

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import wait as wait_for_futures
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, Unpack, get_args
+from typing import Any, Unpack, get_args
 
 from visualjudge.apps.frontdoor.run import Run
 from visualjudge.clients.base import Client
 from visualjudge.clients.batch.asking import Settings, batched_in
 from visualjudge.clients.batch.registry import provider_of
-from visualjudge.clients.sync import submit
 from visualjudge.core.errors import UsageError
 from visualjudge.dataset.engines import EngineName
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.dataset.parquet_form import PIECE
-from visualjudge.judges.asks import Judge
+from visualjudge.judges.base import Judge
 from visualjudge.judges.extractor import ExtractingJudge
-from visualjudge.judges.options import DEFAULTS, JudgeOptions, Mode
+from visualjudge.judges.options import DEFAULTS, JudgeOptions
 from visualjudge.judges.question import QuestionJudge
 from visualjudge.judges.registry import QUESTION_JUDGES, check_backend
-from visualjudge.judges.trial import trial_of
+from visualjudge.judges.schema_trial import trial_of
 from visualjudge.replies import Tiers
 from visualjudge.runs.actors import open_actors
 from visualjudge.runs.batch.engine import BatchEngine
@@ -33,11 +31,9 @@ from visualjudge.runs.batch.parts import parts_of
 from visualjudge.runs.budget import Budget, Limits, Prices
 from visualjudge.runs.judging import Engine, RunSettings, check_images, live, run_judge
 from visualjudge.runs.processes import open_processes
-from visualjudge.runs.runner import Listener, Stop
+from visualjudge.runs.runner import Listener, Stop, run_until_stopped
 from visualjudge.runs.spread import SpreadEngine
 
-Result = TypeVar("Result")
-_LOOK_EVERY_S = 1.0
 _BLOCK = 16
 """Asks that go at once to a process whose judge calls nobody but takes milliseconds each."""
 _log = logging.getLogger("visualjudge.batches")
@@ -132,7 +128,7 @@ def judge(
     dataset
         A dataset, a slice or sample of one, or its folder.
     asked
-        A client from :func:`client`, or your own judge (:class:`~visualjudge.judges.asks.Judge`).
+        A client from :func:`client`, or your own judge (:class:`~visualjudge.judges.base.Judge`).
     out
         Folder of the run.
     progress
@@ -158,7 +154,7 @@ def judge(
     True
     """
     with _display(progress) as listener:
-        return wait(lambda stop: judge_async(dataset, asked, out, stop=stop, on_event=listener, **options))
+        return run_until_stopped(lambda stop: judge_async(dataset, asked, out, stop=stop, on_event=listener, **options))
 
 
 async def judge_async(
@@ -230,8 +226,7 @@ async def judge_async(
     if given["read"] not in get_args(Tiers):
         raise UsageError(f"read must be one of {', '.join(get_args(Tiers))}, got {given['read']!r}")
     check_images(asking, asking.questions[: given["limit"]])
-    how = (given["mode"], given["retries"], given["seed"], given["ties"], given["read"])
-    chosen = judge_of(asked, asking.root, *how)
+    chosen = judge_of(asked, asking.root, given)
     if given["extractor"] is not None:
         _check_prices(asked, given["extractor"], given["prices"])
         chosen = ExtractingJudge(chosen, given["extractor"], given["ties"])
@@ -297,49 +292,20 @@ def _spread(
     return SpreadEngine(chosen, partial(opened, count=processes), block)
 
 
-def judge_of(
-    asked: Asked,
-    root: Path,
-    mode: Mode = "auto",
-    retries: int = 0,
-    seed: int | None = None,
-    ties: bool = False,
-    read: Tiers = "all",
-) -> Judge:
-    """The judge that asks ``asked`` the questions of the dataset at ``root``."""
+def judge_of(asked: Asked, root: Path, options: JudgeOptions) -> Judge:
+    """The judge that asks ``asked`` the questions of the dataset at ``root``; the options are complete."""
     if isinstance(asked, Baseline):
         make = QUESTION_JUDGES.find(asked.backend)
-        return make(asked.model, root, seed=asked.seed if seed is None else seed)  # type: ignore[no-any-return]
+        seed = asked.seed if options["seed"] is None else options["seed"]
+        return make(asked.model, root, seed=seed)  # type: ignore[no-any-return]
     if callable(asked):
         missing = [name for name in ("describe", "aclose", "simulated") if not hasattr(asked, name)]
         if missing:
             raise UsageError(f"asked: a judge must have {', '.join(missing)}, got {asked!r}")
         return asked
-    return QuestionJudge(asked, root, mode, retries, seed, ties, read)
-
-
-def wait(work: Callable[[Stop], Coroutine[Any, Any, Result]]) -> Result:
-    """The result of ``work(stop)``, which runs beside a loop that may be running here.
-
-    The first interrupt asks it to stop, the second cancels it.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        At the second interrupt.
-    """
-    stop = Stop()
-    future = submit(work(stop))
-    while True:
-        try:
-            wait_for_futures([future], timeout=_LOOK_EVERY_S)  # bounded: Windows interrupts no unbounded wait
-            if future.done():
-                return future.result()
-        except KeyboardInterrupt:
-            if stop.reason is not None:
-                future.cancel()
-                raise
-            stop.request("stopped by an interrupt")
+    return QuestionJudge(
+        asked, root, options["mode"], options["retries"], options["seed"], options["ties"], options["read"]
+    )
 
 
 @contextmanager

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from visualjudge.core.records import Verdict
     from visualjudge.dataset.folder import Dataset
-    from visualjudge.judges.asks import Key
+    from visualjudge.judges.base import Key
     from visualjudge.runs.judging import RunReport
 
 

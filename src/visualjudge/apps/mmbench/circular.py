@@ -6,8 +6,7 @@ import csv
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
-from visualjudge.apps.mmbench.records import ROTATION, Row
-from visualjudge.apps.mmbench.table import Table
+from visualjudge.apps.mmbench.table import ROTATION, Row, Table
 from visualjudge.core.atomic import atomic_path
 from visualjudge.core.errors import DataError, InvalidRecord, Problem
 

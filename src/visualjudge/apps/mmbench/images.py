@@ -8,8 +8,7 @@ import io
 import re
 from collections.abc import Callable, Sequence
 
-from visualjudge.apps.mmbench.records import Row
-from visualjudge.apps.mmbench.table import Table
+from visualjudge.apps.mmbench.table import Row, Table
 from visualjudge.clients.base import ImagePart
 from visualjudge.core.errors import DataError, InvalidRecord, Problem
 from visualjudge.vision.raster.images import opened, png_bytes, rgb_of

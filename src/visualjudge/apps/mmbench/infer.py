@@ -19,15 +19,13 @@ import orjson
 from visualjudge import __version__
 from visualjudge.apps.mmbench.images import image_part
 from visualjudge.apps.mmbench.prompt import prompt_text
-from visualjudge.apps.mmbench.records import Row
-from visualjudge.apps.mmbench.results import replies
-from visualjudge.apps.mmbench.table import Table
-from visualjudge.apps.mmbench.workbook import write_workbook
+from visualjudge.apps.mmbench.results import replies, write_workbook
+from visualjudge.apps.mmbench.table import Row, Table
 from visualjudge.clients.base import Client, ImagePart, Reply, Request, TextPart
 from visualjudge.clients.retry import cause_of
 from visualjudge.core import atomic, jsons
 from visualjudge.core.errors import ClientError, DataError, UsageError
-from visualjudge.prompts.template import PromptTemplate
+from visualjudge.prompts.store import PromptTemplate
 from visualjudge.runs.budget import Budget
 from visualjudge.runs.journal import Journal, read_records
 from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run

@@ -1,4 +1,6 @@
-"""Multiple-choice letters and option texts: what a reply names as its answer at word bounds, or nothing.
+"""Which option an MMBench reply chooses. Replies to a dataset's questions are read by ``visualjudge.replies``.
+
+An answer is a letter or an option's text at word bounds, or nothing.
 
 The steps, each tried where those before found neither an answer nor a reason to stop:
 
@@ -21,9 +23,11 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from visualjudge.apps.mmbench.option_texts import Mention, bare, mentions
 from visualjudge.replies.markup import without_thoughts
 
+_CJK = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\u0e00-\u0eff"
+_SCRIPTS_WITHOUT_BLANKS = re.compile(f"[{_CJK}]")
+_EDGES = " \t\r\n.。．!！?？,，;；:：\"'“”‘’*_`()[]（）"
 _OPEN, _CLOSE = r"[(\[{（【「\"'“‘*_`$]", r"[)\]}）】」\"'”’*_`$]"
 _HEAD = r"(?<![A-Za-z0-9_À-ÿ'’#&/\\-])"
 _TAIL = r"(?![A-Za-z0-9_À-ÿ#&+]|['’][A-Za-z]|[-/][A-Za-z0-9]|\.[A-Za-z0-9])"
@@ -273,3 +277,67 @@ def _option_text(view: _View) -> ChoiceReading | None:
     if letters and all(view.negated(m.start) for m in view.found):
         return ChoiceReading(None, "only a negated option text")
     return ChoiceReading(letters.pop(), "the one option text in it") if letters else None
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """Characters ``start`` to ``end`` (exclusive) of a reply are the text of option ``letter``."""
+
+    letter: str
+    start: int
+    end: int
+
+
+def bare(text: str) -> str:
+    """A text as it is compared: case folded, blanks single, no punctuation or quotes at its ends."""
+    return " ".join(text.casefold().split()).strip(_EDGES)
+
+
+def mentions(reply: str, options: Mapping[str, str]) -> tuple[Mention, ...]:
+    """Every place where an option's text stands at word bounds, in any case.
+
+    A text within a longer option's text is no mention of its own: "oil painting" does not name "painting".
+    """
+    folded = reply.casefold()
+    likely = ((letter, text) for letter, text in options.items() if _first_word(text) in folded)
+    found = [mention for letter, text in likely for mention in _places(reply, letter, text)]
+    return tuple(m for m in found if not any(_inside(m, other) for other in found))
+
+
+def _first_word(text: str) -> str:
+    """What must occur in a reply that holds the text; spares most replies a search of their own."""
+    return next(iter(text.casefold().split()), "").rstrip(".。．")
+
+
+def _bound_before(first: str) -> str:
+    if first.isdigit():
+        return rf"(?<![^\W_{_CJK}])(?<!\d[.,:/])(?<![-−+.])"
+    return rf"(?<![^\W{_CJK}])" if _delimited(first) else ""
+
+
+def _bound_after(last: str) -> str:
+    if last.isdigit():
+        return rf"(?![^\W_{_CJK}])(?![.,:/]\d)"
+    return rf"(?![^\W{_CJK}])(?![-'’][^\W_])" if _delimited(last) else ""
+
+
+def _places(reply: str, letter: str, text: str) -> list[Mention]:
+    core = text.strip().rstrip(".。．")
+    if not core:
+        return []
+    return [Mention(letter, m.start(), m.end()) for m in _pattern(core).finditer(reply)]
+
+
+def _pattern(core: str) -> re.Pattern[str]:
+    body = r"\s+".join(re.escape(word) for word in core.split())
+    return re.compile(_bound_before(core[0]) + body + _bound_after(core[-1]), re.IGNORECASE)
+
+
+def _delimited(character: str) -> bool:
+    """Whether the script sets its words apart, so that a word's bound can be seen."""
+    return bool(re.match(r"\w", character)) and not _SCRIPTS_WITHOUT_BLANKS.match(character)
+
+
+def _inside(mention: Mention, other: Mention) -> bool:
+    longer = other.end - other.start > mention.end - mention.start
+    return longer and other.start <= mention.start and mention.end <= other.end

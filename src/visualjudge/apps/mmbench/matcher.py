@@ -9,12 +9,11 @@ from pathlib import Path
 from visualjudge.apps.mmbench.evaluate import Evaluation
 from visualjudge.apps.mmbench.letters import read_strict
 from visualjudge.apps.mmbench.prompt import options_text
-from visualjudge.apps.mmbench.records import Row, ScoredRow
+from visualjudge.apps.mmbench.table import Row, ScoredRow
 from visualjudge.clients.base import Client, Request, TextPart
 from visualjudge.clients.retry import cause_of
 from visualjudge.core.errors import ClientError
-from visualjudge.prompts.store import PromptAssetStore
-from visualjudge.prompts.template import PromptTemplate
+from visualjudge.prompts.store import PromptAssetStore, PromptTemplate
 from visualjudge.runs.journal import Journal, read_records
 from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run
 
@@ -68,13 +67,13 @@ async def match(
     finally:
         await client.aclose()
     after = _known(journal)
-    letters = {i: _letter(after[keys[i]], line.row) for i, (line, _) in wanted.items() if keys[i] in after}
+    # The matcher's letter; its own words are read as strictly as any reply, by letter only.
+    letters = {
+        i: read_strict(after[keys[i]], dict.fromkeys(line.row.options, "")).letter
+        for i, (line, _) in wanted.items()
+        if keys[i] in after
+    }
     return letters, progress
-
-
-def _letter(reply: str, row: Row) -> str | None:
-    """The matcher's letter; its own words are read as strictly as any reply, by letter only."""
-    return read_strict(reply, dict.fromkeys(row.options, "")).letter
 
 
 def _known(journal: Path) -> Mapping[str, str]:

@@ -14,9 +14,8 @@ from PIL import Image
 
 from visualjudge.apps.mmbench.evaluate import Difference, Group
 from visualjudge.apps.mmbench.images import image_part
-from visualjudge.apps.mmbench.records import ScoredRow
-from visualjudge.apps.mmbench.summary import Model, column_names, lines, measures, percent, without_reply
-from visualjudge.apps.mmbench.table import Table
+from visualjudge.apps.mmbench.scores import Model, column_names, lines, measures, percent, without_reply
+from visualjudge.apps.mmbench.table import ScoredRow, Table
 from visualjudge.core.errors import DataError
 from visualjudge.vision.raster.images import opened, rgb_of
 

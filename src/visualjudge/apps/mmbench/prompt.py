@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from visualjudge.apps.mmbench.records import Row
+from visualjudge.apps.mmbench.table import Row
 from visualjudge.core.errors import DataError, PromptError, UsageError
 from visualjudge.core.yamls import read_yaml
-from visualjudge.prompts.store import PromptAssetStore
-from visualjudge.prompts.template import PLACEHOLDER, PromptTemplate
+from visualjudge.prompts.store import PLACEHOLDER, PromptAssetStore, PromptTemplate
 
 TEMPLATES = ("reference", "vlmevalkit")
 _PARTS: Mapping[str, frozenset[str]] = {

@@ -1,16 +1,197 @@
-"""Replies on disk: the journal that is the record of truth, and reading either it or a workbook."""
+"""Replies on disk: the journal, which is the record of truth, and the results sheet of MMBench's server (``.xlsx``).
+
+The sheet is an export. Every cell but ``index`` is written as text, so that "=1+1", "007" and "None" stay
+what they are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from visualjudge.apps.mmbench.table import Table
-from visualjudge.apps.mmbench.workbook import is_cut, read_workbook
-from visualjudge.core.errors import DataError, InvalidRecord, Problem
+from visualjudge.apps.mmbench.table import Row, Table
+from visualjudge.core.atomic import atomic_path
+from visualjudge.core.errors import DataError, InvalidRecord, Problem, RunError
 from visualjudge.runs.journal import read_records
+
+CELL = 32_767
+"""Most characters that a cell of a workbook holds, counted in UTF-16 units, as spreadsheet programs do."""
+LARGEST_WORKBOOK = 256 * 2**20
+"""Bytes of a workbook that is read, unpacked."""
+MOST_ROWS, MOST_COLUMNS = 1_048_576, 256
+"""Of a sheet: as many rows as spreadsheet programs have."""
+CUT = "… [cut here: {length} characters, whole in {whole}]"
+_CUT = re.compile(r"… \[cut here: \d+ characters, whole in [^\]]*\]$")
+_ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def columns(letters: Iterable[str]) -> list[str]:
+    """The sheet's columns: A to D always, further letters where the data has them."""
+    wanted = sorted({*"ABCD", *letters})
+    return ["index", "question", *wanted, "prediction", "category", "l2_category"]
+
+
+def write_workbook(path: str | Path, rows: Iterable[tuple[Row, str]], letters: Iterable[str], *, whole: str) -> int:
+    """Write one line a row with its reply; the number of cells that had to be cut.
+
+    A text above 32,767 characters ends in a visible mark that names ``whole``, the file that holds all of it.
+
+    Raises
+    ------
+    RunError
+        If the file cannot be written.
+    """
+    import xlsxwriter
+    from xlsxwriter.exceptions import FileCreateError
+
+    names = columns(letters)
+    cut = 0
+    with atomic_path(path) as scratch, TemporaryDirectory() as parts:
+        book = xlsxwriter.Workbook(str(scratch), {"constant_memory": True, "tmpdir": parts})
+        sheet = book.add_worksheet("predictions")
+        sheet.freeze_panes(1, 0)
+        for place, name in enumerate(names):
+            sheet.write_string(0, place, name)
+        for line, (row, prediction) in enumerate(rows, 1):
+            cut += _write_line(sheet, line, names, row, prediction, whole)
+        try:
+            book.close()
+        except FileCreateError as error:
+            raise RunError(f"{path}: cannot be written: {error}") from None
+    return cut
+
+
+def _write_line(sheet: Any, line: int, names: list[str], row: Row, prediction: str, whole: str) -> int:
+    texts = {
+        **row.options,
+        "question": row.question,
+        "prediction": prediction,
+        "category": row.category,
+        "l2_category": row.l2_category,
+    }
+    cut = 0
+    for place, name in enumerate(names):
+        if name == "index":
+            sheet.write_number(line, place, row.index)
+        elif text := texts.get(name, ""):
+            fitted = fit(text, whole)
+            cut += len(fitted) != len(text)
+            sheet.write_string(line, place, fitted)
+    return cut
+
+
+def fit(text: str, whole: str) -> str:
+    """``text`` as a cell can hold it: cut with a mark where it is too long; a lone surrogate shown as U+FFFD."""
+    clean = _SURROGATE.sub("\ufffd", text)
+    if _units(clean) <= CELL:
+        return clean
+    mark = CUT.format(length=f"{len(text)}", whole=whole)
+    return clean.encode("utf-16-le")[: 2 * (CELL - _units(mark))].decode("utf-16-le", "ignore") + mark
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2
+
+
+def is_cut(text: str) -> bool:
+    """Whether a cell ends with the mark of a cut."""
+    return bool(_CUT.search(text))
+
+
+def read_workbook(path: str | Path) -> dict[int, Mapping[str, str]]:
+    """The lines of a results sheet by index, each with its cells as text; a blank cell is ``""``.
+
+    Raises
+    ------
+    DataError
+        If the file is missing, is no workbook, or lacks the column ``index`` or ``prediction``.
+    InvalidRecord
+        If an index is no whole number or occurs twice, or a prediction is a date.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise DataError(f"{file}: no such file")
+    try:
+        with _opened(file) as book:
+            return _lines(file, book.worksheets[0])
+    except DataError:
+        raise
+    except Exception as error:  # a foreign archive goes through zlib, an XML parser and openpyxl's own readers
+        said = " ".join(str(error).split())[:200] or type(error).__name__
+        raise DataError(
+            f"{file}: not an xlsx workbook ({said}); give the .xlsx or the .jsonl that `mmbench infer` wrote"
+        ) from None
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[Any]:
+    """The workbook, whose parts are of bounded size unpacked (an archive reads no more of a part than it states)."""
+    import openpyxl
+
+    with zipfile.ZipFile(file) as archive:
+        size = sum(part.file_size for part in archive.infolist())
+    if size > LARGEST_WORKBOOK:
+        raise DataError(f"{file}: must be at most {LARGEST_WORKBOOK >> 20} MiB unpacked, got {size >> 20} MiB")
+    book = openpyxl.load_workbook(file, read_only=True, data_only=False)
+    try:
+        yield book
+    finally:
+        book.close()
+
+
+def _lines(file: Path, sheet: Any) -> dict[int, Mapping[str, str]]:
+    header = next(sheet.iter_rows(values_only=True, max_row=1, max_col=MOST_COLUMNS), ())
+    names = [str(name or "").strip() for name in header]
+    while names and not names[-1]:
+        names.pop()
+    for due in ("index", "prediction"):
+        if due not in names:
+            raise DataError(f"{file}: no column {due!r} (columns: {', '.join(names)[:300]})")
+    found: dict[int, Mapping[str, str]] = {}
+    lines = sheet.iter_rows(values_only=True, min_row=2, max_row=MOST_ROWS, max_col=len(names))
+    for number, values in enumerate(lines, 2):
+        if all(value is None for value in values):
+            continue
+        cells = dict(zip(names, values, strict=False))
+        index = _index(file, number, cells["index"])
+        if index in found:
+            raise _invalid(file, number, "index", f"{index} occurs twice")
+        found[index] = {name: _text(file, number, name, value) for name, value in cells.items() if name != "index"}
+    return found
+
+
+def _index(file: Path, number: int, value: Any) -> int:
+    if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
+        return int(value)
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 2**63 and value == int(value):
+        return int(value)
+    raise _invalid(file, number, "index", f"{value!r} is not a whole number")
+
+
+def _text(file: Path, number: int, name: str, value: Any) -> str:
+    """A cell as text, whatever program wrote it: a number as it is shown, a formula as it was typed."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return _ESCAPE.sub(lambda match: chr(int(match[1], 16)), value)
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, int | float):
+        return str(int(value)) if abs(value) < 1e300 and value == int(value) else repr(value)
+    if name == "prediction":
+        raise _invalid(file, number, name, f"must be text, got {type(value).__name__}")
+    return str(value)
+
+
+def _invalid(file: Path, number: int, column: str, reason: str) -> InvalidRecord:
+    return InvalidRecord(Problem(str(file), f"line {number}", column, reason))
 
 
 @dataclass(frozen=True)

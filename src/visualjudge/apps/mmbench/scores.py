@@ -1,20 +1,45 @@
-"""The numbers of an evaluation, with intervals, as ``scores.json`` holds them.
+"""The numbers of an evaluation, with intervals: ``scores.json``, the usual table, and models compared in pairs.
 
 A question's rotations stand or fall together, so each interval leaves out one question in turn (95 %, see
 :mod:`visualjudge.analysis.statistics.shares`); with fewer than five questions no interval is given.
+
+The usual table has accuracy by MMBench's six abilities and overall, for each split and model. Models are compared on
+the questions that both were scored on: McNemar 1947, exact (a sign test of the discordant pairs), where pairs are
+independent; the jackknife over questions (:mod:`visualjudge.analysis.statistics.paired`), which holds for rotations
+too; Holm 1979 over all pairs of models.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visualjudge.analysis.statistics.shares import one_share
-from visualjudge.apps.mmbench.evaluate import Difference, Evaluation, Group, Slice
-from visualjudge.apps.mmbench.records import Row, ScoredRow
+from visualjudge.analysis.bias import binomial_p
+from visualjudge.analysis.cells import estimate_of, test_of
+from visualjudge.analysis.statistics.jackknife import holm, spread
+from visualjudge.analysis.statistics.paired import gap_ends
+from visualjudge.analysis.statistics.shares import one_share, ratio_influence
+from visualjudge.apps.mmbench.evaluate import Evaluation, Slice
+from visualjudge.apps.mmbench.table import Row, ScoredRow
+from visualjudge.core.tables import Table
+
+ABILITIES = {
+    "coarse_perception": "CP",
+    "finegrained_perception (instance-level)": "FP-S",
+    "finegrained_perception (cross-instance)": "FP-C",
+    "logic_reasoning": "LR",
+    "relation_reasoning": "RR",
+    "attribute_reasoning": "AR",
+}
+"""MMBench's l2-categories and the names its leaderboard gives them; other categories keep their own."""
+ALL = "all"
+Hits = Mapping[int, tuple[int, bool]]
+"""Index to (cluster, hit)."""
 
 CATEGORIES: Mapping[str, Callable[[Row], str]] = {
     "by_category": lambda row: row.category,
@@ -28,12 +53,35 @@ def scores(evaluation: Evaluation) -> dict[str, Any]:
     result["invalid_groups"] = [group.index for group in evaluation.invalid]
     for name, key in CATEGORIES.items():
         result[name] = {value: block(part) for value, part in evaluation.whole.by(key).items()}
-    result["rows"] = [_row(line) for line in evaluation.rows]
-    result["groups"] = [_group(group) for group in evaluation.groups]
+    result["rows"] = [
+        {
+            "index": line.row.index,
+            "prediction": line.prediction,
+            "extracted": line.extracted,
+            "hit": line.hit,
+            "answer": line.row.answer or None,
+            "why": line.why,
+        }
+        for line in evaluation.rows
+    ]
+    result["groups"] = [
+        ({"index": group.index, "hit": group.hit} | ({"missing": list(group.missing)} if group.missing else {}))
+        for group in evaluation.groups
+    ]
     result["unknown"] = list(evaluation.unknown)
     result["matched"] = evaluation.matched
     if evaluation.rules == "vlmevalkit":
-        result["differs"] = [_difference(difference) for difference in evaluation.differences]
+        result["differs"] = [
+            {
+                "index": difference.row.index,
+                "strict": difference.strict.letter,
+                "vlmevalkit": difference.vlmevalkit.letter,
+                "prediction": difference.prediction,
+                "why_strict": difference.strict.why,
+                "why_vlmevalkit": difference.vlmevalkit.why,
+            }
+            for difference in evaluation.differences
+        ]
     return result
 
 
@@ -91,27 +139,187 @@ def cluster_sums(values: NDArray[np.float64], clusters: Sequence[int]) -> tuple[
     return np.bincount(at, weights=values, minlength=len(names)), np.bincount(at, minlength=len(names)).astype(float)
 
 
-def _row(line: ScoredRow) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Model:
+    """One results file under the name it has in the report."""
+
+    name: str
+    evaluation: Evaluation
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the usual table: shares in 0..1 by column, None where there is nothing to share."""
+
+    model: str
+    split: str
+    measure: str
+    label: str
+    cells: dict[str, dict[str, Any]]
+
+
+def percent(value: float | None) -> str:
+    """A share as people read it."""
+    return "–" if value is None else f"{100 * value:.1f} %"
+
+
+def column_names(models: Sequence[Model]) -> list[str]:
+    """The table's columns: the six abilities in their usual order, then others by name."""
+    seen = {line.row.l2_category for model in models for line in model.evaluation.rows} - {""}
+    usual = [short for long, short in ABILITIES.items() if long in seen]
+    return ["Overall", *usual, *sorted(seen - set(ABILITIES))]
+
+
+def splits(evaluation: Evaluation) -> dict[str, Slice]:
+    """Rows and groups of each split, and of all of them where there are several."""
+    found = evaluation.whole.by(lambda row: row.split or ALL)
+    return found if len(found) == 1 else {**found, ALL: evaluation.whole}
+
+
+def measures(models: Sequence[Model]) -> dict[str, str]:
+    """The measures and what they are called.
+
+    Where questions were asked in rotations these are VanillaEval (each question once), CircularEval, and the share of
+    all rows. Without rotations, the share of all rows is VanillaEval.
+    """
+    turned = any(line.row.rotation for model in models for line in model.evaluation.rows)
+    if not turned:
+        return {"accuracy": "vanilla"}
+    return {"vanilla_accuracy": "vanilla", "circular_accuracy": "circular", "accuracy": "all rotations"}
+
+
+def lines(models: Sequence[Model]) -> Iterator[Line]:
+    """The usual table: for each model and split a line for each of its :func:`measures`."""
+    for model in models:
+        for split, part in splits(model.evaluation).items():
+            pieces = _pieces(part)
+            for measure, label in measures([model]).items():
+                cells = {name: _cell(piece, measure) for name, piece in pieces.items()}
+                yield Line(model.name, split, measure, label, cells)
+
+
+def _pieces(part: Slice) -> dict[str, Slice]:
+    pieces = part.by(lambda row: ABILITIES.get(row.l2_category, row.l2_category))
+    return {"Overall": part, **{name: piece for name, piece in pieces.items() if name}}
+
+
+def _cell(piece: Slice, measure: str) -> dict[str, Any]:
+    once = Slice([line for line in piece.rows if not line.row.rotation], [])
+    numbers = block(once if measure == "vanilla_accuracy" else piece)
     return {
-        "index": line.row.index,
-        "prediction": line.prediction,
-        "extracted": line.extracted,
-        "hit": line.hit,
-        "answer": line.row.answer or None,
-        "why": line.why,
+        "value": numbers[measure],
+        "ci95": numbers[f"{measure}_ci95"],
+        "n": numbers["n_groups" if measure == "circular_accuracy" else "n"],
+        "n_missing": numbers["n_missing"],
+        "extraction_rate": numbers["extraction_rate"],
     }
 
 
-def _group(group: Group) -> dict[str, Any]:
-    return {"index": group.index, "hit": group.hit} | ({"missing": list(group.missing)} if group.missing else {})
-
-
-def _difference(difference: Difference) -> dict[str, Any]:
+def as_json(models: Sequence[Model], compared: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The report as plain JSON."""
+    table = [{"model": x.model, "split": x.split, "measure": x.measure, "cells": x.cells} for x in lines(models)]
     return {
-        "index": difference.row.index,
-        "strict": difference.strict.letter,
-        "vlmevalkit": difference.vlmevalkit.letter,
-        "prediction": difference.prediction,
-        "why_strict": difference.strict.why,
-        "why_vlmevalkit": difference.vlmevalkit.why,
+        "table": table,
+        "comparisons": list(compared),
+        "models": [{"name": model.name, **scores(model.evaluation)} for model in models],
     }
+
+
+def as_text(models: Sequence[Model], compared: Sequence[dict[str, Any]]) -> str:
+    """The report for a terminal: the table, then a line for each two models."""
+    names, called = column_names(models), measures(models)
+    rows = []
+    for line in lines(models):
+        read = percent(line.cells["Overall"]["extraction_rate"])
+        values = [percent(line.cells[name]["value"]) if name in line.cells else "–" for name in names]
+        rows.append((line.model, line.split, line.label, read, *values))
+    columns = ("model", "split", "measure", "read", *names)
+    notes = [_comparison_line(row, called[row["measure"]]) for row in compared]
+    return Table(columns, tuple(rows), (*without_reply(models), *notes), keys=3).text()
+
+
+def without_reply(models: Sequence[Model]) -> Iterator[str]:
+    """A sentence for each model of which rows have no reply, because they were not asked or the call failed."""
+    for model in models:
+        sentence = missing_sentence(block(model.evaluation.whole))
+        if sentence:
+            yield f"{model.name}: {sentence}"
+
+
+def missing_sentence(numbers: Mapping[str, Any]) -> str | None:
+    """What the rows without a reply do to the figures, and the figures without them; None where all have one."""
+    missing = numbers["n_missing"]
+    if not missing:
+        return None
+    read, right = percent(numbers["extraction_rate_of_replies"]), percent(numbers["accuracy_of_replies"])
+    rows = numbers["n"]
+    shares = f"of {rows - missing} replies {read} were read, {right} are right"
+    return f"without a reply: {missing} of {rows} rows, counted as wrong; {shares}"
+
+
+def _comparison_line(row: dict[str, Any], called: str) -> str:
+    if row["difference"] is None:
+        return f"{row['a']} − {row['b']}, {called}: no question in common"
+    span = "" if row["ci95"] is None else " [{:+.1f}, {:+.1f}]".format(*(100 * edge for edge in row["ci95"]))
+    p = "" if row["p"] is None else f", p = {row['p']:.3g}"
+    return f"{row['a']} − {row['b']}, {called}: {100 * row['difference']:+.1f} points{span} on {row['n']}{p}"
+
+
+def comparisons(models: Sequence[Model]) -> list[dict[str, Any]]:
+    """Every two models, by each of their measures (:func:`~visualjudge.apps.mmbench.scores.measures`).
+
+    ``p`` is the paired jackknife's over questions, ``p_holm`` the same adjusted for the number of pairs;
+    ``mcnemar_p`` is exact and left None where a question's rotations are counted one by one.
+    """
+    rows = []
+    for measure in measures(models):
+        part = [compare(a, b, measure) for a, b in combinations(models, 2)]
+        for row, p in zip(part, holm([row["p"] for row in part]), strict=True):
+            row["p_holm"] = p
+        rows += part
+    return rows
+
+
+def compare(a: Model, b: Model, measure: str) -> dict[str, Any]:
+    """One pair of models; numbers are ``a`` minus ``b``, None where no question is common."""
+    first, second = _hits(a, measure), _hits(b, measure)
+    common = sorted(first.keys() & second.keys())
+    row: dict[str, Any] = {"a": a.name, "b": b.name, "measure": measure, "n": len(common)}
+    if not common:
+        names = "accuracy_a accuracy_b difference ci95 p only_a_right only_b_right mcnemar_p questions"
+        return row | dict.fromkeys(names.split())
+    right = np.array([[first[i][1], second[i][1]] for i in common])
+    return row | _paired(right, [first[i][0] for i in common])
+
+
+def _paired(right: Any, clusters: Sequence[int]) -> dict[str, Any]:
+    only_a = int(np.sum(right[:, 0] & ~right[:, 1]))
+    only_b = int(np.sum(right[:, 1] & ~right[:, 0]))
+    gaps, sizes = cluster_sums(right[:, 0].astype(float) - right[:, 1], clusters)
+    questions = len(sizes)
+    nowhere = np.zeros(questions, dtype=np.int64)
+    value, influence = ratio_influence(gaps, sizes, nowhere, 1)
+    found = spread(influence, sizes, nowhere, 1)
+    ends = gap_ends(value, found, np.array([float(only_a + only_b)]), np.array([float(len(right))]))
+    gap = estimate_of(value, found, ends, len(right))
+    independent = questions == len(right)
+    exact = (binomial_p(only_a, only_a + only_b) if only_a + only_b else 1.0) if independent else None
+    return {
+        "accuracy_a": float(right[:, 0].mean()),
+        "accuracy_b": float(right[:, 1].mean()),
+        "difference": gap.value,
+        "ci95": gap.interval,
+        "p": test_of(value, found),
+        "only_a_right": only_a,
+        "only_b_right": only_b,
+        "mcnemar_p": exact,
+        "questions": questions,
+    }
+
+
+def _hits(model: Model, measure: str) -> Hits:
+    if measure == "circular_accuracy":
+        return {group.index: (group.index, group.hit) for group in model.evaluation.groups if group.hit is not None}
+    once = measure == "vanilla_accuracy"
+    rows = (line for line in model.evaluation.rows if not (once and line.row.rotation))
+    return {line.row.index: (line.row.group, line.hit) for line in rows}

@@ -1,4 +1,4 @@
-"""Tables of multiple-choice questions (MMBench's TSV), read as a stream.
+"""Tables of multiple-choice questions (MMBench's TSV), read as a stream, and the records of a run over them.
 
 A table of a gigabyte is mostly base64 images. They stay in the file: a row remembers the byte at which its record
 begins, and the image is read from there when it is asked for. Cells are text: an option "None", "N/A" or "nan" is
@@ -10,12 +10,11 @@ from __future__ import annotations
 import csv
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
-from visualjudge.apps.mmbench.records import Row
 from visualjudge.core.errors import DataError, InvalidRecord, Problem
 
 REFERENCE_CELL = 64
@@ -26,6 +25,54 @@ LARGEST_QUOTED = 48 * 2**20
 """Characters of a record with a quote in it, which the csv module holds in four bytes each."""
 _INDEX = re.compile(r"\d{1,18}")
 _BOM = b"\xef\xbb\xbf"
+
+ROTATION = 1_000_000
+"""A question's k-th rotation has the question's index plus k times this."""
+
+Rules = Literal["strict", "vlmevalkit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One question of a table. Cells are text as the file has it; a blank cell is ``""``.
+
+    ``options`` maps the letter of each option that is not blank to its text, in letter order. ``image_index`` is the
+    index whose image the row shares, None where the row holds its own; ``offset`` is the record's place in the file
+    in bytes, ``line`` its first line, counted from 1.
+    """
+
+    index: int
+    question: str
+    hint: str
+    options: Mapping[str, str]
+    answer: str
+    category: str
+    l2_category: str
+    split: str
+    image_index: int | None
+    offset: int
+    line: int
+
+    @property
+    def group(self) -> int:
+        """The index of the question that this row is a rotation of."""
+        return self.index % ROTATION
+
+    @property
+    def rotation(self) -> int:
+        """Which rotation it is; 0 is the question itself."""
+        return self.index // ROTATION
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredRow:
+    """One row with its reply; ``prediction`` is None where nobody replied."""
+
+    row: Row
+    prediction: str | None
+    extracted: str | None
+    why: str
+    hit: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +284,7 @@ class _Lines:
         self.begin = self.end = offset
         self.number = line - 1
         self.flaw: str | None = None
-        self.alone = False
+        self.line_by_line = False
         """Each line is a record: in a file with a quote that is never closed, no record goes on in the next line."""
 
     def next(self) -> bytes | None:
@@ -286,7 +333,7 @@ def _quoted(text: str, lines: _Lines) -> list[str]:
         size = len(text)
         if size <= LARGEST_QUOTED:
             yield text
-        while not lines.alone and size <= LARGEST_QUOTED and (raw := lines.next()) is not None:
+        while not lines.line_by_line and size <= LARGEST_QUOTED and (raw := lines.next()) is not None:
             size += len(raw)
             yield lines.text(raw)
         ended = True
@@ -299,7 +346,7 @@ def _quoted(text: str, lines: _Lines) -> list[str]:
         return [text]
     if ended:
         lines.back_to(end, number)
-        lines.alone = True
+        lines.line_by_line = True
         lines.flaw = f"a quoted cell that begins here is never closed, or not within {LARGEST_QUOTED >> 20} MiB"
         return [text]
     return cells

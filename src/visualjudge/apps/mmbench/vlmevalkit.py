@@ -32,7 +32,13 @@ def read_vlmevalkit(reply: str, options: Mapping[str, str]) -> ChoiceReading:
         reading = _by_letter(reply, options)
         if reading is not None:
             return reading
-    return _by_text(reply, options)
+    lowered = reply.lower()
+    if len(lowered) > 2 * sum(len(text) for text in options.values()):
+        return ChoiceReading(None, "longer than twice all options")
+    there = [letter for letter, text in options.items() if text.lower() in lowered]
+    if len(there) == 1:
+        return ChoiceReading(there[0], "the only option text contained in it")
+    return ChoiceReading(None, "several option texts" if there else "no option letter, no option text")
 
 
 def _by_letter(reply: str, options: Mapping[str, str]) -> ChoiceReading | None:
@@ -48,13 +54,3 @@ def _by_letter(reply: str, options: Mapping[str, str]) -> ChoiceReading | None:
     if declared and declared[1].upper() in options:
         return ChoiceReading(declared[1].upper(), '"answer is"')
     return None
-
-
-def _by_text(reply: str, options: Mapping[str, str]) -> ChoiceReading:
-    lowered = reply.lower()
-    if len(lowered) > 2 * sum(len(text) for text in options.values()):
-        return ChoiceReading(None, "longer than twice all options")
-    there = [letter for letter, text in options.items() if text.lower() in lowered]
-    if len(there) == 1:
-        return ChoiceReading(there[0], "the only option text contained in it")
-    return ChoiceReading(None, "several option texts" if there else "no option letter, no option text")

@@ -85,7 +85,11 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
     """
     file = Path(path)
     text = yaml_text(file)
-    keys = {value: name for name, value in os.environ.items() if name in text and _is_key(name, value)}
+    keys = {
+        value: name
+        for name, value in os.environ.items()
+        if name in text and len(value) >= SHORTEST_KEY and (is_secret_name(name) or looks_secret(value))
+    }
     masked = Redactor(map(Secret, keys))
     try:
         loaded = OmegaConf.load(io.StringIO(text))
@@ -99,10 +103,6 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
         raise UsageError(f"{file}: metric_configs must name at least one metric")
     _check_keys(f"{file}: metric_configs", plain, keys)
     return {str(name): _metric(file, str(name), config) for name, config in plain.items()}
-
-
-def _is_key(name: str, value: str) -> bool:
-    return len(value) >= SHORTEST_KEY and (is_secret_name(name) or looks_secret(value))
 
 
 def _check_keys(where: str, value: Any, keys: Mapping[str, str]) -> None:

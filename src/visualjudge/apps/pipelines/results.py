@@ -55,7 +55,7 @@ class RowResult:
 
 @dataclass
 class MetricCounts:
-    """What became of one metric over all rows."""
+    """Results of one metric, counted over all rows."""
 
     values: Counter[str] = field(default_factory=Counter)
     """Rows by winner, "Failed" included; scores are counted apart."""

@@ -17,8 +17,7 @@ from visualjudge.apps.probes import painting
 from visualjudge.apps.probes.shown import Edit, Paint, doubled, edited, with_lines, without_original
 from visualjudge.core.records import Probe, Question
 from visualjudge.core.registry import Registry
-from visualjudge.prompts.store import PromptAssetStore
-from visualjudge.prompts.template import PromptTemplate
+from visualjudge.prompts.store import PromptAssetStore, PromptTemplate
 
 Pool = Literal["image", "other_image", "text", "steps"]
 LEVELS = (0.55, 0.75, 0.95)

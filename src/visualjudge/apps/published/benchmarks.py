@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from visualjudge.apps.published.items import Benchmark
+from visualjudge.apps.published.reading import Benchmark
 from visualjudge.core.registry import Registry
 
 BENCHMARKS: Registry[str, Benchmark] = Registry(

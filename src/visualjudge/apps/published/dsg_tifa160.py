@@ -14,9 +14,18 @@ from functools import partial
 from pathlib import Path
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import Images, Row, document, records
-from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, PublishedReply, on_ten
-from visualjudge.apps.published.replies import kept_replies
+from visualjudge.apps.published.reading import (
+    Benchmark,
+    Copy,
+    Images,
+    Item,
+    Option,
+    PublishedReply,
+    Row,
+    document,
+    on_ten,
+    records,
+)
 from visualjudge.core.errors import DataError
 
 SCALE = (1.0, 5.0)
@@ -46,7 +55,7 @@ def read(folder: Path) -> Copy:
     answers = sorted(folder.rglob("vqa_answers_release/*.csv"))
     known = {item.key for item in items}
     judges = {found.stem: partial(_replies, found, known) for found in answers if found.stem.endswith("_dsg")}
-    return Copy(items, images.missing > 0, {**kept_replies(folder), **judges})
+    return Copy(items, images.missing > 0, judges)
 
 
 def _item(name: str, source: str, model: str, answers: list[float], texts: dict[str, str], images: Images) -> Item:

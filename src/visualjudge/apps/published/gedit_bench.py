@@ -15,14 +15,24 @@ from dataclasses import replace
 from pathlib import Path
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import Images, Row, document, name_of, records, table_of, tables
-from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, dealt
-from visualjudge.apps.published.own import file_of, of_copy, own_prompt
-from visualjudge.apps.published.replies import kept_replies
+from visualjudge.apps.published.prompts import file_of, of_copy, own_prompt
+from visualjudge.apps.published.reading import (
+    Benchmark,
+    Copy,
+    Images,
+    Item,
+    Option,
+    Row,
+    dealt,
+    document,
+    name_of,
+    records,
+    table_of,
+    tables,
+)
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import IMAGE_MARK
-from visualjudge.prompts.store import PromptAssetStore
-from visualjudge.prompts.template import PromptTemplate
+from visualjudge.prompts.store import PromptAssetStore, PromptTemplate
 
 HOME = "data/z_reward_bench"
 WINNERS = {"Image A": "A", "Image B": "B"}
@@ -45,7 +55,7 @@ def read_editreward(folder: Path) -> Copy:
     images = Images(home, home / "editreward_bench_images")
     items = (_quality(row, images) for row in records(path))
     asset = _prompt(folder, "visual_quality")
-    return Copy(tuple(_asked(item, asset) for item in items), images.missing > 0, kept_replies(folder))
+    return Copy(tuple(_asked(item, asset) for item in items), images.missing > 0)
 
 
 def _prompt(folder: Path, criterion: str) -> PromptTemplate | None:
@@ -93,12 +103,12 @@ def read_editscore(folder: Path) -> Copy:
     if not files and not maps:
         raise DataError(f"{folder}: must hold EditReward-Bench/*.arrow or {SHUFFLED}*.json, found neither")
     if not files:
-        return Copy(tuple(_labels(maps)), True, kept_replies(folder))
+        return Copy(tuple(_labels(maps)), True)
     images = Images(home, *(path.parent for path in files))
     assets = {dimension: _prompt(folder, criterion) for dimension, criterion in CRITERIA.items()}
     items = (_rated(row, maps, images) for path in files for row in records(path))
     asked = tuple(_asked(item, assets.get(item.task.partition("/")[0])) for item in items)
-    return Copy(asked, images.missing > 0, kept_replies(folder))
+    return Copy(asked, images.missing > 0)
 
 
 def _labels(maps: dict[str, dict[str, bool]]) -> Iterator[Item]:

@@ -14,9 +14,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from visualjudge.apps.published.files import Images, Row, records, tables
-from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, PublishedReply, by_part
-from visualjudge.apps.published.own import own_prompt, shipped
+from visualjudge.apps.published.prompts import own_prompt, shipped
+from visualjudge.apps.published.reading import (
+    Benchmark,
+    Copy,
+    Images,
+    Item,
+    Option,
+    PublishedReply,
+    Row,
+    by_part,
+    records,
+    tables,
+)
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, TIES
 

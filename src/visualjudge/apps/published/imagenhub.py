@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import Row, document, records
-from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, PublishedReply
+from visualjudge.apps.published.reading import Benchmark, Copy, Item, Option, PublishedReply, Row, document, records
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, Answer

@@ -11,9 +11,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-from visualjudge.apps.published.asking import PROMPT, own_wording, wording
 from visualjudge.apps.published.benchmarks import BENCHMARKS
-from visualjudge.apps.published.items import Benchmark, Copy, ImageSource, Item
+from visualjudge.apps.published.prompts import PROMPT, own_wording, wording
+from visualjudge.apps.published.reading import Benchmark, Copy, ImageSource, Item, kept_replies
 from visualjudge.apps.published.runs import published_run
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import LETTERS, OptionFeatures, Question
@@ -120,6 +120,7 @@ def _imported(
 ) -> Imported:
     with _foreign(row, home):
         copy = row.read(home)
+        copy = replace(copy, replies={**kept_replies(home), **copy.replies})
     _check_replies(copy, replies, home)
     runs = {model: target.resolve().parent / _file_name(model) for model in replies}
     _check_targets(target, runs.values(), force)

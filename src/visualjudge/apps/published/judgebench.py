@@ -15,9 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import Row, document, records
-from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, PublishedReply, by_part
-from visualjudge.apps.published.own import own_prompt, shipped
+from visualjudge.apps.published.prompts import own_prompt, shipped
+from visualjudge.apps.published.reading import (
+    Benchmark,
+    Copy,
+    Item,
+    Option,
+    PublishedReply,
+    Row,
+    by_part,
+    document,
+    records,
+)
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, TURNED, Order
 
@@ -63,17 +72,13 @@ def _add(items: dict[str, Item], rows: list[Row]) -> None:
         if known is not None and known.answer != answer:
             raise row.fault("label", "differs from another file's")
         if known is None or not known.request:
-            items[key] = _item(key, row, answer)
-
-
-def _item(key: str, row: Row, answer: str) -> Item:
-    source = str(row.get("source") or "judgebench")
-    part = next((name for prefix, name in PARTS.items() if source.startswith(prefix)), source)
-    options = (Option(str(row.get("response_A") or "")), Option(str(row.get("response_B") or "")))
-    cluster = str(row.get("original_id") or key)
-    question = str(row.get("question") or "")
-    own = own_prompt(shipped("judgebench"), {"question": question}, options, ties=("tie",))
-    return Item(key, part, cluster, question, options, answer, ties=("tie",), own=own)
+            source = str(row.get("source") or "judgebench")
+            part = next((name for prefix, name in PARTS.items() if source.startswith(prefix)), source)
+            options = (Option(str(row.get("response_A") or "")), Option(str(row.get("response_B") or "")))
+            cluster = str(row.get("original_id") or key)
+            question = str(row.get("question") or "")
+            own = own_prompt(shipped("judgebench"), {"question": question}, options, ties=("tie",))
+            items[key] = Item(key, part, cluster, question, options, answer, ties=("tie",), own=own)
 
 
 def _judged(row: Row) -> bool:

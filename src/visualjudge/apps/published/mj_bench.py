@@ -16,13 +16,26 @@ from functools import partial
 from pathlib import Path
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import Images, Row, document, files_by_model, records, rows, tables
-from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, PublishedReply, Replies, dealt
-from visualjudge.apps.published.own import file_of, of_copy, own_prompt
-from visualjudge.apps.published.replies import kept_replies
+from visualjudge.apps.published.prompts import file_of, of_copy, own_prompt
+from visualjudge.apps.published.reading import (
+    Benchmark,
+    Copy,
+    Images,
+    Item,
+    Option,
+    PublishedReply,
+    Replies,
+    Row,
+    dealt,
+    document,
+    files_by_model,
+    records,
+    rows,
+    tables,
+)
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, TURNED
-from visualjudge.prompts.template import PromptTemplate
+from visualjudge.prompts.store import PromptTemplate
 
 LABELS = {"0": "A", "1": "B", "0.5": "tie", "tie": "tie"}
 OLD_LABELS = {"1": "A", "0": "B", "0.5": "tie"}
@@ -46,7 +59,7 @@ def read(folder: Path) -> Copy:
     same = len({item.answer for item in items}) == 1 and len(items) >= FEWEST and items[0].answer in ("A", "B")
     assets = {part: _prompt(folder, name) for part, name in OWN.items()}
     placed = [_asked(_dealt(item) if same else item, assets.get(item.task)) for item in items]
-    return Copy(tuple(placed), images.missing > 0, {**kept_replies(folder), **_judges(folder, items, placed)})
+    return Copy(tuple(placed), images.missing > 0, _judges(folder, items, placed))
 
 
 def _rows(path: Path) -> Iterator[tuple[str, str, Row]]:

@@ -17,9 +17,22 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import Images, Keys, Row, files_by_model, name_of, records, table_of
-from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, PublishedReply, on_ten
-from visualjudge.apps.published.own import file_of, own_prompt, python_literal, shipped
+from visualjudge.apps.published.prompts import file_of, own_prompt, python_literal, shipped
+from visualjudge.apps.published.reading import (
+    Benchmark,
+    Copy,
+    Images,
+    Item,
+    Keys,
+    Option,
+    PublishedReply,
+    Row,
+    files_by_model,
+    name_of,
+    on_ten,
+    records,
+    table_of,
+)
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import LETTERS
 
@@ -34,7 +47,11 @@ Texts = Mapping[str, Mapping[str, str]]
 
 def read(folder: Path) -> Copy:
     """The three kinds of question, with their images where the copy has all of them."""
-    tables = {mode: path for mode in IDS if (path := _table(folder, mode)) is not None}
+    tables = {
+        mode: path
+        for mode in IDS
+        if (path := table_of((folder / home for home in HOMES), mode, f"{mode}_lite", mode.capitalize())) is not None
+    }
     if not tables:
         raise DataError(f"{folder}: must hold Dataset/Benchmark/score.jsonl, pair.jsonl or batch.jsonl, found none")
     images = Images(*(folder / name for name in IMAGES), *(path.parent.parent / "image" for path in tables.values()))
@@ -49,15 +66,11 @@ def read(folder: Path) -> Copy:
     return Copy(tuple(items), images.missing > 0, _judges(folder, {item.key for item in items}), left_out)
 
 
-def _table(folder: Path, mode: str) -> Path | None:
-    return table_of((folder / home for home in HOMES), mode, f"{mode}_lite", mode.capitalize())
-
-
 def _keyed(mode: str, path: Path) -> Iterator[tuple[str, Row]]:
     keys = Keys()
     for row in records(path):
         name = row[IDS[mode]] if row.get(IDS[mode]) is not None else row.number
-        yield keys.of(f"{mode}/{name}"), row
+        yield keys.unique(f"{mode}/{name}"), row
 
 
 def _about(key: str, row: Row, images: Images) -> dict[str, Any]:

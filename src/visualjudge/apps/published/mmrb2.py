@@ -22,10 +22,23 @@ from typing import Any
 import orjson
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import Images, Keys, Row, document, records, rows, tables
-from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, PublishedReply, by_part, safe
-from visualjudge.apps.published.own import file_of, own_prompt, python_literal, shipped
-from visualjudge.apps.published.replies import kept_replies
+from visualjudge.apps.published.prompts import file_of, own_prompt, python_literal, shipped
+from visualjudge.apps.published.reading import (
+    Benchmark,
+    Copy,
+    Images,
+    Item,
+    Keys,
+    Option,
+    PublishedReply,
+    Row,
+    by_part,
+    document,
+    records,
+    rows,
+    safe,
+    tables,
+)
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, IMAGE_MARK, TURNED, Order
@@ -53,12 +66,12 @@ def read(folder: Path) -> Copy:
     rubrics = {part: python_literal(file_of(folder, PROMPTS), f"get_{name}_prompt") for part, name in RUBRICS.items()}
     items = []
     for name, (part, row) in zip(ids, found, strict=True):
-        key = keys.of(name if often[name] == 1 else f"{part}/{name}")
+        key = keys.unique(name if often[name] == 1 else f"{part}/{name}")
         named[part, name].append(key)
         items.append(_item(key, part, row, images, rubrics[part]))
     complete = images.missing == 0 and all(item.request or item.images for item in items)
     judges = {model: partial(_replies, files, named) for model, files in _judges(folder).items()}
-    return Copy(tuple(items), not complete, {**kept_replies(folder), **judges})
+    return Copy(tuple(items), not complete, judges)
 
 
 def _tables(home: Path, part: str) -> list[Path]:

@@ -16,11 +16,23 @@ from pathlib import Path
 import numpy as np
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import Images, Row, name_of, records, table_of
-from visualjudge.apps.published.items import Benchmark, Copy, ImageSource, Item, Option, PublishedReply, by_part
-from visualjudge.apps.published.own import file_of, of_copy, own_prompt, python_literal
+from visualjudge.apps.published.prompts import file_of, of_copy, own_prompt, python_literal
+from visualjudge.apps.published.reading import (
+    Benchmark,
+    Copy,
+    Images,
+    ImageSource,
+    Item,
+    Option,
+    PublishedReply,
+    Row,
+    by_part,
+    name_of,
+    records,
+    table_of,
+)
 from visualjudge.core.errors import DataError
-from visualjudge.prompts.template import PromptTemplate
+from visualjudge.prompts.store import PromptTemplate
 
 BETTER = {"Output1": "A", "Output2": "B"}
 BETTER_OF = {letter: name for name, letter in BETTER.items()}

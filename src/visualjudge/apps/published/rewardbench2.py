@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import Row, records, tables
-from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, dealt
-from visualjudge.apps.published.replies import kept_replies
+from visualjudge.apps.published.reading import Benchmark, Copy, Item, Option, Row, dealt, records, tables
 from visualjudge.core.errors import DataError
 
 
@@ -25,7 +23,7 @@ def read(folder: Path) -> Copy:
     items = [item for path in files for row in records(path) for item in _pairs(row)]
     if not items:
         raise DataError(f"{folder}: must hold *.parquet with id, prompt, chosen, rejected, found none")
-    return Copy(tuple(items), False, kept_replies(folder))
+    return Copy(tuple(items), False)
 
 
 def _pairs(row: Row) -> Iterator[Item]:

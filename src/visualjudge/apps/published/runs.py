@@ -10,12 +10,12 @@ from typing import Any
 import orjson
 
 from visualjudge import __version__
-from visualjudge.apps.published.items import TEN, Benchmark, Copy, PublishedReply, Scale, on_ten
+from visualjudge.apps.published.reading import TEN, Benchmark, Copy, PublishedReply, Scale, on_ten
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, Answer, Question, Status, Verdict
 from visualjudge.dataset.folder import Dataset
 from visualjudge.dataset.staging import staged
-from visualjudge.judges.asks import Ask, in_stored_letters, verdict_line
+from visualjudge.judges.base import Ask, in_stored_letters, verdict_line
 from visualjudge.replies import Reading, read_reply
 from visualjudge.runs.folder import RunFolder
 

@@ -12,9 +12,17 @@ from functools import partial
 from pathlib import Path
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import document, records, rows
-from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, PublishedReply, on_ten
-from visualjudge.apps.published.replies import kept_replies
+from visualjudge.apps.published.reading import (
+    Benchmark,
+    Copy,
+    Item,
+    Option,
+    PublishedReply,
+    document,
+    on_ten,
+    records,
+    rows,
+)
 from visualjudge.core.errors import DataError
 
 PARTS = ("alignment", "quality")
@@ -35,7 +43,7 @@ def read(folder: Path) -> Copy:
     results = next((path for home in homes if (path := home / "t2vscore_results.csv").is_file()), None)
     known = {item.key for item in items}
     metrics = {} if results is None else {name: partial(_replies, name, results, known) for name in RANGES}
-    return Copy(items, True, {**kept_replies(folder), **metrics})
+    return Copy(items, True, metrics)
 
 
 def _items(part: str, path: Path) -> Iterator[Item]:

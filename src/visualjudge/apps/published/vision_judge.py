@@ -13,11 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import Images, Row, records, table_of
-from visualjudge.apps.published.items import Benchmark, Copy, Item, Option, OwnPrompt
-from visualjudge.apps.published.replies import kept_replies
+from visualjudge.apps.published.reading import Benchmark, Copy, Images, Item, Option, OwnPrompt, Row, records, table_of
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import IMAGE_MARK, Span
+from visualjudge.core.records import IMAGE_MARK
 
 FILES = ("instance_seg_pairwise_encoded", "pairwise_metadata")
 LETTERS = {"A": "A", "B": "B"}
@@ -32,13 +30,16 @@ def read(folder: Path) -> Copy:
         raise DataError(f"{folder}: must hold {FILES[0]}.json or {FILES[1]}.json, found neither")
     images = Images(*(folder / name for name in MEDIA))
     items = tuple(_item(row, images) for row in records(path))
-    return Copy(items, images.missing > 0, kept_replies(folder))
+    return Copy(items, images.missing > 0)
 
 
 def _item(row: Row, images: Images) -> Item:
     key, prompt = str(row.need("id")), str(row.need("prompt"))
     about, media = row.get("metadata") or {}, images.all(*(row.get("media") or ()))
-    spans = _spans(row, prompt)
+    match = _OPTIONS.search(prompt)
+    if match is None:
+        raise row.fault("prompt", "must show its options as 'A.' and 'B.' at the start of a line")
+    spans = match.span("A"), match.span("B")
     texts = [prompt[start:end] for start, end in spans]
     shown = sum(text.count(IMAGE_MARK) for text in texts)
     original, rest = media[: len(media) - shown], media[len(media) - shown :]
@@ -64,13 +65,6 @@ def _item(row: Row, images: Images) -> Item:
 def _named(about: dict[str, Any], letter: str) -> str | None:
     name = about.get(f"ann_id_{letter}")
     return None if name is None else str(name)
-
-
-def _spans(row: Row, prompt: str) -> tuple[Span, Span]:
-    match = _OPTIONS.search(prompt)
-    if match is None:
-        raise row.fault("prompt", "must show its options as 'A.' and 'B.' at the start of a line")
-    return match.span("A"), match.span("B")
 
 
 def _scores(about: dict[str, Any]) -> tuple[float, float] | None:

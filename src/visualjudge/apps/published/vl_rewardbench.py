@@ -12,10 +12,20 @@ from __future__ import annotations
 from pathlib import Path
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.files import Images, Keys, Row, records, tables
-from visualjudge.apps.published.items import Benchmark, Copy, ImageSource, Item, Option, by_part
-from visualjudge.apps.published.own import own_prompt, shipped
-from visualjudge.apps.published.replies import kept_replies
+from visualjudge.apps.published.prompts import own_prompt, shipped
+from visualjudge.apps.published.reading import (
+    Benchmark,
+    Copy,
+    Images,
+    ImageSource,
+    Item,
+    Keys,
+    Option,
+    Row,
+    by_part,
+    records,
+    tables,
+)
 from visualjudge.core.errors import DataError
 
 SOURCES = {
@@ -39,10 +49,10 @@ def read(folder: Path) -> Copy:
     items = []
     for path in _tables(folder):
         for row in records(path):
-            key = keys.of(row.need("id"))
+            key = keys.unique(row.need("id"))
             row.setdefault("image", row.get("image_path"))
             items.append(_item(key, row, images.all(row["image"])))
-    return Copy(tuple(items), images.missing > 0, kept_replies(folder))
+    return Copy(tuple(items), images.missing > 0)
 
 
 def _tables(folder: Path) -> list[Path]:

@@ -3,9 +3,8 @@
 ::
 
     reward     a reply against its question: one number
-    trainers   the same with the signature that each trainer calls
-    splits     train and test by image
+    trainers   the same with the signature that each trainer calls; trainers load this file by its path
     hard       pairs at a judge's own threshold
     endless    questions about errors that are drawn anew, without end
-    exports    rows of TRL, verl, EasyR1, ms-swift, LLaMA-Factory, verifiers
+    exports    rows of TRL, verl, EasyR1, ms-swift, LLaMA-Factory, verifiers; train and test by image
 """

@@ -5,6 +5,7 @@ Images are named by their absolute path, which every trainer opens as it is; ver
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
@@ -13,13 +14,12 @@ from typing import Any
 
 import orjson
 
-from visualjudge.apps.training.splits import split_by_image
 from visualjudge.apps.training.trainers import truth_text
 from visualjudge.core.atomic import atomic_path, write_bytes, write_json
 from visualjudge.core.columnar import write_parquet
-from visualjudge.core.records import Question
+from visualjudge.core.records import TURNED, Question
 from visualjudge.dataset.exports import Format, Tick
-from visualjudge.dataset.exports.jsonl import OTHER, parts_of
+from visualjudge.dataset.exports.jsonl import parts_of
 from visualjudge.dataset.exports.media import answer_text, image_bytes
 from visualjudge.dataset.folder import Dataset
 
@@ -27,6 +27,53 @@ ROWS = 200
 """Rows of a row group: each holds its images."""
 Row = dict[str, Any]
 MakeRow = Callable[[Dataset, Question], Row | None]
+
+TEST_SHARE = 0.1
+SEED = 42
+
+
+def split_by_image(questions: Sequence[Question], share: float = TEST_SHARE) -> dict[str, list[Question]]:
+    """``{"train": […], "test": […]}``; about ``share`` of the images are in test, at least one where there are two.
+
+    An image's place depends on its id alone, whatever other images there are, so that it is the same in
+    each export of a dataset (but for the one that stands in where none falls into test). Images are known by their
+    ``image_id`` and, since one file may have two names, by the original that is shown.
+    """
+    groups = _groups(questions)
+    places = {name: _place(name) for name in set(groups.values())}
+    test = {name for name, place in places.items() if place < share}
+    if len(places) > 1 and not 0 < len(test) < len(places):
+        test = {min(places, key=places.__getitem__)}
+    elif len(places) == 1:
+        test = set()
+    out: dict[str, list[Question]] = {"train": [], "test": []}
+    for question in questions:
+        out["test" if groups[question.image_id] in test else "train"].append(question)
+    return out
+
+
+def _place(name: str) -> float:
+    """A number from 0 to 1 that is drawn by a name."""
+    return int.from_bytes(hashlib.sha256(f"{SEED}\0{name}".encode()).digest()[:8], "big") / 2**64
+
+
+def _groups(questions: Sequence[Question]) -> dict[str, str]:
+    """The group of each image_id: ids of which questions share an image file stand together."""
+    parent: dict[str, str] = {}
+
+    def root(name: str) -> str:
+        while parent.setdefault(name, name) != name:
+            parent[name] = parent[parent[name]]
+            name = parent[name]
+        return name
+
+    first: dict[str, str] = {}
+    for question in questions:
+        root(question.image_id)
+        for path in question.images:
+            one, other = root(first.setdefault(path, question.image_id)), root(question.image_id)
+            parent[max(one, other)] = min(one, other)
+    return {name: root(name) for name in parent}
 
 
 def truth_row(question: Question) -> Row:
@@ -48,7 +95,7 @@ def _wrong(question: Question) -> str | None:
     """An answer that is wrong: the other letter, the ranking back to front; a score has no opposite."""
     if not isinstance(question.answer, str) or question.answer in (question.ties or ()):
         return None
-    return OTHER[question.answer] if question.question_type == "pairwise" else question.answer[::-1]
+    return TURNED[question.answer] if question.question_type == "pairwise" else question.answer[::-1]
 
 
 def _trl_grpo(dataset: Dataset, question: Question) -> Row:

@@ -13,12 +13,11 @@ from typing import Any
 import orjson
 
 from visualjudge.core.atomic import atomic_path
-from visualjudge.core.records import IMAGE_MARK, Question
+from visualjudge.core.records import IMAGE_MARK, TURNED, Question
 from visualjudge.dataset.exports.media import answer_text
 from visualjudge.dataset.folder import Dataset
 
 Line = dict[str, Any]
-OTHER = {"A": "B", "B": "A"}
 
 
 def export_sharegpt(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
@@ -44,7 +43,7 @@ def export_trl(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) ->
     def line(question: Question) -> Line | None:
         if not isinstance(question.answer, str):
             return None
-        wrong = OTHER[question.answer] if question.question_type == "pairwise" else question.answer[::-1]
+        wrong = TURNED[question.answer] if question.question_type == "pairwise" else question.answer[::-1]
         return {
             "id": question.id,
             "prompt": [{"role": "user", "content": parts_of(question.prompt)}],

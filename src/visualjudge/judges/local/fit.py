@@ -112,7 +112,7 @@ def fit(
     way = np.sign((share[:, None] * np.sign(units)).sum(axis=0)) * coherent
     fold = np.array([images.index(pair.image) % FOLDS for pair in pairs])
     held_out = {ridge: _held_out(units, share, fold, ridge, start, way) for ridge in RIDGES}
-    best = min(RIDGES, key=lambda ridge: _loss(held_out[ridge], share))
+    best = min(RIDGES, key=lambda ridge: _total(held_out[ridge], share) / float(share.sum()))
     weights = _rounded(_ridge(units, share, best, start, way))
     temperature = float(f"{_temperature(held_out[best], share):.4g}")
     right = _by_image([pair.image for pair in pairs], held_out[best])
@@ -151,10 +151,6 @@ def _ridge(units: Array, share: Array, ridge: float, start: Array, way: Array) -
 
 def _total(log_odds: Array, share: Array) -> float:
     return float((share * np.logaddexp(0, -log_odds)).sum())
-
-
-def _loss(log_odds: Array, share: Array) -> float:
-    return _total(log_odds, share) / float(share.sum())
 
 
 def _temperature(log_odds: Array, share: Array) -> float:

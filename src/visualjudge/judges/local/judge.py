@@ -13,7 +13,7 @@ import numpy as np
 
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, LETTERS, Verdict
-from visualjudge.judges.asks import Ask, Judged, OfflineJudge, failed, in_stored_letters
+from visualjudge.judges.base import Ask, Judged, OfflineJudge, failed, in_stored_letters
 from visualjudge.judges.local.model import Model, Weights, load, shipped
 from visualjudge.judges.local.questions import QuestionFeatures, changed
 from visualjudge.judges.registry import LOCAL

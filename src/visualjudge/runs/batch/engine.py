@@ -15,15 +15,14 @@ from pathlib import Path
 from visualjudge.clients.batch.asking import Batched, Result
 from visualjudge.clients.batch.provider import Provider
 from visualjudge.core.errors import Pending, RunError
-from visualjudge.judges.asks import Ask
-from visualjudge.judges.trial import SchemaTrial
+from visualjudge.judges.base import Ask
+from visualjudge.judges.schema_trial import SchemaTrial
 from visualjudge.runs.batch.ledger import Ledger
 from visualjudge.runs.batch.parts import Part
 from visualjudge.runs.batch.planner import Planner
 from visualjudge.runs.batch.submitting import Batches
 from visualjudge.runs.journal import Journal
-from visualjudge.runs.runner import Ask as AskOne
-from visualjudge.runs.runner import Listener, Outcome, Progress, Stop, run
+from visualjudge.runs.runner import Ask as AskOne, Listener, Outcome, Progress, Stop, run
 from visualjudge.runs.todo import Todo
 
 _FIRST_LOOK_S = 2.0

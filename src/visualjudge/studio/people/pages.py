@@ -289,7 +289,11 @@ class PeoplePages:
 
     def _progress(self, rater: Rater) -> Progress:
         lines = rater.lines
-        right = [self._right(line) for line in lines if line.get("purpose") == "known"]
+        right = [
+            (outcome(line["value"], line["status"], self._question(line["id"])) == "right")
+            for line in lines
+            if line.get("purpose") == "known"
+        ]
         first = {line["id"]: line for line in lines if line.get("turn") == 0}
         again = [line for line in lines if line.get("purpose") == "repeat" and line["id"] in first]
         seconds = [line["latency_s"] for line in lines if isinstance(line.get("latency_s"), int | float)]
@@ -303,9 +307,6 @@ class PeoplePages:
             known=(sum(right), len(right)),
             same_again=(sum(_same(line["value"], first[line["id"]]["value"]) for line in again), len(again)),
         )
-
-    def _right(self, line: Mapping[str, Any]) -> bool:
-        return outcome(line["value"], line["status"], self._question(line["id"])) == "right"
 
 
 def _body(content: bytes) -> Mapping[str, Any]:
@@ -406,7 +407,7 @@ def plan_of(shelf: Shelf, settings: Settings, drawn: Mapping[int, float] | None 
         raise UsageError("no question fits --filter")
     kinds = columns.vocabulary["type"]
     items = tuple(
-        Item(identity, kinds[columns.one["type"][row]], int(columns.options[row]), (drawn or {}).get(row))
+        Item(identity, kinds[columns.single["type"][row]], int(columns.options[row]), (drawn or {}).get(row))
         for identity, row in zip(shelf.index.identities(rows), rows.tolist(), strict=True)
     )
     easy = _easiest(columns, rows)[: settings.known]

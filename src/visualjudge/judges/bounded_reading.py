@@ -54,7 +54,7 @@ async def read_bounded(read: Callable[..., Result], text: str, /, *args: Any, **
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-c",
-        f"import sys; sys.path[:] = {sys.path!r}; from visualjudge.judges.bounded import _work; _work()",
+        f"import sys; sys.path[:] = {sys.path!r}; from visualjudge.judges.bounded_reading import _work; _work()",
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,

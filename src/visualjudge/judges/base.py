@@ -1,4 +1,4 @@
-"""One thing to ask a judge: a question, in one order of its options, for the n-th time; how a verdict is written."""
+"""What every judge of a dataset's questions is: ``Ask`` → ``Judged``; and a verdict as ``verdicts.jsonl`` has it."""
 
 from __future__ import annotations
 

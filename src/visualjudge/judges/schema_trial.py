@@ -12,7 +12,7 @@ from typing import Literal, get_args
 from visualjudge.clients.base import Reply, Request
 from visualjudge.clients.schemas import REFUSED, follows
 from visualjudge.core.errors import ApiError
-from visualjudge.judges.asks import Judge
+from visualjudge.judges.base import Judge
 
 Outcome = Literal["followed", "refused", "ignored"]
 IGNORED = "schema ignored by the server; asked in text"

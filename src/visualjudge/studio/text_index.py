@@ -92,7 +92,7 @@ class FrequentWords:
         self.covers = int(connection.execute("SELECT texts FROM frequent_covers").fetchone()[0])
 
     def update(self, texts: int) -> None:
-        """Make the bits anew where the index has twice the texts that they cover."""
+        """Compute the bits again where the index has twice the texts that they cover."""
         if texts < max(FEWEST_TEXTS, 2 * self.covers):
             return
         self._db.execute(
@@ -209,7 +209,13 @@ class TextIndex:
 
     def search(self, query: str) -> Mask:
         """Which texts, by code, have all words of ``query``; the last word may be unfinished, "quoted words" adjoin."""
-        terms = _terms(query)
+        found = [
+            (match, words.decode("utf-8", "ignore"))
+            for match in _WORD.findall(query[:1000])
+            if (words := _words(match))
+        ]
+        last = len(found) - 1
+        terms = [Term(words, k == last and not match.startswith('"')) for k, (match, words) in enumerate(found)]
         if not terms:
             return np.zeros(self._next, dtype=bool)
         covered = self._frequent.covers
@@ -254,14 +260,6 @@ class Term:
 def _all_of(terms: Sequence[Term]) -> str:
     """An FTS5 expression in which nothing is an operator."""
     return " AND ".join(map(str, terms))
-
-
-def _terms(query: str) -> list[Term]:
-    found = [
-        (match, words.decode("utf-8", "ignore")) for match in _WORD.findall(query[:1000]) if (words := _words(match))
-    ]
-    last = len(found) - 1
-    return [Term(words, k == last and not match.startswith('"')) for k, (match, words) in enumerate(found)]
 
 
 def _words(text: str) -> bytes:
