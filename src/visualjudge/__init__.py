@@ -38,6 +38,7 @@ from typing import TYPE_CHECKING, Any
 from visualjudge.core import moved
 
 if TYPE_CHECKING:
+    from visualjudge.apps.adopting.adopt import Adopted as Adopted, adopt as adopt
     from visualjudge.apps.frontdoor.data import (
         Data as Data,
         build as build,
@@ -102,6 +103,7 @@ _NAMES = {
     "visualjudge.dataset.exports": ("Format",),
     "visualjudge.dataset.folder": ("Dataset", "load_dataset"),
     "visualjudge.vision.encode": ("Encoded", "encode", "encodings"),
+    "visualjudge.apps.adopting.adopt": ("Adopted", "adopt"),
     "visualjudge.apps.frontdoor.data": ("Data", "build", "import_samples", "open_data"),
     "visualjudge.apps.frontdoor.decisions": ("card", "cascade", "correct", "label"),
     "visualjudge.apps.frontdoor.judging": ("client", "judge", "judge_async"),

@@ -49,6 +49,7 @@ COMMANDS = {
     "studio": "Browse datasets and runs, collect human judgements",
     "view": "Alias of studio",
     "tune": "Find the best encoding for a judge",
+    "adopt": "Convert verdicts that were given elsewhere into a dataset and runs",
     "bench": "Convert published benchmarks into datasets and runs",
     "audit": "Find faults in a dataset",
     "mmbench": "Test a VLM with multiple choice",

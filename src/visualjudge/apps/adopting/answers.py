@@ -1,0 +1,79 @@
+"""How tables spell an answer to a pair, an order and a missing value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import FAILED, Order
+
+LETTER_OF = {
+    **dict.fromkeys(("a", "1", "1.0", "model_a", "model_1", "left", "first", "option a", "response_a"), "A"),
+    **dict.fromkeys(("b", "2", "2.0", "model_b", "model_2", "right", "second", "option b", "response_b"), "B"),
+    **dict.fromkeys(("a>b", "a>>b", "[[a]]", "[[a>b]]", "[[a>>b]]", "a is better"), "A"),
+    **dict.fromkeys(("b>a", "b>>a", "[[b]]", "[[b>a]]", "[[b>>a]]", "b is better"), "B"),
+    **dict.fromkeys(("tie", "1.5", "draw", "equal", "same", "a=b", "[[a=b]]", "[[c]]", "both_good"), "tie"),
+    **dict.fromkeys(("both_bad", "both bad", "bothbad", "tie (bothbad)"), "both_bad"),
+}  # fmt: skip
+"""Spellings of answers to a pair, in lower case. 0 is none of them: tables use it for A, a loss and a tie."""
+MISSING = frozenset(
+    ("", "failed", "error", "invalid", "n/a", "na", "none", "null", "nan", "unparseable", "parse_error")
+)
+ORDERS: Mapping[str, Order] = {
+    **dict.fromkeys(("ab", "original", "false", "no", "a first"), "AB"),
+    **dict.fromkeys(("ba", "swapped", "true", "yes", "b first"), "BA"),
+}  # fmt: skip
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a cell holds no answer."""
+    return value is None or str(value).strip().lower() in MISSING
+
+
+def letter_of(value: Any, models: tuple[str | None, str | None], stated: Mapping[str, str], where: str) -> str:
+    """The answer to a pair: A, B, tie, both_bad, or "Failed" where the cell holds none.
+
+    Parameters
+    ----------
+    models
+        Sources of A and B; their names are answers too.
+    stated
+        What the user says of spellings (``--answer VALUE=A``).
+    where
+        Row and column, for the message.
+
+    Raises
+    ------
+    DataError
+        If the cell holds something else.
+    """
+    if is_missing(value):
+        return FAILED
+    text = str(value).strip()
+    if text in stated:
+        return FAILED if stated[text].lower() in MISSING else stated[text]
+    for letter, model in zip("AB", models, strict=True):
+        if text == model and models[0] != models[1]:
+            return letter
+    try:
+        return LETTER_OF[text.lower()]
+    except KeyError:
+        raise DataError(
+            f"{where} must be A, B, tie, both_bad or the name of a source, got {text!r}; "
+            f"--answer {text}=A says what it means"
+        ) from None
+
+
+def order_of(value: Any, where: str) -> Order:
+    """AB, or BA where option B was shown first.
+
+    Raises
+    ------
+    DataError
+        If the cell says neither.
+    """
+    try:
+        return ORDERS[str(value).strip().lower()]
+    except KeyError:
+        raise DataError(f"{where} must be AB or BA, got {value!r}") from None

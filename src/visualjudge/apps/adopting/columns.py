@@ -1,0 +1,87 @@
+"""The columns of a table of verdicts: what each means, and by which names it is found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from visualjudge.core.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """What a column holds. ``names`` are those by which it is guessed, most telling first."""
+
+    name: str
+    meaning: str
+    names: tuple[str, ...]
+
+
+ROLES = (
+    Role("item", "names the question", ("item", "item_id", "question_id", "prompt_id", "sample_id", "id")),
+    Role(
+        "group",
+        "what questions have in common (an image, a conversation); intervals are clustered by it",
+        ("group", "cluster", "image_id", "image", "conversation_id", "video_id"),
+    ),
+    Role("task", "part of the table that has figures of its own", ("task", "category", "subset")),
+    Role("model_a", "source of option A", ("model_a", "model_1", "source_a", "system_a", "generator_1")),
+    Role("model_b", "source of option B", ("model_b", "model_2", "source_b", "system_b", "generator_2")),
+    Role("model", "source of a scored output", ("model", "source", "system", "generator")),
+    Role(
+        "verdict",
+        "what the judge said",
+        (
+            "verdict", "judge_verdict", "judge_winner", "judge_choice", "judge_score", "judgment", "judgement",
+            "preference", "choice", "winner", "prediction", "pred", "score",
+        ),
+    ),
+    Role(
+        "truth",
+        "the right answer, or what people answered",
+        (
+            "truth", "ground_truth", "gold", "label", "human", "human_label", "human_winner", "human_preference",
+            "human_score", "human_verdict", "reference", "answer",
+        ),
+    ),
+    Role("score_a", "true score of option A", ("score_a", "truth_a", "human_score_a")),
+    Role("score_b", "true score of option B", ("score_b", "truth_b", "human_score_b")),
+    Role("order", "AB, or BA where option B was shown first", ("order", "swapped", "shown_order")),
+    Role("judge", "name of the judge; each becomes a run", ("judge", "judge_model", "annotator", "evaluator")),
+    Role("repeat", "0, 1, … where a judge was asked the same several times", ("repeat", "trial", "attempt")),
+    Role(
+        "reply",
+        "what the judge wrote; it is read again",
+        ("reply", "raw_response", "raw_reply", "judge_output", "raw_output", "completion"),
+    ),
+    Role("finish_reason", "why the reply ended, such as length", ("finish_reason", "stop_reason")),
+    Role("input_tokens", "tokens of the prompt", ("input_tokens", "prompt_tokens")),
+    Role("output_tokens", "tokens of the reply", ("output_tokens", "completion_tokens")),
+    Role("request", "text that the options answer", ("request", "instruction", "prompt", "question")),
+    Role("text_a", "text of option A", ("text_a", "response_a", "output_1", "answer_a")),
+    Role("text_b", "text of option B", ("text_b", "response_b", "output_2", "answer_b")),
+)  # fmt: skip
+NAMES = tuple(role.name for role in ROLES)
+
+
+def find_columns(header: Sequence[str], stated: Mapping[str, str]) -> dict[str, str]:
+    """The column of each role that the table has: the ``stated`` one, else the first whose name says so.
+
+    Raises
+    ------
+    UsageError
+        If a role or a stated column does not exist.
+    """
+    for name, column in stated.items():
+        if name not in NAMES:
+            raise UsageError(f"--column must name one of {', '.join(NAMES)}; got {name!r}")
+        if column not in header:
+            raise UsageError(f"--column {name}={column}: the table has the columns {', '.join(header)}")
+    found = dict(stated)
+    free = {name.strip().lower().replace(" ", "_"): name for name in header if name not in stated.values()}
+    for role in ROLES:
+        if role.name not in found:
+            match = next((free.pop(name) for name in role.names if name in free), None)
+            if match is not None:
+                found[role.name] = match
+    return found

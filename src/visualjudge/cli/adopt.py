@@ -1,0 +1,96 @@
+"""``visualjudge adopt``: verdicts that were given elsewhere."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from visualjudge.cli.output import following
+from visualjudge.core.errors import UsageError
+from visualjudge.core.plurals import pluralize
+
+EPILOG = """Examples:
+
+visualjudge adopt verdicts.csv --out study
+
+visualjudge adopt votes.parquet --column item=prompt_id --column truth=vote --answer 0=A --answer 1=B --out study
+
+visualjudge card study/gpt-4o
+"""
+
+
+class Use(StrEnum):
+    """What counts where a table has replies and values."""
+
+    replies = "replies"
+    verdicts = "verdicts"
+
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command(epilog=EPILOG)
+def adopt(
+    table: Annotated[
+        Path, typer.Argument(help="One verdict a row: CSV, TSV, JSON, JSONL, Parquet or Excel.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option(help="Folder to write: dataset, and a run for each judge.", show_default=False)],
+    column: Annotated[
+        list[str] | None,
+        typer.Option(help="ROLE=NAME: the column of a role, such as item=prompt_id; may be repeated."),
+    ] = None,
+    answer: Annotated[
+        list[str] | None,
+        typer.Option(help="VALUE=A, B, tie, both_bad or Failed: what a spelling means; may be repeated."),
+    ] = None,
+    score_range: Annotated[
+        tuple[float, float] | None, typer.Option(help="Least and greatest score; default: 0 10.", show_default=False)
+    ] = None,
+    judge: Annotated[str | None, typer.Option(help="Name of the judge if the table has no column of it.")] = None,
+    use: Annotated[
+        Use, typer.Option(help="What counts: replies, read again where there are any, or the table's verdicts.")
+    ] = Use.replies,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier adoption.")] = False,
+) -> None:
+    """Convert a table of verdicts into a dataset and runs.
+
+    Roles: item, group (image or conversation: intervals are clustered by it), task, model_a, model_b, model, verdict,
+    truth, score_a, score_b, order, judge, repeat, reply, finish_reason, input_tokens, output_tokens, request, text_a,
+    text_b. Columns are guessed by their names and printed.
+    """
+    from visualjudge.apps.adopting.adopt import adopt as adopted
+
+    done = adopted(
+        table, out, columns=_pairs(column, "--column"), answers=_pairs(answer, "--answer"), score_range=score_range,
+        judge=judge, use=use.value, force=force,
+    )  # fmt: skip
+    print("columns: " + ", ".join(f"{role}={name}" for role, name in done.columns.items()))
+    if "group" not in done.columns:
+        print("group: no column; each item counts as an independent case (--column group=NAME)")
+    print(f"{done.dataset}: {pluralize(done.questions, 'question')}")
+    for run in done.runs:
+        print(f"{run}")
+    print(
+        f"{pluralize(done.verdicts, 'verdict')}"
+        + (f", {done.reread} of them read again from replies" if done.reread else "")
+    )
+    if done.invented or done.differing:
+        print(
+            f"the table has a value for {pluralize(done.invented, 'reply', 'replies')} that cannot be read, "
+            f"and another value for {done.differing}; --use verdicts counts the table's"
+        )
+    following("card", *done.runs)
+
+
+def _pairs(stated: list[str] | None, option: str) -> dict[str, str]:
+    """``NAME=VALUE`` options as a dictionary."""
+    found = {}
+    for one in stated or ():
+        name, sign, value = one.rpartition("=") if option == "--answer" else one.partition("=")
+        if not sign or not name or not value:
+            raise UsageError(f"{option} must be NAME=VALUE, got {one!r}")
+        found[name] = value
+    return found

@@ -1,0 +1,131 @@
+"""Tables of verdicts of others: counts, truth, order and replies are those of the table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, strategies as st
+from typer.testing import CliRunner
+
+import visualjudge as vj
+from visualjudge.apps.adopting.answers import letter_of
+from visualjudge.cli.main import app
+from visualjudge.core.errors import DataError, UsageError
+
+Row = dict[str, Any]
+
+
+def row(item: str = "q1", **changes: Any) -> Row:
+    return {"item": item, "model_a": "x", "model_b": "y", "verdict": "A", "truth": "A"} | changes
+
+
+def verdicts(run: Path) -> list[Row]:
+    return [json.loads(line) for line in (run / "verdicts.jsonl").read_text("utf-8").splitlines()]
+
+
+def test_letters_follow_the_options_when_rows_turn_them(tmp_path: Path) -> None:
+    rows = [row(), row(model_a="y", model_b="x", verdict="B", truth="B")]
+    done = vj.adopt(rows, tmp_path / "out")
+    assert done.questions == 1
+    first, second = verdicts(done.runs[0])
+    assert (first["order"], first["value"]) == ("AB", "A")
+    assert (second["order"], second["value"]) == ("BA", "A")  # x again, shown second
+
+
+def test_order_column_says_what_was_shown_first_and_replies_speak_of_places(tmp_path: Path) -> None:
+    rows = [row(reply="[[A]]", order="AB"), row(verdict="A", order="BA", reply="The better one is B.")]
+    done = vj.adopt(rows, tmp_path / "out")
+    assert [(v["order"], v["value"]) for v in verdicts(done.runs[0])] == [("AB", "A"), ("BA", "A")]
+    assert (done.reread, done.invented, done.differing) == (2, 0, 0)
+
+
+def test_values_that_the_reply_does_not_state_are_counted_and_not_believed(tmp_path: Path) -> None:
+    rows = [
+        row("q1", reply="I cannot say.", verdict="A"),
+        row("q2", reply="[[B]]", verdict="A"),
+        row("q3", reply="[[A]]", verdict="A"),
+        row("q4", reply="[[A]]", verdict="A", finish_reason="length"),
+    ]
+    done = vj.adopt(rows, tmp_path / "out")
+    assert (done.reread, done.invented, done.differing) == (4, 2, 1)
+    assert [v["value"] for v in verdicts(done.runs[0])] == ["Failed", "B", "A", "Failed"]
+    theirs = vj.adopt(rows, tmp_path / "theirs", use="verdicts")
+    assert {v["value"] for v in verdicts(theirs.runs[0])} == {"A"}
+
+
+def test_scores_are_put_on_ten_and_missing_ones_are_failures(tmp_path: Path) -> None:
+    rows = [
+        {"id": "q1", "model": "x", "score": 5, "human_score": 1},
+        {"id": "q2", "model": "x", "score": "N/A", "human_score": 3},
+    ]
+    done = vj.adopt(rows, tmp_path / "out", score_range=(1, 5))
+    assert [(v["value"], v["status"]) for v in verdicts(done.runs[0])] == [(10.0, "ok"), ("Failed", "unparseable")]
+    assert [q.answer for q in vj.load_dataset(done.dataset).questions] == [0.0, 5.0]
+
+
+def test_a_csv_of_a_thousand_verdicts_is_a_card_in_two_commands(tmp_path: Path) -> None:
+    rows = [
+        row(f"q{i}", image=f"i{i // 10}", verdict="A" if i % 5 else "B", truth="A" if i % 2 else "B", judge="gpt")
+        for i in range(1000)
+    ]
+    right = sum(one["verdict"] == one["truth"] for one in rows) / 1000
+    pl.DataFrame(rows).write_csv(tmp_path / "v.csv")
+    run = CliRunner().invoke(app, ["adopt", str(tmp_path / "v.csv"), "--out", str(tmp_path / "s")])
+    assert run.exit_code == 0, run.output
+    assert "group=image" in run.output and "1000 verdicts" in run.output
+    card = tmp_path / "card.json"
+    assert CliRunner().invoke(app, ["card", str(tmp_path / "s/gpt"), "--json", str(card)]).exit_code in (0, 1)
+    metrics = tmp_path / "metrics.json"
+    report = ["report", str(tmp_path / "s/gpt"), "--out", str(tmp_path / "r.html"), "--json", str(metrics)]
+    assert CliRunner().invoke(app, report).exit_code == 0
+    judge = json.loads(metrics.read_text("utf-8"))["judges"][0]
+    assert judge["pairwise"]["accuracy"] == pytest.approx(right)
+    assert judge["pairwise"]["images"] == 100
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([row(), row(verdict="B")], "answered 'q1' before in the order AB"),
+        ([row(), row(verdict="A", truth="B", repeat=1)], "must be the same in all rows of a question"),
+        (
+            [row(verdict="0")],
+            r"row 2: verdict must be A, B, tie, both_bad or the name of a source, got '0'; --answer 0=A",
+        ),
+        ([row(truth=None)], "row 2: truth must be A, B, tie or both_bad, got nothing"),
+        ([row(order="third")], "row 2: order must be AB or BA, got 'third'"),
+        ([row(repeat="often")], "row 2: repeat must be a whole number from 0, got 'often'"),
+    ],
+)
+def test_a_row_that_cannot_be_right_is_named(rows: list[Row], message: str, tmp_path: Path) -> None:
+    rows = [{"order": None, "repeat": None} | one for one in rows]
+    with pytest.raises(DataError, match=message):
+        vj.adopt(rows, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_table_without_truth_or_with_unknown_names_says_which_option_helps(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no column is named like the truth; --column truth=NAME"):
+        vj.adopt([{"item": "q", "verdict": "A"}], tmp_path / "out")
+    with pytest.raises(UsageError, match=r"--column must name one of item, .*; got 'itme'"):
+        vj.adopt([row()], tmp_path / "out", itme="item")
+    with pytest.raises(UsageError, match="--column item=nothing: the table has the columns item, model_a"):
+        vj.adopt([row()], tmp_path / "out", item="nothing")
+
+
+def test_people_s_scores_of_both_options_are_the_truth(tmp_path: Path) -> None:
+    done = vj.adopt([{"item": "q", "verdict": "B", "score_a": 2.0, "score_b": 7.0}], tmp_path / "out")
+    question = vj.load_dataset(done.dataset).questions[0]
+    assert (question.answer, question.final_scores) == ("B", (2.0, 7.0))
+
+
+@given(st.text(max_size=12))
+def test_a_cell_is_one_answer_a_missing_one_or_an_error(text: str) -> None:
+    try:
+        assert letter_of(text, ("x", "y"), {}, "t") in ("A", "B", "tie", "both_bad", "Failed")
+    except DataError as error:
+        assert str(error).startswith("t must be A, B, tie, both_bad or the name of a source, got ")
