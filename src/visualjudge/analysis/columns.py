@@ -17,6 +17,7 @@ from visualjudge.analysis.comparison_columns import AGREEMENT as AGREEMENT
 from visualjudge.analysis.comparison_columns import CHECKED as CHECKED
 from visualjudge.analysis.comparison_columns import COMPARISON as COMPARISON
 from visualjudge.analysis.published import RULES, Rule
+from visualjudge.analysis.source_figures import IN_MATRIX
 from visualjudge.analysis.tabular import Column, Json, Plot, figure
 from visualjudge.analysis.tabular import Table as Table
 from visualjudge.analysis.tabular import plain as plain
@@ -253,8 +254,10 @@ LEADERBOARD: Table[f.Leaderboard] = Table((
 
 
 def contrasts(rows: Sequence[f.SourceRow], found: Iterable[f.Contrast]) -> tuple[list[str], list[list[str]]]:
-    """The titles and rows of the matrix "row above column" of one group: p, and the interval in log odds."""
-    names = [row.source for row in rows]
+    """The titles and rows of the matrix "row above column" of the first sources of a group: p, and the interval in log
+    odds.
+    """
+    names = [row.source for row in rows[:IN_MATRIX]]
     cells = {(c.above, c.below): f"{p_value(c.p)} ({words.span(c.difference.interval)})" for c in found}
     table = [[name, *(cells.get((name, other), "") for other in names[1:])] for name in names[:-1]]
     return ["Above \\ below", *names[1:]], table
