@@ -14,14 +14,18 @@ from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
-from scipy import optimize, special
+from scipy import optimize, special, stats
 
 from visualjudge.analysis.encoding_choice import recommend
 from visualjudge.analysis.statistics import risk_threshold
 from visualjudge.analysis.statistics.shares import WHOLE_IMAGES, shares, upper_bounds
 
+EDGE = 1e-9
 POINTS, WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
+
+
+KINDS = (("beta", 0.0), ("beta", 0.1), ("logit", 1.0), ("beta", 0.3), ("beta", 0.6), ("rare", 0.0))
 
 
 def chances(
@@ -46,7 +50,7 @@ def coverage(replications: int) -> Iterator[tuple[str, ...]]:
     """Two-sided intervals."""
     for images in (10, 20, 30, 60):
         for size in ("8", "20", "2 to 20"):
-            for kind, alike in (("beta", 0.0), ("beta", 0.1), ("logit", 1.0), ("beta", 0.3), ("beta", 0.6)):
+            for kind, alike in KINDS:
                 cells = []
                 for error in (0.4, 0.25, 0.1, 0.04):
                     rng = np.random.default_rng([images, int(100 * error), int(10 * alike)])
@@ -63,24 +67,32 @@ def coverage(replications: int) -> Iterator[tuple[str, ...]]:
                     )  # fmt: skip
                     held = ((found.low <= error) & (found.high >= error)).mean()
                     known = ((low <= error) & (high >= error)).mean()
-                    width = float((found.high - found.low).mean() / (high - low).mean())
-                    cells.append(f"{100 * held:.1f} ({100 * known:.1f}), {width:.2f}")
+                    none = no_error(n)
+                    widths = found.high - found.low, np.maximum(high, none) - np.minimum(low, 1 - none)
+                    width, least = (float(x.mean() / (high - low).mean()) for x in widths)
+                    cells.append(f"{100 * held:.1f} ({100 * known:.1f}), {width:.2f} ({least:.2f})")
                 yield str(images), size, f"{kind} {alike:g}", *cells
 
 
-def whole_images(replications: int) -> Iterator[tuple[str, ...]]:
-    """Coverage and mean width where the cases of an image are all right or all wrong."""
-    rng = np.random.default_rng(3)
-    for images in (10, 20, 30, 40, 60):
+def whole_images(_replications: int) -> Iterator[tuple[str, ...]]:
+    """Exact coverage where the cases of an image are all right or all wrong, for shares from 1 to 50 %."""
+    truth = np.linspace(0.01, 0.5, 99)[:, None]
+    for images in (10, 15, 20, 30, 40, 60):
         for cases in (5, 20):
-            cells = []
-            for wrong in (0.04, 0.1):
-                right = cases * (rng.random(replications * images) >= wrong)
-                place = np.repeat(np.arange(replications), images)
-                found = shares(right.astype(float), np.full(right.size, float(cases)), place, replications)
-                held = (found.low <= 1 - wrong) & (1 - wrong <= found.high)
-                cells.append(f"{100 * held.mean():.1f}, {np.mean(found.high - found.low):.3f}")
-            yield (f"{images}", f"{cases}", *cells)
+            wrong = np.arange(images + 1)
+            each = np.arange(images) < wrong[:, None]
+            n = np.full(each.size, float(cases))
+            found = shares(n * each.ravel(), n, np.repeat(wrong, images), images + 1)
+            held = (found.low <= truth + EDGE) & (truth - EDGE <= found.high)
+            coverage = (stats.binom.pmf(wrong, images, truth) * held).sum(1)
+            least, at = coverage.min(), truth[coverage.argmin(), 0]
+            yield (f"{images}", f"{cases}", f"{100 * least:.1f} (at {100 * at:.1f} %)", f"{100 * coverage.mean():.1f}")
+
+
+def no_error(n: np.ndarray) -> np.ndarray:
+    """The upper bounds of (rows, images) cases without an error: no monotone bound of any errors is below them."""
+    place = np.repeat(np.arange(len(n)), n.shape[1])
+    return upper_bounds(np.zeros(n.size), n.ravel().astype(float), place, len(n))
 
 
 def exact(hits: np.ndarray, n: np.ndarray) -> np.ndarray:
@@ -160,7 +172,7 @@ def encodings(replications: int) -> Iterator[tuple[str, ...]]:
 
 TABLES = {
     "shares": (coverage, ("Images", "Cases", "Images differ", "40 %", "25 %", "10 %", "4 % wrong")),
-    "whole": (whole_images, ("Images", "Cases", "4 %", "10 % of images wrong")),
+    "whole": (whole_images, ("Images", "Cases", "Least coverage", "Mean")),
     "bounds": (bounds, ("Images", "Images differ", "3 %", "5.5 %", "10 % wrong")),
     "cascade": (cascade, ("Images × questions", "Images that fool", "Risk", "Kept", "Answers kept")),
     "encodings": (encodings, ("Images × pairs", "Right", "Recommended", "Points off", "Covered")),

@@ -18,6 +18,7 @@ from visualjudge.analysis.comparison_columns import (
     COMPARISON as COMPARISON,
 )
 from visualjudge.analysis.published import RULES, Rule
+from visualjudge.analysis.source_figures import IN_MATRIX
 from visualjudge.analysis.tabular import Column, Json, Plot, Table as Table, figure, plain as plain
 from visualjudge.analysis.unanswered import unanswered
 from visualjudge.analysis.words import number, p_value, percent, percents, points
@@ -252,8 +253,10 @@ LEADERBOARD: Table[f.Leaderboard] = Table((
 
 
 def contrasts(rows: Sequence[f.SourceRow], found: Iterable[f.Contrast]) -> tuple[list[str], list[list[str]]]:
-    """The titles and rows of the matrix "row above column" of one group: p, and the interval in log odds."""
-    names = [row.source for row in rows]
+    """The titles and rows of the matrix "row above column" of the first sources of a group: p, and the interval in log
+    odds.
+    """
+    names = [row.source for row in rows[:IN_MATRIX]]
     cells = {(c.above, c.below): f"{p_value(c.p)} ({words.span(c.difference.interval)})" for c in found}
     table = [[name, *(cells.get((name, other), "") for other in names[1:])] for name in names[:-1]]
     return ["Above \\ below", *names[1:]], table

@@ -8,16 +8,19 @@ itself: what is compared elsewhere changes nothing in it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import chain, combinations
+from itertools import chain, combinations, pairwise
 
 import numpy as np
 import polars as pl
 
 from visualjudge.analysis.figures import NOTHING, Contrast, Ends, Estimate, Leaderboard, SourceRow
 from visualjudge.analysis.groups import placed, places_of
+from visualjudge.analysis.source_figures import IN_MATRIX
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.jackknife import renumbered
+from visualjudge.analysis.statistics.many_strengths import Duels, ManyStrengths, many_strengths, strengths_alone
 from visualjudge.analysis.statistics.strengths import (
     NEVER_LOST,
     NEVER_WON,
@@ -30,9 +33,11 @@ from visualjudge.analysis.statistics.strengths import (
     penalised,
     standing,
 )
-from visualjudge.core.records import FloatArray, IntArray
+from visualjudge.core.records import BoolArray, FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
 
+MANY = 100
+"""Above this many sources in a group only the pairs that met are looked at (decision 0131)."""
 MOST_IMAGES = 1000
 """Above this many images they are dealt to as many groups, each left out whole (Kott 2001)."""
 PLAYED = (
@@ -172,31 +177,67 @@ class _Board:
 
 def _board(rows: list[SourceRow], games: pl.DataFrame, seed: int) -> _Board:
     """The strengths and ranks of ``rows``, the sources that ``games`` number; all of one group."""
+    if len(rows) > MANY:
+        return _board_of_many(rows, games, seed)
     judged = games_of(games, len(rows))
     true = games_of(games.with_columns(outcome=points("answer")), len(rows))
     repeats = games.height / games["question"].n_unique()
     fit, truth = fitted(judged, repeats), fitted(true, repeats)
     draws = drawn(fit, judged.wins, judged.ties, rng_for(seed, "strengths", len(rows), judged.wins.shape[0]))
     sure = standing(fit, judged.wins, judged.ties, judged.images, draws)
-    filled = _filled(rows, fit, judged, sure)
-    by_truth = _bounded(truth.log_strength, true)
-    told = zip(filled, np.where(np.isfinite(by_truth), by_truth, np.nan).tolist(), strict=True)
-    known = [replace(row, true_strength=None if np.isnan(x) else x) for row, x in told]
-    ranked = _ranked(known, fit.log_strength, by_truth)
+    met = (judged.wins + np.swapaxes(judged.wins, 1, 2) + judged.ties).sum((0, 2))
+    filled = _filled(rows, fit.log_strength, met, judged.images, sure)
+    ranked = _by_truth(filled, fit.log_strength, _bounded(truth.log_strength, true))
     _, finite = components(judged.wins.sum(0), judged.ties.sum(0))
     agreement = _agreement(fit.log_strength, [row.mean_score for row in rows])
-    contrasts = _contrasts(ranked, filled, fit, sure)
+
+    def difference(i: int, j: int) -> tuple[float, float, float]:
+        return float(sure.below[i, j]), float(sure.above[i, j]), float(sure.p[i, j])
+
+    contrasts = _contrasts(ranked, filled, fit.log_strength, difference)
     return _Board(ranked, contrasts, int(judged.ties.sum() / 2), not finite, fit.log_tie, agreement, fit.dispersion)
 
 
-def _filled(rows: list[SourceRow], fit: Penalised, games: Games, sure: Standing) -> list[SourceRow]:
+def _board_of_many(rows: list[SourceRow], games: pl.DataFrame, seed: int) -> _Board:
+    """The same of many sources, of which few pairs met."""
+    judged, true = duels_of(games, len(rows)), duels_of(games.with_columns(outcome=points("answer")), len(rows))
+    seen = np.unique(np.concatenate([judged.a, judged.b]) + len(rows) * np.tile(judged.image, 2))
+    images = np.bincount(seen % len(rows), minlength=len(rows))
+    repeats = games.height / games["question"].n_unique()
+    found = many_strengths(judged, repeats, images, rng_for(seed, "strengths", len(rows), len(np.unique(judged.image))))
+    truth, never_won, never_lost = strengths_alone(true, repeats)
+    met = np.bincount(np.concatenate([judged.a, judged.b]), minlength=len(rows))
+    filled = _filled(rows, found.log_strength, met, images, found)
+    ranked = _by_truth(filled, found.log_strength, _open_ended(truth, never_won, never_lost))
+    ties = int((judged.outcome == 0.5).sum())
+    contrasts = _contrasts(ranked, filled, found.log_strength, found.difference)
+    agreement = _agreement(found.log_strength, [row.mean_score for row in rows])
+    return _Board(ranked, contrasts, ties, found.endless, found.log_tie, agreement, found.dispersion)
+
+
+def duels_of(games: pl.DataFrame, size: int) -> Duels:
+    """Who beat whom on which image, game by game; ``a`` and ``b`` are numbers of ``size`` sources."""
+    _, image = renumbered(games["cluster"].to_numpy())
+    outcome = games["outcome"].to_numpy()
+    said = np.where(outcome > 0.5, 1.0, np.where(outcome < 0.5, 0.0, 0.5))
+    return Duels(image, games["a"].to_numpy(), games["b"].to_numpy(), said, size)
+
+
+def _by_truth(filled: list[SourceRow], strength: FloatArray, by_truth: FloatArray) -> tuple[SourceRow, ...]:
+    """The rows with their strengths by truth, ranked."""
+    told = zip(filled, np.where(np.isfinite(by_truth), by_truth, np.nan).tolist(), strict=True)
+    return _ranked([replace(row, true_strength=None if np.isnan(x) else x) for row, x in told], strength, by_truth)
+
+
+def _filled(
+    rows: list[SourceRow], value: FloatArray, met: IntArray, images: IntArray, sure: Standing | ManyStrengths
+) -> list[SourceRow]:
     """``rows`` with their strengths by the judge, and the ranks that they may have."""
-    met = (games.wins + np.swapaxes(games.wins, 1, 2) + games.ties).sum((0, 2))
     out = []
     for i, row in enumerate(rows):
         ends = _ends(sure.low[i], sure.high[i])
         interval = None if None in ends else ends
-        strength = Estimate(float(fit.log_strength[i]), interval, int(met[i]), int(games.images[i]), sure.why[i])
+        strength = Estimate(float(value[i]), interval, int(met[i]), int(images[i]), sure.why[i])
         bound = None if interval or ends == (None, None) else ends
         out.append(replace(row, strength=strength, bound=bound, rank_set=sure.alone[i], rank_set_all=sure.together[i]))
     return out
@@ -208,37 +249,44 @@ def _ends(low: float, high: float) -> Ends:
 
 
 def _contrasts(
-    ranked: tuple[SourceRow, ...], rows: list[SourceRow], fit: Penalised, sure: Standing
+    ranked: tuple[SourceRow, ...],
+    rows: list[SourceRow],
+    value: FloatArray,
+    difference: Callable[[int, int], tuple[float, float, float]],
 ) -> tuple[Contrast, ...]:
-    """Every two sources of a group, the better by the judge first."""
+    """Every two of the first sources of a group, and beyond them each with the next; the better by the judge first."""
     place = {row.source: i for i, row in enumerate(rows)}
     out = []
-    for first, second in combinations(ranked, 2):
+    for first, second in chain(combinations(ranked[:IN_MATRIX], 2), pairwise(ranked[IN_MATRIX - 1 :])):
         i, j = place[first.source], place[second.source]
-        low, high = _ends(sure.below[i, j], sure.above[i, j])
-        gap, p = float(fit.log_strength[i] - fit.log_strength[j]), float(sure.p[i, j])
+        below, above, p = difference(i, j)
+        low, high = _ends(below, above)
         open_side = {first.strength.why, second.strength.why} & {NEVER_LOST, NEVER_WON}
         ends = None if low is None else (low, None if open_side else high)
         why = next((row.strength.why for row in (first, second) if row.strength.why), None)
         images = min(first.strength.images, second.strength.images)
-        figure = Estimate(gap, ends, 0, images, None if ends else why)
+        figure = Estimate(float(value[i] - value[j]), ends, 0, images, None if ends else why)
         out.append(Contrast(first.group, first.source, second.source, figure, None if np.isnan(p) else p))
     return tuple(out)
 
 
 def _bounded(strength: FloatArray, games: Games) -> FloatArray:
     """``strength``, infinite for a source that never lost, or never won: all of these are equal."""
-    never_won, never_lost = never(games.wins.sum(0), games.ties.sum(0))
+    return _open_ended(strength, *never(games.wins.sum(0), games.ties.sum(0)))
+
+
+def _open_ended(strength: FloatArray, never_won: BoolArray, never_lost: BoolArray) -> FloatArray:
     return np.where(never_lost, np.inf, np.where(never_won, -np.inf, strength))
 
 
 def _ranked(rows: list[SourceRow], strength: FloatArray, by_truth: FloatArray) -> tuple[SourceRow, ...]:
     """Rows of one group by the judge's order, with both ranks; sources of equal strength share the best."""
 
-    def rank(values: FloatArray, one: int) -> int:
-        return 1 + int((values > values[one] + EQUAL).sum())
+    def ranks(values: FloatArray) -> IntArray:
+        return 1 + values.size - np.searchsorted(np.sort(values), values + EQUAL, side="right")
 
-    ranked = [replace(row, rank=rank(strength, i), true_rank=rank(by_truth, i)) for i, row in enumerate(rows)]
+    both = zip(rows, ranks(strength).tolist(), ranks(by_truth).tolist(), strict=True)
+    ranked = [replace(row, rank=mine, true_rank=true) for row, mine, true in both]
     return tuple(sorted(ranked, key=lambda row: row.rank))
 
 

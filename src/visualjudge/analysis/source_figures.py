@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from visualjudge.analysis.estimates import Ends, Estimate
 from visualjudge.analysis.statistics.ranks import RankSet
 
+IN_MATRIX = 30
+"""Of how many sources, the first of their group, every two have a difference; beyond them, each and the next."""
+
 
 @dataclass(frozen=True)
 class SourceRow:
@@ -43,7 +46,8 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """The sources by group, strongest first; ``contrasts``: every two of a group.
+    """The sources by group, strongest first; ``contrasts``: every two of the first 30 of a group, and beyond
+    them each source and the next.
 
     ``regularised``: some sources never lost to the others, or never won, so that the likelihood alone has no finite
     maximum. ``log_tie``, ``spearman`` and ``kendall_tau`` (of strengths and mean true scores) are of a single group.

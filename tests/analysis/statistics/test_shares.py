@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
+from scipy import stats
 
 from visualjudge.analysis.statistics.shares import (
     SHARES,
@@ -12,6 +13,7 @@ from visualjudge.analysis.statistics.shares import (
     WHOLE_IMAGES,
     Supposed,
     one_share,
+    shares,
     upper_bound,
 )
 from visualjudge.core.records import FloatArray
@@ -115,3 +117,16 @@ def test_graded_values_that_do_not_vary_have_the_interval_of_answers() -> None:
     cases = np.full(20, 4.0)
     ends, wide = (one_share(cases, cases, whole=whole).interval(0) for whole in (False, True))
     assert ends == wide is not None
+
+
+@pytest.mark.parametrize("images", [10, 15, 20, 40])
+def test_where_images_go_wrong_as_a_whole_every_share_is_covered(images: int) -> None:
+    wrong = np.arange(images + 1)
+    each = np.arange(images) < wrong[:, None]
+    place = np.repeat(wrong, images)
+    found = shares(20.0 * each.ravel(), np.full(each.size, 20.0), place, images + 1)
+    truth = np.arange(0.01, 0.51, 0.01)[:, None]
+    held = (found.low <= truth) & (truth <= found.high)
+    coverage = (stats.binom.pmf(wrong, images, truth) * held).sum(1)
+    assert coverage.min() > 0.92
+    assert coverage.mean() > 0.95

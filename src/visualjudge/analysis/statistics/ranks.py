@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import special
 
 from visualjudge.core.records import FloatArray, IntArray
 
@@ -62,7 +62,7 @@ def _decided(difference: FloatArray, variance: FloatArray, freedom: FloatArray) 
     """+1 where a difference is surely positive, −1 where negative, 0 where open; Shaffer's steps over all of them."""
     known = (variance > 1e-18) & (freedom > 0)
     safe = np.where(known, variance, 1.0)
-    p = np.where(known, stats.t.sf(np.abs(difference) / np.sqrt(safe), np.maximum(freedom, 1)), 1.0)
+    p = np.where(known, special.stdtr(np.maximum(freedom, 1), -np.abs(difference) / np.sqrt(safe)), 1.0)
     order = np.argsort(p, kind="stable")
     steps = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
     adjusted = np.empty(p.size)

@@ -10,7 +10,7 @@ so it is the larger of two; and never below what no error at all would show of a
   cases with an intraclass correlation ``alike``; Σ d² is the variance seen, taken at π itself as in a score test
   (Wilson 1927; Rao, Scott & Skinner 1998 for clusters); w is the part of the degrees of freedom that is the data's,
   few where few images are expected to hold an error at π (Satterthwaite 1946); t is Student's; and b stands for the
-  skewness of few errors that go together (Hall 1992).
+  skewness of few errors that go together (Hall 1992). t has the factor √(G/(G − 1)) of G images.
 
 The lower bound of the errors is one less the upper bound of the right answers.
 
@@ -44,8 +44,8 @@ EDGE = 1e-9
 MOST_STEPS, CLOSE = 100, 1e-12
 """Steps towards a bound, and how near is near enough."""
 HALVINGS = 40
-LEAST_DF = 3.0
-SHORTER, MOST_SHORTER = 0.25, 0.5
+LEAST_DF, LEAST_FREE = 3.0, 0.5
+SHORTER, MOST_SHORTER = 0.25, 0.4
 """What the skewness of few right answers, in standard deviations, takes from t for the errors, and the most of it."""
 
 
@@ -71,8 +71,8 @@ class Supposed:
     skew: float = 3.0
 
 
-SHARES = Supposed(0.5, 0.5, 0.75)
-"""Answers: alike within an image to an unknown, moderate degree."""
+SHARES = Supposed(0.8, 0.5, 0.75, 4.0)
+"""Answers: an image may go wrong as a whole, until errors are seen (decision 0130)."""
 SINGLE = Supposed(0.0, 0.5, 0.75)
 """Events that strike single calls unless they are seen to cluster, as replies that cannot be used."""
 WHOLE_IMAGES = Supposed(1.0, 3.0, 1.0, 1.3)
@@ -279,7 +279,8 @@ class _Clusters:
         w = own / (own + self.supposed.worth)
         t = special.stdtrit(np.maximum(own + self.supposed.worth, LEAST_DF), 1 - self.tail)
         skewness = np.maximum(2 * pi - 1, 0) / np.sqrt(np.maximum(self.independent * spread, TINY))
-        t = t / np.sqrt(1 + t**2 * w / self.images) * (1 - np.minimum(SHORTER * skewness, MOST_SHORTER))
+        few = np.sqrt(self.images / np.maximum(self.images - 1, LEAST_FREE))
+        t = few * t / np.sqrt(1 + t**2 * w / self.images) * (1 - np.minimum(SHORTER * skewness, MOST_SHORTER))
         lean = self.supposed.skew * w * np.maximum(1 - 2 * pi, 0) / (spread * np.maximum(self.squares, EDGE))
         return _Terms(w, t, lean, spread * ((1 - w) * self.variance + self.single))
 

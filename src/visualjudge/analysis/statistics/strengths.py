@@ -307,13 +307,13 @@ def standing(fit: Penalised, wins: FloatArray, ties: FloatArray, images: IntArra
     told = (images >= LEAST_IMAGES) & (effective >= 2)
     why = _why(fit, wins, ties, told)
     lever = min((value.size - 1) / wins.shape[0], 0.5) * (1 - 1 / fit.dispersion)
-    widths = _wider(effective, lever)
+    widths = wider(effective, lever)
     ends = value + widths * (np.quantile(draws, (TAIL, 1 - TAIL), axis=0) - value)
     known = np.array([reason in (None, NEVER_LOST, NEVER_WON) for reason in why])
     low, high = np.where(known, np.minimum(ends[0], value), np.nan), np.where(known, np.maximum(ends[1], value), np.nan)
     no_low, no_high = never(wins.sum(0), ties.sum(0))
     gap, spread = value[:, None] - value[None, :], draws[:, :, None] - draws[:, None, :]
-    wide = _wider(np.minimum(effective[:, None], effective[None, :]), lever)
+    wide = wider(np.minimum(effective[:, None], effective[None, :]), lever)
     reach = gap - np.quantile(spread, TAIL, axis=0)
     reach = np.maximum(reach, (reach + reach.T) / 4)
     both = known[:, None] & known[None, :] & ~np.eye(value.size, dtype=bool)
@@ -335,7 +335,7 @@ def standing(fit: Penalised, wins: FloatArray, ties: FloatArray, images: IntArra
     )
 
 
-def _wider(effective: FloatArray, lever: float) -> FloatArray:
+def wider(effective: FloatArray, lever: float) -> FloatArray:
     """What a reach of the draws is multiplied by with so many effective images.
 
     ``lever``: the mean leverage of an image whose games go together (Bell & McCaffrey 2002).

@@ -12,7 +12,7 @@ Hesterberg 2015 (widened quantiles); Holm 1979.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +29,8 @@ Pairs = tuple[IntArray, IntArray]
 DRAWS = 1000
 CELLS = 60_000_000
 PART = 2_000_000
+MOST_PAIRS = 5_000
+"""More pairs of systems than these are drawn at random for what needs resamples."""
 LEAST_IMAGES = 5
 ORDERED = 0.95
 LEAST_GROUP, MOST_GROUPS = 20, 12
@@ -195,8 +197,9 @@ def system_agreement(sums: Sums, groups: IntArray | None = None, *, seed: int = 
         return None
     weights = _weights(images, systems, seed)
     judged, true = _means(sums.judged, sums.count, weights), _means(sums.true, sums.count, weights)
-    tau, order = _tau(judged, true, pairs), _order(judged, true, pairs)
-    spa = np.concatenate([_spa(sums, pairs, *part) for part in _parts(judged, true, weights)])
+    some = _some(pairs, seed)
+    tau, order = (_resampled(figure, judged, true, pairs, some) for figure in (_tau, _order))
+    spa = np.concatenate([_spa(sums, some, *part) for part in _parts(judged, true, weights, some)])
     held = _images_of(sums.count, group)
     counted = _effective(held, group, pairs, images)
     cases = counted * _cases_per_image(sums)
@@ -210,7 +213,7 @@ def system_agreement(sums: Sums, groups: IntArray | None = None, *, seed: int = 
         _measured(spa, counted, cases, 0.0),
         rank_sets(judged[0], influence.T @ influence, (held - 1)[:, None], group),
         _favours(sums, group),
-        _smallest_gap(judged, true, pairs),
+        _smallest_gap(judged, true, some),
         images,
         int(pairs[0].size),
     )
@@ -221,6 +224,29 @@ def _inside(group: IntArray) -> Pairs:
     first, second = np.triu_indices(group.size, 1)
     same = group[first] == group[second]
     return first[same], second[same]
+
+
+def _some(pairs: Pairs, seed: int) -> Pairs:
+    """All pairs, or as many as are looked at in resamples."""
+    if pairs[0].size <= MOST_PAIRS:
+        return pairs
+    kept = np.sort(rng_for(seed, "pairs", pairs[0].size).choice(pairs[0].size, MOST_PAIRS, replace=False))
+    return pairs[0][kept], pairs[1][kept]
+
+
+def _resampled(
+    figure: Callable[[FloatArray, FloatArray, Pairs], FloatArray],
+    judged: FloatArray,
+    true: FloatArray,
+    pairs: Pairs,
+    some: Pairs,
+) -> FloatArray:
+    """A figure of all draws. Of the sample itself it is over all pairs; what draws differ by is over ``some``."""
+    draws = figure(judged, true, some)
+    if some is pairs:
+        return draws
+    own = figure(judged[:1], true[:1], pairs)[0]
+    return np.asarray(draws + (own - draws[0]))
 
 
 def _images_of(count: FloatArray, group: IntArray) -> IntArray:
@@ -297,9 +323,14 @@ def _spa(sums: Sums, pairs: Pairs, judged: FloatArray, true: FloatArray, weights
     p = []
     for table, means in ((sums.judged, judged), (sums.true, true)):
         influence = (table - sums.count * means[:, None, :]) / below[:, None, :]
-        covariance = np.einsum("dg,dgs,dgt->dst", weights, influence, influence, optimize=True)
-        spread = np.diagonal(covariance, axis1=1, axis2=2)
-        error = np.sqrt(np.maximum(spread[:, first] + spread[:, second] - 2 * covariance[:, first, second], 0.0))
+        if _sparse(pairs, means.shape[1]):
+            apart = influence[:, :, first] - influence[:, :, second]
+            squares = np.einsum("dg,dgp,dgp->dp", weights, apart, apart)
+        else:
+            covariance = np.einsum("dg,dgs,dgt->dst", weights, influence, influence, optimize=True)
+            spread = np.diagonal(covariance, axis1=1, axis2=2)
+            squares = spread[:, first] + spread[:, second] - 2 * covariance[:, first, second]
+        error = np.sqrt(np.maximum(squares, 0.0))
         gap = means[:, first] - means[:, second]
         certain = np.where(gap == 0, 0.0, np.sign(gap) * 40.0)
         p.append(stats.norm.sf(np.divide(gap, error, out=certain, where=error > 1e-12)))
@@ -307,9 +338,16 @@ def _spa(sums: Sums, pairs: Pairs, judged: FloatArray, true: FloatArray, weights
     return np.asarray(1 - _mean_where(apart, np.isfinite(apart)))
 
 
-def _parts(judged: FloatArray, true: FloatArray, weights: FloatArray) -> Iterator[tuple[FloatArray, ...]]:
-    """Draws in parts whose tables fit in memory."""
-    step = max(1, PART // (weights.shape[1] * judged.shape[1]))
+def _sparse(pairs: Pairs, systems: int) -> bool:
+    """Whether the pairs are so few that each is looked at by itself, and not the covariance of all systems."""
+    return pairs[0].size * 4 < systems**2
+
+
+def _parts(judged: FloatArray, true: FloatArray, weights: FloatArray, pairs: Pairs) -> Iterator[tuple[FloatArray, ...]]:
+    """Draws in parts whose tables fit in memory: of images by systems, or pairs, and of systems by systems."""
+    images, systems = weights.shape[1], judged.shape[1]
+    largest = images * pairs[0].size if _sparse(pairs, systems) else max(images, systems) * systems
+    step = max(1, PART // largest)
     for start in range(0, weights.shape[0], step):
         yield judged[start : start + step], true[start : start + step], weights[start : start + step]
 
@@ -340,7 +378,7 @@ def _measured(draws: FloatArray, images: float, cases: float, floor: float) -> M
         low = min(low, max(floor, value - edge))
     if flat or value <= floor + 1e-12:
         high = max(high, min(1.0, value + edge))
-    return Measured(value, (min(low, value), max(high, value)))
+    return Measured(value, (min(max(low, floor), value), max(min(high, 1.0), value)))
 
 
 def _favours(sums: Sums, group: IntArray) -> tuple[Favour, ...]:
