@@ -15,9 +15,11 @@ import ctypes
 import faulthandler
 import json
 import os
+import re
 import resource
 import shutil
 import signal
+import sqlite3
 import sys
 import time
 import traceback
@@ -28,16 +30,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from starlette.testclient import TestClient
+
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from faults.chaos import chaos
 from making import make_folder
+from visualjudge.cli import studio
 from visualjudge.cli.main import run
 from visualjudge.core.seeding import rng_for
+from visualjudge.studio.people.pages import Tokens
+from visualjudge.studio.places import cache_home
 from visualjudge.vision.raster.images import png_bytes, write_png
 
 warnings.simplefilter("ignore")
-KEPT_ON = ("judge", "pipeline", "mmbench infer")
+KEPT_ON = ("judge", "pipeline", "mmbench infer", "studio people")
 """Commands whose journals are meant to be there after an interruption, whole lines of them; ``--resume`` goes on."""
 FORMATS = [
     "parquet",
@@ -51,6 +58,9 @@ FORMATS = [
     "easyr1",
     "verifiers",
 ]
+LIMITS = (0, 100, 2_000, 20_000)
+"""Bytes of a file, at most."""
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 LONGEST_S = 90.0
 
 
@@ -92,9 +102,11 @@ def commands(made: Path, server: str) -> dict[str, list[str]]:
         "init": "init out",
         "audit": f"audit {made}/dataset --json a.json --out a.html",
         "cascade": f"cascade {made}/run {made}/run2 --risk 0.9 --json c.json",
-        "agreement": f"agreement --run {made}/run --run {made}/run2 --json a.json",
+        "agreement": f"agreement {made}/people.csv --json a.json",
         "prompts": f"prompts {made}/dataset --out pages",
         "describe": f"describe {made}/data --out plot.png",
+        "studio": f"studio {made}/dataset {made}/run",
+        "studio people": f"studio {made}/dataset --people out --rater {RATER}",
     }
     for name in FORMATS:
         lines[f"export {name}"] = f"export {made}/dataset --format {name} --out out{'.jsonl' * (name in ONE_FILE)}"
@@ -102,6 +114,36 @@ def commands(made: Path, server: str) -> dict[str, list[str]]:
 
 
 ONE_FILE = ("sharegpt", "trl")
+RATER = "anna"
+USUAL = {"audit": 1}
+"""The exit status where all is well, if it is not 0: ``audit`` has findings."""
+
+
+def visit(app: Any, port: int) -> None:
+    """In place of a server until Ctrl-C: what a browser asks of the studio, or a rater who answers six questions."""
+    client = TestClient(app, base_url=f"http://127.0.0.1:{port}")
+    if Path("out").exists():
+        rate(client)
+        return
+    slug = re.findall(r'href="/d/([\w-]+)"', client.get("/").text)[0]
+    for card in client.get(f"/d/{slug}/cards").json()["cards"][:3]:
+        for image in re.findall(r"media/[\w./-]+", json.dumps(card)):
+            client.get(f"/d/{slug}/thumb/160/{image}")
+
+
+def rate(client: TestClient) -> None:
+    """Each answer that the server has confirmed stands in the journal."""
+    confirmed, address = 0, f"/people/{RATER}"
+    headers = {"x-studio-token": Tokens(cache_home(), Path("out")).token(RATER)}
+    state = client.get(f"{address}/next", headers=headers).json()
+    for _ in range(6):
+        answer = {"slot": state["question"]["slot"], "seconds": 1, "cannot_tell": True}
+        reply = client.post(f"{address}/answer", headers=headers, json=answer)
+        if reply.status_code != 200:
+            print(reply.status_code, reply.text)
+            break
+        state, confirmed = reply.json(), confirmed + 1
+    assert Path("out/verdicts.jsonl").read_bytes().count(b"\n") == confirmed
 
 
 def prepare(made: Path, server: str) -> None:
@@ -124,6 +166,8 @@ def prepare(made: Path, server: str) -> None:
         "metric_configs: {m: {pipe_name: pairwise-judge, init_config: {backend: api, model_name: m, retries: 0, "
         f"base_url: '{server}', prompt_info: {{prompt_id: vlm/assessment/visual_consistency/pairwise}}}}}}}}"
     )
+    ratings = [f"{k},s,{who},boxes,{k + turn}" for k in range(6) for turn, who in enumerate(("anna", "ben"))]
+    (made / "people.csv").write_text("\n".join(["item,source,rater,dimension,score", *ratings]) + "\n")
     one = {"pair_id": "p", "original_id": "1", "source": "mmlu", "question": "?", "response_model": "m"}
     pairs = [one | {"pair_id": str(k), "response_A": f"a{k}", "response_B": f"b{k}", "label": "A>B"} for k in range(6)]
     (made / "judgebench").mkdir()
@@ -157,6 +201,8 @@ def forked(words: list[str], place: Path, before: Callable[[], object] = bool, a
             for number in (1, 2):
                 os.dup2(writing, number)
             sys.argv = ["visualjudge", *words]
+            if words[0] == "studio":
+                os.environ["XDG_CACHE_HOME"], studio._run = "cache", visit
             faulthandler.dump_traceback_later(LONGEST_S - 2)
             before()
             run()
@@ -270,6 +316,9 @@ def _read(path: Path) -> None:
         assert content[:4] == content[-4:] == b"PAR1"  # polars would start threads here, which no fork survives
     elif suffix == ".xlsx":
         assert zipfile.ZipFile(path).testzip() is None
+    elif suffix == ".sqlite":
+        with contextlib.closing(sqlite3.connect(path)) as index:
+            assert index.execute("PRAGMA quick_check").fetchall() == [("ok",)]
     elif not suffix.startswith(".lock") and path.name != "LICENSE":
         assert content
 
@@ -296,16 +345,12 @@ def serving() -> Iterator[str]:
     os.waitpid(child, 0)
 
 
-def cases(name: str, usual: float, seed: int, *, all_: bool) -> Iterator[tuple[str, Callable[[], object], Any, int]]:
-    """(what, what happens before, (seconds, signal), mode of the folder); one of each kind, or all."""
-    rng = rng_for(seed, name)
-    limits = (0, 100, 2_000, 20_000) if all_ else (int(rng.choice([0, 100, 2_000])),)
-    for most in limits:
-        yield f"files of {most} bytes", no_room(most), None, 0o755
+def cases(name: str, usual: float, seed: int) -> Iterator[tuple[str, Callable[[], object], Any, int]]:
+    """(what, what happens before, (seconds, signal), mode of the folder); one of each kind, another in each round."""
+    most, number = LIMITS[seed % len(LIMITS)], SIGNALS[seed % len(SIGNALS)]
+    yield f"files of {most} bytes", no_room(most), None, 0o755
     yield "read-only folder", no_rights, None, 0o555
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
-    for number in numbers if all_ else (numbers[seed % 3],):
-        yield number.name, bool, (float(rng.uniform(0.02, 1.0)) * usual, number), 0o755
+    yield number.name, bool, (float(rng_for(seed, name).uniform(0.02, 1.0)) * usual, number), 0o755
 
 
 def _in(root: Path) -> set[str]:
@@ -330,9 +375,9 @@ def main(place: Path, seconds: float, wanted: list[str]) -> int:
                 if name not in usual:
                     with _folder(place) as here:
                         ended = forked(words, here)
-                        count += _told(name, "as usual", [] if ended.status == 0 else [f"{ended}"])
+                        count += _told(name, "as usual", [] if ended.status == USUAL.get(name, 0) else [f"{ended}"])
                         usual[name] = ended.seconds, _in(here)
-                for what, first, after, mode in cases(name, usual[name][0], seed + k, all_=seconds > 0):
+                for what, first, after, mode in cases(name, usual[name][0], seed + k):
                     with _folder(place) as here:
                         here.chmod(mode)
                         ended = forked(words, here, first, after)
@@ -349,6 +394,7 @@ def main(place: Path, seconds: float, wanted: list[str]) -> int:
                         if os.environ.get("SHOW"):
                             print(f"    {name}: {what}: {ended.status} {ended.seconds:.2f} s {ended.said[-200:]!r}")
             seed += 1
+            print(f"{done} cases so far", flush=True)
             if time.monotonic() >= end:
                 break
         changed = [str(path) for path, mtime in before.items() if not path.exists() or path.stat().st_mtime_ns != mtime]

@@ -13,6 +13,7 @@ import sqlite3
 import threading
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -22,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.core.digests import file_sha256
-from visualjudge.core.errors import DataError
+from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.records import Question
 from visualjudge.dataset.engines import Engine, InlineEngine, open_engine
 from visualjudge.dataset.folder import open_questions, questions_file
@@ -277,20 +278,41 @@ def open_index(root: Path, home: Path, slug: str, engine: Engine = HERE) -> Data
     ------
     DataError
         If the questions cannot be read.
+    RunError
+        If the index cannot be written.
     """
-    home.mkdir(parents=True, exist_ok=True)
     path = home / f"{slug}.sqlite"
-    stamp = _stamp(questions_file(root))
-    checksum = None
-    if not _is_current(path, stamp):
-        checksum = file_sha256(questions_file(root))
-        if not _is_current(path, None, checksum):
-            _build(root, path, checksum, engine)
-    connection = sqlite3.connect(path, check_same_thread=False)
-    if checksum is not None:
+    with storing(path):
+        home.mkdir(parents=True, exist_ok=True)
+        stamp = _stamp(questions_file(root))
+        if not _is_current(path, stamp):
+            checksum = file_sha256(questions_file(root))
+            if not _is_current(path, None, checksum):
+                _build(root, path, checksum, engine)
+            _put_stamp(path, stamp)
+        try:
+            return DatasetIndex(root, _connected(path))
+        except (sqlite3.DatabaseError, KeyError, ValueError, TypeError):  # damaged behind its head
+            _build(root, path, file_sha256(questions_file(root)), engine)
+            return DatasetIndex(root, _connected(path))
+
+
+@contextmanager
+def storing(path: Path) -> Iterator[None]:
+    """What SQLite cannot do becomes a :class:`RunError` that names the index."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise RunError(f"{path}: cannot be written: {error}; XDG_CACHE_HOME names another folder") from None
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, check_same_thread=False)
+
+
+def _put_stamp(path: Path, stamp: str) -> None:
+    with closing(_connected(path)) as connection, connection:
         connection.execute("INSERT OR REPLACE INTO meta VALUES ('stamp', ?)", (stamp,))
-        connection.commit()
-    return DatasetIndex(root, connection)
 
 
 def _stamp(path: Path) -> str:

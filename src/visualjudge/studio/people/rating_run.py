@@ -233,11 +233,12 @@ class RatingRun:
                 slot, repeat = _slot_of(before[key]), before[key].get("repeat", 0)
             elif rater.pending is not None and rater.pending.key == key and key not in before:
                 slot, repeat = rater.pending, self._keys[key[0], rater.pending.order]
-                rater.pending = None
             else:
                 raise Stale("this question was answered in another window")
             record = _line(slot, given, name, repeat, revised=revise, probability=self.plan.by_id[slot.id].probability)
             self._journal.write(record)
+            if rater.pending is slot:
+                rater.pending = None
             self._take_in(record)
 
     async def synced(self) -> None:
