@@ -142,7 +142,7 @@ class RunFolder:
         if not self.manifest_path.is_file():
             return {}
         try:
-            found = jsons.loads(self.manifest_path.read_bytes())
+            found = jsons.read(self.manifest_path, jsons.LARGEST_MANIFEST)
         except orjson.JSONDecodeError as error:
             raise DataError(f"{self.manifest_path}: must be JSON: {error}; delete it and judge with --resume") from None
         jsons.check_kinds(str(self.manifest_path), found, _KINDS)

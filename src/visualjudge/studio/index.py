@@ -29,6 +29,7 @@ from visualjudge.dataset.engines import Engine, InlineEngine, open_engine
 from visualjudge.dataset.folder import open_questions, questions_file
 from visualjudge.dataset.json_form import JsonQuestions, OtherLayout
 from visualjudge.dataset.stored import Located, QuestionFiles
+from visualjudge.runs.blocks import LONGEST_LINE
 from visualjudge.studio.texts import TextIndex, Words, words_of
 
 NONE = "(none)"
@@ -74,7 +75,8 @@ def line_ranges(path: Path, start: int, stop: int) -> Iterator[tuple[int, int]]:
     with path.open("rb") as file:
         while start < stop:
             file.seek(min(start + STEP, stop))
-            file.readline()
+            if len(file.readline(LONGEST_LINE + 1)) > LONGEST_LINE:
+                raise DataError(f"{path}: a line must have at most {LONGEST_LINE >> 20} MiB")
             begin, start = start, min(file.tell(), stop)
             yield begin, start
 

@@ -11,7 +11,7 @@ import orjson
 
 from visualjudge import __version__
 from visualjudge.core import atomic, jsons
-from visualjudge.core.errors import UsageError
+from visualjudge.core.errors import DataError, UsageError
 from visualjudge.judges.pipe import ClientPipe
 
 
@@ -58,8 +58,8 @@ def check_same(out: Path, settings: Mapping[str, Any]) -> None:
 
 def _stated(place: Path) -> dict[str, Any] | None:
     try:
-        found = jsons.loads(place.read_bytes())["metrics"]
-    except (OSError, ValueError, KeyError, TypeError):
+        found = jsons.read(place, jsons.LARGEST_MANIFEST)["metrics"]
+    except (OSError, DataError, ValueError, KeyError, TypeError):
         return None
     return found if isinstance(found, dict) else None
 
