@@ -1,8 +1,10 @@
 """Every command that writes, without room, without the right to write, and ended by a signal at some moment.
 
-``python tests/faults/starving.py PLACE SECONDS [WORD …]`` goes through the table of :func:`commands` (those whose name
-has one of the words), and prints a line for each that leaves half a file, a hidden file or folder, a traceback, or an
-exit status of 0 without its files. Each case is a fork of this process, which has imported everything.
+``python tests/faults/starving.py PLACE SECONDS [NAME,…] [--kill NAME,…]`` goes through the table of :func:`commands`
+(those that are named; those after ``--kill`` are only killed), and prints a line for each that leaves half a file, a
+hidden file or folder, a traceback, or an exit status of 0 without its files, and for each of :data:`GOES_ON` that,
+given again after ``kill -9``, does not make what it usually makes. Each case is a fork of this process, which has
+imported everything.
 """
 
 from __future__ import annotations
@@ -58,10 +60,29 @@ FORMATS = [
     "easyr1",
     "verifiers",
 ]
+GOES_ON = {
+    "build": ("--force", "out/questions.json", "id"),
+    "import": ("", "out/annotations/object_detection_annotations.json", "annotation_id"),
+    "judge": ("--resume", "out/verdicts.jsonl", "id"),
+    "pipeline": ("--resume", "r.jsonl", "key"),
+    "mmbench infer": ("--resume", "p.jsonl", "index"),
+}
+"""Commands that are always killed: the option to go on with, and the file and field where each record stands once."""
 LIMITS = (0, 100, 2_000, 20_000)
 """Bytes of a file, at most."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 LONGEST_S = 90.0
+Case = tuple[str, Callable[[], object], Any, int]
+"""What, what happens before, (seconds, signal), mode of the folder."""
+
+
+@dataclass(frozen=True)
+class Usual:
+    """What a command takes and leaves if nothing is in its way."""
+
+    seconds: float
+    files: set[str]
+    records: list[str]
 
 
 @dataclass(frozen=True)
@@ -76,7 +97,7 @@ class Ended:
 def commands(made: Path, server: str) -> dict[str, list[str]]:
     """Name → words of the command line, relative to an empty folder, with inputs in ``made``."""
     asked = f"--model m --base-url {server} --no-cache --concurrency 2"
-    boxes = f"--task object_detection --gt {made}/gt.json --images {made}/images"
+    boxes = BOXES.format(made)
     lines = {
         "build": f"build {made}/data --out out --workers 1",
         "import": f"import coco {boxes} --pred {made}/pred.json --source a --out out",
@@ -115,6 +136,7 @@ def commands(made: Path, server: str) -> dict[str, list[str]]:
 
 ONE_FILE = ("sharegpt", "trl")
 RATER = "anna"
+BOXES = "--task object_detection --gt {0}/gt.json --images {0}/images"
 USUAL = {"audit": 1}
 """The exit status where all is well, if it is not 0: ``audit`` has findings."""
 
@@ -172,11 +194,13 @@ def prepare(made: Path, server: str) -> None:
     pairs = [one | {"pair_id": str(k), "response_A": f"a{k}", "response_B": f"b{k}", "label": "A>B"} for k in range(6)]
     (made / "judgebench").mkdir()
     (made / "judgebench/d.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    told = BOXES.format(made)
     oracle = "--backend baseline --model oracle:0.8 --no-cache"
     lines = [
         f"build {made}/data --out {made}/dataset --workers 1",
         f"judge {made}/dataset {oracle} --out {made}/run",
         f"judge {made}/dataset {oracle} --seed 5 --out {made}/run2",
+        f"import coco {told} --pred {made}/pred.json --source before --out {made}/imported",
         f"mmbench infer {made}/t.tsv --out {made}/p.xlsx --model m --base-url {server} --no-cache",
     ]
     for line in lines:
@@ -345,19 +369,41 @@ def serving() -> Iterator[str]:
     os.waitpid(child, 0)
 
 
-def cases(name: str, usual: float, seed: int) -> Iterator[tuple[str, Callable[[], object], Any, int]]:
-    """(what, what happens before, (seconds, signal), mode of the folder); one of each kind, another in each round."""
-    most, number = LIMITS[seed % len(LIMITS)], SIGNALS[seed % len(SIGNALS)]
-    yield f"files of {most} bytes", no_room(most), None, 0o755
-    yield "read-only folder", no_rights, None, 0o555
-    yield number.name, bool, (float(rng_for(seed, name).uniform(0.02, 1.0)) * usual, number), 0o755
+def records(name: str, place: Path) -> list[str]:
+    """What stands once in the file that a command of :data:`GOES_ON` makes; nothing for other commands."""
+    if name not in GOES_ON:
+        return []
+    _, file, field = GOES_ON[name]
+    content = (place / file).read_bytes()
+    rows = map(json.loads, content.splitlines()) if file.endswith(".jsonl") else json.loads(content)
+    return sorted(str(row[field]) for row in rows)
+
+
+def not_completed(name: str, words: list[str], place: Path, usual: Usual) -> Iterator[str]:
+    """What lacks, or is doubled, after a killed command was given again."""
+    ended = forked([*words, *GOES_ON[name][0].split()], place)
+    if ended.status or "Traceback" in ended.said:
+        yield f"given again after a kill: {ended}"
+    elif records(name, place) != usual.records or usual.files - _in(place):
+        yield f"given again after a kill: {records(name, place)} in {sorted(_in(place))}"
+
+
+def cases(name: str, usual: float, seed: int, *, only_kill: bool) -> Iterator[Case]:
+    """One of each kind, another in each round; what can go on is killed in each."""
+    numbers = {signal.SIGKILL} if name in GOES_ON else set()
+    if not only_kill:
+        yield f"files of {(most := LIMITS[seed % len(LIMITS)])} bytes", no_room(most), None, 0o755
+        yield "read-only folder", no_rights, None, 0o555
+        numbers.add(SIGNALS[seed % len(SIGNALS)])
+    for number in sorted(numbers):
+        yield number.name, bool, (float(rng_for(seed, name, number).uniform(0.02, 1.0)) * usual, number), 0o755
 
 
 def _in(root: Path) -> set[str]:
     return {path.relative_to(root).as_posix() for path in root.rglob("*")}
 
 
-def main(place: Path, seconds: float, wanted: list[str]) -> int:
+def main(place: Path, seconds: float, wanted: list[str], killed: list[str]) -> int:
     """Print each fault; the number of them."""
     os.environ |= {"OPENAI_API_KEY": "sk-not-a-real-key-0123456789", "XDG_CACHE_HOME": str(place / "cache")}
     made, count, done = place / "made", 0, 0
@@ -367,24 +413,27 @@ def main(place: Path, seconds: float, wanted: list[str]) -> int:
     with serving() as server:
         prepare(made, server)
         before = {path: path.stat().st_mtime_ns for path in made.rglob("*") if path.is_file()}
-        table = {n: w for n, w in commands(made, server).items() if not wanted or any(one in n for one in wanted)}
-        end, seed = time.monotonic() + seconds, int(time.time()) if seconds else 0
-        usual = dict[str, tuple[float, set[str]]]()
+        every = commands(made, server)
+        table = {name: every[name] for name in ([*wanted, *killed] or every)}
+        end, seed = time.monotonic() + seconds, int(time.time())
+        usual = dict[str, Usual]()
         while True:
             for k, (name, words) in enumerate(table.items()):
                 if name not in usual:
-                    with _folder(place) as here:
+                    with _folder(place, made, name) as here:
                         ended = forked(words, here)
                         count += _told(name, "as usual", [] if ended.status == USUAL.get(name, 0) else [f"{ended}"])
-                        usual[name] = ended.seconds, _in(here)
-                for what, first, after, mode in cases(name, usual[name][0], seed + k):
-                    with _folder(place) as here:
+                        usual[name] = Usual(ended.seconds, _in(here), records(name, here))
+                for what, first, after, mode in cases(name, usual[name].seconds, seed + k, only_kill=name in killed):
+                    with _folder(place, made, name) as here:
                         here.chmod(mode)
                         ended = forked(words, here, first, after)
                         here.chmod(0o755)
-                        found = list(faults(name, here, ended, usual[name][1]))
+                        found = list(faults(name, here, ended, usual[name].files))
                         if after is None and ended.status == 0 and mode == 0o555:
                             found.append("status 0 in a read-only folder")
+                        if ended.status == -signal.SIGKILL and name in GOES_ON:
+                            found += not_completed(name, words, here, usual[name])
                         if left := _in(place / "tmp"):
                             if ended.status != -signal.SIGKILL:
                                 found.append(f"left in the folder for temporary files: {sorted(left)[:3]}")
@@ -394,7 +443,7 @@ def main(place: Path, seconds: float, wanted: list[str]) -> int:
                         if os.environ.get("SHOW"):
                             print(f"    {name}: {what}: {ended.status} {ended.seconds:.2f} s {ended.said[-200:]!r}")
             seed += 1
-            print(f"{done} cases so far", flush=True)
+            print(f"{done} cases so far, seed {seed}", flush=True)
             if time.monotonic() >= end:
                 break
         changed = [str(path) for path, mtime in before.items() if not path.exists() or path.stat().st_mtime_ns != mtime]
@@ -410,9 +459,12 @@ def _told(name: str, what: str, found: list[str]) -> int:
 
 
 @contextlib.contextmanager
-def _folder(place: Path) -> Iterator[Path]:
+def _folder(place: Path, made: Path, name: str) -> Iterator[Path]:
+    """An empty folder; of an import, a data folder is there to which it adds."""
     here = place / "here"
     here.mkdir()
+    if name == "import":
+        shutil.copytree(made / "imported", here / "out")
     try:
         yield here
     finally:
@@ -420,4 +472,6 @@ def _folder(place: Path) -> Iterator[Path]:
 
 
 if __name__ == "__main__":
-    sys.exit(min(main(Path(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]), 100))
+    named, _, only_killed = " ".join(sys.argv[3:]).partition("--kill")
+    names = [[name for name in part.split(",") if name] for part in (named.strip(), only_killed.strip())]
+    sys.exit(min(main(Path(sys.argv[1]), float(sys.argv[2]), *names), 100))

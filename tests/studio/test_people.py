@@ -329,6 +329,35 @@ def test_a_hostile_name_is_escaped(dataset: Path) -> None:
     study.pages.run.close()
 
 
+@pytest.mark.parametrize("field", ["id", "rater", "order", "shown", "purpose", "status", "turn", "value", "latency_s"])
+@pytest.mark.parametrize("value", [None, [], {"a": 1}, "\x1b[31m", 7.5, ...])
+def test_a_row_of_a_study_that_no_study_wrote_is_one_line(study: Study, field: str, value: Any) -> None:
+    study.answer("anna", question := study.next("anna")["question"], **study.some(question))
+    study.pages.run.close()
+    line = study.lines()[0] | {field: value}
+    changed = {name: one for name, one in line.items() if one is not ...}
+    (study.folder / "verdicts.jsonl").write_text(json.dumps(changed) + "\n")
+    try:
+        study.restart()
+    except DataError as error:
+        assert str(error).splitlines()[0].startswith(f"{study.folder}/verdicts.jsonl: the answer on ")
+        return
+    assert study.client.get(study.pages.link(ADMIN)).status_code == 200
+    assert study.client.get("/people/anna/back", headers=study.headers("anna")).status_code in (200, 404)
+    assert "question" in study.next("anna")
+
+
+@pytest.mark.parametrize("name", ["verdicts.jsonl", "run.json", ".verdicts.jsonl.lock"])
+def test_a_link_in_the_folder_of_a_study_is_refused(dataset: Path, name: str) -> None:
+    folder, outside = dataset.parent / "people", dataset.parent / "outside"
+    folder.mkdir()
+    outside.write_text("{}\n")
+    (folder / name).symlink_to(outside)
+    with pytest.raises(RunError, match="link"):
+        Study(dataset, Settings())
+    assert outside.read_text() == "{}\n"
+
+
 def test_an_answer_that_the_disk_does_not_take_is_said_and_can_be_given_again(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
