@@ -297,4 +297,5 @@ def test_changed_dataset_is_a_problem(run: Path) -> None:
     info = json.loads((run / "run.json").read_text())
     info["dataset"]["checksum"] = "another"
     (run / "run.json").write_text(json.dumps(info))
-    assert "changed" in analyse([run]).metrics["judges"][0]["problems"][0]
+    dataset = info["dataset"]["path"]
+    assert "changed" in analyse([run], dataset=dataset).metrics["judges"][0]["problems"][0]

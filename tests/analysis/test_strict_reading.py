@@ -41,7 +41,7 @@ def test_edited_questions_are_seen_although_dataset_json_states_the_old_checksum
     run = write_run(tmp_path / "run", dataset, [said(q, "A") for q in QUESTIONS])
     content = (dataset / "questions.json").read_text()
     (dataset / "questions.json").write_text(content.replace('"answer": "A"', '"answer": "B"'))
-    assert any("changed since the run" in problem for problem in load_study([run]).runs[0].problems)
+    assert any("changed since the run" in problem for problem in load_study([run], dataset=dataset).runs[0].problems)
 
 
 def test_two_questions_of_one_id_are_refused(tmp_path: Path) -> None:

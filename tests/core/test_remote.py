@@ -354,7 +354,7 @@ def test_commands_read_a_dataset_on_s3_without_a_copy(s3: Any, built: Path, tmp_
     _run(tmp_path, "judge", address, *judge, "--out", "run")
     _run(tmp_path, "judge", built / "dataset", *judge, "--out", "near")
     assert _values(tmp_path / "run") == _values(tmp_path / "near")
-    _run(tmp_path, "report", "run", "--out", "report.html")
+    _run(tmp_path, "report", "run", "--dataset", address, "--out", "report.html")
     assert "data:image/jpeg;base64," in (tmp_path / "report.html").read_text()
     assert "all checksums and rules hold" in _run(tmp_path, "validate", address)
     assert json.loads((tmp_path / "run/run.json").read_text())["dataset"]["path"] == address
@@ -370,7 +370,7 @@ def test_a_dataset_is_built_judged_and_reported_on_s3_without_a_copy(s3: Any, bu
     assert f"in {address}" in told
     assert _tree(s3, "bucket/built") == _local_tree(built / "packed")
     _run(work, "judge", address, "--backend", "local", "--model", "default", "--out", "run")
-    _run(work, "report", "run", "--out", "report.html")
+    _run(work, "report", "run", "--dataset", address, "--out", "report.html")
     assert {path.name for path in work.rglob("*")} == {
         "run", "run.json", "verdicts.jsonl", ".verdicts.jsonl.lock", "report.html"
     }  # fmt: skip

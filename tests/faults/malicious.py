@@ -9,6 +9,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -341,6 +342,7 @@ def _arrays() -> Iterator[tuple[str, Case]]:
         yield f"PFM of {size[:12]!r}", _array(lambda size=size: f"Pf\n{size}\n-1.0\n".encode() + bytes(64), "bad.pfm")
 
 
+@cache
 def cases() -> dict[str, Case]:
     """Every case by name."""
     kinds = (_numbers, _texts, _paths, _files, _masks, _images, _arrays)

@@ -1,8 +1,10 @@
 """Every command that writes, without room, without the right to write, and ended by a signal at some moment.
 
-``python tests/faults/starving.py PLACE SECONDS [WORD …]`` goes through the table of :func:`commands` (those whose name
-has one of the words), and prints a line for each that leaves half a file, a hidden file or folder, a traceback, or an
-exit status of 0 without its files. Each case is a fork of this process, which has imported everything.
+``python tests/faults/starving.py PLACE SECONDS [NAME,…] [--kill NAME,…]`` goes through the table of :func:`commands`
+(those that are named; those after ``--kill`` are only killed), and prints a line for each that leaves half a file, a
+hidden file or folder, a traceback, or an exit status of 0 without its files, and for each of :data:`GOES_ON` that,
+given again after ``kill -9``, does not make what it usually makes. Each case is a fork of this process, which has
+imported everything.
 """
 
 from __future__ import annotations
@@ -15,9 +17,11 @@ import ctypes
 import faulthandler
 import json
 import os
+import re
 import resource
 import shutil
 import signal
+import sqlite3
 import sys
 import time
 import traceback
@@ -28,16 +32,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from starlette.testclient import TestClient
+
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from faults.chaos import chaos
 from making import make_folder
+from visualjudge.cli import studio
 from visualjudge.cli.main import run
 from visualjudge.core.seeding import rng_for
+from visualjudge.studio.people.pages import Tokens
+from visualjudge.studio.places import cache_home
 from visualjudge.vision.raster.images import png_bytes, write_png
 
 warnings.simplefilter("ignore")
-KEPT_ON = ("judge", "pipeline", "mmbench infer")
+KEPT_ON = ("judge", "pipeline", "mmbench infer", "studio people")
 """Commands whose journals are meant to be there after an interruption, whole lines of them; ``--resume`` goes on."""
 FORMATS = [
     "parquet",
@@ -51,7 +60,29 @@ FORMATS = [
     "easyr1",
     "verifiers",
 ]
+GOES_ON = {
+    "build": ("--force", "out/questions.json", "id"),
+    "import": ("", "out/annotations/object_detection_annotations.json", "annotation_id"),
+    "judge": ("--resume", "out/verdicts.jsonl", "id"),
+    "pipeline": ("--resume", "r.jsonl", "key"),
+    "mmbench infer": ("--resume", "p.jsonl", "index"),
+}
+"""Commands that are always killed: the option to go on with, and the file and field where each record stands once."""
+LIMITS = (0, 100, 2_000, 20_000)
+"""Bytes of a file, at most."""
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 LONGEST_S = 90.0
+Case = tuple[str, Callable[[], object], Any, int]
+"""What, what happens before, (seconds, signal), mode of the folder."""
+
+
+@dataclass(frozen=True)
+class Usual:
+    """What a command takes and leaves if nothing is in its way."""
+
+    seconds: float
+    files: set[str]
+    records: list[str]
 
 
 @dataclass(frozen=True)
@@ -66,7 +97,7 @@ class Ended:
 def commands(made: Path, server: str) -> dict[str, list[str]]:
     """Name → words of the command line, relative to an empty folder, with inputs in ``made``."""
     asked = f"--model m --base-url {server} --no-cache --concurrency 2"
-    boxes = f"--task object_detection --gt {made}/gt.json --images {made}/images"
+    boxes = BOXES.format(made)
     lines = {
         "build": f"build {made}/data --out out --workers 1",
         "import": f"import coco {boxes} --pred {made}/pred.json --source a --out out",
@@ -92,9 +123,11 @@ def commands(made: Path, server: str) -> dict[str, list[str]]:
         "init": "init out",
         "audit": f"audit {made}/dataset --json a.json --out a.html",
         "cascade": f"cascade {made}/run {made}/run2 --risk 0.9 --json c.json",
-        "agreement": f"agreement --run {made}/run --run {made}/run2 --json a.json",
+        "agreement": f"agreement {made}/people.csv --json a.json",
         "prompts": f"prompts {made}/dataset --out pages",
         "describe": f"describe {made}/data --out plot.png",
+        "studio": f"studio {made}/dataset {made}/run",
+        "studio people": f"studio {made}/dataset --people out --rater {RATER}",
     }
     for name in FORMATS:
         lines[f"export {name}"] = f"export {made}/dataset --format {name} --out out{'.jsonl' * (name in ONE_FILE)}"
@@ -102,6 +135,37 @@ def commands(made: Path, server: str) -> dict[str, list[str]]:
 
 
 ONE_FILE = ("sharegpt", "trl")
+RATER = "anna"
+BOXES = "--task object_detection --gt {0}/gt.json --images {0}/images"
+USUAL = {"audit": 1}
+"""The exit status where all is well, if it is not 0: ``audit`` has findings."""
+
+
+def visit(app: Any, port: int) -> None:
+    """In place of a server until Ctrl-C: what a browser asks of the studio, or a rater who answers six questions."""
+    client = TestClient(app, base_url=f"http://127.0.0.1:{port}")
+    if Path("out").exists():
+        rate(client)
+        return
+    slug = re.findall(r'href="/d/([\w-]+)"', client.get("/").text)[0]
+    for card in client.get(f"/d/{slug}/cards").json()["cards"][:3]:
+        for image in re.findall(r"media/[\w./-]+", json.dumps(card)):
+            client.get(f"/d/{slug}/thumb/160/{image}")
+
+
+def rate(client: TestClient) -> None:
+    """Each answer that the server has confirmed stands in the journal."""
+    confirmed, address = 0, f"/people/{RATER}"
+    headers = {"x-studio-token": Tokens(cache_home(), Path("out")).token(RATER)}
+    state = client.get(f"{address}/next", headers=headers).json()
+    for _ in range(6):
+        answer = {"slot": state["question"]["slot"], "seconds": 1, "cannot_tell": True}
+        reply = client.post(f"{address}/answer", headers=headers, json=answer)
+        if reply.status_code != 200:
+            print(reply.status_code, reply.text)
+            break
+        state, confirmed = reply.json(), confirmed + 1
+    assert Path("out/verdicts.jsonl").read_bytes().count(b"\n") == confirmed
 
 
 def prepare(made: Path, server: str) -> None:
@@ -124,15 +188,19 @@ def prepare(made: Path, server: str) -> None:
         "metric_configs: {m: {pipe_name: pairwise-judge, init_config: {backend: api, model_name: m, retries: 0, "
         f"base_url: '{server}', prompt_info: {{prompt_id: vlm/assessment/visual_consistency/pairwise}}}}}}}}"
     )
+    ratings = [f"{k},s,{who},boxes,{k + turn}" for k in range(6) for turn, who in enumerate(("anna", "ben"))]
+    (made / "people.csv").write_text("\n".join(["item,source,rater,dimension,score", *ratings]) + "\n")
     one = {"pair_id": "p", "original_id": "1", "source": "mmlu", "question": "?", "response_model": "m"}
     pairs = [one | {"pair_id": str(k), "response_A": f"a{k}", "response_B": f"b{k}", "label": "A>B"} for k in range(6)]
     (made / "judgebench").mkdir()
     (made / "judgebench/d.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    told = BOXES.format(made)
     oracle = "--backend baseline --model oracle:0.8 --no-cache"
     lines = [
         f"build {made}/data --out {made}/dataset --workers 1",
         f"judge {made}/dataset {oracle} --out {made}/run",
         f"judge {made}/dataset {oracle} --seed 5 --out {made}/run2",
+        f"import coco {told} --pred {made}/pred.json --source before --out {made}/imported",
         f"mmbench infer {made}/t.tsv --out {made}/p.xlsx --model m --base-url {server} --no-cache",
     ]
     for line in lines:
@@ -157,6 +225,8 @@ def forked(words: list[str], place: Path, before: Callable[[], object] = bool, a
             for number in (1, 2):
                 os.dup2(writing, number)
             sys.argv = ["visualjudge", *words]
+            if words[0] == "studio":
+                os.environ["XDG_CACHE_HOME"], studio._run = "cache", visit
             faulthandler.dump_traceback_later(LONGEST_S - 2)
             before()
             run()
@@ -270,6 +340,9 @@ def _read(path: Path) -> None:
         assert content[:4] == content[-4:] == b"PAR1"  # polars would start threads here, which no fork survives
     elif suffix == ".xlsx":
         assert zipfile.ZipFile(path).testzip() is None
+    elif suffix == ".sqlite":
+        with contextlib.closing(sqlite3.connect(path)) as index:
+            assert index.execute("PRAGMA quick_check").fetchall() == [("ok",)]
     elif not suffix.startswith(".lock") and path.name != "LICENSE":
         assert content
 
@@ -296,23 +369,41 @@ def serving() -> Iterator[str]:
     os.waitpid(child, 0)
 
 
-def cases(name: str, usual: float, seed: int, *, all_: bool) -> Iterator[tuple[str, Callable[[], object], Any, int]]:
-    """(what, what happens before, (seconds, signal), mode of the folder); one of each kind, or all."""
-    rng = rng_for(seed, name)
-    limits = (0, 100, 2_000, 20_000) if all_ else (int(rng.choice([0, 100, 2_000])),)
-    for most in limits:
-        yield f"files of {most} bytes", no_room(most), None, 0o755
-    yield "read-only folder", no_rights, None, 0o555
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
-    for number in numbers if all_ else (numbers[seed % 3],):
-        yield number.name, bool, (float(rng.uniform(0.02, 1.0)) * usual, number), 0o755
+def records(name: str, place: Path) -> list[str]:
+    """What stands once in the file that a command of :data:`GOES_ON` makes; nothing for other commands."""
+    if name not in GOES_ON:
+        return []
+    _, file, field = GOES_ON[name]
+    content = (place / file).read_bytes()
+    rows = map(json.loads, content.splitlines()) if file.endswith(".jsonl") else json.loads(content)
+    return sorted(str(row[field]) for row in rows)
+
+
+def not_completed(name: str, words: list[str], place: Path, usual: Usual) -> Iterator[str]:
+    """What lacks, or is doubled, after a killed command was given again."""
+    ended = forked([*words, *GOES_ON[name][0].split()], place)
+    if ended.status or "Traceback" in ended.said:
+        yield f"given again after a kill: {ended}"
+    elif records(name, place) != usual.records or usual.files - _in(place):
+        yield f"given again after a kill: {records(name, place)} in {sorted(_in(place))}"
+
+
+def cases(name: str, usual: float, seed: int, *, only_kill: bool) -> Iterator[Case]:
+    """One of each kind, another in each round; what can go on is killed in each."""
+    numbers = {signal.SIGKILL} if name in GOES_ON else set()
+    if not only_kill:
+        yield f"files of {(most := LIMITS[seed % len(LIMITS)])} bytes", no_room(most), None, 0o755
+        yield "read-only folder", no_rights, None, 0o555
+        numbers.add(SIGNALS[seed % len(SIGNALS)])
+    for number in sorted(numbers):
+        yield number.name, bool, (float(rng_for(seed, name, number).uniform(0.02, 1.0)) * usual, number), 0o755
 
 
 def _in(root: Path) -> set[str]:
     return {path.relative_to(root).as_posix() for path in root.rglob("*")}
 
 
-def main(place: Path, seconds: float, wanted: list[str]) -> int:
+def main(place: Path, seconds: float, wanted: list[str], killed: list[str]) -> int:
     """Print each fault; the number of them."""
     os.environ |= {"OPENAI_API_KEY": "sk-not-a-real-key-0123456789", "XDG_CACHE_HOME": str(place / "cache")}
     made, count, done = place / "made", 0, 0
@@ -322,24 +413,27 @@ def main(place: Path, seconds: float, wanted: list[str]) -> int:
     with serving() as server:
         prepare(made, server)
         before = {path: path.stat().st_mtime_ns for path in made.rglob("*") if path.is_file()}
-        table = {n: w for n, w in commands(made, server).items() if not wanted or any(one in n for one in wanted)}
-        end, seed = time.monotonic() + seconds, int(time.time()) if seconds else 0
-        usual = dict[str, tuple[float, set[str]]]()
+        every = commands(made, server)
+        table = {name: every[name] for name in ([*wanted, *killed] or every)}
+        end, seed = time.monotonic() + seconds, int(time.time())
+        usual = dict[str, Usual]()
         while True:
             for k, (name, words) in enumerate(table.items()):
                 if name not in usual:
-                    with _folder(place) as here:
+                    with _folder(place, made, name) as here:
                         ended = forked(words, here)
-                        count += _told(name, "as usual", [] if ended.status == 0 else [f"{ended}"])
-                        usual[name] = ended.seconds, _in(here)
-                for what, first, after, mode in cases(name, usual[name][0], seed + k, all_=seconds > 0):
-                    with _folder(place) as here:
+                        count += _told(name, "as usual", [] if ended.status == USUAL.get(name, 0) else [f"{ended}"])
+                        usual[name] = Usual(ended.seconds, _in(here), records(name, here))
+                for what, first, after, mode in cases(name, usual[name].seconds, seed + k, only_kill=name in killed):
+                    with _folder(place, made, name) as here:
                         here.chmod(mode)
                         ended = forked(words, here, first, after)
                         here.chmod(0o755)
-                        found = list(faults(name, here, ended, usual[name][1]))
+                        found = list(faults(name, here, ended, usual[name].files))
                         if after is None and ended.status == 0 and mode == 0o555:
                             found.append("status 0 in a read-only folder")
+                        if ended.status == -signal.SIGKILL and name in GOES_ON:
+                            found += not_completed(name, words, here, usual[name])
                         if left := _in(place / "tmp"):
                             if ended.status != -signal.SIGKILL:
                                 found.append(f"left in the folder for temporary files: {sorted(left)[:3]}")
@@ -349,6 +443,7 @@ def main(place: Path, seconds: float, wanted: list[str]) -> int:
                         if os.environ.get("SHOW"):
                             print(f"    {name}: {what}: {ended.status} {ended.seconds:.2f} s {ended.said[-200:]!r}")
             seed += 1
+            print(f"{done} cases so far, seed {seed}", flush=True)
             if time.monotonic() >= end:
                 break
         changed = [str(path) for path, mtime in before.items() if not path.exists() or path.stat().st_mtime_ns != mtime]
@@ -364,9 +459,12 @@ def _told(name: str, what: str, found: list[str]) -> int:
 
 
 @contextlib.contextmanager
-def _folder(place: Path) -> Iterator[Path]:
+def _folder(place: Path, made: Path, name: str) -> Iterator[Path]:
+    """An empty folder; of an import, a data folder is there to which it adds."""
     here = place / "here"
     here.mkdir()
+    if name == "import":
+        shutil.copytree(made / "imported", here / "out")
     try:
         yield here
     finally:
@@ -374,4 +472,6 @@ def _folder(place: Path) -> Iterator[Path]:
 
 
 if __name__ == "__main__":
-    sys.exit(min(main(Path(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]), 100))
+    named, _, only_killed = " ".join(sys.argv[3:]).partition("--kill")
+    names = [[name for name in part.split(",") if name] for part in (named.strip(), only_killed.strip())]
+    sys.exit(min(main(Path(sys.argv[1]), float(sys.argv[2]), *names), 100))

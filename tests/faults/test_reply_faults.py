@@ -43,6 +43,20 @@ async def outcome(client: Cached, name: str, **more: Any) -> Reply | ClientError
         return error
 
 
+async def outcomes_of(client: Cached, names: list[str]) -> dict[str, Reply | ClientError]:
+    return dict(zip(names, await asyncio.gather(*(outcome(client, n, top_logprobs=2) for n in names)), strict=True))
+
+
+Outcomes = dict[str, tuple[dict[str, Reply | ClientError], Path]]
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
+    """What each fault leads to at each backend, and the folder of the reply cache."""
+    caches = {backend: tmp_path_factory.mktemp(backend) for backend in BACKENDS}
+    return {backend: (asyncio.run(all_outcomes(backend, cache)), cache) for backend, cache in caches.items()}
+
+
 async def all_outcomes(backend: str, cache: Path) -> dict[str, Reply | ClientError]:
     async with chaos(backend) as server:
         client = opened(backend, server, cache)
@@ -50,9 +64,9 @@ async def all_outcomes(backend: str, cache: Path) -> dict[str, Reply | ClientErr
             found = {}
             names = [name for name in server.names if name != "one byte at a time"]
             for batch in [names[k : k + 16] for k in range(0, len(names), 16)]:
-                found |= dict(
-                    zip(batch, await asyncio.gather(*(outcome(client, n, top_logprobs=2) for n in batch)), strict=True)
-                )
+                found |= await outcomes_of(client, batch)
+            late = [name for name, one in found.items() if getattr(one, "cause", None) == "timeout"]
+            found |= await outcomes_of(client, late)  # a busy machine is not the server's fault
             assert (await client.ask(Request((TextPart("good"),)))).text == "Answer: A"
             return found
         finally:
@@ -60,8 +74,8 @@ async def all_outcomes(backend: str, cache: Path) -> dict[str, Reply | ClientErr
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_every_fault_is_a_reply_or_a_typed_failure_that_can_be_written(backend: str, tmp_path: Path) -> None:
-    found = asyncio.run(all_outcomes(backend, tmp_path))
+def test_every_fault_is_a_reply_or_a_typed_failure_that_can_be_written(backend: str, outcomes: Outcomes) -> None:
+    found, cache = outcomes[backend]
     assert len(found) >= 105
     for name, one in found.items():
         if isinstance(one, Reply):
@@ -74,7 +88,7 @@ def test_every_fault_is_a_reply_or_a_typed_failure_that_can_be_written(backend: 
             assert len(line) < 1_500, name
         assert KEY.encode() not in line, name
         assert KEY[:-4].encode() not in line, name
-    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*.json"))
+    written = b"".join(path.read_bytes() for path in cache.rglob("*.json"))
     assert KEY.encode() not in written
 
 
@@ -87,13 +101,13 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize("backend", ["api", "google", "anthropic"])
-def test_what_is_no_reply_is_a_failure_and_never_an_answer(backend: str, tmp_path: Path) -> None:
-    found = asyncio.run(all_outcomes(backend, tmp_path))
+def test_what_is_no_reply_is_a_failure_and_never_an_answer(backend: str, outcomes: Outcomes) -> None:
+    found, _ = outcomes[backend]
     assert [name for name in MALFORMED if not isinstance(found[name], ClientError)] == []
 
 
-def test_what_is_a_good_reply_with_a_bad_margin_is_kept(tmp_path: Path) -> None:
-    found = asyncio.run(all_outcomes("api", tmp_path))
+def test_what_is_a_good_reply_with_a_bad_margin_is_kept(outcomes: Outcomes) -> None:
+    found, _ = outcomes["api"]
     kept = [name for name in found if name.startswith(("usage", "logprobs"))]
     assert [name for name in kept if getattr(found[name], "text", None) != "Answer: A"] == []
     refused = [found[f"refusal is {kind}"] for kind in ("list", "object", "true")] + [found["content filter"]]

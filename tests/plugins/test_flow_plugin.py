@@ -117,7 +117,10 @@ def test_files_name_the_plugin_that_they_were_made_with(env: Environment, root: 
     assert {"task optical_flow", "prediction type flow", "error type flow magnitude"} <= set(stated["rows"])
     assert json.loads((root / "run" / "run.json").read_text())["plugins"][0]["version"] == "0.1.0"
     bare = Environment.made(tmp_path / "bare")
-    told = "of the plug-in flow (visualjudge-flow 0.1.0), which is not installed: pip install visualjudge-flow==0.1.0"
+    told = (
+        "of the plug-in flow (visualjudge-flow 0.1.0), which is not installed; "
+        "if you trust its makers: pip install visualjudge-flow==0.1.0"
+    )
     for command in (("build", data, "--out", tmp_path / "d"), ("validate", dataset)):
         done = bare.run(*command, status=None)
         assert done.returncode in (1, 2)

@@ -154,7 +154,10 @@ def stated(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_missing_row_is_named_with_its_plugin_only_where_a_file_says_so(stated: None) -> None:
     aerial = {"name": "aerial", "distribution": "vj-aerial", "version": "1.0", "rows": ["task quads"]}
     registry.note_made_with([aerial, {"name": "script"}, "no object", {**aerial, "name": "x; rm -r", "rows": []}])
-    told = ", of the plug-in aerial (vj-aerial 1.0), which is not installed: pip install vj-aerial==1.0; known: "
+    told = (
+        ", of the plug-in aerial (vj-aerial 1.0), which is not installed; "
+        "if you trust its makers: pip install vj-aerial==1.0; known: "
+    )
     with pytest.raises(UsageError, match=f"^unknown task 'quads'{re.escape(told)}"):
         task_named("quads")
     with pytest.raises(UsageError, match=r"^unknown task 'other'; known: "):

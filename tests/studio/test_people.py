@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import itertools
 import json
 import os
@@ -29,6 +30,7 @@ from visualjudge.analysis.decisions.labels import read_labels
 from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.runs.folder import RunFolder
+from visualjudge.runs.journal import Journal
 from visualjudge.studio.people.pages import ADMIN, PeoplePages, Tokens, people_app, people_pages, plan_of
 from visualjudge.studio.people.plan import Settings
 from visualjudge.studio.people.rating_run import Given
@@ -311,11 +313,13 @@ def test_tokens_stay_out_of_the_run_folder_and_survive_a_restart(study: Study) -
         assert (study.site.home / "secret").stat().st_mode & 0o077 == 0
 
 
-def test_a_secret_that_was_not_written_to_its_end_is_made_anew(tmp_path: Path) -> None:
-    (tmp_path / "secret").touch()
-    token = Tokens(tmp_path, tmp_path).token("anna")
-    assert len((tmp_path / "secret").read_bytes()) == 32
-    assert Tokens(tmp_path, tmp_path).token("anna") == token
+@pytest.mark.skipif(os.name == "nt", reason="modes")
+def test_a_secret_that_others_can_read_or_that_is_no_secret_is_refused(tmp_path: Path) -> None:
+    token = Tokens(tmp_path / "home", tmp_path).token("anna")
+    assert Tokens(tmp_path / "home", tmp_path).token("anna") == token
+    (tmp_path / "secret").write_bytes(bytes(32))
+    with pytest.raises(RunError, match=r"secret: must be a file of 32 bytes that you alone can read"):
+        Tokens(tmp_path, tmp_path)
 
 
 def test_a_hostile_name_is_escaped(dataset: Path) -> None:
@@ -323,6 +327,52 @@ def test_a_hostile_name_is_escaped(dataset: Path) -> None:
     for path in (study.pages.link(ADMIN), study.pages.link(study.raters[0])):
         assert "<script>alert" not in study.client.get(path).text
     study.pages.run.close()
+
+
+@pytest.mark.parametrize("field", ["id", "rater", "order", "shown", "purpose", "status", "turn", "value", "latency_s"])
+@pytest.mark.parametrize("value", [None, [], {"a": 1}, "\x1b[31m", 7.5, ...])
+def test_a_row_of_a_study_that_no_study_wrote_is_one_line(study: Study, field: str, value: Any) -> None:
+    study.answer("anna", question := study.next("anna")["question"], **study.some(question))
+    study.pages.run.close()
+    line = study.lines()[0] | {field: value}
+    changed = {name: one for name, one in line.items() if one is not ...}
+    (study.folder / "verdicts.jsonl").write_text(json.dumps(changed) + "\n")
+    try:
+        study.restart()
+    except DataError as error:
+        assert str(error).splitlines()[0].startswith(f"{study.folder}/verdicts.jsonl: the answer on ")
+        return
+    assert study.client.get(study.pages.link(ADMIN)).status_code == 200
+    assert study.client.get("/people/anna/back", headers=study.headers("anna")).status_code in (200, 404)
+    assert "question" in study.next("anna")
+
+
+@pytest.mark.parametrize("name", ["verdicts.jsonl", "run.json", ".verdicts.jsonl.lock"])
+def test_a_link_in_the_folder_of_a_study_is_refused(dataset: Path, name: str) -> None:
+    folder, outside = dataset.parent / "people", dataset.parent / "outside"
+    folder.mkdir()
+    outside.write_text("{}\n")
+    (folder / name).symlink_to(outside)
+    with pytest.raises(RunError, match="link"):
+        Study(dataset, Settings())
+    assert outside.read_text() == "{}\n"
+
+
+def test_an_answer_that_the_disk_does_not_take_is_said_and_can_be_given_again(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_room(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no room")
+
+    question = study.next("anna")["question"]
+    with monkeypatch.context() as full:
+        full.setattr(Journal, "_append", no_room)
+        refused = study.answer("anna", question, **study.some(question))
+    assert (refused.status_code, refused.text) == (507, "not saved; the terminal of the studio says why")
+    assert study.lines() == []
+    assert study.next("anna")["question"]["slot"] == question["slot"]
+    assert study.answer("anna", question, **study.some(question)).status_code == 200
+    assert len(study.lines()) == 1
 
 
 # ---------------------------------------------------------------- a killed server

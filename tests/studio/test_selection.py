@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from judged_records import pair, said, scoring, write_dataset, write_run
-from visualjudge.core.errors import DataError
+from visualjudge.core.errors import DataError, RunError
 from visualjudge.dataset.engines import PoolEngine
 from visualjudge.dataset.folder import open_questions
 from visualjudge.runs.folder import RunFolder
@@ -100,6 +101,24 @@ def test_changed_questions_are_indexed_anew_and_unchanged_ones_are_not(tmp_path:
     assert open_index(root, tmp_path / "cache", "x").columns.count == 2
     index.write_bytes(b"not a database")
     assert open_index(root, tmp_path / "cache", "x").columns.count == 2
+
+
+@pytest.mark.parametrize(
+    "damage", ["DELETE FROM column_", "UPDATE column_ SET dtype = 'x'", "DROP TABLE vocabulary", "DROP TABLE meta"]
+)
+def test_a_damaged_index_is_made_anew(tmp_path: Path, damage: str) -> None:
+    root = write_dataset(tmp_path / "ds", [pair(0, (1.0, 2.0))])
+    open_index(root, tmp_path / "cache", "x")
+    with closing(sqlite3.connect(tmp_path / "cache/x.sqlite")) as index, index:
+        index.execute(damage)
+    assert open_index(root, tmp_path / "cache", "x").columns.count == 1
+
+
+def test_an_index_that_cannot_be_written_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = write_dataset(tmp_path / "ds", [pair(0, (1.0, 2.0))])
+    monkeypatch.setattr(index_module, "_SCHEMA", "CREATE TABLE no_such_thing AS SELECT * FROM full;")
+    with pytest.raises(RunError, match=r"y\.sqlite: cannot be written: .*; XDG_CACHE_HOME names another folder"):
+        open_index(root, tmp_path / "cache", "y")
 
 
 @pytest.mark.parametrize("indent", [None, 2])

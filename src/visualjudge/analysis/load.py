@@ -14,7 +14,7 @@ from visualjudge.analysis.join import Run, Study, join
 from visualjudge.analysis.questions import find, merged
 from visualjudge.analysis.verdicts import read_verdicts
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.runs.folder import RunFolder, changed_questions, stated_dataset
+from visualjudge.runs.folder import RunFolder, check_questions
 
 
 def read_reply(run: Run, offset: int | None) -> Mapping[str, Any]:
@@ -30,12 +30,6 @@ def _info(folder: Path) -> dict[str, Any]:
     if not run.manifest_path.is_file():
         raise DataError(f"{run.manifest_path}: no such file; name a folder that `visualjudge judge --out` wrote")
     return run.manifest()
-
-
-def dataset_path(info: Mapping[str, Any]) -> Path | None:
-    """Where a run says that its dataset lies."""
-    found = stated_dataset(info)
-    return None if found is None else Path(found)
 
 
 def _distinct_names(told: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
@@ -83,7 +77,7 @@ def expected_verdicts(info: Mapping[str, Any], kinds: pl.Series | None) -> int |
     return (chosen.len() + turned) * int(info["repeats"] or 1)
 
 
-def _checked(run: Run, digest: str | None) -> Run:
+def _checked(run: Run, digest: str | None, *, named: bool) -> Run:
     """The run with what does not fit the dataset, or is not there, noted."""
     notes, problems = list(run.warnings), list(run.problems)
     if run.unfinished:
@@ -96,22 +90,9 @@ def _checked(run: Run, digest: str | None) -> Run:
         problems.append(
             f"{run.folder}: {run.foreign} verdicts are on questions that the dataset does not hold, left out"
         )
-    changed = None if run.folder is None else changed_questions(run.folder, run.info, digest)
+    changed = None if run.folder is None else check_questions(run.folder, run.info, digest, named=named)
     problems += [changed] if changed else []
     return replace(run, warnings=tuple(notes), problems=tuple(problems))
-
-
-def _roots(told: Mapping[Path, Mapping[str, Any]], dataset: str | Path | None) -> list[Path]:
-    if dataset is not None:
-        return [Path(dataset)]
-    roots: list[Path] = []
-    for home, info in told.items():
-        root = dataset_path(info)
-        if root is None:
-            raise DataError(f"{home}/run.json: dataset: is missing; name the dataset with --dataset")
-        if root not in roots:
-            roots.append(root)
-    return roots
 
 
 def load_study(
@@ -126,12 +107,13 @@ def load_study(
     UsageError
         If a run is given twice, or no question fits ``where``.
     DataError
-        If a run or its dataset cannot be read, none of a run's verdicts is on a question of the dataset, or two
-        datasets hold different questions under one id.
+        If a run or its dataset cannot be read, none of a run's verdicts is on a question of the dataset, a run names
+        another dataset than the one it was asked, or two datasets hold different questions under one id.
     """
     _refuse_twice(folders)
     told = {Path(folder): _info(Path(folder)) for folder in folders}
-    roots = _roots(told, dataset)
+    places = {home: RunFolder(home).dataset_path(dataset) for home in told}
+    roots = list(dict.fromkeys(places.values()))
     try:
         table, meta = merged(roots)
     except UsageError as error:
@@ -139,8 +121,8 @@ def load_study(
         raise UsageError(f"{error}{hint}") from None
     kinds = table["kind"] if len(roots) == 1 else None
     runs = (_run(home, name, told[home], table, kinds) for home, name in _distinct_names(told).items())
-    digests = meta["digests"]
-    checked = tuple(_checked(run, digests.get(Path(dataset or dataset_path(run.info) or ""))) for run in runs)
+    digests = [meta["digests"].get(place) for place in places.values()]
+    checked = tuple(_checked(*each, named=dataset is not None) for each in zip(runs, digests, strict=True))
     return narrowed(Study(table, checked, meta, roots[0], seed, (), lambda ids: find(roots, ids)), where)
 
 

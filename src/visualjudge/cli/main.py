@@ -6,7 +6,8 @@ import importlib
 import os
 import signal
 import sys
-from typing import Annotated, Any
+from contextlib import redirect_stdout
+from typing import Annotated, Any, TextIO, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -14,6 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 import visualjudge
 from visualjudge.cli.output import say
 from visualjudge.cli.overwriting import keep_inputs
+from visualjudge.cli.terminal import PlainStream
 from visualjudge.core.errors import UsageError, VisualJudgeError
 
 WIDTH = 110
@@ -110,7 +112,8 @@ def run() -> None:
     """Entry point: 0 done, 1 something in the data or the run failed, 2 wrong usage, 130 Ctrl-C, 143 SIGTERM."""
     signal.signal(signal.SIGTERM, _terminated)
     try:
-        _app_and_output()
+        with redirect_stdout(cast(TextIO, PlainStream(sys.stdout))):
+            _app_and_output()
     except UsageError as error:
         say(error)
         sys.exit(2)

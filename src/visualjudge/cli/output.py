@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from visualjudge.cli.terminal import plain
 from visualjudge.core.errors import Problem, RunError, summarized
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def print_json(rows: Iterable[Any]) -> None:
 def say(*lines: object) -> None:
     """Warnings, or what is wrong, on stderr, each in one line."""
     for line in lines:
-        print(f"visualjudge: {' '.join(str(line).split())}", file=sys.stderr)
+        print(plain(f"visualjudge: {' '.join(str(line).split())}"), file=sys.stderr)
 
 
 def end_with(problems: Iterable[object]) -> None:
@@ -47,7 +48,7 @@ def end_with(problems: Iterable[object]) -> None:
 def tell(problems: Iterable[Problem]) -> None:
     """Records that were left out, on stderr: a line for each kind of problem."""
     for line in summarized(problems):
-        print(line, file=sys.stderr)
+        print(plain(line), file=sys.stderr)
 
 
 def unused(name: str) -> str:

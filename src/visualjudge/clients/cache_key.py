@@ -1,4 +1,6 @@
-"""The user's secret by which entries of the reply cache are told from those of others: a file of its own, mode 0600."""
+"""Secrets of the user, a file each with mode 0600: one tells entries of the reply cache from those of others, another
+makes the links of the studio's raters.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +16,20 @@ NAME = "replies.key"
 
 
 @cache
-def cache_secret(folder: Path) -> bytes:
-    """The secret in ``folder``, made at the first call.
+def cache_secret(folder: Path, name: str = NAME) -> bytes:
+    """The secret ``name`` in ``folder``, made at the first call.
 
     Raises
     ------
     OSError
         If it cannot be made or read, or somebody else may read it.
     """
-    path = folder / NAME
+    path = folder / name
     try:
         return _read(path)
     except FileNotFoundError:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    handle, scratch = tempfile.mkstemp(dir=folder, prefix=f".{NAME}.")  # mode 0600
+    handle, scratch = tempfile.mkstemp(dir=folder, prefix=f".{name}.")  # mode 0600
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(secrets.token_bytes(BYTES))

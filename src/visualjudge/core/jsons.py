@@ -19,6 +19,10 @@ DEEPEST_JSON = 100
 """Levels of lists and objects."""
 LONGEST_RECORD = 32 << 20
 """Bytes of a record, or of a line that holds one."""
+LARGEST_META = 256 << 20
+"""Bytes of a file that says what a dataset is: ``dataset.json``, the index of its shards."""
+LARGEST_MANIFEST = 16 << 20
+"""Bytes of a run's manifest."""
 _CONTAINERS = frozenset({list, dict, tuple})
 _NAMES: dict[type | None, str] = {
     str: "text",
@@ -48,6 +52,23 @@ def lines(path: Path) -> Iterator[bytes]:
             if len(line) > LONGEST_RECORD:
                 raise DataError(f"{path}: line {number}: must have at most {LONGEST_RECORD >> 20} MiB")
             yield (line.removeprefix(BOM_UTF8) if number == 1 else line).rstrip(b"\r\n")
+
+
+def read(path: Path, most: int) -> Any:
+    """The value of a JSON file of at most ``most`` bytes.
+
+    Raises
+    ------
+    DataError
+        If the file is larger.
+    orjson.JSONDecodeError
+        As :func:`loads`.
+    OSError
+        If it cannot be read.
+    """
+    if path.stat().st_size > most:
+        raise DataError(f"{path}: must have at most {most >> 20} MiB")
+    return loads(path.read_bytes())
 
 
 def loads(text: bytes | str) -> Any:

@@ -250,7 +250,7 @@ def lacking(what: str, key: object) -> str:
         maybe = "" if one.registered else "perhaps "
         told = f", {maybe}of the plug-in {one.name} ({one.distribution} {one.version}), which is "
         if there is None:
-            return f"{told}not installed: pip install {one.distribution}=={one.version}"
+            return f"{told}not installed; if you trust its makers: pip install {one.distribution}=={one.version}"
         if there.problem is not None:
             return f"{told}skipped: {there.problem}"
         if one.registered:

@@ -282,7 +282,7 @@ def read_meta(root: Path) -> dict[str, Any]:
         If it cannot be read, is not a JSON object, or has a field of another kind.
     """
     try:
-        meta: dict[str, Any] = jsons.loads((root / META).read_bytes())
+        meta: dict[str, Any] = jsons.read(root / META, jsons.LARGEST_META)
     except OSError as error:
         raise DataError(f"{root / META}: cannot be read: {error.strerror}") from None
     except orjson.JSONDecodeError as error:

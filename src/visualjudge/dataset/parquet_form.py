@@ -214,7 +214,7 @@ class ParquetQuestions(QuestionFiles):
 def _index(root: Path) -> dict[str, Any]:
     path = confined_path(root, INDEX)
     try:
-        index = jsons.loads(path.read_bytes())
+        index = jsons.read(path, jsons.LARGEST_META)
         kinds = {"questions_sha256": str, "after": str, "shards": dict, "plain": bool}
         if index["version"] != VERSION or not all(isinstance(index[name], kind) for name, kind in kinds.items()):
             raise ValueError("not an index of this version")

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from visualjudge.dataset.folder import load_dataset
+from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.dataset.stored import View, columns
 from visualjudge.judges.local.judge import local_judge
 from visualjudge.judges.registry import LOCAL
-from visualjudge.runs.folder import RunFolder
+from visualjudge.runs.folder import RunFolder, check_questions
 from visualjudge.runs.judging import RunSettings, run_judge
 
 
@@ -24,15 +24,17 @@ def run_baselines(runs: Sequence[str | Path], scratch: Path, *, dataset: str | P
     folders = [RunFolder(run) for run in runs]
     if any(folder.manifest().get("backend") == LOCAL for folder in folders):
         return []
-    asked: defaultdict[str, set[str]] = defaultdict(set)
+    asked: defaultdict[Path, set[str]] = defaultdict(set)
+    loaded = dict[Path, Dataset]()
     for folder in folders:
-        root = dataset or folder.dataset_path()
-        asked[str(root)] |= {verdict.id for verdict in folder.verdicts().values()}
-    return [_run(root, ids, scratch / str(k)) for k, (root, ids) in enumerate(asked.items())]
+        root = folder.dataset_path(dataset)
+        loaded[root] = loaded.get(root) or load_dataset(root)
+        check_questions(folder.path, folder.manifest(), loaded[root].digest, named=dataset is not None)
+        asked[root] |= {verdict.id for verdict in folder.verdicts().values()}
+    return [_run(loaded[root], ids, scratch / str(k)) for k, (root, ids) in enumerate(asked.items())]
 
 
-def _run(root: str, ids: set[str], out: Path) -> Path:
-    data = load_dataset(root)
+def _run(data: Dataset, ids: set[str], out: Path) -> Path:
     rows = columns(data.questions, "id", "question_type")
     places = [k for k, (name, kind) in enumerate(rows) if kind == "pairwise" and name in ids]
     data = replace(data, questions=View(data.questions, lambda _: places))

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from visualjudge.core.errors import DataError
+
 if TYPE_CHECKING:
     import polars as pl
 
+LONGEST_LINE = 64 << 20
+"""Bytes of a line: what is kept of a reply, whose body has at most half as many."""
 SMALL = 4_000_000
 """A journal of fewer bytes is parsed line by line: importing what parses many at once would take longer."""
 
@@ -35,8 +39,20 @@ class Block:
         return found if found.height == self.content.count(b"\n") + self.cut else None
 
 
+def check_length(path: Path, number: int, line: bytes) -> None:
+    """Raises DataError if a line, or what is read of it, is longer than a line may be."""
+    if len(line) > LONGEST_LINE:
+        raise DataError(f"{path}: line {number}: must have at most {LONGEST_LINE >> 20} MiB")
+
+
 def blocks(path: Path, size: int = 1_000_000) -> Iterator[Block]:
-    """The journal in pieces of about ``size`` bytes; what lacks its end comes last and alone."""
+    """The journal in pieces of about ``size`` bytes; what lacks its end comes last and alone.
+
+    Raises
+    ------
+    DataError
+        If a line is longer than a line may be.
+    """
     rest, offset, number = b"", 0, 1
     with path.open("rb") as journal:
         while piece := journal.read(size):
@@ -46,5 +62,6 @@ def blocks(path: Path, size: int = 1_000_000) -> Iterator[Block]:
                 yield Block(content[:end], offset, number)
                 number += content.count(b"\n", 0, end)
             rest, offset = content[end:], offset + end
+            check_length(path, number, rest)
     if rest:
         yield Block(rest, offset, number, cut=True)

@@ -15,7 +15,7 @@ from visualjudge.judges.local.fit import Pair, Sample
 from visualjudge.judges.local.model import shipped
 from visualjudge.judges.local.questions import QuestionFeatures, changed
 from visualjudge.judges.local.training import Trained, train
-from visualjudge.runs.folder import RunFolder, changed_questions
+from visualjudge.runs.folder import RunFolder, check_questions
 
 Progress = Callable[[int, int], None]
 
@@ -35,16 +35,16 @@ def distill(
     Raises
     ------
     DataError
-        If the run has no verdicts that could be read, or of too few images.
+        If the run has no verdicts that could be read, or of too few images, or names another dataset than it was asked.
     """
     folder = RunFolder(run)
     manifest = folder.manifest()
-    asked = load_dataset(dataset or folder.dataset_path())
+    asked = load_dataset(folder.dataset_path(dataset))
+    problem = check_questions(folder.path, manifest, asked.digest, named=dataset is not None)
     pairs, samples = _lessons(asked, _by_question(folder), progress)
     done = train(pairs, samples, f"the verdicts of {manifest.get('judge', Path(run).name)}", prior=shipped())
     if not done.fits:
         raise DataError(f"{run}: nothing to learn from: {'; '.join(f'{k}: {v}' for k, v in done.declined.items())}")
-    problem = changed_questions(folder.path, manifest, asked.digest)
     return replace(done, problems=(problem,)) if problem else done
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ COMPACTED_ABOVE = 1_000_000
 """A finished run of more verdicts is compacted; one of fewer on request only."""
 RUN = "run.json"
 _OF = "a run"
+REMOTE = re.compile(r"\w\w+:/|//|\\\\")
+"""How a path to another machine begins: a URL or a network share; a drive has one letter."""
 PEOPLE = {"judge": "people", "backend": "people", "base_url": None, "model": "people"}
 """What ``run.json`` says of who judged where people did."""
 _TEXT, _NUMBER, _FLAG = (str, None), (int, None), (bool, None)
@@ -61,15 +64,28 @@ def stated_checksum(manifest: Mapping[str, Any]) -> str | None:
     return nested or manifest.get("dataset_checksum") or None
 
 
-def changed_questions(run: Path, manifest: Mapping[str, Any], digest: str | None) -> str | None:
+def check_questions(run: Path, manifest: Mapping[str, Any], digest: str | None, *, named: bool) -> str | None:
     """What is said where a ``run`` is used with questions that are not those it was asked; None where they are.
 
-    ``digest``: SHA-256 of the questions.json that is there now.
+    Parameters
+    ----------
+    digest
+        SHA-256 of the questions.json that is there now.
+    named
+        Whether the user named the dataset, so that the run's own path was not followed.
+
+    Raises
+    ------
+    DataError
+        If they are not, and only the run named the dataset: a stranger's could name any folder of the user.
     """
     asked = stated_checksum(manifest)
-    if asked is None or digest in (None, asked):
+    if digest == asked or asked is None or digest is None:
         return None
-    return f"{run}: the dataset's questions.json has changed since the run"
+    told = f"{run}: the dataset's questions.json has changed since the run"
+    if named:
+        return told
+    raise DataError(f"{told}, or is of another dataset: {stated_dataset(manifest)}; use it with --dataset")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +142,7 @@ class RunFolder:
         if not self.manifest_path.is_file():
             return {}
         try:
-            found = jsons.loads(self.manifest_path.read_bytes())
+            found = jsons.read(self.manifest_path, jsons.LARGEST_MANIFEST)
         except orjson.JSONDecodeError as error:
             raise DataError(f"{self.manifest_path}: must be JSON: {error}; delete it and judge with --resume") from None
         jsons.check_kinds(str(self.manifest_path), found, _KINDS)
@@ -134,20 +150,28 @@ class RunFolder:
         manifest: dict[str, Any] = found
         return manifest
 
-    def dataset_path(self) -> str:
-        """Where ``run.json`` says that the run's dataset lies.
+    def dataset_path(self, named: str | Path | None = None) -> Path:
+        """The dataset that the user ``named``; else the one that ``run.json`` names, which is but a hint.
+
+        The run may be a stranger's. So its path is followed only where it is on this machine (an object store learns
+        who asks) and ``run.json`` states the checksum of its questions, which :func:`check_questions` compares.
 
         Raises
         ------
         DataError
-            If it does not say so.
+            If ``run.json`` names no such dataset.
         """
-        path = stated_dataset(self.manifest())
-        if path is None:
-            raise DataError(
-                f"{self.manifest_path}: dataset.path must be text, got none; name the dataset with --dataset"
-            )
-        return path
+        if named is not None:
+            return Path(named)
+        manifest = self.manifest()
+        path, hint = stated_dataset(manifest), "; name the dataset with --dataset"
+        if path is None or not path.isprintable():
+            raise DataError(f"{self.manifest_path}: dataset.path must be printable text{hint}")
+        if REMOTE.match(path):
+            raise DataError(f"{self.manifest_path}: dataset.path must be a folder on this machine, got {path}{hint}")
+        if stated_checksum(manifest) is None:
+            raise DataError(f"{self.manifest_path}: dataset.checksum must be the SHA-256 of the questions{hint}")
+        return Path(path)
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         """Replace ``run.json``, atomically."""

@@ -23,7 +23,7 @@ import orjson
 from visualjudge.core import atomic, jsons
 from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.core.locks import FileLock
-from visualjudge.runs.blocks import SMALL, Block, blocks
+from visualjudge.runs.blocks import LONGEST_LINE, SMALL, Block, blocks, check_length
 
 Record = Mapping[str, Any]
 _MOST_GATHERED = 1 << 16
@@ -46,10 +46,17 @@ class Line:
 
 
 def read_lines(path: str | Path) -> Iterator[Line]:
-    """All lines of a journal that are not blank, readable or not."""
+    """All lines of a journal that are not blank, readable or not.
+
+    Raises
+    ------
+    DataError
+        If a line is longer than a line may be.
+    """
     start = 0
-    with Path(path).open("rb") as lines:
-        for number, raw in enumerate(lines, 1):
+    with Path(path).open("rb") as file:
+        for number, raw in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), 1):
+            check_length(Path(path), number, raw)
             if raw.strip():
                 yield Line(number, start, raw, _parse(raw))
             start += len(raw)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import asdict
 from importlib.resources import files
@@ -17,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 
-from visualjudge.core.errors import DataError
+from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.media import Place
 from visualjudge.core.records import LETTERS, Question
 from visualjudge.studio import question_views as views
@@ -58,7 +59,7 @@ def create_app(site: Site) -> Any:
 
 def application(routes: Sequence[tuple[str, Callable[[Request], Any], str]]) -> Any:
     """An application of these addresses, handlers and methods, behind the guard."""
-    handlers = {HTTPException: _refused, DataError: _unreadable}
+    handlers = {HTTPException: _refused, DataError: _unreadable, RunError: _not_done, sqlite3.Error: _not_done}
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, exception_handlers=handlers)
     for path, handler, method in routes:
         app.add_route(path, handler, methods=[method])
@@ -357,3 +358,9 @@ def _unreadable(_request: Request, error: Exception) -> Response:
     """The reason is for the terminal alone: it may name what raters must not see."""
     logging.getLogger("visualjudge").warning("visualjudge: %s", error)
     return PlainTextResponse("cannot be read; the terminal of the studio says why", 404)
+
+
+def _not_done(_request: Request, error: Exception) -> Response:
+    """The disk takes no more, or an index is damaged."""
+    logging.getLogger("visualjudge").error("visualjudge: %s", error)
+    return PlainTextResponse("not saved; the terminal of the studio says why", 507)

@@ -13,6 +13,7 @@ import sqlite3
 import threading
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -22,12 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.core.digests import file_sha256
-from visualjudge.core.errors import DataError
+from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.records import Question
 from visualjudge.dataset.engines import Engine, InlineEngine, open_engine
 from visualjudge.dataset.folder import open_questions, questions_file
 from visualjudge.dataset.json_form import JsonQuestions, OtherLayout
 from visualjudge.dataset.stored import Located, QuestionFiles
+from visualjudge.runs.blocks import LONGEST_LINE
 from visualjudge.studio.text_index import TextIndex, Words, words_of
 
 NONE = "(none)"
@@ -73,7 +75,8 @@ def line_ranges(path: Path, start: int, stop: int) -> Iterator[tuple[int, int]]:
     with path.open("rb") as file:
         while start < stop:
             file.seek(min(start + STEP, stop))
-            file.readline()
+            if len(file.readline(LONGEST_LINE + 1)) > LONGEST_LINE:
+                raise DataError(f"{path}: a line must have at most {LONGEST_LINE >> 20} MiB")
             begin, start = start, min(file.tell(), stop)
             yield begin, start
 
@@ -273,22 +276,43 @@ def open_index(root: Path, home: Path, slug: str, engine: Engine = HERE) -> Data
     ------
     DataError
         If the questions cannot be read.
+    RunError
+        If the index cannot be written.
     """
-    home.mkdir(parents=True, exist_ok=True)
     path = home / f"{slug}.sqlite"
-    # Tells an untouched file without reading it.
-    stat = questions_file(root).stat()
-    stamp = f"{stat.st_size}:{stat.st_mtime_ns}:{stat.st_ino}"
-    checksum = None
-    if not _is_current(path, stamp):
-        checksum = file_sha256(questions_file(root))
-        if not _is_current(path, None, checksum):
-            _build(root, path, checksum, engine)
-    connection = sqlite3.connect(path, check_same_thread=False)
-    if checksum is not None:
+    with storing(path):
+        home.mkdir(parents=True, exist_ok=True)
+        stat = questions_file(root).stat()
+        # Tells an untouched file without reading it.
+        stamp = f"{stat.st_size}:{stat.st_mtime_ns}:{stat.st_ino}"
+        if not _is_current(path, stamp):
+            checksum = file_sha256(questions_file(root))
+            if not _is_current(path, None, checksum):
+                _build(root, path, checksum, engine)
+            _put_stamp(path, stamp)
+        try:
+            return DatasetIndex(root, _connected(path))
+        except (sqlite3.DatabaseError, KeyError, ValueError, TypeError):  # damaged behind its head
+            _build(root, path, file_sha256(questions_file(root)), engine)
+            return DatasetIndex(root, _connected(path))
+
+
+@contextmanager
+def storing(path: Path) -> Iterator[None]:
+    """What SQLite cannot do becomes a :class:`RunError` that names the index."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise RunError(f"{path}: cannot be written: {error}; XDG_CACHE_HOME names another folder") from None
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, check_same_thread=False)
+
+
+def _put_stamp(path: Path, stamp: str) -> None:
+    with closing(_connected(path)) as connection, connection:
         connection.execute("INSERT OR REPLACE INTO meta VALUES ('stamp', ?)", (stamp,))
-        connection.commit()
-    return DatasetIndex(root, connection)
 
 
 def _is_current(path: Path, stamp: str | None, checksum: str | None = None) -> bool:

@@ -15,7 +15,7 @@ from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.remote import check_local
 from visualjudge.dataset.folder import META, questions_file, read_meta
 from visualjudge.dataset.json_form import QUESTIONS
-from visualjudge.runs.folder import RUN, RunFolder
+from visualjudge.runs.folder import REMOTE, RUN, RunFolder
 
 DEPTH = 4
 """How deep a folder is searched."""
@@ -141,7 +141,10 @@ class _Found:
 
     def take(self, folder: Path) -> bool:
         """Whether ``folder`` is something to show; it is noted where it is."""
-        known = self.take_dataset(folder)
+        dataset = _dataset_place(folder)
+        known = dataset is not None
+        if dataset is not None:
+            self.datasets.setdefault(dataset.root, dataset)
         if _is_run(folder):
             known = True
             self.runs.setdefault(folder.resolve(), _info(folder))
@@ -150,20 +153,14 @@ class _Found:
             self.data.setdefault(folder.resolve())
         return known
 
-    def take_dataset(self, folder: Path) -> bool:
-        """Whether ``folder`` is a dataset; it is noted where it is."""
-        if not questions_file(folder).is_file() or not (folder / META).is_file():
-            return False
-        root = folder.resolve()
-        self.datasets.setdefault(root, DatasetPlace(slug_of(root), root.name, root, _meta(folder)))
-        return True
-
     def places(self) -> Places:
-        """All that was found; datasets that only a run names are added."""
+        """All that was found; datasets that only a run names are added, where it states the checksum of theirs."""
         for info in self.runs.values():
-            stated = _stated(info, "path")
-            if stated and self._dataset(info) is None:
-                self.take_dataset(Path(stated))
+            stated, checksum = _stated(info, "path"), _stated(info, "checksum")
+            if stated and checksum and self._dataset(info) is None and not REMOTE.match(stated):
+                place = _dataset_place(Path(stated))
+                if place is not None and place.checksum == checksum:
+                    self.datasets.setdefault(place.root, place)
         runs = [
             RunPlace(slug_of(root), str(info.get("judge") or info.get("model") or root.name), root, self._dataset(info))
             for root, info in self.runs.items()
@@ -190,6 +187,17 @@ def _stated(info: Mapping[str, Any], field: str) -> str | None:
     dataset = info.get("dataset")
     value = dataset.get(field) if isinstance(dataset, dict) else None
     return value if isinstance(value, str) and value and "\0" not in value else None
+
+
+def _dataset_place(folder: Path) -> DatasetPlace | None:
+    """The dataset in ``folder``; None if there is none."""
+    try:
+        if not questions_file(folder).is_file() or not (folder / META).is_file():
+            return None
+    except OSError:  # a run names a path that is none
+        return None
+    root = folder.resolve()
+    return DatasetPlace(slug_of(root), root.name, root, _meta(folder))
 
 
 def _meta(folder: Path) -> Mapping[str, Any]:

@@ -26,7 +26,7 @@ from visualjudge.dataset.engines import Engine
 from visualjudge.runs.compacting import GROUP, CompactedFile
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.spending import paid_counts
-from visualjudge.studio.index import HERE, DatasetIndex, line_ranges
+from visualjudge.studio.index import HERE, DatasetIndex, line_ranges, storing
 from visualjudge.studio.text_index import TextIndex, Words, words_of
 
 STATUSES = ("ok", "unparseable", "refusal", "truncated", "api_error", "cannot_tell", "ok_extracted", "other")
@@ -241,8 +241,9 @@ class RunIndex:
         self._lock = threading.Lock()
         self.causes: Counter[str] = Counter()
         """How often each cause of a failure stands in the journal."""
-        self._db, self._rows, self._read = self._opened()
-        self._texts = TextIndex(self._db)
+        with storing(path):
+            self._db, self._rows, self._read = self._opened()
+            self._texts = TextIndex(self._db)
         self._summary: Summary | None = None
         self._columns: tuple[Rows, Rows] | None = None
 
@@ -282,7 +283,7 @@ class RunIndex:
 
     def refresh(self, engine: Engine = HERE) -> None:
         """Take in the lines that the journal has gained; a last line without an end waits for the next time."""
-        with self._lock:
+        with self._lock, storing(self._path):
             self.journal = RunFolder(self.journal.parent).verdicts_path  # a run is compacted while it is looked at
             size = end_of(self.journal)
             stamp = str(self._db.execute("SELECT value FROM meta WHERE name = 'stamp'").fetchone()[0])
@@ -307,13 +308,13 @@ class RunIndex:
         chunk = taken.rows[known]
         chunk["q"] = places[known]
         chunk["text"] = [-1 if (text := taken.texts[k]) is None else self._texts.add(text) for k in known]
-        self.causes.update(taken.causes)
+        causes = self.causes + taken.causes
         with self._db:
             self._texts.flush()
-            self._db.execute("UPDATE meta SET value = ? WHERE name = 'causes'", (orjson.dumps(self.causes).decode(),))
+            self._db.execute("UPDATE meta SET value = ? WHERE name = 'causes'", (orjson.dumps(causes).decode(),))
             self._db.execute("INSERT INTO chunk (data) VALUES (?)", (chunk.tobytes(),))
             self._db.execute("UPDATE meta SET value = ? WHERE name = 'read'", (str(taken.stop),))
-        self._rows, self._read = np.concatenate([self._rows, chunk]), taken.stop
+        self.causes, self._rows, self._read = causes, np.concatenate([self._rows, chunk]), taken.stop
         self._changed()
 
     def _changed(self) -> None:

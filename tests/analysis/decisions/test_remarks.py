@@ -15,6 +15,7 @@ import visualjudge as vj
 from decided import World, choices_of
 from judged_records import write_dataset, write_run
 from visualjudge.analysis import analyse
+from visualjudge.core.errors import DataError
 
 CHANGED = "the dataset's questions.json has changed since the run"
 MISSING = "verdicts are missing"
@@ -36,7 +37,7 @@ def _edit(dataset: Path) -> None:
 
 
 def _labels(runs: Sequence[Path], path: Path) -> str:
-    drawn = vj.label([runs[0]], 60).table()["question_id"]
+    drawn = vj.label([runs[0]], 60, dataset=runs[0].parent / "ds").table()["question_id"]
     rows = [f"{name},{'AB'[k % 2]}\n" for k, name in enumerate(drawn)]
     path.write_text("question_id,answer\n" + "".join(rows))
     return str(path)
@@ -61,24 +62,26 @@ def test_every_command_says_that_a_dataset_changed_after_the_run(
     before = CliRunner().invoke(_app(command), words)
     assert (before.exit_code, CHANGED in before.output) == (0, False)
     _edit(tmp_path / "ds")
-    done = CliRunner().invoke(_app(command), words)
+    refused = CliRunner().invoke(_app(command), words)
+    assert CHANGED in str(refused.exception) and "--dataset" in str(refused.exception)
+    done = CliRunner().invoke(_app(command), [*words, "--dataset", str(tmp_path / "ds")])
     assert (done.exit_code, CHANGED in done.stderr) == (1, True)
 
 
 def test_files_and_pages_say_what_is_wrong_with_their_runs(runs: list[Path], tmp_path: Path) -> None:
     _edit(tmp_path / "ds")
-    small, large = map(str, runs)
+    small, large, named = *map(str, runs), ["--dataset", str(tmp_path / "ds")]
     page, text, card, other = (tmp_path / name for name in ("card.html", "card.md", "card.json", "other.json"))
-    shown = CliRunner().invoke(_app("card"), [small, "--json", str(card), "--out", str(page)]).stdout
-    CliRunner().invoke(_app("card"), [small, "--out", str(text)])
+    shown = CliRunner().invoke(_app("card"), [small, *named, "--json", str(card), "--out", str(page)]).stdout
+    CliRunner().invoke(_app("card"), [small, *named, "--out", str(text)])
     found = json.loads(card.read_text())["judges"][0]
     assert (found["expected"], found["missing"]) == (360, 270)
     assert MISSING in found["warnings"][0] and CHANGED in found["problems"][0]
-    for said in (shown, page.read_text(), text.read_text(), vj.card([small])._repr_html_()):
+    for said in (shown, page.read_text(), text.read_text(), vj.card([small], dataset=named[1])._repr_html_()):
         assert "270 of 360" in said
     labels = ["--labels", _labels(runs, tmp_path / "labels.csv")]
     for command, words in (("cascade", [small, large]), ("correct", [small, *labels])):
-        done = CliRunner().invoke(_app(command), [*words, "--json", str(other)])
+        done = CliRunner().invoke(_app(command), [*words, *named, "--json", str(other)])
         runs_said = json.loads(other.read_text())["runs"]
         assert MISSING in runs_said["warnings"][0] and CHANGED in runs_said["problems"][0]
         assert "270 of 360" in done.stdout
@@ -92,5 +95,5 @@ def test_of_several_datasets_the_one_that_changed_is_named(tmp_path: Path) -> No
         dataset = write_dataset(tmp_path / f"ds-{name}", questions)
         folders.append(write_run(tmp_path / name, dataset, choices_of(questions, 0.9, 0)))
     _edit(tmp_path / "ds-two")
-    problems = [judge.problems for judge in analyse(folders).results.judges]
-    assert problems[0] == () and CHANGED in problems[1][0]
+    with pytest.raises(DataError, match=rf"two: {CHANGED}.*ds-two; "):
+        analyse(folders)

@@ -18,7 +18,7 @@ from making import make_folder
 from visualjudge.analysis.statistics.eprocess import e_process, e_value, weight
 from visualjudge.apps.probes.drift import build_canary, canary_power, check_drift
 from visualjudge.cli.drift import app
-from visualjudge.core.errors import UsageError
+from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Question
 from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import load_dataset
@@ -44,8 +44,14 @@ def run(root: Path, canary: Path, questions: Sequence[Question], wrong: set[str]
         for q in questions
     ]  # fmt: skip
     (root / "verdicts.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    (root / "run.json").write_text(json.dumps({"judge": "model", "dataset": str(canary)}))
+    (root / "run.json").write_text(
+        json.dumps({"judge": "model", "dataset": str(canary), "dataset_checksum": _digest(canary)})
+    )
     return root
+
+
+def _digest(canary: Path) -> str:
+    return hashlib.sha256((canary / "questions.json").read_bytes()).hexdigest()
 
 
 def _told(root: Path, **info: object) -> Path:
@@ -56,8 +62,7 @@ def _told(root: Path, **info: object) -> Path:
 
 def test_only_runs_of_one_judge_on_one_dataset_are_compared(canary: Path, tmp_path: Path) -> None:
     questions = load_dataset(canary).questions
-    digest = hashlib.sha256((canary / "questions.json").read_bytes()).hexdigest()
-    about = {"backend": "api", "model": "m", "dataset": {"path": str(canary), "checksum": digest}}
+    about = {"backend": "api", "model": "m", "dataset": {"path": str(canary), "checksum": _digest(canary)}}
     before, now, other = (_told(run(tmp_path / name, canary, questions, set()), **about) for name in "abc")
     assert check_drift(before, [now]).warnings == ()
     _told(now, parameters={"mode": "text"}, asked=2 * len(questions))
@@ -67,8 +72,10 @@ def test_only_runs_of_one_judge_on_one_dataset_are_compared(canary: Path, tmp_pa
     with pytest.raises(UsageError, match='model was "m", now "n"; visualjudge report tells'):
         check_drift(before, [now, _told(other, model="n")])
     _told(other, model="m", dataset={"path": str(canary), "checksum": "another"})
-    with pytest.raises(UsageError, match=r"questions.json has changed since the run"):
+    with pytest.raises(DataError, match=r"questions.json has changed since the run"):
         check_drift(before, [other])
+    with pytest.raises(UsageError, match=r"questions.json has changed since the run"):
+        check_drift(before, [other], dataset=canary)
     _told(other, dataset=about["dataset"], media_checksum="another")
     _told(before, media_checksum="one")
     with pytest.raises(UsageError, match="must be on the dataset of"):

@@ -155,7 +155,7 @@ def test_a_student_of_questions_that_changed_is_said_to_be(dataset: Dataset, tmp
     run = write_run(tmp_path / "run", own, verdicts)
     assert distill(run).problems == ()
     (own / "questions.json").write_text((own / "questions.json").read_text() + "\n")
-    assert "questions.json has changed since the run" in distill(run).problems[0]
+    assert "questions.json has changed since the run" in distill(run, dataset=own).problems[0]
 
 
 @pytest.mark.parametrize("colour_map", ["plasma", "turbo", "gray"])

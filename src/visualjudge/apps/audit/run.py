@@ -55,8 +55,8 @@ class Audit:
 
     def html(self) -> str:
         """One HTML page; all names are escaped, nothing is loaded."""
-        head = f"<!doctype html><meta charset=utf-8><title>Audit</title><style>{STYLE}</style>"
-        return f"{head}<body>{self.table.html()}</body>\n"
+        head = f"<head><meta charset=utf-8><title>Audit</title><style>{STYLE}</style></head>"
+        return f'<!doctype html><html lang="en">{head}<body>{self.table.html()}</body></html>\n'
 
 
 def audit(

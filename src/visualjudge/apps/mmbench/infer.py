@@ -214,7 +214,7 @@ def _earlier(path: Path) -> Mapping[str, Any]:
     if not path.is_file():
         return {}
     try:
-        before = jsons.loads(path.read_bytes())
+        before = jsons.read(path, jsons.LARGEST_MANIFEST)
     except orjson.JSONDecodeError:
         raise DataError(f"{path}: not JSON; delete it together with the .jsonl to start anew") from None
     jsons.check_kinds(str(path), before, KINDS)

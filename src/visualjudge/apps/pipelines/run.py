@@ -16,7 +16,7 @@ from visualjudge.apps.pipelines.judging import Meter, RowJudge
 from visualjudge.apps.pipelines.results import MetricCounts, RowResult, count, read_results
 from visualjudge.apps.pipelines.rows import Row, checksum
 from visualjudge.core import atomic, jsons
-from visualjudge.core.errors import UsageError
+from visualjudge.core.errors import DataError, UsageError
 from visualjudge.judges.pipe import ClientPipe
 from visualjudge.runs.budget import Budget
 from visualjudge.runs.journal import Journal
@@ -68,8 +68,8 @@ def check_same(out: Path, settings: Mapping[str, Any]) -> None:
 
 def _stated(place: Path) -> dict[str, Any] | None:
     try:
-        found = jsons.loads(place.read_bytes())["metrics"]
-    except (OSError, ValueError, KeyError, TypeError):
+        found = jsons.read(place, jsons.LARGEST_MANIFEST)["metrics"]
+    except (OSError, DataError, ValueError, KeyError, TypeError):
         return None
     return found if isinstance(found, dict) else None
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
-import os
 import re
-import secrets
 import statistics
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +17,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
-import filelock
 import numpy as np
 import orjson
 from numpy.typing import NDArray
@@ -28,8 +25,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from visualjudge.analysis.decisions.labels import read_queue
+from visualjudge.clients.cache_key import cache_secret
 from visualjudge.core import jsons
-from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.core.records import IMAGE_MARK, Question
 from visualjudge.core.seeding import rng_for
 from visualjudge.prompts.spans import spans_of
@@ -45,8 +43,6 @@ from visualjudge.studio.thumbnails import confined, image_response
 from visualjudge.studio.verdicts import CLOSE
 from visualjudge.vision.encodings import encodings
 
-LENGTH = 32
-"""Bytes of the secret."""
 ADMIN = "\0admin"
 """Stands for the one who runs the study; no rater can bear this name."""
 _LAYOUT = re.compile(r"^\s*(Options:|[A-E]\.|Image:.*)\s*$", re.MULTILINE)
@@ -61,7 +57,11 @@ class Tokens:
     """Tokens of one people's run, made from a secret in the user's cache that nobody else can read."""
 
     def __init__(self, home: Path, folder: Path) -> None:
-        self._key = hmac.digest(_secret(home / "secret"), str(folder.resolve()).encode("utf-8", "replace"), "sha256")
+        try:
+            secret = cache_secret(home, "secret")
+        except OSError as error:
+            raise RunError(str(error)) from None
+        self._key = hmac.digest(secret, str(folder.resolve()).encode("utf-8", "replace"), "sha256")
 
     def token(self, name: str) -> str:
         """The token of a rater."""
@@ -77,16 +77,6 @@ class Tokens:
 
     def _tag(self, kind: str, name: str, length: int) -> str:
         return hmac.new(self._key, f"{kind}\0{name}".encode("utf-8", "replace"), hashlib.sha256).hexdigest()[:length]
-
-
-def _secret(path: Path) -> bytes:
-    """The secret at ``path``, created if missing, or if whoever created it was stopped before it was written."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with filelock.FileLock(path.with_suffix(".lock")):
-        if not path.exists() or path.stat().st_size < LENGTH:
-            with os.fdopen(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), "wb") as file:
-                file.write(secrets.token_bytes(LENGTH))
-        return path.read_bytes()
 
 
 @dataclass(frozen=True, slots=True)

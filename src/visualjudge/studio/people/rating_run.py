@@ -10,9 +10,10 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from visualjudge import __version__
+from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import FAILED, Answer, QuestionType, Status
 from visualjudge.runs.folder import PEOPLE, RunFolder
@@ -23,6 +24,16 @@ LONGEST_NOTE = 4000
 LONGEST_SECONDS = 86_400.0
 LEASE_S = 1800.0
 """A question that was shown to a rater and not answered for so long may go to another."""
+
+
+_ROW = {
+    **dict.fromkeys(("id", "rater", "order", "shown", "purpose", "status"), str),
+    **dict.fromkeys(("turn", "repeat"), int),
+    "value": (str, int, float),
+    "latency_s": (int, float, None),
+    "note": (str, None),
+}
+"""What a line of a study holds; it may come from a stranger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +151,7 @@ class RatingRun:
 
     def _take_in(self, record: dict[str, Any]) -> None:
         """A line of the journal; a later line on the same slot replaces the earlier one."""
+        self._check(record)
         rater = self.raters.setdefault(str(record.get("rater")), Rater(str(record.get("rater"))))
         slot = _slot_of(record)
         if slot.id not in self.plan.by_id:
@@ -152,6 +164,17 @@ class RatingRun:
         rater.lines.append(record)
         self._taken.setdefault(slot.id, set()).add(rater.name)
         self._keys[slot.id, slot.order] += 1
+
+    def _check(self, record: Mapping[str, Any]) -> None:
+        """Raises DataError if a line is not one that a study writes."""
+        where = f"{self._folder.journal_path}: the answer on {str(record.get('id'))[:80]!r}"
+        jsons.check_kinds(where, record, _ROW)
+        item = self.plan.by_id.get(record.get("id", ""))
+        letters = "ABCDE"[: item.options] if item else sorted(record.get("shown", ""))
+        allowed = {"order": ("AB", "BA"), "purpose": get_args(Purpose), "status": ("ok", "cannot_tell")}
+        known = all(record.get(name) in values for name, values in allowed.items())
+        if not (known and _ROW.keys() - record.keys() <= {"note"} and sorted(record["shown"]) == list(letters)):
+            raise DataError(f"{where}: must be an answer that a study has written; name another --people")
 
     # ---------------------------------------------------------------- handing out
 
@@ -233,11 +256,12 @@ class RatingRun:
                 slot, repeat = _slot_of(before[key]), before[key].get("repeat", 0)
             elif rater.pending is not None and rater.pending.key == key and key not in before:
                 slot, repeat = rater.pending, self._keys[key[0], rater.pending.order]
-                rater.pending = None
             else:
                 raise Stale("this question was answered in another window")
             record = _line(slot, given, name, repeat, revised=revise, probability=self.plan.by_id[slot.id].probability)
             self._journal.write(record)
+            if rater.pending is slot:
+                rater.pending = None
             self._take_in(record)
 
     async def synced(self) -> None:
