@@ -140,18 +140,18 @@ def _match(kind: Ranked, found: Items, real: Items, classes: dict[str, MatchedCl
     theirs = [(label, item) for label, items in real.items() for item in items]
     ignore = [bool(kind.ignored(item)) for _, item in theirs]
     for (label, _), ignored in zip(theirs, ignore, strict=True):
-        classes[label].truths += not ignored
+        classes[label].truths += 0 if ignored else 1
     right, left_out, taken = [0] * len(ours), [0] * len(ours), [0] * len(theirs)
     for i, j, level in _near(kind, ours, theirs, ignore, reached):
         got = ((1 << level) - 1) & ~(right[i] | taken[j])
         right[i] |= got
         left_out[i] |= got if ignore[j] else 0
         taken[j] |= 0 if theirs[j][1].iscrowd else got
-    for (label, item), bits, ignored in zip(ours, right, left_out, strict=True):
+    for (label, item), bits, passed in zip(ours, right, left_out, strict=True):
         one = classes[label]
         one.scores.append(float(item.score))
         one.right.append(bits)
-        one.ignored.append(ignored)
+        one.ignored.append(passed)
 
 
 def _near(

@@ -82,7 +82,8 @@ def _totals(labels: IntArray, reached: FloatArray, share: FloatArray, truths: In
 
 def _mean_f1(hits: IntArray, total: IntArray) -> FloatArray:
     """Mean over the thresholds, the last axis, of 2·TP over what is there; 1 where nothing is."""
-    return np.divide(2 * hits, total, out=np.ones(hits.shape), where=total > 0).mean(axis=-1)
+    shares: FloatArray = np.divide(2 * hits, total, out=np.ones(hits.shape), where=total > 0)
+    return np.asarray(shares.mean(axis=-1))
 
 
 def labelled_f1(
