@@ -18,9 +18,9 @@ from visualjudge.formats.sample import Sample
 from visualjudge.vision.metrics import metrics_of
 from visualjudge.vision.predictions import Prediction, type_of
 from visualjudge.vision.raster.limits import check_items
-from visualjudge.vision.score import score
-from visualjudge.vision.scoring.average_precision import COCO_THRESHOLDS, average_precision
-from visualjudge.vision.scoring.operating_point import OperatingPoint, best_f1, confident, shown_at
+from visualjudge.vision.score import score, scores_by_class
+from visualjudge.vision.scoring.average_precision import Matches, match_images
+from visualjudge.vision.scoring.operating_point import OperatingPoint, best_f1_of, confident, shown_at
 from visualjudge.vision.tasks import TASKS
 
 EACH, ALL = "each", "all"
@@ -79,6 +79,8 @@ class Imported:
     problems: list[Problem] = field(default_factory=list)
     pairs: list[tuple[Prediction, Prediction]] = field(default_factory=list)
     """(prediction, truth) of each image, for AP."""
+    matches: Matches | None = None
+    """Those of all samples, where the threshold of best F1 needed them."""
 
 
 def import_samples(
@@ -114,7 +116,8 @@ def import_samples(
     threshold = how.min_score
     if type_of(writer.task).ranked is not None:
         samples = list(samples)
-        done.point = _operating_point(writer.task, samples, how)
+        done.matches = _matches(writer.task, samples, how)
+        done.point = None if done.matches is None else best_f1_of(done.matches)
         if done.point is not None and not done.point.f1:
             done.point, done.unmatched = None, True
         threshold = threshold if done.point is None else done.point.min_score
@@ -164,15 +167,15 @@ def check_predicted(done: Imported, pred: str) -> None:
         )
 
 
-def _operating_point(task: str, samples: Sequence[Sample | Problem], how: Intake) -> OperatingPoint | None:
-    """The threshold of best F1, where it is asked for or nothing else is, and every prediction has a confidence."""
+def _matches(task: str, samples: Sequence[Sample | Problem], how: Intake) -> Matches | None:
+    """All images matched, where the threshold of best F1 is asked for, or is the default since all have confidences."""
     pairs = [(one.prediction, one.truth) for one in samples if isinstance(one, Sample) and one.truth is not None]
     by_default = how.score_at is None and how.min_score is None and how.top_k is None
     if how.score_at is None and not by_default:
         return None
     if by_default and not confident(found for found, _ in pairs):
         return None
-    return best_f1(task, pairs)
+    return match_images(task, pairs)
 
 
 def _thresholded(sample: Sample, threshold: float | None, how: Intake, done: Imported) -> Sample:
@@ -209,10 +212,8 @@ def _check_classes(task: str, classes: tuple[str, ...], done: Imported) -> None:
 def _add(
     writer: FolderWriter, sample: Sample, source: str | None, classes: tuple[str, ...], options: Any, done: Imported
 ) -> None:
-    rows = [
-        (interest, _scored(writer.task, sample, interest, options))
-        for interest in _interests(writer.task, sample, classes)
-    ]
+    interests = _interests(writer.task, sample, classes)
+    rows = zip(interests, _scores(writer.task, sample, interests, options), strict=True)
     if TASKS[writer.task].classed and classes == (EACH,) and sample.truth is not None:
         by_label = sample.prediction.items_by_label()
         done.unasked += sum(len(items) for label, items in by_label.items() if label not in sample.labels)
@@ -247,11 +248,14 @@ def _interests(task: str, sample: Sample, classes: tuple[str, ...]) -> list[tupl
     return [(label,) for label in labels]
 
 
-def _scored(task: str, sample: Sample, interest: tuple[str, ...] | None, options: Any) -> float:
+def _scores(task: str, sample: Sample, interests: Sequence[tuple[str, ...] | None], options: Any) -> list[float]:
     if sample.final_score is not None:
-        return sample.final_score
+        return [sample.final_score for _ in interests]
     assert sample.truth is not None, "samples with neither are refused before"
-    return score(task, sample.prediction, sample.truth, class_of_interest=interest, **options)
+    if interests == [None]:
+        return [score(task, sample.prediction, sample.truth, **options)]
+    labels = [label for interest in interests for label in interest or ()]
+    return scores_by_class(task, sample.prediction, sample.truth, labels, **options)
 
 
 def _annotation(
@@ -325,5 +329,7 @@ def precision_of(task: str, done: Imported) -> tuple[float, float] | None:
         return None
     if any(getattr(item, "score", None) is None for found, _ in done.pairs for item in _items(found)):
         return None
-    values = [average_precision(task, done.pairs, thresholds=t) for t in (COCO_THRESHOLDS, (0.5,))]
+    known = done.matches is not None and done.matches.images == len(done.pairs)
+    matches = done.matches if known and done.matches is not None else match_images(task, done.pairs)
+    values = [matches.average_precision(), matches.average_precision(1)]
     return None if values[0] is None or values[1] is None else (values[0], values[1])

@@ -9,7 +9,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from visualjudge.core.atomic import write_bytes
+from visualjudge.core.atomic import writing
 
 FILES = "files"
 LONGEST_STEM = 100
@@ -32,6 +32,7 @@ class WaitingFiles:
         if self._stage is None:
             self._root.mkdir(parents=True, exist_ok=True)
             self._stage = Path(tempfile.mkdtemp(prefix=".import-", dir=self._root))
+            (self._stage / FILES).mkdir()
         return self._stage
 
     def at(self, name: str) -> Path:
@@ -46,10 +47,16 @@ class WaitingFiles:
     def write(self, content: bytes, stem: str, suffix: str) -> str:
         """Write a file under about the name ``stem``; its path relative to the data folder."""
         name = stem_of(stem) + suffix
-        if self.at(name).exists() and self.at(name).read_bytes() != content:
+        there = self.at(name)
+        if there.exists():
+            if there.read_bytes() == content:
+                return name
             name = f"{stem_of(stem)}-{hashlib.sha256(content).hexdigest()[:12]}{suffix}"
-        if not self.at(name).exists():
-            write_bytes(self.folder() / name, content)
+            if self.at(name).exists():
+                return name
+        path = self.folder() / name
+        with writing(path):
+            path.write_bytes(content)
         return name
 
     def move(self) -> None:

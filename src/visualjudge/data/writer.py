@@ -23,12 +23,14 @@ from visualjudge.core.registry import in_use
 from visualjudge.data.folder import PLUGINS, read_plugins
 from visualjudge.data.waiting import WaitingFiles, stem_of
 from visualjudge.vision.predictions import Prediction, payload_of
-from visualjudge.vision.raster.images import check_image, image_size, orientation, oriented, png_bytes, read_rgb
+from visualjudge.vision.raster.images import check_whole, oriented, png_bytes, read_rgb
 from visualjudge.vision.raster.masks import mask_from_png, resized_mask
 from visualjudge.vision.tasks import TASKS, task_named
 
 NOT_DATA = {"dataset.json": "a dataset", "run.json": "a run"}
 """What a folder with such a file is; nothing is written into it."""
+_LAST_UPRIGHT = 4
+"""The EXIF orientations above this one exchange height and width."""
 ID_REMEDY = "give --id-prefix, or --id-from folder"
 
 
@@ -93,16 +95,17 @@ class FolderWriter:
         Raises
         ------
         DataError
-            If the file is not an image, cannot be decoded, or ``image_id`` already names another one.
+            If the file is not an image, is cut short, or ``image_id`` already names another one.
         """
         files = {"image": image, "mask": mask, "control": control}
         if image_id in self._given:
             self._check_same(image_id, files)
             return
         with in_field("image"):
-            check_image(image)
-        height, width = image_size(image)
-        record: dict[str, Any] = {"file": self._image(image, image_id), "width": width, "height": height}
+            (height, width), turn = check_whole(image)
+        if oriented() and turn > _LAST_UPRIGHT:
+            height, width = width, height
+        record: dict[str, Any] = {"file": self._image(image, image_id, turn), "width": width, "height": height}
         if mask is not None:
             record["mask"] = self._mask(mask, f"{image_id}_mask", (height, width), mask_white, resize_mask)
         if control is not None:
@@ -141,9 +144,9 @@ class FolderWriter:
         """
         return self._files.copy(path, stem)
 
-    def _image(self, path: Path, stem: str) -> str:
-        """A copy, or the stored frame as PNG where its EXIF orientation is to be ignored."""
-        if oriented() or orientation(path) == 1:
+    def _image(self, path: Path, stem: str, turn: int) -> str:
+        """A copy, or the stored frame as PNG where its EXIF orientation ``turn`` is to be ignored."""
+        if oriented() or turn == 1:
             return self.copied(path, stem)
         return self._files.write(png_bytes(read_rgb(path)), stem, ".png")
 

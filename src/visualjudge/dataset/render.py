@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -32,7 +33,7 @@ from visualjudge.vision.raster.masks import mask_from_png, resized_mask
 from visualjudge.vision.tasks import TASKS
 
 LONGEST_STEM = 200
-_UNSAFE = '/\\%:*?"<>|'
+_UNSAFE = re.compile(r"""[/\\%:*?"<>|\x00-\x1f]""")
 """Separators, the escape itself, and what Windows allows in no file name."""
 
 
@@ -231,7 +232,7 @@ def _written(question: Question) -> bytes:
 def file_name(*parts: str) -> str:
     """``parts`` as one file name without its ending: characters that some file system does not allow are
     percent-encoded, and a name that would be too long ends in a digest instead."""
-    name = "__".join("".join(quote(c, safe="") if c in _UNSAFE or ord(c) < 32 else c for c in part) for part in parts)
+    name = "__".join(_UNSAFE.sub(lambda found: quote(found[0], safe=""), part) for part in parts)
     if len(name.encode()) <= LONGEST_STEM:
         return name
     digest = hashlib.sha256(name.encode()).hexdigest()[:24]

@@ -5,6 +5,7 @@ Formats: https://cocodataset.org/#format-data and #format-results; https://www.l
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -52,6 +53,7 @@ def by_class(side: Masks) -> Masks:
 
 
 KEYPOINT_NUMBERS = 51
+LARGEST_FLOAT = sys.float_info.max
 FEDERATED = ("neg_category_ids", "not_exhaustive_category_ids")
 
 
@@ -229,9 +231,8 @@ def _label(raw: Mapping[str, Any], truth: CocoTruth) -> str:
 
 
 def _detection(raw: Mapping[str, Any], label: str, _image: ImageEntry) -> Detection:
-    corners = _xyxy(raw.get("bbox"))
-    width, height = (float(v) for v in raw["bbox"][2:])
-    return Detection(label, corners, _score(raw), crowd(raw), (width, height))
+    corners, box = _xyxy(raw.get("bbox")), raw["bbox"]
+    return Detection(label, corners, _score(raw), crowd(raw), (float(box[2]), float(box[3])))
 
 
 def _instance(raw: Mapping[str, Any], label: str, image: ImageEntry) -> Instance:
@@ -247,7 +248,7 @@ def _instance(raw: Mapping[str, Any], label: str, image: ImageEntry) -> Instance
 
 def _person(raw: Mapping[str, Any], _label: str, _image: ImageEntry) -> Person:
     numbers = raw.get("keypoints")
-    if not isinstance(numbers, list) or len(numbers) != KEYPOINT_NUMBERS or not all(_finite(v) for v in numbers):
+    if not isinstance(numbers, list) or len(numbers) != KEYPOINT_NUMBERS or not all(map(_finite, numbers)):
         raise DataError("keypoints: must be 51 numbers, x, y, v for each of the 17 COCO keypoints")
     area = raw.get("area") if _finite(raw.get("area")) and raw["area"] > 0 and "segmentation" in raw else None
     box = _xyxy(raw["bbox"]) if raw.get("bbox") is not None else None
@@ -270,9 +271,9 @@ def _sample(image: ImageEntry, found: Prediction, real: Prediction, truth: CocoT
 
 
 def _xyxy(box: Any) -> Xyxy:
-    if not isinstance(box, list) or len(box) != 4 or not all(_finite(v) for v in box):
+    if not isinstance(box, list) or len(box) != 4 or not all(map(_finite, box)):
         raise DataError("bbox: must be [x, y, width, height], four finite numbers")
-    x, y, w, h = (float(v) for v in box)
+    x, y, w, h = map(float, box)
     if w < 0 or h < 0:
         raise DataError("bbox: must be [x, y, width, height], got a negative width or height")
     return x, y, x + w, y + h
@@ -288,7 +289,7 @@ def _score(raw: Mapping[str, Any]) -> float | None:
 
 
 def _finite(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))
+    return type(value) in (float, int) and -LARGEST_FLOAT <= value <= LARGEST_FLOAT  # NaN compares false
 
 
 _READERS: dict[str, tuple[Callable[[Any, str, ImageEntry], Any], Callable[[ImageEntry, Any], Prediction]]] = {

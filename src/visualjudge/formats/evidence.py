@@ -20,6 +20,7 @@ FEW = 5
 """Fewer boxes than this must all speak for another form."""
 LEAVING = 0.3
 """Share of boxes that leave the image, from which on another form is looked for."""
+_NUMBERS = frozenset({int, float, bool})
 SLACK = 2.0
 """Pixels by which a box may leave its image."""
 
@@ -123,5 +124,5 @@ def _boxes(rows: Rows, sizes: Mapping[Any, Size]) -> tuple[FloatArray, FloatArra
 def _box(raw: Mapping[str, Any]) -> list[float] | None:
     """The box of a record, if it is four numbers."""
     box = raw.get("bbox")
-    readable = isinstance(box, list) and len(box) == 4 and all(isinstance(v, int | float) for v in box)
+    readable = isinstance(box, list) and len(box) == 4 and _NUMBERS.issuperset(map(type, box))
     return box if readable else None

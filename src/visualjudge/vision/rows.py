@@ -115,12 +115,16 @@ class Metric:
         (prediction, truth, **options) → 0..1, higher is better. Raises DataError where they cannot be compared.
     options
         Names of the options that ``measure`` takes.
+    by_class
+        (prediction, truth, labels, **options) → what ``measure`` gives for each label as the class of interest. Without
+        it ``measure`` is called for each.
     """
 
     type: str
     name: str
     measure: Callable[..., float]
     options: frozenset[str] = frozenset()
+    by_class: Callable[..., Sequence[float]] | None = None
 
 
 Applies = Callable[[Any, ErrorScene], bool]

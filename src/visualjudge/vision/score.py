@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from visualjudge.core.errors import DataError, UsageError
@@ -52,13 +52,30 @@ def score(task: str, prediction: Payload | Prediction, truth: Payload | Predicti
     >>> vj.score("object_detection", {"detections": [{"label": "dog", "bbox": [0, 0, 10, 8]}]}, truth)
     7.0
     """
+    metric, sides, chosen = _prepared(task, prediction, truth, options)
+    return _final_score(metric.measure(*sides, **chosen), metric)
+
+
+def scores_by_class(
+    task: str, prediction: Prediction, truth: Prediction, labels: Sequence[str], **options: Any
+) -> list[float]:
+    """:func:`score` with each of ``labels`` as the class of interest; items are compared once for all of them."""
+    metric, sides, chosen = _prepared(task, prediction, truth, options)
+    if metric.by_class is None:
+        return [score(task, *sides, **{**options, "class_of_interest": (label,)}) for label in labels]
+    return [_final_score(value, metric) for value in metric.by_class(*sides, labels, **chosen)]
+
+
+def _prepared(
+    task: str, prediction: Payload | Prediction, truth: Payload | Prediction, options: Mapping[str, Any]
+) -> tuple[Metric, tuple[Prediction, Prediction], dict[str, Any]]:
+    """The metric, both sides read, and the options that the metric takes."""
     kind = task_named(task).type
-    options = _named(options)
-    metric = _chosen(task, kind, options.pop("metric", None))
-    size: Size | None = options.pop("size", None)
-    first, second = _read_both(task, prediction, truth, tuple(size) if size is not None else None)  # type: ignore[arg-type]
-    value = metric.measure(first, second, **{name: value for name, value in options.items() if name in metric.options})
-    return _final_score(value, metric)
+    named = _named(options)
+    metric = _chosen(task, kind, named.pop("metric", None))
+    size: Size | None = named.pop("size", None)
+    sides = _read_both(task, prediction, truth, tuple(size) if size is not None else None)  # type: ignore[arg-type]
+    return metric, sides, {name: value for name, value in named.items() if name in metric.options}
 
 
 def _final_score(value: object, metric: Metric) -> float:

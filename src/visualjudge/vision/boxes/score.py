@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
 from visualjudge.core.records import FloatArray
 from visualjudge.vision.boxes.record import Detection, Detections
 from visualjudge.vision.scoring.close_boxes import IntArray, Pairs, close_pairs
-from visualjudge.vision.scoring.matching import LEAST, by_crowd, labelled_f1, rows_at_once
+from visualjudge.vision.scoring.matching import LEAST, by_crowd, labelled_f1, labelled_f1_by_class, rows_at_once
 
 
 def box_f1(prediction: Detections, truth: Detections, *, class_of_interest: Collection[str] | None = None) -> float:
@@ -19,6 +19,11 @@ def box_f1(prediction: Detections, truth: Detections, *, class_of_interest: Coll
     truth nor make a prediction wrong. 0..1; 1 where both are empty.
     """
     return labelled_f1(prediction, truth, _alike, _crowd_shares, class_of_interest)
+
+
+def box_f1_by_class(prediction: Detections, truth: Detections, labels: Sequence[str]) -> list[float]:
+    """:func:`box_f1` with each of ``labels`` as the class of interest."""
+    return labelled_f1_by_class(prediction, truth, _alike, _crowd_shares, labels)
 
 
 def _alike(found: list[Detection], real: list[Detection], counted: Pairs) -> tuple[IntArray, IntArray, FloatArray]:

@@ -33,7 +33,7 @@ DETECTION = PredictionType(
     record.write,
     tasks=(Task("object_detection", "object detection", "detection", classed=True),),
     encodings=(*_DETECTION, combo("0305", _DETECTION, "text_xyxy", "pixel_s1_m0", title="Boxes as text and image")),
-    metrics=(Metric("detection", "f1", score.box_f1, frozenset({"class_of_interest"})),),
+    metrics=(Metric("detection", "f1", score.box_f1, frozenset({"class_of_interest"}), score.box_f1_by_class),),
     errors=(
         ErrorType("detection", "classification", items.classification, items.two_labels),
         ErrorType("detection", "localization", errors.localization, items.something),

@@ -131,12 +131,12 @@ def _paint_at_once(pixels: Pixels, base: Pixels, masks: Sequence[Mask], colors: 
     for number, mask in enumerate(masks, start=1):
         here = top[mask.window]
         np.maximum(here, np.multiply(mask.crop.view(np.uint8), np.uint8(number)), out=here)
-    table = np.zeros((1, 256, 3), dtype=np.uint8)
-    table[0, 1 : len(colors) + 1] = colors
+    table = np.zeros((256, 1, 3), dtype=np.uint8)
+    table[1 : len(colors) + 1, 0] = colors
     rows = max(1, _PIXELS_AT_ONCE // base.shape[1])
     for start in range(0, len(base), rows):
         part = slice(start, start + rows)
-        flat = cv2.LUT(cv2.cvtColor(top[part], cv2.COLOR_GRAY2BGR), table)
+        flat = cv2.applyColorMap(top[part], table)
         mixed = flat if opacity == 1.0 else cv2.addWeighted(flat, opacity, base[part], 1 - opacity, 0)
         cv2.copyTo(mixed, top[part], pixels[part])
 

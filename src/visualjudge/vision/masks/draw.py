@@ -7,8 +7,9 @@ from typing import Literal
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
-from visualjudge.core.records import RGB, Mask
+from visualjudge.core.records import RGB, BoolArray, Mask
 from visualjudge.vision.drawing.canvas import Box, dashed_outline, edge_band, fill, line_width, merged_by_label, paint
 from visualjudge.vision.drawing.encoded import Encoded, Scene
 from visualjudge.vision.drawing.palette import color_at, label_colors, random_color_at, random_name_at
@@ -86,11 +87,18 @@ def inner_square(mask: Mask) -> Box:
     small = np.ascontiguousarray(mask.crop[step // 2 :: step, step // 2 :: step])
     if not small.any():
         small, step = mask.crop, 1
-    depth = cv2.distanceTransform(np.pad(small.view(np.uint8), 1), cv2.DIST_C, 3)
+    depth = cv2.distanceTransform(_framed(small), cv2.DIST_C, 3)
     _, reach, _, (col, row) = cv2.minMaxLoc(depth)
     x, y = mask.left + (col - 1) * step + step // 2, mask.top + (row - 1) * step + step // 2
     half = max(0, int((reach - 0.5) * step))
     return x - half, y - half, x + half + 1, y + half + 1
+
+
+def _framed(inside: BoolArray) -> NDArray[np.uint8]:
+    """The same with a frame of one pixel of zeros; np.pad takes ten times as long."""
+    framed = np.zeros((inside.shape[0] + 2, inside.shape[1] + 2), dtype=np.uint8)
+    framed[1:-1, 1:-1] = inside
+    return framed
 
 
 def draw_region(scene: Scene, style: RegionStyle) -> Encoded:

@@ -11,7 +11,7 @@ from visualjudge.core.records import BoolArray, FloatArray, Mask
 from visualjudge.vision.boxes.score import shares_of
 from visualjudge.vision.masks.record import Instance, Masks
 from visualjudge.vision.scoring.close_boxes import IntArray, Pairs
-from visualjudge.vision.scoring.matching import LEAST, by_crowd, labelled_f1, rows_at_once
+from visualjudge.vision.scoring.matching import LEAST, by_crowd, labelled_f1, labelled_f1_by_class, rows_at_once
 
 
 def mask_f1(prediction: Masks, truth: Masks, *, class_of_interest: Collection[str] | None = None) -> float:
@@ -21,6 +21,12 @@ def mask_f1(prediction: Masks, truth: Masks, *, class_of_interest: Collection[st
     """
     _same_size(prediction, truth)
     return labelled_f1(prediction, truth, _alike, _crowd_shares, class_of_interest)
+
+
+def mask_f1_by_class(prediction: Masks, truth: Masks, labels: Sequence[str]) -> list[float]:
+    """:func:`mask_f1` with each of ``labels`` as the class of interest."""
+    _same_size(prediction, truth)
+    return labelled_f1_by_class(prediction, truth, _alike, _crowd_shares, labels)
 
 
 def _alike(found: list[Instance], real: list[Instance], counted: Pairs) -> tuple[IntArray, IntArray, FloatArray]:

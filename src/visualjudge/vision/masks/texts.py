@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import cv2
 import numpy as np
 from numpy.typing import NDArray
@@ -42,34 +44,31 @@ def _at_least_three(polygon: Polygon) -> Polygon:
 
 def _simplified(contour: NDArray[np.int32]) -> NDArray[np.int32]:
     """The fewest vertices, (n, 2) int, of any step whose fill has IoU ≥ 0.95 with the contour's."""
-    x, y, width, height = cv2.boundingRect(contour)
-    local = contour - (x, y)
-    part = _filled(local, height, width)
+    window = cv2.boundingRect(contour)
+    part = np.zeros((window[3], window[2]), dtype=np.uint8)
+    _fill(part, contour, window)
     area = cv2.countNonZero(part)
     exact: NDArray[np.int32] = cv2.approxPolyDP(contour, _FINEST, True)
     if area < _SMALL:
         return exact.reshape(-1, 2)
     low, high = 0, len(_STEPS)  # the first step that serves, by halving: IoU falls with the tolerance, nearly always
-    best = exact
+    best, scratch = exact, np.empty_like(part)
     while low < high:
         middle = (low + high) // 2
-        tried = cv2.approxPolyDP(local, max(_FINEST, _STEPS[middle] * area**0.5), True)
-        if _iou(_filled(tried, height, width), part, area) >= LEAST_IOU:
-            best, high = tried + np.array([x, y]), middle
+        tried = cv2.approxPolyDP(contour, max(_FINEST, _STEPS[middle] * area**0.5), True)
+        scratch.fill(0)
+        _fill(scratch, tried, window)
+        filled, apart = cv2.countNonZero(scratch), cv2.norm(scratch, part, cv2.NORM_HAMMING)  # of bytes 0 and 1
+        if filled + area - apart >= LEAST_IOU * (filled + area + apart):
+            best, high = tried, middle
         else:
             low = middle + 1
     return (best if len(best) < len(exact) else exact).reshape(-1, 2)
 
 
-def _filled(polygon: NDArray[np.int32], height: int, width: int) -> NDArray[np.uint8]:
-    canvas = np.zeros((height, width), dtype=np.uint8)
-    cv2.fillPoly(canvas, [polygon], (1,))
-    return canvas
-
-
-def _iou(found: NDArray[np.uint8], part: NDArray[np.uint8], area: int) -> float:
-    shared = cv2.countNonZero(cv2.bitwise_and(found, part))
-    return shared / (cv2.countNonZero(found) + area - shared)
+def _fill(canvas: NDArray[np.uint8], polygon: NDArray[np.int32], window: Sequence[int]) -> None:
+    """Ones where ``polygon`` lies, on a canvas of the part of the image that ``window`` (x, y, …) is the corner of."""
+    cv2.fillPoly(canvas, [polygon], (1,), offset=(-window[0], -window[1]))
 
 
 SYMBOLS = "123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -131,7 +131,7 @@ INSTANCE = PredictionType(
         combo("1742", _INSTANCE, "text_polygon", "pixel_ss1_m0_o0_l1_c0_b1", title="Polygons and masks"),
         *_INSTANCE_EXTENDED,
     ),
-    metrics=(Metric("instance", "f1", score.mask_f1, frozenset({"class_of_interest"})),),
+    metrics=(Metric("instance", "f1", score.mask_f1, frozenset({"class_of_interest"}), score.mask_f1_by_class),),
     errors=(
         ErrorType("instance", "classification", items.classification, items.two_labels),
         ErrorType("instance", "localization", errors.localization, items.something),

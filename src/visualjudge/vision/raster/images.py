@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import reduce
+from os import SEEK_END
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -146,16 +147,24 @@ def image_size(path: str | Place | BinaryIO, name: str | None = None) -> Size:
     """(height, width) as shown, EXIF orientation applied; reads the header only. Errors name ``name`` or the path."""
     with opened(path, name) as image:
         width, height = image.size
-        plain = image.format == "PNG" and not _png_chunks(getattr(image, "fp", None)) & _MAY_TELL_ORIENTATION
-        turned = not plain and image.getexif().get(0x0112, 1) in (5, 6, 7, 8)
+        turned = _stated_orientation(image) in (5, 6, 7, 8)
     return (width, height) if turned and _ORIENTED.get() else (height, width)
 
 
 def orientation(path: str | Path) -> int:
     """The EXIF orientation that a file states, 1 to 8; 1 where it states none."""
     with opened(path) as image:
-        stated = image.getexif().get(0x0112, 1)
+        return _stated_orientation(image)
+
+
+def _stated_orientation(image: Image.Image) -> int:
+    stated = 1 if _plain_png(image) else image.getexif().get(0x0112, 1)
     return stated if isinstance(stated, int) and 1 <= stated <= 8 else 1
+
+
+def _plain_png(image: Image.Image) -> bool:
+    """A PNG without metadata that may tell an orientation: Pillow would decode it to look behind the pixels."""
+    return image.format == "PNG" and not _png_chunks(getattr(image, "fp", None)) & _MAY_TELL_ORIENTATION
 
 
 @contextmanager
@@ -185,6 +194,37 @@ def check_image(path: str | Path) -> None:
         image.draft("L", (1, 1))
         image.load()
         rgb_of(image.crop((0, 0, 1, 1)))
+
+
+def check_whole(path: str | Path) -> tuple[Size, int]:
+    """(height, width) as stored and the EXIF orientation of an image file whose end is there; decodes what must be.
+
+    A JPEG that ends in its end marker and a PNG whose chunks end in ``IEND`` are not cut short, and are not decoded:
+    whoever needs the pixels finds out whether they are damaged. All other files are decoded as by :func:`check_image`.
+
+    Raises
+    ------
+    DataError
+        As :func:`check_image`.
+    """
+    with opened(path) as image:
+        width, height = image.size
+        stated = _stated_orientation(image)
+        whole = _ends(image)
+    if not whole:
+        check_image(path)
+    return (height, width), stated
+
+
+def _ends(image: Image.Image) -> bool:
+    """Whether the file of an image that was not decoded is known to have its end."""
+    file = getattr(image, "fp", None)
+    if file is None or image.format not in ("JPEG", "PNG"):
+        return False
+    if image.format == "PNG":
+        return b"IEND" in _png_chunks(file)
+    file.seek(-2, SEEK_END)
+    return bool(file.read(2) == b"\xff\xd9")
 
 
 def read_depth(path: str | Path) -> FloatArray:

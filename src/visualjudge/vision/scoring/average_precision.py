@@ -3,32 +3,53 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.records import BoolArray, FloatArray
+from visualjudge.core.records import FloatArray
 from visualjudge.vision.base import Prediction
 from visualjudge.vision.predictions import type_of
 from visualjudge.vision.rows import Ranked
+from visualjudge.vision.scoring.matching import COMPARED_TOGETHER
 from visualjudge.vision.tasks import TASKS
 
 RECALLS = np.linspace(0, 1, 101)
 COCO_THRESHOLDS = tuple(np.linspace(0.5, 0.95, 10).tolist())
 """As ``COCOeval`` computes them: the last bits decide ties."""
+Items = dict[str, list[Any]]
+"""Items by label."""
+Labelled = list[tuple[str, Any]]
+"""Items, each with its label."""
 
 
 @dataclass
 class MatchedClass:
-    """Predictions of one class: confidences, and for each threshold whether one was right or is left out."""
+    """Predictions of one class: confidences, and a bit a threshold for whether one was right or is left out."""
 
-    scores: list[float]
-    right: list[list[bool]]
-    ignored: list[list[bool]]
+    scores: list[float] = field(default_factory=list)
+    right: list[int] = field(default_factory=list)
+    ignored: list[int] = field(default_factory=list)
     truths: int = 0
+
+
+@dataclass(frozen=True)
+class Matches:
+    """All images of a data set, matched at every threshold: what AP and the threshold of best F1 are computed from."""
+
+    thresholds: tuple[float, ...]
+    classes: dict[str, MatchedClass]
+    images: int
+
+    def average_precision(self, count: int | None = None) -> float | None:
+        """AP over the first ``count`` thresholds, default all; None where no truth is there to be found."""
+        some = range(len(self.thresholds) if count is None else count)
+        known = [self.classes[label] for label in sorted(self.classes) if self.classes[label].truths]
+        tables = [_precisions(one, some) for one in known]
+        return float(np.mean(np.stack(tables, axis=-1))) if tables else None
 
 
 def average_precision(
@@ -62,14 +83,12 @@ def average_precision(
     UsageError
         If the task has no AP.
     """
-    classes = matched_by_class(task, pairs, thresholds)
-    tables = [_precisions(classes[label], len(thresholds)) for label in sorted(classes) if classes[label].truths]
-    return float(np.mean(np.stack(tables, axis=-1))) if tables else None
+    return match_images(task, pairs, thresholds).average_precision()
 
 
-def matched_by_class(
-    task: str, pairs: Iterable[tuple[Prediction, Prediction]], thresholds: Sequence[float]
-) -> dict[str, MatchedClass]:
+def match_images(
+    task: str, pairs: Iterable[tuple[Prediction, Prediction]], thresholds: Sequence[float] = COCO_THRESHOLDS
+) -> Matches:
     """Predictions of each class over all images, matched as ``COCOeval.evaluateImg`` does; parameters as above.
 
     Raises
@@ -83,82 +102,85 @@ def matched_by_class(
     if kind is None:
         known = ", ".join(name for name in TASKS if type_of(name).ranked is not None)
         raise UsageError(f"{task} has no AP; tasks that have: {known}")
-    classes: dict[str, MatchedClass] = defaultdict(lambda: MatchedClass([], [], []))
-    for prediction, truth in pairs:
-        found, real = prediction.items_by_label(), truth.items_by_label()
-        for label in found.keys() | real.keys():
-            _one_image(kind, found.get(label, []), real.get(label, []), classes[label], thresholds)
-    return classes
+    images = list(pairs)
+    done = Matches(tuple(sorted(thresholds)), defaultdict(MatchedClass), len(images))
+    reached = np.minimum(done.thresholds, 1 - 1e-10)
+    for prediction, truth in images:
+        found = {label: _ranked(kind, items) for label, items in prediction.items_by_label().items()}
+        real = truth.items_by_label()
+        for ours, theirs in _blocks(found, real):
+            _match(kind, ours, theirs, done.classes, reached)
+    return done
 
 
-def _one_image(
-    kind: Ranked, found: list[Any], real: list[Any], into: MatchedClass, thresholds: Sequence[float]
-) -> None:
-    """Match one image's items of one class at every threshold, as COCOeval.evaluateImg does."""
-    scores = np.array([_confidence(item) for item in found])
-    best = np.argsort(-scores, kind="mergesort")[: kind.most]
-    found = [found[k] for k in best]
-    ignore = np.array([kind.ignored(item) for item in real], dtype=bool)
-    order = np.argsort(ignore, kind="mergesort")
-    real, ignore = [real[k] for k in order], ignore[order]
-    into.truths += int(np.count_nonzero(~ignore))
-    similarity = kind.similarity(found, real)
-    taken = [[False] * len(real) for _ in thresholds]
-    for row, item in enumerate(found):
-        near = _near(similarity[row], ignore, thresholds[0] - 1e-9)
-        partners = [
-            _partner(similarity[row], near, real, taken[k], min(threshold, 1 - 1e-10))
-            for k, threshold in enumerate(thresholds)
-        ]
-        into.scores.append(_confidence(item))
-        into.right.append([partner is not None for partner in partners])
-        into.ignored.append([partner is not None and bool(ignore[partner]) for partner in partners])
+def _ranked(kind: Ranked, items: list[Any]) -> list[Any]:
+    """The items that count, by falling confidence."""
+    for item in items:
+        if item.score is None:
+            raise DataError("score: AP needs the confidence of every predicted item, and one has none")
+    return sorted(items, key=lambda item: -item.score)[: kind.most]
 
 
-def _near(row: FloatArray, ignore: BoolArray, least: float) -> tuple[list[int], list[int]]:
-    """Truths of a similarity of ``least`` or more, the highest first and of equal ones the last.
+def _blocks(found: Items, real: Items) -> Iterator[tuple[Items, Items]]:
+    """Predictions and truths that are compared in one array: all labels of an image, or one where they are many."""
+    if sum(map(len, found.values())) * sum(map(len, real.values())) <= COMPARED_TOGETHER:
+        yield found, real
+        return
+    for label in found.keys() | real.keys():
+        yield {label: found.get(label, [])}, {label: real.get(label, [])}
 
-    Those that count, then those that need not be found.
+
+def _match(kind: Ranked, found: Items, real: Items, classes: dict[str, MatchedClass], reached: FloatArray) -> None:
+    """Match the items of one image at every threshold: a bit of an int each, the lowest threshold's the first.
+
+    A prediction takes the free truth of highest similarity, of equal ones the last, and one that counts before one
+    that need not be found; a crowd region is never used up.
     """
-    near = np.flatnonzero(row >= least)
-    if len(near) > 1:
-        near = near[np.lexsort((-near, -row[near]))]
-    return near[~ignore[near]].tolist(), near[ignore[near]].tolist()
+    ours = [(label, item) for label, items in found.items() for item in items]
+    theirs = [(label, item) for label, items in real.items() for item in items]
+    ignore = [bool(kind.ignored(item)) for _, item in theirs]
+    for (label, _), ignored in zip(theirs, ignore, strict=True):
+        classes[label].truths += 0 if ignored else 1
+    right, left_out, taken = [0] * len(ours), [0] * len(ours), [0] * len(theirs)
+    for i, j, level in _near(kind, ours, theirs, ignore, reached):
+        got = ((1 << level) - 1) & ~(right[i] | taken[j])
+        right[i] |= got
+        left_out[i] |= got if ignore[j] else 0
+        taken[j] |= 0 if theirs[j][1].iscrowd else got
+    for (label, item), bits, passed in zip(ours, right, left_out, strict=True):
+        one = classes[label]
+        one.scores.append(float(item.score))
+        one.right.append(bits)
+        one.ignored.append(passed)
 
 
-def _partner(
-    row: FloatArray, near: tuple[list[int], list[int]], real: list[Any], taken: list[bool], threshold: float
-) -> int | None:
-    """The free truth of highest similarity, one that counts before one that is ignored; marks it taken."""
-    for some in near:
-        for k in some:
-            if row[k] < threshold:
-                break
-            if not taken[k] or real[k].iscrowd:
-                taken[k] = True
-                return k
-    return None
+def _near(
+    kind: Ranked, ours: Labelled, theirs: Labelled, ignore: list[bool], reached: FloatArray
+) -> Iterator[tuple[int, int, int]]:
+    """Pairs of one label that reach a threshold, in the order they are taken in, and how many thresholds they reach."""
+    if not ours or not theirs:
+        return iter(())
+    similarity = kind.similarity([item for _, item in ours], [item for _, item in theirs])
+    levels = np.searchsorted(reached, similarity, side="right")
+    i, j = np.nonzero(levels)
+    order = np.lexsort((-j, -similarity[i, j], np.array(ignore)[j], i))
+    pairs = zip(i[order].tolist(), j[order].tolist(), levels[i, j][order].tolist(), strict=True)
+    return (pair for pair in pairs if ours[pair[0]][0] == theirs[pair[1]][0])
 
 
-def _precisions(one: MatchedClass, thresholds: int) -> FloatArray:
+def _precisions(one: MatchedClass, thresholds: range) -> FloatArray:
     """Precision of one class by (threshold, recall): COCOeval.accumulate for one area and number of detections."""
     if not one.scores:
-        return np.zeros((thresholds, len(RECALLS)))
+        return np.zeros((len(thresholds), len(RECALLS)))
     order = np.argsort(-np.array(one.scores), kind="mergesort")
-    right = np.array(one.right, dtype=bool)[order]
-    counted = ~np.array(one.ignored, dtype=bool)[order]
+    right, ignored = np.array(one.right)[order], np.array(one.ignored)[order]
     values = []
-    for k in range(thresholds):
-        hits = np.cumsum(right[:, k] & counted[:, k]).astype(float)
-        misses = np.cumsum(~right[:, k] & counted[:, k]).astype(float)
+    for k in thresholds:
+        found, counted = right >> k & 1 == 1, ignored >> k & 1 == 0
+        hits = np.cumsum(found & counted).astype(float)
+        misses = np.cumsum(~found & counted).astype(float)
         precision = hits / (misses + hits + np.spacing(1))
         envelope = np.maximum.accumulate(precision[::-1])[::-1]
         places = np.searchsorted(hits / one.truths, RECALLS, side="left")
         values.append(np.where(places < len(envelope), envelope[np.minimum(places, len(envelope) - 1)], 0.0))
     return np.array(values)
-
-
-def _confidence(item: Any) -> float:
-    if item.score is None:
-        raise DataError("score: AP needs the confidence of every predicted item, and one has none")
-    return float(item.score)

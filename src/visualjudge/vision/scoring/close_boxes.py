@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import BoolArray, FloatArray
@@ -126,6 +125,8 @@ def _by_size(boxes: FloatArray, least: float) -> dict[tuple[int, int], IntArray]
 def _near(
     first: FloatArray, mine: IntArray, second: FloatArray, others: IntArray, least: float
 ) -> Iterator[tuple[IntArray, IntArray]]:
+    from scipy.spatial import cKDTree  # half of a small command's start-up, and few images need it
+
     boxes, truths = first[mine], second[others]
     sides = np.concatenate([side[:, 2:] - side[:, :2] for side in (boxes, truths)])
     scale = np.tile(sides.max(axis=0), 2)

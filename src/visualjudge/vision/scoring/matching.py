@@ -19,6 +19,11 @@ _SLACK = 1e-9
 
 LEAST = THRESHOLDS[0] - 2 * _SLACK
 """A similarity that reaches the lowest threshold is at least this."""
+COMPARED_TOGETHER = 500
+"""Pairs of an image over all its labels: up to so many, one comparison is faster than one a label."""
+_REACHED = np.array(THRESHOLDS) - _SLACK
+_LEVELS = len(THRESHOLDS) + 1
+"""How many thresholds a similarity may reach, none included."""
 _AT_ONCE = 1 << 16
 Alike = Callable[[list[Any], list[Any], Pairs], tuple[IntArray, IntArray, FloatArray]]
 Shares = Callable[[list[Any], list[Any], Pairs], FloatArray]
@@ -53,13 +58,32 @@ def mean_f1(pairs: Sequence[tuple[float, int, int]], crowd_share: FloatArray, tr
     reached = np.zeros(crowd_share.shape[0])
     for value, i, _ in pairs:
         reached[i] = value
-    values = []
-    for threshold in THRESHOLDS:
-        found = reached >= threshold - _SLACK
-        counted = int(np.count_nonzero(found | (crowd_share < threshold - _SLACK)))
-        total = counted + truths
-        values.append(2 * int(found.sum()) / total if total else 1.0)
-    return float(np.mean(values))
+    label = np.zeros(len(reached), np.intp)
+    return float(_mean_f1(*_totals(label, reached, crowd_share, np.array([truths])))[0])
+
+
+def _totals(labels: IntArray, reached: FloatArray, share: FloatArray, truths: IntArray) -> tuple[IntArray, IntArray]:
+    """TP, and predictions + truths, by label and threshold, both (labels, thresholds).
+
+    ``labels``, ``reached`` (similarity to the truth that it is matched with) and ``share`` (of its area in a crowd
+    region) are of the predictions; ``truths`` is how many each label has.
+    """
+    found, inside = (np.searchsorted(_REACHED, values, side="right") for values in (reached, share))
+
+    def above(levels: IntArray) -> IntArray:
+        counts = np.bincount(labels * _LEVELS + levels, minlength=len(truths) * _LEVELS).reshape(-1, _LEVELS)
+        return np.cumsum(counts[:, :0:-1], axis=1)[:, ::-1]
+
+    hits = above(found)
+    left_out = above(inside) - above(np.minimum(found, inside)) if inside.any() else 0
+    predicted = np.bincount(labels, minlength=len(truths))
+    return hits, (predicted + truths)[:, None] - left_out
+
+
+def _mean_f1(hits: IntArray, total: IntArray) -> FloatArray:
+    """Mean over the thresholds, the last axis, of 2·TP over what is there; 1 where nothing is."""
+    shares: FloatArray = np.divide(2 * hits, total, out=np.ones(hits.shape), where=total > 0)
+    return np.asarray(shares.mean(axis=-1))
 
 
 def labelled_f1(
@@ -75,26 +99,67 @@ def labelled_f1(
     ----------
     alike
         (predictions, truths, pairs up to now) → places of both in the pairs of IoU :data:`LEAST` or more, and their
-        IoU. Pairs of less reach no threshold, and are taken after all others.
+        IoU. Pairs of less reach no threshold, and are taken after all others. Those of two labels are passed over.
     shares
         (predictions, crowd regions, pairs up to now) → the largest share of each prediction's own area that lies in
         one of them.
     class_of_interest
         Labels that count; None = all.
     """
-    found, real = (
-        (side if class_of_interest is None else side.only(class_of_interest)).items_by_label()
-        for side in (prediction, truth)
-    )
-    pairs, inside, truths, before, counted = [], [np.zeros(0)], 0, 0, Pairs()
-    for label in found.keys() | real.keys():
-        ours, theirs = found.get(label, []), real.get(label, [])
-        single = [item for item in theirs if not item.iscrowd]
-        crowds = [item for item in theirs if item.iscrowd]
-        pairs += [(value, before + i, j) for value, i, j in matched(*alike(ours, single, counted))]
-        inside.append(shares(ours, crowds, counted) if crowds else np.zeros(len(ours)))
-        truths, before = truths + len(single), before + len(ours)
-    return mean_f1(pairs, np.concatenate(inside), truths)
+    labels = {*prediction.labels, *truth.labels} if class_of_interest is None else {*class_of_interest}
+    hits, total = _matched_by_label(prediction, truth, alike, shares, list(labels))
+    return float(_mean_f1(hits.sum(axis=0), total.sum(axis=0)))
+
+
+def labelled_f1_by_class(
+    prediction: LabelledItems, truth: LabelledItems, alike: Alike, shares: Shares, labels: Sequence[str]
+) -> list[float]:
+    """:func:`labelled_f1` of each of ``labels`` by itself; every pair of items is compared once."""
+    known = list(dict.fromkeys(labels))
+    values = _mean_f1(*_matched_by_label(prediction, truth, alike, shares, known))
+    each = dict(zip(known, values.tolist(), strict=True))
+    return [each[label] for label in labels]
+
+
+def _matched_by_label(
+    prediction: LabelledItems, truth: LabelledItems, alike: Alike, shares: Shares, labels: Sequence[str]
+) -> tuple[IntArray, IntArray]:
+    """:func:`_totals` of the items of ``labels``."""
+    codes = {label: k for k, label in enumerate(labels)}
+    found = [item for item in prediction.items if item.label in codes]
+    truths = [item for item in truth.items if item.label in codes]
+    real = [item for item in truths if not item.iscrowd]
+    ours, theirs = (np.array([codes[item.label] for item in side], dtype=np.intp) for side in (found, real))
+    reached, inside, counted = np.zeros(len(found)), np.zeros(len(found)), Pairs()
+    for mine, others in _blocks(ours, theirs, len(labels)):
+        i, j, value = alike([found[k] for k in mine], [real[k] for k in others], counted)
+        same = ours[mine[i]] == theirs[others[j]]
+        for similarity, k, _ in matched(i[same], j[same], value[same]):
+            reached[mine[k]] = similarity
+    crowds: dict[str, list[Any]] = {}
+    for item in truths:
+        if item.iscrowd:
+            crowds.setdefault(item.label, []).append(item)
+    by_label = _places(ours, len(labels)) if crowds else []
+    for label, regions in crowds.items():
+        mine = by_label[codes[label]]
+        inside[mine] = shares([found[k] for k in mine], regions, counted)
+    return _totals(ours, reached, inside, np.bincount(theirs, minlength=len(labels)))
+
+
+def _blocks(ours: IntArray, theirs: IntArray, labels: int) -> Iterator[tuple[IntArray, IntArray]]:
+    """Places of predictions and truths that are compared at once: all, or those of a label where there are many."""
+    if len(ours) * len(theirs) <= COMPARED_TOGETHER:
+        blocks = [(np.arange(len(ours)), np.arange(len(theirs)))]
+    else:
+        blocks = list(zip(_places(ours, labels), _places(theirs, labels), strict=True))
+    return ((mine, others) for mine, others in blocks if len(mine) and len(others))
+
+
+def _places(codes: IntArray, count: int) -> list[IntArray]:
+    """Where each of ``count`` codes stands, rising."""
+    ends = np.cumsum(np.bincount(codes, minlength=count))
+    return np.split(np.argsort(codes, kind="stable"), ends[:-1])
 
 
 def rows_at_once(first: int, second: int, counted: Pairs) -> Iterator[slice]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from visualjudge.core.errors import DataError
 from visualjudge.vision.base import Prediction
-from visualjudge.vision.scoring.average_precision import matched_by_class
+from visualjudge.vision.scoring.average_precision import Matches, match_images
 
 SIMILARITY = 0.5
 """IoU or OKS at which F1 is computed."""
@@ -45,13 +45,18 @@ def best_f1(task: str, pairs: Sequence[tuple[Prediction, Prediction]]) -> Operat
     DataError
         If a predicted item has no confidence.
     """
-    classes = list(matched_by_class(task, pairs, (SIMILARITY,)).values())
+    return best_f1_of(match_images(task, pairs, (SIMILARITY,)))
+
+
+def best_f1_of(matches: Matches) -> OperatingPoint | None:
+    """:func:`best_f1` of images that are matched already; the lowest of their thresholds must be 0.5."""
+    classes = list(matches.classes.values())
     truths = sum(one.truths for one in classes)
     scores = np.array([score for one in classes for score in one.scores])
     if not truths or not len(scores):
         return None
-    right = np.array([row[0] for one in classes for row in one.right], dtype=bool)
-    counted = ~np.array([row[0] for one in classes for row in one.ignored], dtype=bool)
+    right = np.array([bits & 1 for one in classes for bits in one.right], dtype=bool)
+    counted = ~np.array([bits & 1 for one in classes for bits in one.ignored], dtype=bool)
     order = np.argsort(-scores, kind="stable")
     hits, shown = np.cumsum((right & counted)[order]), np.cumsum(counted[order])
     f1 = 2 * hits / (shown + truths)
