@@ -30,6 +30,8 @@ from visualjudge.analysis.pairwise_figures import Accuracy as Accuracy
 from visualjudge.analysis.pairwise_figures import Pairwise as Pairwise
 from visualjudge.analysis.pairwise_figures import Preference as Preference
 from visualjudge.analysis.pairwise_figures import Swap as Swap
+from visualjudge.analysis.photograph_figures import Photograph as Photograph
+from visualjudge.analysis.photograph_figures import PhotographNeed as PhotographNeed
 from visualjudge.analysis.probe_figures import ProbeResult as ProbeResult
 from visualjudge.analysis.probe_figures import ToolTrust as ToolTrust
 from visualjudge.analysis.source_figures import Contrast as Contrast
@@ -253,6 +255,7 @@ class JudgeResult:
     """On a published benchmark: its own scores."""
     probes: tuple[ProbeResult, ...] = ()
     tool_trust: tuple[ToolTrust, ...] = ()
+    photograph: PhotographNeed | None = None
     above_baseline: tuple[Above, ...] = ()
     rater_checks: tuple[RaterChecks, ...] = ()
     """Of a people's run; no other figure counts these verdicts."""
