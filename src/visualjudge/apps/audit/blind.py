@@ -22,6 +22,7 @@ from visualjudge.core.records import FloatArray, Question
 from visualjudge.dataset.folder import Dataset
 from visualjudge.judges.local.fit import Pair, fit
 from visualjudge.judges.local.questions import QuestionFeatures
+from visualjudge.vision.tasks import TASKS
 
 THRESHOLD = 0.6
 """Accuracy without the photograph above which predictions give too much away."""
@@ -91,7 +92,8 @@ def _pairs(dataset: Dataset) -> list[Question]:
     """One question a pair of annotations, whatever encodings it is asked in."""
     found: dict[tuple[str, ...], Question] = {}
     for question in dataset:
-        if question.question_type == "pairwise" and question.answer in ("A", "B") and question.probe is None:
+        known = question.task in TASKS and question.probe is None
+        if known and question.question_type == "pairwise" and question.answer in ("A", "B"):
             found.setdefault((question.task, *sorted(question.annotation_ids)), question)
     return list(found.values())
 

@@ -18,8 +18,8 @@ from visualjudge.dataset.folder import Dataset, load_dataset
 
 Tick = Callable[[int, int], None]
 BLIND_NOTE = (
-    "A shallow solver that sees the predictions alone, on images it was not fitted to. Above 60 %, with an interval above "
-    "50 %, a judge can be right without the photograph."
+    "A shallow solver that sees the predictions alone, on images it was not fitted to. Above 60 %, with an interval "
+    "above 50 %, a judge can be right without the photograph."
 )
 
 
