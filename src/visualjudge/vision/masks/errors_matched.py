@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import cv2
 import numpy as np
 
 from visualjudge.core.records import Xyxy
 from visualjudge.vision.errors.levels import ErrorScene
-from visualjudge.vision.errors.matched import ItemErrors, Moves, like_pairs
+from visualjudge.vision.errors.matched import ItemErrors, Moves, exchanged, like_pairs
 from visualjudge.vision.errors.random_fields import lowest_share, smooth_field, sweep
 from visualjudge.vision.masks import errors
 from visualjudge.vision.masks.record import Instance, Masks
@@ -18,8 +17,8 @@ from visualjudge.vision.raster.masks import mask_from_array
 
 ROUGH, UNEVEN, EATEN, MILD = 0.25, 0.6, 0.35, 0.35
 """Severities of the errors that all options of a pair have."""
-REACH, GRAIN = 0.16, 0.35
-"""Of the displacement of label maps at the far end, and of its hills, as shares of the longer side."""
+GRAIN = 0.3
+"""Size of the regions of a mixed label map, as a share of the longer side."""
 LIKE_AREA = 2.5
 """How many times larger or smaller another object may be to be mistaken for the right one."""
 Rng = np.random.Generator
@@ -59,51 +58,41 @@ def boundary(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Mask
 Error = Callable[[Masks, float, ErrorScene, Rng], Masks]
 
 
-def displaced(error: Error, mild: float) -> Error:
-    """An error of semantic segmentation at one severity, and the whole label map bent further and further."""
+def misplaced(error: Error, severity_of_error: float) -> Error:
+    """A label map whose regions come, more and more of them, from its mirror image; and an error at one severity."""
 
     def matched(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
-        return _bent(error(truth, mild, scene, rng), severity, rng)
+        numbers, everywhere = errors.numbered(truth), np.ones(truth.size, dtype=np.bool_)
+        part = lowest_share(everywhere, smooth_field(truth.size, rng, grain=GRAIN), severity)
+        mixed = np.where(part, numbers[:, ::-1], numbers)
+        items = [replace(item, mask=mask_from_array(mixed == k + 1)) for k, item in enumerate(truth.items)]
+        return error(errors.merged(truth, items), severity_of_error, scene, rng)
 
     return matched
 
 
-semantic_boundary = displaced(errors.semantic_boundary, MILD)
-semantic_missed = displaced(errors.semantic_missed, EATEN)
-semantic_background = displaced(errors.semantic_background, MILD)
-
-
-def _bent(truth: Masks, severity: float, rng: Rng) -> Masks:
-    """Smoothly displaced, not at the border of the image, so that nothing is stretched there."""
-    height, width = truth.size
-    rows, cols = np.mgrid[:height, :width].astype(np.float32)
-    quiet = np.sin(np.pi * (rows + 0.5) / height) * np.sin(np.pi * (cols + 0.5) / width)
-    step = np.float32(REACH * max(truth.size) * severity) * np.sqrt(quiet).astype(np.float32)
-    fields = [smooth_field(truth.size, rng, grain=GRAIN).astype(np.float32) for _ in range(2)]
-    numbers = errors.numbered(truth)
-    bent = cv2.remap(numbers, cols + step * fields[1], rows + step * fields[0], cv2.INTER_NEAREST)
-    items = [replace(item, mask=mask_from_array(bent == k + 1)) for k, item in enumerate(truth.items)]
-    return errors.merged(truth, items)
+semantic_boundary = misplaced(errors.semantic_boundary, MILD)
+semantic_missed = misplaced(errors.semantic_missed, EATEN)
+semantic_background = misplaced(errors.semantic_background, MILD)
 
 
 def semantic_classification(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
-    """Segments of like size and height on the image exchange their labels, in larger and larger parts."""
+    """Segments of like size and height exchange their labels; all outlines are equally rough.
+
+    Where there is one segment, a larger and larger part of it has another label.
+    """
+    pairs = like_pairs([item.label for item in truth.items], [item.mask.box for item in truth.items])
     out = list(truth.items)
-    pairs = like_pairs([item.label for item in out], [item.mask.box for item in out])
-    for one, two in pairs:
-        for k, label in ((one, truth.items[two].label), (two, truth.items[one].label)):
-            out += _parted(out, k, label, severity, truth, rng)
+    for k in rng.permutation(len(pairs))[: exchanged(severity, len(pairs))]:
+        one, two = pairs[k]
+        labels = truth.items[two].label, truth.items[one].label
+        out[one], out[two] = (replace(out[at], label=label) for at, label in zip((one, two), labels, strict=True))
     if not pairs:
-        out += _parted(out, 0, scene.wrong_label(out[0].label, rng), severity, truth, rng)
-    return errors.merged(truth, out)
-
-
-def _parted(items: list[Instance], k: int, label: str, share: float, truth: Masks, rng: Rng) -> list[Instance]:
-    """Takes a share off item ``k``; that share under another label."""
-    dense = items[k].mask.dense()
-    part = lowest_share(dense, sweep(truth.size, rng), share)
-    items[k] = replace(items[k], mask=mask_from_array(dense & ~part))
-    return [Instance(label, mask_from_array(part))]
+        dense = out[0].mask.dense()
+        part = lowest_share(dense, sweep(truth.size, rng), severity)
+        wrong = Instance(scene.wrong_label(out[0].label, rng), mask_from_array(part))
+        out = [replace(out[0], mask=mask_from_array(dense & ~part)), wrong, *out[1:]]
+    return errors.semantic_boundary(truth.with_items(out), MILD, scene, rng)
 
 
 # ---------------------------------------------------------------- referring
