@@ -63,7 +63,7 @@ def _far(person: Person, way: np.ndarray) -> float:
     if not person.present.any():
         return 0.0
     most = 2 * person_area(person) ** 0.5
-    return most * reach(lambda share: oks(_moved(person, share * most * way), person), LEAST_OKS)
+    return float(most * reach(lambda share: oks(_moved(person, share * most * way), person), LEAST_OKS))
 
 
 def _moved(person: Person, step: np.ndarray) -> Person:
