@@ -5,6 +5,9 @@ probability of 0.9 (chance where nothing can be known). Run ``python benchmarks/
 
 ``--few``: 40, 60 and 120 questions a probe on 20 and 60 images, a fair judge that is right in 75 %, and faults in 60 %
 of the answers; prints how often a fair judge fails any probe, and how often the fault is convicted.
+
+``--photograph``: 60 pairs on 20 images, with the photograph and without; how often a judge that ignores the image, and
+one that is right in 75 % with the photograph and in 50 % without, are found not to need it.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.join import VERDICT_SCHEMA, join, question_table
+from visualjudge.analysis.photograph import photograph_need
 from visualjudge.analysis.probes import probe_results
 from visualjudge.analysis.statistics.eprocess import e_process
 from visualjudge.core.records import Probe, ProbeDesign, Question
@@ -118,6 +122,11 @@ JUDGES: dict[str, tuple[str | None, Judge]] = {
 
 def states(questions: pl.DataFrame, judge: Judge, rng: Rng) -> dict[str, str]:
     """Each probe's state for one draw of a judge."""
+    return {row.name: row.state for row in probe_results(answered(questions, judge, rng))}
+
+
+def answered(questions: pl.DataFrame, judge: Judge, rng: Rng) -> pl.DataFrame:
+    """One draw of a judge's verdicts, joined with their questions."""
     said, score = judge(questions, rng)
     scoring = questions["kind"] == "scoring"
     letters = pl.Series(np.where(said, "A", "B"))
@@ -130,7 +139,7 @@ def states(questions: pl.DataFrame, judge: Judge, rng: Rng) -> dict[str, str]:
         pl.lit(columns[name]).cast(kind).alias(name) if name in columns else pl.lit(None, dtype=kind).alias(name)
         for name, kind in VERDICT_SCHEMA.items()
     )
-    return {row.name: row.state for row in probe_results(join(questions, table))}
+    return join(questions, table)
 
 
 def few(seeds: int) -> None:
@@ -193,13 +202,43 @@ def worse(questions: int, before: int, rng: Rng) -> np.ndarray:
     return np.array(e_process(scores)[before - 1 :])
 
 
+def photograph(seeds: int, pairs: int = 60, images: int = 20) -> None:
+    """Print what is said of two judges that were asked pairs with and without the photograph."""
+    versions: tuple[tuple[str, ProbeDesign], ...] = (
+        ("control", "control"),
+        ("grey", "photograph"),
+        ("other", "photograph"),
+    )
+    asked = question_table([question(name, design, k, images) for name, design in versions for k in range(pairs)])
+    judges = {"ignores the image": partial(seeing, blind=True), "looks": partial(seeing, blind=False)}
+    for label, judge in judges.items():
+        said = Counter[str]()
+        for seed in range(seeds):
+            found = photograph_need(answered(asked, judge, np.random.default_rng(seed)))
+            said.update(["nothing" if found is None else found.all.state])
+        print(f"{label:20} {dict(said)} of {seeds}", flush=True)
+
+
+def seeing(table: pl.DataFrame, rng: Rng, blind: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Right in 75 %: where ``blind``, by the predictions alone; else with the photograph, and in 50 % without."""
+    pairs = table.height // 3
+    draws = np.tile(rng.random(pairs), 3) if blind else rng.random(3 * pairs)
+    skill = 0.75 if blind else np.where(table["probe_name"] == "control", 0.75, 0.5)
+    said = (table["answer"] == "A").to_numpy() == (draws < skill)
+    return said, np.zeros(table.height)
+
+
 def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--few", action="store_true", help="few questions a probe")
+    parser.add_argument("--photograph", action="store_true", help="judges that do and do not need the photograph")
     args = parser.parse_args()
     seeds = args.seeds
+    if args.photograph:
+        photograph(seeds)
+        return
     if args.few:
         few(seeds)
         return

@@ -43,7 +43,7 @@ def perturb(root: Path, *options: str, out: str = "data") -> Any:
 
 
 def test_every_annotation_is_valid_graded_and_shows_its_labels(coco: Path) -> None:
-    assert perturb(coco, "--per-image", "3").exit_code == 0
+    assert perturb(coco, "--per-image", "3", "--pairing", "ladder").exit_code == 0
     with DataFolder(coco / "data") as folder:
         notes = list(folder.annotations("object_detection"))
         assert folder.problems == []
@@ -84,8 +84,29 @@ def test_unknown_error_type_lists_those_there_are(coco: Path) -> None:
     assert "localization" in str(result.exception)
 
 
+def test_matched_errors_are_the_default_and_say_so(coco: Path) -> None:
+    assert perturb(coco, "--per-image", "4").exit_code == 0
+    with DataFolder(coco / "data") as folder:
+        notes = list(folder.annotations("object_detection"))
+    assert notes and all(note.metadata["pairing"] == "matched" for note in notes)
+    assert all(0 < note.metadata["severity"] < 1 and note.final_score < 10 for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--with-truth",), "--with-truth must be used with --pairing ladder"),
+        (("--pairing", "pairs"), "--pairing must be matched or ladder, got 'pairs'"),
+    ],
+)
+def test_pairings_that_do_not_fit_are_refused(coco: Path, options: tuple[str, ...], said: str) -> None:
+    assert said in str(perturb(coco, *options).exception)
+
+
 def test_with_truth_puts_the_clean_truth_into_each_group(coco: Path) -> None:
-    assert perturb(coco, "--per-image", "3", "--with-truth", "--id-prefix", "set-").exit_code == 0
+    assert (
+        perturb(coco, "--per-image", "3", "--pairing", "ladder", "--with-truth", "--id-prefix", "set-").exit_code == 0
+    )
     with DataFolder(coco / "data") as folder:
         notes = list(folder.annotations("object_detection"))
     groups: dict[Any, list[Any]] = {}

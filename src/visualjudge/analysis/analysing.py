@@ -34,6 +34,7 @@ from visualjudge.analysis.leaderboard import PLAYED, leaderboard
 from visualjudge.analysis.leaks import NEEDED, leak_audit
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.pairwise_figures import OF_TWO
+from visualjudge.analysis.photograph import photograph_need
 from visualjudge.analysis.probes import probe_results, tool_trust
 from visualjudge.analysis.psychometric import Scope, curves
 from visualjudge.analysis.published import as_published
@@ -210,6 +211,7 @@ def judge_result(
         own_scores=benchmark_scores(study.joined[index], study.questions, benchmarks_of(study.meta)),
         probes=probe_results(study.answered[index]),
         tool_trust=tool_trust(study.answered[index]),
+        photograph=photograph_need(study.answered[index]),
         above_baseline=above_baseline(study, index, baseline, guessed(asked)),
         rater_checks=run.checks,
     )

@@ -306,6 +306,27 @@ TRUST: Table[f.ToolTrust] = Table((
            lambda t: words.with_ends(t.right_tool)),
 ))  # fmt: skip
 
+PHOTOGRAPH: Table[f.Photograph] = Table((
+    Column("task", lambda p: p.task, "Questions", text=True),
+    Column("n", lambda p: p.first.gain.n, "Verdicts", lambda p: number(p.first.gain.n)),
+    Column("images", lambda p: p.first.gain.images, "Images", lambda p: number(p.first.gain.images)),
+    Column("with", lambda p: p.first.seen.value, "With the photograph", lambda p: percent(p.first.seen.value)),
+    Column("other", lambda p: p.other and p.other.blind.value, "With another",
+           lambda p: percent(p.other.blind.value if p.other else None)),
+    Column("grey", lambda p: p.grey and p.grey.blind.value, "With grey",
+           lambda p: percent(p.grey.blind.value if p.grey else None)),
+    *figure("gain", lambda p: p.first.gain, "Gain, points", points, ends="interval"),
+    Column("gain_over_other", lambda p: p.other and p.other.gain.value),
+    Column("interval_over_other", lambda p: p.other and p.other.gain.interval),
+    Column("state", lambda p: p.state, "The photograph is", lambda p: p.state.replace("_", " "), text=True),
+), Plot(lambda p: p.first.gain, -0.5, 0.5, 0))  # fmt: skip
+
+
+def _photograph(need: f.PhotographNeed | None) -> Json | None:
+    if need is None:
+        return None
+    return {**PHOTOGRAPH.json(need.all), "by_task": {row.task: PHOTOGRAPH.json(row) for row in need.by_task}}
+
 
 def _cell(cell: f.Cell) -> Json:
     """A cell of by_task, by_encoding, by_error_type: one object a question type."""
@@ -369,6 +390,7 @@ JUDGE: Table[f.JudgeResult] = Table((
     Column("as_published_of", lambda j: {score.name: score.lacking for score in j.own_scores if score.lacking}),
     Column("probes", lambda j: [PROBE.json(row) for row in j.probes]),
     Column("tool_trust", lambda j: [TRUST.json(row) for row in j.tool_trust]),
+    Column("photograph", lambda j: _photograph(j.photograph)),
     Column("rater_checks", lambda j: [CHECKED.json(row) for row in j.rater_checks]),
     Column("above_baseline", lambda j: [ABOVE.json(row) for row in j.above_baseline]),
 ))  # fmt: skip

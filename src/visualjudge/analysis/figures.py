@@ -35,6 +35,7 @@ from visualjudge.analysis.pairwise_figures import (
     Preference as Preference,
     Swap as Swap,
 )
+from visualjudge.analysis.photograph_figures import Photograph as Photograph, PhotographNeed as PhotographNeed
 from visualjudge.analysis.probe_figures import ProbeResult as ProbeResult, ToolTrust as ToolTrust
 from visualjudge.analysis.source_figures import Contrast as Contrast, Leaderboard as Leaderboard, SourceRow as SourceRow
 
@@ -255,6 +256,7 @@ class JudgeResult:
     """On a published benchmark: its own scores."""
     probes: tuple[ProbeResult, ...] = ()
     tool_trust: tuple[ToolTrust, ...] = ()
+    photograph: PhotographNeed | None = None
     above_baseline: tuple[Above, ...] = ()
     rater_checks: tuple[RaterChecks, ...] = ()
     """Of a people's run; no other figure counts these verdicts."""

@@ -20,6 +20,7 @@ from visualjudge.analysis.figures import (
 )
 from visualjudge.analysis.join import missing_verdicts
 from visualjudge.analysis.pairwise_figures import OF_TWO
+from visualjudge.analysis.photograph_figures import LEAST_QUESTIONS
 from visualjudge.analysis.unanswered import unanswered
 from visualjudge.core.plurals import plural
 
@@ -307,6 +308,26 @@ def probes(judge: JudgeResult) -> str | None:
     failing = f" ({', '.join(named['fail'])})" if named["fail"] else ""
     counts = (len(named[state]) for state in ("fail", "pass", "not_shown"))
     return "Probes: {} fail{failing}, {} pass, {} not shown.".format(*map(number, counts), failing=failing)
+
+
+def photograph(judge: JudgeResult) -> str | None:
+    """Whether the judge needs the photograph; None where it was not asked without it."""
+    if judge.photograph is None:
+        return None
+    row = judge.photograph.all
+    shown = " and over ".join(
+        f"{name} {percent(part.blind.value)}"
+        for name, part in (("grey", row.grey), ("another photograph", row.other))
+        if part is not None
+    )
+    gain = f"{points(row.first.gain.value)} points ({percents(row.first.gain.interval)})"
+    told = f"{percent(row.first.seen.value)} right with it, over {shown}, gain {gain}"
+    if row.state == "not_needed":
+        return f"Does not need the photograph: {told}."
+    if row.state == "needed":
+        return f"Needs the photograph: {told}."
+    few = f"; at least {LEAST_QUESTIONS} questions are needed" if row.questions < LEAST_QUESTIONS else ""
+    return f"Not shown whether it needs the photograph: {told}{few}."
 
 
 def _way(row: Preference) -> str:

@@ -25,7 +25,8 @@ def audit(
         list[Path] | None, typer.Option(help="A dataset whose images must not occur in this one; may be repeated.")
     ] = None,
 ) -> None:
-    """Find identical options, contradictory labels, near-duplicates, leaks, imbalance and unreadable images.
+    """Find identical options, contradictory labels, near-duplicates, leaks, imbalance, unreadable images and questions
+    that can be answered without the photograph.
 
     Exit status 1 if anything is found.
     """

@@ -40,6 +40,13 @@ def perturb(
     per_image: Annotated[int, typer.Option(min=2, help="Maximum number of severities per error type and image.")] = 4,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 42,
     error_type: Annotated[list[str] | None, typer.Option(help="Only this type of error; may be repeated.")] = None,
+    pairing: Annotated[
+        str,
+        typer.Option(
+            help="How the predictions of a group differ: errors of the same look, nearer to the truth or farther "
+            "from it (matched), or one visible error that grows (ladder)."
+        ),
+    ] = "matched",
     classes: Annotated[Path | None, typer.Option(help="Label maps: class table.")] = None,
     gt_pngs: Annotated[Path | None, typer.Option(help="Panoptic: folder of the ground truth's PNGs.")] = None,
     instances: Annotated[Path | None, typer.Option(help="Referring: COCO instances that ann_id points to.")] = None,
@@ -47,7 +54,8 @@ def perturb(
     gt_inverse: Annotated[bool, typer.Option(help="Depth: the ground truth is a disparity.")] = False,
     boxes: Annotated[bool, typer.Option("--boxes", help="Referring: use a box if there is no mask.")] = False,
     with_truth: Annotated[
-        bool, typer.Option("--with-truth", help="Add the unmodified ground truth to each group.")
+        bool,
+        typer.Option("--with-truth", help="Add the unmodified ground truth to each group; only with --pairing ladder."),
     ] = False,
     id_prefix: Annotated[str, typer.Option(help="Prefix of each image_id.")] = "",
     id_from: Annotated[
@@ -62,7 +70,14 @@ def perturb(
     from visualjudge.data.perturbing import Made, perturb_samples, surroundings
     from visualjudge.data.writer import FolderWriter
     from visualjudge.formats.ids import Ids, renamed
+    from visualjudge.vision.error_types import PAIRINGS
 
+    if pairing not in PAIRINGS:
+        raise UsageError(f"--pairing must be matched or ladder, got {pairing!r}")
+    if with_truth and pairing == "matched":
+        raise UsageError(
+            "--with-truth must be used with --pairing ladder: the truth differs in look from matched errors"
+        )
     from_files = _reader(task, gt, images, classes, gt_pngs, instances, gt_scale, gt_inverse, boxes)
     ids = Ids(id_prefix, id_from)
 
@@ -80,6 +95,7 @@ def perturb(
             seed=seed,
             wanted=error_type,
             with_truth=with_truth,
+            pairing=pairing,
             file=Path(gt).name,
         )
         for number, state in enumerate(made, 1):

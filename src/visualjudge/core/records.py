@@ -140,7 +140,7 @@ class Spans:
     final: Span | None = None
 
 
-ProbeDesign = Literal["control", "cue", "change", "same", "withheld", "staircase"]
+ProbeDesign = Literal["control", "cue", "change", "same", "withheld", "staircase", "photograph"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +155,8 @@ class Probe:
     - ``same``: both options are the same, so neither place may be preferred.
     - ``withheld``: what the answer could be known from is missing.
     - ``staircase``: one step of a group whose scores must follow the quality.
+    - ``photograph``: something else is shown in place of the photograph; how much worse the answers are than the
+      control's says how far the judge needs it.
     """
 
     name: str

@@ -11,7 +11,7 @@ from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.records import Annotation, Mask
 from visualjudge.data.writer import FolderWriter
 from visualjudge.formats.sample import Sample
-from visualjudge.vision.error_types import error_types
+from visualjudge.vision.error_types import Pairing, error_type_named, error_types
 from visualjudge.vision.errors.groups import Graded, graded, labels_shown
 from visualjudge.vision.errors.levels import ErrorScene
 from visualjudge.vision.raster.images import image_size, read_rgb
@@ -61,6 +61,7 @@ def perturb_samples(
     seed: int,
     wanted: Sequence[str] | None = None,
     with_truth: bool = False,
+    pairing: Pairing = "ladder",
     file: str = "",
     **options: Any,
 ) -> Iterator[Made]:
@@ -74,6 +75,8 @@ def perturb_samples(
         Error types to make; all of the task's by default.
     with_truth
         Put the clean truth into each group, at severity 0.
+    pairing
+        As for :func:`visualjudge.vision.errors.groups.graded`.
     options
         Go to :func:`visualjudge.vision.score.score`.
 
@@ -91,7 +94,16 @@ def perturb_samples(
         else:
             try:
                 scene = _scene(sample, task, around, levels)
-                _add(writer, sample, task, scene, names, seed, done, {"with_truth": with_truth, **options})
+                _add(
+                    writer,
+                    sample,
+                    task,
+                    scene,
+                    names,
+                    seed,
+                    done,
+                    {"with_truth": with_truth, "pairing": pairing, **options},
+                )
             except DataError as error:
                 done.problems.append(Problem.of(error, file, sample.image_id, "truth"))
         yield done
@@ -138,12 +150,15 @@ def _add(
     for group in filter(None, groups):
         shown = labels_shown(sample.truth, group) if task.classed else None
         for item in group:
-            writer.add(_annotation(writer, sample, item, shown))
+            writer.add(_annotation(writer, sample, item, shown, options["pairing"]))
         done.annotations += len(group)
         done.groups += 1
 
 
-def _annotation(writer: FolderWriter, sample: Sample, item: Graded, shown: tuple[str, ...] | None) -> Annotation:
+def _annotation(
+    writer: FolderWriter, sample: Sample, item: Graded, shown: tuple[str, ...] | None, pairing: Pairing
+) -> Annotation:
+    matched = pairing == "matched" and error_type_named(writer.task, item.error_type).matched is not None
     source = f"{item.error_type} {item.severity:.2f}" if item.severity else TRUTH
     name = ":".join(part for part in (item.error_type, f"{item.severity:.4f}", sample.image_id, sample.key) if part)
     return Annotation(
@@ -156,5 +171,5 @@ def _annotation(writer: FolderWriter, sample: Sample, item: Graded, shown: tuple
         error_type=item.error_type,
         prompt=sample.prompt,
         source=source,
-        metadata={"severity": item.severity},
+        metadata={"severity": item.severity, **({"pairing": "matched"} if matched else {})},
     )

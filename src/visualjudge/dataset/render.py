@@ -24,6 +24,7 @@ from visualjudge.dataset.json_form import question_to_wire
 from visualjudge.dataset.plan import Member, Unit
 from visualjudge.dataset.predictions_file import hole_line, prediction_line
 from visualjudge.dataset.sampling import Item
+from visualjudge.dataset.stand_in import StandIn
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.prompts.questions import Prompt, QuestionScene, Shown, question_prompt
 from visualjudge.vision.encode import context_image, encode_each
@@ -49,6 +50,8 @@ class Job:
     """Longer side of images, at most; larger ones are shown smaller, their predictions with them."""
     pack: str | None = None
     """A file for all images, one after another, in the order of their names; None: a file each."""
+    stand_in: StandIn | None = None
+    """What is shown in place of the photographs; None: the photographs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,18 +110,21 @@ class MediaWriter:
     ----------
     pack
         A file for all of them, written at the end; None: a file each.
+    suffix
+        What ends all names.
     """
 
-    def __init__(self, out: Path, pack: str | None = None) -> None:
+    def __init__(self, out: Path, pack: str | None = None, suffix: str = "") -> None:
         self._out = out
         self._pack = pack
+        self._suffix = suffix
         self._held: dict[str, bytes] = {}
         self.files: dict[str, str] = {}
         self._last: tuple[Pixels, bytes, str] | None = None
 
     def write(self, name: str, pixels: Pixels) -> tuple[str, int]:
         """Write ``pixels`` as ``media/<name>.png``; the path relative to the dataset, and the file's size in bytes."""
-        relative = f"{MEDIA}/{name}.png"
+        relative = f"{MEDIA}/{name}{self._suffix}.png"
         if self._last is None or self._last[0] is not pixels:  # a combo's image is that of the encoding that follows
             content = png_bytes(pixels)
             self._last = pixels, content, hashlib.sha256(content).hexdigest()
@@ -152,15 +158,14 @@ def render(job: Job) -> Piece:
     DataError
         If a file that was checked before cannot be read any more.
     """
-    media = MediaWriter(Path(job.out), job.pack)
+    media = MediaWriter(Path(job.out), job.pack, "" if job.stand_in is None else f"__{job.stand_in.name}")
     root = Path(job.root)
     needed: dict[tuple[str, str], set[str]] = defaultdict(set)
     for _, item in job.unit.questions:
         for name in item.annotation_ids:
             needed[item.task, name].add(item.stem)
     contexts = {
-        task: _context(task, job.unit.images.get(task), root, media, job.max_side)
-        for task in {task for task, _ in needed}
+        task: _context(task, job.unit.images.get(task), root, media, job) for task in {task for task, _ in needed}
     }
     options: dict[tuple[str, str, str], _Option] = {}
     predictions = [
@@ -254,23 +259,24 @@ def answer_of(item: Item, notes: list[Annotation]) -> str | float:
     return letters if item.question_type == "ranking" else letters[0]
 
 
-def _context(task: str, record: ImageRecord | None, root: Path, media: MediaWriter, max_side: int | None) -> _Context:
-    row = TASKS[task]
+def _context(task: str, record: ImageRecord | None, root: Path, media: MediaWriter, job: Job) -> _Context:
+    row, stand_in = TASKS[task], job.stand_in
     if record is None or not row.sourced:
         return _Context(None)
     stored = read_rgb(root / str(record.file))
     full = stored.shape[0], stored.shape[1]
-    size = fitted_size(full, max_side)
-    shown = original = resized_rgb(stored, size)
+    size = fitted_size(full, job.max_side)
+    shown = original = resized_rgb(stored, size) if stand_in is None else stand_in.image(task, size, root)
     hole = None if record.mask is None else resized_mask(mask_from_png(root / record.mask), size)
     if hole is not None:
         shown = context_image(original, hole.dense())
-    path, _ = media.write(file_name("original_" + record.image_id), shown)
+    path, _ = media.write(file_name(("original_" if stand_in is None else "stand_in_") + record.image_id), shown)
     images = [path]
     alone = record.control is not None and record.control == record.file
     if record.control is not None and not alone:
         control = read_rgb(root / record.control)
-        control = resized_rgb(control, fitted_size((control.shape[0], control.shape[1]), max_side))
+        side = fitted_size((control.shape[0], control.shape[1]), job.max_side)
+        control = resized_rgb(control, side) if stand_in is None else stand_in.control(task, side, root)
         images.append(media.write(file_name("control_" + record.image_id), control)[0])
     return _Context(original, full, tuple(images), hole, record.image_id, not alone, record.control is not None)
 

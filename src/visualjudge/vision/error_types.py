@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal, get_args
 
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.registry import Registry, lacking
@@ -10,8 +11,13 @@ from visualjudge.core.seeding import Key, rng_for
 from visualjudge.vision.base import Prediction
 from visualjudge.vision.built_in import BUILT_IN
 from visualjudge.vision.errors.levels import ErrorScene, severities
+from visualjudge.vision.errors.matched import middles
 from visualjudge.vision.rows import ErrorType
 from visualjudge.vision.tasks import task_named
+
+Pairing = Literal["matched", "ladder"]
+"""How the predictions of a group differ: in a visible error that grows, or in how far errors of one look are off."""
+PAIRINGS: tuple[Pairing, ...] = get_args(Pairing)
 
 ERROR_TYPES: Registry[tuple[str, str], ErrorType] = Registry(
     "error type", {(row.type, row.name): row for kind in BUILT_IN for row in kind.errors}
@@ -40,11 +46,19 @@ def error_type_named(task: str, name: str) -> ErrorType:
 
 
 def perturbed(
-    task: str, error_type: str, truth: Prediction, scene: ErrorScene, *, seed: int, key: Key
+    task: str,
+    error_type: str,
+    truth: Prediction,
+    scene: ErrorScene,
+    *,
+    seed: int,
+    key: Key,
+    pairing: Pairing = "ladder",
 ) -> Iterator[tuple[float, Prediction]]:
     """Predictions of one error type at ``scene.levels`` rising severities, mildest first.
 
     Every severity draws from the same generator state, so that a severer prediction goes on from the milder one.
+    ``pairing`` is as for :func:`visualjudge.vision.errors.groups.graded`.
 
     Raises
     ------
@@ -52,9 +66,12 @@ def perturbed(
         If the function of the error type, a plug-in's say, returns no prediction.
     """
     row = error_type_named(task, error_type)
-    for severity in severities(scene.levels):
+    function, levels = row.perturb, severities(scene.levels)
+    if pairing == "matched" and row.matched is not None:
+        function, levels = row.matched, middles(scene.levels)
+    for severity in levels:
         rng = rng_for(seed, "perturb", task, error_type, key)
-        found = row.perturb(truth, severity, scene, rng)
+        found = function(truth, severity, scene, rng)
         if not isinstance(found, Prediction):
             raise DataError(
                 f"error type {error_type} of {row.type}: must return a prediction, got {type(found).__name__}"

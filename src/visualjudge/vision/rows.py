@@ -148,7 +148,8 @@ class ErrorType:
 
     ``perturb`` takes (truth, severity in (0, 1], scene, generator) and returns a prediction; ``applies`` takes (truth,
     scene); ``clean`` takes the truth and returns it written as ``perturb`` writes, so that the order of its parts does
-    not tell it from a prediction with an error.
+    not tell it from a prediction with an error. ``matched`` is as ``perturb``, for predictions that look alike at all
+    severities (see :mod:`visualjudge.vision.errors.matched`); None where the type has no such form of this error.
     """
 
     type: str
@@ -156,6 +157,7 @@ class ErrorType:
     perturb: Perturbation
     applies: Applies = always
     clean: Clean = unchanged
+    matched: Perturbation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +215,8 @@ class PredictionType:
     look_drawn
         (image of an option, stem, :class:`~visualjudge.vision.view.Given`) → features, for a type whose prediction is a
         file: it is read back from the dataset's images.
+    places
+        record → n×4 corners of its items in pixels, for what predictions give away without the photograph.
     example
         A photograph, a prediction for it and an expression or None, for the gallery of encodings.
     """
@@ -233,4 +237,5 @@ class PredictionType:
     context: Context | None = None
     look: Callable[[Any, Given], Features] | None = None
     look_drawn: Callable[[Pixels, str, Given], Features] | None = None
+    places: Callable[[Any], FloatArray] | None = None
     example: Callable[[], tuple[Pixels, Any, str | None]] | None = None

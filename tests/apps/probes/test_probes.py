@@ -302,6 +302,55 @@ def test_the_local_judge_answers_probes_and_declines_where_its_data_do_not_match
         assert asked and {asyncio.run(judge(Ask(q))).verdict.status for q in asked} == {status}
 
 
+def twins(dataset: Dataset, name: str) -> list[tuple[Question, Question]]:
+    control = {q.probe.group: q for q in of(dataset, "control") if q.probe}
+    found = [(q, control[q.probe.group]) for q in of(dataset, name) if q.probe]
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("name", ["grey", "other"])
+def test_a_twin_differs_in_the_photograph_alone(made: tuple[Path, Probed, Dataset], name: str) -> None:
+    dataset = made[2]
+    for twin, plain in twins(dataset, name):
+        assert (twin.prompt, twin.annotation_ids, twin.answer) == (plain.prompt, plain.annotation_ids, plain.answer)
+        original, shown = pixels(dataset, plain, 0), pixels(dataset, twin, 0)
+        assert shown.shape == original.shape and not np.array_equal(shown, original)
+        if name == "grey":
+            assert (shown == 128).all()
+        else:
+            others = {q.images[0] for q in of(dataset, "control") if q.task == plain.task} - {plain.images[0]}
+            assert any(np.array_equal(shown, read_rgb(dataset.image_path(path))) for path in others)
+
+
+@pytest.mark.parametrize("name", ["grey", "other"])
+def test_what_is_drawn_over_the_photograph_is_drawn_over_its_stand_in(
+    made: tuple[Path, Probed, Dataset], name: str
+) -> None:
+    dataset = made[2]
+    for twin, plain in twins(dataset, name):
+        for place in range(1, len(plain.images)):
+            before, after = pixels(dataset, plain, place), pixels(dataset, twin, place)
+            if plain.task != "object_detection":
+                assert np.array_equal(before, after)
+                continue
+            background = (after == pixels(dataset, twin, 0)).all(axis=2)
+            drawn = ~background & (before != pixels(dataset, plain, 0)).any(axis=2)
+            assert background.any() and drawn.any() and np.array_equal(before[drawn], after[drawn])
+
+
+def test_the_local_judge_sees_the_stand_in(made: tuple[Path, Probed, Dataset]) -> None:
+    judge = local_judge("default", made[2].root)
+    pair = next((twin, plain) for twin, plain in twins(made[2], "grey") if plain.task == "object_detection")
+    said = [asyncio.run(judge(Ask(q))).verdict for q in pair]
+    assert [v.status for v in said] == ["ok", "ok"] and said[0].probability_a != said[1].probability_a
+
+
+def test_a_task_of_one_photograph_has_no_other(tmp_path: Path) -> None:
+    data = make_folder(tmp_path / "data", tasks=("object_detection",), images=1, annotations=4)
+    assert build_probes(data, tmp_path / "out", only=["grey", "other"], number=4).empty == ("other",)
+
+
 def test_the_oracle_knows_nothing_where_nothing_can_be_known(made: tuple[Path, Probed, Dataset]) -> None:
     judge = baseline_judge("oracle:1", made[2].root)
     questions = enlarged(made[2], 20)

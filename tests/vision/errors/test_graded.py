@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.stats import spearmanr
 
+from error_truths import CASES, DISCS, GRADIENT, LABELS, SCENE, SIZE, TRUTHS, content, standing, truth_of
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.vision.error_types import ERROR_TYPES, error_types, perturbed
 from visualjudge.vision.errors.groups import graded
@@ -22,56 +22,8 @@ from visualjudge.vision.predictions import (
     Masks,
     People,
     Person,
-    Prediction,
-    WholeImage,
 )
 from visualjudge.vision.raster.masks import mask_from_array
-from visualjudge.vision.tasks import TASKS
-
-SIZE = (120, 160)
-LABELS = ("bird", "cat", "dog")
-
-
-def disc(x: float, y: float, radius: float) -> np.ndarray:
-    rows, cols = np.mgrid[: SIZE[0], : SIZE[1]]
-    return (rows - y) ** 2 + (cols - x) ** 2 <= radius**2
-
-
-def standing(x: float) -> Person:
-    points = np.zeros((17, 3))
-    for k in range(17):
-        points[k] = x + (12 if k % 2 else -12) * (k > 0), 15 + 5.5 * k, 2
-    return Person(points, bbox=(x - 20, 5, x + 20, 115), area=2500.0)
-
-
-DISCS = (disc(40, 40, 25), disc(110, 50, 20), disc(70, 95, 18))
-DEGRADED = np.random.default_rng(1).integers(0, 255, (*SIZE, 3), dtype=np.uint8)
-SCENE = ErrorScene(SIZE, LABELS, 5, DEGRADED, tuple(mask_from_array(d) for d in DISCS))
-GRADIENT = np.linspace(1, 10, SIZE[0] * SIZE[1]).reshape(SIZE) / (1.0 + 3 * (DISCS[0] | DISCS[1]))
-IMAGE = (np.indices((*SIZE, 3)).sum(axis=0) * 3 % 256).astype(np.uint8)
-
-TRUTHS: dict[str, Prediction] = {
-    "detection": Detections(
-        tuple(Detection(label, (10.0 + 50 * k, 20, 50.0 + 50 * k, 80)) for k, label in enumerate(LABELS))
-    ),
-    "instance": Masks(SIZE, tuple(Instance(label, mask_from_array(d)) for label, d in zip(LABELS, DISCS, strict=True))),
-    "semantic": Masks(SIZE, (Instance("cat", mask_from_array(DISCS[0])), Instance("dog", mask_from_array(~DISCS[0])))),
-    "referring": Masks(SIZE, (Instance("the left disc", mask_from_array(DISCS[0])),)),
-    "keypoint": People((standing(40), standing(110))),
-    "depth": DepthMap(GRADIENT),
-    "restoration": WholeImage(IMAGE),
-}
-CASES = [
-    (task.name, row.name)
-    for task in TASKS.values()
-    if task.name == next(t.name for t in TASKS.values() if t.type == task.type)
-    for row in ERROR_TYPES.values()
-    if row.type == task.type
-]
-
-
-def truth_of(task: str) -> Prediction:
-    return TRUTHS[TASKS[task].type]
 
 
 @pytest.mark.parametrize(("task", "error_type"), CASES)
@@ -88,24 +40,9 @@ def test_score_falls_as_severity_rises(task: str, error_type: str) -> None:
 @pytest.mark.parametrize(("task", "error_type"), CASES)
 def test_same_seed_and_key_give_the_same_prediction(task: str, error_type: str) -> None:
     runs = [
-        [repr(_content(p)) for _, p in perturbed(task, error_type, truth_of(task), SCENE, seed=3, key="k")]
-        for _ in "ab"
+        [repr(content(p)) for _, p in perturbed(task, error_type, truth_of(task), SCENE, seed=3, key="k")] for _ in "ab"
     ]
     assert runs[0] == runs[1]
-
-
-def _content(prediction: Prediction) -> Any:
-    match prediction:
-        case Masks():
-            return [(item.label, item.mask.crop.tobytes(), item.mask.top) for item in prediction.items]
-        case People():
-            return [person.keypoints.tobytes() for person in prediction.items]
-        case DepthMap():
-            return prediction.values.tobytes()
-        case WholeImage():
-            return prediction.pixels.tobytes()
-        case _:
-            return prediction
 
 
 @settings(max_examples=30, deadline=None)

@@ -64,6 +64,9 @@ def _judge_parts(judge: JudgeResult) -> Iterable[str]:
     yield "\n" + of(columns.CHECKED, judge.rater_checks)
     yield "\n" + of(columns.PROBE, judge.probes)
     yield "\n" + of(columns.TRUST, judge.tool_trust)
+    if judge.photograph is not None:
+        yield f"\n{_cell(words.photograph(judge) or '')}\n\n"
+        yield of(columns.PHOTOGRAPH, [judge.photograph.all, *judge.photograph.by_task])
     yield "\n" + of(columns.SHAPE, judge.unread.shapes)
 
 

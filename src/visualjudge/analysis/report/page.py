@@ -362,6 +362,20 @@ def _probes(analysis: Analysis, shown: Sequence[int]) -> Section:
     )
 
 
+def _photograph(judges: Sequence[JudgeResult]) -> Section:
+    asked = [(judge, judge.photograph) for judge in judges if judge.photograph is not None]
+    return Section(
+        "photograph",
+        "Does the judge need the photograph?",
+        "The same pairs with the photograph, with another one in its place, and with uniform grey, also under what is "
+        "drawn over it. The gain is the accuracy with the photograph minus that with grey, with a 95 % interval. What "
+        "a judge gets right without the photograph comes from the predictions alone.",
+        [(judge.name, grid(columns.PHOTOGRAPH, [need.all, *need.by_task])) for judge, need in asked],
+        notes=[f"{judge.name}: {words.photograph(judge)}" for judge, _ in asked],
+        open=True,
+    )
+
+
 def _kept(section: Section) -> bool:
     return bool(section.figures or section.examples or any(table.rows for _, table in section.grids))
 
@@ -384,6 +398,7 @@ def context(analysis: Analysis, questions: int = 0) -> dict[str, Any]:
         *_where(judges, encoding_images(analysis.study)),
         _baseline(judges),
         _compared(results, [judge.name for judge in judges]),
+        _photograph(judges),
         _probes(analysis, shown),
         _raters(judges),
         _sensitivity(judges),

@@ -28,7 +28,14 @@ def _headline(judges: Sequence[JudgeResult]) -> Table:
 def _notes(results: Results) -> Iterator[str]:
     for judge in results.judges:
         for sentence in filter(
-            None, [words.above(judge), words.failures(judge), *words.leanings(judge), words.probes(judge)]
+            None,
+            [
+                words.above(judge),
+                words.failures(judge),
+                *words.leanings(judge),
+                words.probes(judge),
+                words.photograph(judge),
+            ],
         ):
             yield f"{judge.name}: {sentence}"
     for row in results.comparisons:

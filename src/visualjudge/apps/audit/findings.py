@@ -13,6 +13,7 @@ Kind = Literal[
     "leak",
     "imbalance",
     "unreadable",
+    "blind",
 ]
 SHOWN = 10
 

@@ -8,13 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.analysis.decisions.card_page import STYLE
+from visualjudge.analysis.words import percent, percents
 from visualjudge.apps.audit import labels, looks
+from visualjudge.apps.audit.blind import Blind, blind_accuracy, gives_away
 from visualjudge.apps.audit.findings import Finding
 from visualjudge.apps.audit.images import images
 from visualjudge.core.tables import Table
 from visualjudge.dataset.folder import Dataset, load_dataset
 
 Tick = Callable[[int, int], None]
+BLIND_NOTE = (
+    "A shallow solver that sees the predictions alone, on images it was not fitted to. Above 60 %, with an interval "
+    "above 50 %, a judge can be right without the photograph."
+)
 
 
 @dataclass(frozen=True)
@@ -24,6 +30,8 @@ class Audit:
     dataset: str
     questions: int
     checked: tuple[Finding, ...]
+    blind: tuple[Blind, ...] = ()
+    """What a shallow solver gets right without the photograph, by task, error type and margin."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -31,12 +39,14 @@ class Audit:
         return tuple(row for row in self.checked if row.count)
 
     def json(self) -> dict[str, Any]:
-        """``{"findings": [{"kind", "count", "total", "examples"}], "checked": {kind: total}}``."""
+        """``{"findings": [{"kind", "count", "total", "examples"}], "checked": {kind: total}, "blind": [{"task",
+        "error_type", "margin", "accuracy", "interval", "pairs", "images"}]}``."""
         return {
             "dataset": self.dataset,
             "questions": self.questions,
             "findings": [{**asdict(row), "examples": list(row.examples)} for row in self.findings],
             "checked": {row.kind: row.total for row in self.checked},
+            "blind": [asdict(row) for row in self.blind],
         }
 
     @property
@@ -46,17 +56,37 @@ class Audit:
         notes = tuple(f"{row.kind}: {line}" for row in self.findings for line in row.examples)
         return Table(("Kind", "Found", "Looked at"), rows, notes, f"Audit of {self.dataset}")
 
+    @property
+    def blind_table(self) -> Table | None:
+        """Accuracy without the photograph, one row a task, error type and margin; None where nothing was measured."""
+        if not self.blind:
+            return None
+        rows = tuple(
+            (row.task, row.error_type, row.margin, percent(row.accuracy), percents(row.interval), str(row.pairs),
+             str(row.images))
+            for row in self.blind
+        )  # fmt: skip
+        titles = ("Task", "Error type", "Margin", "Right without the photograph", "95 %", "Pairs", "Images")
+        return Table(titles, rows, (BLIND_NOTE,), "What the predictions give away", keys=3)
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """All tables."""
+        return tuple(table for table in (self.table, self.blind_table) if table is not None)
+
     def __str__(self) -> str:
-        return self.table.text()
+        return "\n".join(table.text() for table in self.tables)
 
     def markdown(self) -> str:
         """One Markdown page."""
-        return self.table.markdown()
+        return "\n".join(table.markdown() for table in self.tables)
 
     def html(self) -> str:
         """One HTML page; all names are escaped, nothing is loaded."""
         head = f"<head><meta charset=utf-8><title>Audit</title><style>{STYLE}</style></head>"
-        return f'<!doctype html><html lang="en">{head}<body>{self.table.html()}</body></html>\n'
+        body = "".join(table.html() for table in self.tables)
+        return f'<!doctype html><html lang="en">{head}<body>{body}</body></html>
+'
 
 
 def audit(
@@ -83,6 +113,7 @@ def audit(
     """
     read, *others = (one if isinstance(one, Dataset) else load_dataset(one) for one in (dataset, *against))
     seen = images(read, tick)
+    blind = () if read.labels_only else blind_accuracy(read)
     found = (
         looks.identical_options(read, seen),
         labels.contradictory_metrics(read),
@@ -91,5 +122,6 @@ def audit(
         labels.leaks(read),
         labels.imbalance(read),
         looks.unreadable(read, seen),
+        gives_away(blind),
     )
-    return Audit(str(read.root), len(read), found)
+    return Audit(str(read.root), len(read), found, blind)

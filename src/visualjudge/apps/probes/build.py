@@ -89,7 +89,8 @@ def build_probes(
         tasks = asked_tasks(folder, chosen)
         with staged(target) as stage, open_workers(folder, tasks, engine, workers) as opened:
             (stage / MEDIA).mkdir()
-            found = pools(folder, stage, tasks, number, chosen, opened)
+            blind = {kind.pool for kind in kinds.values()} & {"grey", "other"}
+            found = pools(folder, stage, tasks, number, chosen, opened, blind)
             made = {name: _questions(kind, found, number, partial(_edit, stage)) for name, kind in kinds.items()}
             compared = [q for name, kind in kinds.items() if kind.compared for q in made[name]]
             made = {CONTROL: _controls(compared, found["image"]), **made}

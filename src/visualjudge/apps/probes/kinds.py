@@ -19,7 +19,7 @@ from visualjudge.core.records import Probe, Question
 from visualjudge.core.registry import Registry
 from visualjudge.prompts.store import PromptAssetStore, PromptTemplate
 
-Pool = Literal["image", "other_image", "text", "steps"]
+Pool = Literal["image", "other_image", "text", "steps", "grey", "other"]
 LEVELS = (0.55, 0.75, 0.95)
 """Confidences that the tool claims."""
 _SIDES = re.compile(r"left|right", re.IGNORECASE)
@@ -54,7 +54,8 @@ class ProbeKind:
     ----------
     pool
         Which questions it is made from: pairs in an encoding as an image (``image``; ``other_image`` is the same pair
-        in another such encoding), pairs in an encoding as text, or scoring questions that go down step by step.
+        in another such encoding), pairs in an encoding as text, or scoring questions that go down step by step;
+        ``grey`` and ``other`` are the pairs of ``image`` over grey and over another photograph of their task.
     make
         (base, edit) → the questions that are asked, each with its ``probe`` record; none where the base does not fit.
     about
@@ -140,6 +141,12 @@ def _changed(question: Question, base: Base, name: str, changed: str) -> Questio
     return replace(question, probe=Probe(name, "change", base.group, changed, "answer"))
 
 
+def blind(name: str, shown: str, base: Base, _edit: Edit) -> Sequence[Question]:
+    """The pair, in which something else is shown in place of the photograph."""
+    changed = f"{shown} in place of the photograph"
+    return [replace(base.pair, probe=Probe(name, "photograph", base.group, changed, "answer"))]
+
+
 def same_option(base: Base, _edit: Edit) -> Sequence[Question]:
     """One option in both places; which one, and the place that is noted as right, are dealt evenly."""
     question = doubled(base.pair, base.number // 2 % 2, base.number % 2)
@@ -194,5 +201,8 @@ _ROWS = dict([
                          "brightness and strong colours")),
     ("tool", ProbeKind("image", partial(line_cue, "tool", levels=LEVELS), "what a tool says, right or wrong")),
     ("severity", ProbeKind("steps", staircase, "quality that falls step by step")),
+    ("grey", ProbeKind("grey", partial(blind, "grey", "uniform grey"), "an answer over uniform grey", compared=True)),
+    ("other", ProbeKind("other", partial(blind, "other", "another photograph"),
+                        "an answer over another photograph", compared=True)),
 ])  # fmt: skip
 PROBES: Registry[str, ProbeKind] = Registry("probe", _ROWS)

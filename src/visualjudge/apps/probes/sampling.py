@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from pathlib import Path
@@ -12,17 +12,19 @@ from typing import TypeVar
 import orjson
 
 from visualjudge.apps.probes.kinds import Base, Pool
+from visualjudge.apps.probes.shown import option_images
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import Question
+from visualjudge.core.records import ImageRecord, Question
 from visualjudge.core.seeding import seed_for
 from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.build import BuildOptions
 from visualjudge.dataset.engines import Engine
 from visualjudge.dataset.json_form import question_from_wire
-from visualjudge.dataset.plan import read_tasks, sample_tasks, units_of
+from visualjudge.dataset.plan import TaskRecords, Unit, read_tasks, sample_tasks, units_of
 from visualjudge.dataset.predictions_file import PREDICTIONS
 from visualjudge.dataset.render import Job, render
 from visualjudge.dataset.sampling import JUDGE_ANALYSIS, Caps, Item, Stems, deal
+from visualjudge.dataset.stand_in import StandIn
 from visualjudge.vision.encode import encodings
 from visualjudge.vision.predictions import type_of
 from visualjudge.vision.rows import Encoding
@@ -60,10 +62,47 @@ def _tagged(row: Encoding) -> bool:
     return bool(getattr(row.style, "tags", False))
 
 
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """What was sampled of a data folder, and how it is rendered into the folder ``stage``."""
+
+    root: Path
+    stage: Path
+    tasks: Sequence[TaskRecords]
+    items: Sequence[Item]
+    options: BuildOptions
+    engine: Engine
+
+    def forms(
+        self, items: Sequence[Item], stand_in: Callable[[Unit], StandIn] | None = None
+    ) -> tuple[dict[int, tuple[bytes, bytes | None]], dict[bytes, None]]:
+        """Each of ``items`` that can be asked, by its place, as JSON in both orders; and the predictions shown."""
+        options, found = self.options, {}
+        shown: dict[bytes, None] = {}
+        units = units_of(items, self.tasks)
+        jobs = (
+            Job(str(self.root), str(self.stage), unit, options.prompts, options.max_side,
+                stand_in=None if stand_in is None else stand_in(unit))
+            for unit in units
+        )  # fmt: skip
+        for piece in self.engine.map(render, jobs):
+            found.update({place: (first, turned) for place, first, turned in piece.questions})
+            shown.update(dict.fromkeys(piece.predictions))
+        return found, shown
+
+
 def pools(
-    folder: DataFolder, stage: Path, names: Sequence[str], wanted: int, options: BuildOptions, engine: Engine
+    folder: DataFolder,
+    stage: Path,
+    names: Sequence[str],
+    wanted: int,
+    options: BuildOptions,
+    engine: Engine,
+    blind: Collection[Pool] = (),
 ) -> Mapping[Pool, Sequence[Base]]:
     """Bases for up to ``wanted`` questions a probe, each pool dealt over the tasks ``names``; images go to ``stage``.
+
+    The pools ``grey`` and ``other`` are made where ``blind`` names them.
 
     Raises
     ------
@@ -72,7 +111,11 @@ def pools(
     """
     each = SPARE * -(-wanted // len(names)) + SPARE
     caps = Caps(0, 0, each, each, -(-each // FEWEST_STEPS), 0)
-    questions = _rendered(folder, stage, names, replace(options, caps=caps), engine)
+    chosen_options = replace(options, caps=caps)
+    tasks = read_tasks(folder, names, engine, lambda count: None)
+    items = sample_tasks(tasks, (JUDGE_ANALYSIS,), caps, options.seed, lambda name: Stems((), chosen(name).stems))
+    drawn = _Drawn(folder.root, stage, tasks, items, chosen_options, engine)
+    questions = _rendered(drawn)
     if not questions:
         raise DataError(f"{folder.name}: no question can be asked")
     pairs, seed = [question for question in questions if question.question_type == "pairwise"], options.seed
@@ -85,30 +128,64 @@ def pools(
     }
     asked_as_image = {base.group for base in out["image"]}
     out["other_image"] = [base for base in out["other_image"] if base.group in asked_as_image]
+    for name in sorted(blind):
+        out[name] = _over(name, drawn, [base for base in out["image"][:wanted] if option_images(base.pair, 0).start])
     return out
 
 
-def _rendered(
-    folder: DataFolder, stage: Path, names: Sequence[str], options: BuildOptions, engine: Engine
-) -> list[Question]:
-    tasks, seed = read_tasks(folder, names, engine, lambda count: None), options.seed
-    items = sample_tasks(tasks, (JUDGE_ANALYSIS,), options.caps, seed, lambda name: Stems((), chosen(name).stems))
-    forms: dict[int, tuple[bytes, bytes | None]] = {}
-    jobs = (
-        Job(str(folder.root), str(stage), unit, options.prompts, options.max_side) for unit in units_of(items, tasks)
-    )
-    shown: dict[bytes, None] = {}
-    for piece in engine.map(render, jobs):
-        forms.update({place: (first, turned) for place, first, turned in piece.questions})
-        shown.update(dict.fromkeys(piece.predictions))
-    (stage / PREDICTIONS).write_bytes(b"".join(shown))
+def _rendered(drawn: _Drawn) -> list[Question]:
+    forms, shown = drawn.forms(drawn.items)
+    (drawn.stage / PREDICTIONS).write_bytes(b"".join(shown))
     places = sorted(forms)
-    asked = [items[place] for place in places]
-    turns = _alike(asked, deal(asked, seed))
-    return [
-        question_from_wire(orjson.loads((forms[place][1] if turn else None) or forms[place][0]), place)
-        for place, turn in zip(places, turns, strict=True)
+    asked = [drawn.items[place] for place in places]
+    turns = _alike(asked, deal(asked, drawn.options.seed))
+    return [_read(forms[place], turn, place) for place, turn in zip(places, turns, strict=True)]
+
+
+def _read(form: tuple[bytes, bytes | None], turned: bool, place: int) -> Question:
+    return question_from_wire(orjson.loads((form[1] if turned else None) or form[0]), place)
+
+
+def _over(name: str, drawn: _Drawn, bases: Sequence[Base]) -> list[Base]:
+    """The pairs of ``bases`` with a stand-in for the photograph, in the same order of options.
+
+    Grey, or, of the name ``other``, another photograph of the task; a task of one photograph has no such pairs.
+    """
+    others = _other_records(drawn) if name == "other" else {}
+    wanted = {base.group: (k, base) for k, base in enumerate(bases)}
+    items = [
+        item
+        for item in drawn.items
+        if _pair_key(item) in wanted
+        and item.question_type == "pairwise"
+        and item.stem == chosen(item.task).image
+        and (name != "other" or (item.task, item.image_id) in others)
     ]
+
+    def stand_in(unit: Unit) -> StandIn:
+        known = ((task, others.get((task, unit.image_id))) for task in unit.images)
+        return StandIn(name, {task: record for task, record in known if record is not None})
+
+    found = {}
+    for place, form in drawn.forms(items, stand_in)[0].items():
+        k, base = wanted[_pair_key(items[place])]
+        turned = items[place].annotation_ids != base.pair.annotation_ids
+        found[k] = replace(base, questions=(_read(form, turned, place),))
+    return [found[k] for k in sorted(found)]
+
+
+def _other_records(drawn: _Drawn) -> dict[tuple[str, str], ImageRecord]:
+    """Another image of the task for each: the next with another file, in an order that the seed draws."""
+    found = {}
+    for task in drawn.tasks:
+        used = {member.entry.annotation.image_id for member in task.members} & task.images.keys()
+        ring = sorted(used, key=lambda image: seed_for(drawn.options.seed, "other", task.name, image))
+        for k, image in enumerate(ring):
+            rest = (task.images[name] for name in ring[k + 1 :] + ring[:k])
+            other = next((row for row in rest if row.file != task.images[image].file), None)
+            if other is not None:
+                found[task.name, image] = other
+    return found
 
 
 def _alike(items: Sequence[Item], turns: Sequence[bool]) -> list[bool]:
@@ -121,8 +198,8 @@ def _alike(items: Sequence[Item], turns: Sequence[bool]) -> list[bool]:
     return [first.get((item.task, item.annotation_ids), turn) for item, turn in zip(items, turns, strict=True)]
 
 
-def _pair_key(question: Question) -> str:
-    return "|".join((question.task, *sorted(question.annotation_ids)))
+def _pair_key(pair: Question | Item) -> str:
+    return "|".join((pair.task, *sorted(pair.annotation_ids)))
 
 
 def _pairs(pairs: Iterable[Question], stems: Mapping[str, str | None], given: str, seed: int) -> list[Base]:

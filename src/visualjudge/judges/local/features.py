@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from visualjudge.core.records import BoolArray, Pixels
+from visualjudge.judges.local.layout import layout
 from visualjudge.vision.predictions import type_of
 from visualjudge.vision.tasks import task_named
 from visualjudge.vision.view import NOTHING, Features, Given
+
+GREY = 128
 
 
 def given_of(task: str, image: Pixels | None, control: Pixels | None, hole: BoolArray | None) -> Given:
@@ -24,3 +29,17 @@ def features_of(task: str, prediction: Any, given: Given) -> Features:
     if kind.look is None or (given.image is None and not kind.is_image):
         return NOTHING
     return kind.look(prediction, given)
+
+
+def over_grey(given: Given) -> Given:
+    """The same with uniform grey in place of the photograph and of the control image."""
+    image, control = (None if one is None else np.full_like(one, GREY) for one in (given.image, given.control))
+    return Given(image, control, given.hole)
+
+
+def blind_features_of(task: str, prediction: Any, grey: Given) -> Features:
+    """What a prediction tells without the photograph: its features over ``grey``, and where its items lie."""
+    found, places = features_of(task, prediction, grey), type_of(task).places
+    if places is None or grey.image is None:
+        return found
+    return {**found, **layout(places(prediction), (grey.image.shape[0], grey.image.shape[1]))}

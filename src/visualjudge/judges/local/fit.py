@@ -54,7 +54,7 @@ class ImageHits:
     pairs: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Fitted:
     """Weights, and how often they were right on images that they were not fitted to."""
 
@@ -62,6 +62,8 @@ class Fitted:
     right: tuple[ImageHits, ...]
     """What came of the held-out pairs of every image."""
     pairs: int
+    log_odds: Array
+    """Of each pair that the better one is better, by weights fitted without its image's fold."""
 
 
 def pairs_of(samples: Iterable[Sample]) -> list[Pair]:
@@ -117,7 +119,7 @@ def fit(
     temperature = float(f"{_temperature(held_out[best], share):.4g}")
     right = _by_image([pair.image for pair in pairs], held_out[best])
     plain = Weights(names, tuple(_rounded(scale)), tuple(weights), temperature)
-    return Fitted(_calibrated(plain, samples), right, len(pairs))
+    return Fitted(_calibrated(plain, samples), right, len(pairs), held_out[best])
 
 
 def _rounded(values: Array) -> list[float]:

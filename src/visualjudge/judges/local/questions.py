@@ -10,7 +10,7 @@ from visualjudge.core.media import image_at
 from visualjudge.core.records import Pixels, Question
 from visualjudge.dataset.folder import CHANGED
 from visualjudge.dataset.predictions_file import ShownPredictions
-from visualjudge.judges.local.features import features_of, given_of
+from visualjudge.judges.local.features import blind_features_of, features_of, given_of, over_grey
 from visualjudge.vision.predictions import type_of
 from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.view import NOTHING, Features, Given
@@ -26,9 +26,12 @@ class QuestionFeatures:
 
     What is kept goes by what is looked at: depth maps and whole images are read back from the media, other predictions
     are data, the same in all their encodings. Threads take turns, since questions asked together share their options.
+
+    With ``blind``, they are features of the predictions alone: the photographs are taken to be grey.
     """
 
-    def __init__(self, root: str | Path) -> None:
+    def __init__(self, root: str | Path, *, blind: bool = False) -> None:
+        self._blind = blind
         self._root = Path(root)
         self._shown = ShownPredictions(root)
         self._given = lru_cache(maxsize=16)(self._read_given)
@@ -64,7 +67,8 @@ class QuestionFeatures:
             if given.image is None:
                 return NOTHING
             height, width = given.image.shape[:2]
-            return features_of(task, self._shown.prediction(task, annotation_id, (height, width)), given)
+            prediction = self._shown.prediction(task, annotation_id, (height, width))
+            return (blind_features_of if self._blind else features_of)(task, prediction, given)
         pixels = self._pixels(image)
         look = type_of(task).look_drawn
         return NOTHING if look is None else look(pixels, colours, given)
@@ -74,7 +78,8 @@ class QuestionFeatures:
         images = [name for name in context if name not in controls]
         image = self._pixels(images[0]) if images else None
         control = self._pixels(controls[0]) if controls else None
-        return given_of(task, image, control, self._shown.hole(task, image_id) if images else None)
+        given = given_of(task, image, control, self._shown.hole(task, image_id) if images else None)
+        return over_grey(given) if self._blind else given
 
     def _pixels(self, name: str) -> Pixels:
         return read_rgb(image_at(self._root, name))

@@ -430,8 +430,8 @@ def _easiest(columns: Columns, rows: NDArray[np.int32]) -> NDArray[np.intp]:
     pair = columns.vocabulary["type"].index("pairwise") if "pairwise" in columns.vocabulary["type"] else -1
     kinds = {row.stem: row.kind for row in encodings()}
     stems = [name.rpartition("/")[2] for name in columns.vocabulary["encoding"]]
-    text = np.array([kinds.get(stem) == "text" for stem in stems], dtype=bool)[columns.one["encoding"][rows]]
-    fit = (columns.one["type"][rows] == pair) & (columns.changed[rows] == 0) & (margin > 0)
+    text = np.array([kinds.get(stem) == "text" for stem in stems], dtype=bool)[columns.single["encoding"][rows]]
+    fit = (columns.single["type"][rows] == pair) & (columns.changed[rows] == 0) & (margin > 0)
     order: NDArray[np.intp] = np.lexsort((-margin, text))
     easy: NDArray[np.intp] = order[fit[order]]
     return easy

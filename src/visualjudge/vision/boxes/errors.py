@@ -16,13 +16,13 @@ from visualjudge.vision.errors.random_fields import box_iou, elsewhere, reach
 def localization(truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Detections:
     """Every box is moved and resized until its IoU with the truth is 1 − 0.55 × severity, staying on the image."""
     target = 1 - (1 - LOWEST_IOU) * severity
-    return truth.with_items([_moved(item, target, scene, rng) for item in truth.items])
+    return truth.with_items([moved(item, target, scene, rng) for item in truth.items])
 
 
 def duplicate(truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Detections:
     """Some boxes are duplicated, with the copies slightly moved."""
     drawn = (truth.items[rng.integers(len(truth.items))] for _ in range(scene.levels))
-    extra = [_moved(item, 0.8, scene, rng) for item in drawn]
+    extra = [moved(item, 0.8, scene, rng) for item in drawn]
     return truth.with_items([*truth.items, *extra[: counted(severity, scene.levels)]])
 
 
@@ -38,7 +38,7 @@ def background(truth: Detections, severity: float, scene: ErrorScene, rng: np.ra
     return truth.with_items([*truth.items, *extra[: counted(severity, scene.levels)]])
 
 
-def _moved(item: Detection, iou: float, scene: ErrorScene, rng: np.random.Generator) -> Detection:
+def moved(item: Detection, iou: float, scene: ErrorScene, rng: np.random.Generator) -> Detection:
     """The item on its way to a box far from it, where its IoU with itself has come down to ``iou``."""
     goal = _astray(item.xyxy, scene, rng)
     share = reach(lambda t: box_iou(item.xyxy, _between(item.xyxy, goal, t)), iou)

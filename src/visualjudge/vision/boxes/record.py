@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.core.records import BoolArray, Size, Xyxy
+from visualjudge.core.records import BoolArray, FloatArray, Size, Xyxy
 from visualjudge.vision import fields
 from visualjudge.vision.base import Mark, Payload, ReadContext, WriteContext, mark_of
 from visualjudge.vision.items import LabelledItems
@@ -73,3 +73,8 @@ def write(prediction: Detections, writing: WriteContext) -> dict[str, Any]:
 def _item(item: Detection, digits: int | None) -> dict[str, Any]:
     box = [float(v) if digits is None else round(float(v), digits) for v in item.xyxy]
     return {"label": item.label, "bbox": box, **({} if item.score is None else {"score": item.score})}
+
+
+def corners(found: Detections) -> FloatArray:
+    """n×4 corners of the boxes."""
+    return np.array([item.xyxy for item in found.items], dtype=np.float64).reshape(-1, 4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 
 from visualjudge.vision.boxes import draw, errors, look, record, score
+from visualjudge.vision.boxes.errors_matched import MATCHED
 from visualjudge.vision.contexts import classes
 from visualjudge.vision.drawing.styles import TextStyle
 from visualjudge.vision.errors import items
@@ -35,13 +36,16 @@ DETECTION = PredictionType(
     encodings=(*_DETECTION, combo("0305", _DETECTION, "text_xyxy", "pixel_s1_m0", title="Boxes as text and image")),
     metrics=(Metric("detection", "f1", score.box_f1, frozenset({"class_of_interest"}), score.box_f1_by_class),),
     errors=(
-        ErrorType("detection", "classification", items.classification, items.two_labels),
-        ErrorType("detection", "localization", errors.localization, items.something),
-        ErrorType("detection", "duplicate", errors.duplicate, items.something),
-        ErrorType("detection", "background", errors.background, items.something),
-        ErrorType("detection", "missed", items.missed, items.something),
+        ErrorType(
+            "detection", "classification", items.classification, items.two_labels, matched=MATCHED.classification
+        ),
+        ErrorType("detection", "localization", errors.localization, items.something, matched=MATCHED.localization),
+        ErrorType("detection", "duplicate", errors.duplicate, items.something, matched=MATCHED.duplicate),
+        ErrorType("detection", "background", errors.background, items.something, matched=MATCHED.background),
+        ErrorType("detection", "missed", items.missed, items.something, matched=MATCHED.missed),
     ),
     ranked=Ranked(score.box_similarity, 100, attrgetter("iscrowd")),
     context=classes,
     look=look.box_features,
+    places=record.corners,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from visualjudge.vision import fields
 from visualjudge.vision.contexts import type_sentence
-from visualjudge.vision.depth import draw, errors, look, record, score
+from visualjudge.vision.depth import draw, errors, errors_matched as matched, look, record, score
 from visualjudge.vision.rows import Encoding, ErrorType, Metric, PredictionType, Task
 
 _DEPTH = (
@@ -23,10 +23,10 @@ DEPTH = PredictionType(
     encodings=_DEPTH,
     metrics=(Metric("depth", "delta1", score.delta1, frozenset({"align"})),),
     errors=(
-        ErrorType("depth", "scale", errors.scale),
-        ErrorType("depth", "blur", errors.blur),
-        ErrorType("depth", "noise", errors.noise),
-        ErrorType("depth", "ordinal", errors.ordinal),
+        ErrorType("depth", "scale", errors.scale, matched=matched.scale),
+        ErrorType("depth", "blur", errors.blur, matched=matched.blur),
+        ErrorType("depth", "noise", errors.noise, matched=matched.noise),
+        ErrorType("depth", "ordinal", errors.ordinal, matched=matched.ordinal),
     ),
     context=type_sentence,
     look=look.depth_features,

@@ -7,7 +7,7 @@ from typing import Any
 from visualjudge.core.records import Pixels
 from visualjudge.vision import fields
 from visualjudge.vision.contexts import Prompts, mixed
-from visualjudge.vision.images import draw, errors, look, record, score
+from visualjudge.vision.images import draw, errors, errors_matched as matched, look, record, score
 from visualjudge.vision.rows import Encoding, ErrorType, Metric, PredictionType, Task
 from visualjudge.vision.view import Features, Given
 
@@ -58,11 +58,11 @@ RESTORATION = PredictionType(
         Metric("restoration", "psnr", score.psnr),
     ),
     errors=(
-        ErrorType("restoration", "residual", errors.residual, errors.degraded_given),
-        ErrorType("restoration", "oversmoothing", errors.oversmoothing),
-        ErrorType("restoration", "noise", errors.pixel_noise),
-        ErrorType("restoration", "colour_shift", errors.colour_shift),
-        ErrorType("restoration", "blocking", errors.blocking),
+        ErrorType("restoration", "residual", errors.residual, errors.degraded_given, matched=matched.residual),
+        ErrorType("restoration", "oversmoothing", errors.oversmoothing, matched=matched.oversmoothing),
+        ErrorType("restoration", "noise", errors.pixel_noise, matched=matched.pixel_noise),
+        ErrorType("restoration", "colour_shift", errors.colour_shift, matched=matched.colour_shift),
+        ErrorType("restoration", "blocking", errors.blocking, matched=matched.blocking),
     ),
     context=goal,
     look=look.restored_look,

@@ -48,7 +48,7 @@ def background(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.
 
 def boundary(truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Masks:
     """Every outline bulges in and out until the mask's IoU with the truth is 1 − 0.55 × severity."""
-    return truth.with_items([replace(item, mask=_wobbled(item.mask, severity, rng)) for item in truth.items])
+    return truth.with_items([replace(item, mask=wobbled(item.mask, severity, rng)) for item in truth.items])
 
 
 # ---------------------------------------------------------------- semantic: every pixel has one class
@@ -56,7 +56,7 @@ def boundary(truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.G
 
 def semantic_clean(truth: Masks) -> Masks:
     """The truth with its segments in the order of the predictions with errors: by label."""
-    return _merged(truth, list(truth.items))
+    return merged(truth, list(truth.items))
 
 
 def semantic_classification(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Masks:
@@ -67,7 +67,7 @@ def semantic_classification(truth: Masks, severity: float, scene: ErrorScene, rn
         part = lowest_share(item.mask.dense(), sweep(truth.size, rng), 0.8 * severity)
         out[k] = replace(item, mask=mask_from_array(item.mask.dense() & ~part))
         out.append(Instance(wrong, mask_from_array(part)))
-    return _merged(truth, out)
+    return merged(truth, out)
 
 
 def semantic_boundary(truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Masks:
@@ -77,10 +77,10 @@ def semantic_boundary(truth: Masks, severity: float, _scene: ErrorScene, rng: np
     rows, cols = np.mgrid[:height, :width].astype(np.float32)
     rows += reach_px * smooth_field(truth.size, rng, grain=0.1).astype(np.float32)
     cols += reach_px * smooth_field(truth.size, rng, grain=0.1).astype(np.float32)
-    label_map = _label_map(truth)
+    label_map = numbered(truth)
     bent = cv2.remap(label_map, cols, rows, cv2.INTER_NEAREST, borderMode=cv2.BORDER_REPLICATE)
     items = [replace(item, mask=mask_from_array(bent == k + 1)) for k, item in enumerate(truth.items)]
-    return _merged(truth, items)
+    return merged(truth, items)
 
 
 def semantic_missed(truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Masks:
@@ -89,7 +89,7 @@ def semantic_missed(truth: Masks, severity: float, _scene: ErrorScene, rng: np.r
     for item in truth.items:
         part = lowest_share(item.mask.dense(), sweep(truth.size, rng), MOST_EATEN * severity)
         out.append(replace(item, mask=mask_from_array(item.mask.dense() & ~part)))
-    return _merged(truth, out)
+    return merged(truth, out)
 
 
 def semantic_background(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Masks:
@@ -99,7 +99,7 @@ def semantic_background(truth: Masks, severity: float, scene: ErrorScene, rng: n
     label = absent[int(rng.integers(len(absent)))]
     blob = lowest_share(np.ones(truth.size, dtype=np.bool_), smooth_field(truth.size, rng, grain=0.3), 0.5 * severity)
     items = [replace(item, mask=mask_from_array(item.mask.dense() & ~blob)) for item in truth.items]
-    return _merged(truth, [*items, Instance(label, mask_from_array(blob))])
+    return merged(truth, [*items, Instance(label, mask_from_array(blob))])
 
 
 # ---------------------------------------------------------------- referring: one region
@@ -151,12 +151,12 @@ def _displaced(mask: Mask, severity: float, rng: np.random.Generator) -> Mask:
     step = np.where(np.sign(step) * np.sign(room) < 0, -step, step) * (width, height)
 
     def shifted(t: float) -> BoolArray:
-        return _translated(dense, round(float(step[0]) * t), round(float(step[1]) * t))
+        return translated(dense, round(float(step[0]) * t), round(float(step[1]) * t))
 
     return _bisected(mask, severity, shifted)
 
 
-def _translated(dense: BoolArray, dx: int, dy: int) -> BoolArray:
+def translated(dense: BoolArray, dx: int, dy: int) -> BoolArray:
     height, width = dense.shape
     out = np.zeros_like(dense)
     rows = slice(max(0, dy), min(height, height + dy))
@@ -168,7 +168,7 @@ def _translated(dense: BoolArray, dx: int, dy: int) -> BoolArray:
     return out
 
 
-def _wobbled(mask: Mask, severity: float, rng: np.random.Generator) -> Mask:
+def wobbled(mask: Mask, severity: float, rng: np.random.Generator) -> Mask:
     dense = mask.dense()
     outside = cv2.distanceTransform((~dense).view(np.uint8), cv2.DIST_L2, 3)
     inside = cv2.distanceTransform(dense.view(np.uint8), cv2.DIST_L2, 3)
@@ -188,14 +188,14 @@ def _stretched(mask: Mask, box: tuple[float, float, float, float]) -> Mask:
     return mask_from_array(full)
 
 
-def _label_map(truth: Masks) -> np.ndarray[tuple[int, int], np.dtype[np.uint16]]:
+def numbered(truth: Masks) -> np.ndarray[tuple[int, int], np.dtype[np.uint16]]:
     label_map = np.zeros(truth.size, dtype=np.uint16)
     for k, item in enumerate(truth.items):
         label_map[item.mask.window][item.mask.crop] = k + 1
     return label_map
 
 
-def _merged(truth: Masks, items: list[Instance]) -> Masks:
+def merged(truth: Masks, items: list[Instance]) -> Masks:
     """One segment a label, empty ones left out, the labels sorted."""
     classes = sorted(truth.with_items(items).union_by_label().items())
     return truth.with_items(Instance(label, mask_from_array(dense)) for label, dense in classes if dense.any())

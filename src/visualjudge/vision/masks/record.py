@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from visualjudge.core.errors import DataError, in_field
-from visualjudge.core.records import BoolArray, Mask, Size
+from visualjudge.core.records import BoolArray, FloatArray, Mask, Size
 from visualjudge.vision import fields
 from visualjudge.vision.base import Mark, Payload, ReadContext, WriteContext, mark_of
 from visualjudge.vision.items import LabelledItems
@@ -189,3 +189,8 @@ def told_size(name: str, payload: Payload) -> Size | None:
         if form is not None and not isinstance(form, list | tuple):
             return mask_from_wire(form).size
     return None
+
+
+def corners(found: Masks) -> FloatArray:
+    """n×4 corners of the masks' bounding boxes."""
+    return np.array([item.mask.xyxy for item in found.items], dtype=np.float64).reshape(-1, 4)

@@ -11,7 +11,8 @@ from visualjudge.vision.contexts import Prompts, classes, mixed
 from visualjudge.vision.drawing import grid
 from visualjudge.vision.drawing.styles import TextStyle
 from visualjudge.vision.errors import items
-from visualjudge.vision.masks import draw, errors, look, record, score, texts
+from visualjudge.vision.masks import draw, errors, errors_matched as matched, look, record, score, texts
+from visualjudge.vision.masks.errors_matched import MATCHED
 from visualjudge.vision.rows import Encoding, ErrorType, Metric, PredictionType, Ranked, Task, combo
 
 
@@ -133,16 +134,17 @@ INSTANCE = PredictionType(
     ),
     metrics=(Metric("instance", "f1", score.mask_f1, frozenset({"class_of_interest"}), score.mask_f1_by_class),),
     errors=(
-        ErrorType("instance", "classification", items.classification, items.two_labels),
-        ErrorType("instance", "localization", errors.localization, items.something),
-        ErrorType("instance", "duplicate", errors.duplicate, items.something),
-        ErrorType("instance", "background", errors.background, items.something),
-        ErrorType("instance", "missed", items.missed, items.something),
-        ErrorType("instance", "boundary", errors.boundary, items.something),
+        ErrorType("instance", "classification", items.classification, items.two_labels, matched=MATCHED.classification),
+        ErrorType("instance", "localization", errors.localization, items.something, matched=MATCHED.localization),
+        ErrorType("instance", "duplicate", errors.duplicate, items.something, matched=MATCHED.duplicate),
+        ErrorType("instance", "background", errors.background, items.something, matched=MATCHED.background),
+        ErrorType("instance", "missed", items.missed, items.something, matched=MATCHED.missed),
+        ErrorType("instance", "boundary", errors.boundary, items.something, matched=matched.boundary),
     ),
     ranked=Ranked(score.mask_similarity, 100, attrgetter("iscrowd")),
     context=classes,
     look=look.mask_features,
+    places=record.corners,
 )
 
 _SEMANTIC = (
@@ -211,14 +213,41 @@ SEMANTIC = PredictionType(
     metrics=(Metric("semantic", "miou", score.mean_iou),),
     errors=(
         ErrorType(
-            "semantic", "classification", errors.semantic_classification, items.two_labels, errors.semantic_clean
+            "semantic",
+            "classification",
+            errors.semantic_classification,
+            items.two_labels,
+            errors.semantic_clean,
+            matched.semantic_classification,
         ),
-        ErrorType("semantic", "boundary", errors.semantic_boundary, items.two_labels, errors.semantic_clean),
-        ErrorType("semantic", "missed", errors.semantic_missed, items.something, errors.semantic_clean),
-        ErrorType("semantic", "background", errors.semantic_background, items.two_labels, errors.semantic_clean),
+        ErrorType(
+            "semantic",
+            "boundary",
+            errors.semantic_boundary,
+            items.two_labels,
+            errors.semantic_clean,
+            matched.semantic_boundary,
+        ),
+        ErrorType(
+            "semantic",
+            "missed",
+            errors.semantic_missed,
+            items.something,
+            errors.semantic_clean,
+            matched.semantic_missed,
+        ),
+        ErrorType(
+            "semantic",
+            "background",
+            errors.semantic_background,
+            items.two_labels,
+            errors.semantic_clean,
+            matched.semantic_background,
+        ),
     ),
     context=classes,
     look=look.mask_features,
+    places=record.corners,
 )
 
 _REFERRING = (
@@ -298,11 +327,14 @@ REFERRING = PredictionType(
     ),
     metrics=(Metric("referring", "iou", score.region_iou),),
     errors=(
-        ErrorType("referring", "wrong_instance", errors.wrong_instance, errors.another_object),
-        ErrorType("referring", "boundary", errors.boundary, items.something),
-        ErrorType("referring", "localization", errors.localization, items.something),
-        ErrorType("referring", "missed", errors.eaten, items.something),
+        ErrorType(
+            "referring", "wrong_instance", errors.wrong_instance, errors.another_object, matched=matched.wrong_instance
+        ),
+        ErrorType("referring", "boundary", errors.boundary, items.something, matched=matched.boundary),
+        ErrorType("referring", "localization", errors.localization, items.something, matched=MATCHED.localization),
+        ErrorType("referring", "missed", errors.eaten, items.something, matched=matched.eaten),
     ),
     context=expression,
     look=look.mask_features,
+    places=record.corners,
 )

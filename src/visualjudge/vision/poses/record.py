@@ -97,3 +97,9 @@ def write(prediction: People, writing: WriteContext) -> dict[str, Any]:
 def _item(item: Person, digits: int | None) -> dict[str, Any]:
     points = item.keypoints if digits is None else item.keypoints.round(digits)
     return {"keypoints": points.ravel().tolist(), **({} if item.score is None else {"score": item.score})}
+
+
+def corners(found: People) -> FloatArray:
+    """n×4 corners of the keypoints that are present, a row a person who has any."""
+    points = [person.keypoints[person.present, :2] for person in found.items if person.present.any()]
+    return np.array([[*one.min(axis=0), *one.max(axis=0)] for one in points], dtype=np.float64).reshape(-1, 4)

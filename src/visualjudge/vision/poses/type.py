@@ -5,7 +5,7 @@ from __future__ import annotations
 from visualjudge.vision.contexts import type_sentence
 from visualjudge.vision.drawing.styles import TextStyle
 from visualjudge.vision.errors import items
-from visualjudge.vision.poses import draw, errors, look, record, score
+from visualjudge.vision.poses import draw, errors, errors_matched as matched, look, record, score
 from visualjudge.vision.rows import Encoding, ErrorType, Metric, PredictionType, Ranked, Task
 
 _KEYPOINT = (
@@ -68,12 +68,13 @@ KEYPOINT = PredictionType(
     encodings=_KEYPOINT,
     metrics=(Metric("keypoint", "oks_f1", score.keypoint_f1),),
     errors=(
-        ErrorType("keypoint", "jitter", errors.jitter, items.something),
-        ErrorType("keypoint", "inversion", errors.inversion, errors.a_mirrored_pair),
-        ErrorType("keypoint", "swap", errors.swap, errors.two_people),
-        ErrorType("keypoint", "missed", errors.missed, items.something),
+        ErrorType("keypoint", "jitter", errors.jitter, items.something, matched=matched.jitter),
+        ErrorType("keypoint", "inversion", errors.inversion, errors.a_mirrored_pair, matched=matched.inversion),
+        ErrorType("keypoint", "swap", errors.swap, errors.two_people, matched=matched.swap),
+        ErrorType("keypoint", "missed", errors.missed, items.something, matched=matched.missed),
     ),
     ranked=Ranked(score.pose_similarity, 20, score.crowd_or_unlabelled),
     context=type_sentence,
     look=look.pose_features,
+    places=record.corners,
 )

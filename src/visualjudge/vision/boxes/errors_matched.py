@@ -1,0 +1,36 @@
+"""Matched errors of boxes; see :mod:`visualjudge.vision.errors.matched`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from visualjudge.core.records import Xyxy
+from visualjudge.vision.boxes.errors import moved
+from visualjudge.vision.boxes.record import Detection
+from visualjudge.vision.errors.levels import ErrorScene
+from visualjudge.vision.errors.matched import ItemErrors, Moves
+
+ROUGH_IOU = 0.88
+
+
+def _box(item: Detection) -> Xyxy:
+    return item.xyxy
+
+
+def _shifted(item: Detection, x: float, y: float) -> Detection:
+    x1, y1, x2, y2 = item.xyxy
+    return replace(item, xyxy=(x1 + x, y1 + y, x2 + x, y2 + y))
+
+
+def _mirrored(item: Detection, width: int) -> Detection:
+    x1, y1, x2, y2 = item.xyxy
+    return replace(item, xyxy=(width - x2, y1, width - x1, y2))
+
+
+def _rough(item: Detection, scene: ErrorScene, rng: np.random.Generator) -> Detection:
+    return moved(item, ROUGH_IOU, scene, rng)
+
+
+MATCHED = ItemErrors(Moves(_box, _shifted, _mirrored, _rough))

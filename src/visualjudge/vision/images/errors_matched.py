@@ -1,0 +1,51 @@
+"""Matched errors of restored images; see :mod:`visualjudge.vision.errors.matched`."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+
+from visualjudge.vision.errors.levels import ErrorScene, Perturbation
+from visualjudge.vision.errors.random_fields import smooth_field
+from visualjudge.vision.images import errors
+from visualjudge.vision.images.record import WholeImage
+
+MILD = 0.3
+"""Severity of the error that all options of a pair have."""
+REACH, GRAIN = 0.03, 0.15
+"""Of the displacement at the far end, and of its hills, as shares of the longer side."""
+
+
+def displaced(error: Perturbation, *, first: bool = False) -> Perturbation:
+    """An error of restored images at one severity, and structures drawn further and further from where they are.
+
+    All options are equally sharp, noisy and coloured; only the given image shows where its structures belong. The error
+    is made last, so that its grain and blocks are those of every option, or ``first``, where it shows structures.
+    """
+
+    def matched(truth: WholeImage, severity: float, scene: ErrorScene, rng: np.random.Generator) -> WholeImage:
+        if first:
+            return _bent(error(truth, MILD, scene, rng), severity, rng)
+        found: WholeImage = error(_bent(truth, severity, rng), MILD, scene, rng)
+        return found
+
+    return matched
+
+
+def _bent(found: WholeImage, severity: float, rng: np.random.Generator) -> WholeImage:
+    """Smoothly displaced, not at the border."""
+    height, width = found.pixels.shape[:2]
+    rows, cols = np.mgrid[:height, :width].astype(np.float32)
+    quiet = np.sin(np.pi * (rows + 0.5) / height) * np.sin(np.pi * (cols + 0.5) / width)
+    step = np.float32(REACH * max(height, width) * severity) * np.sqrt(quiet).astype(np.float32)
+    down, right = (smooth_field((height, width), rng, grain=GRAIN).astype(np.float32) for _ in range(2))
+    drawn = cv2.remap(
+        found.pixels, cols + step * right, rows + step * down, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REFLECT
+    )
+    return WholeImage(np.asarray(drawn, dtype=np.uint8))
+
+
+residual = displaced(errors.residual, first=True)
+oversmoothing, pixel_noise, colour_shift, blocking = (
+    displaced(error) for error in (errors.oversmoothing, errors.pixel_noise, errors.colour_shift, errors.blocking)
+)
