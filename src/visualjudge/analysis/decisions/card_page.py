@@ -45,7 +45,7 @@ def checks_table(found: JudgeCard) -> Table:
 
 def _check_row(line: Check) -> tuple[str, ...]:
     measured = (shown_value(line), percents(line.interval) if line.name in UNITS else span(line.interval))
-    return LABELS[line.name], line.said, *measured, _asked_for(line), str(line.images), line.why or ""
+    return LABELS[line.name], line.said, *measured, asked_for(line), str(line.images), line.why or ""
 
 
 def shown_value(line: Check, digits: int = 3) -> str:
@@ -82,7 +82,8 @@ def _due(task: TaskCard) -> str:
     return str(due[0].why) if reasons != {None} and len(reasons) == 1 else ", ".join(LABELS[line.name] for line in due)
 
 
-def _asked_for(line: Check) -> str:
+def asked_for(line: Check) -> str:
+    """The threshold in words: ≥ 75 %."""
     value, unit = line.threshold.value, UNITS.get(line.name)
     return f"{SIGNS[line.threshold.direction]} " + (f"{100 * value:g} {unit}" if unit else f"{value:g}")
 
