@@ -17,7 +17,7 @@ from visualjudge.analysis.comparison_columns import AGREEMENT as AGREEMENT
 from visualjudge.analysis.comparison_columns import CHECKED as CHECKED
 from visualjudge.analysis.comparison_columns import COMPARISON as COMPARISON
 from visualjudge.analysis.published import RULES, Rule
-from visualjudge.analysis.tabular import Column, Json, Plot, figure
+from visualjudge.analysis.tabular import Column, Json, figure
 from visualjudge.analysis.tabular import Table as Table
 from visualjudge.analysis.tabular import plain as plain
 from visualjudge.analysis.unanswered import unanswered
@@ -85,7 +85,7 @@ PREFERENCE: Table[f.Preference] = Table((
     Column("p_holm", lambda b: b.p_holm, "p (Holm)", lambda b: p_value(b.p_holm)),
     Column("flagged", lambda b: b.flagged),
     Column("preference_crude", lambda b: b.crude),
-), Plot(lambda b: b.estimate, -0.5, 0.5, 0))  # fmt: skip
+))  # fmt: skip
 
 
 def _pairwise(judge: f.JudgeResult) -> Json:
@@ -185,7 +185,7 @@ CHOICE: Table[f.EncodingChoice] = Table((
     Column("cheapest", lambda c: c.cheapest),
     Column("encodings", lambda c: [ENCODING.json(row) for row in c.encodings]),
     Column("comparisons", lambda c: [DUEL.json(row) for row in c.duels]),
-    Column(None, lambda c: c, "Shown to be worse", lambda c: words.of_standing(c, "worse"), text=True),
+    Column(None, lambda c: c, "Worse", lambda c: words.of_standing(c, "worse"), text=True),
     Column(None, lambda c: c, "Open", lambda c: words.of_standing(c, "open", "unknown"), text=True),
 ))  # fmt: skip
 
@@ -227,7 +227,7 @@ SOURCE: Table[f.SourceRow] = Table((
     Column("rank_set", lambda r: r.rank_set, "Ranks, 95 %", lambda r: words.ranks(r.rank_set)),
     Column("rank_set_all", lambda r: r.rank_set_all, "All at once", lambda r: words.ranks(r.rank_set_all)),
     Column("true_rank", lambda r: r.true_rank, "Rank by truth"),
-), Plot(_with_bound, -3, 3, 0))  # fmt: skip
+))  # fmt: skip
 
 CONTRAST: Table[f.Contrast] = Table((
     Column("group", lambda c: c.group),
@@ -291,9 +291,9 @@ PROBE: Table[f.ProbeResult] = Table((
     Column("margin", lambda p: p.margin, "Margin", lambda p: points(p.margin)),
     Column("p_holm", lambda p: p.p_holm, "p (Holm)", lambda p: p_value(p.p_holm)),
     Column("failed", lambda p: p.failed, "No answer", lambda p: number(p.failed)),
-    Column("state", lambda p: p.state, "State", lambda p: p.state.replace("_", " "), text=True),
+    Column("state", lambda p: p.state, "State", lambda p: words.PROBE_STATES[p.state], text=True),
     Column("example", lambda p: p.example),
-), Plot(lambda p: p.effect, -0.5, 0.5, 0))  # fmt: skip
+))  # fmt: skip
 
 TRUST: Table[f.ToolTrust] = Table((
     Column("probe", lambda t: t.probe),
@@ -395,7 +395,7 @@ LEAK: Table[f.Leak] = Table((
     Column("p", lambda r: r.p),
     Column("p_holm", lambda r: r.p_holm, "p (Holm)", lambda r: p_value(r.p_holm)),
     Column("flagged", lambda r: r.flagged),
-), Plot(lambda r: r.share, 0, 1, 0.5))  # fmt: skip
+))  # fmt: skip
 
 DATASET: Table[f.DatasetFacts] = Table((
     Column("path", lambda d: d.path),

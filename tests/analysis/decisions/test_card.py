@@ -359,7 +359,7 @@ def test_four_verdicts_of_a_second_task_do_not_withhold_what_is_shown() -> None:
     macro = next(line for line in judge.checks if line.name == "macro_accuracy")
     assert (macro.state, macro.why) == ("undecided", "a task with fewer than 5 images: keypoint")
     assert verdict(found.results.judges[0]) == "better than chance"
-    assert not any(line.why == "the judge is not shown to be better than chance" for line in judge.checks)
+    assert not any(line.why == "it is undecided whether the judge is better than chance" for line in judge.checks)
 
 
 @pytest.mark.parametrize(
@@ -368,7 +368,7 @@ def test_four_verdicts_of_a_second_task_do_not_withhold_what_is_shown() -> None:
         ((), 0.4, "worse than chance"),
         (("tie", "both_bad"), 0.4, "better than chance (25.0 %)"),
         (("tie", "both_bad"), 0.05, "worse than chance (25.0 %)"),
-        (("tie", "both_bad"), 0.25, "not shown to be better than chance (25.0 %)"),
+        (("tie", "both_bad"), 0.25, "undecided whether better than chance (25.0 %)"),
         (("tie",), 0.6, "better than chance (33.3 %)"),
     ],
 )

@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from visualjudge.analysis import words
 from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.decisions.card import Answer, Card, JudgeCard, usual_card
-from visualjudge.analysis.decisions.card_page import shown_value, tasks_table
-from visualjudge.analysis.decisions.checks import LABELS, STATES, State
+from visualjudge.analysis.decisions.card import Card, JudgeCard, usual_card
+from visualjudge.analysis.decisions.card_page import tasks_table
+from visualjudge.analysis.decisions.check_figures import shown_value
+from visualjudge.analysis.decisions.checks import LABELS, STATES
 from visualjudge.core.tables import Table, markdown_text
 
 TITLE = "May I rank my models with this judge?"
-
-ICONS: Mapping[State, str] = {"pass": "✓", "fail": "✗", "undecided": "?", "not_measured": "–"}
-"""The sign of each state, beside its word."""
-
-
-def short_answer(found: Answer) -> str:
-    """The answer in plain words: "Can’t tell yet: about 60 more images would settle it"."""
-    if found.state == "pass":
-        return "Yes"
-    if found.state == "fail":
-        return "No"
-    word = "Can’t tell yet" if found.state == "undecided" else "Not measured"
-    if not found.needs_images:
-        return word
-    return f"{word}: about {words.many(found.needs_images, 'more image')} would settle it"
 
 
 @dataclass(frozen=True)

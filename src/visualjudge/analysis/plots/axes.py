@@ -34,7 +34,7 @@ class Box:
 
 
 def panels(width: float, count: int, height: float, top: float, least: float = 300) -> list[tuple[float, float, float]]:
-    """``count`` panels in rows from ``top``: the left edge, top edge and width of each, none narrower than ``least``."""
+    """The left edge, top edge and width of ``count`` panels in rows from ``top``, none narrower than ``least``."""
     across = max(1, min(count, int(width // least)))
     each = width / across
     return [((k % across) * each, top + (k // across) * height, each) for k in range(count)]

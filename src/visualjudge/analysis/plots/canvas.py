@@ -1,7 +1,7 @@
 """SVG elements in pixels, and the one stylesheet of all figures.
 
-On a page the colours are CSS variables, so that figures follow light and dark; in a file they are those of LIGHT. Series
-(judges) differ by colour and by marker, none of them in a colour of a state.
+On a page the colours are CSS variables, so that figures follow light and dark; in a file they
+are those of LIGHT. Series (judges) differ by colour and by marker, none of them in a colour of a state.
 """
 
 from __future__ import annotations
@@ -26,13 +26,15 @@ STATES = ("pass", "fail", "undecided", "not_measured")
 RADIUS = 4.5
 FONT = 12
 
-STYLE = """.plot text{font-size:12px;fill:var(--soft)}.plot .name{fill:var(--ink)}.plot .strong{fill:var(--ink);font-weight:600}
+STYLE = """.plot text{font-size:12px;fill:var(--soft)}.plot .name{fill:var(--ink)}
+.plot .strong{fill:var(--ink);font-weight:600}
 .plot .small{font-size:11px}.plot .grid{stroke:var(--line)}.plot .axis{stroke:var(--soft)}
 .plot .chance{stroke:var(--soft);stroke-dasharray:3 3}.plot .base{fill:none;stroke:var(--ink);stroke-width:1.3}
 .plot .threshold{stroke:var(--ink);stroke-width:1.6}.plot .passing{fill:var(--pass);fill-opacity:.13}
-.plot .ci{stroke-width:2.2;fill:none}.plot .thin{stroke-width:1.2;fill:none}.plot .thick{stroke-width:7;stroke-opacity:.28}
+.plot .ci{stroke-width:2.2;fill:none}.plot .thin{stroke-width:1.2;fill:none}
 .plot .mark{stroke:var(--paper);stroke-width:1}.plot .hollow{fill:var(--paper);stroke-width:1.8}
-.plot .bar{fill-opacity:.3}.plot .band{fill-opacity:.16;stroke:none}.plot .cloud{fill:none;stroke-width:4;stroke-linecap:round;stroke-opacity:.3}
+.plot .bar{fill-opacity:.3}.plot .band{fill-opacity:.16;stroke:none}
+.plot .cloud{fill:none;stroke-width:4;stroke-linecap:round;stroke-opacity:.3}
 .plot .icon{fill:none;stroke-width:2.2}.plot .swatch{fill:var(--line)}
 """ + "".join(
     f".plot .f{name}{{fill:var(--{name})}}.plot .l{name}{{stroke:var(--{name})}}\n"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from visualjudge.analysis.plots.canvas import LIGHT, STYLE, Canvas, in_colours
+from visualjudge.analysis.plots.canvas import DARK, LIGHT, STYLE, Canvas
 from visualjudge.core.atomic import atomic_path, write_text
 from visualjudge.core.errors import UsageError, must_end_in
 
@@ -65,7 +65,7 @@ class Figure:
         Raises
         ------
         UsageError
-            If the name ends in anything else; or if a PDF or PNG is asked for and the extra ``figures`` is not installed.
+            If the name ends in anything else, or a PDF or PNG needs the extra ``figures``.
         """
         target = Path(path)
         must_end_in("path", target, [".svg", ".pdf", ".png", ".csv"])
@@ -131,13 +131,21 @@ def converted(svg: str, kind: str) -> bytes:
     return bytes(vl_convert.svg_to_png(svg, scale=PNG_DPI / 96, ppi=PNG_DPI))
 
 
-PAGE_STYLE = STYLE + (
+FIGURES_ON_PAGES = STYLE + (
     ".plot{display:block;width:100%;height:auto}.on-phone{display:none}"
     "@media screen and (max-width:560px){.on-screen{display:none}.on-phone{display:block}}"
 )
-"""The stylesheet of pages with inline figures, which define the colours as variables."""
+BEHIND = ("#f6f6f3", "#121210")
+"""What is behind the figures of a page: light, dark."""
 
 
-def standalone_style() -> str:
-    """:data:`PAGE_STYLE` in the colours of a light page."""
-    return in_colours(PAGE_STYLE, LIGHT)
+def page_style(own: str) -> str:
+    """The stylesheet of a page with inline figures: colours of both themes as variables (paper is light), figures, and
+    the page's ``own`` rules.
+    """
+    light, dark = (
+        ";".join(f"--{name}:{value}" for name, value in {**colours, "page": behind}.items())
+        for colours, behind in zip((LIGHT, DARK), BEHIND, strict=True)
+    )
+    themes = f":root{{color-scheme:light dark;{light}}}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
+    return f"{themes}\n{FIGURES_ON_PAGES}\n{own}"

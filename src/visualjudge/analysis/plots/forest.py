@@ -51,10 +51,10 @@ def forest(
     states = 18 * max((len(row.states) for row in rows), default=0)
     thumbnails = 58.0 if any(row.image for row in rows) else 0.0
     label = max((text_width(row.label) for row in rows), default=0) + 14 + thumbnails
-    label = 6.0 if narrow else min(0.34 * width + thumbnails, label)
+    label = 16.0 if narrow else min(0.34 * width + thumbnails, label)
     values = 0.0 if narrow or len(series) > 1 else _widest(rows, scale) + 12
     notes = 0.0 if narrow else max((text_width(row.note, 11) for row in rows), default=0)
-    right = width - 14 - (0 if narrow else states + values + notes)
+    right = width - 22 - (0 if narrow else states + values + notes)
     slot = DODGE * max(1, len(series)) + (28.0 if narrow else 10.0)
     slot = max(slot, 42.0 + 18 * narrow) if thumbnails else slot
     box = Box(label, right, y + 4, y + 4 + slot * len(rows), (scale.low, scale.high))
@@ -111,7 +111,8 @@ def _name(
         canvas.text(end, top + 15, said, "", "end")
         canvas.text(2, top + 15, shortened(row.label, end - text_width(said) - 10), "name")
         return
-    canvas.text(box.left - 10, middle + 4, shortened(row.label, box.left - 10), "name", "end")
+    room = box.left - (68 if row.image else 10)
+    canvas.text(box.left - 10, middle + 4, shortened(row.label, room), "name", "end")
     left = box.right + 14
     canvas.text(left, middle + 4, said)
     for k, state in enumerate(row.states):

@@ -42,7 +42,7 @@ def slopes(charts: Sequence[Slope], width: float) -> Canvas:
 
 def _slope(canvas: Canvas, chart: Slope, left: float, top: float, across: float) -> None:
     name = colour(chart.series)
-    room = min(0.3 * across, 170)
+    room = min(0.42 * across, 230)
     a, b = left + room, left + across - room
     canvas.marker(left + 8, top + 9, chart.series)
     canvas.text(left + 18, top + 13, shortened(f"by {chart.title}", b - left - 24), "strong")
@@ -51,18 +51,21 @@ def _slope(canvas: Canvas, chart: Slope, left: float, top: float, across: float)
     def y(rank: float) -> float:
         return top + 34 + STEP * (rank - 1)
 
-    last = len(chart.rows)
+    last, lane = len(chart.rows), 1.8
+    sets = 12 + lane * last
     own_places = _spread([row.rank for row in chart.rows])
     true_places = _spread([row.true_rank for row in chart.rows])
     for row, own, place in zip(chart.rows, own_places, true_places, strict=True):
-        canvas.text(a - 18, y(own) + 4, f"{shortened(row.name, room - 40)}  {row.rank}", "name", "end")
+        named = shortened(row.name, room - sets - 18)
+        canvas.text(a - sets, y(own) + 4, f"{named}  {row.rank}", "name", "end")
         if row.ranks is not None:
             best, worst = (min(rank, last) for rank in row.ranks)
-            canvas.line(a - 7, y(best) - 5, a - 7, y(worst) + 5, f"thin l{name}")
+            x = a - 8 - lane * (last - own)
+            canvas.line(x, y(best) - 5, x, y(worst) + 5, f"thin l{name}")
         canvas.line(a, y(own), b, y(place), f"thin l{name}")
         canvas.marker(a, y(own), chart.series)
         canvas.marker(b, y(place), chart.series, hollow=True)
-        canvas.text(b + 12, y(place) + 4, f"{row.true_rank}  {shortened(row.name, room - 36)}", "name")
+        canvas.text(b + 12, y(place) + 4, f"{row.true_rank}  {shortened(row.name, room - 50)}", "name")
 
 
 def _spread(ranks: Sequence[int]) -> list[int]:

@@ -13,7 +13,7 @@ SIDE = 96
 
 @dataclass(frozen=True)
 class Swapped:
-    """Questions of one judge asked in both orders: the same answer (right, wrong), and the same place (first, second)."""
+    """Questions in both orders: the same answer (right, wrong), or the same place (first, second)."""
 
     title: str
     series: int

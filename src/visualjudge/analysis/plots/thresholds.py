@@ -39,16 +39,17 @@ def thresholds(rows: Sequence[CheckRow], series: Sequence[str], width: float) ->
     canvas = Canvas(width)
     narrow = width < NARROW
     y = legend(canvas, series) + 6 if len(series) > 1 else 4.0
-    label = 6.0 if narrow else max(max(text_width(row.label), text_width(row.asked, 11)) for row in rows) + 12
+    label = 10.0 if narrow else max(max(text_width(row.label), text_width(row.asked, 11)) for row in rows) + 12
     words = 6.0 if narrow else min(0.42 * width, max(text_width(h.said) for row in rows for h in row.held) + 30)
     for row in rows:
         inside = DODGE * len(row.held)
-        top = y + 22 if narrow else y
+        top = y + 34 if narrow else y
         height = max(inside + 8, 30)
         box = Box(label, width - words - 10, top + 2, top + height, row.ends)
         _check(canvas, row, box)
         if narrow:
-            canvas.text(2, y + 14, f"{row.label} ({row.asked})", "name")
+            canvas.text(2, y + 14, row.label, "name")
+            canvas.text(2, y + 28, row.asked, "small")
         else:
             canvas.text(2, (box.top + box.bottom) / 2 - 1, row.label, "name")
             canvas.text(2, (box.top + box.bottom) / 2 + 13, row.asked, "small")

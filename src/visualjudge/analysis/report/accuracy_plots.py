@@ -16,8 +16,8 @@ from visualjudge.analysis.plots.curve import Curve, curves
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.plots.squares import heat_map
-from visualjudge.analysis.report.readings import listed, plain_name, points_tick, rough_points, rough_share
-from visualjudge.analysis.words import many, names_of, number, span
+from visualjudge.analysis.report.readings import plain_name, points_tick, rough_points, rough_share
+from visualjudge.analysis.words import listed, many, names_of, number, span
 from visualjudge.vision.encodings import encoding_title
 
 MOST_SERIES = 6
@@ -46,14 +46,17 @@ def by_task(analysis: Analysis) -> Figure | LeftOut:
     judges = [judge for judge in shown(analysis) if judge.pairwise.accuracy.share.n]
     if not judges:
         return LeftOut("tasks", "no pairwise question was asked")
-    cells = _cells(judges, lambda judge: judge.by_task)
+    every = _cells(judges, lambda judge: judge.by_task)
+    cells = {name: found for name, found in every.items() if any(e is not None and e.value is not None for e in found)}
+    silent = [plain_name(name) for name in every if name not in cells]
     states = _answers(usual_card(analysis))
     baseline, notes = _baseline(judges), _needs_photograph(analysis)
     chance = judges[0].pairwise.chance
     rows = [
         ForestRow(
             plain_name(name), estimates, chance, baseline.get(name),
-            tuple(states[judge.name][name] for judge in judges if name in states.get(judge.name, {})), notes.get(name, ""),
+            tuple(states[judge.name][name] for judge in judges if name in states.get(judge.name, {})),
+            notes.get(name, ""),
         )
         for name, estimates in cells.items()
     ]  # fmt: skip
@@ -63,9 +66,11 @@ def by_task(analysis: Analysis) -> Figure | LeftOut:
         for judge, estimate in zip(judges, estimates, strict=True)
     ]
     caption = (
-        "Right answers to pairs by task; a reply without an answer counts as wrong. The dashed line is what guessing gets"
+        "Right answers to pairs by task; a reply without an answer counts as wrong. The dashed line is what "
+        "guessing gets"
         f"{', the triangle the local baseline on the same pairs' if baseline else ''}. {INTERVALS} The icons are the "
         "card's answer for each task: a check mark for yes, a cross for no, a question mark for undecided."
+        + (f" Without any answer: {listed(silent)}." if silent else "")
     )
     return Figure(
         "tasks", _task_finding(judges, cells, chance), caption, ("judge", "task", *ESTIMATE, "chance", "baseline"),
@@ -123,16 +128,19 @@ def _task_finding(
     names = list(cells)
     if not names:
         return "Nothing was answered"
-    said = []
-    for k, judge in enumerate(judges[:MOST_SERIES]):
+    above: dict[str, list[str]] = {}
+    for k, judge in enumerate(judges):
         known = [name for name in names if cells[name][k] is not None]
-        above = [name for name in known if _above(cells[name][k], chance)]
-        said.append(f"{judge.name} is above chance in {len(above)} of {many(len(known), 'task')}")
+        count = sum(_above(cells[name][k], chance) for name in known)
         better = [row.standing == "better" for row in judge.above_baseline if row.scope == "task"]
-        said[-1] += f" and above the local baseline in {sum(better)} of {len(better)}" if better else ""
-    worst = f". Weakest: {plain_name(names[-1])}" if len(names) > 1 else ""
-    rest = f", and {len(judges) - MOST_SERIES} more judges below" if len(judges) > MOST_SERIES else ""
-    return "; ".join(said) + rest + worst
+        beyond = f" (above the local baseline in {sum(better)} of {len(better)})" if better else ""
+        above.setdefault(f"{count} of {many(len(known), 'task')}{beyond}", []).append(judge.name)
+    if len(judges) == 1:
+        said = f"{judges[0].name} is above chance in {next(iter(above))}"
+    else:
+        said = "Above chance in " + "; ".join(f"{counts}: {listed(who)}" for counts, who in above.items())
+    certain = [name for name in names if any(e is not None and e.interval is not None for e in cells[name])]
+    return said + (f". Weakest: {plain_name(certain[-1])}" if len(certain) > 1 else "")
 
 
 def _above(estimate: Estimate | None, chance: float) -> bool:
@@ -153,7 +161,10 @@ def by_error_type(analysis: Analysis) -> Figure | LeftOut:
         for name in names
         for judge, estimate in zip(judges, cells[name], strict=True)
     ]
-    finding = f"Hardest to see: {plain_name(names[-1])}; easiest: {plain_name(names[0])}"
+    certain = [name for name in names if any(e is not None and e.interval is not None for e in cells[name])]
+    finding = "Too few images to tell which errors are hard to see"
+    if len(certain) > 1:
+        finding = f"Hardest to see: {plain_name(certain[-1])}; easiest: {plain_name(certain[0])}"
     caption = f"Right answers to pairs by the type of error in the worse option. {INTERVALS}"
     drawing = _accuracy_drawing(rows, names_of(judges))
     return Figure("errors", finding, caption, ("judge", "error_type", *ESTIMATE), tuple(data), drawing)
@@ -163,7 +174,10 @@ def encodings(analysis: Analysis, images: Mapping[str, str] | None = None) -> li
     """A figure a task with several encodings: each less the best, on the same pairs; ``images`` by ``task/stem``."""
     judges = shown(analysis)[:MOST_SERIES]
     tasks = dict.fromkeys(choice.task for judge in judges for choice in judge.encodings if len(choice.encodings) > 1)
-    return [_encoding_figure(judges, task, images or {}) for task in tasks]
+    return [
+        _encoding_figure([j for j in judges if any(c.task == task for c in j.encodings)], task, images or {})
+        for task in tasks
+    ]
 
 
 def _encoding_figure(judges: Sequence[JudgeResult], task: str, images: Mapping[str, str]) -> Figure:
@@ -180,8 +194,8 @@ def _encoding_figure(judges: Sequence[JudgeResult], task: str, images: Mapping[s
             (judge.name, task, row.name, best, *figures_of(estimate))
             for judge, estimate in zip(judges, estimates, strict=True)
         ]
-    reach = _reach([e for row in rows for e in row.estimates])
-    scale = Scale(-reach, reach, points_tick, rough_points, "Points above the reference", 0.0)
+    end = reach([e for row in rows for e in row.estimates])
+    scale = Scale(-end, end, points_tick, rough_points, "Points above the reference", 0.0)
     names = [judge.name for judge in judges]
     return Figure(
         f"encoding-{task}", f"{plain_name(task).capitalize()}: {_advice(judges, choices)}",
@@ -229,10 +243,13 @@ def _advised(choice: EncodingChoice) -> str:
     return "use any encoding; no difference was found" if reason.startswith("no difference") else f"undecided, {reason}"
 
 
-def _reach(estimates: Iterable[Estimate | None], least: float = 0.1, most: float = 0.5) -> float:
-    """The end of a symmetric axis that holds the estimates and most of their intervals."""
-    ends = [abs(v) for e in estimates if e is not None for v in (e.value, *(e.interval or ())) if v is not None]
-    return min(most, max(least, 1.08 * max(ends, default=least)))
+def reach(estimates: Iterable[Estimate | None], least: float = 0.1, most: float = 0.5) -> float:
+    """The end of a symmetric axis that holds the estimates, and their intervals up to ``most``."""
+    known = [e for e in estimates if e is not None and e.value is not None]
+    ends = [abs(end) for e in known for end in e.interval or () if end is not None]
+    return max(
+        least, 1.08 * max((abs(e.value or 0.0) for e in known), default=0.0), min(most, 1.08 * max(ends, default=0))
+    )
 
 
 def margin(analysis: Analysis, against: str = "margin") -> Figure | LeftOut:
@@ -250,7 +267,8 @@ def margin(analysis: Analysis, against: str = "margin") -> Figure | LeftOut:
     said = [f"{chart.title} {_smallest(chart)}" for chart in charts]
     data = [(chart.title, point.x, point.share, int(point.n)) for chart in charts for point in chart.row.points]
     caption = (
-        "Points are the data, larger where more verdicts are behind them; the curve is the fit, its band the curve with "
+        "Points are the data, larger where more verdicts are behind them; the curve is the fit, its band the curve "
+        "with "
         "its 75 % point at the ends of the 95 % interval. The line down is at the 75 % point."
     )
     columns = ("judge", against, "accuracy", "n")
@@ -274,8 +292,8 @@ def compared(analysis: Analysis) -> Figure | LeftOut:
     pairs.sort(key=lambda row: -abs(row.gap.value or 0.0))
     kept = pairs[:MOST_PAIRS]
     rows = [ForestRow(f"{row.a} − {row.b}", (row.gap,)) for row in kept]
-    reach = _reach((row.gap for row in kept), 0.05)
-    scale = Scale(-reach, reach, points_tick, rough_points, "Difference in accuracy, points", 0.0)
+    end = reach((row.gap for row in kept), 0.05)
+    scale = Scale(-end, end, points_tick, rough_points, "Difference in accuracy, points", 0.0)
     left = f" The {len(pairs) - len(kept)} smaller differences are in the table." if len(pairs) > len(kept) else ""
     caption = f"First judge less second on the questions that both were asked. {INTERVALS} They are unadjusted.{left}"
     data = [(row.a, row.b, *figures_of(row.gap), row.p_holm) for row in pairs]
@@ -323,8 +341,8 @@ def baseline(analysis: Analysis) -> Figure | LeftOut:
     rows = [
         ForestRow(plain_name(name), tuple(rows[name].gap if name in rows else None for rows in found)) for name in names
     ]
-    reach = _reach(e for row in rows for e in row.estimates)
-    scale = Scale(-reach, reach, points_tick, rough_points, "Points above the baseline", 0.0)
+    end = reach(e for row in rows for e in row.estimates)
+    scale = Scale(-end, end, points_tick, rough_points, "Points above the baseline", 0.0)
     data = [
         (judge.name, name, *figures_of(rows[name].gap), rows[name].standing)
         for judge, rows in zip(judges, found, strict=True)
@@ -346,7 +364,11 @@ def baseline(analysis: Analysis) -> Figure | LeftOut:
 def cost(analysis: Analysis) -> Figure | LeftOut:
     """Accuracy against tokens a verdict."""
     rows = [
-        Priced(judge.name, ((judge.tokens_in or 0) + (judge.tokens_out or 0)) / judge.verdicts, judge.pairwise.accuracy.shown)
+        Priced(
+            judge.name,
+            ((judge.tokens_in or 0) + (judge.tokens_out or 0)) / judge.verdicts,
+            judge.pairwise.accuracy.shown,
+        )
         for judge in shown(analysis)
         if judge.verdicts and judge.tokens_in is not None and judge.pairwise.accuracy.shown.value is not None
     ]  # fmt: skip

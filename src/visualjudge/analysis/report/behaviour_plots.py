@@ -47,7 +47,8 @@ def leanings(analysis: Analysis) -> Figure | LeftOut:
         if name in found
     ]
     caption = (
-        "Half the difference in accuracy between pairs where the option with more of something is right and where it is "
+        "Half the difference in accuracy between pairs where the option with more of something is right and where "
+        "it is "
         f"wrong, at equal difficulty: 0 is a fair judge, 50 one that looks at nothing else. {INTERVALS}"
     )
     names = [judge.name for judge in judges]
@@ -119,7 +120,8 @@ def scores(analysis: Analysis) -> Figure | LeftOut:
     if not charts:
         return LeftOut("scores", "no scoring question was asked, or no reply to one could be read")
     caption = (
-        f"Each dot is a reply (at most {MOST_POINTS} a judge, moved a little so that equal ones show); the dashed line is "
+        f"Each dot is a reply (at most {MOST_POINTS} a judge, moved a little so that equal ones show); the dashed "
+        "line is "
         "where score and truth are equal; the line joins the judge’s mean score by true score."
     )
     columns = ("judge", "true_score", "mean_score", "n")
@@ -204,12 +206,14 @@ def probes(analysis: Analysis) -> Figure | LeftOut:
         for row in found.values()
     ]
     caption = (
-        "Each probe changes one thing that the answer does not depend on. A check mark: it passes, its 90 % interval lies "
+        "Each probe changes one thing that the answer does not depend on. A check mark: it passes, its 90 % "
+        "interval lies "
         f"within the margin; a cross: it fails; a question mark: undecided. {INTERVALS}"
     )
     titles = [judge.name for judge in judges]
     return Figure(
-        "probes", "; ".join(map(_probed, judges)), caption, ("judge", "probe", *ESTIMATE, "margin", "state"), tuple(data),
+        "probes", "; ".join(map(_probed, judges)), caption,
+        ("judge", "probe", *ESTIMATE, "margin", "state"), tuple(data),
         lambda width: forest(rows, titles, scale, width),
     )  # fmt: skip
 
@@ -223,7 +227,8 @@ def _probed(judge: JudgeResult) -> str:
     passed = sum(row.state == "pass" for row in judge.probes)
     named = f" ({', '.join(failed)})" if failed else ""
     rest = len(judge.probes) - passed - len(failed)
-    return f"{judge.name} passes {passed} of {many(len(judge.probes), 'probe')}, fails {len(failed)}{named}; {rest} undecided"
+    asked = many(len(judge.probes), "probe")
+    return f"{judge.name} passes {passed} of {asked}, fails {len(failed)}{named}; {rest} undecided"
 
 
 def tools(analysis: Analysis) -> Figure | LeftOut:

@@ -16,21 +16,27 @@ from markupsafe import Markup
 import visualjudge
 from visualjudge.analysis import columns, scopes, words
 from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.decisions.card import Answer, usual_card
-from visualjudge.analysis.decisions.opening import ICONS, short_answer
+from visualjudge.analysis.decisions.card import Answer, short_answer, usual_card
+from visualjudge.analysis.decisions.checks import ICONS, LABELS
 from visualjudge.analysis.figures import JudgeResult, Results, SourceRow
-from visualjudge.analysis.plots.canvas import DARK, LIGHT
-from visualjudge.analysis.plots.figure import PAGE_STYLE, Figure, LeftOut
+from visualjudge.analysis.plots.figure import Figure, LeftOut, page_style
 from visualjudge.analysis.report import accuracy_plots, answer_plots
-from visualjudge.analysis.report.examples import USUAL, Example, encoding_images, examples, probe_examples
+from visualjudge.analysis.report.examples import (
+    USUAL,
+    Example,
+    changed,
+    encoding_images,
+    examples,
+    probe_examples,
+)
 from visualjudge.analysis.report.grids import Grid, GridRow, across, breakable, by_rows, grid, headline_grid
 from visualjudge.analysis.report.methods import SOURCES, methods
+from visualjudge.analysis.report.paired import differences
 from visualjudge.analysis.report.plots import PLOTS
 from visualjudge.analysis.unanswered import unanswered
 from visualjudge.vision.encodings import encoding_title
 
-PAGE = {"page": ("#f6f6f3", "#121210")}
-"""Colours of the page besides those of figures: light, dark."""
+MOST_EXAMPLES = 18
 
 
 @dataclass(frozen=True)
@@ -94,15 +100,8 @@ def environment() -> Environment:
     return env
 
 
-def _style() -> str:
-    """The page's stylesheet, with the colours of both themes; paper is light."""
-    light, dark = (
-        ";".join(f"--{name}:{value}" for name, value in {**colours, **{n: v[k] for n, v in PAGE.items()}}.items())
-        for k, colours in enumerate((LIGHT, DARK))
-    )
-    own = resources.files(__package__).joinpath("templates/report.css").read_text("utf-8")
-    themes = f":root{{color-scheme:light dark;{light}}}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
-    return f"{themes}\n{PAGE_STYLE}\n{own}"
+def _asset(name: str) -> str:
+    return resources.files(__package__).joinpath(f"templates/{name}").read_text("utf-8")
 
 
 def _policy(script: str) -> str:
@@ -124,13 +123,17 @@ def _drawn(*found: Figure | LeftOut) -> list[Figure]:
     return [figure for figure in found if isinstance(figure, Figure)]
 
 
-def _where(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]) -> Section:
+def _headline(judges: Sequence[JudgeResult]) -> Section:
+    groups = _groups(judges)
+    apart = len(groups) > 1
+    captions = [f"Set {g.judges[0].asked_like + 1}: {', '.join(j.name for j in g.judges)}" for g in groups]
+    tables = [(caption if apart else "", group.headline) for caption, group in zip(captions, groups, strict=True)]
+    return Section("headline", "Headline figures", words.APART if apart else "", tables, open=True)
+
+
+def _where(judges: Sequence[JudgeResult]) -> Section:
     task = across("Task", judges, lambda j: j.by_task, breakable)
-    tables = [("Headline", group.headline) for group in _groups(judges)]
-    return Section(
-        "tasks", "By task", COUNTED, [*tables, ("By task", task), ("Rankings and scores", _graded(judges))],
-        figures=_drawn(drawn["checks"]),
-    )  # fmt: skip
+    return Section("tasks", "Tables by task", COUNTED, [("", task), ("Rankings and scores", _graded(judges))])
 
 
 def _encodings(judges: Sequence[JudgeResult], figures: Sequence[Figure]) -> Section:
@@ -190,9 +193,11 @@ def _baseline(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOu
     return Section(
         "baseline",
         "Beyond the local baseline?",
-        "The local baseline is a small model without language that looks at image and prediction. Where a judge is not "
+        "The local baseline is a small model without language that looks at image and prediction. Where a judge is "
+        "not "
         "better, low-level features tell as much as it does. Questions that the baseline declined are left out here, "
-        "and intervals are unadjusted. Bold rows are worse than the baseline: their intervals lie below 0, and p after "
+        "and intervals are unadjusted. Bold rows are worse than the baseline: their intervals lie below 0, and p "
+        "after "
         "Holm over tasks and error types below 5 %.",
         _each(judges, table),
         notes=said,
@@ -204,7 +209,8 @@ def _raters(judges: Sequence[JudgeResult]) -> Section:
     return Section(
         "raters",
         "Were the raters attentive?",
-        "Known items are those with the widest margins; repeats are questions that a rater saw before. They check the "
+        "Known items are those with the widest margins; repeats are questions that a rater saw before. They check "
+        "the "
         "raters: no other figure counts them.",
         _each(judges, lambda j: grid(columns.CHECKED, j.rater_checks)),
     )
@@ -222,7 +228,8 @@ def _sensitivity(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | Lef
     rest = f" {words.many(missing, 'other part')} of the questions: no 75 % point." if missing else ""
     return Section(
         "sensitivity", "How small a difference does it see?",
-        "The distance between two options at which the judge is 75 % right; lower is a sharper eye. It is given where "
+        "The distance between two options at which the judge is 75 % right; lower is a sharper eye. It is given "
+        "where "
         f"right answers are certain to grow with distance and the curve fits.{rest}",
         [("", by_rows(["Questions · distance"], judges, found))],
         figures=_drawn(drawn["margin"], drawn["severity"]),
@@ -268,7 +275,8 @@ def _sways(results: Results, judges: Sequence[JudgeResult], drawn: Mapping[str, 
         Section(
             "leaks",
             "Can the questions be gamed?",
-            "How far a judge gets that only takes the option with more of something. No judge is involved: this is the "
+            "How far a judge gets that only takes the option with more of something. No judge is involved: this is "
+            "the "
             "dataset. Bold rules are off 50 % beyond chance: p is below 5 % and the interval leaves out 50 %.",
             [("", grid(columns.LEAK, flagged, hit=lambda row: row.flagged))],
         ),
@@ -379,13 +387,16 @@ def _unread(judges: Sequence[JudgeResult]) -> Section:
 
 
 def _telling(analysis: Analysis, shown: Sequence[int], count: int) -> Section:
-    each = max(1, count // max(1, len(shown))) if count else USUAL
-    found = [(analysis.results.judges[i].name, examples(analysis.study, i, each)) for i in shown]
+    """Examples of each judge; where no number is named, few enough in all that the page stays small."""
+    each = max(1, count // max(1, len(shown))) if count else min(USUAL, max(2, MOST_EXAMPLES // max(1, len(shown))))
+    kept = shown if count else shown[: MOST_EXAMPLES // each]
+    found = [(analysis.results.judges[i].name, examples(analysis.study, i, each)) for i in kept]
     return Section(
         "questions",
         "Show me its errors",
         "Wrong at a wide margin, flipped by the order, not read; each on another pair, ranking or annotation.",
         examples=[(name, rows) for name, rows in found if rows],
+        notes=[f"Of the first {len(kept)} judges; --questions sets the number."] if len(kept) < len(shown) else (),
     )
 
 
@@ -395,7 +406,8 @@ def _probes(analysis: Analysis, shown: Sequence[int], drawn: Mapping[str, Figure
     return Section(
         "probes",
         "What must not matter",
-        "Each probe changes one thing that the answer does not depend on; 0 is a judge that it does not move. A probe "
+        "Each probe changes one thing that the answer does not depend on; 0 is a judge that it does not move. A "
+        "probe "
         "passes where its 90 % interval is within the margin (two one-sided tests at 5 %), and fails where the 95 % "
         "interval leaves out 0 and the effect is at least the margin. A staircase of severity passes where its 95 % "
         "interval is below 0.",
@@ -424,10 +436,26 @@ def _groups(judges: Sequence[JudgeResult]) -> list[Group]:
 
 def _line(judge: JudgeResult, found: Answer) -> Line:
     word, _, more = short_answer(found).partition(": ")
+    if found.state == "fail":
+        more = "it fails " + words.listed([LABELS[line.name].lower() for line in found.checks if line.state == "fail"])
     return Line(judge, found.state, ICONS[found.state], word, more)
 
 
-def context(analysis: Analysis, questions: int = 0) -> dict[str, Any]:
+def _pair(analysis: Analysis, compare: tuple[int, int]) -> Section:
+    """Two judges beside each other, before anything else."""
+    first, second = (analysis.study.runs[k].name for k in compare)
+    found = changed(analysis.study, *compare)
+    return Section(
+        "pair", f"{first} and {second}",
+        "Differences are paired: both judges on the same questions. Below, questions that one of them answered "
+        "rightly "
+        "and the other wrongly, as the second one answered, the widest margins first.",
+        figures=[differences(analysis, *compare)],
+        examples=[("What changed", found)] if found else [],
+    )  # fmt: skip
+
+
+def context(analysis: Analysis, questions: int = 0, compare: tuple[int, int] | None = None) -> dict[str, Any]:
     """What the template is given."""
     results = analysis.results
     shown, rest = results.shown, results.appendix
@@ -436,7 +464,9 @@ def context(analysis: Analysis, questions: int = 0) -> dict[str, Any]:
     drawn = {name: draw(analysis) for name, draw in PLOTS.items()}
     small = {name: image.src for name, image in encoding_images(analysis.study).items() if image.src}
     sections = [
-        _where(judges, drawn),
+        *([] if compare is None else [_pair(analysis, compare)]),
+        _headline(judges),
+        _where(judges),
         _compared(results, [judge.name for judge in judges], drawn),
         _baseline(judges, drawn),
         _encodings(judges, accuracy_plots.encodings(analysis, small)),
@@ -449,13 +479,14 @@ def context(analysis: Analysis, questions: int = 0) -> dict[str, Any]:
         *_uses(analysis, judges),
         _unread(judges),
     ]
-    script = resources.files(__package__).joinpath("templates/report.js").read_text("utf-8")
+    script = _asset("report.js")
     return {
         "results": results,
         "judges": judges,
         "answers": [_line(results.judges[i], card.judges[i]) for i in shown],
         "sentences": [card.judges[i].answer for i in shown],
-        "first": _drawn(drawn["tasks"], drawn["sources"]),
+        "first": _drawn(drawn["tasks"]),
+        "beside": _drawn(drawn["sources"], drawn["checks"]),
         "left_out": [found for found in drawn.values() if isinstance(found, LeftOut)],
         "sections": [section for section in sections if _kept(section)],
         "simulated": rest,
@@ -464,12 +495,14 @@ def context(analysis: Analysis, questions: int = 0) -> dict[str, Any]:
         "sources": SOURCES,
         "version": visualjudge.__version__,
         "setups": [(j.name, orjson.dumps(j.info, option=orjson.OPT_INDENT_2).decode()) for j in results.judges],
-        "style": Markup(_style()),
+        "style": Markup(page_style(_asset("report.css"))),
         "script": Markup(script),
         "policy": _policy(script),
     }
 
 
-def html(analysis: Analysis, questions: int = 0) -> str:
-    """The whole page; ``questions``: how many of the most telling ones it shows (0: a few of each judge)."""
-    return environment().get_template("report.html.j2").render(context(analysis, questions))
+def html(analysis: Analysis, questions: int = 0, compare: tuple[int, int] | None = None) -> str:
+    """The whole page; ``questions``: how many of the most telling ones it shows (0: a few of each judge); ``compare``:
+    two judges, by number, whose differences stand before all else.
+    """
+    return environment().get_template("report.html.j2").render(context(analysis, questions, compare))

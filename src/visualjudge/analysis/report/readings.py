@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from visualjudge.analysis.estimates import Estimate
 from visualjudge.analysis.words import number, span
 
@@ -50,10 +48,3 @@ def points_tick(value: float) -> str:
 def plain_name(name: str) -> str:
     """A task or error type without underscores."""
     return name.replace("_", " ").replace("(none)", "no error type")
-
-
-def listed(names: Sequence[str], most: int = 4) -> str:
-    """a, b and c; of many names the first ones and how many more."""
-    if len(names) > most:
-        return f"{', '.join(names[:most])} and {len(names) - most} more"
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
