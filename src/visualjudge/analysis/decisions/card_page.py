@@ -295,10 +295,11 @@ def model_index(card: Card) -> list[dict[str, object]]:
 
 def badge(found: JudgeCard) -> str:
     """An SVG badge: the judge's state in its colour."""
-    left, right = "judge", f"{ICONS[found.state]} {STATES[found.state]}"
+    left, state = "judge", STATES[found.state]
+    right = f"{ICONS[found.state]} {state}"
     width = (52, 18 + 7 * len(right))
     total = sum(width)
-    label = escape(f"{found.judge}: {right}", quote=True)
+    label = escape(f"{found.judge}: {state}", quote=True)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{total}" height="20" role="img" aria-label="{label}">'
         f"<title>{label}</title>"

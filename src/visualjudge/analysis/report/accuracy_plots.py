@@ -17,7 +17,7 @@ from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.plots.squares import heat_map
 from visualjudge.analysis.report.readings import plain_name, points_tick, rough_points, rough_share
-from visualjudge.analysis.words import listed, many, names_of, number, span
+from visualjudge.analysis.words import SETS, listed, many, names_of, number, span
 from visualjudge.vision.encodings import encoding_title
 
 MOST_SERIES = 6
@@ -71,6 +71,7 @@ def by_task(analysis: Analysis) -> Figure | LeftOut:
         f"{', the triangle the local baseline on the same pairs' if baseline else ''}. {INTERVALS} The icons are the "
         "card's answer for each task: a check mark for yes, a cross for no, a question mark for undecided."
         + (f" Without any answer: {listed(silent)}." if silent else "")
+        + (f" {SETS}" if len({judge.asked_like for judge in judges}) > 1 else "")
     )
     return Figure(
         "tasks", _task_finding(judges, cells, chance), caption, ("judge", "task", *ESTIMATE, "chance", "baseline"),

@@ -45,7 +45,7 @@ def headline_grid(judges: Sequence[JudgeResult]) -> Grid:
     """The judges' headline figures, a column a judge."""
     columns = [JUDGE.cells(judge) for judge in judges]
     rows = [GridRow([title, *(column[k] for column in columns)]) for k, title in enumerate(JUDGE.titles)]
-    return _by_judge([""], judges, rows)
+    return _by_judge(["Figure"], judges, rows)
 
 
 def across(

@@ -17,7 +17,9 @@ import visualjudge
 from visualjudge.analysis import columns, scopes, words
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import Answer, short_answer, usual_card
+from visualjudge.analysis.decisions.card_page import TASKS_NOTE
 from visualjudge.analysis.decisions.checks import ICONS, LABELS
+from visualjudge.analysis.decisions.opening import opening
 from visualjudge.analysis.figures import JudgeResult, Results, SourceRow
 from visualjudge.analysis.plots.figure import Figure, LeftOut, page_style
 from visualjudge.analysis.report import accuracy_plots, answer_plots
@@ -129,6 +131,18 @@ def _headline(judges: Sequence[JudgeResult]) -> Section:
     captions = [f"Set {g.judges[0].asked_like + 1}: {', '.join(j.name for j in g.judges)}" for g in groups]
     tables = [(caption if apart else "", group.headline) for caption, group in zip(captions, groups, strict=True)]
     return Section("headline", "Headline figures", words.APART if apart else "", tables, open=True)
+
+
+MOST_OPEN = 30
+"""Rows of the answers by task that are open from the start."""
+
+
+def _answered(analysis: Analysis) -> Section:
+    """May models be ranked in each task, why not, and how many more images are needed."""
+    found = opening(analysis).tasks
+    rows = [] if found is None else [GridRow(row) for row in found.rows]
+    table = Grid([] if found is None else found.columns, [False] * (len(found.columns) if found else 0), rows)
+    return Section("answers", "May I rank models of one task?", TASKS_NOTE, [("", table)], open=len(rows) <= MOST_OPEN)
 
 
 def _where(judges: Sequence[JudgeResult]) -> Section:
@@ -465,6 +479,7 @@ def context(analysis: Analysis, questions: int = 0, compare: tuple[int, int] | N
     small = {name: image.src for name, image in encoding_images(analysis.study).items() if image.src}
     sections = [
         *([] if compare is None else [_pair(analysis, compare)]),
+        _answered(analysis),
         _headline(judges),
         _where(judges),
         _compared(results, [judge.name for judge in judges], drawn),
