@@ -21,6 +21,8 @@ UNITS = {"macro_accuracy": "%", "right_in_both_orders": "%", "failed": "%", "lea
 SIGNS = {"at_least": "≥", "at_most": "≤", "within": "within ±"}
 MOST_JUDGES = 6
 """Judges whose checks are drawn."""
+MOST_NAMED = 4
+"""From so many judges on, the finding does not name the checks that fail."""
 ENDS = {
     "macro_accuracy": (0.0, 1.0),
     "right_in_both_orders": (0.0, 1.0),
@@ -106,6 +108,6 @@ def _counted(judges: Sequence[JudgeCard]) -> str:
     for judge in judges:
         states = [line.state for line in judge.checks if line.state != "not_measured"]
         failed = [LABELS[line.name].lower() for line in judge.checks if line.state == "fail"]
-        named = f" and fails {listed(failed, 2)}" if failed else ""
+        named = f" and fails {listed(failed, 2)}" if failed and len(judges) < MOST_NAMED else ""
         said.append(f"{judge.judge} passes {states.count('pass')} of {many(len(states), 'check')}{named}")
     return "; ".join(said)

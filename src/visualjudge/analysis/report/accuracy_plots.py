@@ -139,7 +139,9 @@ def _task_finding(
     if len(judges) == 1:
         said = f"{judges[0].name} is above chance in {next(iter(above))}"
     else:
-        said = "Above chance in " + "; ".join(f"{counts}: {listed(who)}" for counts, who in above.items())
+        few = len(judges) <= MOST_SERIES
+        groups = (f"{counts}: {listed(who) if few else many(len(who), 'judge')}" for counts, who in above.items())
+        said = "Above chance in " + "; ".join(groups)
     certain = [name for name in names if any(e is not None and e.interval is not None for e in cells[name])]
     return said + (f". Weakest: {plain_name(certain[-1])}" if len(certain) > 1 else "")
 
