@@ -16,7 +16,7 @@ HEIGHT = 300
 
 @dataclass(frozen=True)
 class Priced:
-    """A judge: what a verdict costs, and how often it is right."""
+    """A judge: what one verdict costs, and how often it is right."""
 
     title: str
     cost: float

@@ -1,4 +1,4 @@
-"""Forest plots: a row a task, encoding, bias or comparison; an estimate with its interval a series."""
+"""Forest plots: a row for each task, encoding, bias or comparison; an estimate with its interval a series."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DODGE = 11
 
 @dataclass(frozen=True)
 class ForestRow:
-    """One row: an estimate a series (None: not asked), what guessing and the baseline get, states, and a note."""
+    """One row: an estimate for each series (None: not asked), what guessing and the baseline get, and states."""
 
     label: str
     estimates: tuple[Estimate | None, ...]

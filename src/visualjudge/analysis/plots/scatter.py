@@ -23,7 +23,7 @@ class Scatter:
 
 
 def scatters(charts: Sequence[Scatter], ends: tuple[float, float], labels: tuple[str, str], width: float) -> Canvas:
-    """A panel a judge, both axes over ``ends``; ``labels``: of x and of y."""
+    """A panel for each judge, both axes over ``ends``; ``labels``: of x and of y."""
     canvas = Canvas(width)
     show: Callable[[float], str] = percent_tick if ends == (0.0, 1.0) else "{:g}".format
     for chart, (left, top, across) in zip(charts, panels(width, len(charts), HEIGHT, 0), strict=True):

@@ -31,7 +31,7 @@ class Slope:
 
 
 def slopes(charts: Sequence[Slope], width: float) -> Canvas:
-    """A panel a judge; a bar beside a source holds the ranks that it may have at 95 %."""
+    """A panel for each judge; a bar beside a source holds the ranks that it may have at 95 %."""
     canvas = Canvas(width)
     most = max((len(chart.rows) for chart in charts), default=0)
     height = 52 + STEP * most

@@ -26,7 +26,7 @@ class Swapped:
 
 
 def swap_flow(charts: Sequence[Swapped], width: float) -> Canvas:
-    """A 2×2 table a judge; the area of each square is its share of the questions."""
+    """A 2×2 table for each judge; the area of each square is its share of the questions."""
     canvas = Canvas(width)
     for chart, (left, top, _) in zip(charts, panels(width, len(charts), 2 * SIDE + 100, 0), strict=True):
         _flow(canvas, chart, left, top)

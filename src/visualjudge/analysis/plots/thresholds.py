@@ -1,4 +1,4 @@
-"""Figures beside their thresholds: a strip a check, the part that passes shaded, an estimate a judge."""
+"""Figures beside their thresholds: a strip for each check, the part that passes shaded, an estimate for each judge."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Held:
 
 @dataclass(frozen=True)
 class CheckRow:
-    """A check: its name, the threshold in words, the axis, where it passes, and a figure a judge."""
+    """A check: its name, the threshold in words, the axis, where it passes, and a figure for each judge."""
 
     label: str
     asked: str

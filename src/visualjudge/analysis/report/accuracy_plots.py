@@ -42,7 +42,7 @@ def figures_of(estimate: Estimate | None) -> Row:
 
 
 def by_task(analysis: Analysis) -> Figure | LeftOut:
-    """A row a task: accuracy of each judge, what guessing and the local baseline get, and the card's answer."""
+    """A row for each task: accuracy of each judge, what guessing and the local baseline get, and the card's answer."""
     judges = [judge for judge in shown(analysis) if judge.pairwise.accuracy.share.n]
     if not judges:
         return LeftOut("tasks", "no pairwise question was asked")
@@ -90,7 +90,7 @@ def _accuracy_drawing(rows: Sequence[ForestRow], names: Sequence[str]) -> Callab
 def _cells(
     judges: Sequence[JudgeResult], get: Callable[[JudgeResult], Iterable[Cell]]
 ) -> dict[str, tuple[Estimate | None, ...]]:
-    """The accuracy of each cell, an estimate a judge, the most accurate cells first."""
+    """The accuracy of each cell, an estimate for each judge, the most accurate cells first."""
     found = [{cell.name: cell.accuracy.shown for cell in get(judge) if cell.accuracy.share.n} for judge in judges]
     names = list(dict.fromkeys(name for cells in found for name in cells))
 
@@ -152,7 +152,7 @@ def _above(estimate: Estimate | None, chance: float) -> bool:
 
 
 def by_error_type(analysis: Analysis) -> Figure | LeftOut:
-    """A row an error type."""
+    """A row for each error type."""
     judges = shown(analysis)
     cells = _cells(judges, lambda judge: judge.by_error_type)
     if len(cells) < 2:
@@ -174,7 +174,10 @@ def by_error_type(analysis: Analysis) -> Figure | LeftOut:
 
 
 def encodings(analysis: Analysis, images: Mapping[str, str] | None = None) -> list[Figure]:
-    """A figure a task with several encodings: each less the best, on the same pairs; ``images`` by ``task/stem``."""
+    """A figure for each task with several encodings: each less the best, on the same pairs.
+
+    ``images``: data URIs of small images, by ``task/stem``.
+    """
     judges = shown(analysis)[:MOST_SERIES]
     tasks = dict.fromkeys(choice.task for judge in judges for choice in judge.encodings if len(choice.encodings) > 1)
     return [
@@ -287,7 +290,7 @@ def _smallest(chart: Curve) -> str:
 
 
 def compared(analysis: Analysis) -> Figure | LeftOut:
-    """A row two judges: the difference in accuracy on the questions that both were asked."""
+    """A row for every two judges: the difference in accuracy on the questions that both were asked."""
     names = {judge.name for judge in shown(analysis)}
     pairs = [row for row in analysis.results.comparisons if {row.a, row.b} <= names and row.gap.value is not None]
     if not pairs:
@@ -335,7 +338,7 @@ def _better(pairs: Sequence[Comparison]) -> str:
 
 
 def baseline(analysis: Analysis) -> Figure | LeftOut:
-    """A row a task: how far each judge is above the local baseline."""
+    """A row for each task: how far each judge is above the local baseline."""
     judges = [judge for judge in shown(analysis) if judge.above_baseline][:MOST_SERIES]
     if not judges:
         return LeftOut("baseline", "no run of the local baseline is beside these judges (--baseline adds one)")
@@ -365,7 +368,7 @@ def baseline(analysis: Analysis) -> Figure | LeftOut:
 
 
 def cost(analysis: Analysis) -> Figure | LeftOut:
-    """Accuracy against tokens a verdict."""
+    """Accuracy against tokens per verdict."""
     rows = [
         Priced(
             judge.name,
@@ -379,9 +382,11 @@ def cost(analysis: Analysis) -> Figure | LeftOut:
         return LeftOut("cost", "fewer than two judges have token counts")
     best = [row.title for row in front(rows)]
     finding = f"No judge is both cheaper and better than {listed(best)}"
-    caption = f"Accuracy against prompt and reply tokens a verdict. The dashed line joins the Pareto front. {INTERVALS}"
+    caption = (
+        f"Accuracy against prompt and reply tokens per verdict. The dashed line joins the Pareto front. {INTERVALS}"
+    )
     data = [(row.title, row.cost, *figures_of(row.share)) for row in rows]
     return Figure(
         "cost", finding, caption, ("judge", "tokens_per_verdict", *ESTIMATE), tuple(data),
-        lambda width: cost_plot(rows, "Tokens a verdict", width),
+        lambda width: cost_plot(rows, "Tokens per verdict", width),
     )  # fmt: skip

@@ -28,7 +28,7 @@ BINS = 10
 
 
 def leanings(analysis: Analysis) -> Figure | LeftOut:
-    """A bar a feature: how far a judge leans to the option that has more of it, first of all to the first place."""
+    """A bar for each feature: how far a judge leans to the option that has more of it; first, to the place."""
     judges = [judge for judge in shown(analysis) if judge.pairwise.accuracy.share.n][:MOST_SERIES]
     features = list(dict.fromkeys(row.feature for j in judges for row in j.bias if row.estimate.value is not None))
     if not features:
@@ -120,7 +120,8 @@ def scores(analysis: Analysis) -> Figure | LeftOut:
     if not charts:
         return LeftOut("scores", "no scoring question was asked, or no reply to one could be read")
     caption = (
-        f"Each dot is a reply (at most {MOST_POINTS} a judge, moved a little so that equal ones show); the dashed "
+        f"Each dot is a reply (at most {MOST_POINTS} of each judge, moved a little so that equal ones show); the "
+        "dashed "
         "line is "
         "where score and truth are equal; the line joins the judge’s mean score by true score."
     )
@@ -186,7 +187,7 @@ def reliability(analysis: Analysis) -> Figure | LeftOut:
 
 
 def probes(analysis: Analysis) -> Figure | LeftOut:
-    """A row a probe: what a change that must not matter does to accuracy."""
+    """A row for each probe: what a change that must not matter does to accuracy."""
     judges = [judge for judge in shown(analysis) if judge.probes][:MOST_SERIES]
     if not judges:
         return LeftOut("probes", "no probes were asked (visualjudge probe)")

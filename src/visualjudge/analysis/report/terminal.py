@@ -45,7 +45,7 @@ def _place(share: float) -> int:
 
 
 def _bars(results: Results) -> list[str]:
-    """A row a task, a bar a judge, of the first judges that fit beside each other; │ is chance."""
+    """A row for each task, a bar for each judge, of the first judges that fit beside each other; │ is chance."""
     judges = [results.judges[i] for i in results.shown][: max(1, (screen_width() - 34) // (BAR + 2))]
     judges = judges[:MOST_BARS]
     names = list(dict.fromkeys(cell.name for judge in judges for cell in judge.by_task if cell.accuracy.share.n))
