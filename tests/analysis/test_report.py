@@ -111,7 +111,7 @@ def test_the_methods_state_the_intervals_that_are_computed(run: Path, tmp_path: 
     part = write_run(tmp_path / "part", write_dataset(tmp_path / "d", questions), [said(q, "A") for q in questions[:8]])
     whole, asked = (methods(analyse([folder]).results) for folder in (run, part))
     assert "logit" not in whole
-    assert "Clopper and Pearson's exact interval for the effective number of independent cases" in whole
+    assert "neither the binomial test of all cases nor a test of images" in whole
     assert "Asked" not in whole
     assert "Asked: 8 of 20 questions on 8 of 12 images." in asked
 

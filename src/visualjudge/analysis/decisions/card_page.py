@@ -234,18 +234,14 @@ def methods(card: Card) -> str:
         f"{LABELS[line.name].lower()} {asked_for(line)}" for line in (card.judges[0].checks if card.judges else ())
     )
     return (
-        f"Judges were checked with visualjudge {visualjudge.__version__} against fixed thresholds ({asked}). A "
-        "check passes "
-        "where its whole 95 % interval meets the threshold, fails where it misses it, and is undecided else or on "
-        "fewer "
-        f"than {least} images. Intervals treat the image as the unit: of shares by tests of counts and of images "
-        "(Clopper & Pearson 1934; Wilson 1927; Rao, Scott & Skinner 1998), of means by the delete-one-cluster "
-        "jackknife "
-        "(Bell & McCaffrey 2002). The order of sources is compared with that of the ground truth by Kendall’s τ-b "
-        "(1945), "
-        "with resampled images; ranks are sets (Mogstad et al. 2024). The number of further images is that of a "
-        "power of "
-        "80 % (Lachin 2011)."
+        f"Judges were checked with visualjudge {visualjudge.__version__} against fixed thresholds "
+        f"({asked}). A check passes where its whole 95 % interval meets the threshold, fails where it "
+        f"misses it, and is undecided else or on fewer than {least} images. Intervals treat the image as "
+        "the unit: of shares by tests of counts and of images (Clopper & Pearson 1934; Wilson 1927; Rao, "
+        "Scott & Skinner 1998), of means by the delete-one-cluster jackknife (Bell & McCaffrey 2002). The "
+        "order of sources is compared with that of the ground truth by Kendall’s τ-b (1945), with "
+        "resampled images; ranks are sets (Mogstad et al. 2024). The number of further images is that of a "
+        "power of 80 % (Lachin 2011)."
     )
 
 

@@ -66,10 +66,10 @@ def by_task(analysis: Analysis) -> Figure | LeftOut:
         for judge, estimate in zip(judges, estimates, strict=True)
     ]
     caption = (
-        "Right answers to pairs by task; a reply without an answer counts as wrong. The dashed line is what "
-        "guessing gets"
-        f"{', the triangle the local baseline on the same pairs' if baseline else ''}. {INTERVALS} The icons are the "
-        "card's answer for each task: a check mark for yes, a cross for no, a question mark for undecided."
+        "Right answers to pairs by task; a reply without an answer counts as wrong. The dashed line is "
+        f"what guessing gets{', the triangle the local baseline on the same pairs' if baseline else ''}. "
+        f"{INTERVALS} The icons are the card's answer for each task: a check mark for yes, a cross for no, "
+        "a question mark for undecided."
         + (f" Without any answer: {listed(silent)}." if silent else "")
         + (f" {SETS}" if len({judge.asked_like for judge in judges}) > 1 else "")
     )
@@ -273,9 +273,9 @@ def margin(analysis: Analysis, against: str = "margin") -> Figure | LeftOut:
     said = [f"{chart.title} {_smallest(chart)}" for chart in charts]
     data = [(chart.title, point.x, point.share, int(point.n)) for chart in charts for point in chart.row.points]
     caption = (
-        "Points are the data, larger where more verdicts are behind them; the curve is the fit, its band the curve "
-        "with "
-        "its 75 % point at the ends of the 95 % interval. The line down is at the 75 % point."
+        "Points are the data, larger where more verdicts are behind them; the curve is the fit, its band "
+        "the curve with its 75 % point at the ends of the 95 % interval. The line down is at the 75 % "
+        "point."
     )
     columns = ("judge", against, "accuracy", "n")
     return Figure(against, "; ".join(said), caption, columns, tuple(data), lambda width: curves(charts, label, width))

@@ -51,10 +51,9 @@ def sources(analysis: Analysis, group: str | None = None) -> Figure | LeftOut:
     ]  # fmt: skip
     count = max(len(_rows(judge, group)) for judge in judges)
     caption = (
-        f"Sources of {_group_name(group)}, by rank. The bars left of the markers, one for each source in the order "
-        "of the "
-        "rows, span the ranks that it may have (95 %, of this source alone); lines that cross are sources that "
-        "judge and truth put in a different order."
+        f"Sources of {_group_name(group)}, by rank. The bars left of the markers, one for each source in "
+        "the order of the rows, span the ranks that it may have (95 %, of this source alone); lines that "
+        "cross are sources that judge and truth put in a different order."
         + (f" The first {MOST_SOURCES} of {count} sources are drawn." if count > MOST_SOURCES else "")
     )
     columns = ("judge", "group", "source", "rank", "best_rank", "worst_rank", "true_rank", "strength", "low", "high",

@@ -47,9 +47,9 @@ def leanings(analysis: Analysis) -> Figure | LeftOut:
         if name in found
     ]
     caption = (
-        "Half the difference in accuracy between pairs where the option with more of something is right and where "
-        "it is "
-        f"wrong, at equal difficulty: 0 is a fair judge, 50 one that looks at nothing else. {INTERVALS}"
+        "Half the difference in accuracy between pairs where the option with more of something is right "
+        "and where it is wrong, at equal difficulty: 0 is a fair judge, 50 one that looks at nothing else. "
+        f"{INTERVALS}"
     )
     names = [judge.name for judge in judges]
     return Figure(
@@ -120,10 +120,9 @@ def scores(analysis: Analysis) -> Figure | LeftOut:
     if not charts:
         return LeftOut("scores", "no scoring question was asked, or no reply to one could be read")
     caption = (
-        f"Each dot is a reply (at most {MOST_POINTS} of each judge, moved a little so that equal ones show); the "
-        "dashed "
-        "line is "
-        "where score and truth are equal; the line joins the judge’s mean score by true score."
+        f"Each dot is a reply (at most {MOST_POINTS} of each judge, moved a little so that equal ones "
+        "show); the dashed line is where score and truth are equal; the line joins the judge’s mean score "
+        "by true score."
     )
     columns = ("judge", "true_score", "mean_score", "n")
     return Figure(
@@ -207,9 +206,8 @@ def probes(analysis: Analysis) -> Figure | LeftOut:
         for row in found.values()
     ]
     caption = (
-        "Each probe changes one thing that the answer does not depend on. A check mark: it passes, its 90 % "
-        "interval lies "
-        f"within the margin; a cross: it fails; a question mark: undecided. {INTERVALS}"
+        "Each probe changes one thing that the answer does not depend on. A check mark: it passes, its 90 "
+        f"% interval lies within the margin; a cross: it fails; a question mark: undecided. {INTERVALS}"
     )
     titles = [judge.name for judge in judges]
     return Figure(

@@ -207,12 +207,10 @@ def _baseline(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOu
     return Section(
         "baseline",
         "Beyond the local baseline?",
-        "The local baseline is a small model without language that looks at image and prediction. Where a judge is "
-        "not "
-        "better, low-level features tell as much as it does. Questions that the baseline declined are left out here, "
-        "and intervals are unadjusted. Bold rows are worse than the baseline: their intervals lie below 0, and p "
-        "after "
-        "Holm over tasks and error types below 5 %.",
+        "The local baseline is a small model without language that looks at image and prediction. Where a "
+        "judge is not better, low-level features tell as much as it does. Questions that the baseline "
+        "declined are left out here, and intervals are unadjusted. Bold rows are worse than the baseline: "
+        "their intervals lie below 0, and p after Holm over tasks and error types below 5 %.",
         _each(judges, table),
         notes=said,
         figures=_drawn(drawn["baseline"]),
@@ -223,9 +221,8 @@ def _raters(judges: Sequence[JudgeResult]) -> Section:
     return Section(
         "raters",
         "Were the raters attentive?",
-        "Known items are those with the widest margins; repeats are questions that a rater saw before. They check "
-        "the "
-        "raters: no other figure counts them.",
+        "Known items are those with the widest margins; repeats are questions that a rater saw before. "
+        "They check the raters: no other figure counts them.",
         _each(judges, lambda j: grid(columns.CHECKED, j.rater_checks)),
     )
 
@@ -242,9 +239,8 @@ def _sensitivity(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | Lef
     rest = f" {words.many(missing, 'other part')} of the questions: no 75 % point." if missing else ""
     return Section(
         "sensitivity", "How small a difference does it see?",
-        "The distance between two options at which the judge is 75 % right; lower is a sharper eye. It is given "
-        "where "
-        f"right answers are certain to grow with distance and the curve fits.{rest}",
+        "The distance between two options at which the judge is 75 % right; lower is a sharper eye. It is "
+        f"given where right answers are certain to grow with distance and the curve fits.{rest}",
         [("", by_rows(["Questions · distance"], judges, found))],
         figures=_drawn(drawn["margin"], drawn["severity"]),
     )  # fmt: skip
@@ -289,9 +285,9 @@ def _sways(results: Results, judges: Sequence[JudgeResult], drawn: Mapping[str, 
         Section(
             "leaks",
             "Can the questions be gamed?",
-            "How far a judge gets that only takes the option with more of something. No judge is involved: this is "
-            "the "
-            "dataset. Bold rules are off 50 % beyond chance: p is below 5 % and the interval leaves out 50 %.",
+            "How far a judge gets that only takes the option with more of something. No judge is involved: "
+            "this is the dataset. Bold rules are off 50 % beyond chance: p is below 5 % and the interval "
+            "leaves out 50 %.",
             [("", grid(columns.LEAK, flagged, hit=lambda row: row.flagged))],
         ),
     ]
@@ -420,11 +416,10 @@ def _probes(analysis: Analysis, shown: Sequence[int], drawn: Mapping[str, Figure
     return Section(
         "probes",
         "What must not matter",
-        "Each probe changes one thing that the answer does not depend on; 0 is a judge that it does not move. A "
-        "probe "
-        "passes where its 90 % interval is within the margin (two one-sided tests at 5 %), and fails where the 95 % "
-        "interval leaves out 0 and the effect is at least the margin. A staircase of severity passes where its 95 % "
-        "interval is below 0.",
+        "Each probe changes one thing that the answer does not depend on; 0 is a judge that it does not "
+        "move. A probe passes where its 90 % interval is within the margin (two one-sided tests at 5 %), "
+        "and fails where the 95 % interval leaves out 0 and the effect is at least the margin. A staircase "
+        "of severity passes where its 95 % interval is below 0.",
         [
             *_each(judges, lambda j: grid(columns.PROBE, j.probes, hit=lambda row: row.state == "fail")),
             *_each(judges, lambda j: grid(columns.TRUST, j.tool_trust)),
@@ -461,9 +456,8 @@ def _pair(analysis: Analysis, compare: tuple[int, int]) -> Section:
     found = changed(analysis.study, *compare)
     return Section(
         "pair", f"{first} and {second}",
-        "Differences are paired: both judges on the same questions. Below, questions that one of them answered "
-        "rightly "
-        "and the other wrongly, as the second one answered, the widest margins first.",
+        "Differences are paired: both judges on the same questions. Below, questions that one of them "
+        "answered rightly and the other wrongly, as the second one answered, the widest margins first.",
         figures=[differences(analysis, *compare)],
         examples=[("What changed", found)] if found else [],
     )  # fmt: skip
