@@ -54,7 +54,7 @@ def test_a_judge_above_the_baseline_is_said_to_be(tmp_path: Path) -> None:
     assert "Points above the baseline" in markdown(found)
 
 
-@pytest.mark.parametrize(("right", "said_of_it"), [(6, "not shown to be better than it"), (3, "worse than it")])
+@pytest.mark.parametrize(("right", "said_of_it"), [(6, "undecided whether it is better"), (3, "worse than it")])
 def test_a_judge_that_is_not_better_is_said_not_to_be(tmp_path: Path, right: int, said_of_it: str) -> None:
     found = analysed(tmp_path, right, 6)
     assert said_of_it in str(above(found.results.judges[0]))
@@ -108,7 +108,7 @@ def test_tasks_and_error_types_are_worse_after_adjustment_alone(tmp_path: Path) 
     row = rows["error 0"]
     assert row.gap.interval is not None and row.gap.interval[1] is not None and row.gap.interval[1] < 0
     assert row.p is not None and row.p_holm == pytest.approx(8 * row.p) and row.p_holm > 0.05
-    assert row.standing == "not shown to be better"
+    assert row.standing == "undecided"
     assert rows["all"].p_holm is None
 
 

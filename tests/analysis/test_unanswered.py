@@ -132,7 +132,7 @@ def test_worse_than_chance_is_said_of_what_was_read(tmp_path: Path) -> None:
         ]
         return verdict(analyse([write_run(tmp_path / name, dataset, verdicts)]).results.judges[0])
 
-    assert told("unread", 2, 6) == "not shown to be better than chance"
+    assert told("unread", 2, 6) == "undecided whether better than chance"
     assert told("wrong", 8, 0) == "worse than chance"
     assert told("right", 1, 1) == "better than chance"
 

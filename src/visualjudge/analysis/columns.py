@@ -19,7 +19,7 @@ from visualjudge.analysis.comparison_columns import (
 )
 from visualjudge.analysis.published import RULES, Rule
 from visualjudge.analysis.source_figures import IN_MATRIX
-from visualjudge.analysis.tabular import Column, Json, Plot, Table as Table, figure, plain as plain
+from visualjudge.analysis.tabular import Column, Json, Table as Table, figure, plain as plain
 from visualjudge.analysis.unanswered import unanswered
 from visualjudge.analysis.words import number, p_value, percent, percents, points
 
@@ -85,7 +85,7 @@ PREFERENCE: Table[f.Preference] = Table((
     Column("p_holm", lambda b: b.p_holm, "p (Holm)", lambda b: p_value(b.p_holm)),
     Column("flagged", lambda b: b.flagged),
     Column("preference_crude", lambda b: b.crude),
-), Plot(lambda b: b.estimate, -0.5, 0.5, 0))  # fmt: skip
+))  # fmt: skip
 
 
 def _pairwise(judge: f.JudgeResult) -> Json:
@@ -185,7 +185,7 @@ CHOICE: Table[f.EncodingChoice] = Table((
     Column("cheapest", lambda c: c.cheapest),
     Column("encodings", lambda c: [ENCODING.json(row) for row in c.encodings]),
     Column("comparisons", lambda c: [DUEL.json(row) for row in c.duels]),
-    Column(None, lambda c: c, "Shown to be worse", lambda c: words.of_standing(c, "worse"), text=True),
+    Column(None, lambda c: c, "Worse", lambda c: words.of_standing(c, "worse"), text=True),
     Column(None, lambda c: c, "Open", lambda c: words.of_standing(c, "open", "unknown"), text=True),
 ))  # fmt: skip
 
@@ -227,7 +227,7 @@ SOURCE: Table[f.SourceRow] = Table((
     Column("rank_set", lambda r: r.rank_set, "Ranks, 95 %", lambda r: words.ranks(r.rank_set)),
     Column("rank_set_all", lambda r: r.rank_set_all, "All at once", lambda r: words.ranks(r.rank_set_all)),
     Column("true_rank", lambda r: r.true_rank, "Rank by truth"),
-), Plot(_with_bound, -3, 3, 0))  # fmt: skip
+))  # fmt: skip
 
 CONTRAST: Table[f.Contrast] = Table((
     Column("group", lambda c: c.group),
@@ -293,9 +293,9 @@ PROBE: Table[f.ProbeResult] = Table((
     Column("margin", lambda p: p.margin, "Margin", lambda p: points(p.margin)),
     Column("p_holm", lambda p: p.p_holm, "p (Holm)", lambda p: p_value(p.p_holm)),
     Column("failed", lambda p: p.failed, "No answer", lambda p: number(p.failed)),
-    Column("state", lambda p: p.state, "State", lambda p: p.state.replace("_", " "), text=True),
+    Column("state", lambda p: p.state, "State", lambda p: words.PROBE_STATES[p.state], text=True),
     Column("example", lambda p: p.example),
-), Plot(lambda p: p.effect, -0.5, 0.5, 0))  # fmt: skip
+))  # fmt: skip
 
 TRUST: Table[f.ToolTrust] = Table((
     Column("probe", lambda t: t.probe),
@@ -319,7 +319,7 @@ PHOTOGRAPH: Table[f.Photograph] = Table((
     Column("gain_over_other", lambda p: p.other and p.other.gain.value),
     Column("interval_over_other", lambda p: p.other and p.other.gain.interval),
     Column("state", lambda p: p.state, "The photograph is", lambda p: p.state.replace("_", " "), text=True),
-), Plot(lambda p: p.first.gain, -0.5, 0.5, 0))  # fmt: skip
+))  # fmt: skip
 
 
 def _photograph(need: f.PhotographNeed | None) -> Json | None:
@@ -419,7 +419,7 @@ LEAK: Table[f.Leak] = Table((
     Column("p", lambda r: r.p),
     Column("p_holm", lambda r: r.p_holm, "p (Holm)", lambda r: p_value(r.p_holm)),
     Column("flagged", lambda r: r.flagged),
-), Plot(lambda r: r.share, 0, 1, 0.5))  # fmt: skip
+))  # fmt: skip
 
 DATASET: Table[f.DatasetFacts] = Table((
     Column("path", lambda d: d.path),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from visualjudge.analysis import figures as f, words
-from visualjudge.analysis.tabular import Column, Plot, Table, figure
+from visualjudge.analysis.tabular import Column, Table, figure
 from visualjudge.analysis.words import number, p_value, percent, points
 
 ABOVE: Table[f.Above] = Table((
@@ -18,7 +18,7 @@ ABOVE: Table[f.Above] = Table((
     Column("baseline_accuracy", lambda r: r.baseline_right, "Baseline right", lambda r: percent(r.baseline_right)),
     Column("p_holm", lambda r: r.p_holm, "p (Holm)", lambda r: p_value(r.p_holm)),
     Column("standing", lambda r: r.standing, "Standing", text=True),
-), Plot(lambda r: r.gap, -0.5, 0.5, 0))  # fmt: skip
+))  # fmt: skip
 
 COMPARISON: Table[f.Comparison] = Table((
     Column("a", lambda c: c.a, "First", text=True),
@@ -41,7 +41,7 @@ COMPARISON: Table[f.Comparison] = Table((
     Column("images_needed_range", lambda c: c.images_range),
     Column("more_images", lambda c: c.more_images),
     Column("p_holm", lambda c: c.p_holm, "p (Holm)", lambda c: p_value(c.p_holm)),
-), Plot(lambda c: c.gap, -0.2, 0.2, 0))  # fmt: skip
+))  # fmt: skip
 
 CHECKED: Table[f.RaterChecks] = Table((
     Column("rater", lambda r: r.rater, "Rater", text=True),

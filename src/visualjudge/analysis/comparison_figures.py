@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from visualjudge.analysis.estimates import Ends, Estimate
 
 NO_PROOF = "baseline below chance"
-UNDECIDED = "not shown to be better"
+UNDECIDED = "undecided"
 LEVEL = 0.05
 
 

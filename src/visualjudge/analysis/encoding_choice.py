@@ -1,7 +1,7 @@
 """Which encoding should I use? Encodings compared on the same pairs, with what they cost.
 
 Two encodings of a task are compared over the pairs of annotations that the judge saw in both, clustered by image; p is
-adjusted by Holm over all comparisons of that judge and task. Where none is shown to be worse than another, no
+adjusted by Holm over all comparisons of that judge and task. Where none is certain to be worse than another, no
 difference is shown, and the table says so in place of a winner: the best of six alike is best by luck. Where one
 half of the images shows a difference, the recommended encoding is chosen on it, and its share right is from the other
 half. The first half alone says whether anything is recommended, and what: whatever the other half had a say in, luck
@@ -167,12 +167,12 @@ def _why_none(rows: list[Encoding], candidates: list[Encoding]) -> str | None:
     if not candidates:
         ends = rows[0].share.interval
         spread = f", 95 % {100 * ends[0]:.1f} to {100 * ends[1]:.1f}" if ends and None not in ends else ""  # type: ignore[operator]
-        return f"not shown to be better than chance (best: {rows[0].name}{spread})"
+        return f"undecided whether better than chance (best: {rows[0].name}{spread})"
     return None if any(row.standing == "worse" for row in rows) else NO_DIFFERENCE
 
 
 def _candidates(rows: list[Encoding], chance: float) -> list[Encoding]:
-    """Those not shown to be worse, where the interval lies above ``chance``."""
+    """Those not certain to be worse, where the interval lies above ``chance``."""
     good = [row for row in rows if row.standing in ("best", "equivalent", "open")]
     return [row for row in good if row.share.interval and (row.share.interval[0] or 0) > chance]
 

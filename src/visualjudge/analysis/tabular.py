@@ -29,21 +29,10 @@ class Column(Generic[Row]):
 
 
 @dataclass(frozen=True)
-class Plot(Generic[Row]):
-    """An interval drawn from ``low`` to ``high`` with a rule at ``mark``."""
-
-    get: Callable[[Row], f.Estimate]
-    low: float
-    high: float
-    mark: float
-
-
-@dataclass(frozen=True)
 class Table(Generic[Row]):
     """A table's columns, in order."""
 
     columns: tuple[Column[Row], ...]
-    plot: Plot[Row] | None = None
 
     @property
     def shown(self) -> tuple[Column[Row], ...]:

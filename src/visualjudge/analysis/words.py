@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from visualjudge.analysis.comparison_figures import UNDECIDED
 from visualjudge.analysis.figures import (
     NO_PROOF,
     UNANSWERED,
@@ -31,6 +32,8 @@ APART = (
     "questions in common; figures of two such tables are not comparable."
 )
 SETS = "Judges of different sets were not asked the same questions: their figures are not comparable."
+PROBE_STATES = {"pass": "passes", "fail": "fails", "not_shown": "undecided"}
+"""What pages call the states of probes."""
 UNSURE = "say “cannot tell”"
 RULES = {
     "position": "the first option",
@@ -86,6 +89,13 @@ SOURCES = (
 def many(count: int, noun: str) -> str:
     """1 image, 1,200 images."""
     return f"{number(count)} {plural(count, noun)}"
+
+
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """a, b and c; of many names the first ones and how many more."""
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def percents(ends: Ends) -> str:
@@ -189,11 +199,11 @@ def _without_answer(causes: Mapping[str, int]) -> str:
 
 
 def verdict(judge: JudgeResult) -> str:
-    """The answer in a few words: better than chance with what failed as wrong, worse in what was read, or not shown."""
+    """The answer in a few words: better than chance with what failed as wrong, worse in what was read, or undecided."""
     p = judge.pairwise.accuracy
     if p.shown.interval is None:
         return "cannot be told" if p.share.n else "no pairwise question"
-    found = "not shown to be better than chance"
+    found = "undecided whether better than chance"
     if judge.pairwise.better_than_chance:
         found = "better than chance"
     elif judge.pairwise.worse_than_chance:
@@ -215,7 +225,7 @@ def answer(judge: JudgeResult) -> str:
         read = "" if same in (None, swap.value) else f", in {percent(same)} of those read in both"
         parts.append(f"the same answer in both orders in {percent(swap.value)}{read}")
     leans = [f"{_way(row)} {row.leans_to}" for row in judge.bias if row.flagged]
-    parts.append(f"leans {', '.join(leans)}" if leans else "no leaning is shown")
+    parts.append(f"leans {', '.join(leans)}" if leans else "no leaning was found")
     found = unanswered(judge.unread.causes)
     counts = (
         (found.unread, "could not be read"),
@@ -240,7 +250,9 @@ def above(judge: JudgeResult) -> str | None:
     text = f"{size} points {side} the {row.baseline} ({ends}, unadjusted) {where}"
     if row.standing == NO_PROOF:
         return f"{text}: this proves nothing, the baseline is right in {percent(row.baseline_right)}, below chance."
-    return text + ("." if row.standing == "better" else f": {row.standing} than it." if row.gap.interval else ".")
+    if row.standing == "better" or row.gap.interval is None:
+        return f"{text}."
+    return f"{text}: {'undecided whether it is better' if row.standing == UNDECIDED else 'worse than it'}."
 
 
 def unfinished(judge: JudgeResult) -> str | None:
@@ -307,7 +319,7 @@ def probes(judge: JudgeResult) -> str | None:
     named = {state: [row.name for row in judge.probes if row.state == state] for state in ("fail", "pass", "not_shown")}
     failing = f" ({', '.join(named['fail'])})" if named["fail"] else ""
     counts = (len(named[state]) for state in ("fail", "pass", "not_shown"))
-    return "Probes: {} fail{failing}, {} pass, {} not shown.".format(*map(number, counts), failing=failing)
+    return "Probes: {} fail{failing}, {} pass, {} undecided.".format(*map(number, counts), failing=failing)
 
 
 def photograph(judge: JudgeResult) -> str | None:

@@ -25,6 +25,9 @@ def card(
     json: JsonFile = None,
     out: Annotated[Path | None, typer.Option(help="Write the page to this file, .html or .md.")] = None,
     badge: Annotated[Path | None, typer.Option(help="Write an SVG badge to this file (for one run).")] = None,
+    model_index: Annotated[
+        Path | None, typer.Option(help="Write the figures as model-index of a Hugging Face model card, .json.")
+    ] = None,
     thresholds: Annotated[Path | None, typer.Option(help="YAML file with your own thresholds and families.")] = None,
     people: Annotated[
         list[Path] | None,
@@ -47,6 +50,7 @@ def card(
     from visualjudge.apps.frontdoor.decisions import card as figures
 
     must_end_in("--out", out, PAGES)
+    must_end_in("--model-index", model_index, [".json"])
     if badge is not None and len(runs) > 1:
         raise UsageError(f"--badge must be used with one run, got {len(runs)}")
     found = figures(
@@ -58,7 +62,7 @@ def card(
         seed=seed,
         where=conditions(task, where),
     )
-    _write(found, json, out, badge)
+    _write(found, json, out, badge, model_index)
     typer.echo(str(found))
     following(*_next(found, runs, dataset))
     end_with(line for judge in found.judges for line in judge.remarks.problems)
@@ -73,7 +77,7 @@ def _next(card: Card, runs: list[Path], dataset: Path | None) -> tuple[object, .
     return "report", *runs, *moved, "--out", "report.html"
 
 
-def _write(card: Card, json: Path | None, out: Path | None, badge: Path | None) -> None:
+def _write(card: Card, json: Path | None, out: Path | None, badge: Path | None, index: Path | None) -> None:
     from visualjudge.analysis.decisions import card_page
     from visualjudge.analysis.decisions.shapes import card_json
 
@@ -83,3 +87,5 @@ def _write(card: Card, json: Path | None, out: Path | None, badge: Path | None) 
         write_text(out, card_page.html(card) if out.suffix.lower() == ".html" else card_page.markdown(card))
     if badge is not None:
         write_text(badge, card_page.badge(card.judges[0]))
+    if index is not None:
+        write_json(index, {"model-index": card_page.model_index(card)})

@@ -26,20 +26,38 @@ class ReportFormat(StrEnum):
 
     html = "html"
     md = "md"
+    pdf = "pdf"
 
 
-SUFFIXES = {".html": ReportFormat.html, ".htm": ReportFormat.html, ".md": ReportFormat.md, ".markdown": ReportFormat.md}
+SUFFIXES = {
+    ".html": ReportFormat.html,
+    ".htm": ReportFormat.html,
+    ".md": ReportFormat.md,
+    ".markdown": ReportFormat.md,
+    ".pdf": ReportFormat.pdf,
+}
 
 
 @app.command()
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Run folders from `visualjudge judge`.", show_default=False)],
-    out: Annotated[Path | None, typer.Option(help="Write the report to this file, .html or .md.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "--to", help="Write the report to this file, .html, .md or .pdf (needs Chromium)."),
+    ] = None,
     json: JsonFile = None,
     format: Annotated[
         ReportFormat | None, typer.Option(help="Format of --out; default: by its suffix, html without one.")
     ] = None,
     csv: Annotated[Path | None, typer.Option("--csv", help="Write every table as CSV to this folder.")] = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option(help="Write figures (SVG, PDF, PNG, CSV) and tables (LaTeX, Markdown) to this folder."),
+    ] = None,
+    compare: Annotated[
+        tuple[str, str] | None,
+        typer.Option(metavar="A B", help="Begin with the paired differences of two judges, and what changed."),
+    ] = None,
     dataset: MovedDataset = None,
     seed: Annotated[
         int, typer.Option(help="Seed of random draws: intervals of 75 % points, split of the images, order of sources.")
@@ -68,6 +86,8 @@ def report(
 
     from visualjudge.analysis import analyse
     from visualjudge.analysis.decisions.opening import opening
+    from visualjudge.analysis.report.exports import write_figures
+    from visualjudge.analysis.report.paired import differences, named_run
     from visualjudge.analysis.report.terminal import text
 
     _check(gap, questions)
@@ -80,12 +100,17 @@ def report(
         analysis = analyse(
             [*runs, *more], dataset=dataset, seed=seed, gap=gap / 100, where=part, progress=status.update
         )
+        two = None if compare is None else (named_run(analysis, compare[0]), named_run(analysis, compare[1]))
         status.update("writing the report")
-        _write(analysis, out, json, shape, csv, questions)
+        _write(analysis, out, json, shape, csv, questions, two)
+        left = [] if figures is None else write_figures(analysis, figures)
     answers = opening(analysis)
+    if two is not None:
+        typer.echo(differences(analysis, *two).finding)
     typer.echo(text(analysis.results, answers.sentences))
     if answers.tasks is not None:
         typer.echo(answers.tasks.text())
+    say(*left)
     following("card", *runs, *(word for said in part for word in ("--where", said)))
     _tell(analysis)
 
@@ -111,13 +136,22 @@ def _format(out: Path | None, format: ReportFormat | None) -> ReportFormat:
 
 
 def _write(
-    analysis: Analysis, out: Path | None, json: Path | None, format: ReportFormat, csv: Path | None, questions: int
+    analysis: Analysis,
+    out: Path | None,
+    json: Path | None,
+    format: ReportFormat,
+    csv: Path | None,
+    questions: int,
+    compare: tuple[int, int] | None,
 ) -> None:
     from visualjudge.analysis.report.markdown import markdown
     from visualjudge.analysis.report.page import html
+    from visualjudge.analysis.report.printing import print_page
 
-    if out is not None:
-        write_text(out, html(analysis, questions) if format is ReportFormat.html else markdown(analysis))
+    if out is not None and format is ReportFormat.pdf:
+        print_page(html(analysis, questions, compare), out)
+    elif out is not None:
+        write_text(out, html(analysis, questions, compare) if format is ReportFormat.html else markdown(analysis))
     if json is not None:
         write_json(json, analysis.metrics)
     if csv is not None:

@@ -70,6 +70,19 @@ def markdown_text(value: object) -> str:
     return line.replace("|", "\\|").replace("](", "]\\(")
 
 
+LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "\u2212": "$-$", "≥": r"$\geq$", "≤": r"$\leq$", "±": r"$\pm$", "τ": r"$\tau$", "ρ": r"$\rho$", "α": r"$\alpha$",
+    "ω": r"$\omega$", "∞": r"$\infty$", "·": r"$\cdot$", "–": "--", "’": "'", "“": "``", "”": "''",
+}  # fmt: skip
+
+
+def latex_text(value: str) -> str:
+    """A text in which no character acts in LaTeX; Greek letters and signs as mathematics."""
+    return "".join(LATEX.get(character, character) for character in " ".join(value.split()))
+
+
 @dataclass(frozen=True)
 class Table:
     """Cells as text, and the sentences below them."""
@@ -120,6 +133,22 @@ class Table:
         title = [f"### {markdown_text(self.title)}", ""] if self.title else []
         notes = (f"{markdown_text(note)}\n" for note in self.notes)
         return "\n".join([*title, head, "|" + "---|" * len(self.columns), *body, "", *notes])
+
+    def latex(self) -> str:
+        """A ``tabular`` environment for the package booktabs; notes are comments below it."""
+        numeric = [all(_is_number(row[i]) for row in self.rows) for i in range(len(self.columns))]
+        head, *body = (" & ".join(map(latex_text, row)) + r" \\" for row in (self.columns, *self.rows))
+        sides = "".join("r" if number else "l" for number in numeric)
+        lines = [
+            rf"\begin{{tabular}}{{{sides}}}",
+            r"\toprule",
+            head,
+            r"\midrule",
+            *body,
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
+        return "\n".join([*lines, *(f"% {' '.join(note.split())}" for note in self.notes)]) + "\n"
 
     def html(self) -> str:
         """A table element and its notes."""

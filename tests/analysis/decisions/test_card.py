@@ -12,7 +12,7 @@ from decided import World, choices_of, of_task, scores_of
 from judged_records import pair, said
 from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.decisions import card_page, checks
-from visualjudge.analysis.decisions.card import Card, card_of, shown_of, skill_of
+from visualjudge.analysis.decisions.card import Card, card_of, short_answer, shown_of, skill_of
 from visualjudge.analysis.decisions.checks import read_thresholds
 from visualjudge.analysis.decisions.opening import opening_of
 from visualjudge.analysis.decisions.shapes import card_json
@@ -303,8 +303,46 @@ def test_a_report_opens_with_the_answer_of_every_judge() -> None:
     found = opening_of(_card(World.of(20, 3), 0.5))
     assert found.sentences[0].startswith("judge: ")
     assert found.table.columns == ("Check", "judge") and len(found.table.rows) == 7
-    assert "May I rank my models" in found.html() and "<table>" in found.html()
-    assert found.sentences[0] in found.markdown()
+    assert "May I rank my models" in found.markdown() and found.sentences[0] in found.markdown()
+
+
+def test_the_page_of_a_card_draws_its_checks_and_has_a_paragraph_for_a_paper() -> None:
+    found = _card(World.of(20, 3), 0.5)
+    text = card_page.html(found)
+    judge = found.judges[0]
+    assert text.count('<svg class="plot"') == 2
+    assert {"pass": "Yes", "fail": "No"}.get(judge.state, "Can’t tell yet") in text
+    assert "Methods" in text and "Lachin 2011" in text and "≥ 75 %" in text
+    assert "http" not in text and "<script" not in text
+
+
+def test_a_model_index_holds_the_figures_of_the_checks() -> None:
+    found = _card(World.of(20, 3), 0.85)
+    (entry,) = card_page.model_index(found)
+    metrics = {row["type"]: row for row in entry["results"][0]["metrics"]}  # type: ignore[index]
+    measured = [line for line in found.judges[0].checks if line.value is not None]
+    assert set(metrics) == {line.name for line in measured}
+    for line in measured:
+        assert metrics[line.name]["value"] == line.value
+        assert metrics[line.name]["args"]["state"] == line.state
+
+
+@pytest.mark.parametrize(
+    ("state", "needed", "told"),
+    [
+        ("pass", None, "Yes"),
+        ("fail", None, "No"),
+        ("undecided", 60, "Can’t tell yet: about 60 more images would settle it"),
+        ("undecided", None, "Can’t tell yet"),
+        ("not_measured", 1, "Not measured: about 1 more image would settle it"),
+    ],
+)
+def test_the_answer_in_a_few_words(state: str, needed: int | None, told: str) -> None:
+    class Found:
+        def __init__(self) -> None:
+            self.state, self.needs_images = state, needed
+
+    assert short_answer(Found()) == told  # type: ignore[arg-type]
 
 
 def test_one_favoured_source_does_not_make_others_look_disfavoured() -> None:
@@ -359,7 +397,7 @@ def test_four_verdicts_of_a_second_task_do_not_withhold_what_is_shown() -> None:
     macro = next(line for line in judge.checks if line.name == "macro_accuracy")
     assert (macro.state, macro.why) == ("undecided", "a task with fewer than 5 images: keypoint")
     assert verdict(found.results.judges[0]) == "better than chance"
-    assert not any(line.why == "the judge is not shown to be better than chance" for line in judge.checks)
+    assert not any(line.why == "it is undecided whether the judge is better than chance" for line in judge.checks)
 
 
 @pytest.mark.parametrize(
@@ -368,7 +406,7 @@ def test_four_verdicts_of_a_second_task_do_not_withhold_what_is_shown() -> None:
         ((), 0.4, "worse than chance"),
         (("tie", "both_bad"), 0.4, "better than chance (25.0 %)"),
         (("tie", "both_bad"), 0.05, "worse than chance (25.0 %)"),
-        (("tie", "both_bad"), 0.25, "not shown to be better than chance (25.0 %)"),
+        (("tie", "both_bad"), 0.25, "undecided whether better than chance (25.0 %)"),
         (("tie",), 0.6, "better than chance (33.3 %)"),
     ],
 )

@@ -388,3 +388,15 @@ def _order_said(found: Answer, line: Check) -> str:
     if line.state == "fail":
         return f"it does not order the sources as the truth does ({facts})"
     return f"the order of the sources is undecided ({facts}), {line.why}"
+
+
+def short_answer(found: Answer) -> str:
+    """The answer in plain words: "Can’t tell yet: about 60 more images would settle it"."""
+    if found.state == "pass":
+        return "Yes"
+    if found.state == "fail":
+        return "No"
+    word = "Can’t tell yet" if found.state == "undecided" else "Not measured"
+    if not found.needs_images:
+        return word
+    return f"{word}: about {words.many(found.needs_images, 'more image')} would settle it"

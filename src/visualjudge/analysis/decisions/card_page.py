@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from html import escape
+from importlib import resources
 from typing import TYPE_CHECKING
 
+import visualjudge
 from visualjudge.analysis.decisions.benchmarks import benchmarks_table
-from visualjudge.analysis.decisions.checks import LABELS, STATES, needs
+from visualjudge.analysis.decisions.check_figures import UNITS, asked_for, checks_of, shown_value
+from visualjudge.analysis.decisions.checks import ICONS, LABELS, STATES, needs
 from visualjudge.analysis.decisions.pages import GROUPS_NOTE, RANKS_NOTE, number, span
-from visualjudge.analysis.words import OWN_SCORES, many, own_score, percent, percents, points, ranks
+from visualjudge.analysis.plots.canvas import LIGHT
+from visualjudge.analysis.plots.figure import page_style
+from visualjudge.analysis.words import OWN_SCORES, many, own_score, percents, ranks
 from visualjudge.core.tables import Table, folded, markdown_text
 
 if TYPE_CHECKING:
@@ -16,20 +21,10 @@ if TYPE_CHECKING:
     from visualjudge.analysis.decisions.checks import Check
     from visualjudge.analysis.decisions.system import KindOfSystem
 
-UNITS = {"macro_accuracy": "%", "right_in_both_orders": "%", "failed": "%", "lean": "points"}
-"""Of checks that are shares, or differences of shares."""
-
-COLOURS = {"pass": "#2e7d32", "fail": "#c62828", "undecided": "#6b7280", "not_measured": "#6b7280"}
 ANSWERS = {"yes": "yes", "no": "no", "unclear": "cannot tell"}
 """What pages call the answers."""
 MOST_OVERTURNED = 3
 TASKS_NOTE = "Each task by its own questions alone; the answer above is of all of them."
-SIGNS = {"at_least": "≥", "at_most": "≤", "within": "within ±"}
-STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1f2937}
-table{border-collapse:collapse;margin:.5rem 0 1rem}th,td{text-align:left;padding:.25rem .75rem .25rem 0;
-border-bottom:1px solid #e5e7eb;vertical-align:top}.pass{color:#2e7d32}.fail{color:#c62828}
-.undecided,.not_measured{color:#6b7280}
-h1{font-size:1.4rem}h2{font-size:1.15rem;margin-top:2rem}h3{font-size:1rem}"""
 
 
 def signed(value: float) -> str:
@@ -45,15 +40,7 @@ def checks_table(found: JudgeCard) -> Table:
 
 def _check_row(line: Check) -> tuple[str, ...]:
     measured = (shown_value(line), percents(line.interval) if line.name in UNITS else span(line.interval))
-    return LABELS[line.name], line.said, *measured, _asked_for(line), str(line.images), line.why or ""
-
-
-def shown_value(line: Check, digits: int = 3) -> str:
-    """A check's value: a share in per cent, a lean in points, any other as a number."""
-    unit = UNITS.get(line.name)
-    if line.value is None or unit is None:
-        return number(line.value, digits=digits)
-    return percent(line.value) if unit == "%" else f"{points(line.value)} {unit}"
+    return LABELS[line.name], line.said, *measured, asked_for(line), str(line.images), line.why or ""
 
 
 def tasks_table(card: Card) -> Table | None:
@@ -80,11 +67,6 @@ def _due(task: TaskCard) -> str:
     due = order if task.state == "not_measured" else [line for line in task.checks if line.state == task.state]
     reasons = {line.why for line in due}
     return str(due[0].why) if reasons != {None} and len(reasons) == 1 else ", ".join(LABELS[line.name] for line in due)
-
-
-def _asked_for(line: Check) -> str:
-    value, unit = line.threshold.value, UNITS.get(line.name)
-    return f"{SIGNS[line.threshold.direction]} " + (f"{100 * value:g} {unit}" if unit else f"{value:g}")
 
 
 def system_table(found: JudgeCard) -> Table:
@@ -213,6 +195,7 @@ def markdown(card: Card) -> str:
             *(table.markdown() + "\n" for table in tables),
             *(markdown_text(line) + "\n" for line in _extras(found)),
         ]
+    parts += ["## Methods", "", markdown_text(methods(card))]
     return "\n".join(parts).rstrip() + "\n"
 
 
@@ -221,44 +204,107 @@ def _simulated(found: JudgeCard) -> str:
 
 
 def body(card: Card) -> str:
-    """What stands in the page, and in a notebook."""
-    parts = [table.html() for table in _over_all(card)]
+    """What stands in the page, and in a notebook: the answers and their checks, then every table."""
+    from visualjudge.analysis.decisions.card import short_answer
+
+    answers = "".join(
+        f'<div class="answer {found.state}"><strong><span aria-hidden="true">{ICONS[found.state]}</span> '
+        f"{escape(short_answer(found))}</strong><p>{escape(found.answer)}</p></div>"
+        + "".join(f'<p class="remark">{escape(line)}</p>' for line in found.remarks.lines)
+        for found in card.judges
+    )
+    figure = checks_of(card.judges)
+    drawn = (
+        f"<figure>{figure.inline()}<figcaption>{escape(figure.caption)}</figcaption></figure>" if card.judges else ""
+    )
+    parts = [f'<div class="slide"><div>{answers}</div>{drawn}</div>', *(table.html() for table in _over_all(card))]
     for found in card.judges:
         diagram = diagram_table(found)
         tables = [*_tables(found), *([diagram] if diagram else [])]
         parts.append(f"<h2>{escape(found.judge)}{_simulated(found)}</h2>")
-        parts.append(f'<p class="{found.state}"><strong>{escape(found.answer)}</strong></p>')
-        parts += [f'<p class="fail">{escape(line)}</p>' for line in found.remarks.lines]
         parts += [_coloured(table.html()) for table in tables]
         parts += [f"<p>{escape(line)}</p>" for line in _extras(found)]
-    return "".join(parts)
+    return "".join([*parts, f"<h2>Methods</h2><p>{escape(methods(card))}</p>"])
+
+
+def methods(card: Card) -> str:
+    """A paragraph for the Methods section of a paper, with the source of each statistic."""
+    least = card.thresholds.least_images
+    asked = "; ".join(
+        f"{LABELS[line.name].lower()} {asked_for(line)}" for line in (card.judges[0].checks if card.judges else ())
+    )
+    return (
+        f"Judges were checked with visualjudge {visualjudge.__version__} against fixed thresholds "
+        f"({asked}). A check passes where its whole 95 % interval meets the threshold, fails where it "
+        f"misses it, and is undecided else or on fewer than {least} images. Intervals treat the image as "
+        "the unit: of shares by tests of counts and of images (Clopper & Pearson 1934; Wilson 1927; Rao, "
+        "Scott & Skinner 1998), of means by the delete-one-cluster jackknife (Bell & McCaffrey 2002). The "
+        "order of sources is compared with that of the ground truth by Kendall’s τ-b (1945), with "
+        "resampled images; ranks are sets (Mogstad et al. 2024). The number of further images is that of a "
+        "power of 80 % (Lachin 2011)."
+    )
 
 
 def _coloured(table: str) -> str:
     for state, words in STATES.items():
         for end in ("<", ","):
-            table = table.replace(f"<td>{words}{end}", f'<td class="{state}">{words}{end}')
+            table = table.replace(f"<td>{words}{end}", f'<td class="{state}">{ICONS[state]} {words}{end}')
     return table
 
 
+def style() -> str:
+    """The stylesheet of the card's page, and of other pages that are tables."""
+    return page_style(resources.files("visualjudge.analysis.decisions").joinpath("card.css").read_text("utf-8"))
+
+
 def html(card: Card) -> str:
-    """One self-contained page."""
-    title = "Judge card: may I rank my models with this judge?"
-    head = f'<meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
-    return f'<!doctype html><html lang="en"><head>{head}</head><body><h1>{title}</h1>{body(card)}</body></html>\n'
+    """One self-contained page, whose first screen is a slide."""
+    title = "May I rank my models with this judge?"
+    head = (
+        '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>Judge card: {title}</title><style>{style()}</style>"
+    )
+    page = f"<main><h1>{title}</h1>{body(card)}</main>"
+    return f'<!doctype html><html lang="en"><head>{head}</head><body>{page}</body></html>\n'
+
+
+def model_index(card: Card) -> list[dict[str, object]]:
+    """The cards as ``model-index`` of a Hugging Face model card, an entry a judge with the figures of its checks."""
+    return [
+        {
+            "name": found.judge,
+            "results": [
+                {
+                    "task": {"type": "other", "name": "Judging vision predictions"},
+                    "dataset": {"type": "visualjudge", "name": "visualjudge"},
+                    "metrics": [
+                        {
+                            "type": line.name, "name": LABELS[line.name], "value": line.value,
+                            "args": {"ci95": line.interval, "images": line.images, "threshold": asked_for(line),
+                                     "state": line.state},
+                        }
+                        for line in found.checks
+                        if line.value is not None
+                    ],
+                }
+            ],
+        }
+        for found in card.judges
+    ]  # fmt: skip
 
 
 def badge(found: JudgeCard) -> str:
     """An SVG badge: the judge's state in its colour."""
-    left, right = "judge", STATES[found.state]
+    left, state = "judge", STATES[found.state]
+    right = f"{ICONS[found.state]} {state}"
     width = (52, 18 + 7 * len(right))
     total = sum(width)
-    label = escape(f"{found.judge}: {right}", quote=True)
+    label = escape(f"{found.judge}: {state}", quote=True)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{total}" height="20" role="img" aria-label="{label}">'
         f"<title>{label}</title>"
         f'<rect width="{total}" height="20" rx="3" fill="#444"/>'
-        f'<rect x="{width[0]}" width="{width[1]}" height="20" rx="3" fill="{COLOURS[found.state]}"/>'
+        f'<rect x="{width[0]}" width="{width[1]}" height="20" rx="3" fill="{LIGHT[found.state]}"/>'
         f'<g fill="#fff" font-family="Verdana,sans-serif" font-size="11" text-anchor="middle">'
         f'<text x="{width[0] / 2}" y="14">{left}</text>'
         f'<text x="{width[0] + width[1] / 2}" y="14">{right}</text></g></svg>\n'

@@ -29,7 +29,9 @@ STATES: Mapping[State, str] = {
     "not_measured": "not measured",
 }
 """What pages call the states."""
-UNSKILLED = "the judge is not shown to be better than chance"
+ICONS: Mapping[State, str] = {"pass": "✓", "fail": "✗", "undecided": "?", "not_measured": "–"}
+"""The sign of each state, beside its word."""
+UNSKILLED = "it is undecided whether the judge is better than chance"
 POWER = 1.43
 """(1.96 + 0.84) / 1.96: how many times narrower an interval has to be for a power of 80 %."""
 MOST_TIMES = 100

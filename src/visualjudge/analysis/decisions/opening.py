@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from html import escape
 
 from visualjudge.analysis import words
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import Card, JudgeCard, usual_card
-from visualjudge.analysis.decisions.card_page import shown_value, tasks_table
+from visualjudge.analysis.decisions.card_page import tasks_table
+from visualjudge.analysis.decisions.check_figures import shown_value
 from visualjudge.analysis.decisions.checks import LABELS, STATES
 from visualjudge.core.tables import Table, markdown_text
 
@@ -23,12 +23,6 @@ class Opening:
     sentences: tuple[str, ...]
     table: Table
     tasks: Table | None = None
-
-    def html(self) -> str:
-        """A section of a page; names are escaped."""
-        lines = "".join(f"<p><strong>{escape(line)}</strong></p>" for line in self.sentences)
-        tables = "".join(f'<div class="wide">{table.html()}</div>' for table in self._tables)
-        return f'<section id="answer"><h2>{TITLE}</h2>{lines}{tables}</section>'
 
     def markdown(self) -> str:
         """The same in Markdown."""

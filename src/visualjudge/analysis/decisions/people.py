@@ -46,7 +46,7 @@ def _scores(ratings: pl.DataFrame) -> dict[Item, float]:
 def omega(study: Study, run: int, people: Sequence[str | Path], epsilon: float) -> Evidence:
     """ω, clustered by image, as evidence: the result of tests, which has no interval, from at least 3 people.
 
-    Below one half, the judge was not shown to be as good as most people; that it is worse is shown by ρ < ½.
+    Below one half, it is undecided whether the judge is as good as most people; that it is worse is shown by ρ < ½.
     """
     try:
         found = against_people(study, run, people, epsilon)
@@ -58,5 +58,5 @@ def omega(study: Study, run: int, people: Sequence[str | Path], epsilon: float) 
         few = f"people with enough items: {raters}; at least {LEAST_PEOPLE} are needed"
         return Evidence(value, None, images, few)
     decided = value >= PASSED or found.advantage < 0.5
-    why = None if decided else f"not shown for half of the people (as published, items independent: {found.value:.2f})"
+    why = None if decided else f"undecided for half of the people (as published, items independent: {found.value:.2f})"
     return Evidence(value, None, images, why, tested=decided)

@@ -69,7 +69,9 @@ class Thumbnail:
     """An image of the dataset as a data URI; ``src`` is None where it cannot be read."""
 
     name: str
+    """What it shows."""
     src: str | None
+    path: str = ""
 
 
 @dataclass(frozen=True)
@@ -155,6 +157,23 @@ def examples(study: Study, run: int, count: int = USUAL) -> list[Example]:
     return [_example(study, run, row, known.get(row["id"])) for row in rows]
 
 
+def changed(study: Study, first: int, second: int, count: int = USUAL) -> list[Example]:
+    """Up to ``count`` questions that one run answered rightly and the other wrongly, as the second answered them, the
+    widest margins first.
+    """
+    keys = ["question", "order", "repeat"]
+    both = study.joined[first].filter(pl.col("kind") == "pairwise").select(*keys, before="text", right_before="right")
+    table = study.joined[second].filter(pl.col("kind") == "pairwise").join(both, on=keys, how="inner")
+    apart = table.filter(pl.col("right") != pl.col("right_before"))
+    way = pl.when(pl.col("right")).then(pl.lit("now right")).otherwise(pl.lit("now wrong"))
+    found = []
+    for right in (True, False):
+        part = apart.filter(pl.col("right") == right).with_columns(distance=pl.col("margin"), why=way)
+        found += _firsts(part.drop("before", "right_before"), -(-count // 2))
+    known = study.find([row["id"] for row in found])
+    return [_example(study, second, row, known.get(row["id"])) for row in found[:count]]
+
+
 def probe_examples(study: Study, run: int) -> list[Example]:
     """One verdict of each probe that a run was asked, with what the probe changed and what the images were before."""
     answered = study.answered[run]
@@ -206,7 +225,7 @@ def _example(study: Study, run: int, stored: VerdictRow, placed: Placed | None) 
     """The verdict as it was given: prompt, images, letters and scores in the order shown."""
     raw = read_reply(study.runs[run], stored["offset"]).get("raw_response")
     row, question = _as_shown(stored), _question_shown(placed, stored["order"])
-    images = [thumbnail(placed.root, name) for name in question.images] if placed and placed.root and question else []
+    images = _shown_images(placed.root, question) if placed and placed.root and question else []
     return Example(
         row["why"],
         row["kind"],
@@ -224,6 +243,14 @@ def _example(study: Study, run: int, stored: VerdictRow, placed: Placed | None) 
         raw[:LONGEST_REPLY] if isinstance(raw, str) else "",
         tuple(images),
     )
+
+
+def _shown_images(root: Path, question: Question) -> list[Thumbnail]:
+    """The images of a question, named by what they show: the options in their order after the photograph."""
+    options = len(question.final_scores)
+    letters = [f"Option {letter}" for letter in "ABCDE"[:options]] if options > 1 else ["Prediction"]
+    names = {options: letters, options + 1: ["Photograph", *letters]}.get(len(question.images), question.images)
+    return [replace(thumbnail(root, path), name=name) for path, name in zip(question.images, names, strict=True)]
 
 
 TURNED, _OTHER = "BA", {"A": "B", "B": "A"}
@@ -245,11 +272,11 @@ def thumbnail(root: Path | None, name: str, side: int = THUMBNAIL) -> Thumbnail:
     try:
         small = Image.fromarray(read_rgb(image_at(root or Path(), name)))
     except DataError:
-        return Thumbnail(name, None)
+        return Thumbnail(name, None, name)
     small.thumbnail((side, side))
     held = io.BytesIO()
     small.save(held, "JPEG", quality=80)
-    return Thumbnail(name, "data:image/jpeg;base64," + base64.b64encode(held.getvalue()).decode())
+    return Thumbnail(name, "data:image/jpeg;base64," + base64.b64encode(held.getvalue()).decode(), name)
 
 
 def encoding_images(study: Study, side: int = 72) -> dict[str, Thumbnail]:

@@ -10,8 +10,7 @@ from markupsafe import Markup
 
 from visualjudge.analysis.columns import JUDGE
 from visualjudge.analysis.figures import UNANSWERED, Cell, JudgeResult
-from visualjudge.analysis.report.charts import fitted, whisker
-from visualjudge.analysis.tabular import Plot, Table
+from visualjudge.analysis.tabular import Table
 from visualjudge.analysis.words import NONE, many, names_of, number, percent, percents
 
 Row = TypeVar("Row")
@@ -19,10 +18,9 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True)
 class GridRow:
-    """One row: its cells, a drawing at the end, and whether it is marked."""
+    """One row: its cells, and whether it is marked."""
 
     cells: Sequence[str | Markup]
-    plot: Markup | None = None
     hit: bool = False
 
 
@@ -33,49 +31,21 @@ class Grid:
     titles: Sequence[str]
     numeric: Sequence[bool]
     rows: Sequence[GridRow]
-    ends: Sequence[str] = ()
-    """What stands over the drawings: left, middle, right."""
     mixed: bool = False
     """Whether it has columns of judges that were not asked the same questions."""
 
 
-def grid(
-    table: Table[Row],
-    rows: Iterable[Row],
-    *,
-    hit: Callable[[Row], bool] = lambda _: False,
-    first: tuple[str, Callable[[Row], str | Markup]] | None = None,
-) -> Grid:
-    """The rows under their table's titles; ``first`` is a column before them, ``hit`` marks rows."""
-    before = [] if first is None else [first[0]]
-    rows = list(rows)
-    plot = None if table.plot is None else fitted(table.plot, rows)
-    drawn = [
-        GridRow([*([] if first is None else [first[1](row)]), *table.cells(row)], _drawing(plot, row), hit(row))
-        for row in rows
-    ]
-    numeric = [False] * len(before) + [not column.text for column in table.shown]
-    ends = [] if plot is None else [_end(value) for value in (plot.low, (plot.low + plot.high) / 2, plot.high)]
-    return Grid([*before, *table.titles], numeric, drawn, ends)
-
-
-def _drawing(plot: Plot[Row] | None, row: Row) -> Markup | None:
-    if plot is None:
-        return None
-    figure = plot.get(row)
-    return whisker(figure.value, figure.interval, plot.low, plot.high, plot.mark)
-
-
-def _end(value: float) -> str:
-    text = f"{100 * value:+.0f}" if abs(value) <= 1 else f"{value:+.0f}"
-    return text.replace("-", "\u2212") if float(text) else "0"
+def grid(table: Table[Row], rows: Iterable[Row], *, hit: Callable[[Row], bool] = lambda _: False) -> Grid:
+    """The rows under their table's titles; ``hit`` marks rows."""
+    numeric = [not column.text for column in table.shown]
+    return Grid(table.titles, numeric, [GridRow(table.cells(row), hit(row)) for row in rows])
 
 
 def headline_grid(judges: Sequence[JudgeResult]) -> Grid:
     """The judges' headline figures, a column a judge."""
     columns = [JUDGE.cells(judge) for judge in judges]
     rows = [GridRow([title, *(column[k] for column in columns)]) for k, title in enumerate(JUDGE.titles)]
-    return _by_judge([""], judges, rows)
+    return _by_judge(["Figure"], judges, rows)
 
 
 def across(

@@ -10,7 +10,7 @@ SOURCES = (
     "Bell & McCaffrey 2002; MacKinnon, Nielsen & Webb 2023 (leave-one-cluster-out variance)",
     "Satterthwaite 1946 (degrees of freedom)",
     "Hall 1992 (skewness)",
-    "Clopper & Pearson 1934; Korn & Graubard 1998 (shares)",
+    "Clopper & Pearson 1934; Wilson 1927; Rao, Scott & Skinner 1998 (shares)",
     "Agresti & Min 2005 (least width of differences)",
     "Holm 1979 (several tests)",
     "Hemerik, Goeman & Finos 2020 (sign flips); Henderson 1975 (the other pairs of an image)",
@@ -25,9 +25,9 @@ TEXT = (
     "In the share of right verdicts, a reply without a usable answer (not readable, declined, or never received) "
     "counts as wrong; the number of such replies and the share among the others are given beside it. Correlations and "
     "errors are of the usable replies. Intervals are 95 % and treat the image as the unit: variances come from leaving "
-    "out each image in turn (the delete-one-cluster jackknife). Shares, and mean τ-b as (τ-b + 1)/2, have Clopper and "
-    "Pearson's exact interval for the effective number of independent cases (Korn and Graubard): the number of cases "
-    "over a design effect, which allows for images whose cases are alike, for skewness and for few images. Other "
+    "out each image in turn (the delete-one-cluster jackknife). Shares, and mean τ-b as (τ-b + 1)/2, have intervals "
+    "from tests: of all shares, those that neither the binomial test of all cases nor a test of images, with Student's "
+    "t, skewness and a variance that is partly supposed beforehand, refutes (decision 0110 of visualjudge). Other "
     "figures have intervals by Student's t at Satterthwaite's degrees of freedom, fewer than the effective number of "
     "images, with a correction for skewness: correlations on Fisher's z, Krippendorff's α on −log(1 − α), differences "
     "of shares and errors on their own scales, and differences of shares with at least the width of a 90 % "
@@ -37,7 +37,7 @@ TEXT = (
     "(task, margin and image); their tests and intervals are by sign flips of images. Tests of leanings and of "
     "differences are two-sided and clustered by image, with Holm's adjustment over the tests of a family; comparisons "
     "with simulated judges are a family of their own. Encodings are "
-    "recommended only where a difference is shown; the figure of the recommended one is from images that it was "
+    "recommended only where a difference is certain; the figure of the recommended one is from images that it was "
     "not chosen on."
 )
 

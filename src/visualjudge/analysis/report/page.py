@@ -1,9 +1,12 @@
-"""``report.html``: one file that asks no host for anything. The answer first, judges as columns, the rest folded."""
+"""``report.html``: one file that asks no host for anything. The answer first and drawn, then a section a question."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import resources
 from typing import Any
 
 import orjson
@@ -13,14 +16,51 @@ from markupsafe import Markup
 import visualjudge
 from visualjudge.analysis import columns, scopes, words
 from visualjudge.analysis.analysing import Analysis
+from visualjudge.analysis.decisions.card import Answer, short_answer, usual_card
+from visualjudge.analysis.decisions.card_page import TASKS_NOTE
+from visualjudge.analysis.decisions.checks import ICONS, LABELS
 from visualjudge.analysis.decisions.opening import opening
-from visualjudge.analysis.figures import JudgeResult, Results, Sensitivity, SourceRow
-from visualjudge.analysis.report import charts
-from visualjudge.analysis.report.examples import USUAL, Example, Thumbnail, encoding_images, examples, probe_examples
+from visualjudge.analysis.figures import JudgeResult, Results, SourceRow
+from visualjudge.analysis.plots.figure import Figure, LeftOut, page_style
+from visualjudge.analysis.report import accuracy_plots, answer_plots
+from visualjudge.analysis.report.examples import (
+    USUAL,
+    Example,
+    changed,
+    encoding_images,
+    examples,
+    probe_examples,
+)
 from visualjudge.analysis.report.grids import Grid, GridRow, across, breakable, by_rows, grid, headline_grid
 from visualjudge.analysis.report.methods import SOURCES, methods
+from visualjudge.analysis.report.paired import differences
+from visualjudge.analysis.report.plots import PLOTS
 from visualjudge.analysis.unanswered import unanswered
 from visualjudge.vision.encodings import encoding_title
+
+MOST_EXAMPLES = 18
+
+
+@dataclass(frozen=True)
+class Section:
+    """A question, and its answer: figures, what they mean, notes, examples, and tables one click away."""
+
+    anchor: str
+    title: str
+    why: str
+    grids: Sequence[tuple[str, Grid]] = ()
+    notes: Sequence[str] = ()
+    figures: Sequence[Figure] = ()
+    more: Sequence[Figure] = ()
+    """Further figures, one click away."""
+    examples: Sequence[tuple[str, Sequence[Example]]] = ()
+    open: bool = False
+    """Whether its tables are open."""
+
+    @property
+    def tables(self) -> list[tuple[str, Grid]]:
+        """The tables that have rows, with their captions."""
+        return [(caption, table) for caption, table in self.grids if table.rows]
 
 
 @dataclass(frozen=True)
@@ -32,17 +72,14 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Section:
-    """A folded part of the page: its anchor, title, what it means, its tables with their captions, and notes."""
+class Line:
+    """The answer on one judge: its state with icon and word, and what else is to be said."""
 
-    anchor: str
-    title: str
-    why: str
-    grids: Sequence[tuple[str, Grid]] = ()
-    notes: Sequence[str] = ()
-    figures: Sequence[Markup] = ()
-    examples: Sequence[tuple[str, Sequence[Example]]] = ()
-    open: bool = False
+    judge: JudgeResult
+    state: str
+    icon: str
+    word: str
+    more: str
 
 
 def environment() -> Environment:
@@ -54,7 +91,6 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.filters.update(percent=words.percent, percents=words.percents, number=words.number)
     env.globals.update(
         sets=words.SETS,
         headline=words.headline,
@@ -66,31 +102,72 @@ def environment() -> Environment:
     return env
 
 
-def _label(images: Mapping[str, Thumbnail]) -> Callable[[str], Markup]:
-    """``task/stem`` as the encoding's human name, its image and its stem."""
-
-    def label(name: str) -> Markup:
-        task, _, stem = name.rpartition("/")
-        thumb = images.get(name)
-        image = Markup('<img class="thumb" src="{}" alt="">').format(thumb.src) if thumb and thumb.src else Markup("")
-        return Markup('<span class="named">{}<span>{}<br><small>{}, {}</small></span></span>').format(
-            image, encoding_title(task, stem), breakable(task), stem
-        )
-
-    return label
+def _asset(name: str) -> str:
+    return resources.files(__package__).joinpath(f"templates/{name}").read_text("utf-8")
 
 
-def _where(judges: Sequence[JudgeResult], images: Mapping[str, Thumbnail]) -> list[Section]:
+def _policy(script: str) -> str:
+    """What a browser allows the page: its own style and script, images inside it, and no request."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
+
+
+def _encoding(name: str) -> Markup:
+    """``task/stem`` as the encoding's human name and its stem."""
+    task, _, stem = name.rpartition("/")
+    return Markup("{}<br><small>{}, {}</small>").format(encoding_title(task, stem), breakable(task), stem)
+
+
+COUNTED = "Share of right pairwise verdicts, its 95 % interval, and the verdicts and images behind it."
+
+
+def _drawn(*found: Figure | LeftOut) -> list[Figure]:
+    return [figure for figure in found if isinstance(figure, Figure)]
+
+
+def _headline(judges: Sequence[JudgeResult]) -> Section:
+    groups = _groups(judges)
+    apart = len(groups) > 1
+    captions = [f"Set {g.judges[0].asked_like + 1}: {', '.join(j.name for j in g.judges)}" for g in groups]
+    tables = [(caption if apart else "", group.headline) for caption, group in zip(captions, groups, strict=True)]
+    return Section("headline", "Headline figures", words.APART if apart else "", tables, open=True)
+
+
+MOST_OPEN = 30
+"""Rows of the answers by task that are open from the start."""
+
+
+def _answered(analysis: Analysis) -> Section:
+    """May models be ranked in each task, why not, and how many more images are needed."""
+    found = opening(analysis).tasks
+    rows = [] if found is None else [GridRow(row) for row in found.rows]
+    table = Grid([] if found is None else found.columns, [False] * (len(found.columns) if found else 0), rows)
+    return Section("answers", "May I rank models of one task?", TASKS_NOTE, [("", table)], open=len(rows) <= MOST_OPEN)
+
+
+def _where(judges: Sequence[JudgeResult]) -> Section:
     task = across("Task", judges, lambda j: j.by_task, breakable)
-    encoding = across("Encoding", judges, lambda j: j.by_encoding, _label(images))
+    return Section("tasks", "Tables by task", COUNTED, [("", task), ("Rankings and scores", _graded(judges))])
+
+
+def _encodings(judges: Sequence[JudgeResult], figures: Sequence[Figure]) -> Section:
+    single = sum(len(choice.encodings) == 1 for choice in (judges[0].encodings if judges else ()))
+    alone = f" {words.many(single, 'task')} with a single encoding: left out." if single else ""
+    table = across("Encoding", judges, lambda j: j.by_encoding, _encoding)
+    return Section(
+        "encodings", "Which encoding should I use?",
+        "Compared on the same pairs. One is recommended only where a difference is certain; its share right is from "
+        f"images that it was not chosen on. “Open” means that these data cannot tell it from the best.{alone}",
+        [("By encoding", table), *_each(judges, _named_choices)], figures=figures,
+    )  # fmt: skip
+
+
+def _errors(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]) -> Section:
     error = across("Error type", judges, lambda j: j.by_error_type, breakable)
     margin = across("Margin between the scores", judges, lambda j: j.by_margin)
-    why = "Share of right pairwise verdicts, its 95 % interval, and the verdicts and images behind it."
-    return [
-        Section("tasks", "By task", why, [("", task), ("Rankings and scores", _graded(judges))], open=True),
-        Section("encodings", "By encoding", why, [("", encoding)]),
-        Section("errors", "By error type and margin", why, [("", error), ("", margin)]),
-    ]
+    return Section(
+        "errors", "Which errors does it see?", COUNTED, [("", error), ("", margin)], figures=_drawn(drawn["errors"])
+    )
 
 
 def _graded(judges: Sequence[JudgeResult]) -> Grid:
@@ -103,24 +180,25 @@ def _graded(judges: Sequence[JudgeResult]) -> Grid:
     return by_rows(["Task · figure"], judges, found)
 
 
-def _compared(results: Results, names: Sequence[str]) -> Section:
+def _compared(results: Results, names: Sequence[str], drawn: Mapping[str, Figure | LeftOut]) -> Section:
     rows = [row for row in results.comparisons if row.a in names and row.b in names]
     gap = f"{100 * rows[0].asked_gap:g}" if rows else ""
     return Section(
         "compared",
-        "Judges compared",
+        "Which judge is better?",
         "On the questions that both were asked; no answer counts as wrong, also where the baseline declined. p is "
         "clustered by image, after Holm over all comparisons; intervals are unadjusted. The last figure is how many "
         f"images like these would show a gap of {gap} points (5 %, power 80 %), with its 95 % range. "
-        "In marked rows p is below 5 %.",
+        "In bold rows p is below 5 %.",
         [
             ("", grid(columns.COMPARISON, rows, hit=lambda row: (row.p_holm or 1) < 0.05)),
             ("Krippendorff’s α among judges that were asked the same", grid(columns.AGREEMENT, results.agreement)),
         ],
+        figures=_drawn(drawn["judges"], drawn["cost"]),
     )
 
 
-def _baseline(judges: Sequence[JudgeResult]) -> Section:
+def _baseline(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]) -> Section:
     said = [f"{judge.name}: {line}" for judge in judges if (line := words.above(judge))]
 
     def table(judge: JudgeResult) -> Grid:
@@ -129,12 +207,13 @@ def _baseline(judges: Sequence[JudgeResult]) -> Section:
     return Section(
         "baseline",
         "Beyond the local baseline?",
-        "The local baseline is a small model without language that looks at image and prediction. A judge that is not "
-        "shown to be better has shown no more than low-level features tell. Questions that the baseline declined are "
-        "left out here, and intervals are unadjusted. Marked rows are worse than the baseline: their intervals lie "
-        "below 0, and p after Holm over tasks and error types below 5 %.",
+        "The local baseline is a small model without language that looks at image and prediction. Where a "
+        "judge is not better, low-level features tell as much as it does. Questions that the baseline "
+        "declined are left out here, and intervals are unadjusted. Bold rows are worse than the baseline: "
+        "their intervals lie below 0, and p after Holm over tasks and error types below 5 %.",
         _each(judges, table),
         notes=said,
+        figures=_drawn(drawn["baseline"]),
     )
 
 
@@ -142,36 +221,29 @@ def _raters(judges: Sequence[JudgeResult]) -> Section:
     return Section(
         "raters",
         "Were the raters attentive?",
-        "Known items are those with the widest margins; repeats are questions that a rater saw before. They check the "
-        "raters: no other figure counts them.",
+        "Known items are those with the widest margins; repeats are questions that a rater saw before. "
+        "They check the raters: no other figure counts them.",
         _each(judges, lambda j: grid(columns.CHECKED, j.rater_checks)),
     )
 
 
-def _sensitivity(judges: Sequence[JudgeResult]) -> Section:
+def _sensitivity(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]) -> Section:
     found: dict[str, dict[str, str]] = {}
+    missing = 0
     for judge in judges:
         for row in scopes.sensitivity(judge.sensitivity):
+            if row.jnd.value is None and row.scope != scopes.ALL:
+                missing += 1
+                continue
             found.setdefault(f"{row.value} · {row.against}", {})[judge.name] = words.jnd_text(row)
-    labels = {"margin": "difference between the options' scores", "severity": "difference in severity"}
-    drawn = [charts.curves(_all(judges, against), label) for against, label in labels.items()]
+    rest = f" {words.many(missing, 'other part')} of the questions: no 75 % point." if missing else ""
     return Section(
-        "sensitivity",
-        "How small a difference does it see?",
-        "The distance between two options at which the judge is 75 % right; lower is a sharper eye. It is given where "
-        "right answers are shown to grow with distance and the curve fits.",
+        "sensitivity", "How small a difference does it see?",
+        "The distance between two options at which the judge is 75 % right; lower is a sharper eye. It is "
+        f"given where right answers are certain to grow with distance and the curve fits.{rest}",
         [("", by_rows(["Questions · distance"], judges, found))],
-        figures=[image for image in drawn if image],
-    )
-
-
-def _all(judges: Sequence[JudgeResult], against: str) -> list[tuple[int, str, Sensitivity]]:
-    return [
-        (k, judge.name, row)
-        for k, judge in enumerate(judges)
-        for row in judge.sensitivity
-        if row.scope == "all" and row.against == against
-    ]
+        figures=_drawn(drawn["margin"], drawn["severity"]),
+    )  # fmt: skip
 
 
 def _each(judges: Sequence[JudgeResult], make: Callable[[JudgeResult], Grid]) -> list[tuple[str, Grid]]:
@@ -194,36 +266,35 @@ def _named_choices(judge: JudgeResult) -> Grid:
     return grid(columns.CHOICE, rows)
 
 
-def _sways(results: Results, judges: Sequence[JudgeResult]) -> list[Section]:
+def _sways(results: Results, judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]) -> list[Section]:
     flagged = [row for row in scopes.leaks(results.leaks) if row.scope == "all" or row.flagged]
     return [
         Section(
             "bias",
-            "What else sways it?",
-            "How much better the judge is where the option with more of something is the right one, halved, in points "
-            "and at equal difficulty: 0 is a fair judge, 50 one that looks at nothing else. In "
-            "marked rows p is below 5 %.",
+            "Does it prefer the first option?",
+            "In bold rows of the table p is below 5 %.",
             _each(judges, lambda j: grid(columns.PREFERENCE, j.bias, hit=lambda row: row.flagged)),
+            figures=_drawn(drawn["leanings"], drawn["swap"]),
+        ),
+        Section(
+            "scores",
+            "How do its scores relate to the true ones?",
+            "",
+            figures=_drawn(drawn["scores"], drawn["reliability"]),
         ),
         Section(
             "leaks",
             "Can the questions be gamed?",
-            "How far a judge gets that only takes the option with more of something. No judge is involved: this is the "
-            "dataset. Marked rules are off 50 % beyond chance: p is below 5 % and the interval leaves out 50 %.",
+            "How far a judge gets that only takes the option with more of something. No judge is involved: "
+            "this is the dataset. Bold rules are off 50 % beyond chance: p is below 5 % and the interval "
+            "leaves out 50 %.",
             [("", grid(columns.LEAK, flagged, hit=lambda row: row.flagged))],
         ),
     ]
 
 
-def _uses(judges: Sequence[JudgeResult]) -> list[Section]:
+def _uses(analysis: Analysis, judges: Sequence[JudgeResult]) -> list[Section]:
     return [
-        Section(
-            "choice",
-            "Which encoding should I use?",
-            "Compared on the same pairs. One is recommended only where a difference is shown; its share right is from "
-            "images that it was not chosen on. “Open” means that these data cannot tell it from the best.",
-            _each(judges, _named_choices),
-        ),
         Section(
             "variance",
             "Where right and wrong come from",
@@ -236,6 +307,7 @@ def _uses(judges: Sequence[JudgeResult]) -> list[Section]:
             words.SOURCES,
             [part for j in judges for name, rows in j.leaderboard.groups for part in _sources(j, name, rows)],
             notes=[note for j in judges for note in _board_notes(j)],
+            more=_drawn(*(answer_plots.sources(analysis, group) for group in answer_plots.groups_of(analysis)[1:])),
         ),
         _published(judges),
     ]
@@ -325,38 +397,34 @@ def _unread(judges: Sequence[JudgeResult]) -> Section:
 
 
 def _telling(analysis: Analysis, shown: Sequence[int], count: int) -> Section:
-    each = max(1, count // max(1, len(shown))) if count else USUAL
-    found = [(analysis.results.judges[i].name, examples(analysis.study, i, each)) for i in shown]
+    """Examples of each judge; where no number is named, few enough in all that the page stays small."""
+    each = max(1, count // max(1, len(shown))) if count else min(USUAL, max(2, MOST_EXAMPLES // max(1, len(shown))))
+    kept = shown if count else shown[: MOST_EXAMPLES // each]
+    found = [(analysis.results.judges[i].name, examples(analysis.study, i, each)) for i in kept]
     return Section(
         "questions",
-        "The most telling questions",
+        "Show me its errors",
         "Wrong at a wide margin, flipped by the order, not read; each on another pair, ranking or annotation.",
         examples=[(name, rows) for name, rows in found if rows],
+        notes=[f"Of the first {len(kept)} judges; --questions sets the number."] if len(kept) < len(shown) else (),
     )
 
 
-def _probes(analysis: Analysis, shown: Sequence[int]) -> Section:
+def _probes(analysis: Analysis, shown: Sequence[int], drawn: Mapping[str, Figure | LeftOut]) -> Section:
     judges = [judge for judge in (analysis.results.judges[i] for i in shown) if judge.probes]
-    states: dict[str, dict[str, str]] = {}
-    for judge in judges:
-        for row in judge.probes:
-            states.setdefault(row.name.replace("_", " "), {})[judge.name] = row.state.replace("_", " ")
-    every = (analysis.results.judges[i] for i in shown)
-    trusts = [(k, judge.name, judge.tool_trust) for k, judge in enumerate(every) if judge.tool_trust]
     first = next((i for i in shown if analysis.results.judges[i].probes), None)
     return Section(
         "probes",
         "What must not matter",
-        "Each probe changes one thing that the answer does not depend on; 0 is a judge that it does not move. A probe "
-        "passes where its 90 % interval is within the margin (two one-sided tests at 5 %), and fails where the 95 % "
-        "interval leaves out 0 and the effect is at least the margin. A staircase of severity passes where its 95 % "
-        "interval is below 0.",
+        "Each probe changes one thing that the answer does not depend on; 0 is a judge that it does not "
+        "move. A probe passes where its 90 % interval is within the margin (two one-sided tests at 5 %), "
+        "and fails where the 95 % interval leaves out 0 and the effect is at least the margin. A staircase "
+        "of severity passes where its 95 % interval is below 0.",
         [
-            ("", by_rows(["Probe"], judges, states)),
             *_each(judges, lambda j: grid(columns.PROBE, j.probes, hit=lambda row: row.state == "fail")),
             *_each(judges, lambda j: grid(columns.TRUST, j.tool_trust)),
         ],
-        figures=[charts.trust(trusts, "the confidence that the tool claims")] if trusts else [],
+        figures=_drawn(drawn["probes"], drawn["tools"]),
         examples=[("An example of each probe", probe_examples(analysis.study, first))] if first is not None else [],
         open=True,
     )
@@ -377,7 +445,7 @@ def _photograph(judges: Sequence[JudgeResult]) -> Section:
 
 
 def _kept(section: Section) -> bool:
-    return bool(section.figures or section.examples or any(table.rows for _, table in section.grids))
+    return bool(section.figures or section.more or section.examples or section.tables)
 
 
 def _groups(judges: Sequence[JudgeResult]) -> list[Group]:
@@ -389,30 +457,61 @@ def _groups(judges: Sequence[JudgeResult]) -> list[Group]:
     return out
 
 
-def context(analysis: Analysis, questions: int = 0) -> dict[str, Any]:
+def _line(judge: JudgeResult, found: Answer) -> Line:
+    word, _, more = short_answer(found).partition(": ")
+    if found.state == "fail":
+        more = "it fails " + words.listed([LABELS[line.name].lower() for line in found.checks if line.state == "fail"])
+    return Line(judge, found.state, ICONS[found.state], word, more)
+
+
+def _pair(analysis: Analysis, compare: tuple[int, int]) -> Section:
+    """Two judges beside each other, before anything else."""
+    first, second = (analysis.study.runs[k].name for k in compare)
+    found = changed(analysis.study, *compare)
+    return Section(
+        "pair", f"{first} and {second}",
+        "Differences are paired: both judges on the same questions. Below, questions that one of them "
+        "answered rightly and the other wrongly, as the second one answered, the widest margins first.",
+        figures=[differences(analysis, *compare)],
+        examples=[("What changed", found)] if found else [],
+    )  # fmt: skip
+
+
+def context(analysis: Analysis, questions: int = 0, compare: tuple[int, int] | None = None) -> dict[str, Any]:
     """What the template is given."""
     results = analysis.results
     shown, rest = results.shown, results.appendix
     judges = [results.judges[i] for i in shown]
+    card = usual_card(analysis)
+    drawn = {name: draw(analysis) for name, draw in PLOTS.items()}
+    small = {name: image.src for name, image in encoding_images(analysis.study).items() if image.src}
     sections = [
-        *_where(judges, encoding_images(analysis.study)),
-        _baseline(judges),
-        _compared(results, [judge.name for judge in judges]),
+        *([] if compare is None else [_pair(analysis, compare)]),
+        _answered(analysis),
+        _headline(judges),
+        _where(judges),
+        _compared(results, [judge.name for judge in judges], drawn),
+        _baseline(judges, drawn),
+        _encodings(judges, accuracy_plots.encodings(analysis, small)),
+        _errors(judges, drawn),
+        _sensitivity(judges, drawn),
+        *_sways(results, judges, drawn),
         _photograph(judges),
-        _probes(analysis, shown),
-        _raters(judges),
-        _sensitivity(judges),
-        *_sways(results, judges),
-        *_uses(judges),
-        _unread(judges),
+        _probes(analysis, shown, drawn),
         _telling(analysis, shown, questions),
+        _raters(judges),
+        *_uses(analysis, judges),
+        _unread(judges),
     ]
+    script = _asset("report.js")
     return {
-        "opening": opening(analysis).html(),
         "results": results,
         "judges": judges,
-        "groups": _groups(judges),
-        "apart": words.APART,
+        "answers": [_line(results.judges[i], card.judges[i]) for i in shown],
+        "sentences": [card.judges[i].answer for i in shown],
+        "first": _drawn(drawn["tasks"]),
+        "beside": _drawn(drawn["sources"], drawn["checks"]),
+        "left_out": [found for found in drawn.values() if isinstance(found, LeftOut)],
         "sections": [section for section in sections if _kept(section)],
         "simulated": rest,
         "appendix": headline_grid(rest) if rest else None,
@@ -420,9 +519,14 @@ def context(analysis: Analysis, questions: int = 0) -> dict[str, Any]:
         "sources": SOURCES,
         "version": visualjudge.__version__,
         "setups": [(j.name, orjson.dumps(j.info, option=orjson.OPT_INDENT_2).decode()) for j in results.judges],
+        "style": Markup(page_style(_asset("report.css"))),
+        "script": Markup(script),
+        "policy": _policy(script),
     }
 
 
-def html(analysis: Analysis, questions: int = 0) -> str:
-    """The whole page; ``questions``: how many of the most telling ones it shows (0: a few of each judge)."""
-    return environment().get_template("report.html.j2").render(context(analysis, questions))
+def html(analysis: Analysis, questions: int = 0, compare: tuple[int, int] | None = None) -> str:
+    """The whole page; ``questions``: how many of the most telling ones it shows (0: a few of each judge); ``compare``:
+    two judges, by number, whose differences stand before all else.
+    """
+    return environment().get_template("report.html.j2").render(context(analysis, questions, compare))

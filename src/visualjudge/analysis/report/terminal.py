@@ -6,10 +6,15 @@ from collections.abc import Iterator, Sequence
 
 from visualjudge.analysis import words
 from visualjudge.analysis.columns import JUDGE
+from visualjudge.analysis.estimates import NO_SHARE, Estimate
 from visualjudge.analysis.figures import JudgeResult, Results
+from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES
 from visualjudge.analysis.words import p_value, percents, points
-from visualjudge.core.tables import Table, folded
+from visualjudge.core.tables import Table, folded, screen_width
 
+BAR = 25
+"""Characters of an interval bar, from 0 to 100 %."""
+LEAST_WIDTH = 80
 TITLE = "How far can the judge be trusted?"
 
 
@@ -17,7 +22,44 @@ def text(results: Results, answers: Sequence[str]) -> str:
     """The answers, one row per judge, its biases, and the comparisons."""
     apart = [folded(words.APART)] if len(results.groups) > 1 else []
     tables = [_headline(group).text() for group in results.groups]
-    return "\n".join([*map(folded, answers), TITLE, *apart, *tables, *map(folded, _notes(results))])
+    bars = _bars(results) if screen_width() >= LEAST_WIDTH else []
+    return "\n".join([*map(folded, answers), TITLE, *apart, *tables, *bars, *map(folded, _notes(results))])
+
+
+def bar(estimate: Estimate, chance: float) -> str:
+    """An interval from 0 to 100 % in characters: ``······│···├──●─┤····``; ○ from fewer than five images."""
+    value, (low, high) = estimate.value, estimate.interval or (None, None)
+    if value is None:
+        return ""
+    cells = ["·"] * BAR
+    cells[_place(chance)] = "│"
+    if low is not None and high is not None:
+        for k in range(_place(low), _place(high) + 1):
+            cells[k] = "─"
+    cells[_place(value)] = "●" if estimate.images >= LEAST_IMAGES else "○"
+    return "".join(cells)
+
+
+def _place(share: float) -> int:
+    return min(BAR - 1, max(0, round(share * (BAR - 1))))
+
+
+def _bars(results: Results) -> list[str]:
+    """A row for each task, a bar for each judge, of the first judges that fit beside each other; │ is chance."""
+    judges = [results.judges[i] for i in results.shown][: max(1, (screen_width() - 34) // (BAR + 2))]
+    judges = judges[:MOST_BARS]
+    names = list(dict.fromkeys(cell.name for judge in judges for cell in judge.by_task if cell.accuracy.share.n))
+    if len(names) < 2:
+        return []
+    found = [{cell.name: cell.accuracy.shown for cell in judge.by_task} for judge in judges]
+    rows = tuple(
+        (name, *(bar(own.get(name, NO_SHARE), j.pairwise.chance) for j, own in zip(judges, found, strict=True)))
+        for name in names
+    )
+    return [Table(("Right answers, 0 to 100 %", *(judge.name for judge in judges)), rows).text(), "│ is chance."]
+
+
+MOST_BARS = 3
 
 
 def _headline(judges: Sequence[JudgeResult]) -> Table:

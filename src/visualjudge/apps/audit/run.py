@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from visualjudge.analysis.decisions.card_page import STYLE
+from visualjudge.analysis.decisions.card_page import style
 from visualjudge.analysis.words import percent, percents
 from visualjudge.apps.audit import labels, looks
 from visualjudge.apps.audit.blind import Blind, blind_accuracy, gives_away
@@ -83,10 +83,9 @@ class Audit:
 
     def html(self) -> str:
         """One HTML page; all names are escaped, nothing is loaded."""
-        head = f"<head><meta charset=utf-8><title>Audit</title><style>{STYLE}</style></head>"
+        head = f"<head><meta charset=utf-8><title>Audit</title><style>{style()}</style></head>"
         body = "".join(table.html() for table in self.tables)
-        return f'<!doctype html><html lang="en">{head}<body>{body}</body></html>
-'
+        return f'<!doctype html><html lang="en">{head}<body>{body}</body></html>\n'
 
 
 def audit(

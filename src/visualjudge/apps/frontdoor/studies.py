@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visualjudge.apps.frontdoor.run import Runs, folders_of
-from visualjudge.core.errors import must_end_in
+from visualjudge.core.errors import UsageError, must_end_in
 from visualjudge.core.showing import as_pandas, html_table
 
 if TYPE_CHECKING:
@@ -15,6 +15,51 @@ if TYPE_CHECKING:
     import polars as pl
 
     from visualjudge.analysis import Analysis
+    from visualjudge.analysis.plots.figure import Figure
+
+
+class Plots:
+    """The figures of a study by name: ``study.plot.tasks()``. A notebook shows them; ``.save(path)`` writes them."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+
+    def __dir__(self) -> list[str]:
+        from visualjudge.analysis.report.plots import PLOTS
+
+        return [*PLOTS, "encodings"]
+
+    def __getattr__(self, name: str) -> Callable[[], Figure]:
+        from visualjudge.analysis.report.plots import PLOTS
+
+        if name.startswith("_") or name not in PLOTS:
+            raise AttributeError(f"a study has the figures {', '.join(dir(self))}, got {name!r}")
+        return lambda: self._drawn(name)
+
+    def _drawn(self, name: str) -> Figure:
+        from visualjudge.analysis.plots.figure import LeftOut
+        from visualjudge.analysis.report.plots import PLOTS
+
+        found = PLOTS[name](self._analysis)
+        if isinstance(found, LeftOut):
+            raise UsageError(f"figure {name!r} is not drawn: {found.reason}")
+        return found
+
+    def encodings(self, task: str) -> Figure:
+        """The encodings of one task, each less the best of them, on the same pairs.
+
+        Raises
+        ------
+        UsageError
+            If the task has fewer than two encodings.
+        """
+        from visualjudge.analysis.report.accuracy_plots import encodings
+
+        found = {figure.name: figure for figure in encodings(self._analysis)}
+        if f"encoding-{task}" not in found:
+            known = ", ".join(name.removeprefix("encoding-") for name in found) or "none"
+            raise UsageError(f"task must have several encodings ({known}), got {task!r}")
+        return found[f"encoding-{task}"]
 
 
 class Study:
@@ -22,6 +67,14 @@ class Study:
 
     def __init__(self, analysis: Analysis) -> None:
         self.analysis = analysis
+
+    @property
+    def plot(self) -> Plots:
+        """The study's figures: ``study.plot.tasks()``, ``.sources()``, ``.checks()``, ``.leanings()``, ``.scores()`` …
+
+        A figure that has no data raises a UsageError with the reason.
+        """
+        return Plots(self.analysis)
 
     @property
     def metrics(self) -> Mapping[str, Any]:

@@ -34,6 +34,7 @@ KEYS = {
 EXTRAS = {
     "studio": ("fastapi", "uvicorn"),
     "plot": ("matplotlib",),
+    "figures": ("vl_convert",),
     "transformers": ("torch", "transformers"),
     "ray": ("ray",),
 }

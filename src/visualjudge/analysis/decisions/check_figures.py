@@ -1,0 +1,113 @@
+"""A check as pages show it: its value, its threshold in words, and the figure of all checks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from visualjudge.analysis.decisions.checks import LABELS, STATES
+from visualjudge.analysis.decisions.pages import number
+from visualjudge.analysis.plots.figure import Figure
+from visualjudge.analysis.plots.thresholds import CheckRow, Held, thresholds
+from visualjudge.analysis.words import listed, many, percent, points
+
+if TYPE_CHECKING:
+    from visualjudge.analysis.decisions.card import JudgeCard
+    from visualjudge.analysis.decisions.checks import Check, Threshold
+
+UNITS = {"macro_accuracy": "%", "right_in_both_orders": "%", "failed": "%", "lean": "points"}
+"""Of checks that are shares, or differences of shares."""
+
+SIGNS = {"at_least": "≥", "at_most": "≤", "within": "within ±"}
+MOST_JUDGES = 6
+"""Judges whose checks are drawn."""
+MOST_NAMED = 4
+"""From so many judges on, the finding does not name the checks that fail."""
+ENDS = {
+    "macro_accuracy": (0.0, 1.0),
+    "right_in_both_orders": (0.0, 1.0),
+    "lean": (-0.3, 0.3),
+    "failed": (0.0, 0.2),
+    "order_of_sources": (-1.0, 1.0),
+    "favour": (0.0, 5.0),
+    "omega": (0.0, 1.0),
+}
+"""The axis of each check, which grows where an interval is longer."""
+
+
+def shown_value(line: Check, digits: int = 3) -> str:
+    """A check's value: a share in per cent, a lean in points, any other as a number."""
+    unit = UNITS.get(line.name)
+    if line.value is None or unit is None:
+        return number(line.value, digits=digits)
+    return percent(line.value) if unit == "%" else f"{points(line.value)} {unit}"
+
+
+def asked_for(line: Check) -> str:
+    """The threshold in words: ≥ 75 %."""
+    value, unit = line.threshold.value, UNITS.get(line.name)
+    return f"{SIGNS[line.threshold.direction]} " + (f"{100 * value:g} {unit}" if unit else f"{value:g}")
+
+
+def checks_of(judges: Sequence[JudgeCard]) -> Figure:
+    """The checks of some judges' cards."""
+    drawn = judges[:MOST_JUDGES]
+    by_name = {line.name: [_line(judge, line.name) for judge in drawn] for line in drawn[0].checks}
+    measured = {name: lines for name, lines in by_name.items() if any(line.value is not None for line in lines)}
+    rows = [_row(name, lines) for name, lines in measured.items()]
+    missing = [LABELS[name].lower() for name in by_name if name not in measured]
+    data = [
+        (judge.judge, line.name, line.value, *(line.interval or (None, None)), line.images, line.threshold.direction,
+         line.threshold.value, line.state, line.needs_images)
+        for judge in judges
+        for line in judge.checks
+    ]  # fmt: skip
+    caption = (
+        "Each check on its own axis: the shaded part passes, the line is the threshold. A check passes where its whole "
+        "95 % interval lies in that part, fails where it lies outside, and is undecided else."
+        + (f" Not measured: {listed(missing, 7)}." if missing else "")
+        + (f" The first {MOST_JUDGES} of {len(judges)} judges are drawn." if len(judges) > MOST_JUDGES else "")
+    )
+    columns = (
+        "judge", "check", "value", "low", "high", "images", "direction", "threshold", "state", "needs_images"
+    )  # fmt: skip
+    names = [judge.judge for judge in drawn]
+    return Figure(
+        "checks", _counted(drawn), caption, columns, tuple(data),
+        lambda width: thresholds(rows, names, width),
+    )  # fmt: skip
+
+
+def _line(judge: JudgeCard, name: str) -> Check:
+    return next(line for line in judge.checks if line.name == name)
+
+
+def _row(name: str, lines: Sequence[Check]) -> CheckRow:
+    held = tuple(Held(line.value, line.interval, line.images, line.state, _said(line)) for line in lines)
+    low, high = ENDS[name]
+    reached = [end for line in lines for end in (line.value, *(line.interval or ())) if end is not None]
+    ends = (min(low, *reached), max(high, *reached)) if reached else (low, high)
+    return CheckRow(LABELS[name], asked_for(lines[0]), ends, _passing(lines[0].threshold, ends), held)
+
+
+def _passing(threshold: Threshold, ends: tuple[float, float]) -> tuple[float, float]:
+    limit = threshold.value
+    return {"at_least": (limit, ends[1]), "at_most": (ends[0], limit), "within": (-limit, limit)}[threshold.direction]
+
+
+def _said(line: Check) -> str:
+    """79 %: undecided, about 40 more images."""
+    needed = f", about {many(line.needs_images, 'more image')}" if line.needs_images else ""
+    value = f"{shown_value(line, digits=2)}: " if line.value is not None else ""
+    return f"{value}{STATES[line.state]}{needed}"
+
+
+def _counted(judges: Sequence[JudgeCard]) -> str:
+    """local passes 3 of 6 checks and fails 1 (right in both orders); gpt passes 6 of 6 checks."""
+    said = []
+    for judge in judges:
+        states = [line.state for line in judge.checks if line.state != "not_measured"]
+        failed = [LABELS[line.name].lower() for line in judge.checks if line.state == "fail"]
+        named = f" and fails {listed(failed, 2)}" if failed and len(judges) < MOST_NAMED else ""
+        said.append(f"{judge.judge} passes {states.count('pass')} of {many(len(states), 'check')}{named}")
+    return "; ".join(said)

@@ -1,0 +1,182 @@
+"""SVG elements in pixels, and the one stylesheet of all figures.
+
+On a page the colours are CSS variables, so that figures follow light and dark; in a file they
+are those of LIGHT. Series (judges) differ by colour and by marker, none of them in a colour of a state.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from html import escape
+
+LIGHT = {
+    "ink": "#14140f", "soft": "#595852", "line": "#d9d7cf", "paper": "#ffffff",
+    "s0": "#1f6fc0", "s1": "#c2478f", "s2": "#5b3fa8", "s3": "#007f8c", "s4": "#7f5539", "s5": "#44546a",
+    "pass": "#00700c", "fail": "#b3261e", "undecided": "#8a5a00", "not_measured": "#66655f",
+}  # fmt: skip
+DARK = {
+    "ink": "#f4f3ee", "soft": "#b4b2a8", "line": "#3d3c37", "paper": "#1c1c1a",
+    "s0": "#6cb0f5", "s1": "#f08cc4", "s2": "#b3a1f7", "s3": "#4fc8d4", "s4": "#d3a484", "s5": "#a9bad1",
+    "pass": "#5fd068", "fail": "#ff8a80", "undecided": "#f0b840", "not_measured": "#a09e95",
+}  # fmt: skip
+SERIES = 6
+"""Colours, and markers, of series; more series begin again."""
+STATES = ("pass", "fail", "undecided", "not_measured")
+RADIUS = 4.5
+FONT = 12
+
+STYLE = """.plot text{font-size:12px;fill:var(--soft)}.plot .name{fill:var(--ink)}
+.plot .strong{fill:var(--ink);font-weight:600}
+.plot .small{font-size:11px}.plot .grid{stroke:var(--line)}.plot .axis{stroke:var(--soft)}
+.plot .chance{stroke:var(--soft);stroke-dasharray:3 3}.plot .base{fill:none;stroke:var(--ink);stroke-width:1.3}
+.plot .threshold{stroke:var(--ink);stroke-width:1.6}.plot .passing{fill:var(--pass);fill-opacity:.13}
+.plot .ci{stroke-width:2.2;fill:none}.plot .thin{stroke-width:1.2;fill:none}
+.plot .mark{stroke:var(--paper);stroke-width:1}.plot .hollow{fill:var(--paper);stroke-width:1.8}
+.plot .bar{fill-opacity:.3}.plot .band{fill-opacity:.16;stroke:none}
+.plot .cloud{fill:none;stroke-width:4;stroke-linecap:round;stroke-opacity:.3}
+.plot .icon{fill:none;stroke-width:2.2}.plot .swatch{fill:var(--line)}
+""" + "".join(
+    f".plot .f{name}{{fill:var(--{name})}}.plot .l{name}{{stroke:var(--{name})}}\n"
+    for name in (*(f"s{k}" for k in range(SERIES)), *STATES)
+)
+"""``fNAME`` fills with a colour, ``lNAME`` draws lines in it."""
+
+
+def in_colours(style: str, colours: dict[str, str]) -> str:
+    """The stylesheet with colours in place of variables."""
+    return re.sub(r"var\(--(\w+)\)", lambda found: colours[found[1]], style)
+
+
+def colour(series: int) -> str:
+    """The name of a series' colour."""
+    return f"s{series % SERIES}"
+
+
+def text_width(text: str, size: float = FONT) -> float:
+    """About how many pixels a text takes."""
+    return 0.56 * size * len(text)
+
+
+def shortened(text: str, room: float) -> str:
+    """The text with an ellipsis where it does not fit into ``room`` pixels."""
+    most = max(3, int(room / text_width("x")))
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Round values from ``low`` to ``high``, at most ``most`` of them."""
+    span = high - low
+    size = 10.0**-8
+    steps = (step * 10.0**power for power in range(-8, 9) for step in (1, 2, 2.5, 5))
+    step = next((step for step in steps if span / step <= most - 1 + 1e-9), span or size)
+    first = int(-(-low // step))
+    count = int((high - first * step) / step + 1e-9)
+    return [round((first + k) * step, 10) for k in range(count + 1)]
+
+
+class Canvas:
+    """An SVG image of ``width`` px that grows in height as elements are added."""
+
+    def __init__(self, width: float) -> None:
+        self.width = width
+        self.height = 0.0
+        self._parts: list[str] = []
+
+    def _add(self, part: str, bottom: float) -> None:
+        self._parts.append(part)
+        self.height = max(self.height, bottom)
+
+    def line(self, x1: float, y1: float, x2: float, y2: float, kind: str) -> None:
+        """A straight line."""
+        ends = f'x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"'
+        self._add(f'<line class="{kind}" {ends}/>', max(y1, y2))
+
+    def lines(self, points: Sequence[tuple[float, float]], kind: str, *, closed: bool = False) -> None:
+        """A line through points, or the area inside them."""
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        name = "polygon" if closed else "polyline"
+        self._add(f'<{name} class="{kind}" points="{path}"/>', max((y for _, y in points), default=0))
+
+    def rectangle(self, x: float, y: float, w: float, h: float, kind: str, *, opacity: float | None = None) -> None:
+        """A filled rectangle."""
+        more = "" if opacity is None else f' fill-opacity="{opacity:.2f}"'
+        place = f'x="{x:.1f}" y="{y:.1f}" width="{max(w, 0):.1f}" height="{max(h, 0):.1f}"'
+        self._add(f'<rect class="{kind}" {place}{more}/>', y + h)
+
+    def text(self, x: float, y: float, said: str, kind: str = "", anchor: str = "start") -> None:
+        """A line of text; ``anchor``: start, middle or end."""
+        side = "" if anchor == "start" else f' text-anchor="{anchor}"'
+        named = f' class="{kind}"' if kind else ""
+        self._add(f'<text x="{x:.1f}" y="{y:.1f}"{side}{named}>{escape(said)}</text>', y + 4)
+
+    def marker(
+        self, x: float, y: float, series: int, *, hollow: bool = False, title: str = "", radius: float = RADIUS
+    ) -> None:
+        """The marker of a series: a circle, square, diamond, triangle, triangle pointing down, or hexagon."""
+        name, r = colour(series), radius
+        kind = f"hollow l{name}" if hollow else f"mark f{name}"
+        corners = {
+            1: [(-r, -r), (r, -r), (r, r), (-r, r)],
+            2: [(0, -1.35 * r), (1.35 * r, 0), (0, 1.35 * r), (-1.35 * r, 0)],
+            3: [(0, -1.25 * r), (1.2 * r, r), (-1.2 * r, r)],
+            4: [(0, 1.25 * r), (1.2 * r, -r), (-1.2 * r, -r)],
+            5: [(-r, 0), (-r / 2, -r), (r / 2, -r), (r, 0), (r / 2, r), (-r / 2, r)],
+        }.get(series % SERIES)
+        inside = f"<title>{escape(title)}</title>" if title else ""
+        if corners is None:
+            self._add(f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{r:.1f}">{inside}</circle>', y + r)
+            return
+        path = " ".join(f"{x + a:.1f},{y + b:.1f}" for a, b in corners)
+        self._add(f'<polygon class="{kind}" points="{path}">{inside}</polygon>', y + r)
+
+    def image(self, x: float, y: float, w: float, h: float, address: str) -> None:
+        """A raster image, given as a data URI, cropped to a rectangle."""
+        place = f'x="{x:.1f}" y="{y:.1f}" width="{w:.0f}" height="{h:.0f}" preserveAspectRatio="xMidYMid slice"'
+        self._add(f'<image href="{escape(address)}" {place}/>', y + h)
+
+    def cloud(self, points: Sequence[tuple[float, float]], series: int) -> None:
+        """Small dots of one colour, as one element."""
+        path = "".join(f"M{x:.0f} {y:.0f}h.01" for x, y in points)
+        self._add(f'<path class="cloud l{colour(series)}" d="{path}"/>', 0)
+
+    def icon(self, x: float, y: float, state: str) -> None:
+        """The icon of a state around a point: a check mark, a cross, a question mark, a dash."""
+        kind = f"icon l{state}"
+        if state == "pass":
+            self.lines([(x - 5, y), (x - 1.5, y + 4), (x + 5, y - 5)], kind)
+        elif state == "fail":
+            self.line(x - 4, y - 4, x + 4, y + 4, kind)
+            self.line(x - 4, y + 4, x + 4, y - 4, kind)
+        elif state == "undecided":
+            self.text(x, y + 4.5, "?", f"strong f{state}", "middle")
+        else:
+            self.line(x - 4, y, x + 4, y, kind)
+
+    def svg(self, label: str, *, standalone: bool = False) -> str:
+        """The image, with ``label`` for those who do not see it; ``standalone``: with its own style, for a file."""
+        width, height = f"{self.width:.0f}", f"{self.height + 4:.0f}"
+        named = f'role="img" aria-label="{escape(label)}" viewBox="0 0 {width} {height}"'
+        body = "".join(self._parts)
+        if not standalone:
+            return f'<svg class="plot" {named} style="max-width:{width}px">{body}</svg>'
+        style = in_colours(STYLE, LIGHT) + ".plot text{font-family:Helvetica,Arial,'DejaVu Sans',sans-serif}"
+        size = f'width="{width}" height="{height}"'
+        paper = f'<rect width="{width}" height="{height}" fill="{LIGHT["paper"]}"/>'
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="plot" {size} {named}>'
+            f"<style>{style}</style>{paper}{body}</svg>\n"
+        )
+
+
+def legend(canvas: Canvas, series: Sequence[str], y: float = 12, x: float = 4) -> float:
+    """The marker and name of each series from ``y`` down; returns the bottom."""
+    left = x
+    for k, name in enumerate(series):
+        needed = text_width(name) + 30
+        if left > x and left + needed > canvas.width:
+            left, y = x, y + 18
+        canvas.marker(left + 5, y - 4, k)
+        canvas.text(left + 14, y, shortened(name, canvas.width - left - 14), "name")
+        left += needed
+    return y + 8

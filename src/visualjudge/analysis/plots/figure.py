@@ -1,0 +1,151 @@
+"""A figure: its finding in a sentence, its caption, its data, and its drawing at any width."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from visualjudge.analysis.plots.canvas import DARK, LIGHT, STYLE, Canvas
+from visualjudge.core.atomic import atomic_path, write_text
+from visualjudge.core.errors import UsageError, must_end_in
+
+WIDE, PHONE = 720.0, 350.0
+"""Pixels of a figure on a screen and on a phone."""
+COLUMN_MM, PAGE_MM = 86.0, 178.0
+"""Widths of a figure in one and in both columns of a paper."""
+PX_PER_MM = 96 / 25.4
+PRINT_SCALE = 1.9
+"""Figures for paper are drawn larger, and set smaller: text of 12 px becomes about 6.5 points."""
+PNG_DPI = 300
+Cell = str | float | int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """What is drawn, and the data behind it. In a notebook it shows itself."""
+
+    name: str
+    finding: str
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    draw: Callable[[float], Canvas]
+
+    def svg(self, width: float = WIDE) -> str:
+        """A file of its own, ``width`` pixels wide, with its colours in it."""
+        return self.draw(width).svg(self.finding, standalone=True)
+
+    def inline(self) -> str:
+        """Two SVG elements for a page with the stylesheet of figures: for a screen, and for a phone."""
+        wide, phone = (self.draw(width).svg(self.finding) for width in (WIDE, PHONE))
+        return f'<div class="on-screen">{wide}</div><div class="on-phone">{phone}</div>'
+
+    @property
+    def csv(self) -> str:
+        """The data, a header first; numbers in full."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows([_harmless(cell) for cell in row] for row in self.rows)
+        return text.getvalue()
+
+    @property
+    def csv_link(self) -> str:
+        """The data as the address of a link."""
+        return "data:text/csv;base64," + base64.b64encode(self.csv.encode()).decode()
+
+    def save(self, path: str | Path, *, width_mm: float = PAGE_MM) -> Path:
+        """Write the figure as ``.svg``, ``.pdf`` or ``.png`` (300 dpi), ``width_mm`` wide, or its data as ``.csv``.
+
+        Raises
+        ------
+        UsageError
+            If the name ends in anything else, or a PDF or PNG needs the extra ``figures``.
+        """
+        target = Path(path)
+        must_end_in("path", target, [".svg", ".pdf", ".png", ".csv"])
+        kind = target.suffix.lower()
+        if kind == ".csv":
+            write_text(target, self.csv)
+            return target
+        drawn = _on_paper(self.svg(width_mm * PX_PER_MM * PRINT_SCALE))
+        if kind == ".svg":
+            write_text(target, drawn)
+            return target
+        with atomic_path(target) as scratch:
+            scratch.write_bytes(converted(drawn, kind))
+        return target
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<figure style="background:{LIGHT["paper"]};color:{LIGHT["ink"]};padding:12px">'
+            f"<p><strong>{escape(self.finding)}</strong></p>{self.svg()}"
+            f"<figcaption>{escape(self.caption)}</figcaption></figure>"
+        )
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A figure that is not drawn, and why."""
+
+    name: str
+    reason: str
+
+
+def _harmless(cell: Cell) -> Cell:
+    """A text that no spreadsheet takes for a formula."""
+    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
+
+
+def _on_paper(drawn: str) -> str:
+    """The image in the size that it has on paper: its pixels shrink, its coordinates stay."""
+    head, rest = drawn.split(">", 1)
+    width = float(head.split('width="')[1].split('"')[0])
+    height = float(head.split('height="')[1].split('"')[0])
+    size = f'width="{width / PRINT_SCALE:.1f}" height="{height / PRINT_SCALE:.1f}"'
+    return head.replace(f'width="{width:.0f}" height="{height:.0f}"', size) + ">" + rest
+
+
+def converted(svg: str, kind: str) -> bytes:
+    """The SVG as the bytes of a PDF or PNG.
+
+    Raises
+    ------
+    UsageError
+        If the extra ``figures`` is not installed.
+    """
+    try:
+        import vl_convert
+    except ImportError:
+        raise UsageError("PDF and PNG figures need vl-convert: pip install 'visualjudge[figures]'") from None
+    if kind == ".pdf":
+        return bytes(vl_convert.svg_to_pdf(svg))
+    return bytes(vl_convert.svg_to_png(svg, scale=PNG_DPI / 96, ppi=PNG_DPI))
+
+
+FIGURES_ON_PAGES = STYLE + (
+    ".plot{display:block;width:100%;height:auto}.on-phone{display:none}"
+    "@media screen and (max-width:560px){.on-screen{display:none}.on-phone{display:block}}"
+)
+BEHIND = ("#f6f6f3", "#121210")
+"""What is behind the figures of a page: light, dark."""
+
+
+def page_style(own: str) -> str:
+    """The stylesheet of a page with inline figures: colours of both themes as variables (paper is light), figures, and
+    the page's ``own`` rules.
+    """
+    light, dark = (
+        ";".join(f"--{name}:{value}" for name, value in {**colours, "page": behind}.items())
+        for colours, behind in zip((LIGHT, DARK), BEHIND, strict=True)
+    )
+    themes = f":root{{color-scheme:light dark;{light}}}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
+    return f"{themes}\n{FIGURES_ON_PAGES}\n{own}"

@@ -1,0 +1,158 @@
+"""Forest plots: a row for each task, encoding, bias or comparison; an estimate with its interval a series."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from visualjudge.analysis.estimates import Estimate
+from visualjudge.analysis.plots.axes import NARROW, Box, x_axis
+from visualjudge.analysis.plots.canvas import Canvas, colour, legend, shortened, text_width
+from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES
+
+DODGE = 11
+
+
+@dataclass(frozen=True)
+class ForestRow:
+    """One row: an estimate for each series (None: not asked), what guessing and the baseline get, and states."""
+
+    label: str
+    estimates: tuple[Estimate | None, ...]
+    chance: float | None = None
+    baseline: float | None = None
+    states: tuple[str, ...] = ()
+    note: str = ""
+    image: str | None = None
+    """A small image beside the label, as a data URI."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The axis of a forest plot: its ends, ticks, values as text, and a line at ``mark``."""
+
+    low: float
+    high: float
+    tick: Callable[[float], str]
+    value: Callable[[Estimate], str]
+    label: str = ""
+    mark: float | None = None
+
+
+def forest(
+    rows: Sequence[ForestRow], series: Sequence[str], scale: Scale, width: float, *, bars: bool = False
+) -> Canvas:
+    """Rows from the top; ``bars``: a bar from the mark to each estimate, for leanings."""
+    canvas = Canvas(width)
+    narrow = width < NARROW
+    y = legend(canvas, series) if len(series) > 1 else 4.0
+    y = _key(canvas, rows, y)
+    states = 18 * max((len(row.states) for row in rows), default=0)
+    thumbnails = 58.0 if any(row.image for row in rows) else 0.0
+    label = max((text_width(row.label) for row in rows), default=0) + 14 + thumbnails
+    label = 16.0 if narrow else min(0.34 * width + thumbnails, label)
+    values = 0.0 if narrow or len(series) > 1 else _widest(rows, scale) + 12
+    notes = 0.0 if narrow else max((text_width(row.note, 11) for row in rows), default=0)
+    right = width - 22 - (0 if narrow else states + values + notes)
+    slot = DODGE * max(1, len(series)) + (28.0 if narrow else 10.0)
+    slot = max(slot, 42.0 + 18 * narrow) if thumbnails else slot
+    box = Box(label, right, y + 4, y + 4 + slot * len(rows), (scale.low, scale.high))
+    x_axis(canvas, box, scale.tick, scale.label)
+    if scale.mark is not None:
+        canvas.line(box.x(scale.mark), box.top, box.x(scale.mark), box.bottom, "axis")
+    for k, row in enumerate(rows):
+        top = box.top + k * slot
+        middle = top + slot / 2 + (9 if narrow else 0)
+        if row.image:
+            canvas.image(width - 60 if narrow else 2, top + 1, 52, 39, row.image)
+        _name(canvas, row, scale, box, (top, middle), states, values, len(series))
+        _references(canvas, row, box, middle, len(series))
+        for s, estimate in enumerate(row.estimates):
+            if estimate is not None and estimate.value is not None:
+                place = middle + DODGE * (s - (len(series) - 1) / 2)
+                _estimate(canvas, estimate, box, place, s, scale, bars=bars)
+    return canvas
+
+
+def _widest(rows: Sequence[ForestRow], scale: Scale) -> float:
+    said = [scale.value(row.estimates[0]) for row in rows if row.estimates and row.estimates[0] is not None]
+    return max(map(text_width, said), default=0)
+
+
+def _key(canvas: Canvas, rows: Sequence[ForestRow], y: float) -> float:
+    """What the marks of chance and of the baseline mean."""
+    chance = any(row.chance is not None for row in rows)
+    base = any(row.baseline is not None for row in rows)
+    x = 5.0
+    if chance:
+        canvas.line(x, y, x, y + 12, "chance")
+        canvas.text(x + 8, y + 11, "chance")
+        x += 70
+    if base:
+        canvas.lines([(x, y + 1), (x + 8, y + 1), (x + 4, y + 8), (x, y + 1)], "base")
+        canvas.text(x + 14, y + 11, "local baseline")
+    return y + 18 if chance or base else y
+
+
+def _name(
+    canvas: Canvas, row: ForestRow, scale: Scale, box: Box, y: tuple[float, float], states: float, values: float,
+    series: int,
+) -> None:  # fmt: skip
+    """The label, and to the right the value of a single series, the states and the note."""
+    top, middle = y
+    estimate = row.estimates[0] if row.estimates else None
+    said = scale.value(estimate) if series == 1 and estimate is not None else ""
+    if canvas.width < NARROW:
+        end = canvas.width - (68 if row.image else 8)
+        for k, state in enumerate(reversed(row.states)):
+            canvas.icon(end - 6 - 18 * k, top + 11, state)
+        end -= 18 * len(row.states)
+        canvas.text(end, top + 15, said, "", "end")
+        canvas.text(2, top + 15, shortened(row.label, end - text_width(said) - 10), "name")
+        return
+    room = box.left - (68 if row.image else 10)
+    canvas.text(box.left - 10, middle + 4, shortened(row.label, room), "name", "end")
+    left = box.right + 14
+    canvas.text(left, middle + 4, said)
+    for k, state in enumerate(row.states):
+        canvas.icon(left + values + 8 + 18 * k, middle, state)
+    canvas.text(left + values + states + 4, middle + 4, row.note, "small")
+
+
+def _references(canvas: Canvas, row: ForestRow, box: Box, middle: float, series: int) -> None:
+    half = DODGE * series / 2 + 3
+    if row.chance is not None:
+        x = box.x(row.chance)
+        canvas.line(x, middle - half, x, middle + half, "chance")
+    if row.baseline is not None:
+        x = box.x(row.baseline)
+        canvas.lines(
+            [(x - 4, middle - half), (x + 4, middle - half), (x, middle - half + 7), (x - 4, middle - half)], "base"
+        )
+
+
+def _estimate(canvas: Canvas, estimate: Estimate, box: Box, y: float, series: int, scale: Scale, *, bars: bool) -> None:
+    """The interval and the marker; an arrow where it goes beyond the axis, hollow from fewer than five images."""
+    value, name = estimate.value or 0.0, colour(series)
+    if bars and scale.mark is not None:
+        ends = sorted((box.x(scale.mark), box.x(value)))
+        canvas.rectangle(ends[0], y - 4, ends[1] - ends[0], 8, f"bar f{name}")
+    low, high = ends_of(estimate)
+    if low is not None and high is not None:
+        canvas.line(box.x(low), y, box.x(high), y, f"ci l{name}")
+        if low < scale.low:
+            canvas.lines([(box.left + 5, y - 4), (box.left, y), (box.left + 5, y + 4)], f"thin l{name}")
+        if high > scale.high:
+            canvas.lines([(box.right - 5, y - 4), (box.right, y), (box.right - 5, y + 4)], f"thin l{name}")
+    few = estimate.images < LEAST_IMAGES
+    if scale.low <= value <= scale.high:
+        canvas.marker(box.x(value), y, series, hollow=few, title=scale.value(estimate))
+
+
+def ends_of(estimate: Estimate) -> tuple[float | None, float | None]:
+    """Both ends of the interval, an open side at infinity; none where neither is known."""
+    ends = estimate.interval
+    if ends is None or (ends[0] is None and ends[1] is None):
+        return None, None
+    return -math.inf if ends[0] is None else ends[0], math.inf if ends[1] is None else ends[1]

@@ -1,0 +1,95 @@
+"""Tables of shares as areas and shades: the flow of answers when options are exchanged, and heat maps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from visualjudge.analysis.plots.axes import NARROW, panels
+from visualjudge.analysis.plots.canvas import Canvas, colour, shortened, text_width
+
+SIDE = 96
+
+
+@dataclass(frozen=True)
+class Swapped:
+    """Questions in both orders: the same answer (right, wrong), or the same place (first, second)."""
+
+    title: str
+    series: int
+    right: int
+    wrong: int
+    first: int
+    second: int
+    rest: int
+    """Without an answer in one order, or a tie in one."""
+
+
+def swap_flow(charts: Sequence[Swapped], width: float) -> Canvas:
+    """A 2×2 table for each judge; the area of each square is its share of the questions."""
+    canvas = Canvas(width)
+    for chart, (left, top, _) in zip(charts, panels(width, len(charts), 2 * SIDE + 100, 0), strict=True):
+        _flow(canvas, chart, left, top)
+    return canvas
+
+
+def _flow(canvas: Canvas, chart: Swapped, left: float, top: float) -> None:
+    total = chart.right + chart.wrong + chart.first + chart.second + chart.rest
+    canvas.marker(left + 8, top + 9, chart.series)
+    canvas.text(left + 18, top + 13, shortened(chart.title, 2 * SIDE + 80), "strong")
+    cells = (
+        (0, 0, chart.right, "same answer,", "right"),
+        (1, 0, chart.wrong, "same answer,", "wrong"),
+        (0, 1, chart.first, "the first", "both times"),
+        (1, 1, chart.second, "the second", "both times"),
+    )
+    for column, row, count, upper, lower in cells:
+        x, y = left + 8 + column * (SIDE + 48), top + 26 + row * (SIDE + 14)
+        side = SIDE * (count / total) ** 0.5 if total else 0
+        canvas.rectangle(x, y, SIDE, SIDE, "swatch", opacity=0.5)
+        canvas.rectangle(x, y + SIDE - side, side, side, f"bar f{colour(chart.series)}")
+        canvas.text(x + 6, y + 16, f"{count / total:.0%}" if total else "–", "strong")
+        canvas.text(x + 6, y + 32, upper, "small name")
+        canvas.text(x + 6, y + 45, lower, "small name")
+    rest = f"; {chart.rest} without an answer in both" if chart.rest else ""
+    canvas.text(left + 8, top + 2 * SIDE + 58, f"{total} questions in both orders{rest}", "small")
+
+
+def heat_map(
+    rows: Sequence[str], columns: Sequence[str], values: Sequence[Sequence[float | None]], width: float,
+    middle: float = 0.5,
+) -> Canvas:  # fmt: skip
+    """Shares as shades: the more above ``middle`` the darker; those below it are hatched by a line under them."""
+    canvas = Canvas(width)
+    label = min(0.32 * width if width >= NARROW else 0.4 * width, max(map(text_width, rows), default=0) + 10)
+    per_band = max(1, int((width - label) // 46))
+    y = 0.0
+    for start in range(0, len(columns), per_band):
+        y = _band(canvas, rows, columns, values, range(start, min(start + per_band, len(columns))), label, y, middle)
+    return canvas
+
+
+def _band(
+    canvas: Canvas, rows: Sequence[str], columns: Sequence[str], values: Sequence[Sequence[float | None]],
+    shown: range, label: float, y: float, middle: float,
+) -> float:  # fmt: skip
+    """Some columns, numbered above; their names stand below."""
+    each = min(64.0, (canvas.width - label) / len(shown))
+    for k, column in enumerate(shown):
+        canvas.text(label + (k + 0.5) * each, y + 13, str(column + 1), "small", "middle")
+    for i, name in enumerate(rows):
+        top = y + 20 + 22 * i
+        canvas.text(label - 6, top + 14, shortened(name, label - 8), "name", "end")
+        for k, column in enumerate(shown):
+            share = values[i][column]
+            if share is None:
+                continue
+            dark = min(1.0, abs(share - middle) / max(middle, 1 - middle))
+            kind = "fs0" if share >= middle else "fs4"
+            canvas.rectangle(label + k * each + 1, top, each - 2, 20, kind, opacity=0.08 + 0.42 * dark)
+            canvas.text(label + (k + 0.5) * each, top + 14, f"{100 * share:.0f}", "small name", "middle")
+    y += 28 + 22 * len(rows)
+    for column in shown:
+        canvas.text(4, y + 12, shortened(f"{column + 1}  {columns[column]}", canvas.width - 8), "small")
+        y += 15
+    return y + 8

@@ -1,0 +1,390 @@
+"""Figures of accuracy: by task, encoding and error type, against the margin, against cost, and between judges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from visualjudge.analysis import scopes
+from visualjudge.analysis.analysing import Analysis
+from visualjudge.analysis.decisions.card import Card, usual_card
+from visualjudge.analysis.estimates import Estimate
+from visualjudge.analysis.figures import Cell, Comparison, EncodingChoice, JudgeResult
+from visualjudge.analysis.plots.axes import percent_tick
+from visualjudge.analysis.plots.cost import Priced, cost_plot, front
+from visualjudge.analysis.plots.curve import Curve, curves
+from visualjudge.analysis.plots.figure import Figure, LeftOut
+from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
+from visualjudge.analysis.plots.squares import heat_map
+from visualjudge.analysis.report.readings import plain_name, points_tick, rough_points, rough_share
+from visualjudge.analysis.words import SETS, listed, many, names_of, number, span
+from visualjudge.vision.encodings import encoding_title
+
+MOST_SERIES = 6
+"""Judges that a forest plot can tell apart; of more, accuracy is a heat map."""
+SHARES = Scale(0.0, 1.0, percent_tick, rough_share, "Right answers")
+ESTIMATE = ("value", "low", "high", "n", "images")
+INTERVALS = "Lines are 95 % intervals with images as the unit; hollow markers stand for fewer than 5 images."
+Row = tuple[str | float | int | None, ...]
+
+
+def shown(analysis: Analysis) -> list[JudgeResult]:
+    """The judges that a report is about."""
+    return [analysis.results.judges[i] for i in analysis.results.shown]
+
+
+def figures_of(estimate: Estimate | None) -> Row:
+    """The columns of ESTIMATE."""
+    if estimate is None:
+        return (None, None, None, 0, 0)
+    low, high = estimate.interval or (None, None)
+    return (estimate.value, low, high, estimate.n, estimate.images)
+
+
+def by_task(analysis: Analysis) -> Figure | LeftOut:
+    """A row for each task: accuracy of each judge, what guessing and the local baseline get, and the card's answer."""
+    judges = [judge for judge in shown(analysis) if judge.pairwise.accuracy.share.n]
+    if not judges:
+        return LeftOut("tasks", "no pairwise question was asked")
+    every = _cells(judges, lambda judge: judge.by_task)
+    cells = {name: found for name, found in every.items() if any(e is not None and e.value is not None for e in found)}
+    silent = [plain_name(name) for name in every if name not in cells]
+    states = _answers(usual_card(analysis))
+    baseline, notes = _baseline(judges), _needs_photograph(analysis)
+    chance = judges[0].pairwise.chance
+    rows = [
+        ForestRow(
+            plain_name(name), estimates, chance, baseline.get(name),
+            tuple(states[judge.name][name] for judge in judges if name in states.get(judge.name, {})),
+            notes.get(name, ""),
+        )
+        for name, estimates in cells.items()
+    ]  # fmt: skip
+    data = [
+        (judge.name, name, *figures_of(estimate), chance, baseline.get(name))
+        for name, estimates in cells.items()
+        for judge, estimate in zip(judges, estimates, strict=True)
+    ]
+    caption = (
+        "Right answers to pairs by task; a reply without an answer counts as wrong. The dashed line is "
+        f"what guessing gets{', the triangle the local baseline on the same pairs' if baseline else ''}. "
+        f"{INTERVALS} The icons are the card's answer for each task: a check mark for yes, a cross for no, "
+        "a question mark for undecided."
+        + (f" Without any answer: {listed(silent)}." if silent else "")
+        + (f" {SETS}" if len({judge.asked_like for judge in judges}) > 1 else "")
+    )
+    return Figure(
+        "tasks", _task_finding(judges, cells, chance), caption, ("judge", "task", *ESTIMATE, "chance", "baseline"),
+        tuple(data), _accuracy_drawing(rows, names_of(judges)),
+    )  # fmt: skip
+
+
+def _accuracy_drawing(rows: Sequence[ForestRow], names: Sequence[str]) -> Callable[[float], Any]:
+    if len(names) <= MOST_SERIES:
+        return lambda width: forest(rows, names, SHARES, width)
+    values = [[None if e is None else e.value for e in row.estimates] for row in rows]
+    middle = next((row.chance for row in rows if row.chance is not None), 0.5)
+    return lambda width: heat_map([row.label for row in rows], names, values, width, middle)
+
+
+def _cells(
+    judges: Sequence[JudgeResult], get: Callable[[JudgeResult], Iterable[Cell]]
+) -> dict[str, tuple[Estimate | None, ...]]:
+    """The accuracy of each cell, an estimate for each judge, the most accurate cells first."""
+    found = [{cell.name: cell.accuracy.shown for cell in get(judge) if cell.accuracy.share.n} for judge in judges]
+    names = list(dict.fromkeys(name for cells in found for name in cells))
+
+    def mean(name: str) -> float:
+        values = [cells[name].value for cells in found if name in cells and cells[name].value is not None]
+        return sum(value or 0.0 for value in values) / len(values) if values else -1.0
+
+    return {name: tuple(cells.get(name) for cells in found) for name in sorted(names, key=lambda n: (-mean(n), n))}
+
+
+def _answers(card: Card) -> Mapping[str, Mapping[str, str]]:
+    return {found.judge: {task.task: task.state for task in found.tasks} for found in card.judges}
+
+
+def _baseline(judges: Sequence[JudgeResult]) -> dict[str, float]:
+    """How often the local baseline is right, by task."""
+    rows = (row for judge in judges for row in judge.above_baseline if row.scope == "task")
+    return {row.value: row.baseline_right for row in rows if row.baseline_right is not None}
+
+
+def _needs_photograph(analysis: Analysis) -> dict[str, str]:
+    """Tasks in which some judge is better with the photograph than without it, where that was measured."""
+    out: dict[str, str] = {}
+    for judge in analysis.metrics["judges"]:
+        for task, row in ((judge["photograph"] or {}).get("by_task") or {}).items():
+            if row["interval"] is not None and row["interval"][0] > 0:
+                out[task] = "needs the photograph"
+    return out
+
+
+def _task_finding(
+    judges: Sequence[JudgeResult], cells: Mapping[str, tuple[Estimate | None, ...]], chance: float
+) -> str:
+    names = list(cells)
+    if not names:
+        return "Nothing was answered"
+    above: dict[str, list[str]] = {}
+    for k, judge in enumerate(judges):
+        known = [name for name in names if cells[name][k] is not None]
+        count = sum(_above(cells[name][k], chance) for name in known)
+        better = [row.standing == "better" for row in judge.above_baseline if row.scope == "task"]
+        beyond = f" (above the local baseline in {sum(better)} of {len(better)})" if better else ""
+        above.setdefault(f"{count} of {many(len(known), 'task')}{beyond}", []).append(judge.name)
+    if len(judges) == 1:
+        said = f"{judges[0].name} is above chance in {next(iter(above))}"
+    else:
+        few = len(judges) <= MOST_SERIES
+        groups = (f"{counts}: {listed(who) if few else many(len(who), 'judge')}" for counts, who in above.items())
+        said = "Above chance in " + "; ".join(groups)
+    certain = [name for name in names if any(e is not None and e.interval is not None for e in cells[name])]
+    return said + (f". Weakest: {plain_name(certain[-1])}" if len(certain) > 1 else "")
+
+
+def _above(estimate: Estimate | None, chance: float) -> bool:
+    low = None if estimate is None or estimate.interval is None else estimate.interval[0]
+    return low is not None and low > chance
+
+
+def by_error_type(analysis: Analysis) -> Figure | LeftOut:
+    """A row for each error type."""
+    judges = shown(analysis)
+    cells = _cells(judges, lambda judge: judge.by_error_type)
+    if len(cells) < 2:
+        return LeftOut("errors", "the questions have a single error type")
+    names = list(cells)
+    rows = [ForestRow(plain_name(name), cells[name], judges[0].pairwise.chance) for name in names]
+    data = [
+        (judge.name, name, *figures_of(estimate))
+        for name in names
+        for judge, estimate in zip(judges, cells[name], strict=True)
+    ]
+    certain = [name for name in names if any(e is not None and e.interval is not None for e in cells[name])]
+    finding = "Too few images to tell which errors are hard to see"
+    if len(certain) > 1:
+        finding = f"Hardest to see: {plain_name(certain[-1])}; easiest: {plain_name(certain[0])}"
+    caption = f"Right answers to pairs by the type of error in the worse option. {INTERVALS}"
+    drawing = _accuracy_drawing(rows, names_of(judges))
+    return Figure("errors", finding, caption, ("judge", "error_type", *ESTIMATE), tuple(data), drawing)
+
+
+def encodings(analysis: Analysis, images: Mapping[str, str] | None = None) -> list[Figure]:
+    """A figure for each task with several encodings: each less the best, on the same pairs.
+
+    ``images``: data URIs of small images, by ``task/stem``.
+    """
+    judges = shown(analysis)[:MOST_SERIES]
+    tasks = dict.fromkeys(choice.task for judge in judges for choice in judge.encodings if len(choice.encodings) > 1)
+    return [
+        _encoding_figure([j for j in judges if any(c.task == task for c in j.encodings)], task, images or {})
+        for task in tasks
+    ]
+
+
+def _encoding_figure(judges: Sequence[JudgeResult], task: str, images: Mapping[str, str]) -> Figure:
+    choices = [next((c for c in judge.encodings if c.task == task), None) for judge in judges]
+    first = next(choice for choice in choices if choice is not None)
+    best = next((row.name for row in first.encodings if row.standing == "best"), first.encodings[0].name)
+    rows, data = [], []
+    for row in first.encodings:
+        estimates = tuple(None if choice is None else _less(choice, row.name, best) for choice in choices)
+        title = encoding_title(task, row.name)
+        label = f"{title} (reference)" if row.name == best else title
+        rows.append(ForestRow(label, estimates, image=images.get(f"{task}/{row.name}")))
+        data += [
+            (judge.name, task, row.name, best, *figures_of(estimate))
+            for judge, estimate in zip(judges, estimates, strict=True)
+        ]
+    end = reach([e for row in rows for e in row.estimates])
+    scale = Scale(-end, end, points_tick, rough_points, "Points above the reference", 0.0)
+    names = [judge.name for judge in judges]
+    return Figure(
+        f"encoding-{task}", f"{plain_name(task).capitalize()}: {_advice(judges, choices)}",
+        f"Accuracy of each encoding less that of the reference, on the same pairs. {INTERVALS}",
+        ("judge", "task", "encoding", "reference", *ESTIMATE), tuple(data),
+        lambda width: forest(rows, names, scale, width),
+    )  # fmt: skip
+
+
+def _less(choice: EncodingChoice, name: str, best: str) -> Estimate | None:
+    """The accuracy of an encoding less that of ``best``."""
+    for duel in choice.duels:
+        if (duel.first, duel.second) == (name, best):
+            return duel.gap
+        if (duel.first, duel.second) == (best, name):
+            return minus(duel.gap)
+    return None
+
+
+def minus(gap: Estimate) -> Estimate:
+    """The difference the other way round."""
+    ends = gap.interval
+    turned = None if ends is None else tuple(None if end is None else -end for end in reversed(ends))
+    value = None if gap.value is None else -gap.value
+    return Estimate(value, turned, gap.n, gap.images, gap.why)  # type: ignore[arg-type]
+
+
+def _advice(judges: Sequence[JudgeResult], choices: Sequence[EncodingChoice | None]) -> str:
+    """ "use any encoding", or which, by judge where they differ."""
+    said: dict[str, list[str]] = {}
+    for judge, choice in zip(judges, choices, strict=True):
+        if choice is not None:
+            said.setdefault(_advised(choice), []).append(judge.name)
+    if len(said) == 1:
+        return next(iter(said))
+    return "; ".join(f"{advice} ({', '.join(names)})" for advice, names in said.items())
+
+
+def _advised(choice: EncodingChoice) -> str:
+    if choice.recommended:
+        return f"use {encoding_title(choice.task, choice.recommended)}"
+    if choice.cheapest:
+        return f"use any encoding; {encoding_title(choice.task, choice.cheapest)} is the cheapest"
+    reason = str(choice.reason)
+    return "use any encoding; no difference was found" if reason.startswith("no difference") else f"undecided, {reason}"
+
+
+def reach(estimates: Iterable[Estimate | None], least: float = 0.1, most: float = 0.5) -> float:
+    """The end of a symmetric axis that holds the estimates, and their intervals up to ``most``."""
+    known = [e for e in estimates if e is not None and e.value is not None]
+    ends = [abs(end) for e in known for end in e.interval or () if end is not None]
+    return max(
+        least, 1.08 * max((abs(e.value or 0.0) for e in known), default=0.0), min(most, 1.08 * max(ends, default=0))
+    )
+
+
+def margin(analysis: Analysis, against: str = "margin") -> Figure | LeftOut:
+    """Accuracy against the difference between the options (or against the difference in severity)."""
+    judges = shown(analysis)[:MOST_SERIES]
+    rows = [next((r for r in j.sensitivity if (r.scope, r.against) == ("all", against)), None) for j in judges]
+    charts = [
+        Curve(judge.name, k, row)
+        for k, (judge, row) in enumerate(zip(judges, rows, strict=True))
+        if row is not None and row.points
+    ]
+    if not charts:
+        return LeftOut(against, f"no pair has a known difference in {against}")
+    label = {"margin": "Difference between the options’ scores, of 10", "severity": "Difference in severity"}[against]
+    said = [f"{chart.title} {_smallest(chart)}" for chart in charts]
+    data = [(chart.title, point.x, point.share, int(point.n)) for chart in charts for point in chart.row.points]
+    caption = (
+        "Points are the data, larger where more verdicts are behind them; the curve is the fit, its band "
+        "the curve with its 75 % point at the ends of the 95 % interval. The line down is at the 75 % "
+        "point."
+    )
+    columns = ("judge", against, "accuracy", "n")
+    return Figure(against, "; ".join(said), caption, columns, tuple(data), lambda width: curves(charts, label, width))
+
+
+def _smallest(chart: Curve) -> str:
+    jnd = chart.row.jnd
+    if jnd.value is None:
+        return f"has no 75 % point: {chart.row.reason}"
+    what = "of 10 points" if chart.row.against == "margin" else "in severity"
+    return f"sees a difference of {number(jnd.value)} ({span(jnd.interval)}) {what} in 3 of 4 pairs"
+
+
+def compared(analysis: Analysis) -> Figure | LeftOut:
+    """A row for every two judges: the difference in accuracy on the questions that both were asked."""
+    names = {judge.name for judge in shown(analysis)}
+    pairs = [row for row in analysis.results.comparisons if {row.a, row.b} <= names and row.gap.value is not None]
+    if not pairs:
+        return LeftOut("judges", "a single judge was asked" if len(names) == 1 else "no two judges share a question")
+    pairs.sort(key=lambda row: -abs(row.gap.value or 0.0))
+    kept = pairs[:MOST_PAIRS]
+    rows = [ForestRow(f"{row.a} − {row.b}", (row.gap,)) for row in kept]
+    end = reach((row.gap for row in kept), 0.05)
+    scale = Scale(-end, end, points_tick, rough_points, "Difference in accuracy, points", 0.0)
+    left = f" The {len(pairs) - len(kept)} smaller differences are in the table." if len(pairs) > len(kept) else ""
+    caption = f"First judge less second on the questions that both were asked. {INTERVALS} They are unadjusted.{left}"
+    data = [(row.a, row.b, *figures_of(row.gap), row.p_holm) for row in pairs]
+    columns = ("first", "second", *ESTIMATE, "p_holm")
+    return Figure(
+        "judges", _better(pairs), caption, columns, tuple(data), lambda width: forest(rows, [""], scale, width)
+    )
+
+
+MOST_PAIRS = 20
+LEVEL = 0.05
+
+
+def _better(pairs: Sequence[Comparison]) -> str:
+    known = [row for row in pairs if row.p_holm is not None and row.p_holm < LEVEL]
+    if known:
+        said = []
+        for row in known[:3]:
+            up, down = (row.a, row.b) if (row.gap.value or 0) > 0 else (row.b, row.a)
+            gap = row.gap if up == row.a else minus(row.gap)
+            said.append(f"{up} is better than {down} by {rough_points(gap)} points")
+        rest = f"; {len(known) - 3} more differences in the table" if len(known) > 3 else ""
+        return "; ".join(said) + rest
+    row = pairs[0]
+    more = (
+        f"; about {many(row.more_images, 'more image')} would show {100 * row.asked_gap:g} points"
+        if row.more_images
+        else ""
+    )
+    among = (
+        f"between {row.a} and {row.b}"
+        if len(pairs) == 1
+        else f"among {listed(sorted({n for p in pairs for n in (p.a, p.b)}))}"
+    )
+    return f"No difference {among} is certain{more}"
+
+
+def baseline(analysis: Analysis) -> Figure | LeftOut:
+    """A row for each task: how far each judge is above the local baseline."""
+    judges = [judge for judge in shown(analysis) if judge.above_baseline][:MOST_SERIES]
+    if not judges:
+        return LeftOut("baseline", "no run of the local baseline is beside these judges (--baseline adds one)")
+    found = [{r.value: r for r in scopes.above(judge.above_baseline) if r.scope in ("all", "task")} for judge in judges]
+    names = list(dict.fromkeys(name for rows in found for name in rows))
+    rows = [
+        ForestRow(plain_name(name), tuple(rows[name].gap if name in rows else None for rows in found)) for name in names
+    ]
+    end = reach(e for row in rows for e in row.estimates)
+    scale = Scale(-end, end, points_tick, rough_points, "Points above the baseline", 0.0)
+    data = [
+        (judge.name, name, *figures_of(rows[name].gap), rows[name].standing)
+        for judge, rows in zip(judges, found, strict=True)
+        for name in rows
+    ]
+    said = []
+    for judge, cells in zip(judges, found, strict=True):
+        tasks = [row for row in cells.values() if row.scope == "task"] or list(cells.values())
+        better = sum(row.standing == "better" for row in tasks)
+        said.append(f"{judge.name} is better than the local baseline in {better} of {many(len(tasks), 'task')}")
+    caption = (
+        f"Judge less the local baseline, on the questions that the baseline answered. {INTERVALS} They are unadjusted."
+    )
+    columns = ("judge", "task", *ESTIMATE, "standing")
+    names_ = [judge.name for judge in judges]
+    return Figure("baseline", "; ".join(said), caption, columns, tuple(data), lambda w: forest(rows, names_, scale, w))
+
+
+def cost(analysis: Analysis) -> Figure | LeftOut:
+    """Accuracy against tokens per verdict."""
+    rows = [
+        Priced(
+            judge.name,
+            ((judge.tokens_in or 0) + (judge.tokens_out or 0)) / judge.verdicts,
+            judge.pairwise.accuracy.shown,
+        )
+        for judge in shown(analysis)
+        if judge.verdicts and judge.tokens_in is not None and judge.pairwise.accuracy.shown.value is not None
+    ]  # fmt: skip
+    if len(rows) < 2:
+        return LeftOut("cost", "fewer than two judges have token counts")
+    best = [row.title for row in front(rows)]
+    finding = f"No judge is both cheaper and better than {listed(best)}"
+    caption = (
+        f"Accuracy against prompt and reply tokens per verdict. The dashed line joins the Pareto front. {INTERVALS}"
+    )
+    data = [(row.title, row.cost, *figures_of(row.share)) for row in rows]
+    return Figure(
+        "cost", finding, caption, ("judge", "tokens_per_verdict", *ESTIMATE), tuple(data),
+        lambda width: cost_plot(rows, "Tokens per verdict", width),
+    )  # fmt: skip

@@ -1,0 +1,89 @@
+"""What a report opens with, as figures: the checks beside their thresholds, and the sources by judge and by truth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from visualjudge.analysis.analysing import Analysis
+from visualjudge.analysis.decisions.card import usual_card
+from visualjudge.analysis.decisions.check_figures import checks_of
+from visualjudge.analysis.figures import JudgeResult, SourceRow
+from visualjudge.analysis.plots.figure import Figure, LeftOut
+from visualjudge.analysis.plots.slope import Slope, SlopeRow, slopes
+from visualjudge.analysis.report.accuracy_plots import shown
+from visualjudge.analysis.report.readings import plain_name
+from visualjudge.analysis.words import listed, many
+
+MOST_PANELS = 4
+"""Judges beside each other in a slope chart."""
+MOST_SOURCES = 14
+
+
+def checks(analysis: Analysis) -> Figure:
+    """The checks of the card: each figure, its interval, its threshold and its state."""
+    card = usual_card(analysis)
+    judges = [card.judges[i] for i in analysis.results.shown]
+    return checks_of(judges)
+
+
+def groups_of(analysis: Analysis) -> list[str]:
+    """The groups of sources that are compared with each other, those with most sources first."""
+    sizes: dict[str, int] = {}
+    for judge in shown(analysis):
+        for name, rows in judge.leaderboard.groups:
+            sizes[name] = max(sizes.get(name, 0), len(rows))
+    return sorted((name for name, size in sizes.items() if size > 1), key=lambda name: (-sizes[name], name))
+
+
+def sources(analysis: Analysis, group: str | None = None) -> Figure | LeftOut:
+    """The sources of one group (default: the largest) by rank: by each judge beside by the truth."""
+    groups = groups_of(analysis)
+    if not groups:
+        return LeftOut("sources", "the questions compare no two named sources of one task")
+    group = groups[0] if group is None else group
+    judges = [judge for judge in shown(analysis) if _rows(judge, group)]
+    charts = [_slope(judge, k, _rows(judge, group)) for k, judge in enumerate(judges[:MOST_PANELS])]
+    data = [
+        (judge.name, group, row.source, row.rank, *(row.rank_set or (None, None)), row.true_rank, row.strength.value,
+         *(row.strength.interval or (None, None)), row.true_strength, row.strength.images)
+        for judge in judges
+        for row in _rows(judge, group)
+    ]  # fmt: skip
+    count = max(len(_rows(judge, group)) for judge in judges)
+    caption = (
+        f"Sources of {_group_name(group)}, by rank. The bars left of the markers, one for each source in "
+        "the order of the rows, span the ranks that it may have (95 %, of this source alone); lines that "
+        "cross are sources that judge and truth put in a different order."
+        + (f" The first {MOST_SOURCES} of {count} sources are drawn." if count > MOST_SOURCES else "")
+    )
+    columns = ("judge", "group", "source", "rank", "best_rank", "worst_rank", "true_rank", "strength", "low", "high",
+               "true_strength", "images")  # fmt: skip
+    agreed: dict[str, list[str]] = {}
+    for judge in judges:
+        agreed.setdefault(_first(_rows(judge, group)), []).append(judge.name)
+    finding = "; ".join(f"{said}: {listed(who)}" for said, who in agreed.items())
+    name = "sources" if group == groups[0] else f"sources-{groups.index(group) + 1}"
+    return Figure(name, finding, caption, columns, tuple(data), lambda width: slopes(charts, width))
+
+
+def _group_name(group: str) -> str:
+    return listed([plain_name(task) for task in group.split(" + ")])
+
+
+def _rows(judge: JudgeResult, group: str) -> Sequence[SourceRow]:
+    return next((rows for name, rows in judge.leaderboard.groups if name == group and len(rows) > 1), ())
+
+
+def _slope(judge: JudgeResult, series: int, rows: Sequence[SourceRow]) -> Slope:
+    kept = sorted(rows, key=lambda row: row.rank)[:MOST_SOURCES]
+    return Slope(judge.name, series, tuple(SlopeRow(row.source, row.rank, row.rank_set, row.true_rank) for row in kept))
+
+
+def _first(rows: Sequence[SourceRow]) -> str:
+    """Whether judge and truth agree on the best source."""
+    ahead = min(rows, key=lambda row: row.rank)
+    true = [row.source for row in rows if row.true_rank == 1]
+    if ahead.source in true:
+        return f"Agrees with the truth that {ahead.source} is best"
+    first = listed(true) if len(true) < 3 else f"{many(len(true), 'source')} together"
+    return f"Puts {ahead.source} first, the truth {first}"

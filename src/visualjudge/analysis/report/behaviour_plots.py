@@ -1,0 +1,258 @@
+"""Figures of how a judge behaves: leanings, exchanged options, scores, probabilities, probes and tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from visualjudge.analysis.analysing import Analysis
+from visualjudge.analysis.decisions.card import usual_card
+from visualjudge.analysis.estimates import Estimate
+from visualjudge.analysis.figures import JudgeResult
+from visualjudge.analysis.plots.axes import percent_tick
+from visualjudge.analysis.plots.figure import Figure, LeftOut
+from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
+from visualjudge.analysis.plots.scatter import Scatter, scatters
+from visualjudge.analysis.plots.squares import Swapped, swap_flow
+from visualjudge.analysis.report.accuracy_plots import ESTIMATE, INTERVALS, MOST_SERIES, figures_of, shown
+from visualjudge.analysis.report.readings import plain_name, points_tick, rough_points, rough_share
+from visualjudge.analysis.words import many, number, span
+
+MOST_POINTS = 400
+"""Scores of a judge that a scatter plot shows; the calibration is of all."""
+JITTER = 0.3
+GOLDEN = 0.618033988749895
+BINS = 10
+
+
+def leanings(analysis: Analysis) -> Figure | LeftOut:
+    """A bar for each feature: how far a judge leans to the option that has more of it; first, to the place."""
+    judges = [judge for judge in shown(analysis) if judge.pairwise.accuracy.share.n][:MOST_SERIES]
+    features = list(dict.fromkeys(row.feature for j in judges for row in j.bias if row.estimate.value is not None))
+    if not features:
+        return LeftOut("leanings", "no pairwise question was asked in a way that shows a leaning")
+    by_judge = [{row.feature: row for row in judge.bias} for judge in judges]
+    titles = {row.feature: row.leans_to for judge in judges for row in judge.bias}
+    rows = [
+        ForestRow(titles[name], tuple(found[name].estimate if name in found else None for found in by_judge))
+        for name in features
+    ]
+    scale = Scale(-0.5, 0.5, points_tick, rough_points, "Points towards it, at equal difficulty", 0.0)
+    data = [
+        (judge.name, name, *figures_of(found[name].estimate), found[name].p_holm)
+        for judge, found in zip(judges, by_judge, strict=True)
+        for name in features
+        if name in found
+    ]
+    caption = (
+        "Half the difference in accuracy between pairs where the option with more of something is right "
+        "and where it is wrong, at equal difficulty: 0 is a fair judge, 50 one that looks at nothing else. "
+        f"{INTERVALS}"
+    )
+    names = [judge.name for judge in judges]
+    return Figure(
+        "leanings", "; ".join(map(_leaning, judges)), caption, ("judge", "feature", *ESTIMATE, "p_holm"), tuple(data),
+        lambda width: forest(rows, names, scale, width, bars=True),
+    )  # fmt: skip
+
+
+def _leaning(judge: JudgeResult) -> str:
+    """Whether it prefers the option shown first, and what else it leans to."""
+    place = next((row for row in judge.bias if row.feature == "position"), None)
+    found = None if place is None else place.estimate
+    if place is None or found is None or found.value is None:
+        said = f"{judge.name}: the preference for the first option is not measured"
+    elif place.flagged:
+        which = "first" if found.value > 0 else "second"
+        size = rough_points(found).lstrip("+")
+        said = f"{judge.name} prefers the option shown {which} by {size} points"
+    else:
+        ends = f" ({rough_points(found)} points)" if found.interval is not None else ""
+        said = f"{judge.name} has no clear preference for the first option{ends}"
+    others = [row.leans_to for row in judge.bias if row.flagged and row.feature != "position" and row.estimate.value]
+    return said + (f"; it is also swayed by {', '.join(others)}" if others else "")
+
+
+def swapped(analysis: Analysis) -> Figure | LeftOut:
+    """What happens to the answer when the options are exchanged."""
+    judges = shown(analysis)[:MOST_SERIES]
+    charts = []
+    for k, judge in enumerate(judges):
+        swap = judge.pairwise.swap
+        if swap.consistency.n:
+            n = swap.consistency.n
+            same = round((swap.consistency.value or 0.0) * n)
+            right = round((swap.right_in_both.value or 0.0) * n)
+            first, second = swap.always_first, swap.always_second
+            charts.append(Swapped(judge.name, k, right, same - right, first, second, n - same - first - second))
+    if not charts:
+        return LeftOut("swap", "no question was asked in both orders (judge --swap)")
+    said = "; ".join(
+        f"{chart.title} gives the same answer in {_of(chart.right + chart.wrong, chart)} of questions"
+        for chart in charts
+    )
+    data = [(c.title, c.right, c.wrong, c.first, c.second, c.rest) for c in charts]
+    columns = ("judge", "same_right", "same_wrong", "first_both_times", "second_both_times", "rest")
+    caption = "Questions asked in both orders; the area of each square is its share of them."
+    return Figure("swap", said, caption, columns, tuple(data), lambda width: swap_flow(charts, width))
+
+
+def _of(count: int, chart: Swapped) -> str:
+    total = chart.right + chart.wrong + chart.first + chart.second + chart.rest
+    return f"{count / total:.0%}".replace("%", " %") if total else "none"
+
+
+def scores(analysis: Analysis) -> Figure | LeftOut:
+    """The judge's scores against the true ones."""
+    charts, said, data = [], [], []
+    for k, i in enumerate(analysis.results.shown[:MOST_SERIES]):
+        judge = analysis.results.judges[i]
+        table = analysis.study.kind(i, "scoring", ("parsed", "number", "truth")).filter(pl.col("parsed"))
+        if table.is_empty():
+            continue
+        truth, given = (np.asarray(table[name].to_numpy(), dtype=float) for name in ("truth", "number"))
+        means = _means(truth, given)
+        charts.append(Scatter(judge.name, k, _sample(truth, given), means))
+        said.append(f"{judge.name} {_follows(judge)}")
+        data += [(judge.name, x, y, n) for x, y, n in means]
+    if not charts:
+        return LeftOut("scores", "no scoring question was asked, or no reply to one could be read")
+    caption = (
+        f"Each dot is a reply (at most {MOST_POINTS} of each judge, moved a little so that equal ones "
+        "show); the dashed line is where score and truth are equal; the line joins the judge’s mean score "
+        "by true score."
+    )
+    columns = ("judge", "true_score", "mean_score", "n")
+    return Figure(
+        "scores", "; ".join(said), caption, columns, tuple(data),
+        lambda width: scatters(charts, (0.0, 10.0), ("True score", "Judge’s score"), width),
+    )  # fmt: skip
+
+
+def _means(truth: np.ndarray, given: np.ndarray) -> tuple[tuple[float, float, int], ...]:
+    """The mean true and given score in each of ten bins of the truth."""
+    bins = np.minimum((truth / 10 * BINS).astype(int), BINS - 1)
+    found = [(bins == b, b) for b in range(BINS)]
+    return tuple(
+        (float(truth[kept].mean()), float(given[kept].mean()), int(kept.sum())) for kept, _ in found if kept.any()
+    )
+
+
+def _sample(truth: np.ndarray, given: np.ndarray) -> tuple[tuple[float, float], ...]:
+    """Some of the points, evenly from the whole, moved by up to JITTER / 2."""
+    chosen = np.linspace(0, truth.size - 1, min(truth.size, MOST_POINTS)).astype(int)
+    shift = [((k * GOLDEN) % 1 - 0.5) * JITTER for k in range(1, chosen.size + 1)]
+    return tuple(
+        (float(truth[i]) + a, float(given[i]) + b)
+        for i, a, b in zip(chosen.tolist(), shift, reversed(shift), strict=True)
+    )
+
+
+def _follows(judge: JudgeResult) -> str:
+    within, bias = judge.scoring.within, judge.scoring.bias
+    order = (
+        ""
+        if within.value is None
+        else f"orders scores of one image with τ-b {number(within.value)} ({span(within.interval)})"
+    )
+    if bias.value is None:
+        return order or "has no scores that can be compared"
+    way = "high" if bias.value > 0 else "low"
+    level = f"{number(abs(bias.value), 1)} points too {way} on average"
+    return f"{order} and is {level}" if order else f"is {level}"
+
+
+def reliability(analysis: Analysis) -> Figure | LeftOut:
+    """Stated probabilities against how often they come true."""
+    card, names = usual_card(analysis), [judge.name for judge in shown(analysis)]
+    charts, said, data = [], [], []
+    for k, name in enumerate(names[:MOST_SERIES]):
+        found = next(judge.probabilities for judge in card.judges if judge.judge == name)
+        if found is not None:
+            bins = tuple((b.stated, b.observed, b.n) for b in found.bins)
+            charts.append(Scatter(name, k, (), bins))
+            said.append(f"{name}: expected calibration error {number(found.ece_corrected.value)}")
+            data += [(name, *row) for row in bins]
+    if not charts:
+        return LeftOut("reliability", "no reply states a probability")
+    caption = "Where probability and frequency are equal, dots lie on the dashed line; larger dots are more answers."
+    columns = ("judge", "stated", "came_true", "n")
+    return Figure(
+        "reliability", "; ".join(said), caption, columns, tuple(data),
+        lambda width: scatters(charts, (0.0, 1.0), ("Stated probability of A", "A was right"), width),
+    )  # fmt: skip
+
+
+def probes(analysis: Analysis) -> Figure | LeftOut:
+    """A row for each probe: what a change that must not matter does to accuracy."""
+    judges = [judge for judge in shown(analysis) if judge.probes][:MOST_SERIES]
+    if not judges:
+        return LeftOut("probes", "no probes were asked (visualjudge probe)")
+    by_judge = [{row.name: row for row in judge.probes} for judge in judges]
+    names = list(dict.fromkeys(name for found in by_judge for name in found))
+    rows = [
+        ForestRow(
+            plain_name(name), tuple(found[name].effect if name in found else None for found in by_judge),
+            states=tuple(STATES_OF_PROBES[found[name].state] for found in by_judge if name in found),
+        )
+        for name in names
+    ]  # fmt: skip
+    scale = Scale(-0.5, 0.5, points_tick, rough_points, "Effect, points", 0.0)
+    data = [
+        (judge.name, row.name, *figures_of(row.effect), row.margin, row.state)
+        for judge, found in zip(judges, by_judge, strict=True)
+        for row in found.values()
+    ]
+    caption = (
+        "Each probe changes one thing that the answer does not depend on. A check mark: it passes, its 90 "
+        f"% interval lies within the margin; a cross: it fails; a question mark: undecided. {INTERVALS}"
+    )
+    titles = [judge.name for judge in judges]
+    return Figure(
+        "probes", "; ".join(map(_probed, judges)), caption,
+        ("judge", "probe", *ESTIMATE, "margin", "state"), tuple(data),
+        lambda width: forest(rows, titles, scale, width),
+    )  # fmt: skip
+
+
+STATES_OF_PROBES = {"pass": "pass", "fail": "fail", "not_shown": "undecided"}
+"""The states of probes in metrics.json, as the states of checks."""
+
+
+def _probed(judge: JudgeResult) -> str:
+    failed = [plain_name(row.name) for row in judge.probes if row.state == "fail"]
+    passed = sum(row.state == "pass" for row in judge.probes)
+    named = f" ({', '.join(failed)})" if failed else ""
+    rest = len(judge.probes) - passed - len(failed)
+    asked = many(len(judge.probes), "probe")
+    return f"{judge.name} passes {passed} of {asked}, fails {len(failed)}{named}; {rest} undecided"
+
+
+def tools(analysis: Analysis) -> Figure | LeftOut:
+    """How often a judge follows a wrong tool, by the confidence that the tool claims."""
+    judges = [judge for judge in shown(analysis) if judge.tool_trust][:MOST_SERIES]
+    if not judges:
+        return LeftOut("tools", "no question shows what a tool says")
+    by_judge = [{row.confidence: row.wrong_tool for row in judge.tool_trust} for judge in judges]
+    levels = sorted({level for found in by_judge for level in found})
+    rows = [ForestRow(f"claims {number(level)}", tuple(found.get(level) for found in by_judge)) for level in levels]
+    scale = Scale(0.0, 1.0, percent_tick, rough_share, "Follows a wrong tool")
+    data = [
+        (j.name, level, *figures_of(f.get(level))) for j, f in zip(judges, by_judge, strict=True) for level in levels
+    ]
+    said = "; ".join(f"{judge.name} {_trusts(list(judge.tool_trust))}" for judge in judges)
+    titles = [judge.name for judge in judges]
+    return Figure(
+        "tools", said, f"Share that follows a wrong tool, by the confidence that it claims. {INTERVALS}",
+        ("judge", "confidence", *ESTIMATE), tuple(data), lambda width: forest(rows, titles, scale, width),
+    )  # fmt: skip
+
+
+def _trusts(rows: Sequence[object]) -> str:
+    values: list[Estimate] = [row.wrong_tool for row in rows if row.wrong_tool.value is not None]  # type: ignore[attr-defined]
+    if not values:
+        return "gave no answer beside a wrong tool"
+    most = max(values, key=lambda e: e.value or 0.0)
+    return f"follows a wrong tool in up to {rough_share(most)} of pairs"

@@ -1,0 +1,69 @@
+"""Two judges beside each other: paired differences by task, and the questions whose answers changed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+
+from visualjudge.analysis.analysing import Analysis
+from visualjudge.analysis.comparisons import compare
+from visualjudge.analysis.estimates import Estimate
+from visualjudge.analysis.plots.figure import Figure
+from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
+from visualjudge.analysis.report.accuracy_plots import ESTIMATE, INTERVALS, figures_of, reach
+from visualjudge.analysis.report.readings import plain_name, points_tick, rough_points
+from visualjudge.core.errors import UsageError
+
+
+def named_run(analysis: Analysis, name: str) -> int:
+    """The number of the judge of this name, or of the run in a folder of this name.
+
+    Raises
+    ------
+    UsageError
+        If no run, or more than one, has the name.
+    """
+    runs = analysis.study.runs
+    found = [k for k, run in enumerate(runs) if run.name == name]
+    found = found or [k for k, run in enumerate(runs) if run.folder is not None and run.folder.name == name]
+    if len(found) != 1:
+        known = ", ".join(sorted({run.name for run in runs}))
+        raise UsageError(f"--compare must name two judges of these runs ({known}), or their folders, got {name!r}")
+    return found[0]
+
+
+def differences(analysis: Analysis, first: int, second: int) -> Figure:
+    """The accuracy of the second judge less that of the first, over all questions in common and by task."""
+    study = analysis.study
+    runs = (study.runs[first], study.runs[second])
+    a, b = (run.name for run in runs)
+    if a == b:
+        a, b = (run.folder.name if run.folder is not None else run.name for run in runs)
+    tables = [study.joined[k] for k in (first, second)]
+    tasks = sorted(set(tables[0]["task"].unique()) & set(tables[1]["task"].unique()))
+    found: dict[str, Estimate] = {"all questions": _gap(analysis, first, second, None)}
+    if len(tasks) > 1:
+        found |= {task: _gap(analysis, first, second, task) for task in tasks}
+    measured = {name: gap for name, gap in found.items() if gap.value is not None}
+    rows = [ForestRow(plain_name(name), (gap,)) for name, gap in measured.items()]
+    end = reach(measured.values())
+    scale = Scale(-end, end, points_tick, rough_points, f"Points by which {b} is better", 0.0)
+    whole = found["all questions"]
+    finding = f"{b} less {a}: {rough_points(whole)} points" if whole.value is not None else f"{a} and {b}: {whole.why}"
+    data = [(a, b, name, *figures_of(gap)) for name, gap in found.items()]
+    caption = f"Accuracy of {b} less that of {a} on the questions, orders and repeats of both. {INTERVALS} Unadjusted."
+    return Figure(
+        "compared", finding, caption, ("first", "second", "task", *ESTIMATE), tuple(data),
+        lambda width: forest(rows, [""], scale, width),
+    )  # fmt: skip
+
+
+def _gap(analysis: Analysis, first: int, second: int, task: str | None) -> Estimate:
+    study = analysis.study
+    kept = []
+    for k in (second, first):
+        table = study.joined[k]
+        part = table if task is None else table.filter(pl.col("task") == task)
+        kept.append(replace(study.runs[k], answered=part))
+    return compare(replace(study, runs=tuple(kept)), 0, 1, 0.05).gap

@@ -1,0 +1,36 @@
+"""All figures of a study by name: those that are drawn, and those that are left out with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from visualjudge.analysis.analysing import Analysis
+from visualjudge.analysis.plots.figure import Figure, LeftOut
+from visualjudge.analysis.report import accuracy_plots as accuracy, answer_plots as answer, behaviour_plots as behaviour
+
+Drawing = Callable[[Analysis], Figure | LeftOut]
+PLOTS: Mapping[str, Drawing] = {
+    "tasks": accuracy.by_task,
+    "sources": answer.sources,
+    "checks": answer.checks,
+    "judges": accuracy.compared,
+    "baseline": accuracy.baseline,
+    "errors": accuracy.by_error_type,
+    "margin": accuracy.margin,
+    "severity": lambda analysis: accuracy.margin(analysis, "severity"),
+    "leanings": behaviour.leanings,
+    "swap": behaviour.swapped,
+    "scores": behaviour.scores,
+    "reliability": behaviour.reliability,
+    "probes": behaviour.probes,
+    "tools": behaviour.tools,
+    "cost": accuracy.cost,
+}
+"""Figures of which a study has one each; beside them it has one an encoding and one a group of sources."""
+
+
+def figures(analysis: Analysis) -> list[Figure | LeftOut]:
+    """Every figure of the study."""
+    found = [draw(analysis) for draw in PLOTS.values()]
+    groups = [answer.sources(analysis, group) for group in answer.groups_of(analysis)[1:]]
+    return [*found, *groups, *accuracy.encodings(analysis)]

@@ -1,0 +1,49 @@
+"""The page as a PDF, printed by a Chromium or Chrome that is installed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from visualjudge.core.atomic import atomic_path
+from visualjudge.core.errors import RunError, UsageError
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
+FLAGS = (
+    "--headless", "--disable-gpu", "--disable-background-networking", "--disable-extensions", "--no-first-run",
+    "--no-default-browser-check", "--no-pdf-header-footer", "--virtual-time-budget=5000",
+)  # fmt: skip
+SECONDS = 180
+
+
+def browser() -> str | None:
+    """The path of a browser that prints, or None."""
+    return next((found for name in BROWSERS if (found := shutil.which(name))), None)
+
+
+def print_page(html: str, path: Path) -> None:
+    """Write the page as a PDF. The browser reads one file and has a profile of its own, which is deleted.
+
+    Raises
+    ------
+    UsageError
+        If no browser is installed.
+    RunError
+        If it does not print within three minutes.
+    """
+    found = browser()
+    if found is None:
+        raise UsageError(f"{path}: needs Chromium or Chrome on the PATH; write an .html report and print it instead")
+    sandbox = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
+    with TemporaryDirectory() as folder, atomic_path(path) as scratch:
+        page, printed = Path(folder) / "report.html", Path(folder) / "report.pdf"
+        page.write_text(html, "utf-8")
+        own = (f"--user-data-dir={folder}/profile", f"--print-to-pdf={printed}", page.as_uri())
+        try:
+            subprocess.run([found, *FLAGS, *sandbox, *own], check=True, capture_output=True, timeout=SECONDS)
+            scratch.write_bytes(printed.read_bytes())
+        except (subprocess.SubprocessError, OSError) as error:
+            raise RunError(f"{path}: {Path(found).name} did not print the page: {type(error).__name__}") from None

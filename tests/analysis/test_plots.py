@@ -1,0 +1,296 @@
+"""Figures: drawn from the figures of metrics.json, readable on a phone, written for papers, left out with a reason."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from typer.testing import CliRunner
+
+import visualjudge
+from judged_records import pair, said, scoring, write_dataset, write_run
+from visualjudge.analysis import analyse
+from visualjudge.analysis.analysing import Analysis
+from visualjudge.analysis.estimates import Estimate
+from visualjudge.analysis.plots.canvas import DARK, LIGHT, STYLE, Canvas, ticks
+from visualjudge.analysis.plots.cost import Priced, front
+from visualjudge.analysis.plots.figure import Figure, LeftOut, converted
+from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
+from visualjudge.analysis.plots.squares import Swapped, swap_flow
+from visualjudge.analysis.report.page import html as page
+from visualjudge.analysis.report.plots import PLOTS, figures
+from visualjudge.analysis.report.readings import rough_points, rough_share
+from visualjudge.analysis.report.terminal import bar
+from visualjudge.cli.report import app
+from visualjudge.core.errors import UsageError
+from visualjudge.core.tables import Table
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Two judges of two tasks, asked in both orders; the second is wrong more often. Each scores, too."""
+    root = tmp_path_factory.mktemp("plots")
+    tasks = ("object_detection", "keypoint")
+    pairs = [pair(i, (8.0, 8.0 - i % 7 - 1), task=tasks[i % 2], sources=("yolo", "detr")) for i in range(60)]
+    scores = [scoring(100 + i, i / 3) for i in range(30)]
+    dataset = write_dataset(root / "ds", [*pairs, *scores])
+    folders = []
+    for name, wrong in (("careful", 9), ("hasty", 3)):
+        verdicts = [
+            said(q, "B" if i % wrong == 0 else "A", order)
+            for order in ("AB", "BA")
+            for i, q in enumerate(pairs)
+        ]  # fmt: skip
+        verdicts += [said(q, min(10.0, float(q.answer) + 1)) for q in scores]
+        folders.append(write_run(root / name, dataset, verdicts, judge=name))
+    return folders
+
+
+@pytest.fixture(scope="module")
+def analysis(runs: list[Path]) -> Analysis:
+    return analyse(runs)
+
+
+def drawn(analysis: Analysis, name: str) -> Figure:
+    found = PLOTS[name](analysis)
+    assert isinstance(found, Figure)
+    return found
+
+
+def rows_of(figure: Figure) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(figure.csv)))
+
+
+def test_the_figure_of_tasks_holds_the_figures_of_metrics(analysis: Analysis) -> None:
+    found = {(row["judge"], row["task"]): row for row in rows_of(drawn(analysis, "tasks"))}
+    assert len(found) == 4
+    for judge in analysis.metrics["judges"]:
+        for task, cell in judge["by_task"].items():
+            if cell["pairwise"]["n"]:
+                row = found[judge["judge"], task]
+                assert float(row["value"]) == cell["pairwise"]["accuracy"]
+                assert [float(row["low"]), float(row["high"])] == list(cell["pairwise"]["ci95"])
+                assert int(row["images"]) == cell["pairwise"]["images"]
+
+
+def test_figures_of_behaviour_hold_the_figures_of_metrics(analysis: Analysis) -> None:
+    judges = {judge["judge"]: judge for judge in analysis.metrics["judges"]}
+    for row in rows_of(drawn(analysis, "leanings")):
+        bias = next(b for b in judges[row["judge"]]["bias"] if b["feature"] == row["feature"])
+        assert float(row["value"]) == bias["preference"]
+    for row in rows_of(drawn(analysis, "swap")):
+        swap = judges[row["judge"]]["pairwise"]["swap"]
+        counts = [int(row[name]) for name in list(row)[1:]]
+        assert sum(counts) == swap["n"]
+        assert (counts[0] + counts[1]) / swap["n"] == pytest.approx(swap["consistency"])
+        assert counts[0] / swap["n"] == pytest.approx(swap["right_in_both"])
+    for row in rows_of(drawn(analysis, "judges")):
+        told = analysis.metrics["comparisons"][0]
+        assert (float(row["value"]), float(row["p_holm"])) == (told["difference"], told["p_holm"])
+    for row in rows_of(drawn(analysis, "sources")):
+        board = judges[row["judge"]]["leaderboard"]["rows"]
+        own = next(r for r in board if (r["source"], r["group"]) == (row["source"], row["group"]))
+        assert (int(row["rank"]), int(row["true_rank"])) == (own["rank"], own["true_rank"])
+    for row in rows_of(drawn(analysis, "margin")):
+        points = next(r["points"] for r in judges[row["judge"]]["sensitivity"] if r["scope"] == "all")
+        assert float(row["accuracy"]) in [point["share"] for point in points]
+
+
+def test_the_checks_are_those_of_the_card(analysis: Analysis) -> None:
+    from visualjudge.analysis.decisions.card import usual_card
+
+    lines = {(judge.judge, line.name): line for judge in usual_card(analysis).judges for line in judge.checks}
+    for row in rows_of(drawn(analysis, "checks")):
+        line = lines[row["judge"], row["check"]]
+        assert (row["state"], float(row["threshold"])) == (line.state, line.threshold.value)
+        assert row["value"] == ("" if line.value is None else str(line.value))
+
+
+def test_what_has_no_data_is_left_out_with_its_reason(analysis: Analysis) -> None:
+    left = {found.name: found.reason for found in figures(analysis) if isinstance(found, LeftOut)}
+    assert set(left) == {"baseline", "severity", "reliability", "probes", "tools", "cost", "errors"}
+    text = page(analysis)
+    for name, reason in left.items():
+        assert f'id="figure-{name}"' not in text
+        assert f"{name} ({reason})" in text
+
+
+def test_each_figure_of_the_page_is_drawn_for_a_screen_and_a_phone(analysis: Analysis) -> None:
+    text = page(analysis)
+    for found in figures(analysis):
+        if isinstance(found, Figure):
+            part = text.split(f'id="figure-{found.name}"')[1].split("</figure>")[0]
+            widths = re.findall(r'viewBox="0 0 (\d+) ', part)
+            assert widths == ["720", "350"]
+            assert found.csv_link in part
+
+
+def test_text_of_a_phone_stays_inside(analysis: Analysis) -> None:
+    for found in figures(analysis):
+        if isinstance(found, Figure):
+            tree = ElementTree.fromstring(found.svg(350))
+            for node in tree.iter("{http://www.w3.org/2000/svg}text"):
+                x, room = float(node.get("x", 0)), 7.2 * len(node.text or "")
+                left = {"end": x - room, "middle": x - room / 2}.get(node.get("text-anchor", ""), x)
+                assert left > -30 and left + room < 380, (found.name, node.text)
+
+
+@pytest.mark.parametrize(
+    ("value", "ends", "told"),
+    [(0.8333, (0.7, 0.9), "83 % (70 to 90)"), (0.8333, (0.83, 0.84), "83.3 % (83.0 to 84.0)"), (0.5, None, "50 %")],
+)
+def test_decimals_follow_the_interval(value: float, ends: tuple[float, float] | None, told: str) -> None:
+    assert rough_share(Estimate(value, ends, 10, 10)) == told
+
+
+def test_points_have_a_sign() -> None:
+    assert rough_points(Estimate(-0.041, (-0.1, 0.02), 9, 9)) == "−4 (−10 to 2)"
+    assert rough_points(Estimate(0.002, (-0.1, 0.1), 9, 9)) == "0 (−10 to 10)"
+
+
+def one_row(estimate: Estimate) -> str:
+    scale = Scale(0.0, 1.0, str, rough_share)
+    return forest([ForestRow("a", (estimate,))], ["judge"], scale, 700).svg("label")
+
+
+def test_a_figure_of_fewer_than_five_images_is_hollow() -> None:
+    assert 'class="hollow' in one_row(Estimate(0.5, None, 9, 4))
+    assert 'class="hollow' not in one_row(Estimate(0.5, (0.4, 0.6), 9, 5))
+
+
+@pytest.mark.parametrize(("ends", "arrows"), [((0.1, 0.9), 0), ((-1.0, 0.5), 1), ((None, 2.0), 2), ((None, None), 0)])
+def test_an_interval_that_leaves_the_axis_has_an_arrow(ends: tuple[float | None, float | None], arrows: int) -> None:
+    assert one_row(Estimate(0.4, ends, 9, 9)).count("<polyline") == arrows
+
+
+def test_colours_of_judges_are_not_those_of_states_and_can_be_read() -> None:
+    def light(colour: str) -> float:
+        parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    for theme in (LIGHT, DARK):
+        series = {theme[f"s{k}"] for k in range(6)}
+        assert len(series) == 6 and not series & {theme[s] for s in ("pass", "fail", "undecided", "not_measured")}
+        for name, colour in theme.items():
+            if name not in ("paper", "line"):
+                bright, dark = sorted((light(colour), light(theme["paper"])), reverse=True)
+                assert (bright + 0.05) / (dark + 0.05) >= 4.5, name
+    assert set(re.findall(r"var\(--(\w+)\)", STYLE)) <= set(LIGHT) == set(DARK)
+
+
+def test_the_front_leaves_out_who_is_dearer_and_no_better() -> None:
+    rows = [Priced(name, cost, Estimate(share, None, 9, 9)) for name, cost, share in
+            (("a", 1, 0.6), ("b", 2, 0.6), ("c", 3, 0.9), ("d", 4, 0.8))]  # fmt: skip
+    assert [row.title for row in front(rows)] == ["a", "c"]
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (-0.05, 0.05), (0, 10), (0, 1234), (0, 3e-4)])
+def test_ticks_are_round_and_few(low: float, high: float) -> None:
+    found = ticks(low, high)
+    assert 2 <= len(found) <= 7
+    assert all(low - 1e-9 <= tick <= high + 1e-9 for tick in found)
+    assert len({round(b - a, 9) for a, b in pairwise(found)}) == 1
+
+
+def test_the_area_of_a_square_is_its_share() -> None:
+    text = swap_flow([Swapped("j", 0, 25, 75, 0, 0, 0)], 700).svg("label")
+    sides = [float(side) for side in re.findall(r'class="bar fs0"[^>]*width="([\d.]+)"', text)]
+    assert sides[0] ** 2 / sides[1] ** 2 == pytest.approx(1 / 3, abs=0.01)
+    assert math.isclose(sides[2], 0)
+
+
+def test_names_do_not_act_in_a_drawing() -> None:
+    canvas = Canvas(300)
+    canvas.text(0, 10, "<script>alert(1)</script>")
+    canvas.marker(5, 5, 0, title='"><img src=x>')
+    text = canvas.svg('"><script>')
+    assert "<script" not in text and "<img" not in text
+    ElementTree.fromstring(text)
+
+
+def test_a_formula_in_a_name_does_not_act_in_the_data() -> None:
+    figure = Figure("f", "finding", "caption", ("judge",), (("=1+1",), (-2.5,)), Canvas)
+    assert figure.csv == "judge\n'=1+1\n-2.5\n"
+
+
+def test_a_figure_is_saved_as_its_name_says(analysis: Analysis, tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    figure = drawn(analysis, "tasks")
+    starts = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG", ".csv": b"judge,"}
+    for kind, start in starts.items():
+        assert figure.save(tmp_path / f"tasks{kind}").read_bytes().startswith(start)
+    drawing = (tmp_path / "tasks.svg").read_text()
+    assert "var(--" not in drawing
+    assert float(drawing.split('width="')[1].split('"')[0]) == pytest.approx(178 / 25.4 * 96, abs=1)
+    with pytest.raises(UsageError, match=r"must end in \.svg"):
+        figure.save(tmp_path / "tasks.gif")
+
+
+def test_a_missing_converter_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "vl_convert", None)
+    with pytest.raises(UsageError, match=r"pip install 'visualjudge\[figures\]'"):
+        converted("<svg/>", ".pdf")
+
+
+def test_the_command_writes_figures_and_tables_for_a_paper(runs: list[Path], tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    folder, out = tmp_path / "figures", tmp_path / "r.html"
+    told = [*map(str, runs), "--figures", str(folder), "--compare", "careful", "hasty", "--out", str(out)]
+    done = CliRunner().invoke(app, told)
+    assert done.exit_code == 0, done.output
+    for kind in ("svg", "pdf", "png", "csv"):
+        assert (folder / f"tasks.{kind}").stat().st_size > 100
+    assert "- **tasks**:" in (folder / "captions.md").read_text()
+    table = (folder / "table-task.tex").read_text()
+    assert table.startswith("\\begin{tabular}") and "object\\_detection" in table and "\\%" in table
+    text = out.read_text()
+    assert text.index('id="pair"') < text.index('id="tasks"')
+    assert "hasty less careful" in done.output.replace("\n", " ")
+
+
+def test_a_judge_that_is_not_there_cannot_be_compared(runs: list[Path]) -> None:
+    done = CliRunner().invoke(app, [*map(str, runs), "--compare", "careful", "nobody"])
+    assert isinstance(done.exception, UsageError)
+    assert "--compare must name two judges of these runs (careful, hasty), or their folders, got 'nobody'" in str(
+        done.exception
+    )
+
+
+@pytest.mark.parametrize(
+    ("share", "drawn"),
+    [
+        (Estimate(0.75, (0.5, 1.0), 9, 9), "············──────●──────"),
+        (Estimate(0.0, None, 9, 4), "○···········│············"),
+        (Estimate(None, None, 0, 0), ""),
+    ],
+)
+def test_a_bar_of_the_terminal_spans_its_interval(share: Estimate, drawn: str) -> None:
+    assert bar(share, 0.5) == drawn
+
+
+def test_figures_of_a_study_are_called_by_name(runs: list[Path]) -> None:
+    study = visualjudge.analyse(runs)
+    assert study.plot.tasks().rows == drawn(study.analysis, "tasks").rows
+    assert "<svg" in study.plot.swap()._repr_html_()
+    with pytest.raises(UsageError, match="'cost' is not drawn: fewer than two judges have token counts"):
+        study.plot.cost()
+    with pytest.raises(UsageError, match=r"task must have several encodings \(none\), got 'keypoint'"):
+        study.plot.encodings("keypoint")
+    with pytest.raises(AttributeError, match="a study has the figures tasks, sources, checks"):
+        _ = study.plot.pie
+
+
+def test_a_latex_table_holds_no_character_that_acts() -> None:
+    text = Table(("Check_1", "95 %"), (("a & b", "1.5"), ("{x}^2 \\ $", "−2")), ("note",)).latex()
+    assert text.splitlines()[:2] == ["\\begin{tabular}{lr}", "\\toprule"]
+    assert "Check\\_1 & 95 \\% \\\\" in text
+    assert "a \\& b & 1.5 \\\\" in text
+    assert "\\{x\\}\\textasciicircum{}2 \\textbackslash{} \\$ & $-$2 \\\\" in text
+    assert text.endswith("\\end{tabular}\n% note\n")
