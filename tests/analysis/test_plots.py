@@ -283,7 +283,7 @@ def test_figures_of_a_study_are_called_by_name(runs: list[Path]) -> None:
         study.plot.cost()
     with pytest.raises(UsageError, match=r"task must have several encodings \(none\), got 'keypoint'"):
         study.plot.encodings("keypoint")
-    with pytest.raises(AttributeError, match="a study has the figures tasks, sources, checks"):
+    with pytest.raises(AttributeError, match="a study has the figures baseline, checks, cost, encodings"):
         _ = study.plot.pie
 
 
