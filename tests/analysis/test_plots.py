@@ -23,6 +23,7 @@ from visualjudge.analysis.plots.cost import Priced, front
 from visualjudge.analysis.plots.figure import Figure, LeftOut, converted
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.plots.squares import Swapped, swap_flow
+from visualjudge.analysis.report.accuracy_plots import encoding_name, photograph_notes
 from visualjudge.analysis.report.page import html as page
 from visualjudge.analysis.report.plots import PLOTS, figures
 from visualjudge.analysis.report.readings import rough_points, rough_share
@@ -233,6 +234,26 @@ def test_a_figure_is_saved_as_its_name_says(analysis: Analysis, tmp_path: Path) 
         figure.save(tmp_path / "tasks.gif")
 
 
+def test_the_name_of_a_task_does_not_leave_the_folder() -> None:
+    assert encoding_name("../../x y") == "encoding--x-y"
+    assert encoding_name("lowlevel-deblur") == "encoding-lowlevel-deblur"
+
+
+def test_a_task_that_needs_the_photograph_says_so_beside_its_row() -> None:
+    rows = {
+        "a": {"interval": [0.01, 0.2]},
+        "b": {"interval": [-0.1, 0.2]},
+        "c": {"interval": [-0.01, 0.01], "state": "not_needed"},
+        "d": {"interval": None, "state": "needed"},
+    }
+    notes = photograph_notes([{"photograph": {"by_task": rows}}, {"photograph": None}, {}])
+    said = {"a": "needs the photograph", "c": "photograph not needed", "d": "needs the photograph"}
+    assert notes == said
+    row = ForestRow("a", (Estimate(0.5, None, 9, 9),), note=notes["a"])
+    for width in (350, 700):
+        assert "needs the photograph" in forest([row], ["j"], Scale(0.0, 1.0, str, rough_share), width).svg("label")
+
+
 def test_a_missing_converter_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "vl_convert", None)
     with pytest.raises(UsageError, match=r"pip install 'visualjudge\[figures\]'"):
@@ -251,7 +272,7 @@ def test_the_command_writes_figures_and_tables_for_a_paper(runs: list[Path], tmp
     table = (folder / "table-task.tex").read_text()
     assert table.startswith("\\begin{tabular}") and "object\\_detection" in table and "\\%" in table
     text = out.read_text()
-    assert text.index('id="pair"') < text.index('id="tasks"')
+    assert text.index('id="pair"') < text.index('id="answer"')
     assert "hasty less careful" in done.output.replace("\n", " ")
 
 
@@ -283,7 +304,7 @@ def test_figures_of_a_study_are_called_by_name(runs: list[Path]) -> None:
         study.plot.cost()
     with pytest.raises(UsageError, match=r"task must have several encodings \(none\), got 'keypoint'"):
         study.plot.encodings("keypoint")
-    with pytest.raises(AttributeError, match="a study has the figures tasks, sources, checks"):
+    with pytest.raises(AttributeError, match="a study has the figures baseline, checks, cost, encodings"):
         _ = study.plot.pie
 
 

@@ -314,6 +314,11 @@ def test_the_page_of_a_card_draws_its_checks_and_has_a_paragraph_for_a_paper() -
     assert {"pass": "Yes", "fail": "No"}.get(judge.state, "Can’t tell yet") in text
     assert "Methods" in text and "Lachin 2011" in text and "≥ 75 %" in text
     assert "http" not in text and "<script" not in text
+    assert "var(--" not in found._repr_html_() and "<svg" in found._repr_html_()
+
+
+def test_a_card_without_a_measured_check_draws_none() -> None:
+    assert "<svg" not in card_page.html(Card((), checks.read_thresholds()))
 
 
 def test_a_model_index_holds_the_figures_of_the_checks() -> None:

@@ -12,7 +12,7 @@ from visualjudge.analysis.decisions.check_figures import UNITS, asked_for, check
 from visualjudge.analysis.decisions.checks import ICONS, LABELS, STATES, needs
 from visualjudge.analysis.decisions.pages import GROUPS_NOTE, RANKS_NOTE, number, span
 from visualjudge.analysis.plots.canvas import LIGHT
-from visualjudge.analysis.plots.figure import page_style
+from visualjudge.analysis.plots.figure import Figure, page_style
 from visualjudge.analysis.words import OWN_SCORES, many, own_score, percents, ranks
 from visualjudge.core.tables import Table, folded, markdown_text
 
@@ -203,8 +203,8 @@ def _simulated(found: JudgeCard) -> str:
     return " (simulated)" if found.simulated else ""
 
 
-def body(card: Card) -> str:
-    """What stands in the page, and in a notebook: the answers and their checks, then every table."""
+def body(card: Card, *, page: bool = False) -> str:
+    """The answers and their checks, then every table: for a notebook, or for the ``page`` with its stylesheet."""
     from visualjudge.analysis.decisions.card import short_answer
 
     answers = "".join(
@@ -213,10 +213,10 @@ def body(card: Card) -> str:
         + "".join(f'<p class="remark">{escape(line)}</p>' for line in found.remarks.lines)
         for found in card.judges
     )
-    figure = checks_of(card.judges)
-    drawn = (
-        f"<figure>{figure.inline()}<figcaption>{escape(figure.caption)}</figcaption></figure>" if card.judges else ""
-    )
+    figure, drawn = checks_of(card.judges), ""
+    if isinstance(figure, Figure):
+        image = figure.inline() if page else figure.svg()
+        drawn = f"<figure>{image}<figcaption>{escape(figure.caption)}</figcaption></figure>"
     parts = [f'<div class="slide"><div>{answers}</div>{drawn}</div>', *(table.html() for table in _over_all(card))]
     for found in card.judges:
         diagram = diagram_table(found)
@@ -264,12 +264,12 @@ def html(card: Card) -> str:
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>Judge card: {title}</title><style>{style()}</style>"
     )
-    page = f"<main><h1>{title}</h1>{body(card)}</main>"
+    page = f"<main><h1>{title}</h1>{body(card, page=True)}</main>"
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{page}</body></html>\n'
 
 
 def model_index(card: Card) -> list[dict[str, object]]:
-    """The cards as ``model-index`` of a Hugging Face model card, an entry a judge with the figures of its checks."""
+    """The cards as ``model-index`` of a Hugging Face model card, one entry for each judge."""
     return [
         {
             "name": found.judge,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from visualjudge.analysis.decisions.checks import LABELS, STATES
 from visualjudge.analysis.decisions.pages import number
-from visualjudge.analysis.plots.figure import Figure
+from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.thresholds import CheckRow, Held, thresholds
 from visualjudge.analysis.words import listed, many, percent, points
 
@@ -49,11 +49,14 @@ def asked_for(line: Check) -> str:
     return f"{SIGNS[line.threshold.direction]} " + (f"{100 * value:g} {unit}" if unit else f"{value:g}")
 
 
-def checks_of(judges: Sequence[JudgeCard]) -> Figure:
+def checks_of(judges: Sequence[JudgeCard]) -> Figure | LeftOut:
     """The checks of some judges' cards."""
     drawn = judges[:MOST_JUDGES]
-    by_name = {line.name: [_line(judge, line.name) for judge in drawn] for line in drawn[0].checks}
+    names = [line.name for line in drawn[0].checks] if drawn else []
+    by_name = {name: [_line(judge, name) for judge in drawn] for name in names}
     measured = {name: lines for name, lines in by_name.items() if any(line.value is not None for line in lines)}
+    if not measured:
+        return LeftOut("checks", "no check was measured")
     rows = [_row(name, lines) for name, lines in measured.items()]
     missing = [LABELS[name].lower() for name in by_name if name not in measured]
     data = [
@@ -71,10 +74,10 @@ def checks_of(judges: Sequence[JudgeCard]) -> Figure:
     columns = (
         "judge", "check", "value", "low", "high", "images", "direction", "threshold", "state", "needs_images"
     )  # fmt: skip
-    names = [judge.judge for judge in drawn]
+    titles = [judge.judge for judge in drawn]
     return Figure(
         "checks", _counted(drawn), caption, columns, tuple(data),
-        lambda width: thresholds(rows, names, width),
+        lambda width: thresholds(rows, titles, width),
     )  # fmt: skip
 
 

@@ -109,7 +109,8 @@ def _name(
             canvas.icon(end - 6 - 18 * k, top + 11, state)
         end -= 18 * len(row.states)
         canvas.text(end, top + 15, said, "", "end")
-        canvas.text(2, top + 15, shortened(row.label, end - text_width(said) - 10), "name")
+        label = f"{row.label}, {row.note}" if row.note else row.label
+        canvas.text(2, top + 15, shortened(label, end - text_width(said) - 10), "name")
         return
     room = box.left - (68 if row.image else 10)
     canvas.text(box.left - 10, middle + 4, shortened(row.label, room), "name", "end")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -50,7 +51,7 @@ def by_task(analysis: Analysis) -> Figure | LeftOut:
     cells = {name: found for name, found in every.items() if any(e is not None and e.value is not None for e in found)}
     silent = [plain_name(name) for name in every if name not in cells]
     states = _answers(usual_card(analysis))
-    baseline, notes = _baseline(judges), _needs_photograph(analysis)
+    baseline, notes = _baseline(judges), photograph_notes(analysis.metrics["judges"])
     chance = judges[0].pairwise.chance
     rows = [
         ForestRow(
@@ -111,13 +112,17 @@ def _baseline(judges: Sequence[JudgeResult]) -> dict[str, float]:
     return {row.value: row.baseline_right for row in rows if row.baseline_right is not None}
 
 
-def _needs_photograph(analysis: Analysis) -> dict[str, str]:
-    """Tasks in which some judge is better with the photograph than without it, where that was measured."""
+def photograph_notes(judges: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """By task, whether the judges need the photograph, where ``metrics.json`` has it (of ``judges``)."""
     out: dict[str, str] = {}
-    for judge in analysis.metrics["judges"]:
-        for task, row in ((judge["photograph"] or {}).get("by_task") or {}).items():
-            if row["interval"] is not None and row["interval"][0] > 0:
+    for judge in judges:
+        for task, row in ((judge.get("photograph") or {}).get("by_task") or {}).items():
+            low = (row.get("interval") or (None,))[0]
+            state = row.get("state") or ("needed" if low is not None and low > 0 else "not_shown")
+            if state == "needed":
                 out[task] = "needs the photograph"
+            elif state == "not_needed":
+                out.setdefault(task, "photograph not needed")
     return out
 
 
@@ -184,6 +189,11 @@ def encodings(analysis: Analysis, images: Mapping[str, str] | None = None) -> li
     ]
 
 
+def encoding_name(task: str) -> str:
+    """The name of a task's figure, which is also that of its files: letters, digits, ``_`` and ``-``."""
+    return "encoding-" + re.sub(r"[^\w-]+", "-", task)
+
+
 def _encoding_figure(judges: Sequence[JudgeResult], task: str, images: Mapping[str, str]) -> Figure:
     choices = [next((c for c in judge.encodings if c.task == task), None) for judge in judges]
     first = next(choice for choice in choices if choice is not None)
@@ -202,7 +212,7 @@ def _encoding_figure(judges: Sequence[JudgeResult], task: str, images: Mapping[s
     scale = Scale(-end, end, points_tick, rough_points, "Points above the reference", 0.0)
     names = [judge.name for judge in judges]
     return Figure(
-        f"encoding-{task}", f"{plain_name(task).capitalize()}: {_advice(judges, choices)}",
+        encoding_name(task), f"{plain_name(task).capitalize()}: {_advice(judges, choices)}",
         f"Accuracy of each encoding less that of the reference, on the same pairs. {INTERVALS}",
         ("judge", "task", "encoding", "reference", *ESTIMATE), tuple(data),
         lambda width: forest(rows, names, scale, width),

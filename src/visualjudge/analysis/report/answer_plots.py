@@ -19,7 +19,7 @@ MOST_PANELS = 4
 MOST_SOURCES = 14
 
 
-def checks(analysis: Analysis) -> Figure:
+def checks(analysis: Analysis) -> Figure | LeftOut:
     """The checks of the card: each figure, its interval, its threshold and its state."""
     card = usual_card(analysis)
     judges = [card.judges[i] for i in analysis.results.shown]

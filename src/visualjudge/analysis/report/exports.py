@@ -13,7 +13,7 @@ from visualjudge.analysis.plots.figure import LeftOut
 from visualjudge.analysis.report.accuracy_plots import shown
 from visualjudge.analysis.report.plots import figures
 from visualjudge.core.atomic import write_text
-from visualjudge.core.tables import Table
+from visualjudge.core.tables import Table, markdown_text
 
 MISSING = "PDF and PNG figures are left out: pip install 'visualjudge[figures]'"
 
@@ -30,7 +30,7 @@ def write_figures(analysis: Analysis, folder: Path) -> list[str]:
         if isinstance(figure, LeftOut):
             captions += [f"- **{figure.name}** is not drawn: {figure.reason}."]
             continue
-        captions += [f"- **{figure.name}**: {figure.finding}. {figure.caption}"]
+        captions += [f"- **{figure.name}**: {markdown_text(figure.finding)}. {markdown_text(figure.caption)}"]
         for kind in kinds:
             figure.save(folder / f"{figure.name}{kind}")
     write_text(folder / "captions.md", "\n".join(captions) + "\n")

@@ -1,4 +1,4 @@
-"""``report.html``: one file that asks no host for anything. The answer first and drawn, then a section a question."""
+"""``report.html``: one file that asks no host for anything. The answer first, then a section for each question."""
 
 from __future__ import annotations
 
@@ -140,9 +140,11 @@ MOST_OPEN = 30
 def _answered(analysis: Analysis) -> Section:
     """May models be ranked in each task, why not, and how many more images are needed."""
     found = opening(analysis).tasks
-    rows = [] if found is None else [GridRow(row) for row in found.rows]
-    table = Grid([] if found is None else found.columns, [False] * (len(found.columns) if found else 0), rows)
-    return Section("answers", "May I rank models of one task?", TASKS_NOTE, [("", table)], open=len(rows) <= MOST_OPEN)
+    title = "May I rank models of one task?"
+    if found is None:
+        return Section("answers", title, TASKS_NOTE)
+    table = Grid(found.columns, [False] * len(found.columns), [GridRow(row) for row in found.rows])
+    return Section("answers", title, TASKS_NOTE, [("", table)], open=len(found.rows) <= MOST_OPEN)
 
 
 def _where(judges: Sequence[JudgeResult]) -> Section:
@@ -486,7 +488,6 @@ def context(analysis: Analysis, questions: int = 0, compare: tuple[int, int] | N
     drawn = {name: draw(analysis) for name, draw in PLOTS.items()}
     small = {name: image.src for name, image in encoding_images(analysis.study).items() if image.src}
     sections = [
-        *([] if compare is None else [_pair(analysis, compare)]),
         _answered(analysis),
         _headline(judges),
         _where(judges),
@@ -505,6 +506,7 @@ def context(analysis: Analysis, questions: int = 0, compare: tuple[int, int] | N
     ]
     script = _asset("report.js")
     return {
+        "pair": None if compare is None else _pair(analysis, compare),
         "results": results,
         "judges": judges,
         "answers": [_line(results.judges[i], card.judges[i]) for i in shown],

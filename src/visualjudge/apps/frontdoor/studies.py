@@ -53,13 +53,13 @@ class Plots:
         UsageError
             If the task has fewer than two encodings.
         """
-        from visualjudge.analysis.report.accuracy_plots import encodings
+        from visualjudge.analysis.report.accuracy_plots import encoding_name, encodings
 
         found = {figure.name: figure for figure in encodings(self._analysis)}
-        if f"encoding-{task}" not in found:
+        if encoding_name(task) not in found:
             known = ", ".join(name.removeprefix("encoding-") for name in found) or "none"
             raise UsageError(f"task must have several encodings ({known}), got {task!r}")
-        return found[f"encoding-{task}"]
+        return found[encoding_name(task)]
 
 
 class Study:
