@@ -151,7 +151,7 @@ JUDGES: tuple[tuple[str, str, Reply], ...] = (
 def cells(only: str) -> Iterator[tuple[str, Callable[[int, np.random.Generator], Pairs], int, str, str, Reply]]:
     """Generator, number of images, judge, and what it deserves."""
     for name, make in (("grid", grid), ("ladder", ladder)):
-        for images in (20, 60):
+        for images in (20, 45, 60):
             for kind, deserves, reply in JUDGES:
                 if only in f"{name} {images} {kind}":
                     yield name, make, images, kind, deserves, reply

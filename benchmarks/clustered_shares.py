@@ -123,11 +123,14 @@ def bounds(replications: int) -> Iterator[tuple[str, ...]]:
             yield str(images), f"{kind} {alike:g}", *cells
 
 
+CASCADES = ((20, 20, 0.055, 0.05), (20, 20, 0.055, 0.1), (50, 10, 0.055, 0.1), (50, 10, 0.11, 0.1),
+            (100, 10, 0.06, 0.05), (100, 10, 0.03, 0.05))  # fmt: skip
+ENCODINGS = ((20, 10, 0.56, 0.35), (20, 10, 0.75, 0.5), (50, 10, 0.56, 0.35))
+
+
 def cascade(replications: int) -> Iterator[tuple[str, ...]]:
     """How often the risk is kept where a share of the images fools the judge at any confidence."""
-    designs = ((20, 20, 0.055, 0.05), (20, 20, 0.055, 0.1), (50, 10, 0.055, 0.1), (50, 10, 0.11, 0.1),
-               (100, 10, 0.06, 0.05), (100, 10, 0.03, 0.05))  # fmt: skip
-    for images, size, bad, risk in designs:
+    for images, size, bad, risk in CASCADES:
         kept, used = 0, 0.0
         for r in range(replications):
             rng = np.random.default_rng([r, images, int(1000 * bad)])
@@ -147,7 +150,7 @@ def cascade(replications: int) -> Iterator[tuple[str, ...]]:
 
 def encodings(replications: int) -> Iterator[tuple[str, ...]]:
     """Nine encodings alike and one that is worse: the figure of the one recommended, less the truth."""
-    for images, pairs, good, bad in ((20, 10, 0.56, 0.35), (20, 10, 0.75, 0.5), (50, 10, 0.56, 0.35)):
+    for images, pairs, good, bad in ENCODINGS:
         errors, held, named = [], 0, 0
         for r in range(replications):
             rng = np.random.default_rng([r, images])

@@ -3,8 +3,8 @@
 Scripted judges answer 200 questions a probe on 100 images. Each has one fault, and is otherwise right with a
 probability of 0.9 (chance where nothing can be known). Run ``python benchmarks/probes.py --seeds 200``.
 
-``--few``: 40, 60 and 120 questions a probe on 20 and 60 images, a fair judge that is right in 75 %, and faults in 60 %
-of the answers; prints how often a fair judge fails any probe, and how often the fault is convicted.
+``--few``: 40, 60 and 120 questions a probe on 10 to 60 images, judges without a fault, and each fault in 60 % of the
+answers; prints how often the fault is convicted, and how often any other probe fails.
 
 ``--photograph``: 60 pairs on 20 images, with the photograph and without; how often a judge that ignores the image, and
 one that is right in 75 % with the photograph and in 50 % without, are found not to need it.
@@ -142,19 +142,60 @@ def answered(questions: pl.DataFrame, judge: Judge, rng: Rng) -> pl.DataFrame:
     return join(questions, table)
 
 
+FEW = ((40, 10), (40, 20), (40, 60), (60, 20), (60, 60), (120, 60))
+"""Questions and images of ``--few``; faults are planted in 60 questions."""
+
+
+def uneven(table: pl.DataFrame, rng: Rng) -> tuple[np.ndarray, np.ndarray]:
+    """A fair judge to whom images are of unlike difficulty, and who on each takes the first with a share of its own."""
+    _, image = np.unique(table["cluster"].to_numpy(), return_inverse=True)
+    skill, first = rng.beta(4.5, 1.5, image.max() + 1)[image], rng.beta(6, 6, image.max() + 1)[image]
+    free = table["probe_design"].is_in(["same", "withheld"]).to_numpy()
+    score = fair(table, rng)[1]
+    is_a = (table["answer"].fill_null("A") == "A").to_numpy()
+    right = rng.random(table.height) < skill
+    return np.where(free, rng.random(table.height) < first, np.where(right, is_a, ~is_a)), score
+
+
+def faulty(name: str, share: float) -> Judge:
+    """The fault that a probe looks for, in a share of its questions; otherwise fair."""
+    design = DESIGNS[name]
+
+    def judge(table: pl.DataFrame, rng: Rng) -> tuple[np.ndarray, np.ndarray]:
+        said, score = fair(table, rng, 0.75)
+        mine = (table["probe_name"] == name).to_numpy() & (rng.random(table.height) < share)
+        is_a = (table["answer"].fill_null("A") == "A").to_numpy()
+        cued = (table["probe_cue"].fill_null("A") == "A").to_numpy()
+        wanted = {"cue": cued, "withheld": is_a, "change": ~is_a, "same": np.ones(table.height, dtype=bool)}
+        said = np.where(mine, wanted.get(design, said), said)
+        return said, np.where(mine & (design == "staircase"), 10 - score, score)
+
+    return judge
+
+
+JUDGES_OF_FEW: dict[str, tuple[str | None, Judge]] = {
+    "fair": (None, partial(fair, skill=0.75)),
+    "fair, right in 90 %": (None, fair),
+    "fair, images differ": (None, uneven),
+    **{f"60 % by {name}": (name, faulty(name, 0.6)) for name in DESIGNS},
+    "scores turned around": ("severity", faulty("severity", 1.0)),
+}
+
+
+def asked_of_few(number: int, images: int) -> pl.DataFrame:
+    """The questions of all probes."""
+    plain = [question("control", "control", k, images) for k in range(number)]
+    return question_table(
+        [*plain, *(question(name, design, k, images) for name, design in DESIGNS.items() for k in range(number))]
+    )
+
+
 def few(seeds: int) -> None:
     """Few questions: any probe failed by a fair judge, and faults convicted."""
-    judges: dict[str, tuple[str | None, Judge]] = {
-        "fair": (None, partial(fair, skill=0.75)),
-        **{f"follows {name}": (name, swayed(name, 0.6)) for name in ("author", "painted_instruction")},
-        "takes the first": ("same_option", partial(places, share=0.6)),
-    }
-    for number, images in ((40, 20), (40, 60), (60, 20), (60, 60), (120, 60)):
-        plain = [question("control", "control", k, images) for k in range(number)]
-        asked = [question(name, design, k, images) for name, design in DESIGNS.items() for k in range(number)]
-        questions = question_table([*plain, *asked])
-        for label, (fault, judge) in judges.items():
-            if fault and number != 60:
+    for number, images in FEW:
+        questions = asked_of_few(number, images)
+        for label, (fault, judge) in JUDGES_OF_FEW.items():
+            if fault and (number, images) != (60, 60):
                 continue
             own = any_other = 0
             for seed in range(seeds):
@@ -162,17 +203,8 @@ def few(seeds: int) -> None:
                 failed = {name for name, state in found.items() if state == "fail"}
                 own += fault in failed
                 any_other += bool(failed - {fault})
-            told = f"convicted {own / seeds:.1%}, " if fault else ""
-            print(
-                f"{number} questions, {images} images, {label}: {told}fails another {any_other / seeds:.1%}", flush=True
-            )
-
-
-def places(table: pl.DataFrame, rng: Rng, share: float) -> tuple[np.ndarray, np.ndarray]:
-    """Takes the first option in a share of the questions whose options are the same."""
-    said, score = fair(table, rng, 0.75)
-    taken = (table["probe_design"] == "same").to_numpy() & (rng.random(table.height) < share)
-    return np.where(taken, True, said), score
+            told = f"{own / seeds:.1%}" if fault else ""
+            print(f"| {label} | {number} | {images} | {told} | {any_other / seeds:.1%} |", flush=True)
 
 
 def drift(seeds: int) -> None:
