@@ -44,6 +44,16 @@ def test_edited_questions_are_seen_although_dataset_json_states_the_old_checksum
     assert any("changed since the run" in problem for problem in load_study([run], dataset=dataset).runs[0].problems)
 
 
+def test_of_many_lines_that_are_no_verdicts_a_hundred_are_named_and_the_others_counted(tmp_path: Path) -> None:
+    dataset = write_dataset(tmp_path / "data", QUESTIONS)
+    run = write_run(tmp_path / "run", dataset, [said(q, "A") for q in QUESTIONS])
+    with (run / "verdicts.jsonl").open("a") as journal:
+        journal.write("{}\n" * 150)
+    problems = load_study([run]).runs[0].problems
+    assert len(problems) == 101
+    assert problems[-1] == f"{run}/verdicts.jsonl: 50 more lines are no verdicts, left out"
+
+
 def test_two_questions_of_one_id_are_refused(tmp_path: Path) -> None:
     dataset = write_dataset(tmp_path / "data", [*QUESTIONS, QUESTIONS[0]])
     run = write_run(tmp_path / "run", dataset, [said(q, "A") for q in QUESTIONS])

@@ -330,7 +330,7 @@ SPOILT_RUNS: dict[str, Spoil] = {
     "a journal that is a hole": lambda root: ((root / JOURNAL).touch(), os.truncate(root / JOURNAL, 20 << 30)),
     "a journal of one line": lambda root: (root / JOURNAL).write_bytes(b"x" * (70 << 20)),
     "a journal of line breaks": lambda root: (root / JOURNAL).write_bytes(b"\n" * (20 << 20)),
-    "a journal of small objects": lambda root: (root / JOURNAL).write_bytes(b"{}\n" * (2 << 20)),
+    "a journal of small objects": lambda root: (root / JOURNAL).write_bytes(b"{}\n" * 300_000),
     "no Parquet": lambda root: (root / RUN).write_bytes(b"PAR1" * 1000),
 } | {f"cut to {share}": cut(RUN, share) for share in (0.1, 0.5, 0.9)}
 SPOILT_RUNS |= {f"flipped {k}": flipped(RUN, k) for k in range(FLIPS)}

@@ -105,6 +105,10 @@ def _tokens_out() -> pl.Expr:
     return pl.max_horizontal(reply, pl.when(beside >= 0).then(beside))
 
 
+MOST_TOLD = 100
+"""Lines that are no verdicts and are named; the others are counted."""
+
+
 @dataclass
 class _Notes:
     """What is said of the lines that are left out."""
@@ -112,10 +116,15 @@ class _Notes:
     path: Path
     problems: list[str]
     warnings: list[str]
+    more: int = 0
+    """Lines that are no verdicts beyond those in ``problems``."""
 
     def left_out(self, number: int, whole: bool) -> None:
         said = "is no verdict, left out" if whole else "cut short, left out; finish the run with --resume"
-        (self.problems if whole else self.warnings).append(f"{self.path}: line {number}: {said}")
+        if len(self.problems) < MOST_TOLD:
+            (self.problems if whole else self.warnings).append(f"{self.path}: line {number}: {said}")
+        else:
+            self.more += 1
 
 
 def _careful(block: Block, notes: _Notes) -> pl.DataFrame:
@@ -190,6 +199,8 @@ def read_verdicts(folder: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
     notes = _Notes(path, [], [])
     with paused_collector():
         table = _compacted(path, notes) if run.is_compacted else _journalled(path, notes)
+    if notes.more:
+        notes.problems.append(f"{path}: {notes.more} more lines are no verdicts, left out")
     found = _lasts(table)
     if again := table.height - found.height:
         notes.warnings.append(f"{path}: {again} verdicts were asked again; the last one of each counts")

@@ -29,9 +29,11 @@ from visualjudge.clients.limits import LARGEST_BODY
 from visualjudge.clients.wrapping import Wrapping
 from visualjudge.core.atomic import write_bytes
 from visualjudge.core.confine import confined_target
-from visualjudge.core.errors import RunError
+from visualjudge.core.errors import DataError, RunError
+from visualjudge.core.jsons import check_kinds
 
 _FORMAT = 2
+_KINDS = {"text": str, "finish_reason": str, "usage": {"*": int}, "notes": [str], "cached": bool, "cause": (str, None)}
 _log = logging.getLogger("visualjudge.clients")
 
 
@@ -139,7 +141,7 @@ def read_entry(path: Path, secret: bytes) -> Reply | None:
         if not mark or not hmac.compare_digest(head, b'{"mac":"' + _mac(path, entry, secret).encode()):
             return None
         return replace(_reply(orjson.loads(entry)), cached=True)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (OSError, DataError, ValueError, TypeError, KeyError, AttributeError):
         return None
 
 
@@ -149,6 +151,7 @@ def _mac(path: Path, entry: bytes, secret: bytes) -> str:
 
 
 def _reply(entry: dict[str, Any]) -> Reply:
+    check_kinds("reply", entry, _KINDS)
     tokens = entry.pop("tokens")
     return Reply(
         **entry | {"notes": tuple(entry["notes"])},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import unicodedata
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -205,25 +207,36 @@ def _members(entries: Sequence[Entry], checked: Iterator[Checked], folder: DataF
 
 
 def _one_original_each(tasks: Sequence[TaskRecords], folder: DataFolder) -> Iterator[TaskRecords]:
-    """An image_id that means one image in one task and another in the next cannot keep one original for both."""
-    first: dict[str, tuple[str, ImageRecord]] = {}
+    """An image_id that means one image in one task and another in the next cannot keep one original for both; nor can
+    two that are one name to a file system.
+    """
+    first: dict[str, tuple[str, str, ImageRecord]] = {}
     for task in tasks:
         clashes: dict[str, str] = {}
         used = {member.entry.annotation.image_id for member in task.members}
         for image_id, record in task.images.items():
             if image_id not in used or not TASKS[task.name].sourced:
                 continue
-            other, known = first.setdefault(image_id, (task.name, record))
-            if not _same_original(known, record, folder.root):
-                clashes[image_id] = other
+            name, other, known = first.setdefault(_as_file_name(image_id), (image_id, task.name, record))
+            if name != image_id:
+                clashes[image_id] = f"{image_id!a} and {name!a} are one name of a file; give it another id"
+            elif not _same_original(known, record, folder.root):
+                clashes[image_id] = (
+                    f"{image_id!r} is another image or mask in images/{other}.json; give it an id of its own"
+                )
         for member in task.members:
             note = member.entry.annotation
             if note.image_id in clashes:
-                other = clashes[note.image_id]
-                reason = f"{note.image_id!r} is another image or mask in images/{other}.json; give it an id of its own"
-                folder.problems.append(Problem(member.entry.file, note.annotation_id, "image_id", reason))
+                problem = Problem(member.entry.file, note.annotation_id, "image_id", clashes[note.image_id])
+                folder.problems.append(problem)
         kept = tuple(member for member in task.members if member.entry.annotation.image_id not in clashes)
         yield TaskRecords(task.name, kept, task.images)
+
+
+def _as_file_name(image_id: str) -> str:
+    """What file systems take as one name: any Unicode form of a letter, and on macOS and Windows either case."""
+    name = unicodedata.normalize("NFC", image_id)
+    return name.casefold() if sys.platform in ("darwin", "win32") else name
 
 
 def _same_original(a: ImageRecord, b: ImageRecord, root: Path) -> bool:
