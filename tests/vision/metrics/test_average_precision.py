@@ -15,7 +15,11 @@ from pycocotools.cocoeval import COCOeval
 from visualjudge.core.errors import DataError
 from visualjudge.vision.predictions import Detection, Detections, Instance, Masks, People, Person
 from visualjudge.vision.raster.masks import mask_from_array, packed_rle
-from visualjudge.vision.scoring.average_precision import average_precision
+from visualjudge.vision.score import score, scores_by_class
+from visualjudge.vision.scoring import average_precision as module
+from visualjudge.vision.scoring import matching
+from visualjudge.vision.scoring.average_precision import average_precision, match_images
+from visualjudge.vision.scoring.operating_point import best_f1, best_f1_of
 
 SIZE = (60, 80)
 LABELS = ["a", "b", "c"]
@@ -172,3 +176,34 @@ def test_a_box_without_confidence_is_refused() -> None:
     box = Detections((Detection("a", (0, 0, 1, 1)),))
     with pytest.raises(DataError, match="confidence"):
         average_precision("object_detection", [(box, box)])
+
+
+@pytest.mark.parametrize("together", [0, 500])
+def test_labels_compared_apart_or_together_give_the_same(monkeypatch: pytest.MonkeyPatch, together: int) -> None:
+    pairs, truths, found = box_data(np.random.default_rng(3), 12)
+    monkeypatch.setattr(module, "COMPARED_TOGETHER", together)
+    monkeypatch.setattr(matching, "COMPARED_TOGETHER", together)
+    assert average_precision("object_detection", pairs) == pytest.approx(coco_ap("bbox", truths, found, 12), abs=1e-9)
+    labels = ["a", "b", "c", "none has it"]
+    for prediction, truth in pairs:
+        alone = [score("object_detection", prediction, truth, class_of_interest=[label]) for label in labels]
+        assert scores_by_class("object_detection", prediction, truth, labels) == alone
+        assert scores_by_class("object_detection", prediction, truth, labels[::-1]) == alone[::-1]
+
+
+def test_one_matching_serves_ap_ap50_and_the_threshold_of_best_f1() -> None:
+    pairs, _, _ = box_data(np.random.default_rng(5), 12)
+    matches = match_images("object_detection", pairs)
+    assert matches.images == 12
+    assert matches.average_precision() == average_precision("object_detection", pairs)
+    assert matches.average_precision(1) == average_precision("object_detection", pairs, thresholds=(0.5,))
+    assert best_f1_of(matches) == best_f1("object_detection", pairs)
+
+
+def test_scores_by_class_of_masks_are_those_of_each_class() -> None:
+    rng = np.random.default_rng(8)
+    masks = [mask_from_array(rng.random((4, 5)) < 0.7) for _ in range(8)]
+    found = Masks((4, 5), tuple(Instance(LABELS[k % 3], mask) for k, mask in enumerate(masks[:5])))
+    real = Masks((4, 5), tuple(Instance(LABELS[k % 2], mask, iscrowd=k == 6) for k, mask in enumerate(masks[1:])))
+    alone = [score("instance_segmentation", found, real, class_of_interest=[label]) for label in LABELS]
+    assert scores_by_class("instance_segmentation", found, real, LABELS) == alone

@@ -15,6 +15,7 @@ from PIL import Image
 from visualjudge.core.errors import DataError
 from visualjudge.vision.raster import images
 from visualjudge.vision.raster.images import (
+    check_whole,
     image_size,
     png_bytes,
     read_depth,
@@ -207,3 +208,24 @@ def test_samples_of_another_size_are_refused_before_they_are_decoded(tmp_path: P
     (tmp_path / "a.png").write_bytes(whole.getvalue()[:60])  # no pixels
     with pytest.raises(DataError, match=r"must be 30×41 \(height×width\) as the image, got 30×40"):
         read_samples(tmp_path / "a.png", (30, 41))
+
+
+@pytest.mark.parametrize("suffix", ["jpg", "png", "bmp"])
+def test_a_file_that_is_cut_short_is_not_whole(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a.{suffix}"
+    Image.fromarray(np.random.default_rng(0).integers(0, 256, (40, 60, 3), dtype=np.uint8)).save(path)
+    assert check_whole(path) == ((40, 60), 1)
+    for share in (0.5, 0.9):
+        (tmp_path / f"cut.{suffix}").write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
+        with pytest.raises(DataError, match="cannot be decoded"):
+            check_whole(tmp_path / f"cut.{suffix}")
+
+
+def test_a_whole_file_is_not_decoded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    Image.new("RGB", (60, 40)).save(tmp_path / "a.jpg", exif=exif)
+    write_png(tmp_path / "a.png", np.zeros((40, 60, 3), dtype=np.uint8))
+    monkeypatch.setattr(images, "check_image", lambda path: pytest.fail(f"{path} was decoded"))
+    assert check_whole(tmp_path / "a.jpg") == ((40, 60), 6)
+    assert check_whole(tmp_path / "a.png") == ((40, 60), 1)

@@ -1,0 +1,120 @@
+"""What doubles when the data double: CPU seconds of six shapes at doubled sizes, and the exponent of each doubling.
+
+python benchmarks/growth.py [--doublings 3] [--only "boxes an image, scored"]
+
+An exponent of 1 is linear; one above 1.15 over all doublings is marked. Sources, runs, labels and raters grow in the
+analysis: benchmarks/scale.py and benchmarks/analysis.py measure it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from visualjudge import encode, read_reply, score
+from visualjudge.core.records import Annotation
+from visualjudge.core.seeding import rng_for
+from visualjudge.dataset.plan import stems_of
+from visualjudge.dataset.sampling import SUBSETS, Caps, sample
+from visualjudge.vision.predictions import Detection, Detections
+from visualjudge.vision.scoring.average_precision import match_images
+
+ALLOWED = 1.15
+LABELS = [f"class {k}" for k in range(20)]
+PHOTOGRAPH = np.zeros((480, 640, 3), dtype=np.uint8)
+SENTENCE = "The boxes around the cars are closer to their outlines, though one dog at the left is missed. "
+
+
+def sides(count: int) -> tuple[Detections, Detections]:
+    """(prediction, truth) of one image."""
+    rng = rng_for(0, "growth", count)
+    corners = rng.uniform(0, 1, (count, 2)) * [600, 440]
+    boxes = np.concatenate([corners, corners + rng.uniform(8, 40, (count, 2))], axis=1)
+    pair = (boxes + rng.normal(0, 2, boxes.shape), boxes)
+    found, real = (
+        Detections(tuple(Detection(LABELS[k % 20], tuple(box), 0.5) for k, box in enumerate(side.tolist())))
+        for side in pair
+    )
+    return found, real
+
+
+def scored(count: int) -> Callable[[], object]:
+    pair = sides(count)
+    return lambda: score("object_detection", *pair)
+
+
+def drawn(count: int) -> Callable[[], object]:
+    found, _ = sides(count)
+    return lambda: encode("object_detection", "pixel_s1_m0", found, PHOTOGRAPH)
+
+
+def matched(count: int) -> Callable[[], object]:
+    pair = sides(count)
+    return lambda: match_images("object_detection", [pair])
+
+
+def images(count: int) -> Callable[[], object]:
+    pairs = [sides(10)] * count
+    return lambda: match_images("object_detection", pairs).average_precision()
+
+
+def reply(count: int) -> Callable[[], object]:
+    text = SENTENCE * (count // len(SENTENCE)) + "So I prefer B."
+    return lambda: read_reply(text, "pairwise", 2)
+
+
+def options(count: int) -> Callable[[], object]:
+    rng = rng_for(0, "growth", count)
+    payload = {"detections": []}
+    notes = [
+        Annotation(f"n{k}", "image", "object_detection", payload, round(float(rng.uniform(0, 10)), 4), source=f"s{k}")
+        for k in range(count)
+    ]
+    return lambda: sample("object_detection", notes, stems_of("object_detection"), SUBSETS, Caps(), 42)
+
+
+SHAPES: dict[str, tuple[Callable[[int], Callable[[], object]], int]] = {
+    "boxes an image, scored": (scored, 2000),
+    "boxes an image, matched for AP": (matched, 2000),
+    "boxes an image, drawn with tags": (drawn, 500),
+    "images, AP": (images, 500),
+    "characters of a reply": (reply, 4000),
+    "options of an image, sampled": (options, 200),
+}
+
+
+def main() -> None:
+    """Print a line a shape."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--doublings", type=int, default=3)
+    parser.add_argument("--only", help="one of the shapes")
+    chosen = parser.parse_args()
+    for name, (make, smallest) in SHAPES.items():
+        if chosen.only in (None, name):
+            sizes = [smallest << k for k in range(chosen.doublings + 1)]
+            cost = [_least(make(size)) for size in sizes]
+            steps = " ".join(f"{math.log2(b / a):.2f}" for a, b in zip(cost, cost[1:], strict=False))
+            whole = math.log2(cost[-1] / cost[0]) / chosen.doublings
+            mark = "  above 1.15" if whole > ALLOWED else ""
+            print(
+                f"{name:<34}{sizes[0]:>7} to {sizes[-1]:<7}{cost[-1]:>8.3f} s   {steps}   {whole:.2f}{mark}", flush=True
+            )
+
+
+def _least(work: Callable[[], object]) -> float:
+    """CPU seconds, the least of three."""
+    work()
+    times = []
+    for _ in range(3):
+        before = time.process_time()
+        work()
+        times.append(time.process_time() - before)
+    return max(min(times), 1e-6)
+
+
+if __name__ == "__main__":
+    main()
