@@ -65,16 +65,17 @@ class ItemErrors:
     moves: Moves
 
     def localization(self, truth: Items, severity: float, scene: ErrorScene, rng: Rng) -> Items:
-        """All items are off by equal errors of their own, and together moved in one direction."""
-        items = self._rough(truth.items, scene, rng)
+        """All items are off by equal errors of their own, and together moved in one direction.
+
+        Items that touch the border are left out: they cannot move, and the others would come to overlap them.
+        """
         boxes = [self.moves.box(item) for item in truth.items]
         free = [k for k, box in enumerate(boxes) if inside(box, scene.size)]
+        items = self._rough((truth.items[k] for k in free), scene, rng)
         step = common_step([boxes[k] for k in free], scene.size, rng)
         if step is None:
             return truth
-        for k in free:
-            items[k] = self.moves.shifted(items[k], *(severity * step))
-        return truth.with_items(items)
+        return truth.with_items(self.moves.shifted(item, *(severity * step)) for item in items)
 
     def background(self, truth: Items, severity: float, scene: ErrorScene, rng: Rng) -> Items:
         """As many items with a false one among them; more and more of the others lie where there is no object."""
@@ -116,7 +117,7 @@ class ItemErrors:
         return [self.moves.rough(item, scene, rng) for item in items]
 
     def _traded(self, truth: Items, severity: float, scene: ErrorScene, rng: Rng) -> tuple[list[Any], list[Xyxy]]:
-        """The items, some of them at the place of their decoy, and all places of both; no items without a decoy."""
+        """The items that have a decoy, some of them at its place, and all places of both."""
         boxes = [self.moves.box(item) for item in truth.items]
         decoys = [self._decoy(item, boxes, scene, rng) for item in truth.items]
         rough = self._rough(truth.items, scene, rng)
@@ -126,7 +127,7 @@ class ItemErrors:
             return [], boxes
         for k in np.array(known)[rng.permutation(len(known))][: exchanged(severity, len(known))]:
             rough[k] = false[k]
-        return rough, [*boxes, *(self.moves.box(decoy) for decoy in decoys if decoy is not None)]
+        return [rough[k] for k in known], [*boxes, *(self.moves.box(decoy) for decoy in decoys if decoy is not None)]
 
     def _decoy(self, item: Any, taken: Sequence[Xyxy], scene: ErrorScene, rng: Rng) -> Any | None:
         """The item mirrored in the image, or else moved beside itself, where no object lies; None without such room."""
