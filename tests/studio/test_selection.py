@@ -18,7 +18,7 @@ from visualjudge.core.errors import DataError, RunError
 from visualjudge.dataset.engines import PoolEngine
 from visualjudge.dataset.folder import open_questions
 from visualjudge.runs.folder import RunFolder
-from visualjudge.studio import index as index_module, texts
+from visualjudge.studio import index as index_module, text_index
 from visualjudge.studio.index import open_index
 from visualjudge.studio.places import find_places
 from visualjudge.studio.selection import Shelf, State, shown_facet
@@ -139,7 +139,7 @@ def test_other_processes_make_the_same_index(tmp_path: Path, monkeypatch: pytest
     (root / "questions.json").write_text("[\n" + ",\n".join(json.dumps(q) for q in wire) + "\n]\n")
     run = write_run(tmp_path / "run", root, [said(q, "AB"[i % 2]) for i, q in enumerate(questions)])
     monkeypatch.setattr(index_module, "STEP", 2000)
-    monkeypatch.setattr(texts, "FEWEST_TEXTS", 5)
+    monkeypatch.setattr(text_index, "FEWEST_TEXTS", 5)
     tables = []
     with PoolEngine(2) as pool:
         for name, engine in (("one", index_module.HERE), ("two", pool)):

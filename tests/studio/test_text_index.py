@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from numpy.typing import NDArray
 
-from visualjudge.studio import texts as texts_module
+from visualjudge.studio import text_index as texts_module
 from visualjudge.studio.text_index import TextIndex, words_of
 
 WORD = st.sampled_from(["cat", "Cat", "cats", "catalog", "café", "cafe", "dog", "do", "b-c", "a", "ab", "猫"])
