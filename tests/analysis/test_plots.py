@@ -11,6 +11,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from PIL import Image
 from typer.testing import CliRunner
 
 import visualjudge
@@ -230,6 +231,11 @@ def test_a_figure_is_saved_as_its_name_says(analysis: Analysis, tmp_path: Path) 
     drawing = (tmp_path / "tasks.svg").read_text()
     assert "var(--" not in drawing
     assert float(drawing.split('width="')[1].split('"')[0]) == pytest.approx(178 / 25.4 * 96, abs=1)
+    with Image.open(tmp_path / "tasks.png") as image:
+        assert image.width == pytest.approx(178 / 25.4 * 300, abs=3)
+        assert image.info["dpi"][0] == pytest.approx(300, abs=1)
+    box = re.search(rb"/MediaBox\s*\[\s*0 0 ([\d.]+)", (tmp_path / "tasks.pdf").read_bytes())
+    assert box is not None and float(box[1]) == pytest.approx(178 / 25.4 * 72, abs=1)
     with pytest.raises(UsageError, match=r"must end in \.svg"):
         figure.save(tmp_path / "tasks.gif")
 
