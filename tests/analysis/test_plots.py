@@ -6,11 +6,13 @@ import csv
 import io
 import math
 import re
+import sys
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from PIL import Image
 from typer.testing import CliRunner
 
 import visualjudge
@@ -23,13 +25,14 @@ from visualjudge.analysis.plots.cost import Priced, front
 from visualjudge.analysis.plots.figure import Figure, LeftOut, converted
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.plots.squares import Swapped, swap_flow
+from visualjudge.analysis.report import printing
 from visualjudge.analysis.report.accuracy_plots import encoding_name, photograph_notes
 from visualjudge.analysis.report.page import html as page
 from visualjudge.analysis.report.plots import PLOTS, figures
 from visualjudge.analysis.report.readings import rough_points, rough_share
 from visualjudge.analysis.report.terminal import bar
 from visualjudge.cli.report import app
-from visualjudge.core.errors import UsageError
+from visualjudge.core.errors import RunError, UsageError
 from visualjudge.core.tables import Table
 
 
@@ -230,6 +233,11 @@ def test_a_figure_is_saved_as_its_name_says(analysis: Analysis, tmp_path: Path) 
     drawing = (tmp_path / "tasks.svg").read_text()
     assert "var(--" not in drawing
     assert float(drawing.split('width="')[1].split('"')[0]) == pytest.approx(178 / 25.4 * 96, abs=1)
+    with Image.open(tmp_path / "tasks.png") as image:
+        assert image.width == pytest.approx(178 / 25.4 * 300, abs=3)
+        assert image.info["dpi"][0] == pytest.approx(300, abs=1)
+    box = re.search(rb"/MediaBox\s*\[\s*0 0 ([\d.]+)", (tmp_path / "tasks.pdf").read_bytes())
+    assert box is not None and float(box[1]) == pytest.approx(178 / 25.4 * 72, abs=1)
     with pytest.raises(UsageError, match=r"must end in \.svg"):
         figure.save(tmp_path / "tasks.gif")
 
@@ -254,8 +262,21 @@ def test_a_task_that_needs_the_photograph_says_so_beside_its_row() -> None:
         assert "needs the photograph" in forest([row], ["j"], Scale(0.0, 1.0, str, rough_share), width).svg("label")
 
 
+def test_a_report_as_pdf_needs_a_browser(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(printing.shutil, "which", lambda name: None)
+    with pytest.raises(UsageError, match=r"r\.pdf: needs Chromium or Chrome on the PATH"):
+        printing.print_page("<html>", tmp_path / "r.pdf")
+
+
+def test_a_browser_that_prints_nothing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(printing.shutil, "which", lambda name: sys.executable)
+    with pytest.raises(RunError, match="did not print the page"):
+        printing.print_page("<html>", tmp_path / "r.pdf")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_missing_converter_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "vl_convert", None)
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(UsageError, match=r"pip install 'visualjudge\[figures\]'"):
         converted("<svg/>", ".pdf")
 

@@ -36,7 +36,7 @@ def cost_plot(rows: Sequence[Priced], label: str, width: float) -> Canvas:
     """Cost on the x axis from 0, accuracy on the y axis; the line joins the front."""
     canvas = Canvas(width)
     top = legend(canvas, [row.title for row in rows]) + 24
-    box = Box(48, width - 14, top, top + HEIGHT - 60, (0.0, 1.1 * max(row.cost for row in rows)))
+    box = Box(48, width - 14, top, top + HEIGHT - 60, (0.0, 1.1 * max(row.cost for row in rows) or 1.0))
     x_axis(canvas, box, "{:g}".format, label)
     y_axis(canvas, box, percent_tick, "Right answers")
     canvas.lines([(box.x(row.cost), box.y(row.share.value or 0.0)) for row in front(rows)], "chance")

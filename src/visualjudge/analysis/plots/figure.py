@@ -19,9 +19,11 @@ WIDE, PHONE = 720.0, 350.0
 COLUMN_MM, PAGE_MM = 86.0, 178.0
 """Widths of a figure in one and in both columns of a paper."""
 PX_PER_MM = 96 / 25.4
-PRINT_SCALE = 1.9
-"""Figures for paper are drawn larger, and set smaller: text of 12 px becomes about 6.5 points."""
+PRINT_SCALE = 1.35
+"""Figures for paper are drawn larger, and set smaller: text of 12 px becomes 6.7 points."""
 PNG_DPI = 300
+POINTS_PER_PX = 72 / 96
+"""vl-convert takes a pixel of a PDF, and of the scale of a PNG, for a point."""
 Cell = str | float | int | None
 
 
@@ -73,7 +75,8 @@ class Figure:
         if kind == ".csv":
             write_text(target, self.csv)
             return target
-        drawn = _on_paper(self.svg(width_mm * PX_PER_MM * PRINT_SCALE))
+        size = POINTS_PER_PX if kind == ".pdf" else 1.0
+        drawn = _on_paper(self.svg(width_mm * PX_PER_MM * PRINT_SCALE), size / PRINT_SCALE)
         if kind == ".svg":
             write_text(target, drawn)
             return target
@@ -105,13 +108,13 @@ def _harmless(cell: Cell) -> Cell:
     return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
 
 
-def _on_paper(drawn: str) -> str:
-    """The image in the size that it has on paper: its pixels shrink, its coordinates stay."""
+def _on_paper(drawn: str, size: float) -> str:
+    """The image, ``size`` times as large: its pixels shrink, its coordinates stay."""
     head, rest = drawn.split(">", 1)
     width = float(head.split('width="')[1].split('"')[0])
     height = float(head.split('height="')[1].split('"')[0])
-    size = f'width="{width / PRINT_SCALE:.1f}" height="{height / PRINT_SCALE:.1f}"'
-    return head.replace(f'width="{width:.0f}" height="{height:.0f}"', size) + ">" + rest
+    smaller = f'width="{width * size:.1f}" height="{height * size:.1f}"'
+    return head.replace(f'width="{width:.0f}" height="{height:.0f}"', smaller) + ">" + rest
 
 
 def converted(svg: str, kind: str) -> bytes:
@@ -128,7 +131,7 @@ def converted(svg: str, kind: str) -> bytes:
         raise UsageError("PDF and PNG figures need vl-convert: pip install 'visualjudge[figures]'") from None
     if kind == ".pdf":
         return bytes(vl_convert.svg_to_pdf(svg))
-    return bytes(vl_convert.svg_to_png(svg, scale=PNG_DPI / 96, ppi=PNG_DPI))
+    return bytes(vl_convert.svg_to_png(svg, scale=POINTS_PER_PX, ppi=PNG_DPI))
 
 
 FIGURES_ON_PAGES = STYLE + (

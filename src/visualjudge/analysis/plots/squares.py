@@ -59,7 +59,7 @@ def heat_map(
     rows: Sequence[str], columns: Sequence[str], values: Sequence[Sequence[float | None]], width: float,
     middle: float = 0.5,
 ) -> Canvas:  # fmt: skip
-    """Shares as shades: the more above ``middle`` the darker; those below it are hatched by a line under them."""
+    """Shares as shades: the further from ``middle`` the darker, in one colour above it and in another below."""
     canvas = Canvas(width)
     label = min(0.32 * width if width >= NARROW else 0.4 * width, max(map(text_width, rows), default=0) + 10)
     per_band = max(1, int((width - label) // 46))

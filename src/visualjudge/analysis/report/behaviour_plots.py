@@ -109,7 +109,7 @@ def scores(analysis: Analysis) -> Figure | LeftOut:
     charts, said, data = [], [], []
     for k, i in enumerate(analysis.results.shown[:MOST_SERIES]):
         judge = analysis.results.judges[i]
-        table = analysis.study.kind(i, "scoring", ("parsed", "number", "truth")).filter(pl.col("parsed"))
+        table = analysis.study.kind(i, "scoring", ("parsed", "number", "truth")).filter(pl.col("parsed")).drop_nulls()
         if table.is_empty():
             continue
         truth, given = (np.asarray(table[name].to_numpy(), dtype=float) for name in ("truth", "number"))
