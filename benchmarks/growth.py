@@ -9,6 +9,7 @@ analysis: benchmarks/scale.py and benchmarks/analysis.py measure it.
 from __future__ import annotations
 
 import argparse
+import itertools
 import math
 import time
 from collections.abc import Callable
@@ -97,7 +98,7 @@ def main() -> None:
         if chosen.only in (None, name):
             sizes = [smallest << k for k in range(chosen.doublings + 1)]
             cost = [_least(make(size)) for size in sizes]
-            steps = " ".join(f"{math.log2(b / a):.2f}" for a, b in zip(cost, cost[1:], strict=False))
+            steps = " ".join(f"{math.log2(b / a):.2f}" for a, b in itertools.pairwise(cost))
             whole = math.log2(cost[-1] / cost[0]) / chosen.doublings
             mark = "  above 1.15" if whole > ALLOWED else ""
             print(

@@ -16,8 +16,7 @@ from visualjudge.core.errors import DataError
 from visualjudge.vision.predictions import Detection, Detections, Instance, Masks, People, Person
 from visualjudge.vision.raster.masks import mask_from_array, packed_rle
 from visualjudge.vision.score import score, scores_by_class
-from visualjudge.vision.scoring import average_precision as module
-from visualjudge.vision.scoring import matching
+from visualjudge.vision.scoring import average_precision as module, matching
 from visualjudge.vision.scoring.average_precision import average_precision, match_images
 from visualjudge.vision.scoring.operating_point import best_f1, best_f1_of
 
