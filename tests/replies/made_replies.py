@@ -23,12 +23,17 @@ MARKS = ("\\boxed{{{}}}", "<answer>{}</answer>", "[[{}]]", '{{"answer": "{}"}}',
          "### Answer\n\n{}", "Winner: **{}**", "My choice: {}", "Better option: {}")  # fmt: skip
 PROSE = ("{X} is better.", "{X} is clearly better than {Y}.", "I prefer {X} over {Y}.", "I would choose {X}.", "So the better prediction is {X}.",
          "Therefore, {X} is the better choice.", "The answer is {X}.", "{Y} is worse than {X}.", "{X} wins.", "Ich wähle {X}.", "我选择{X}。",
-         "Je préfère {X}.", "La mejor opción es {X}.", "{X} лучше, чем {Y}.", "{X}の方が優れています。", "따라서 {X}를 선택합니다.")  # fmt: skip
-NO_ANSWER = ("I pick {X} as the worse one.", "Choose {X} if you like colour.", "{X} would be better if it had found the dog.", "I do not think that {X} is better.",
+         "Je préfère {X}.", "La mejor opción es {X}.", "{X} лучше, чем {Y}.", "{X}の方が優れています。", "따라서 {X}를 선택합니다.", "I pick {Y} as the worse one.",
+         "At first {Y} looks better, but {X} is better.", "Even though {Y} is sharper, {X} is better.", "I was going to say {Y}, but {X} is better.",
+         "Unlike {Y}, {X} is better.", "I reject {Y}.")  # fmt: skip
+NO_ANSWER = ("Choose {X} if you like colour.", "{X} would be better if it had found the dog.", "I do not think that {X} is better.",
              "Is {X} better than {Y}?", "{X} might be better.", "Some people would say that {X} is better.", "{X} or {Y}?", "Please answer with A or B.",
              "Answer with A or B.\nAnswer:", "Answer: A or B", "Options:\n- A\n- B", "A. <image>\nB. <image>", "{X} is better only in colour, {Y} only in shape.",
              "Model A is better: [[A>B]]\nModel B is better: [[B>A]]\nTie: [[A=B]]", "It is not clear whether {X} is better.",
-             "Answer: neither {X} nor {Y}", "I cannot say that {X} is better.")  # fmt: skip
+             "Answer: neither {X} nor {Y}", "I cannot say that {X} is better.",
+             "{X} is sharper, {Y} is more complete.", "It depends: for edges {X}, for colour {Y}.", "{X} is hardly better.", "Format: Answer: {X}",
+             "If colour matters, {X} is better; if shape matters, {Y} is better.", "Answer: {X}\n\nWait, actually I am not sure.",
+             "{X} is better in colour but {Y} is better in shape.", "Neither {X} nor {Y} is convincing.", "- A\n- B", "A/B")  # fmt: skip
 CORRECTIONS = (
     "Wait, no. ",
     "Actually, ",
@@ -36,6 +41,7 @@ CORRECTIONS = (
     "Correction: ",
     "Hmm, let me check again. ",
     "Sorry, ",
+    "Oh, sorry: ",
 )
 DOWN = (
     "Ranking from best to worst:",
@@ -46,11 +52,13 @@ DOWN = (
     "从好到差：",
 )
 UP = ("Worst to best:", "From worst to best:", "Ranking (worst first):", "From lowest to highest quality:", "Starting with the worst:", "From the weakest to the strongest:",
-      "Listed worst first:", "In order from worst to best:", "Von schlechtesten zum besten:", "从差到好：", "De peor a mejor:")  # fmt: skip
+      "In ascending quality:", "Ordered by increasing quality:", "Listed worst first:", "In order from worst to best:", "Von schlechtesten zum besten:", "从差到好：", "De peor a mejor:")  # fmt: skip
 SCORES = ("Score: {}", "{}/10", "**Score:** {}/10", "I would give it a {}.", "Rating: {} out of 10", "Overall: {}", '{{"score": {}}}', "\\boxed{{{}}}", "评分：{}", "Note : {}/10",
-          "Bewertung: {}", "Оценка: {}", "I'd rate it {}/10.", "The score is {}.")  # fmt: skip
+          "Bewertung: {}", "Оценка: {}", "I'd rate it {}/10.", "The score is {}.", "Score (0-10): {}", "On a scale of 0 to 10: {}", "Score of the prediction: {}",
+          "The score of the prediction is {}.", "Score - {}")  # fmt: skip
 NO_SCORE = ('{{"rating": {}, "max": 5}}', "{}/5", "{} %", "It finds {} of 9 dogs.", "between {} and 9", "less than {}", "Not a {}.", "Confidence: {}", "Sharpness: {}", "{} stars",
-            "{} or 9", "It would be a {} if the dog were found.")  # fmt: skip
+            "{} or 9", "It would be a {} if the dog were found.", "Deduct {}.", "It loses {} points.", "Max score: {}",
+            "Anything over {} would be generous.", "Best: {}", "A perfect score is {}.")  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -37,17 +37,8 @@ WORST_FIRST = (
     "Lowest to highest: A, B, C, D",
 )
 """Once unread; they say which way round they stand."""
-ODD = (
-    "Answer: A clear win for the second",
-    "Judging by the colours, A is sharper, but B is smoother.",
-    "8/10, max",
-    "10 points: no",
-    "8点（5点満点）",
-    "Best: 10",
-    "+3 points",
-    "Score:\n1. The boxes are fine\n2. ok",
-)
-"""Read, and better unread: known faults."""
+ARGUED = ("Answer: A clear win for the second",)
+"""Once called unreadable; B is what it says."""
 Case = tuple[str, Any, int, str | float | None]
 
 
@@ -112,7 +103,7 @@ def test_no_reply_is_misread_and_most_are_read(cases: Callable[[], Iterator[Case
     misread, read, clear = [], 0, 0
     for text, kind, n, label in islice(cases(), 0, None, 3):
         value = read_reply(text, kind, n).value
-        if value not in ("Failed", label) and text not in LAST_WINS + WORST_FIRST + ODD:
+        if value not in ("Failed", label) and text not in LAST_WINS + WORST_FIRST + ARGUED:
             misread.append((label, value, text))
         read += label is not None and value == label
         clear += label is not None

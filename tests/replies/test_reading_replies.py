@@ -12,6 +12,7 @@ from hypothesis import given, strategies as st
 from visualjudge.replies import read_reply
 
 CORPUS = yaml.safe_load((Path(__file__).parent / "data" / "replies.yaml").read_text("utf-8"))
+read_reply("A", "pairwise")  # the phrases are loaded once, before hypothesis takes times
 KINDS = {
     "pairwise": ("pairwise", 2),
     "scoring": ("scoring", 1),

@@ -9,9 +9,11 @@ from typing import Any
 
 import json_repair
 
-from visualjudge.replies.markup import MOST_MARKS, Marked, without_thoughts
+from visualjudge.replies.markup import without_thoughts
 
 Object = dict[str, Any]
+MOST_MARKS = 24
+"""Marks that are looked at: the last ones of a reply."""
 
 _FENCE = re.compile(r"```[A-Za-z0-9_+-]*(.*?)(?:```|\Z)", re.DOTALL)
 _KEY_FOLLOWS = re.compile(r"\{\s*(?:[\"'}]|\w+\s*:)")
@@ -119,16 +121,16 @@ def _decoded(chunk: str) -> Any:
         return None
 
 
-def answers(text: str, question_type: str) -> list[Marked]:
-    """The answers that JSON objects give under a key that names one."""
+def answers(text: str, question_type: str) -> list[tuple[str, int, int]]:
+    """The answers that JSON objects give under a key that names one, and where."""
     if "{" not in text:
         return []
     names = ANSWER_KEYS[question_type].split()
     items = list(objects(text, MOST_MARKS))
     if question_type == "ranking" and len(items) > 1 and (order := _by_rank([value for *_, value in items])):
-        return [Marked(order, items[0][0], items[-1][1], "JSON")]
+        return [(order, items[0][0], items[-1][1])]
     found = ((start, end, _answer_in(value, names)) for start, end, value in items)
-    return [Marked(answer, start, end, "JSON") for start, end, answer in found if answer is not None]
+    return [(answer, start, end) for start, end, answer in found if answer is not None]
 
 
 def _by_rank(items: list[Object]) -> str | None:

@@ -5,8 +5,6 @@ that a place in what is left is a place in the reply.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 
 _NAMES = (
     "think thinking thought thoughts reasoning reason rationale analysis scratchpad cot reflection seed:think plan "
@@ -19,12 +17,6 @@ _THOUGHT = re.compile(
 )
 """Marks of a model's thinking, by family: DeepSeek, Qwen and most others; Sky; Kimi; Mistral; gpt-oss; MedGemma."""
 _MAY_THINK = ("<", "◁", "[think]", "[/think]", "assistantfinal")
-_ANSWER = re.compile(
-    r"<(answer|final_answer|final|verdict|choice|output|solution|score|rating|ranking|winner|response|result|conclusion"
-    r"|decision|judg(?:e?ment)|preference|selection|pick|vote)>"
-)
-_BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s*\{|<\|begin_of_box\|>")
-_DOUBLE = re.compile(r"\[\[([^\[\]\n]{1,60})\]\]")
 _TAG = re.compile(r"<\|?/?[a-z][a-zA-Z0-9_|:\- /]{0,40}>|<｜[^｜>\n]{1,40}｜>|\[/?INST\]")
 _BREAK = re.compile(r"<br ?/?>")
 _LATEX = re.compile(r"\\(?:text\w*|math\w*|mbox|rm|bf|left|right|large|Large|huge|displaystyle|quad|[,;!()\[\]])")
@@ -48,26 +40,6 @@ _ECHOES = (
 _MAY_ECHO = ("respond with", "rank the", "please answer", "score the quality", "possible", "bcaed", "random")
 """Sentences of the prompts. A model that repeats its question has said nothing by that."""
 _IMAGE_MARK = re.compile(r"^[ \t]*[A-H]\.[ \t]*(?:<image>|(?=[{\[]))", re.M)
-_LONGEST_BOX = 400
-MOST_MARKS = 24
-"""Marks that are looked at: the last ones of a reply."""
-_BETTER = re.compile(
-    r"\bbetter (?:image|response|answer)[ \t*]*:[ \t*]*(?:(?:image|response|answer)[ -])?([012])(?=[ \t*.`]*$)",
-    re.I | re.M,
-)
-_OF_NUMBER = {"0": "tie", "1": "A", "2": "B"}
-
-
-@dataclass(frozen=True, slots=True)
-class Marked:
-    """An answer that a reply marks as such: its text and where it stands."""
-
-    text: str
-    start: int
-    end: int
-    rule: str
-    opened: int = 0
-    """Where the mark itself begins."""
 
 
 def without_thoughts(text: str) -> str:
@@ -110,16 +82,7 @@ def without_echo(text: str) -> str:
     return _IMAGE_MARK.sub(_blank, text) if "<image>" in text or ". {" in text or ". [" in text else text
 
 
-def marked(text: str) -> list[Marked]:
-    """The answers that a reply marks: ``\\boxed{B}``, ``<answer>B</answer>``, ``[[B]]``; the last kind first found."""
-    for finder in (_boxed, _tagged, _doubled, _numbered):
-        found = list(finder(text))
-        if found:
-            return found
-    return []
-
-
-def plain(text: str) -> str:
+def without_markup(text: str) -> str:
     """Without code fences, tags and LaTeX commands."""
     if "\\" in text or "&" in text:
         text = _FRACTION.sub(lambda match: f"{match[1]}/{match[2]}".rjust(len(match[0])), text)
@@ -135,53 +98,3 @@ def plain(text: str) -> str:
 
 def _blank(match: re.Match[str]) -> str:
     return " " * len(match[0])
-
-
-def _boxed(text: str) -> Iterator[Marked]:
-    if "box" not in text:
-        return
-    for match in list(_BOX.finditer(text))[-MOST_MARKS:]:
-        end = _closing(text, match.end()) if match[0].endswith("{") else text.find("<|", match.end())
-        if end > 0:
-            yield Marked(text[match.end() : end], match.end(), end, "box", match.start())
-
-
-def _closing(text: str, start: int) -> int:
-    """Where the brace that stands before ``start`` is closed; -1 if not soon."""
-    depth = 1
-    for at in range(start, min(len(text), start + _LONGEST_BOX)):
-        if text[at] in "{}":
-            depth += 1 if text[at] == "{" else -1
-            if not depth:
-                return at
-    return -1
-
-
-def _tagged(text: str) -> Iterator[Marked]:
-    """Each ``<answer>…</answer>``; the closing tag of the last may be missing."""
-    if "<" not in text:
-        return
-    lowered = text.lower()
-    lowered = lowered if len(lowered) == len(text) else text
-    found = list(_ANSWER.finditer(lowered))
-    for tag in found[-MOST_MARKS:]:
-        if tag[1] == found[0][1]:
-            end = lowered.find(f"</{tag[1]}>", tag.end(), tag.end() + _LONGEST_BOX)
-            if end >= 0 or tag is found[-1]:
-                end = end if end >= 0 else len(text)
-                yield Marked(text[tag.end() : end], tag.end(), end, "tag", tag.start())
-
-
-def _doubled(text: str) -> Iterator[Marked]:
-    if "[[" in text:
-        for match in list(_DOUBLE.finditer(text))[-MOST_MARKS:]:
-            yield Marked(match[1], match.start(1), match.end(1), "double brackets", match.start())
-
-
-def _numbered(text: str) -> Iterator[Marked]:
-    """Each "BETTER IMAGE: 2", 0 for a tie: MJ-Bench's form."""
-    lowered = text.lower()
-    if not any(f"better {noun}" in lowered for noun in ("image", "response", "answer")):
-        return
-    for match in _BETTER.finditer(text):
-        yield Marked(_OF_NUMBER[match[1]], match.start(1), match.end(1), "better", match.start())

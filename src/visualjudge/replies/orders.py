@@ -1,179 +1,205 @@
-"""Orders of options: chains ("B > C > A", "B, then C, then A") and places ("B is best, C second, A last")."""
+"""Orders of options: chains ("B > A > C"), numbered lists, and places ("B is best, C second, A last")."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from visualjudge.replies.phrases import is_filler
 from visualjudge.replies.said import Said
-from visualjudge.replies.sentences import Sentence
+from visualjudge.replies.sentences import Sentence, has
 from visualjudge.replies.tokens import Word
+from visualjudge.replies.values import direction_of, is_whole
 
-_LINKS = frozenset((",", "→", ">", "-", "|", "/", "->", "=>", ">>", ">>>", "--", "than", "which", "most", "then", "&"))
-_LINK_KINDS = frozenset(("then", "and", "is", "beats"))
-_LEADS = frozenset(("ranking", "answer", "heading", "so", "I", "is", "again", "best first", "worst first", "choose"))
-_BETWEEN = ("as", "to", "by", "in", "them")
-_LEADS |= {"score", "option", "place 1", "best"}
+_LEADS = frozenset(("ranking", "answer", "heading", "so", "I", "is", "again", "best first", "worst first", "choose",
+                    "score", "option", "place 1", "best"))  # fmt: skip
+_FOLLOWS = frozenset(("reason", "so", "but", "although", "best first", "worst first", "and"))
+_ORDINALS = ("1st", "2nd", "3rd", "4th", "5th", "first", "second", "third", "fourth", "fifth")
 
 
-def order_in(found: Sequence[Sentence], n_options: int) -> Said:
-    """The order that sentences state."""
+def order_in(found: Sequence[Sentence], n_options: int, *, marked_only: bool) -> Said:
+    """The order that sentences, or the items of a list, state."""
     said: list[Said] = []
     direction = ""
     for sentence in found:
-        if said and any("again" in token.kinds for token in sentence.said[:2]):
+        if said and has(sentence.said[:2], "again"):
             said = []
         towards = direction_of(sentence.said)
-        if not sentence.asks and not any(sentence.has(kind) for kind in ("supposes", "doubts", "denies")):
-            said += _chains(sentence, n_options, direction)
-        direction = towards or (direction if not sentence.options() else "")
-    if not said:
-        placed = _placed(found, n_options)
-        said = [placed] if placed else []
-    if not said:
-        letters = {
-            letter for sentence in found for letter in [*sentence.options(), *"".join(t.letters for t in sentence.said)]
-        }
-        tied = any(match.kind == "ties" for sentence in found for match in sentence.matches())
-        named = [letter for sentence in found for letter in sentence.options()]
-        ordered = any(
-            token.text[0] == ">" or token.letters or token.kinds & {"best", "worst", "ranking", "place 1"}
-            for sentence in found
-            for token in sentence.said
-        )
-        partial = 0 < len(letters) < n_options and len(named) == len(set(named)) and ordered
-        cause = "tie" if tied else "incomplete" if partial else "several answers" if letters else "no answer"
-        return Said(None, cause)
-    return said[-1] if len({one.value for one in said}) == 1 else Said(None, "several answers")
+        if not sentence.asks and not has(sentence.said, "supposes", "doubts", "denies"):
+            claims = _chains(sentence, direction, n_options)
+            said += [one for one in claims if one.marked or not marked_only]
+        named = bool(sentence.options())
+        direction = "" if named and towards == "?" else towards or ("" if named else direction)
+    listed = None if said else listed_order(found, n_options)
+    listed = listed or (None if said or marked_only else _placed(found, n_options))
+    if listed:
+        return listed
+    marked = [one for one in said if one.marked]
+    if marked and said[-1].value == marked[-1].value:
+        return marked[-1]
+    if said and len({one.value for one in said}) == 1:
+        return said[-1]
+    return Said(None, "several answers" if said else _cause(found, n_options))
 
 
-def direction_of(said: Iterable[Word]) -> str:
-    """ "down" where the words say best first, "up" where worst first, "?" where they only blame; else nothing."""
-    kinds = frozenset().union(*(token.kinds for token in said))
-    if "best first" in kinds or "worst first" in kinds:
-        return "?" if {"best first", "worst first"} <= kinds else "down" if "best first" in kinds else "up"
-    return "?" if kinds & {"worst", "worse", "last", "blame"} else ""
+def _cause(found: Sequence[Sentence], n_options: int) -> str:
+    named = [letter for sentence in found for letter in sentence.options()]
+    if any(match.kind == "ties" for sentence in found for match in sentence.matches()):
+        return "tie"
+    ordered = any(
+        token.text[0] == ">" or token.letters or token.kinds & {"best", "worst", "ranking", "place 1"}
+        for sentence in found
+        for token in sentence.said
+    )
+    if 0 < len(set(named)) < n_options and len(named) == len(set(named)) and ordered:
+        return "incomplete"
+    return "several answers" if named else "no answer"
 
 
-def chain(said: Sequence[Word], n_options: int) -> str | None:
-    """The order that the tokens are, and nothing else: "BCA", "B > C > A", "B, C and A"; None where they are none."""
-    found = [token for token in said if not is_filler(token) and ("option" not in token.kinds or token.option)]
-    if len(found) == 1 and (found[0].letters or len(found[0].text) == n_options):
-        return _whole(found[0].letters or found[0].text.upper(), n_options)
-    letters = "".join(token.option for token in found if token.option)
-    links = [token for token in found if not token.option]
-    if not _whole(letters, n_options) or not found[0].option or not found[-1].option:
-        return None
-    if links and all(set(token.text) <= {"<"} for token in links):
-        return letters[::-1]
-    if any(token.text == "=" for token in links) or {">", ","} <= {token.text[0] for token in links}:
-        return None
-    return letters if all(token.text in _LINKS or token.kinds & {"then", "and"} for token in links) else None
-
-
-def _whole(letters: str, n_options: int) -> str | None:
-    return letters if "".join(sorted(letters)) == "ABCDEFGH"[:n_options] else None
-
-
-def _chains(sentence: Sentence, n_options: int, direction: str) -> list[Said]:
-    """The chains of a sentence that name every option once and that its words call the order."""
-    said, found = sentence.said, []
-    at = 0
-    while at < len(said):
-        if not (said[at].option or _whole(said[at].letters, n_options)):
-            at += 1
+def _chains(sentence: Sentence, direction: str, n_options: int) -> Iterator[Said]:
+    """The orders of a sentence, if what stands around them lets them be one."""
+    said = sentence.said
+    for at, token in enumerate(said):
+        if "order" not in token.kinds:
             continue
-        end = _end_of_chain(said, at)
-        letters = _letters(said[at:end], n_options)
-        if letters and (claim := _claimed(said, at, end, letters, direction)):
-            found.append(claim)
-        at = end
-    return found
+        before, after = said[:at], said[at + 1 :]
+        known = frozenset[str]().union(*(one.kinds for one in before))
+        compared, upward = "compared" in token.kinds, "upward" in token.kinds
+        stop = next((n for n, one in enumerate(after) if one.kinds & {"reason", "so", "although"}), len(after))
+        behind = direction_of(after[:stop])
+        towards = direction_of(before) or ("" if behind == "?" and compared else behind) or direction
+        if towards == "?" or (upward and towards == "down") or (towards == "up" and "downward" in token.kinds):
+            continue
+        if not _may_be_led(before, known) or not _may_be_followed(after):
+            continue
+        bare = sentence.whole and not any(one.text[0].isalnum() for one in [*before, *after])
+        menu = token.letters == "ABCDEFGH"[:n_options] and not bare
+        if menu and not _is_no_menu(before, token, towards):
+            continue
+        labelled = before and before[-1].text in (":", "=")
+        marked = bool(labelled or bare) and not any(one.text[0].isalnum() for one in after[:1])
+        order = token.letters[::-1] if towards == "up" and not upward else token.letters
+        yield Said(
+            order,
+            None,
+            token.start,
+            token.end,
+            "label" if labelled else "chain",
+            turned=upward or towards == "up",
+            marked=marked,
+        )
 
 
-def _end_of_chain(said: Sequence[Word], at: int) -> int:
-    end, after = at + 1, at + 1
-    while after < len(said):
-        token = said[after]
-        if token.option:
-            end = after + 1
-        elif token.text not in _LINKS and not token.kinds & _LINK_KINDS and set(token.text) != {"<"}:
-            better = "better" in token.kinds and after + 1 < len(said) and said[after + 1].text in ("than", "to")
-            if not better:
-                break
-        after += 1
-    return end
+def _may_be_led(before: Sequence[Word], known: frozenset[str]) -> bool:
+    """Whether the words before an order are known, and not the question's own ("Rank them")."""
+    named = {"ranking", "answer", "best first", "worst first", "choose", "score", "place 1", "best"}
+    if "option" in known and not known & named:
+        return False
+    asked = before and known.isdisjoint(("I", "is")) and before[0].text.split()[0] in ("rank", "order", "sort")
+    if asked and ":" not in {one.text for one in before}:
+        return False
+    start = max((n + 1 for n, one in enumerate(before[:-1]) if one.text in ",;-"), default=0)
+    words = (one for one in before[start:] if one.text[0].isalnum())
+    return all(one.kinds & _LEADS or one.text in ("as", "to", "by", "in", "of", "them") for one in words)
 
 
-def _letters(said: Sequence[Word], n_options: int) -> str | None:
-    if len(said) == 1:
-        return _whole(said[0].letters, n_options)
-    named = [token.option for token in said if token.option]
-    signs = {token.text[0] for token in said if not token.option}
-    kinds = frozenset().union(*(token.kinds for token in said if not token.option))
-    if (
-        (">" in signs and "," in signs)
-        or (kinds & {"better", "beats"} and "and" in kinds and "," not in signs)
-        or ("better" in kinds and "as a whole" not in kinds)
-    ):
+def _may_be_followed(after: Sequence[Word]) -> bool:
+    if after and after[0].text == ":":
+        return False
+    return not after or not after[0].text[0].isalnum() or bool(after[0].kinds & _FOLLOWS) or after[0].text == "in"
+
+
+def _is_no_menu(before: Sequence[Word], token: Word, towards: str) -> bool:
+    """Whether options in alphabetical order are an order, and no list of what there is."""
+    known = frozenset[str]().union(*(one.kinds for one in before))
+    if "spelt" in token.kinds and "option" in known:
+        return False
+    if towards or "compared" in token.kinds:
+        return True
+    told = before and before[-1].text == ":" and not known & {"option", "I"}
+    return "ranking" in known and bool(told or (before and "is" in before[-1].kinds))
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """An option in a list, with its place (0: none), the token after it, and the words of its note."""
+
+    place: int
+    token: Word
+    after: str
+    note: Sequence[Word]
+
+
+def listed_order(found: Sequence[Sentence], n_options: int) -> Said | None:
+    """Items "1. B", "Rank 1: B", "B (best)", or lines that are an option; not where words blame."""
+    rows, lines, introduced = list[_Item](), list[_Item](), list[Word]()
+    for sentence in found:
+        said = [one for one in sentence.parts if one.option or "option" not in one.kinds]
+        words = [one for one in said if one.text[0].isalnum()]
+        if not rows and not lines and not (words and words[0].option):
+            introduced += words
+        rows += _items(said)
+        if words and words[0].option:
+            lines.append(_item(0, words[0], said))
+    numbered = [row.place for row in rows] == list(range(1, n_options + 1))
+    noted = {_place(row.note[0], n_options, 0): row for row in (rows if numbered else lines) if row.note}
+    by_note = sorted(noted) == list(range(1, n_options + 1))
+    chosen = [noted[place] for place in sorted(noted)] if by_note else rows if numbered else lines
+    letters = "".join(row.token.option for row in chosen)
+    if len(chosen) != n_options or not is_whole(letters, n_options):
         return None
-    short = [letter for n, letter in enumerate(named) if n == 0 or named[n - 1] != letter]
-    turned = any(token.text[0] == "<" for token in said)
-    if turned and any(token.text[0] not in "<" and not token.option for token in said):
-        return None
-    letters = _whole("".join(short), n_options)
-    return letters[::-1] if letters and turned else letters
-
-
-def _claimed(said: Sequence[Word], at: int, end: int, letters: str, direction: str) -> Said | None:
-    """The chain as an order, if what stands around it lets it be one."""
-    before, after = said[:at], said[end:]
-    signs = {t.text[0] for t in said[at:end] if not t.option}
-    known = frozenset().union(*(t.kinds for t in before))
-    reason = next((n for n, t in enumerate(after) if t.kinds & {"reason", "so", "although"}), len(after))
-    behind = direction_of(after[:reason])
-    direction = direction_of(before) or ("" if behind == "?" and ">" in signs else behind) or direction
-    asked = before and "I" not in known and before[0].text.split()[0] in ("rank", "order", "sort")
-    if asked and ":" not in {t.text for t in before}:
-        return None  # the question's own words
-    compared = end == at + 1 or any(
-        t.text[0] in ">-<" or t.kinds & {"then", "better", "beats"} for t in said[at + 1 : end]
-    )
-    named = bool(known & {"ranking", "answer", "best first", "worst first", "choose"}) or direction in ("down", "up")
-    clause = before[max((n + 1 for n, t in enumerate(before[:-1]) if t.text in ",;-"), default=0) :]
-    if not all(t.kinds & _LEADS or not t.text[0].isalnum() or t.text in _BETWEEN for t in clause):
-        return None
-    sorted_letters = letters == "".join(sorted(letters))
-    if sorted_letters and end == at + 1 and "option" in known:
-        return None
-    if sorted_letters and not compared and not direction:  # a list of the options?
-        told = before and before[-1].text == ":" and not known & {"option", "I"}
-        if "ranking" not in known or not (told or "is" in before[-1].kinds):
+    towards, menu = direction_of(introduced[-12:]), letters == "".join(sorted(letters))
+    alone = all(not row.note for row in chosen)
+    if numbered and not by_note:
+        told = has(introduced, "ranking", "best first", "worst first")
+        if menu and not told and not alone and not all(row.after == "-" for row in rows):
             return None
-    if not (compared or named) and any(t.text[0].isalnum() for t in before):
-        return None
-    if after and not _may_follow(after[0]):
-        return None
-    if direction == "?" or (direction == "up" and ">" in signs) or (direction == "down" and "<" in signs):
-        return None
-    order = letters[::-1] if direction == "up" and "<" not in signs else letters
-    return Said(order, None, said[at].start, said[end - 1].end, "chain", direction == "up" or "<" in signs)
+    elif not by_note:
+        bounded = all(not row.note or row.after[:1] in ("", ":", "-", "(", ",", ".") for row in lines)
+        if not (alone and not menu) and not (towards in ("up", "down") and bounded):
+            return None
+    blamed = towards == "?" or direction_of(chosen[0].note) or has(chosen[-1].note, "best")
+    if blamed and not by_note:
+        return Said(None, "several answers")
+    turned = towards == "up" and not by_note
+    order = letters[::-1] if turned else letters
+    return Said(order, None, chosen[0].token.start, chosen[-1].token.end, "list", turned=turned, marked=True)
 
 
-def _may_follow(token: Word) -> bool:
-    return (
-        not token.text[0].isalnum()
-        or bool(token.kinds & {"reason", "so", "but", "although", "best first", "worst first", "and"})
-        or token.text == "in"
-    )
+def _items(said: Sequence[Word]) -> Iterator[_Item]:
+    """The options that stand right after a place: "1. B", "first: B"."""
+    for n, token in enumerate(said):
+        place, previous = _number_of_place(token), said[n - 1] if n else None
+        if (
+            previous
+            and previous.text[0].isalnum()
+            and not ("ranking" in previous.kinds or previous.option or previous.number is not None)
+        ):
+            continue
+        rest = [one for one in said[n + 1 : n + 8] if one.text[0].isalnum()]
+        if place and rest and rest[0].option:
+            yield _item(place, rest[0], said)
+
+
+def _item(place: int, token: Word, said: Sequence[Word]) -> _Item:
+    at = next(n for n, one in enumerate(said) if one is token)
+    note = [one for one in said[at + 1 : at + 7] if one.text[0].isalnum()][:3]
+    return _Item(place, token, said[at + 1].text if at + 1 < len(said) else "", note)
+
+
+def _number_of_place(token: Word) -> int:
+    """The place that a token counts: 1, "1st", "first place"; 0 for none."""
+    if token.number in range(1, 9):
+        return int(token.number or 0)
+    named = next((n for n in (1, 2, 3) if f"place {n}" in token.kinds), 0)
+    return named or (_ORDINALS.index(token.text) % 5 + 1 if token.text in _ORDINALS else 0)
 
 
 def _placed(found: Sequence[Sentence], n_options: int) -> Said | None:
-    """The order that places give: "B is best, A is second and C last", "Best: B. Worst: C. Middle: A."."""
+    """The order that places give: "B is best, A is second and C last", "Best: B. Worst: C."."""
     places: dict[str, set[int]] = {}
     previous = 0
     for sentence in found:
-        if sentence.asks or any(sentence.has(kind) for kind in ("supposes", "doubts", "denies")):
+        if sentence.asks or has(sentence.said, "supposes", "doubts", "denies"):
             if sentence.options():
                 return None
             continue
@@ -184,48 +210,41 @@ def _placed(found: Sequence[Sentence], n_options: int) -> Said | None:
     if len(places) != n_options or sorted(order) != list(range(1, n_options + 1)):
         return None
     ends = found[-1].said[-1].end
-    return Said("".join(order[place] for place in sorted(order)), None, found[0].said[0].start, ends, "places")
+    letters = "".join(order[place] for place in sorted(order))
+    return Said(letters, None, found[0].said[0].start, ends, "places")
 
 
-def _places_of(sentence: Sentence, n_options: int, previous: int) -> list[tuple[str, int]]:
+def _places_of(sentence: Sentence, n_options: int, previous: int) -> Iterator[tuple[str, int]]:
     """The options of a sentence that are given a place, part by part."""
-    out: list[tuple[str, int]] = []
     held: list[Word] = []
-    for token in [*sentence.said, None]:
-        bound = token is None or token.text in (",", ";") or "and" in token.kinds
-        if not bound and token is not None:
+    for token in [*sentence.parts, Word(",", 0, 0)]:
+        if not (token.text in (",", ";") or "and" in token.kinds):
             held.append(token)
             continue
-        if pair := _pair(held, n_options, out[-1][1] if out else previous):
-            out.append(pair)
+        options = [one.option for one in held if one.option]
+        given = {place for one in held if (place := _place(one, n_options, previous))}
+        others = (one for one in held if not one.option and not _place(one, n_options, previous))
+        known = all(
+            one.kinds & {"is", "I", "choose", "ranking", "so", "option", "answer", "but"}
+            or not one.text[0].isalnum()
+            or one.text in ("in", "as", "place", "goes", "to")
+            for one in others
+        )
+        if len(options) == len(given) == 1 and known:
+            previous = given.pop()
+            yield options[0], previous
         held = []
-    return out
 
 
-def _pair(held: Sequence[Word], n_options: int, previous: int) -> tuple[str, int] | None:
-    options = [token.option for token in held if token.option]
-    given = [place for token in held if (place := place_of(token, n_options, previous))]
-    others = [token for token in held if not token.option and not place_of(token, n_options, previous)]
-    harmless = all(
-        token.kinds & {"is", "I", "choose", "ranking", "so", "option", "answer", "but"}
-        or not token.text[0].isalnum()
-        or token.text in ("in", "as", "place", "goes", "to")
-        for token in others
-    )
-    if len(options) == 1 and len(set(given)) == 1 and harmless:
-        return options[0], given[0]
-    return None
-
-
-def place_of(token: Word, n_options: int, previous: int) -> int | None:
-    kinds = token.kinds
+def _place(token: Word, n_options: int, previous: int) -> int:
+    """The place that a word gives: "first", "best", "last", "then"; 0 for none."""
     for n in (1, 2, 3):
-        if f"place {n}" in kinds:
+        if f"place {n}" in token.kinds:
             return n
-    if kinds & {"worst", "last"}:
+    if token.kinds & {"worst", "last"}:
         return n_options
-    if "best" in kinds or token.text.startswith("best "):
+    if "best" in token.kinds or token.text.startswith("best "):
         return 1
-    if "then" in kinds and previous:
+    if "then" in token.kinds and previous:
         return previous + 1
-    return 2 if "middle" in kinds and n_options == 3 else None
+    return 2 if "middle" in token.kinds and n_options == 3 else 0

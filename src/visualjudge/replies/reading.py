@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
-from visualjudge.replies.marked import read_marked
-from visualjudge.replies.markup import plain as without_markup, without_echo, without_thoughts
-from visualjudge.replies.phrases import again, listed
-from visualjudge.replies.prose import read_prose
+from visualjudge.replies.marks import read_marks
+from visualjudge.replies.markup import without_echo, without_markup, without_thoughts
+from visualjudge.replies.phrases import listed
+from visualjudge.replies.prose import read_sentences
 from visualjudge.replies.refusals import is_refusal
 from visualjudge.replies.said import Said
-from visualjudge.replies.scores import other_scale
+from visualjudge.replies.sentences import has, sentences
 from visualjudge.replies.tokens import plain, tokens
+from visualjudge.replies.values import other_scale
 
 QuestionType = Literal["pairwise", "ranking", "scoring"]
 Status = Literal["ok", "unparseable", "refusal", "truncated"]
@@ -103,53 +104,60 @@ def read_reply(
         return Reading(FAILED, "refusal", "declined")
     spoken = without_echo(without_thoughts(text))
     spoken = _lettered(spoken, names) if names else spoken
-    said, tier = _read(spoken, question_type, n_options, read)
+    said = _read(spoken, question_type, n_options, marked_only=read == "marked")
+    span = (said.start, said.end)
     if said.value in (TIE, BOTH_BAD) and said.value not in ties:
-        return Reading(FAILED, "unparseable", "tie", (said.start, said.end), said.rule)
+        return Reading(FAILED, "unparseable", "tie", span, said.rule)
     if said.value is not None:
-        return Reading(said.value, "ok", None, (said.start, said.end), said.rule, tier)
+        return Reading(said.value, "ok", None, span, said.rule, "marked" if said.marked else "prose")
     if is_refusal(spoken):
         return Reading(FAILED, "refusal", "declined")
     if not spoken.strip() and text.strip():
         return Reading(FAILED, "unparseable", "cut")
-    cause = "other scale" if question_type == "scoring" and other_scale(spoken, 0, len(spoken)) else said.cause
+    cause = "other scale" if question_type == "scoring" and other_scale(plain(spoken), 0, len(spoken)) else said.cause
     return Reading(FAILED, "unparseable", cause)  # type: ignore[arg-type]
 
 
-def _read(text: str, question_type: QuestionType, n_options: int, read: Tiers) -> tuple[Said, Tier]:
-    """What the tiers read: the marks, unless words after them take them back; else the sentences."""
+def _read(text: str, question_type: QuestionType, n_options: int, *, marked_only: bool) -> Said:
+    """What the marks state, unless words after them take them back; else what lines and sentences state."""
     clean = plain(without_markup(text))
-    said = read_marked(text, clean, question_type, n_options)
-    if said and said.value is not None and question_type == "scoring" and other_scale(clean, said.start, said.end):
-        return Said(None, "other scale"), "marked"
-    if said and said.value is not None and question_type == "ranking" and not said.turned and _from_worst(clean, said):
-        return Said(None, "several answers"), "marked"
+    said = read_marks(text, question_type, n_options)
     if said is None:
-        if read == "marked":
-            return Said(None, "no answer"), "marked"
-        return read_prose(clean, question_type, n_options), "prose"
-    if said.value is None or said.end >= len(text) - 1:
-        return said, "marked"
-    rest = clean[said.end :]
-    if again().search(rest, 0, 2_000):
-        later, tier = _read(text[said.end :], question_type, n_options, read)
+        said = read_sentences(clean, question_type, n_options, marked_only=marked_only)
+    elif said.value is not None and (again := _taken_back(clean, said.end, question_type, n_options)) is not None:
+        later = _read(text[again:], question_type, n_options, marked_only=marked_only)
         if later.value is None:
-            return Said(None, "several answers"), "marked"
-        return Said(later.value, None, said.end + later.start, said.end + later.end, later.rule), tier
-    if said.rule in ("label", "only") and rest.strip():
-        later = read_prose(rest, question_type, n_options)
-        if later.value is not None and later.value != said.value:
-            return Said(None, "several answers"), "marked"
-    return said, "marked"
+            return Said(None, "several answers")
+        return replace(later, start=again + later.start, end=again + later.end)
+    if said.value is not None and question_type == "scoring" and other_scale(clean, said.start, said.end):
+        return Said(None, "other scale")
+    if (
+        said.marked
+        and said.value is not None
+        and question_type == "ranking"
+        and not said.turned
+        and _from_worst(clean, said)
+    ):
+        return Said(None, "several answers")
+    return said
+
+
+def _taken_back(text: str, end: int, question_type: QuestionType, n_options: int) -> int | None:
+    """Where a sentence after a mark begins that takes it back."""
+    rest = text[end : end + 2_000]
+    for sentence in sentences(rest, question_type, n_options) if rest.strip(" .\\n})]") else ():
+        if sentence.takes_back() and not (
+            sentence.said[0].text == "no" and sentence.said[1:2] and sentence.said[1].text != ","
+        ):
+            return end
+    return None
 
 
 def _from_worst(text: str, said: Said) -> bool:
     """Whether the text around an order that was read as it stands says that orders stand worst first."""
     around = text[max(0, said.start - 2_000) : said.start] + " ; " + text[said.end : said.end + 500]
     own = listed(tokens(text[said.start : said.end]))
-    return not any("best first" in token.kinds for token in own) and any(
-        "worst first" in token.kinds for token in listed(tokens(around))
-    )
+    return not has(own, "best first") and has(listed(tokens(around)), "worst first")
 
 
 def _lettered(text: str, names: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""What a tier reads of a reply."""
+"""What is read of a reply."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A value with its place (characters, end exclusive) and the name of what read it; or no value, and the cause."""
+    """A value with its place (characters, end exclusive) and the name of what read it; or no value,
+    and the cause. ``turned``: an order stood worst first. ``marked``: the tier that read it."""
 
     value: str | float | None
     cause: str | None = None
@@ -15,4 +16,4 @@ class Said:
     end: int = 0
     rule: str = ""
     turned: bool = False
-    """Whether an order stood worst first."""
+    marked: bool = False

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from visualjudge.replies.phrases import Match, listed, matches, spoken
 from visualjudge.replies.tokens import Word, tokens
+from visualjudge.replies.values import with_orders, with_scores
 
+HEAD, TAIL = 260, 760
+"""Characters at the beginning and at the end of a reply that sentences are read in."""
+FAR_HEAD, FAR_TAIL = 1_000, 2_000
+FAR_LINES = 20
+"""Characters, and lines of them, in which labels and lists are looked for."""
 _CONNECTIVES = ("reason", "although", "but", "so", "and")
-_BOUNDS = ",;:()[]|"
-_HARMLESS_BEFORE = frozenset(
-    ("option", "I", "again", "so", "and", "but", "answer", "heading", "is", "score", "best first")
-)
-_HARMLESS_AFTER = frozenset(
-    ("around", "is", "option", "better", "best", "points", "so", "again", "I", "answer", "winner")
-)
+_HARMLESS_BEFORE = frozenset(("option", "I", "again", "so", "and", "but", "answer", "heading", "is", "score",
+                              "best first", "ranking"))  # fmt: skip
+_HARMLESS_AFTER = frozenset(("around", "is", "option", "better", "best", "points", "so", "again", "I",
+                             "answer", "winner", "best first", "worst first"))  # fmt: skip
+_FAR = re.compile(r"(?:^|(?<=[.!?。]))(?=[^\n]{0,30}$|[^\n.:=]{1,60}[:=：])[^\n]{1,200}", re.M)
+_FAR_LINE = re.compile(r"^[^\n]{1,100}", re.M)
 
 
 @dataclass(slots=True)
 class Clause:
-    """Tokens ``start`` to ``end`` of a sentence; ``opened`` is the kind of word that begins it, ``limb`` counts the
-    parts of the sentence that "but", "so" and semicolons set apart."""
+    """Tokens ``start`` to ``end`` of a sentence; ``opened`` is the kind of word that begins it,
+    ``limb`` counts the parts of the sentence that "but", "so" and semicolons set apart."""
 
     start: int
     end: int
@@ -31,11 +38,17 @@ class Clause:
 
 @dataclass(slots=True)
 class Sentence:
-    """A sentence without fillers. ``asks`` where it is a question."""
+    """A sentence without fillers. ``asks``: a question. ``whole``: all of its line. ``near``: in the
+    head or the tail, so that its phrases are read. ``parts``: the tokens before orders and scores are
+    joined."""
 
     said: list[Word]
     asks: bool
     number: int = 0
+    line: int = 0
+    whole: bool = False
+    near: bool = True
+    parts: list[Word] = field(default_factory=list)
     clauses: list[Clause] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -47,17 +60,25 @@ class Sentence:
 
     def options(self) -> list[str]:
         """The letters named, in order."""
-        return [token.option for token in self.said if token.option]
+        return [letter for token in self.said for letter in token.option or token.letters]
 
     def clause_of(self, at: int) -> Clause:
         """The clause that holds a token, or that it begins."""
-        return next(
-            (clause for clause in self.clauses if at < clause.end and not clause.start > at + 1), self.clauses[-1]
-        )
+        held = (one for one in self.clauses if at < one.end and not one.start > at + 1)
+        return next(held, self.clauses[-1])
+
+    def limb_of(self, clause: Clause) -> list[Clause]:
+        """The clauses of the same part of the sentence."""
+        return [one for one in self.clauses if one.limb == clause.limb]
 
     def matches(self) -> Iterator[Match]:
         """The phrases in it."""
         return matches(self.said)
+
+    def takes_back(self) -> bool:
+        """Whether it begins by taking back what stands before it: "Wait, …", "No, …"."""
+        words = [token for token in self.said if token.text[0].isalnum()][:2]
+        return has(words, "again") or self.said[0].text == "no"
 
     def concludes(self) -> bool:
         """Whether it begins with "so", "overall", or a label and a colon."""
@@ -68,35 +89,91 @@ class Sentence:
         return first.opened == "so" or (labelled and has(self.said[: first.end], "answer", "heading", "score"))
 
 
-def sentences(text: str, start: int = 0, end: int | None = None, *, ordinals: bool = True) -> list[Sentence]:
-    """The sentences of plain text between two places, line by line."""
+def sentences(text: str, question_type: str, n_options: int) -> list[Sentence]:
+    """The sentences of plain text: those of the head and the tail, between them those of labels."""
     found: list[Sentence] = []
-    held: list[Word] = []
-    for token in [*tokens(text, start, end), Word(".", 0, 0)]:
-        if not (token.text[0] in ".!?\n…;" and token.number is None):
-            held.append(token)
-        elif held:
-            found.append(Sentence(spoken(listed(held), ordinals=ordinals), "?" in token.text, len(found)))
-            held = []
-        elif found and "?" in token.text:
-            found[-1].asks = True
+    line = 0
+    for start, end, near in _windows(text, question_type):
+        held: list[Word] = []
+        line_begins, line = len(found), line + 1
+        found_tokens = [*tokens(text, start, end), Word("\n", end, end)]
+        for token, following in zip_longest(found_tokens, found_tokens[1:], fillvalue=found_tokens[-1]):
+            if not _ends(token, held, following, question_type):
+                held.append(token)
+                continue
+            if held:
+                numbered = len(held) > 2 and held[0].number is not None and held[1].text in (".", ")")
+                said = spoken(listed(held), ordinals=question_type == "pairwise")
+                drop = int(numbered and question_type == "pairwise")  # "1. B is better."
+                valued = _valued(said[drop:], question_type, n_options)
+                found.append(Sentence(valued, "?" in token.text, line=line, near=near, parts=said))
+                held = []
+            elif found and "?" in token.text:
+                found[-1].asks = True
+            if token.text == "\n":
+                if len(found) == line_begins + 1:
+                    found[-1].whole = True
+                line_begins, line = len(found), line + 1
+    found = [sentence for sentence in found if sentence.clauses]
+    for number, sentence in enumerate(found):
+        sentence.number = number
     return found
+
+
+def _valued(said: list[Word], question_type: str, n_options: int) -> list[Word]:
+    if question_type == "pairwise":
+        return _without_brackets(said)
+    return with_scores(said) if question_type == "scoring" else with_orders(said, n_options)
+
+
+def _without_brackets(said: list[Word]) -> list[Word]:
+    """The tokens with "B" for "(B)", and without "(A or B)", which a label may hold."""
+    out: list[Word] = []
+    for token in said:
+        out.append(token)
+        if token.text == ")" and len(out) > 2 and out[-3].text == "(" and out[-2].option:
+            said_before = len(out) > 3 and out[-4].option == out[-2].option  # "B (the second image)"
+            out[-3:] = [] if said_before else [out[-2]]
+        elif token.text == ")" and len(out) > 4 and out[-5].text == "(" and out[-4].option and out[-2].option:
+            del out[-5:]
+    return out
+
+
+def _ends(token: Word, held: Sequence[Word], following: Word, question_type: str) -> bool:
+    """Whether a token ends a sentence; the point of "1. B" does not."""
+    before = held[-2] if len(held) > 1 else None
+    listing = question_type == "ranking" or (len(held) == 3 and held[0].text == "ranking")
+    leads = before is None or bool(before.option) or (listing and before.text in (":", ",", "rank"))
+    names = bool(following.option) or following.text in ("option", "image", "prediction", "model")
+    if token.text == "." and held and held[-1].number is not None and leads and names:
+        return False
+    return token.text[0] in ".!?\n…;" and token.number is None
+
+
+def _windows(text: str, question_type: str) -> Iterator[tuple[int, int, bool]]:
+    """The parts of a text that are read, and whether wholly."""
+    if len(text) <= HEAD + TAIL:
+        yield 0, len(text), True
+        return
+    tail = len(text) - TAIL
+    bounds = [at + 1 for sign in (". ", "\n", "。") if (at := text.find(sign, tail, tail + 300)) >= 0]
+    tail = min(bounds, default=tail)
+    yield 0, HEAD, True
+    pattern = _FAR_LINE if question_type == "ranking" else _FAR
+    head = list(pattern.finditer(text, HEAD, max(HEAD, min(FAR_HEAD, tail))))[:FAR_LINES]
+    begin = max(FAR_HEAD, len(text) - FAR_TAIL)
+    far = [*head, *list(pattern.finditer(text, begin, max(begin, tail)))[-FAR_LINES:]]
+    yield from ((one.start(), one.end(), False) for one in far)
+    yield tail, len(text), True
 
 
 def _clauses(said: Sequence[Word]) -> Iterator[Clause]:
     start, opened, limb = 0, "", 0
     for at, token in enumerate(said):
-        kind = (
-            "" if token.kinds.isdisjoint(_CONNECTIVES) else next(kind for kind in _CONNECTIVES if kind in token.kinds)
-        )
-        dash = (
-            token.text[0] == "-"
-            and at
-            and said[at - 1].end < token.start
-            and at + 1 < len(said)
-            and token.end < said[at + 1].start
-        )
-        if kind or token.text[0] in _BOUNDS or dash:
+        kind = next((kind for kind in _CONNECTIVES if kind in token.kinds), "")
+        dash = token.text[0] == "-" and 0 < at < len(said) - 1
+        dash = dash and said[at - 1].end < token.start and token.end < said[at + 1].start
+        if kind or token.text[0] in ",;:()[]|" or dash:
             if at > start:
                 yield Clause(start, at, opened, limb)
                 opened = ""
@@ -106,109 +183,85 @@ def _clauses(said: Sequence[Word]) -> Iterator[Clause]:
         yield Clause(start, len(said), opened, limb)
 
 
-def stands(sentence: Sentence, match: Match) -> str:
-    """Whether a phrase counts: ``"yes"``, ``"denied"``, ``"limited"``, or ``"no"``."""
-    said, first = sentence.said, sentence.clause_of(match.start)
-    last = sentence.clause_of(match.end - 1)
-    before, inside, after = said[first.start : match.start], said[match.start : match.end], said[match.end : last.end]
-    around = [*before, *after]
-    limb = [said[at] for one in sentence.clauses if one.limb == first.limb for at in range(one.start, one.end)]
-    limb = [token for token in limb if not any(token is one for one in inside)]
-    careful = match.kind in ("scores", "in one respect")
-    if sentence.has("again", match.end) or any(token.text == "no" for token in said[match.end :]):
-        return "no"
-    if match.kind == "in one respect" and has([*said[: match.start], *said[match.end :]], "blame"):
-        return "no"
-    if first.opened in ("reason", "although") or sentence.asks or sentence.has("doubts") or has(limb, "supposes"):
-        return "no"
-    if has(around, "denies") or _denied_before(sentence, first) or _taken_back(sentence, last):
-        return "denied"
-    if has(around, "worse", "worst", "middle", "blame"):
-        return "no"
-    if careful and has(inside, "denies", "supposes"):
-        return "no"
-    if careful and has([token for token in inside if token.text not in ("to", "and", "or")], "bounds"):
-        return "no"
-    if (match.kind == "scores" and has(before, "best", "better", "middle")) or _other_follows(sentence, last):
-        return "no"
-    return "limited" if _limited_before(sentence, first) else _bounded(match, before, after)
-
-
 def has(said: Iterable[Word], *kinds: str) -> bool:
     """Whether a token is on one of these lists."""
     return any(not token.kinds.isdisjoint(kinds) for token in said)
 
 
+def stands(sentence: Sentence, match: Match) -> str:
+    """Whether a phrase counts: ``"yes"``, ``"denied"``, ``"limited"``, or ``"no"``."""
+    said, first = sentence.said, sentence.clause_of(match.start)
+    last = sentence.clause_of(match.end - 1)
+    before, after = said[first.start : match.start], said[match.end : last.end]
+    limb = (range(one.start, one.end) for one in sentence.limb_of(first))
+    limb_words = [said[at] for part in limb for at in part if not match.start <= at < match.end]
+    taken_back = sentence.has("again", match.end) or any(t.text == "no" for t in said[match.end :])
+    supposed = first.opened in ("reason", "although") or sentence.asks or sentence.has("doubts")
+    if taken_back or supposed or has(limb_words, "supposes"):
+        return "no"
+    if has([*before, *after], "denies") or _denied_before(sentence, first) or _blamed_later(sentence, last):
+        return "denied"
+    if has([*before, *after], "worse", "worst", "middle", "blame"):
+        return "no"
+    if match.kind == "in one respect" and has([*said[: match.start], *said[match.end :]], "blame"):
+        return "no"
+    if match.kind == "scores" and has(before, "best", "better", "middle"):
+        return "no"
+    linked = [token for token in said[match.start : match.end] if token.text not in ("to", "and", "or")]
+    if match.kind in ("scores", "in one respect") and has(linked, "denies", "supposes", "bounds"):
+        return "no"
+    follows = [one for one in sentence.clauses if one.start >= last.end][:1]
+    if any(c.opened in ("", "and") and all(t.option for t in said[c.start : c.end]) for c in follows):
+        return "no"  # "I choose B and A"
+    earlier = [one for one in sentence.limb_of(first) if one.end <= first.start and one.opened in ("", "and")]
+    if any("limits" in said[one.start].kinds for one in earlier):
+        return "limited"  # "In terms of sharpness, …"
+    return _bounded(match, before, after)
+
+
 def _bounded(match: Match, before: Sequence[Word], after: Sequence[Word]) -> str:
     """Whether the words of the clause right before and after a phrase are known."""
     if not all(_harmless(token, _HARMLESS_BEFORE) for token in before):
-        return "limited" if any("limits" in token.kinds for token in before) else "no"
-    if any("limits" in token.kinds for token in after):
+        return "limited" if has(before, "limits") else "no"
+    if has(after, "limits"):
         return "limited"
-    if match.kind == "in one respect":
-        return "yes"
-    return "yes" if all(_harmless(token, _HARMLESS_AFTER) for token in _without_other(after, match)) else "no"
+    known = all(_harmless(token, _HARMLESS_AFTER) for token in _without_other(after, match))
+    return "yes" if known or match.kind in ("in one respect", "when concluding") else "no"
 
 
 def _harmless(token: Word, kinds: frozenset[str]) -> bool:
-    return (
-        not token.kinds.isdisjoint(kinds)
-        or token.text in ("that", "than", "to", "->", "=>")
-        or not token.text[0].isalnum()
-    )
+    linking = token.text in ("that", "than", "to", "->", "=>") or not token.text[0].isalnum()
+    return linking or not token.kinds.isdisjoint(kinds)
 
 
 def _without_other(after: Sequence[Word], match: Match) -> Sequence[Word]:
     """What follows a phrase, without "than A" where A is the other option."""
     other = [n for n, token in enumerate(after[:3]) if token.option]
     named = match.slots.get("X") or match.slots.get("Y")
-    if other and named and "Y" not in match.slots and after[other[0]].option != named.option:
-        lead = {token.text for token in after[: other[0]]}
-        if lead & {"than", "over", "to"}:
-            return after[other[0] + 1 :]
+    lead = {token.text for token in after[: other[0]]} if other else set()
+    if named and "Y" not in match.slots and lead & {"than", "over", "to"} and after[other[0]].option != named.option:
+        return after[other[0] + 1 :]
     return after
 
 
 def _denied_before(sentence: Sentence, clause: Clause) -> bool:
-    """Whether an earlier clause of the limb, about no option, denies: "It is not true, in my view, that …"."""
-    for one in sentence.clauses:
-        if one.limb == clause.limb and one.end <= clause.start and one.opened not in ("reason", "although"):
-            held = sentence.said[one.start : one.end]
+    """Whether an earlier clause of the limb, about no option, denies: "It is not true that, …"."""
+    for one in sentence.limb_of(clause):
+        held = sentence.said[one.start : one.end]
+        if one.end <= clause.start and one.opened not in ("reason", "although"):
             alone = all("again" in token.kinds or token.text == "no" for token in held)
-            if not alone and not any(token.option for token in held) and any("denies" in token.kinds for token in held):
+            if not alone and not any(token.option for token in held) and has(held, "denies"):
                 return True
     return False
 
 
-def _limited_before(sentence: Sentence, clause: Clause) -> bool:
-    """Whether an earlier clause of the limb names one respect: "In terms of sharpness, …"."""
-    return any(
-        one.limb == clause.limb
-        and one.end <= clause.start
-        and one.opened in ("", "and")
-        and "limits" in sentence.said[one.start].kinds
-        for one in sentence.clauses
-    )
-
-
-def _other_follows(sentence: Sentence, clause: Clause) -> bool:
-    """Whether the next clause is nothing but an option: "I choose B and A"."""
-    after = [one for one in sentence.clauses if one.start >= clause.end]
-    return (
-        bool(after)
-        and after[0].opened in ("", "and")
-        and all(token.option for token in sentence.said[after[0].start : after[0].end])
-    )
-
-
-def _taken_back(sentence: Sentence, clause: Clause) -> bool:
-    """Whether a later part of the sentence, about no option, denies or blames: "A looks better but is worse"."""
+def _blamed_later(sentence: Sentence, clause: Clause) -> bool:
+    """Whether a later part, about no option, denies or blames: "A looks better but is worse"."""
     for one in sentence.clauses:
         held = sentence.said[one.start : one.end]
         if one.start >= clause.end and one.opened in ("but", "") and one.limb >= clause.limb:
-            later = not any(token.option for token in held[: 1 if one.opened else None]) and not any(
-                t.number is not None for t in held
-            )
-            if later and any(not token.kinds.isdisjoint(("denies", "worse", "worst", "blame")) for token in held):
+            named = any(token.option for token in held[: 1 if one.opened else None])
+            numbers = any(token.number is not None for token in held)
+            if not named and not numbers and has(held, "denies", "worse", "worst", "blame"):
                 return True
     return False

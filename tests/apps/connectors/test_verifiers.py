@@ -30,7 +30,9 @@ def test_a_taskset_yields_every_question_with_its_images_and_our_reward(tmp_path
         assert pixels == [(root / path).read_bytes() for path in questions[name].images]
     pair = tasks["pairwise0"]
     said = {"Answer: A": 1.0, "Answer: B": 0.0, "I cannot tell.": -1.0}
-    assert {text: asyncio.run(pair.right(SimpleNamespace(last_reply=text))) for text in said} == said
+    traces = {text: SimpleNamespace(last_reply=text, is_truncated=False) for text in said}
+    assert {text: asyncio.run(pair.right(trace)) for text, trace in traces.items()} == said
+    assert asyncio.run(pair.right(SimpleNamespace(last_reply="Answer: A", is_truncated=True))) == -1.0
 
 
 def test_an_endless_taskset_draws_on_and_gives_the_same_tasks_for_a_seed(tmp_path: Path) -> None:
@@ -46,7 +48,7 @@ def test_an_endless_taskset_draws_on_and_gives_the_same_tasks_for_a_seed(tmp_pat
     again = EndlessTaskset(EndlessConfig(data=str(data), seed=3)).take(150)
     assert [task.data.model_dump() for task in again] == [task.data.model_dump() for task in tasks]
     pair = next(task for task in tasks if task.data.truth["question_type"] == "pairwise")
-    said = SimpleNamespace(last_reply="Answer: " + pair.data.truth["answer"])
+    said = SimpleNamespace(last_reply="Answer: " + pair.data.truth["answer"], is_truncated=False)
     assert asyncio.run(pair.right(said)) == 1.0
 
 

@@ -68,6 +68,11 @@ def test_the_same_answer_in_both_orders_earns_a_bonus() -> None:
     assert reward_both("?", "?", PAIR) == -1.0
 
 
+def test_a_reply_that_was_cut_is_rewarded_as_one_without_an_answer() -> None:
+    assert reward("Answer: A", PAIR) == 1.0
+    assert reward("Answer: A", PAIR, finish_reason="length") == -1.0
+
+
 def test_questions_of_a_dataset_are_rewarded_as_their_rows(dataset: Dataset) -> None:
     for question in dataset:
         assert reward(str(question.answer), question) == 1.0

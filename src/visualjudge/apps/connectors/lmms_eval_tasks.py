@@ -2,7 +2,8 @@
 
 ``visualjudge export DATASET --format lmms-eval --out TASKS`` writes ``TASKS/visualjudge_NAME.yaml``, ``utils.py``,
 which names the functions here, and the questions. ``lmms_eval --include_path TASKS --tasks visualjudge_NAME`` runs it.
-Metrics: ``right`` (a score counts 1 − |error| / 10; what is not read counts 0) and ``unread``.
+Metrics: ``right`` (a score counts 1 − |error| / 10; what is not read counts 0) and ``unread``. lmms-eval passes replies
+without their finish reason, so that a reply cut at ``max_new_tokens`` is read like any other.
 """
 
 from __future__ import annotations

@@ -39,8 +39,10 @@ class JudgeTask(vf.Task[JudgeData]):  # type: ignore[misc]
 
     @vf.reward(weight=1.0)  # type: ignore[untyped-decorator]
     async def right(self, trace: Any) -> float:
-        """1 for a right answer, 0 for a wrong one, −1 where none can be read; 1 − |error| / 10 for a score."""
-        return reward(trace.last_reply, self.data.truth)
+        """1 for a right answer, 0 for a wrong one, 1 − |error| / 10 for a score; −1 for a reply that was cut or
+        states no answer."""
+        reason = "length" if trace.is_truncated else "stop"
+        return reward(trace.last_reply, self.data.truth, finish_reason=reason)
 
 
 class JudgeTaskset(vf.Taskset[JudgeTask, JudgeConfig]):  # type: ignore[misc]

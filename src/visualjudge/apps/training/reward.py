@@ -80,7 +80,9 @@ def truth_of(question: Question | Mapping[str, Any]) -> Truth:
     return Truth(kind, value, scores, tuple(question.get("ties") or ()))
 
 
-def reward(reply: str, question: Question | Mapping[str, Any], weights: Weights = DEFAULT) -> float:
+def reward(
+    reply: str, question: Question | Mapping[str, Any], weights: Weights = DEFAULT, *, finish_reason: str = "stop"
+) -> float:
     """1 for a right answer, 0 for a wrong one, ``weights.unreadable`` for none; 1 − |error|/10 for a score.
 
     Parameters
@@ -91,6 +93,8 @@ def reward(reply: str, question: Question | Mapping[str, Any], weights: Weights 
         A question of a dataset, or a row of an export.
     weights
         Penalty, and the weight of the margin.
+    finish_reason
+        ``"length"``: the reply was cut by the token limit, and states no answer.
 
     Examples
     --------
@@ -103,7 +107,7 @@ def reward(reply: str, question: Question | Mapping[str, Any], weights: Weights 
     0.9
     """
     truth = truth_of(question)
-    return _reward(_read(reply, truth), truth, weights)
+    return _reward(_read(reply, truth, finish_reason), truth, weights)
 
 
 def reward_both(
@@ -124,8 +128,9 @@ def reward_both(
     return mean + (weights.swap_bonus if same else 0.0)
 
 
-def _read(reply: str, truth: Truth) -> str | float:
-    return read_reply(reply, truth.question_type, truth.options, ties=truth.ties).value  # type: ignore[arg-type]
+def _read(reply: str, truth: Truth, finish_reason: str = "stop") -> str | float:
+    kind: Any = truth.question_type
+    return read_reply(reply, kind, truth.options, finish_reason=finish_reason, ties=truth.ties).value
 
 
 def _reward(value: str | float, truth: Truth, weights: Weights) -> float:

@@ -1,0 +1,56 @@
+"""``python -m visualjudge.replies`` tests ``phrases.yaml``: each example must be read as its row says."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from importlib.resources import files
+
+import yaml
+
+from visualjudge.replies import read_reply
+from visualjudge.replies.phrases import KINDS, source
+
+DUE = {"ties": "tie", "both bad": "both_bad", "void": "Failed", "scores": 7.0}
+SLOTS = {"X", "Y", "n", "scale"}
+
+
+def faults() -> Iterator[str]:
+    """What is wrong in the file, a line each: the row's place, and what its example is read as."""
+    lists = {name for sections in source().values() for name in sections["words"]} | SLOTS
+    lines = (files("visualjudge.replies") / "phrases.yaml").read_text("utf-8").splitlines()
+    for language, sections in source().items():
+        for kind, rows in sections.items():
+            if kind not in ("words", *KINDS):
+                yield f"{language}: must have sections named words, {', '.join(KINDS)}, got {kind!r}"
+            for phrase, example in rows.items() if kind in KINDS else ():
+                line = next((n for n, text in enumerate(lines, 1) if f'"{phrase}":' in text), 0)
+                place = f"phrases.yaml:{line}: {language}, {kind}, {phrase!r}"
+                unknown = set(re.findall(r"\{([^{}]+)\}", phrase)) - lists
+                if unknown:
+                    yield f"{place}: must name lists of words, got {', '.join(sorted(unknown))}"
+                due, read = due_of(kind, phrase), value_of(kind, phrase, str(example))
+                if read != due:
+                    yield f"{place}: the example {example!r} must be read as {due}, got {read}"
+
+
+def due_of(kind: str, phrase: str) -> object:
+    """What an example says: B is the better option, 7 the score."""
+    tie = next((value for slot, value in (("{tie}", "tie"), ("{both bad}", "both_bad")) if slot in phrase), None)
+    return tie or (7.0 if "{n}" in phrase else DUE.get(kind, "B"))
+
+
+def value_of(kind: str, phrase: str, example: str) -> object:
+    """What the reader makes of an example; a tie beside named options is known by its cause alone."""
+    reading = read_reply(example, "scoring" if "{n}" in phrase else "pairwise", ties=("tie", "both_bad"))
+    return "tie" if kind == "ties" and reading.cause == "tie" else reading.value
+
+
+if __name__ == "__main__":
+    try:
+        found = list(faults())
+    except yaml.YAMLError as error:
+        sys.exit(f"phrases.yaml is no YAML: {error}")
+    print("\n".join(found) or "phrases.yaml: every example is read as its row says")
+    sys.exit(bool(found))
