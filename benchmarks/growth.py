@@ -12,6 +12,7 @@ import argparse
 import math
 import time
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
@@ -83,7 +84,7 @@ SHAPES: dict[str, tuple[Callable[[int], Callable[[], object]], int]] = {
     "boxes an image, drawn with tags": (drawn, 500),
     "images, AP": (images, 500),
     "characters of a reply": (reply, 4000),
-    "options of an image, sampled": (options, 200),
+    "options of an image, sampled": (options, 10),
 }
 
 
@@ -97,7 +98,7 @@ def main() -> None:
         if chosen.only in (None, name):
             sizes = [smallest << k for k in range(chosen.doublings + 1)]
             cost = [_least(make(size)) for size in sizes]
-            steps = " ".join(f"{math.log2(b / a):.2f}" for a, b in zip(cost, cost[1:], strict=False))
+            steps = " ".join(f"{math.log2(b / a):.2f}" for a, b in pairwise(cost))
             whole = math.log2(cost[-1] / cost[0]) / chosen.doublings
             mark = "  above 1.15" if whole > ALLOWED else ""
             print(
