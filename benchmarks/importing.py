@@ -121,9 +121,8 @@ def main() -> None:
 
 def _line(cost: dict[str, list[float]], name: str, spent: float, said: str) -> None:
     cost.setdefault(name, []).append(spent)
-    found = re.search(r"\bAP\b[^0-9\n]*([0-9.]+)", said.rpartition("AP50")[0] or said.rpartition("AP ")[2] or said)
-    told = " ".join(re.findall(r".*\bAP\b.*", said)[-1:]).strip() or str(found)
-    print(f"{name:<40}{spent:>8.1f} s CPU   {told}", flush=True)
+    told = " ".join(re.findall(r".*\bAP\b.*", said)[-1:])
+    print(f"{name:<40}{spent:>8.1f} s CPU   {told.strip()}", flush=True)
 
 
 if __name__ == "__main__":
