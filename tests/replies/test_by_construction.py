@@ -76,6 +76,8 @@ def test_a_heading_over_a_list_declares_nothing(heading: str) -> None:
         ("I guess A... or B.", "pairwise", "Failed"),
         ("It's a tie. A is slightly sharper.", "pairwise", "Failed"),
         ("1. B\n2. A", "pairwise", "B"),
+        ("1. Colour\nVerdict: A is better.\n2. Shape\nSo the verdict is a tie.", "pairwise", "Failed"),
+        ("* option A - looks natural\n• option B - drops the tail\n\nOption A is hardly better.", "pairwise", "Failed"),
         ("Question 7: 5", "scoring", "Failed"),
         ("Without the blur, I'd give it a 9.", "scoring", "Failed"),
         ("Max score: 7", "scoring", "Failed"),

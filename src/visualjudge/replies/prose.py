@@ -340,7 +340,7 @@ def _leading(found: Sequence[Sentence], heard: _Heard) -> None:
     if said[1].text == ":" and (len(found) > 1 or first.has("but")):
         return
     rest = [token for sentence in found for token in sentence.said]
-    heads = {sentence.said[0].option for sentence in found}
+    heads = {next((t.option for t in sentence.said if t.text[0].isalnum()), "") for sentence in found}
     heads |= {two.option for one, two in pairwise(rest) if one.text[0] in ",:-(" or "and" in one.kinds}
     if heads <= {"", said[0].option} and not has(said[1:4], "denies", "supposes", "worse", "worst", "again"):
         heard.claims.append(_Claim(said[0].option, 3, first.number, 0, said[0].start, said[0].end, "leading"))
@@ -351,7 +351,7 @@ def _chosen(heard: _Heard, found: list[Sentence], *, marked_only: bool) -> Said:
     claims = sorted(heard.claims, key=lambda claim: (claim.sentence, claim.limb, claim.start))
     top = max((claim.level for claim in claims), default=0)
     if top >= LINE:
-        return _declared(claims, top, found)
+        return _declared(claims, top, heard, found)
     if claims and not marked_only:
         return _agreed(claims, top, heard, found)
     ties = [] if marked_only else heard.ties
@@ -362,13 +362,14 @@ def _chosen(heard: _Heard, found: list[Sentence], *, marked_only: bool) -> Said:
     return Said(None, _hedged(found) or ("tie" if ties else "several answers" if unclear else "no answer"))
 
 
-def _declared(claims: Sequence[_Claim], top: int, found: Sequence[Sentence]) -> Said:
+def _declared(claims: Sequence[_Claim], top: int, heard: _Heard, found: Sequence[Sentence]) -> Said:
     """The last declaration, unless its own line or what follows it says otherwise."""
     best = [claim for claim in claims if claim.level == top]
     chosen = best[-1]
     line = _line_of(found, chosen)
     beside = {claim.value for claim in best if top < LABEL or _line_of(found, claim) == line}
-    later = {claim.value for claim in claims if claim.start > chosen.end}
+    ties = [tie for tie in heard.ties if tie.level]
+    later = {claim.value for claim in (*claims, *ties) if claim.start > chosen.end}
     if len(beside | later) > 1:
         return Said(None, "several answers")
     return Said(chosen.value, None, chosen.start, chosen.end, "label" if top > LINE else "only", marked=True)
