@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
+import contextlib
 import sys
 from pathlib import Path
 
 import pytest
 
 from judged_records import pair, said, write_dataset, write_run
+from visualjudge.cli.main import run
 
 NASTY = "\x1b]0;title\x07\x1b[31m\x1b[2Jred\x9b1A\u202e\u2066\u2028"
 
@@ -25,11 +25,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("words", ["report run", "card run", "report run --where source=x"])
-def test_no_character_of_a_name_acts_on_the_terminal(words: str, folder: Path) -> None:
-    command = [sys.executable, "-m", "visualjudge", *words.split()]
-    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8", env=environment)
-    shown = done.stdout + done.stderr
+def test_no_character_of_a_name_acts_on_the_terminal(
+    words: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "argv", ["visualjudge", *words.split()])
+    with contextlib.suppress(SystemExit):
+        run()
+    shown = "".join(capsys.readouterr())
     assert "red\\u009b1A\\u202e\\u2066" in shown
     acting = {c for c in shown if c != "\n" and not c.isprintable()}
     assert acting == set()
