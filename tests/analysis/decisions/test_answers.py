@@ -40,6 +40,15 @@ def test_a_perfect_judge_on_twenty_images_gets_a_yes() -> None:
     assert (found.verdict, found.needs_images) == ("yes", None)
 
 
+def test_where_no_reply_failed_the_card_says_how_many_images_may_fail_as_a_whole() -> None:
+    questions = World.of(20, 5, gap=0.8).pair_questions()
+    verdicts = choices_of(questions, 1.0, swap=True)
+    none = _line(_judge(questions, verdicts), "failed")
+    assert (none.state, none.why) == ("pass", "none failed here; as a whole, up to 16.8 % of images may")
+    one = [replace(verdicts[0], value="Failed", status="refusal"), *verdicts[1:]]
+    assert "none failed" not in str(_line(_judge(questions, one), "failed").why)
+
+
 def test_a_source_without_a_usable_answer_costs_only_itself_and_is_named() -> None:
     """Fifteen groups; two sources of one of them are refused."""
     questions = []

@@ -280,7 +280,8 @@ def _closed(ends: Ends | None) -> Interval | None:
 
 def _failed(study: Study, run: int) -> Evidence:
     """The share of replies that could not be used, of all kinds of questions. Calls are its unit, fewer where failures
-    are seen to go together in images.
+    are seen to go together in images. Where none failed, a note says how many images may fail as a whole: few images
+    cannot tell a judge without failures from one that fails on all questions of some image.
     """
     table = study.joined[run]
     if table.is_empty():
@@ -288,7 +289,10 @@ def _failed(study: Study, run: int) -> Evidence:
     image, failed = clusters_of(table), (~table["parsed"]).cast(pl.Float64).to_numpy()
     top = np.bincount(image, weights=np.asarray(failed, dtype=float)).astype(float)
     found = one_share(top, np.bincount(image).astype(float), supposed=SINGLE)
-    return Evidence(float(failed.mean()), found.interval(0), int(found.images[0]), found.why(0))
+    images = int(found.images[0])
+    may = words.percent(1 - TAIL ** (1 / images))
+    note = None if failed.any() else f"none failed here; as a whole, up to {may} of images may"
+    return Evidence(float(failed.mean()), found.interval(0), images, found.why(0), note=note)
 
 
 def _order(found: System, least: int) -> Evidence:
