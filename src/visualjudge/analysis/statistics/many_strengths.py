@@ -302,11 +302,7 @@ def _dispersion(
     solved = _solved(kept, at, scores, np.zeros(scores.shape[1]), sharp=SHARPER / 10)[:-1]
     images = scores.shape[1]
     spread = float((scores * solved).sum()) * images / max(images - 1, 1)
-<<<<<<< HEAD
-    return max(least, float(spread / free))
-=======
     return float(max(least, spread / free))
->>>>>>> numbers
 
 
 def _drawn(
