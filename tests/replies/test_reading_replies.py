@@ -166,3 +166,13 @@ def test_a_score_of_this_scale_is_read(reply: str) -> None:
 )
 def test_common_sentences(reply: str, value: str) -> None:
     assert read_reply(reply, "pairwise").value == value
+
+
+@pytest.mark.parametrize("bullet", ["", "* ", "- "])
+@pytest.mark.parametrize("name", ["**A**", "**Option A**", "A"])
+def test_a_name_over_labelled_points_declares_nothing(bullet: str, name: str) -> None:
+    part = f"{bullet}{name}\n  - Strengths: tight boxes\n  - Weaknesses: misses the dog\n\n"
+    other = "Option B: tight boxes, but it labels a chair as a table."
+    assert read_reply(part + other, "pairwise").value == "Failed"
+    assert read_reply(f"{part}{other}\n\nB is better.", "pairwise").value == "B"
+    assert read_reply("B\n- keeps the dog\n- labels are right", "pairwise").value == "B"

@@ -173,13 +173,19 @@ def _lines(found: Sequence[Sentence], heard: _Heard, *, scoring: bool) -> None:
         label = label and following.number >= heard.taken_back
         if label and following.whole and (value := _bare(following, scoring=scoring)) is not None:
             heard.claims.append(_claim(following, value, LABEL, "label"))
-    whole = [one for one in whole if one.number >= heard.taken_back]
+    whole = [one for one in whole if one.number >= heard.taken_back and not _is_heading(found, one)]
     bare = {one.number: value for one in whole if (value := _bare(one, scoring=scoring)) is not None}
     headings = len(set(bare.values())) > 1 and found[-1].number not in bare  # "### Option A"
     ends = [] if headings else [one for one in (found[0], found[-1]) if one.number in bare]
     asked = len(found) > 1 and found[-2].asks and direction_of(found[-2].said)
     if ends and not asked and not (ends[0].number == 0 and found[0].asks):
         heard.claims += [_claim(one, bare[one.number], LINE, "only") for one in whole if one.number in bare]
+
+
+def _is_heading(found: Sequence[Sentence], sentence: Sentence) -> bool:
+    """Whether labelled points follow a line, "A" and "- Strengths: …": it names what they are about."""
+    after = [token.text for one in found[sentence.number + 1 : sentence.number + 2] for token in one.said]
+    return len(after) > 2 and after[0] in ("-", "*", "•", "+") and ":" in after[1:4]
 
 
 def _claim(sentence: Sentence, value: str | float, level: int, rule: str) -> _Claim:
@@ -314,7 +320,10 @@ def _alone(found: Sequence[Sentence], heard: _Heard) -> str | None:
     alone = [
         one
         for one in found
-        if one.number >= heard.taken_back and len(one.options()) == 1 and _bare(one, scoring=False) in OTHER
+        if one.number >= heard.taken_back
+        and len(one.options()) == 1
+        and _bare(one, scoring=False) in OTHER
+        and not _is_heading(found, one)
     ]
     if any(one.said[0].text == "or" and one.options() for one in found):
         return "several answers"  # "A … or B."
