@@ -15,6 +15,7 @@ import numpy as np
 from visualjudge.core import atomic
 from visualjudge.core.records import Question, Verdict
 from visualjudge.core.seeding import rng_for
+from visualjudge.dataset.folder import load_dataset
 from visualjudge.judges.base import verdict_line
 from visualjudge.runs.folder import RunFolder
 
@@ -70,7 +71,9 @@ def main(out: Path) -> None:
     atomic.write_json(out / "dataset" / "questions.json", [asdict(question) for question in asked])
     atomic.write_json(out / "dataset" / "dataset.json", {"version": "2.1"})
     run = RunFolder(out / "run")
-    run.write_manifest({"judge": "the judge", "dataset": str((out / "dataset").resolve())})
+    dataset = load_dataset(out / "dataset")
+    about = {"path": str(dataset.root.resolve()), "checksum": dataset.digest}
+    run.write_manifest({"judge": "the judge", "dataset": about})
     with run.open_journal(resume=False) as journal:
         for verdict in verdicts(asked):
             journal.write(verdict_line(verdict))

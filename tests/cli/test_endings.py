@@ -79,7 +79,7 @@ def replies(made: Example) -> Path:
 RANDOM = ("--backend", "baseline", "--model", "random")
 ENDINGS = {
     "describe": (lambda made: ("describe", made.data), "build"),
-    "audit": (lambda made: ("audit", made.dataset), "judge"),
+    "audit": (lambda made: ("audit", made.dataset), "studio"),  # its ladder errors show without the photograph
     "export": (lambda made: ("export", made.dataset, "--format", "trl", "--out", made.out / "t.jsonl"), "judge"),
     "convert": (lambda made: ("convert", made.dataset, "--to", "parquet", "--out", made.out / "parquet"), "validate"),
     "label": (lambda made: ("label", made.run, "--n", 6, "--out", made.out / "next.csv"), "correct"),

@@ -157,6 +157,13 @@ def adopt(
         If a role, a column or an option does not fit the table, or ``out`` exists.
     DataError
         If a cell cannot be read, or two rows contradict each other.
+
+    Examples
+    --------
+    ::
+
+        done = vj.adopt("verdicts.csv", "study", item="prompt_id", truth="human")
+        print(vj.card([vj.open_run(run) for run in done.runs]))
     """
     name, frame = _frame(table)
     found = find_columns(frame.columns, {**(columns or {}), **stated})
