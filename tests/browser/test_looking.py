@@ -79,6 +79,7 @@ def test_what_is_on_the_canvas_is_the_image_to_the_pixel(browser: Any, studio: A
 def test_the_ground_truth_goes_on_and_off(browser: Any, studio: Any, slug: str) -> None:
     browser.open(f"{studio.address}/d/{slug}/q/q0")
     browser.until("return document.querySelector('vj-stage.ready')?.dataset.shown === 'A,B'")
+    browser.until("return document.querySelector('[aria-keyshortcuts=T]')?.hidden === false")  # the labels are there
     browser.keys("t")
     browser.until(f"{SHOWN} === 'truth'")
     captions = "return [...document.querySelectorAll('vj-stage figcaption')].map((c) => c.textContent).join()"
