@@ -462,7 +462,7 @@ def _groups(judges: Sequence[JudgeResult]) -> list[Group]:
 def _line(judge: JudgeResult, found: Answer) -> Line:
     word, _, more = short_answer(found).partition(": ")
     if found.state == "fail":
-        more = "it fails " + words.listed([LABELS[line.name].lower() for line in found.checks if line.state == "fail"])
+        more = "it fails " + words.listed([f"“{LABELS[line.name]}”" for line in found.checks if line.state == "fail"])
     return Line(judge, found.state, ICONS[found.state], word, more)
 
 
