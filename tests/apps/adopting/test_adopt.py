@@ -117,6 +117,20 @@ def test_a_table_without_truth_or_with_unknown_names_says_which_option_helps(tmp
         vj.adopt([row()], tmp_path / "out", item="nothing")
 
 
+def test_force_replaces_what_was_adopted_and_nothing_else(tmp_path: Path) -> None:
+    home = tmp_path / "out"
+    vj.adopt([row()], home)
+    (home / "mine").mkdir()
+    (home / "mine/run.json").write_text("{}", "utf-8")
+    with pytest.raises(UsageError, match="exists already; --force replaces"):
+        vj.adopt([row()], home)
+    done = vj.adopt([row(verdict="B")], home, force=True)
+    assert [v["value"] for v in verdicts(done.runs[0])] == ["B"]
+    assert (home / "mine/run.json").read_text("utf-8") == "{}"
+    with pytest.raises(UsageError, match="exists already"):
+        vj.adopt([row()], home, judge="mine", force=True)
+
+
 def test_people_s_scores_of_both_options_are_the_truth(tmp_path: Path) -> None:
     done = vj.adopt([{"item": "q", "verdict": "B", "score_a": 2.0, "score_b": 7.0}], tmp_path / "out")
     question = vj.load_dataset(done.dataset).questions[0]

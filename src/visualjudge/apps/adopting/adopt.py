@@ -13,7 +13,7 @@ import polars as pl
 
 from visualjudge.apps.adopting.answers import is_missing, letter_of, order_of
 from visualjudge.apps.adopting.columns import find_columns
-from visualjudge.apps.published.importing import SCORES
+from visualjudge.apps.published.importing import SCORES, check_targets, folder_name
 from visualjudge.apps.published.prompts import PROMPT, wording
 from visualjudge.apps.published.reading import Item, Option
 from visualjudge.apps.published.runs import write_run
@@ -29,12 +29,11 @@ from visualjudge.core.records import (
     QuestionType,
     Verdict,
 )
-from visualjudge.dataset.folder import MEDIA, META, load_dataset
+from visualjudge.dataset.folder import MEDIA, load_dataset
 from visualjudge.dataset.staging import staged
 from visualjudge.dataset.writing import write_dataset
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.replies import Reading, read_reply
-from visualjudge.runs.folder import RunFolder
 
 Use = Literal["replies", "verdicts"]
 ENCODING = "adopted"
@@ -181,10 +180,7 @@ def adopt(
     read = _Table(
         name, taken.to_dicts(), found, answers or {}, score_range or (0.0, 10.0), _is_pairs(taken, answers or {})
     )
-    home = Path(out)
-    if home.exists() and not (force and (home / "dataset" / META).is_file()):
-        raise UsageError(f"{home}: exists already; --force replaces an earlier one")
-    return _written(read, home, judge or JUDGE, use)
+    return _written(read, Path(out), judge or JUDGE, use, force)
 
 
 def _frame(table: Any) -> tuple[str, pl.DataFrame]:
@@ -239,7 +235,7 @@ def _is_number(value: Any) -> bool:
 # ---------------------------------------------------------------- rows into questions and verdicts
 
 
-def _written(table: _Table, home: Path, judge: str, use: Use) -> Adopted:
+def _written(table: _Table, home: Path, judge: str, use: Use, force: bool) -> Adopted:
     by_judge: dict[str, list[Verdict]] = {}
     keys: set[tuple[Any, ...]] = set()
     counts = {"reread": 0, "invented": 0, "differing": 0}
@@ -263,7 +259,7 @@ def _written(table: _Table, home: Path, judge: str, use: Use) -> Adopted:
             counts["invented"] += ours == FAILED != theirs
             counts["differing"] += FAILED not in (ours, theirs) and ours != theirs
         by_judge.setdefault(who, []).append(verdict)
-    return _save(table, home, by_judge, counts)
+    return _save(table, home, by_judge, counts, force)
 
 
 def _count(table: _Table, place: int, row: Mapping[str, Any], role: str) -> int:
@@ -404,18 +400,21 @@ def _identity(key: str) -> str:
 # ---------------------------------------------------------------- files
 
 
-def _save(table: _Table, home: Path, by_judge: Mapping[str, Sequence[Verdict]], counts: Mapping[str, int]) -> Adopted:
-    names = {judge: _folder_name(judge) for judge in by_judge}
-    if len(set(names.values())) < len(names) or "dataset" in names.values():
-        raise UsageError(f"{table.name}: judges must have names that differ as folders, and none 'dataset'")
+def _save(
+    table: _Table, home: Path, by_judge: Mapping[str, Sequence[Verdict]], counts: Mapping[str, int], force: bool
+) -> Adopted:
+    target = home / "dataset"
+    runs = {judge: home.resolve() / folder_name(judge) for judge in by_judge}
+    if len(set(runs.values())) < len(runs):
+        raise UsageError(f"{table.name}: judges must have names that differ as folders, got {', '.join(by_judge)}")
+    check_targets(target, runs.values(), force, ENCODING)
     said = {str(verdict.value) for verdicts in by_judge.values() for verdict in verdicts}
     said |= {str(asked.item.answer) for asked in table.questions.values()}
     ties = tuple(tie for tie in TIES if tie in said) if table.pairs else ()
     ties = TIES if "both_bad" in ties else ties
     askable = {"text_a", "text_b"} <= set(table.columns) or (not table.pairs and "text_a" in table.columns)
-    with staged(home) as stage:
-        target = stage / "dataset"
-        (target / MEDIA).mkdir(parents=True)
+    with staged(target) as stage:
+        (stage / MEDIA).mkdir()
         questions = list(_questions(table, ties))
         about = {
             "name": ENCODING, "title": table.name, "licence": "", "use": "any", "source": table.name,
@@ -427,8 +426,8 @@ def _save(table: _Table, home: Path, by_judge: Mapping[str, Sequence[Verdict]], 
             "prompts": {PROMPT: "v1"},
             "benchmark": about,
         }
-        write_dataset(target, questions, meta)
-    dataset = load_dataset(home / "dataset")
+        write_dataset(stage, questions, meta)
+    dataset = load_dataset(target)
     for judge, verdicts in by_judge.items():
         head = {
             "judge": judge, "backend": ENCODING, "model": judge, "base_url": None,
@@ -436,19 +435,15 @@ def _save(table: _Table, home: Path, by_judge: Mapping[str, Sequence[Verdict]], 
             "swap": any(verdict.order == "BA" for verdict in verdicts),
             "repeats": 1 + max(verdict.repeat for verdict in verdicts),
         }  # fmt: skip
-        write_run(home / names[judge], dataset, verdicts, head)
+        write_run(runs[judge], dataset, verdicts, head)
     return Adopted(
-        home / "dataset",
-        tuple(RunFolder(home / name).path for name in names.values()),
+        target,
+        tuple(home / path.name for path in runs.values()),
         table.columns,
         len(table.questions),
         sum(map(len, by_judge.values())),
         **counts,
     )
-
-
-def _folder_name(judge: str) -> str:
-    return "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in judge).strip(".") or JUDGE
 
 
 def _questions(table: _Table, ties: tuple[str, ...]) -> Iterator[Question]:

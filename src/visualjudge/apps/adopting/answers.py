@@ -16,7 +16,7 @@ LETTER_OF = {
     **dict.fromkeys(("tie", "1.5", "draw", "equal", "same", "a=b", "[[a=b]]", "[[c]]", "both_good"), "tie"),
     **dict.fromkeys(("both_bad", "both bad", "bothbad", "tie (bothbad)"), "both_bad"),
 }  # fmt: skip
-"""Spellings of answers to a pair, in lower case. 0 is none of them: tables use it for A, a loss and a tie."""
+"""Spellings of answers to a pair, in lower case. 0 is left out: tables use it for A, for a loss and for a tie."""
 MISSING = frozenset(
     ("", "failed", "error", "invalid", "n/a", "na", "none", "null", "nan", "unparseable", "parse_error")
 )

@@ -122,8 +122,8 @@ def _imported(
         copy = row.read(home)
         copy = replace(copy, replies={**kept_replies(home), **copy.replies})
     _check_replies(copy, replies, home)
-    runs = {model: target.resolve().parent / _file_name(model) for model in replies}
-    _check_targets(target, runs.values(), force)
+    runs = {model: target.resolve().parent / folder_name(model) for model in replies}
+    check_targets(target, runs.values(), force)
     asked = _asked(row, copy, prompt)
     questions = _write(row, asked, target, "ours" if copy.labels_only else prompt)
     # Runs come last: they name the checksum of the dataset that is there by now.
@@ -171,15 +171,23 @@ def _check_replies(copy: Copy, replies: Sequence[str], home: Path) -> None:
         raise UsageError("--replies must name each judge once")
 
 
-def _file_name(model: str) -> str:
+def folder_name(model: str) -> str:
+    """The name of a judge as that of its run's folder."""
     return "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in model).strip(".") or "judge"
 
 
-def _check_targets(target: Path, runs: Iterable[Path], force: bool) -> None:
+def check_targets(target: Path, runs: Iterable[Path], force: bool, backend: str = "published") -> None:
+    """Refuse to write a dataset at ``target`` and ``runs`` over anything but, with ``force``, an earlier import.
+
+    Raises
+    ------
+    UsageError
+        If something else is there, or a run has the dataset's place.
+    """
     for path in runs:
         if path == target.resolve():
             raise UsageError(f"--out: {target} is the name of a run too; choose another")
-        if path.exists() and not (force and RunFolder(path).manifest().get("backend") == "published"):
+        if path.exists() and not (force and RunFolder(path).manifest().get("backend") == backend):
             raise UsageError(f"{path}: exists already; --force replaces an older import")
     if target.exists() and not (force and (target / META).is_file()):
         raise UsageError(f"{target}: exists already; --force replaces an older dataset")
