@@ -7,12 +7,23 @@ import re
 from functools import cache
 from pathlib import Path
 
+import orjson
 import pytest
 
-from visualjudge.clients import download, limits, retry, wire
-from visualjudge.core import confine, jsons, yamls
+from visualjudge.apps.mmbench import results, table
+from visualjudge.apps.pipelines import rows
+from visualjudge.apps.published import prompts
+from visualjudge.clients import descriptors, download, limits, remote, retry, wire
+from visualjudge.clients.batch import asking
+from visualjudge.core import columnar, confine, jsons, media, parquet_bounds, yamls
+from visualjudge.data import importing, scan, wire as record_fields
+from visualjudge.dataset import parquet_form
+from visualjudge.formats import voc
+from visualjudge.judges import bounded_reading
 from visualjudge.runs import blocks
-from visualjudge.vision.raster import limits as raster
+from visualjudge.runs.batch import submitting
+from visualjudge.vision import fields
+from visualjudge.vision.raster import arrays, images, limits as raster
 from visualjudge.vision.scoring import close_boxes
 
 ROOT = Path(__file__).parents[2]
@@ -217,31 +228,118 @@ def test_each_sentence_of_the_guarantees_has_a_test() -> None:
     assert [name for name, tests in GUARANTEES.items() if len(tests) < sentences[name]] == []
 
 
+def mib(size: int) -> str:
+    """A whole number of MiB."""
+    assert size % (1 << 20) == 0
+    return f"{size >> 20} MiB"
+
+
+PIXELS = raster.MOST_PIXELS
+FORMAT_NAMES = {"WEBP": "WebP", "JPEG2000": "JPEG 2000"}
+DEEPEST_REPLY = 1024
+SAMPLES = PIXELS * raster.BYTES_PER_PIXEL
 BOUNDS = {
-    "body of a reply, compressed or not": f"{limits.LARGEST_BODY >> 20} MiB",
-    "longest accepted `Retry-After`": f"{retry.RetryPolicy().patience_s:.0f} s",
-    "redirects on the same host, where allowed": f"{wire.MOST_REDIRECTS}",
-    "fetching an image": f"{download.MOST_HOPS} redirects",
-    "pixels of an image, mask, map or array": f"{raster.MOST_PIXELS // 10**6} million",
-    "polygons of a mask": f"{raster.MOST_POINTS:,} points",
-    "boxes, masks or people of a prediction": f"{raster.MOST_ITEMS:,}",
-    "pairs with the ground truth, of one image, each within a class: boxes near each other, masks that touch, people": (
+    "body of a reply, compressed or not": [mib(limits.LARGEST_BODY)],
+    "seconds for a call": [f"{remote.Server('http://host', 'base_url').timeout_s:.0f}"],
+    "longest accepted `Retry-After`": [f"{retry.RetryPolicy().patience_s:.0f} s"],
+    "redirects on the same host, where allowed": [f"{wire.MOST_REDIRECTS}"],
+    "seconds for a file of a batch; its size; a line in it": [
+        f"{limits.LONGEST_TRANSFER_S:,.0f}; {limits.LARGEST_DOWNLOAD >> 30} GiB; {mib(blocks.LONGEST_LINE)}"
+    ],
+    "pages of a server's list of batches": [f"{limits.MOST_PAGES:,}"],
+    "looks in a row at a batch that fail before it is closed": [f"{submitting._LOOKS}"],
+    "batches that a request goes into: that failed; that were refused as too much is queued": [
+        f"{asking.MOST_TRIES}; {asking.MOST_QUEUED}"
+    ],
+    "batches in a row that a server refuses to create": [f"{submitting._REFUSALS}"],
+    "token count in a reply": ["10¹²" if limits.MOST_TOKENS == 10**12 else ""],
+    "reply that is read on the event loop; in a separate process": [
+        f"{bounded_reading.READ_AT_ONCE >> 10} Ki; {bounded_reading.LONGEST_READ >> 20} Mi characters and "
+        f"{bounded_reading.READ_WITHIN_S:.0f} s"
+    ],
+    "image that is sent or fetched": [mib(limits.LARGEST_IMAGE_FILE)],
+    "fetching an image": [f"{download.TIMEOUT_S:.0f} s, {download.MOST_HOPS} redirects"],
+    "pixels of an image, mask, map or array": [f"{PIXELS // 10**6} million"],
+    "bytes they decode to": [
+        f"{raster.BYTES_PER_PIXEL} for each",
+        f"{SAMPLES // 3 // 10**6} million of 8-bit RGB, {SAMPLES // 4 // 10**6} of RGBA",
+        f"{SAMPLES // 8 // 10**6} of 16-bit RGBA or of a depth map",
+    ],
+    "pixels of a WebP; of a JPEG 2000 image": [
+        f"{PIXELS // raster.SLOWER['WEBP'] // 10**6}; {PIXELS // raster.SLOWER['JPEG2000'] // 10**6} million"
+    ],
+    "pixels of a PPM in text or of an odd depth, and of a run-length BMP": [
+        f"{raster.SLOWEST}th: {PIXELS // raster.SLOWEST // 10**6} million"
+    ],
+    "scans of a JPEG": [f"{raster.MOST_SCANS}"],
+    "header of a PPM, PGM or PBM file, comments included": [f"{raster.LONGEST_NETPBM_HEADER:,} bytes"],
+    "formats of images": [", ".join(FORMAT_NAMES.get(name, name) for name in images.FORMATS if name != "DIB")],
+    "arrays": [f"{arrays.MOST_AXES} axes, headers of {arrays._LONGEST_HEADER:,} bytes"],
+    "polygons of a mask": [
+        f"{raster.MOST_POINTS:,} points, {raster.LONGEST_OUTLINE // 10**6} million pixels",
+        "coordinates of 10⁷" if raster.LARGEST_VERTEX == 1e7 else "",
+    ],
+    "boxes, keypoints and other numbers": [
+        "10¹⁵" if raster.LARGEST_COORDINATE == fields.LARGEST_NUMBER == 1e15 else ""
+    ],
+    "boxes, masks or people of a prediction": [f"{raster.MOST_ITEMS:,}"],
+    "pairs with the ground truth, of one image, each within a class: boxes near each other, masks that touch, people": [
         f"{close_boxes.MOST_PAIRS // 10**6} million"
-    ),
-    "entry of the reply cache": f"{limits.LARGEST_BODY >> 20} MiB",
-    "`dataset.json` and the index of shards; `run.json`; line of a run's verdicts": "; ".join(
-        f"{size >> 20} MiB" for size in (jsons.LARGEST_META, jsons.LARGEST_MANIFEST, blocks.LONGEST_LINE)
-    ),
-    "record of a data folder, line of a `.jsonl` table or of ratings; row of `pipeline`": (
-        f"{jsons.LONGEST_RECORD >> 20} MiB"
-    ),
-    "depth of JSON in files; in replies": f"{jsons.DEEPEST_JSON}; 1,024 levels",
-    "YAML": f"{yamls.LARGEST_YAML >> 20} MiB, {yamls.DEEPEST_YAML} levels, {yamls.MOST_NODES:,} values",
-    "paths in data": f"{confine.LONGEST_PATH:,} characters",
+    ],
+    "classes that are asked about on one image, times its boxes or masks": [
+        f"{importing.MOST_LOOKED_AT // 10**6} million"
+    ],
+    "row group of a Parquet file: its pages unpacked": [
+        f"{mib(parquet_bounds.UNPACKED)}, or {parquet_bounds.RATIO} times"
+    ],
+    "row group of a Parquet file: values of all columns": [f"{parquet_bounds.MOST_VALUES:,}"],
+    "footer of a Parquet file; its pages": [f"{mib(parquet_bounds.LONGEST_FOOTER)}; {parquet_bounds.MOST_PAGES:,}"],
+    f"texts of {parquet_form.ROWS_A_GROUP:,} questions in Parquet, a text that is stored once counted for each": [
+        mib(parquet_form.LARGEST_GROUP)
+    ],
+    "row of a Parquet or Arrow table": [
+        f"{mib(columnar.LARGEST_ROW)}; rows are read in parts of {mib(columnar.BYTES_A_PART)}"
+    ],
+    "questions, or verdicts, of a Parquet file": ["one for each of its bytes"],
+    "record of a data folder, line of a `.jsonl` table or of ratings; row of `pipeline`": [
+        f"{mib(jsons.LONGEST_RECORD)}; {mib(rows.LONGEST_LINE)}"
+    ],
+    "annotations in Parquet, as JSON": [f"{mib(scan.LARGEST_SPOOL)}, or {scan.SPOOL_RATIO} times"],
+    "index of the images of a dataset; shard; image in a shard": [
+        f"{mib(media.LARGEST_INDEX)}; {mib(media.SHARD_BYTES + media.LARGEST_IMAGE)}; {mib(media.LARGEST_IMAGE)}"
+    ],
+    "entry of the reply cache": [mib(limits.LARGEST_BODY)],
+    "`dataset.json` and the index of shards; `run.json`; line of a run's verdicts": [
+        f"{mib(jsons.LARGEST_META)}; {mib(jsons.LARGEST_MANIFEST)}; {mib(blocks.LONGEST_LINE)}"
+    ],
+    "texts of a record; labels; identifiers": [
+        f"{record_fields.LONGEST_TEXT:,} characters; {fields.LONGEST_LABEL} characters",
+        f"; {record_fields.LONGEST_NAME} bytes",
+    ],
+    "depth of JSON in files; in replies": [f"{jsons.DEEPEST_JSON}; {DEEPEST_REPLY:,} levels"],
+    "YAML": [f"{mib(yamls.LARGEST_YAML)}, {yamls.DEEPEST_YAML} levels, {yamls.MOST_NODES:,} values"],
+    "line of an MMBench table; record with quotes": [f"{mib(table.LONGEST_LINE)}; {mib(table.LARGEST_QUOTED)}"],
+    "workbook (`.xlsx`)": [
+        f"{mib(results.LARGEST_WORKBOOK)} unpacked, {results.MOST_ROWS:,} rows, {results.MOST_COLUMNS} columns"
+    ],
+    "VOC annotation; edited images of a pipeline row": [f"{mib(voc.LARGEST_XML)}; {rows.MOST_IMAGES}"],
+    "script of a benchmark that holds its prompts": [mib(prompts.LARGEST)],
+    "paths in data": [f"{confine.LONGEST_PATH:,} characters"],
+    "connections": [f"minus {descriptors.RESERVED}"],
 }
+
+
+def test_each_bound_has_a_row_here() -> None:
+    assert first_cells(section("Bounds")) == ["What", *BOUNDS]
 
 
 @pytest.mark.parametrize("row", BOUNDS)
 def test_a_bound_is_the_one_in_the_code(row: str) -> None:
-    cells = next(line for line in PAGE.splitlines() if line.startswith(f"| {row} |")).split(" | ")
-    assert BOUNDS[row] in cells[1]
+    line = next(line for line in PAGE.splitlines() if line.startswith(f"| {row} |"))
+    assert [part for part in BOUNDS[row] if not part or part not in line.split(" | ")[1]] == []
+
+
+def test_replies_are_read_to_the_stated_depth() -> None:
+    assert orjson.loads("[" * DEEPEST_REPLY + "]" * DEEPEST_REPLY)
+    with pytest.raises(orjson.JSONDecodeError):
+        orjson.loads("[" * (DEEPEST_REPLY + 1) + "]" * (DEEPEST_REPLY + 1))
