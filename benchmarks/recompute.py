@@ -109,7 +109,7 @@ def upper(x: np.ndarray, n: np.ndarray, whole: bool) -> float:
     if not (n > 1).any():
         return float(alone)
     several, single = n > 1, float((n == 1).sum())
-    supposed = float((n[several] + 0.5 * (n[several] ** 2 - n[several])).sum())
+    supposed = float((n[several] + 0.8 * (n[several] ** 2 - n[several])).sum())
     images, independent = total**2 / (n**2).sum(), total**2 / (supposed + single)
 
     def clustered(pi: float) -> float:
@@ -118,14 +118,14 @@ def upper(x: np.ndarray, n: np.ndarray, whole: bool) -> float:
         own = (images - 1) / max(1.0, (1 / max(chance * (1 - chance), 1e-12) - 4) / 2)
         w = own / (own + 0.5)
         t = stats.t.isf(0.025, max(own + 0.5, 3.0))
-        t /= math.sqrt(1 + t**2 * w / images)
-        t *= 1 - min(0.5, 0.25 * max(2 * pi - 1, 0.0) / math.sqrt(max(independent * q, 1e-12)))
+        t *= math.sqrt(images / max(images - 1, 0.5)) / math.sqrt(1 + t**2 * w / images)
+        t *= 1 - min(0.4, 0.25 * max(2 * pi - 1, 0.0) / math.sqrt(max(independent * q, 1e-12)))
         d = (x - pi * n)[several]
 
         def value(c: float) -> float:
             raised = np.maximum(d, -c)
             variance = w * (raised**2).sum() + q * ((1 - w) * supposed + single)
-            more = 3 * w * max(1 - 2 * pi, 0.0) / (q * total) * variance
+            more = 4 * w * max(1 - 2 * pi, 0.0) / (q * total) * variance
             return float(hits - pi * total + (raised - d).sum() + t * math.sqrt(variance) + more)
 
         least = optimize.minimize_scalar(value, bounds=(0, float(np.abs(d).max()) + 1e-9), method="bounded")
@@ -273,7 +273,19 @@ def ranking(check: Compare, name: str, stated: Mapping[str, Any], rows: list[Ver
 def tau(check: Compare, name: str, stated: float | None, stated_ends: Any, halves: list[tuple[str, float]]) -> None:
     value, ends = share(halves, whole=False)
     check(f"{name} tau", stated, None if value is None else 2 * value - 1)
-    check(f"{name} tau ci95", stated_ends, None if ends is None else tuple(2 * e - 1 for e in ends))
+    if value is None or ends is None:
+        check(f"{name} tau ci95", stated_ends, None)
+        return
+    low, high = (2 * end - 1 for end in ends)
+    x, n = sums(halves)
+    r = 2 * value - 1
+    without = np.array([(x.sum() - a) / (n.sum() - b) for a, b in zip(x, n, strict=True)])
+    variance, df, skew, _ = spread(2 * (value - without), n)
+    error = math.sqrt(variance) / (1 - r**2) if abs(r) < 1 else 0.0
+    if error > 1e-12:  # the nearer of the bounds and of the jackknife on Fisher's z scale
+        down, up = reach(error, df, skew, 2 * r)
+        low, high = max(low, math.tanh(math.atanh(r) - down)), min(high, math.tanh(math.atanh(r) + up))
+    check(f"{name} tau ci95", stated_ends, (low, high))
 
 
 def scoring(check: Compare, name: str, stated: Mapping[str, Any], rows: list[Verdict]) -> None:
@@ -316,10 +328,13 @@ def leaning(check: Compare, name: str, row: Mapping[str, Any], rows: list[Verdic
     if row["p"] is not None:
         check(f"{name}.p", row["p"], images.p(0.0))
     flat = images.flat_ends()
-    if row["ci95"] and flat:
-        check(f"{name}.ci95", row["ci95"], flat)
-    for end in (row["ci95"] or ()) if flat is None else ():
-        if abs(end) < 0.5:
+    far = int(value > 0)
+    for side, end in enumerate(row["ci95"] or ()):
+        if row["feature"] == "position" and side == far:  # pairs asked in both orders may set it further out
+            check(f"{name}.ci95", images.p(end) <= 0.05 + 1e-8 if flat is None else abs(end) >= abs(flat[side]), True)
+        elif flat:
+            check(f"{name}.ci95", end, flat[side])
+        elif abs(end) < 0.5:
             check(f"{name}.ci95", round(images.p(end), 8), 0.05)
 
 

@@ -106,14 +106,13 @@ def by(names: Sequence[Any], values: np.ndarray) -> np.ndarray:
     return np.array([total[name] for name in names])
 
 
-def line_taken_out(cell: np.ndarray, m: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The residuals of a line on the margin in every stratum."""
+def line_taken_out(cell: np.ndarray, on: Sequence[np.ndarray], y: np.ndarray) -> np.ndarray:
+    """The residuals of a plane on the columns ``on`` in every stratum."""
     out = np.empty(y.size)
     for c in np.unique(cell):
         here = cell == c
-        design = np.column_stack([np.ones(int(here.sum())), m[here] - m[here].mean()])
-        if (design[:, 1] ** 2).sum() <= 1e-9:
-            design = design[:, :1]
+        centred = [column[here] - column[here].mean() for column in on]
+        design = np.column_stack([np.ones(int(here.sum())), *(c for c in centred if (c**2).sum() > 1e-9)])
         out[here] = y[here] - design @ np.linalg.lstsq(design, y[here], rcond=None)[0]
     return out
 
@@ -129,8 +128,12 @@ def lean(rows: Sequence[Verdict], feature: str) -> tuple[float | None, Images | 
     cell = np.array([codes[name] for name in names])
     image, pair = [v["image"] for v, _ in cases], [item(v["q"]) for v, _ in cases]
     m = np.array([width(v["q"]) for v, _ in cases])
-    y = line_taken_out(cell, m, np.array([float(v["right"]) for v, _ in cases]))
-    s = line_taken_out(cell, m, np.array([0.5 if more else -0.5 for _, more in cases]))
+    on = [m]
+    if feature != "position":  # a lean to the place is held apart
+        first = np.array([float((v["q"]["answer"] == "A") ^ (v["order"] == "BA")) for v, _ in cases])
+        on.append(line_taken_out(cell, on, first))
+    y = line_taken_out(cell, on, np.array([float(v["right"]) for v, _ in cases]))
+    s = line_taken_out(cell, on, np.array([0.5 if more else -0.5 for _, more in cases]))
     one = np.ones(y.size)
 
     def others(values: np.ndarray) -> np.ndarray:
@@ -142,25 +145,31 @@ def lean(rows: Sequence[Verdict], feature: str) -> tuple[float | None, Images | 
     if pairs > 0 and both > 0 and own > 1e-9 * squares:
         shared = min(both / pairs, own / squares)
         shrunk = 1 / (others(one) + squares / y.size * (own / squares - shared) / shared + 1e-9)
-        above = line_taken_out(cell, m, y - shrunk * others(y))
-        below = line_taken_out(cell, m, s - shrunk * others(s))
-    return images_of(image, cell, m, s, above, below)
+        above = line_taken_out(cell, on, y - shrunk * others(y))
+        below = line_taken_out(cell, on, s - shrunk * others(s))
+    return images_of(image, cell, on, s, above, below)
 
 
 def images_of(
-    image: Sequence[str], cell: np.ndarray, m: np.ndarray, s: np.ndarray, above: np.ndarray, below: np.ndarray
+    image: Sequence[str],
+    cell: np.ndarray,
+    on: Sequence[np.ndarray],
+    s: np.ndarray,
+    above: np.ndarray,
+    below: np.ndarray,
 ) -> tuple[float | None, Images | None]:
     """Sums of each image."""
     names, top, bottom, taken = np.array(image), [], [], []
-    centre = np.array([m[cell == c].mean() for c in range(cell.max() + 1)])[cell]
+    centred = [column - np.array([column[cell == c].mean() for c in range(cell.max() + 1)])[cell] for column in on]
     for name in np.unique(names):
         mine, gone = names == name, 0.0
         for c in np.unique(cell[mine]):
             here, all_of_it = mine & (cell == c), cell == c
             gone += s[here].sum() ** 2 / all_of_it.sum()
-            squares = ((m - centre)[all_of_it] ** 2).sum()
-            if squares > 1e-9:
-                gone += (s[here] * (m - centre)[here]).sum() ** 2 / squares
+            for column in centred:
+                squares = (column[all_of_it] ** 2).sum()
+                if squares > 1e-9:
+                    gone += (s[here] * column[here]).sum() ** 2 / squares
         top.append((s * above)[mine].sum())
         bottom.append((s * below)[mine].sum())
         taken.append(min(0.9, max(0.0, gone / max((s[mine] ** 2).sum(), 1e-9))))

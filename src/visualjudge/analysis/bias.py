@@ -87,11 +87,40 @@ def preference(table: pl.DataFrame, feature: str) -> Preference:
     found = lean(_cases(sides, apart=feature != "position"))
     ends = found.ends()
     value = found.preference if np.isfinite(found.preference) else None
+    if feature == "position" and ends and value:
+        ends = _with_both_orders(sides, value, ends)
     figure = Estimate(value, ends, sides.height, images, None if ends else FEW)
     more, right = (sides[name].to_numpy() for name in ("more", "right"))
     crude = float(right[more].mean() - right[~more].mean()) / 2
     share = float((more == right).mean())
     return Preference(feature, PREFERRED[feature], share, figure, found.p() if ends else None, crude=crude)
+
+
+def _with_both_orders(sides: pl.DataFrame, value: float, ends: tuple[float, float]) -> tuple[float, float]:
+    """``ends`` of a lean to the place, no nearer on the side away from 0 than pairs asked in both orders allow.
+
+    A judge that is right but for its lean errs in few pairs, all on one side, and sign flips then miss a larger lean in
+    up to 10 % on 20 images. Of pairs answered in both orders, the lean is half of the share in which the first place
+    won both times less the share in which the second did; the interval of the difference is that of Donner & Zou (2012)
+    from those of the two shares. The end towards 0 stays, so that the interval and p agree.
+    """
+    turned = sides.group_by("pair", maintain_order=True).agg(
+        pl.col("cluster").first(),
+        lead=pl.col("right").filter("more").mean() - pl.col("right").filter(~pl.col("more")).mean(),
+    )
+    both = turned.drop_nulls("lead")
+    if 2 * both.height < turned.height:
+        return ends
+    values = {"n": pl.lit(1.0), "first": pl.col("lead").clip(0, 1), "second": (-pl.col("lead")).clip(0, 1)}
+    counted = image_sums(both, [], values)
+    first, second = (counted.shares(name, "n") for name in ("first", "second"))
+    leading, other = (first, second) if value > 0 else (second, first)
+    reach = float(np.hypot(leading.high[0] - leading.value[0], other.value[0] - other.low[0])) / 2
+    if np.isnan(reach):
+        return ends
+    if value > 0:
+        return ends[0], min(0.5, max(ends[1], value + reach))
+    return max(-0.5, min(ends[0], value - reach)), ends[1]
 
 
 def preferences(table: pl.DataFrame) -> tuple[Preference, ...]:
