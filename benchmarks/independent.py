@@ -3,6 +3,7 @@
     python benchmarks/independent.py write OUT    # OUT/data, OUT/dataset, OUT/run, OUT/truth.csv
     python benchmarks/independent.py labels       # rounds of labels
     python benchmarks/independent.py people       # the alternative annotator test at its boundary, coverage of α
+    python benchmarks/independent.py main         # coverage of the first lines of a report
 
 Images differ in difficulty, which scales the judge's noise on all their questions; on a few images the judge misreads
 everything, or fails to reply; it leans to the option shown first, and ties what it cannot tell apart. Nothing here is
@@ -17,6 +18,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,9 @@ from PIL import Image
 
 import visualjudge as vj
 from visualjudge.analysis import study_of
+from visualjudge.analysis.analysing import PAIRED
+from visualjudge.analysis.bias import both_orders, preference, swap_figures
+from visualjudge.analysis.cells import accuracy
 from visualjudge.analysis.decisions.correct import correct_study
 from visualjudge.analysis.decisions.label import label_study
 from visualjudge.analysis.statistics import alt_test
@@ -283,6 +288,66 @@ DESIGNS = {
 }
 
 
+# ---------------------------------------------------------------- the first lines of a report
+
+
+def _main_lines(design: Design, seed: int) -> dict[str, tuple[float | None, Any]]:
+    """Value and interval of each figure of one world: six pairs an image, in both orders."""
+    world, questions = World.of(design, seed), []
+    judge, rng = Noisy(world, seed), np.random.default_rng([seed, 78])
+    pairs = list(combinations(range(design.sources), 2))
+    for g in range(design.images):
+        for k in rng.choice(len(pairs), 6, replace=False):
+            a, b = rng.permutation(pairs[k])
+            true = float(world.true[g, a]), float(world.true[g, b])
+            if true[0] != true[1]:
+                questions.append(_pair(g, (int(a), int(b)), true))
+    said = [judge.verdict(question, order, 0) for question in questions for order in ("AB", "BA")]
+    table = study_of(questions, {"noisy": said}).kind(0, "pairwise", PAIRED)
+    swap, found = swap_figures(both_orders(table)), accuracy(table)
+    figures = {
+        "accuracy": found.share,
+        "accuracy of parsed replies": found.parsed,
+        "swap consistency": swap.consistency,
+        "right in both orders": swap.right_in_both,
+        "lean to the first": preference(table.filter("parsed"), "position").estimate,
+    }
+    return {name: (figure.value, figure.interval) for name, figure in figures.items()}
+
+
+def _pair(g: int, sources: tuple[int, int], true: tuple[float, float]) -> Question:
+    return Question(
+        id=f"q{g}-{sources[0]}-{sources[1]}",
+        task=TASK,
+        encoding="pixel",
+        question_type="pairwise",
+        subset=("judge_analysis",),
+        image_id=f"g{g}",
+        class_of_interest=None,
+        error_type=None,
+        annotation_ids=(f"s{sources[0]}:g{g}", f"s{sources[1]}:g{g}"),
+        final_scores=true,
+        sources=(f"s{sources[0]}", f"s{sources[1]}"),
+        prompt="",
+        images=(),
+        answer="A" if true[0] > true[1] else "B",
+    )
+
+
+def main_lines(replications: int) -> Iterator[tuple[str, ...]]:
+    """Coverage of 95 % intervals; the truth is the mean over worlds of 200 images."""
+    for images in (10, 20, 50):
+        design = Design(images=images)
+        worlds = [_main_lines(design, seed) for seed in range(replications)]
+        others = [_main_lines(Design(images=200), 10**6 + seed) for seed in range(replications // 2)]
+        for name in worlds[0]:
+            truth = float(np.mean([world[name][0] for world in others]))
+            ends = [world[name][1] for world in worlds if world[name][1] is not None]
+            inside = np.mean([low <= truth <= high for low, high in ends])
+            width = np.mean([high - low for low, high in ends])
+            yield (str(images), name, f"{truth:.3f}", f"{inside:.1%}", f"{width:.3f}")
+
+
 # ---------------------------------------------------------------- people
 
 
@@ -353,7 +418,7 @@ def table(title: str, columns: tuple[str, ...], rows: Iterator[tuple[str, ...]])
 def main() -> None:
     """One of the tables, or the folders of one world."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("write", "labels", "people"))
+    parser.add_argument("what", choices=("write", "labels", "main", "people"))
     parser.add_argument("out", nargs="?", type=Path)
     parser.add_argument("--images", type=int, default=30)
     parser.add_argument("--sources", type=int, default=5, help="5 at most are asked about together")
@@ -380,6 +445,8 @@ def main() -> None:
             "Gain by doubt expected; shown",
         )
         table("Rounds of labels", columns, labels(400, chosen))
+    elif asked.what == "main":
+        table("First lines of a report", ("Images", "Figure", "Truth", "Covered", "Width"), main_lines(400))
     else:
         columns = ("Items of an image", "Images", "as published", "clustered by image")
         table("Alternative annotator test at its boundary: wins at 5 %", columns, alternative(1000))
