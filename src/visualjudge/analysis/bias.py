@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 import polars as pl
-from scipy import stats
+from scipy import special
 
 from visualjudge.analysis.cells import image_sums, mean_of, share_of
 from visualjudge.analysis.figures import NO_SHARE, Estimate, Preference, Swap
@@ -38,7 +38,7 @@ PREFERRED = {
 
 def binomial_p(hits: int, n: int) -> float | None:
     """Exact two-sided p of ``hits`` of ``n`` against ½."""
-    return float(stats.binomtest(hits, n).pvalue) if n else None
+    return min(1.0, 2 * float(special.bdtr(min(hits, n - hits), n, 0.5))) if n else None
 
 
 def _sides(table: pl.DataFrame, feature: str) -> pl.DataFrame:

@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse, stats
+from scipy import sparse
 
+from visualjudge.analysis.statistics.tails import norm_sf, t_isf
 from visualjudge.core.records import FloatArray
 from visualjudge.core.seeding import rng_for
 
@@ -59,8 +60,8 @@ class Resampling:
 
 def widened_tail(clusters: int, tail: float = 0.025) -> float:
     """The normal tail that gives Student's t at ``clusters`` - 1 degrees of freedom, with the √(n/(n−1)) correction."""
-    reach = stats.t.isf(tail, clusters - 1) * np.sqrt(clusters / (clusters - 1))
-    return float(stats.norm.sf(reach))
+    reach = t_isf(tail, clusters - 1) * np.sqrt(clusters / (clusters - 1))
+    return float(norm_sf(reach))
 
 
 def standard_error(draws: FloatArray) -> float:
@@ -73,5 +74,5 @@ def t_interval(estimate: float, error: float, clusters: int) -> Interval | None:
     """estimate ± Student's t (``clusters`` - 1 degrees of freedom) × standard error; None where no image differs."""
     if clusters < 2 or not np.isfinite(error) or not np.isfinite(estimate) or error < LEAST_SPREAD:
         return None
-    reach = float(stats.t.isf(0.025, clusters - 1)) * error * np.sqrt(clusters / (clusters - 1))
+    reach = float(t_isf(0.025, clusters - 1)) * error * np.sqrt(clusters / (clusters - 1))
     return estimate - reach, estimate + reach

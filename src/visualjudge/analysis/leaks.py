@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from scipy import stats
 
 from visualjudge.analysis.cells import image_sums, share_of
 from visualjudge.analysis.figures import NO_SHARE, Leak, Share
@@ -20,6 +19,7 @@ from visualjudge.analysis.join import lead
 from visualjudge.analysis.scopes import holm_apart, leak_verdicts, originals
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.shares import ratio_influence
+from visualjudge.analysis.statistics.tails import norm_sf
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
 
@@ -143,7 +143,7 @@ def permutation_p(seen: float, drawn: FloatArray) -> float:
     above = int((drawn >= seen - 1e-12).sum())
     if above or drawn.std() == 0:
         return (1 + above) / (1 + drawn.size)
-    tail = float(stats.norm.sf((seen - drawn.mean()) / drawn.std(ddof=1)))
+    tail = float(norm_sf((seen - drawn.mean()) / drawn.std(ddof=1)))
     return min(tail, 1 / (1 + drawn.size))
 
 

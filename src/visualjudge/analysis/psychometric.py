@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from scipy import sparse, stats
+from scipy import sparse, special
 
 from visualjudge.analysis.bootstrap import Resampling, standard_error, t_interval, widened_tail
 from visualjudge.analysis.figures import CurvePoint, Estimate, Sensitivity
@@ -254,7 +254,7 @@ def slope_p(distance: FloatArray, right: FloatArray, clusters: IntArray) -> floa
 
     None where the distances are all the same, or would be without one of the images.
     """
-    x = stats.rankdata(distance) / distance.size - 0.5
+    x = pl.Series(distance).rank().to_numpy() / distance.size - 0.5
     image, place = jackknife.renumbered(clusters)
     parts = np.stack([jackknife.sums(place, w, image.size) for w in (np.ones_like(x), x, x * x, right, x * right)], 1)
     total = parts.sum(0, keepdims=True)
@@ -295,7 +295,7 @@ def fit_p(data: _Asked) -> float | None:
     effect = max(1.0, float((residual**2).sum() / expected.sum()))
     statistic = float((residual.sum(0) ** 2 / expected).sum()) / effect
     free = groups - 3
-    return float(stats.f.sf(statistic / free, free, data.images - 1))
+    return float(special.fdtrc(free, data.images - 1, statistic / free))
 
 
 def _why_no_slope(slope: float | None, fits: float | None) -> str | None:

@@ -1,25 +1,49 @@
 """ASK: one protocol (:class:`~visualjudge.clients.base.Client`), several backends, and clients that wrap clients.
 
-``open_client`` gives ``Cached(Retrying(Limited(backend)))``; ``build_client`` the bare backend.
+``open_client`` gives ``Cached(Retrying(Limited(backend)))``; ``build_client`` the bare backend. The names below are
+imported when first used: a report needs the package, and not what asks a server.
 """
 
-from visualjudge.clients.base import Client, ImagePart, Reply, Request, TextPart
-from visualjudge.clients.payload import ImageStore, image_part
-from visualjudge.clients.registry import CLIENT_REGISTRY, build_client, open_client
-from visualjudge.clients.retry import RetryPolicy
-from visualjudge.clients.scripted import ScriptedClient
+from __future__ import annotations
 
-__all__ = [
-    "CLIENT_REGISTRY",
-    "Client",
-    "ImagePart",
-    "ImageStore",
-    "Reply",
-    "Request",
-    "RetryPolicy",
-    "ScriptedClient",
-    "TextPart",
-    "build_client",
-    "image_part",
-    "open_client",
-]
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from visualjudge.clients.base import (
+        Client as Client,
+        ImagePart as ImagePart,
+        Reply as Reply,
+        Request as Request,
+        TextPart as TextPart,
+    )
+    from visualjudge.clients.payload import ImageStore as ImageStore, image_part as image_part
+    from visualjudge.clients.registry import (
+        CLIENT_REGISTRY as CLIENT_REGISTRY,
+        build_client as build_client,
+        open_client as open_client,
+    )
+    from visualjudge.clients.retry import RetryPolicy as RetryPolicy
+    from visualjudge.clients.scripted import ScriptedClient as ScriptedClient
+
+_HOMES = {
+    "Client": "base",
+    "ImagePart": "base",
+    "Reply": "base",
+    "Request": "base",
+    "TextPart": "base",
+    "ImageStore": "payload",
+    "image_part": "payload",
+    "CLIENT_REGISTRY": "registry",
+    "build_client": "registry",
+    "open_client": "registry",
+    "RetryPolicy": "retry",
+    "ScriptedClient": "scripted",
+}
+__all__ = tuple(sorted(_HOMES))
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from visualjudge.clients.registry import CLIENT_REGISTRY
 from visualjudge.core.errors import UnknownName
 from visualjudge.core.registry import Registry, lacking
 
@@ -36,6 +35,8 @@ def check_backend(name: str) -> None:
     UnknownName
         If it is neither; the message lists both.
     """
+    from visualjudge.clients.registry import CLIENT_REGISTRY  # a report asks no server
+
     known = dict.fromkeys((*CLIENT_REGISTRY, *QUESTION_JUDGES))
     if name not in known:
         missing = lacking("backend", name) or lacking("question judge", name)

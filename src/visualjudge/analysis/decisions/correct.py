@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from scipy import stats
 
 from visualjudge.analysis.decisions.items import RANGES, Items, items, require_sources
 from visualjudge.analysis.decisions.labels import Placed, kind_of, labels_of_kind, place, read_labels
@@ -24,6 +23,7 @@ from visualjudge.analysis.statistics import (
     rank_sets,
 )
 from visualjudge.analysis.statistics.ppi_strengths import Strengths
+from visualjudge.analysis.statistics.tails import t_isf
 from visualjudge.analysis.words import many, percent
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.records import FloatArray, IntArray
@@ -215,7 +215,7 @@ class _Strengths:
 
     def of(self, s: int) -> tuple[float | None, float | None, Interval | None]:
         naive = float(self.naive[s]) if np.isfinite(self.naive[s]) else None
-        value, reach = float(self.values[s]), float(self.errors[s] * stats.t.isf(0.025, self.freedom[s]))
+        value, reach = float(self.values[s]), float(self.errors[s] * t_isf(0.025, self.freedom[s]))
         if not np.isfinite(value):
             return naive, None, None
         return naive, value, (value - reach, value + reach) if reach > 0 else None

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from scipy import stats
 
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import FloatArray
@@ -124,6 +123,8 @@ def _cell(rater: str, dimension: str, kind: str, part: pl.DataFrame) -> Publishe
 def _rho(a: FloatArray, b: FloatArray) -> float | None:
     if a.size < LEAST_ITEMS or np.ptp(a) == 0 or np.ptp(b) == 0:
         return None
+    from scipy import stats  # half a second of start-up
+
     return float(stats.spearmanr(a, b)[0])
 
 

@@ -19,10 +19,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.arguments import risk
+from visualjudge.analysis.statistics.tails import t_sf
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import IntArray
 
@@ -173,6 +173,8 @@ def _p_value(judged: list[int], own: list[int], epsilon: float) -> float:
     difference = np.subtract(own, judged)
     if np.ptp(difference) == 0:  # no spread: decided by the value itself, as the t-test's limit
         return 0.0 if difference[0] < epsilon else 1.0
+    from scipy import stats  # half a second of start-up
+
     return float(stats.ttest_1samp(difference, epsilon, alternative="less").pvalue)
 
 
@@ -195,12 +197,14 @@ def _p_by_image(judged: list[int], own: list[int], epsilon: float, image: IntArr
     t = (mean - epsilon) / error
     if t < 0:  # at most at t = 3, beyond which the correction would turn back
         t = min(0.0, t + max(float(found.skew[0]), 0.0) * (2 * min(t * t, 9.0) + 1) / 6)
-    p = float(stats.t.cdf(t, float(found.df[0])))
+    p = float(t_sf(-t, float(found.df[0])))
     return p if (ahead > 0).any() or not epsilon else max(p, (1 - epsilon) ** count)
 
 
 def benjamini_yekutieli(p_values: Sequence[float], q: float) -> list[bool]:
     """Which hypotheses are rejected at false discovery rate ``q`` under any dependence."""
+    from scipy import stats  # half a second of start-up
+
     p = np.asarray(p_values, float)
     adjusted = stats.false_discovery_control(p, method="by")
     return [bool(value <= q) for value in adjusted]

@@ -17,6 +17,8 @@ from visualjudge.analysis.statistics.jackknife import renumbered
 from visualjudge.core.records import FloatArray, IntArray
 
 KENDALL_MOST = 3000
+FEW_CASES = 200
+"""Up to here the table of signs takes less time than the import of ``scipy.stats``."""
 GROUPS = 200
 WEIGHT_CELLS = 4_000_000
 Weighted = Callable[[FloatArray, FloatArray, Any], FloatArray]
@@ -73,11 +75,13 @@ def spearman(x: ArrayLike, y: ArrayLike) -> float | None:
 
 def kendall(x: ArrayLike, y: ArrayLike) -> float | None:
     """Kendall's τ-b; None for fewer than two cases or a constant."""
-    from scipy import stats  # slow to import, and O(n log n) where the table of signs is O(n²)
-
     a, b = np.asarray(x, float), np.asarray(y, float)
     if a.size < 2 or np.all(a == a[0]) or np.all(b == b[0]):
         return None
+    if a.size <= FEW_CASES:
+        return _finite(float(weighted_kendall(a, b, np.ones((1, a.size)))[0]))
+    from scipy import stats  # half a second of start-up, and O(n log n) where the table of signs is O(n²)
+
     return _finite(float(stats.kendalltau(a, b)[0]))
 
 

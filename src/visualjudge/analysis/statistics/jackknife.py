@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
+from visualjudge.analysis.statistics.tails import norm_isf, t_isf, t_sf
 from visualjudge.core.records import FloatArray, IntArray
 
 LEAST_IMAGES = 5
@@ -27,7 +27,7 @@ LEAST_IMAGES = 5
 LEAST_DF = 2.0
 TINY = 1e-12
 TAIL = 0.025
-NORMAL = float(stats.norm.isf(TAIL))
+NORMAL = float(norm_isf(TAIL))
 FEW = f"fewer than {LEAST_IMAGES} images"
 ALIKE = "every image gives the same"
 
@@ -93,8 +93,8 @@ def enough(found: Spread) -> NDArray[np.bool_]:
 
 def reaches(found: Spread, error: FloatArray, bend: FloatArray, tail: float = TAIL) -> tuple[FloatArray, FloatArray]:
     """How far the interval goes down and up, on a scale g with standard errors ``error``; ``bend`` = g″/g′² there."""
-    t = stats.t.isf(tail, found.df)
-    z2 = float(stats.norm.isf(tail)) ** 2
+    t = t_isf(tail, found.df)
+    z2 = float(norm_isf(tail)) ** 2
     shift = -found.skew * (2 * z2 + 1) / 6 - error * bend * z2 / 2
     return error * (t + np.maximum(shift, 0)), error * (t + np.maximum(-shift, 0))
 
@@ -122,7 +122,7 @@ def test(value: FloatArray, found: Spread) -> FloatArray:
     """Two-sided p of ``value`` = 0; NaN where undefined. Where no image differs: a sign test over images."""
     error = np.sqrt(found.variance)
     scaled = np.divide(np.abs(value), error, out=np.zeros_like(error), where=error > TINY)
-    p = 2 * stats.t.sf(scaled, found.df)
+    p = 2 * t_sf(scaled, found.df)
     flat = np.where(np.abs(value) < TINY, 1.0, np.minimum(1.0, 2 * 0.5 ** np.maximum(found.images, 1.0)))
     p = np.where(error > TINY, p, flat)
     return np.asarray(np.where((found.images >= 2) & (found.effective > 1.5) & np.isfinite(value), p, np.nan))

@@ -12,9 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import sqrt
 
-from scipy import stats
-
 from visualjudge.analysis.statistics.arguments import share
+from visualjudge.analysis.statistics.tails import norm_isf
 from visualjudge.core.errors import UsageError
 
 Interval = tuple[float, float]
@@ -59,7 +58,7 @@ def lee_correction(p: float, n: int, q0: float, q1: float, m0: int, m1: int) -> 
 
 
 def _interval(p: float, n: int, q0: float, q1: float, m0: int, m1: int) -> Interval:
-    z = float(stats.norm.isf(0.025))
+    z = float(norm_isf(0.025))
     size, size0, size1 = n + z**2, m0 + 2.0, m1 + 2.0
     p, q0, q1 = (n * p + z**2 / 2) / size, (m0 * q0 + 1) / size0, (m1 * q1 + 1) / size1
     power = q0 + q1 - 1

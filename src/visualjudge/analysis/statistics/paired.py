@@ -6,15 +6,15 @@ Sources: McNemar 1947; Yang, Sun & Hardin 2010 (clusters); Connor 1987 and Lachi
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
 
 from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES, TAIL, TINY, Spread, enough, reaches
+from visualjudge.analysis.statistics.tails import chi2_isf, norm_isf
 from visualjudge.core.records import FloatArray
 
 LEVEL = 0.05
 POWER = 0.8
 MOST_IMAGES = 10_000_000
-LEAST_REACH = float(stats.norm.isf(0.05))
+LEAST_REACH = float(norm_isf(0.05))
 """Of an interval, in standard errors of independent cases: what images that agree by luck cannot undercut."""
 
 
@@ -48,7 +48,7 @@ def cases_needed(first_only: float, second_only: float, effect: float = 1.0) -> 
     either, gap = first_only + second_only, first_only - second_only
     if abs(gap) < 1e-12:
         return None
-    z_level, z_power = stats.norm.isf(LEVEL / 2), stats.norm.isf(1 - POWER)
+    z_level, z_power = norm_isf(LEVEL / 2), norm_isf(1 - POWER)
     root = z_level * np.sqrt(either) + z_power * np.sqrt(max(0.0, either - gap**2))
     return int(np.ceil((root / gap) ** 2 * effect))
 
@@ -63,8 +63,8 @@ def images_needed(found: Spread, gap: float) -> tuple[int | None, tuple[float, f
     variance, images, df = float(found.variance[0]), int(found.images[0]), float(found.df[0])
     if not enough(found)[0] or variance <= 0 or gap <= 0:
         return None, None
-    once = images * variance * ((stats.norm.isf(LEVEL / 2) + stats.norm.isf(1 - POWER)) / gap) ** 2
-    low, high = (once * df / stats.chi2.ppf(tail, df) for tail in (1 - TAIL, TAIL))
+    once = images * variance * ((norm_isf(LEVEL / 2) + norm_isf(1 - POWER)) / gap) ** 2
+    low, high = (once * df / chi2_isf(tail, df) for tail in (TAIL, 1 - TAIL))
     if once > MOST_IMAGES:
         return None, None
     ends = (max(float(LEAST_IMAGES), float(np.ceil(min(end, MOST_IMAGES)))) for end in (low, high))

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from visualjudge.analysis.statistics.arguments import cluster_codes, same_length, share, vector
+from visualjudge.analysis.statistics.tails import t_isf, t_sf
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
@@ -50,7 +50,7 @@ class PooledMeans:
         error = float(np.sqrt(self.covariance[system, system]))
         if not np.isfinite(self.values[system]) or not error > 0:
             return None
-        reach = float(stats.t.isf(0.025, self.freedom[system, system])) * error
+        reach = float(t_isf(0.025, self.freedom[system, system])) * error
         return float(self.values[system]) - reach, float(self.values[system]) + reach
 
 
@@ -204,4 +204,4 @@ def _balance(influence: FloatArray, pool: _Pool, naive: FloatArray, enough: Bool
     sums = influence[:, known].sum(1)
     error = float(np.sqrt((sums * sums).sum()))
     freedom = int((pool.sums(pool.weight)[:, known].sum(1) > 0).sum()) - 1
-    return float(2 * stats.t.sf(abs(gap) / error, freedom)) if error > 0 and freedom > 0 else None
+    return float(2 * t_sf(abs(gap) / error, freedom)) if error > 0 and freedom > 0 else None

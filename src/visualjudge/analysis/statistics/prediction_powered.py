@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from visualjudge.analysis.statistics.arguments import cluster_codes, same_length, share, vector
+from visualjudge.analysis.statistics.tails import norm_isf, t_isf
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import FloatArray, IntArray
 
@@ -89,7 +89,7 @@ def _independent(y: FloatArray, f: FloatArray, rest: FloatArray, lam: float | No
         lam = float(np.clip(np.cov(y, f, ddof=0)[0, 1] / spread, 0, 1)) if spread > 0 else 0.0
     value = lam * rest.mean() + np.mean(y - lam * f)
     error = float(np.sqrt(lam**2 * rest.var() / many + np.var(y - lam * f) / n))
-    reach = float(stats.norm.isf(0.025)) * error
+    reach = float(norm_isf(0.025)) * error
     return PPIMean(
         float(value), (value - reach, value + reach), error, lam, n, many, _effective(y.var(), error), n + many
     )
@@ -134,7 +134,7 @@ def _clustered(y: FloatArray, f: FloatArray, rest: FloatArray, lam: float | None
     freedom = satterthwaite(own, labelled - 1, total - own, images - 1)
     value, error = float(lam * rest.mean() + np.mean(y - lam * f)), float(np.sqrt(total))
     plain = float(truth @ truth) * labelled / (labelled - 1)
-    reach = float(stats.t.isf(0.025, freedom)) * error
+    reach = float(t_isf(0.025, freedom)) * error
     interval = (value - reach, value + reach) if error > 0 else None
     return PPIMean(value, interval, error, lam, n, many, _effective(plain * n, error), images)
 

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from visualjudge.analysis.statistics.arguments import cluster_codes, same_length, vector
 from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES, NORMAL, TAIL, sums
 from visualjudge.analysis.statistics.shares import one_share
+from visualjudge.analysis.statistics.tails import t_isf
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
@@ -109,7 +109,7 @@ def _expected_error(gaps: FloatArray, codes: IntArray, seed: int) -> Measure:
         return Measure(value, None)
     weights = _resamples(codes, seed)
     errors = (weights @ gaps) / weights.sum(1, keepdims=True) - mean
-    wider = float(stats.t.isf(TAIL, images - 1)) / NORMAL * np.sqrt(images / (images - 1))
+    wider = float(t_isf(TAIL, images - 1)) / NORMAL * np.sqrt(images / (images - 1))
     reaches = np.abs(errors).sum(1), errors @ np.where(mean < 0, 1.0, -1.0)
     down, up = (wider * float(np.quantile(reach, 1 - TAIL)) for reach in reaches)
     return Measure(value, (max(0.0, value - down), min(1.0, value + max(0.0, up))))

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from visualjudge.analysis.statistics.arguments import cluster_codes, same_length, share, vector
+from visualjudge.analysis.statistics.tails import t_isf
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import FloatArray, IntArray
 
@@ -166,5 +166,5 @@ def expected_gain(
     ratio = float(design.sum()) / below
     influence = (design - ratio * simple) / below
     error = float(np.sqrt((influence @ influence) * images / (images - 1)))
-    shown = 1 - ratio > float(stats.t.isf(0.05, images - 1)) * error
+    shown = 1 - ratio > float(t_isf(0.05, images - 1)) * error
     return Gain(1 - ratio, error, shown and ratio < 1 - 1e-9, known.size)

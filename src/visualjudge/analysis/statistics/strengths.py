@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse, stats
+from scipy import sparse
 from scipy.sparse import csgraph
 
 from visualjudge.analysis.statistics.jackknife import (
@@ -34,6 +34,7 @@ from visualjudge.analysis.statistics.jackknife import (
     effective_number,
 )
 from visualjudge.analysis.statistics.ranks import RankSet
+from visualjudge.analysis.statistics.tails import t_isf
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
 NEWTON_STEPS = 200
@@ -341,7 +342,7 @@ def wider(effective: FloatArray, lever: float) -> FloatArray:
     ``lever``: the mean leverage of an image whose games go together (Bell & McCaffrey 2002).
     """
     n = np.maximum(effective, 2.0)
-    return np.asarray(stats.t.isf(TAIL, n - 1) / NORMAL * np.sqrt(n / (n - 1) / (1 - lever)))
+    return np.asarray(t_isf(TAIL, n - 1) / NORMAL * np.sqrt(n / (n - 1) / (1 - lever)))
 
 
 def _factor(farthest: FloatArray) -> FloatArray:

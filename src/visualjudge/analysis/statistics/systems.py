@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from visualjudge.analysis.statistics.jackknife import renumbered
 from visualjudge.analysis.statistics.ranks import RankSet, rank_sets
+from visualjudge.analysis.statistics.tails import norm_sf, t_isf, t_sf
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
 
@@ -333,7 +333,7 @@ def _spa(sums: Sums, pairs: Pairs, judged: FloatArray, true: FloatArray, weights
         error = np.sqrt(np.maximum(squares, 0.0))
         gap = means[:, first] - means[:, second]
         certain = np.where(gap == 0, 0.0, np.sign(gap) * 40.0)
-        p.append(stats.norm.sf(np.divide(gap, error, out=certain, where=error > 1e-12)))
+        p.append(norm_sf(np.divide(gap, error, out=certain, where=error > 1e-12)))
     apart = np.abs(p[0] - p[1])
     return np.asarray(1 - _mean_where(apart, np.isfinite(apart)))
 
@@ -369,8 +369,8 @@ def _measured(draws: FloatArray, images: float, cases: float, floor: float) -> M
     value, seen = float(draws[0]), draws[1:][np.isfinite(draws[1:])]
     if images < LEAST_IMAGES or seen.size < 100 or not np.isfinite(value):
         return Measured(value, None)
-    reach = float(stats.t.isf(0.025, images - 1)) * np.sqrt(images / (images - 1))
-    tail = float(stats.norm.sf(reach))
+    reach = float(t_isf(0.025, images - 1)) * np.sqrt(images / (images - 1))
+    tail = float(norm_sf(reach))
     low, high = (float(x) for x in np.quantile(seen, [tail, 1 - tail]))
     edge = (1 - floor) * (1 - 0.025 ** (1 / cases))
     flat = high - low < 1e-12  # no image differs: an item that has not been drawn may
@@ -394,8 +394,8 @@ def _favours(sums: Sums, group: IntArray) -> tuple[Favour, ...]:
     pooled = np.bincount(group, squares * items**2) / np.bincount(group, items)
     error = np.sqrt(np.maximum(squares, pooled[group] / items) * (free + 1) / free)
     known = enough & (error > 1e-12)
-    p = np.where(known, 2 * stats.t.sf(np.abs(gap) / np.where(known, error, 1), free), 1.0)
-    reach = stats.t.isf(0.025, free) * error
+    p = np.where(known, 2 * t_sf(np.abs(gap) / np.where(known, error, 1), free), 1.0)
+    reach = t_isf(0.025, free) * error
     adjusted = np.ones(gap.size)
     adjusted[enough] = _holm(p[enough])
     return tuple(
@@ -442,5 +442,5 @@ def contrast(sums: Sums) -> Favour | None:
     value = float(gap[1] - gap[0])
     if error < 1e-12:
         return Favour(value, None, None)
-    reach = float(stats.t.isf(0.025, images - 1)) * error
-    return Favour(value, (value - reach, value + reach), float(2 * stats.t.sf(abs(value) / error, images - 1)))
+    reach = float(t_isf(0.025, images - 1)) * error
+    return Favour(value, (value - reach, value + reach), float(2 * t_sf(abs(value) / error, images - 1)))

@@ -6,9 +6,8 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from scipy import stats
-
 from visualjudge.analysis import scopes
+from visualjudge.analysis.bias import binomial_p
 from visualjudge.analysis.figures import Leak
 from visualjudge.analysis.join import question_table
 from visualjudge.analysis.leaks import leak_audit
@@ -98,7 +97,7 @@ def imbalance(dataset: Dataset) -> Finding:
 
 def _unequal(scopes: dict[str, list[str]]) -> Iterator[str]:
     tested = [(name, answers.count("A"), len(answers)) for name, answers in scopes.items() if answers]
-    adjusted = holm([float(stats.binomtest(right, n).pvalue) for _, right, n in tested])
+    adjusted = holm([binomial_p(right, n) for _, right, n in tested])
     for (name, right, n), p in zip(tested, adjusted, strict=True):
         if p is not None and p < LEVEL and abs(right / n - 0.5) > OFF:
             yield f"{name}: A is right in {percent(right / n)} of {n} pairs (p {max(p, 1e-99):.2g})"
