@@ -11,6 +11,7 @@ import numpy as np
 
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.records import Annotation
+from visualjudge.data.misread import Tried, likely_mistake
 from visualjudge.data.wire import LONGEST_NAME
 from visualjudge.data.writer import FolderWriter
 from visualjudge.formats.ids import Ids
@@ -79,6 +80,10 @@ class Imported:
     problems: list[Problem] = field(default_factory=list)
     pairs: list[tuple[Prediction, Prediction]] = field(default_factory=list)
     """(prediction, truth) of each image, for AP."""
+    tried: Tried = field(default_factory=Tried)
+    """Images on which a low score is explained."""
+    mistake: str | None = None
+    """Why the scores are low, where a likely mistake was found."""
     matches: Matches | None = None
     """Those of all samples, where the threshold of best F1 needed them."""
 
@@ -131,11 +136,15 @@ def import_samples(
                 _check_given(sample)
                 named = replace(sample, image_id=how.ids.of(sample), metadata={**sample.metadata, **measured})
                 _note(named, done)
-                _add(writer, _thresholded(named, threshold, how, done), source, classes, options, done)
+                shown = _thresholded(named, threshold, how, done)
+                if shown.truth is not None and shown.final_score is None:
+                    done.tried.keep(shown.prediction, shown.truth)
+                _add(writer, shown, source, classes, options, done)
             except DataError as error:
                 done.problems.append(Problem.of(error, file, sample.image_id, "prediction"))
         yield done
     _check_classes(writer.task, classes, done)
+    done.mistake = likely_mistake(writer.task, done.tried, options)
 
 
 def _check_given(sample: Sample) -> None:
@@ -302,6 +311,8 @@ def _items(side: Prediction) -> list[Any]:
 
 def notices(task: str, done: Imported) -> Iterator[str]:
     """What an import left out or could not do, each in a line."""
+    if done.mistake:
+        yield f"warning: {done.mistake}"
     if done.left_out:
         point = done.point
         told = "" if point is None else f" below {point.min_score:.4g}, the threshold of best F1 ({point.f1:.3f})"

@@ -99,10 +99,10 @@ def _doubts(raw: Mapping[str, Any], size: Size | None, seen: set[Any]) -> Iterat
 
 def warn_of_five(table: str, ratings: Sequence[float], limits: tuple[float, float]) -> None:
     """Warn of ratings that look like those of a scale of five where another range is assumed."""
-    if len(ratings) > 1 and limits[1] > 5 and set(ratings) <= {1, 2, 3, 4, 5}:
+    if len(ratings) > 1 and limits[1] > 5 and all(1 <= value <= 5 and value * 2 % 1 == 0 for value in ratings):
         low, high = limits
         warnings.warn(
-            f"{table}: all {len(ratings)} scores are whole numbers from 1 to 5, and were taken to range from "
+            f"{table}: all {len(ratings)} scores are whole or half numbers from 1 to 5, and were taken to range from "
             f"{low:g} to {high:g}; state their range: --score-range 1 5, or --score-range {low:g} {high:g}",
             stacklevel=3,
         )

@@ -76,7 +76,7 @@ def outputs(
     Warns
     -----
     UserWarning
-        If all scores are whole numbers from 1 to 5, and no range was stated.
+        If all scores are whole or half numbers from 1 to 5, and no range was stated.
     """
     check_type(task, TYPES, "output")
     if layout not in LAYOUTS:

@@ -6,14 +6,15 @@ Format: https://docs.ultralytics.com/datasets/detect and /segment. ``class cx cy
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visualjudge.core.errors import DataError, InvalidRecord, Problem
+from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError
 from visualjudge.core.records import Size
 from visualjudge.core.yamls import read_yaml
 from visualjudge.formats.sample import (
@@ -50,6 +51,7 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
     names = class_names(classes)
     folders = [folder_at(folder) for folder in (gt, pred) if folder is not None]
     by_name = {key: path for key, path in files_by_key(images).items() if path.suffix.lower() in IMAGE_SUFFIXES}
+    _check_labelled(folders[0], by_name, images)
     for key, image in by_name.items():
         try:
             size = image_size(image)
@@ -64,6 +66,27 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
         for path in sorted(folder.glob("*.txt")):
             if path.stem not in by_name and path != classes:
                 yield Problem(path.name, path.stem, "image", f"image {path.stem} not found in {images}")
+
+
+def _check_labelled(gt: Path, keys: Collection[str], images: Path) -> None:
+    """Check that the ground truth has labels, and warn of images without: they count as images without objects.
+
+    Raises
+    ------
+    UsageError
+        If no image has a label file.
+    """
+    bare = sorted(key for key in keys if not (gt / f"{key}.txt").is_file())
+    if keys and len(bare) == len(keys):
+        raise UsageError(
+            f"--gt must hold a .txt file of labels for images of {images}, got none for its {len(keys)} images"
+        )
+    if bare:
+        warnings.warn(
+            f"{gt}: {len(bare)} of {len(keys)} images have no label file, and count as images without objects; "
+            f"the first: {bare[0]}",
+            stacklevel=3,
+        )
 
 
 def class_names(path: Path) -> dict[int, str]:

@@ -180,6 +180,22 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True)
+class Misreading:
+    """A way in which predictions of a type are often handed over wrongly, tried where an import scores low.
+
+    Attributes
+    ----------
+    told
+        What is wrong, as a clause: "the boxes are [y, x, height, width]".
+    mended
+        (prediction, truth) → the prediction as it was meant. Raises DataError where it cannot be meant so.
+    """
+
+    told: str
+    mended: Callable[[Any, Any], Prediction]
+
+
+@dataclass(frozen=True, slots=True)
 class PredictionType:
     """One type of prediction: its record, how it is read and written, and all that belongs to it.
 
@@ -217,6 +233,10 @@ class PredictionType:
         file: it is read back from the dataset's images.
     places
         record → n×4 corners of its items in pixels, for what predictions give away without the photograph.
+    overlap
+        (predicted items, true items), whatever their labels → IoU, an array of that shape.
+    misreadings
+        Mistakes of an import that scores low; wrong pairs of files and renamed labels are tried for every type.
     example
         A photograph, a prediction for it and an expression or None, for the gallery of encodings.
     """
@@ -238,4 +258,6 @@ class PredictionType:
     look: Callable[[Any, Given], Features] | None = None
     look_drawn: Callable[[Pixels, str, Given], Features] | None = None
     places: Callable[[Any], FloatArray] | None = None
+    overlap: Callable[[list[Any], list[Any]], FloatArray] | None = None
+    misreadings: tuple[Misreading, ...] = ()
     example: Callable[[], tuple[Pixels, Any, str | None]] | None = None

@@ -168,6 +168,8 @@ def import_samples(
     if done.problems:
         told = "; ".join(summarized(done.problems))
         warnings.warn(f"invalid records left out: {len(done.problems)}: {told}", stacklevel=2)
+    if done.mistake:
+        warnings.warn(done.mistake, stacklevel=2)
     return Data(out)
 
 

@@ -145,6 +145,7 @@ INSTANCE = PredictionType(
     context=classes,
     look=look.mask_features,
     places=record.corners,
+    overlap=score.mask_ious,
 )
 
 _SEMANTIC = (
@@ -248,6 +249,7 @@ SEMANTIC = PredictionType(
     context=classes,
     look=look.mask_features,
     places=record.corners,
+    overlap=score.mask_ious,
 )
 
 _REFERRING = (

@@ -1,0 +1,120 @@
+"""Why an import may score low: the likely mistakes tried on a few of its images."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import FloatArray
+from visualjudge.vision.items import LabelledItems
+from visualjudge.vision.predictions import Prediction, type_of
+from visualjudge.vision.score import score
+
+FEWEST_SAMPLES, MOST_SAMPLES = 4, 12
+MOST_PIXELS = 50_000_000
+"""Pixels of all predictions that are kept for a try."""
+LOW, GAIN, MOST_IMAGES = 7.0, 1.5, 0.75
+"""A mistake is named where the mean score is below the first and rises by the second without it, and of the images
+whose score changes the third part gains."""
+MOST_COMPARED = 10_000
+"""Pairs of items of one image whose labels are compared."""
+OVERLAPPING = 0.5
+"""IoU from which an item is the object of the truth that it lies on."""
+Sides = tuple[Prediction, Prediction]
+"""Prediction and truth of an image."""
+
+
+@dataclass(eq=False)
+class Tried:
+    """The first images of an import, as long as they are small enough to be kept."""
+
+    sides: list[Sides] = field(default_factory=list)
+    pixels: int = 0
+
+    def keep(self, prediction: Prediction, truth: Prediction) -> None:
+        """Add an image, where there is room."""
+        height, width = truth.extent or (truth.image.shape[:2] if truth.image is not None else (0, 0))
+        if len(self.sides) < MOST_SAMPLES and self.pixels + height * width <= MOST_PIXELS:
+            self.sides.append((prediction, truth))
+            self.pixels += height * width
+
+
+def likely_mistake(task: str, tried: Tried, options: Mapping[str, Any]) -> str | None:
+    """The mistake without which the images score best, as a sentence; None where none explains a low score."""
+    before = _scores(task, tried.sides, options)
+    if before is None or before.size < FEWEST_SAMPLES or before.mean() >= LOW:
+        return None
+    best: tuple[float, str] | None = None
+    for told, sides in _without_mistakes(task, tried.sides):
+        after = _scores(task, sides, options)
+        if after is None or after.size < FEWEST_SAMPLES - 1:
+            continue
+        known = before[: after.size] if after.size == before.size else np.full(after.size, before.mean())
+        gain = float(after.mean() - known.mean())
+        up, down = int((after > known).sum()), int((after < known).sum())
+        clear = up >= FEWEST_SAMPLES - 1 and up >= MOST_IMAGES * (up + down)
+        if gain >= GAIN and clear and (best is None or gain > best[0]):
+            best = gain, f"{told}: the mean score would be {after.mean():.1f}"
+    if best is None:
+        return None
+    return f"the mean score of the first {before.size} images is {before.mean():.1f}; it looks as if {best[1]}"
+
+
+def _scores(task: str, sides: Sequence[Sides], options: Mapping[str, Any]) -> FloatArray | None:
+    """The score of each image; None where one cannot be scored."""
+    try:
+        return np.array([score(task, found, truth, **options) for found, truth in sides])
+    except (DataError, ValueError):
+        return None
+
+
+def _without_mistakes(task: str, sides: Sequence[Sides]) -> Iterator[tuple[str, list[Sides]]]:
+    """Each mistake, and the images without it."""
+    for row in type_of(task).misreadings:
+        yield row.told, _mended(sides, row.mended)
+    renamed = _names(task, sides)
+    if renamed:
+        (ours, theirs) = next(iter(renamed.items()))
+        told = f"labels are numbered or named differently ({ours!r} lies where the ground truth has {theirs!r})"
+        yield told, [(_renamed(found, renamed), truth) for found, truth in sides]
+    found, truths = ([one[side] for one in sides] for side in (0, 1))
+    yield "each prediction belongs to the image before", list(zip(found[1:], truths[:-1], strict=True))
+    yield "each prediction belongs to the image after", list(zip(found[:-1], truths[1:], strict=True))
+
+
+def _mended(sides: Sequence[Sides], mended: Callable[[Any, Any], Prediction]) -> list[Sides]:
+    try:
+        return [(mended(found, truth), truth) for found, truth in sides]
+    except (DataError, ValueError):
+        return []
+
+
+def _names(task: str, sides: Sequence[Sides]) -> dict[str, str]:
+    """For each predicted label that mostly lies on objects of one other label: that label."""
+    overlap = type_of(task).overlap
+    seen: dict[str, Counter[str]] = {}
+    for found, truth in sides:
+        if overlap is None or not isinstance(found, LabelledItems) or not isinstance(truth, LabelledItems):
+            return {}
+        if not found.items or not truth.items or len(found.items) * len(truth.items) > MOST_COMPARED:
+            continue
+        ratios = overlap(list(found.items), list(truth.items))
+        for item, nearest, ratio in zip(found.items, ratios.argmax(axis=1), ratios.max(axis=1), strict=True):
+            if ratio >= OVERLAPPING:
+                seen.setdefault(item.label, Counter())[truth.items[nearest].label] += 1
+    commonest = {label: counts.most_common(1)[0] for label, counts in seen.items()}
+    return {
+        label: other
+        for label, (other, count) in commonest.items()
+        if other != label and 2 * count > seen[label].total()
+    }
+
+
+def _renamed(found: Prediction, names: Mapping[str, str]) -> Prediction:
+    assert isinstance(found, LabelledItems), "only items with labels are renamed"
+    return found.with_items(replace(item, label=names.get(item.label, item.label)) for item in found.items)

@@ -1,0 +1,13 @@
+"""Restorations whose pixels were handed over in another form."""
+
+from __future__ import annotations
+
+from visualjudge.vision.images.record import WholeImage
+from visualjudge.vision.rows import Misreading
+
+MISREADINGS = (
+    Misreading(
+        "channels are blue, green, red",
+        lambda found, _truth: WholeImage(found.pixels[:, :, ::-1]),
+    ),
+)

@@ -1,0 +1,26 @@
+"""Poses whose coordinates or keypoints were handed over in another order than COCO's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from visualjudge.vision.poses.record import People
+from visualjudge.vision.poses.skeleton import MIRRORED
+from visualjudge.vision.rows import Misreading
+
+_OTHER_SIDE = [0, *(k for left, right in MIRRORED for k in (right, left))]
+
+
+def _rows(found: People, order: Sequence[int]) -> People:
+    return People(tuple(replace(item, keypoints=item.keypoints[list(order)]) for item in found.items))
+
+
+def _y_before_x(found: People, _truth: People) -> People:
+    return People(tuple(replace(item, keypoints=item.keypoints[:, [1, 0, 2]]) for item in found.items))
+
+
+MISREADINGS = (
+    Misreading("coordinates are y before x", _y_before_x),
+    Misreading("left and right keypoints are exchanged", lambda found, _truth: _rows(found, _OTHER_SIDE)),
+)
