@@ -73,10 +73,10 @@ def test_no_output_is_written_over_an_input(data, replies, tmp_path):
 
 
 def test_a_results_file_that_is_no_workbook_is_one_line_of_our_own(data, tmp_path):
-    (tmp_path / "x.json").write_text("{}")
-    done = call("eval", tmp_path / "x.json", "--data", data)
+    (tmp_path / "x.xls").write_text("{}")
+    done = call("eval", tmp_path / "x.xls", "--data", data)
     assert done.returncode == 1
-    assert f"{tmp_path / 'x.json'}: not an xlsx workbook (" in done.stderr
+    assert f"{tmp_path / 'x.xls'}: not an xlsx workbook (" in done.stderr
     assert done.stderr.strip().endswith("give the .xlsx or the .jsonl that `mmbench infer` wrote")
     assert done.stderr.count("\n") == 1
     assert "openpyxl" not in done.stderr

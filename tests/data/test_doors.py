@@ -330,6 +330,16 @@ def test_ranks_of_imagereward_become_steps(tmp_path: Path, capsys: pytest.Captur
     )
 
 
+def test_ranks_with_gaps_keep_their_order(tmp_path: Path) -> None:
+    generated(tmp_path, "a.png", "b.png", "c.png")
+    row = {"id": "7-1", "prompt": "an ocean", "generations": ["a.png", "b.png", "c.png"], "ranking": [5, 2, 9]}
+    dump(tmp_path / "test.json", [row])
+    run("import", "outputs", "--task", "generation_t2i", "--layout", "imagereward", "--table", tmp_path / "test.json",
+        "--root", tmp_path, "--source", "db", "--out", tmp_path / "data")  # fmt: skip
+    found = scores(tmp_path / "data", "generation_t2i")
+    assert [found[f"db:7-1:{name}"][0] for name in "abc"] == [5.0, 10.0, 0.0]
+
+
 def test_pairs_of_editscore(tmp_path: Path) -> None:
     generated(tmp_path / "images", "k1_input.png", "k1.png", "k2.png")
     line = {"key": ["k1", "k2"], "idx": 0, "score": [7.5, 2.0], "input_image": "/elsewhere/results/images/k1_input.png",

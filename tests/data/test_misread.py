@@ -28,7 +28,7 @@ def _boxes(rng: np.random.Generator) -> Detections:
     for k in range(6):
         x, y = rng.uniform(40, 420), rng.uniform(20, 300)
         width, height = rng.uniform(40, 200), rng.uniform(30, 150)
-        items.append(Detection("cat dog cow".split()[k % 3], (x, y, x + width, y + height)))
+        items.append(Detection(["cat", "dog", "cow"][k % 3], (x, y, x + width, y + height)))
     return Detections(tuple(items))
 
 

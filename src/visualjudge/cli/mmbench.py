@@ -129,7 +129,7 @@ def infer(
 
 @app.command("eval", epilog=EXAMPLES.split("\n\n")[2])
 def evaluate(
-    predictions: Annotated[Path, typer.Argument(help="Results, .xlsx or .jsonl.", show_default=False)],
+    predictions: Annotated[Path, typer.Argument(help="Results: .xlsx, .tsv, .json or .jsonl.", show_default=False)],
     data: DataOption,
     json: JsonFile = None,
     rules: RulesOption = RulesName.strict,

@@ -97,7 +97,11 @@ def _tifa(files: Sequence[Path], _root: Path, _scratch: Path | None) -> Rows:
 
 
 def _imagereward(files: Sequence[Path], _root: Path, _scratch: Path | None) -> Rows:
-    """A rank r of n images becomes (n − r) / (n − 1): only the order is known."""
+    """A rank r of n images becomes (n − r) / (n − 1): only the order is known.
+
+    Where a rank is larger than n, ranks were left out (a tenth of the test split); r is then one more than the number
+    of better images.
+    """
     for file in files:
         for number, row in enumerate(read_table(file)):
             images: Any = row.get("generations")
@@ -106,6 +110,8 @@ def _imagereward(files: Sequence[Path], _root: Path, _scratch: Path | None) -> R
                 reason = "must hold a rank from 1 (best) for each of 'generations', of which there must be two or more"
                 yield Problem(file.name, f"[{number}]", "ranking", reason)
                 continue
+            if max(ranks) > len(ranks):
+                ranks = [1 + sum(other < rank for other in ranks) for rank in ranks]
             for image, rank in zip(images, ranks, strict=True):
                 score = (len(ranks) - rank) / (len(ranks) - 1)
                 yield {"output": image, "image_id": row.get("id"), "prompt": row.get("prompt"), "score": score}
@@ -114,7 +120,7 @@ def _imagereward(files: Sequence[Path], _root: Path, _scratch: Path | None) -> R
 def _ranked(images: Any, ranks: Any) -> bool:
     if not isinstance(images, list) or not isinstance(ranks, list) or not len(images) == len(ranks) > 1:
         return False
-    return all(isinstance(rank, int) and 1 <= rank <= len(ranks) for rank in ranks)
+    return all(isinstance(rank, int) and not isinstance(rank, bool) and rank >= 1 for rank in ranks)
 
 
 def _editscore(files: Sequence[Path], _root: Path, _scratch: Path | None) -> Rows:

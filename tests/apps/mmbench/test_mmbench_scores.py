@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 
 import openpyxl
@@ -101,6 +102,20 @@ def test_numbers_that_another_program_wrote_are_read_as_they_are_shown(tmp_path)
         book.active.append(line)
     book.save(tmp_path / "p.xlsx")
     assert read_predictions(tmp_path / "p.xlsx").replies == {1: "5", 2: "0.5", 3: "=A1", 4: ""}
+
+
+def test_results_are_also_read_from_tsv_and_json(tmp_path):
+    rows = {1: "A", 2: 'B\t"or" C', 3: "[[D]]\nbecause"}
+    with (tmp_path / "p.tsv").open("w", newline="") as file:
+        writer = csv.writer(file, delimiter="\t", quoting=csv.QUOTE_ALL)
+        writer.writerows([["index", "prediction"], *rows.items()])
+    records = [{"index": index, "prediction": text} for index, text in rows.items()]
+    (tmp_path / "p.json").write_text(json.dumps(records))
+    assert read_predictions(tmp_path / "p.tsv").replies == rows
+    assert read_predictions(tmp_path / "p.json").replies == rows
+    (tmp_path / "p.json").write_text(json.dumps([{"index": 1, "answer": "A"}]))
+    with pytest.raises(DataError, match="no column 'prediction'"):
+        read_predictions(tmp_path / "p.json")
 
 
 @pytest.mark.parametrize(("lines", "says"), [([[1.5, "A"]], "whole number"), ([[1, "A"], [1, "B"]], "occurs twice")])

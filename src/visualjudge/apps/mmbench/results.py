@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any
 from visualjudge.apps.mmbench.table import Row, Table
 from visualjudge.core.atomic import atomic_path
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, RunError
+from visualjudge.formats.sample import read_table
 from visualjudge.runs.journal import read_records
 
 CELL = 32_767
@@ -151,16 +152,20 @@ def _lines(file: Path, sheet: Any) -> dict[int, Mapping[str, str]]:
     names = [str(name or "").strip() for name in header]
     while names and not names[-1]:
         names.pop()
+    rows = sheet.iter_rows(values_only=True, min_row=2, max_row=MOST_ROWS, max_col=len(names))
+    return _by_index(file, names, (dict(zip(names, values, strict=False)) for values in rows))
+
+
+def _by_index(file: Path, names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> dict[int, Mapping[str, str]]:
+    """The rows of a table whose header is line 1; those without any value are left out."""
     for due in ("index", "prediction"):
         if due not in names:
             raise DataError(f"{file}: no column {due!r} (columns: {', '.join(names)[:300]})")
     found: dict[int, Mapping[str, str]] = {}
-    lines = sheet.iter_rows(values_only=True, min_row=2, max_row=MOST_ROWS, max_col=len(names))
-    for number, values in enumerate(lines, 2):
-        if all(value is None for value in values):
+    for number, cells in enumerate(rows, 2):
+        if all(value is None for value in cells.values()):
             continue
-        cells = dict(zip(names, values, strict=False))
-        index = _index(file, number, cells["index"])
+        index = _index(file, number, cells.get("index"))
         if index in found:
             raise _invalid(file, number, "index", f"{index} occurs twice")
         found[index] = {name: _text(file, number, name, value) for name, value in cells.items() if name != "index"}
@@ -203,19 +208,25 @@ class Predictions:
 
 
 def read_predictions(path: str | Path, table: Table | None = None) -> Predictions:
-    """The replies in a ``.xlsx`` (one a line) or in the ``.jsonl`` that ``infer`` writes.
+    """The replies in a results sheet (``.xlsx``, ``.tsv`` or ``.json``, one a row) or in the ``.jsonl`` of ``infer``.
+
+    VLMEvalKit writes each of the three sheets, by its variable ``PRED_FORMAT``.
 
     Raises
     ------
     DataError
-        If the file is missing or is neither.
+        If the file is missing or is none of these.
     """
     file = Path(path)
     if not file.is_file():
         raise DataError(f"{file}: no such file")
     if file.suffix.lower() == ".jsonl":
         return Predictions({i: record["prediction"] for i, record in replies(file).items()})
-    lines = read_workbook(file)
+    if file.suffix.lower() in (".tsv", ".json"):
+        rows = read_table(file)
+        lines = _by_index(file, list(rows[0]) if rows else [], rows)
+    else:
+        lines = read_workbook(file)
     found = {index: cells["prediction"] for index, cells in lines.items()}
     return Predictions(found, tuple(_notes(file, found, lines, table)))
 
