@@ -40,7 +40,7 @@ class Sample:
     prediction: Prediction
     truth: Prediction | None = None
     labels: tuple[str, ...] = ()
-    """Classes that can be scored on this image, for tasks with a class of interest."""
+    """Classes that can be scored on this image, for tasks with a class of interest; those of the truth by default."""
     key: str = ""
     prompt: str | None = None
     source: str | None = None

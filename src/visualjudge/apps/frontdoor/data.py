@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from visualjudge.core.errors import Problem, summarized
+from visualjudge.core.errors import DataError, Problem, summarized
 from visualjudge.core.records import Annotation
 from visualjudge.core.showing import as_pandas, html_table
 from visualjudge.data.folder import DataFolder
@@ -108,7 +108,7 @@ def open_data(path: str | Path) -> Data:
 
 def import_samples(
     task: str,
-    samples: Iterable[Sample | Problem],
+    samples: Iterable[Sample | Problem | Mapping[str, Any]],
     out: str | Path,
     *,
     source: str,
@@ -123,8 +123,9 @@ def import_samples(
     Parameters
     ----------
     samples
-        Images with a prediction and its ground truth; :func:`from_fiftyone` makes them, and :func:`from_supervision`
-        makes predictions.
+        Images with a prediction and its ground truth, as samples, mappings with a sample's fields or a data frame with
+        such columns. Predictions may be records, payloads, objects of supervision, or paths and arrays where the
+        task's prediction is a file. :func:`from_fiftyone` makes samples too.
     out
         Data folder to create or extend.
     source
@@ -143,7 +144,7 @@ def import_samples(
     UsageError
         If the task is not known, or an option is invalid.
     DataError
-        If a record contradicts one in the folder.
+        If a record contradicts one in the folder, or no sample can be imported.
 
     Examples
     --------
@@ -152,21 +153,26 @@ def import_samples(
     >>> truth = Detections((Detection("dog", (4, 5, 30, 40)),))
     >>> found = Detections((Detection("dog", (6, 5, 30, 40), 0.9),))
     >>> image = example.data / "images" / "photo0.png"
-    >>> sample = vj.Sample("photo0", image, found, truth, labels=truth.labels)
+    >>> sample = vj.Sample("photo0", image, found, truth)
     >>> vj.import_samples("object_detection", [sample], example.out / "mine", source="detr").tasks
     ('object_detection',)
     """
     from visualjudge.data.importing import Imported, Intake, import_samples as scored
     from visualjudge.data.writer import FolderWriter
+    from visualjudge.formats.given import samples_of
 
     done, intake = Imported(), Intake(min_score=min_score, top_k=top_k)
     with FolderWriter(out, task, replace=replace) as writer:
-        for state in scored(writer, samples, source=source, classes=tuple(classes), intake=intake, **options):
+        for state in scored(
+            writer, samples_of(task, samples), source=source, classes=tuple(classes), intake=intake, **options
+        ):
             done = state
         if len(writer):
             writer.commit()
     if done.problems:
         told = "; ".join(summarized(done.problems))
+        if not done.annotations:
+            raise DataError(f"no sample can be imported: {told}")
         warnings.warn(f"invalid records left out: {len(done.problems)}: {told}", stacklevel=2)
     if done.mistake:
         warnings.warn(done.mistake, stacklevel=2)

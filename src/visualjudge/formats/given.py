@@ -1,0 +1,111 @@
+"""Samples as Python users have them: dictionaries, data frames, paths, arrays, objects of supervision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from visualjudge.core.errors import DataError, Problem, UsageError, in_field
+from visualjudge.core.records import Size
+from visualjudge.formats.in_memory import from_supervision
+from visualjudge.formats.sample import Found, Sample
+from visualjudge.vision.predictions import Prediction, read_prediction, type_of
+from visualjudge.vision.raster.images import image_size
+
+_FIELDS = frozenset(item.name for item in fields(Sample))
+
+
+def samples_of(task: str, given: Iterable[Any]) -> Found:
+    """Each of ``given`` as a :class:`~visualjudge.formats.sample.Sample`; one that cannot be read as a problem.
+
+    Parameters
+    ----------
+    given
+        Samples; mappings with the fields of a sample (``score`` is short for ``final_score``; without ``image_id`` it
+        is the image's file name without suffix); or a data frame of pandas or Polars with such columns. A prediction
+        and a truth may be a record, a payload as in a data folder, an object of supervision, or, where the task's
+        prediction is a file, its path or an array. Without ``labels``, they are those of the truth.
+
+    Raises
+    ------
+    UsageError
+        If ``given`` holds something else, or a mapping has a field that no sample has.
+    """
+    rows = given.to_dicts() if hasattr(given, "to_dicts") else given
+    if hasattr(rows, "to_dict") and hasattr(rows, "columns"):
+        rows = rows.to_dict("records")
+    for number, row in enumerate(rows):
+        if isinstance(row, Problem):
+            yield row
+            continue
+        try:
+            yield _typed(task, row if isinstance(row, Sample) else _sample(row, number))
+        except DataError as error:
+            yield Problem.of(error, "samples", f"[{number}]", "prediction")
+
+
+def _sample(row: Any, number: int) -> Sample:
+    if not isinstance(row, Mapping):
+        raise UsageError(f"samples[{number}]: must be a vj.Sample or a mapping of its fields, got {type(row).__name__}")
+    values = {str(name): value for name, value in row.items() if not _missing(value)}
+    if "score" in values:
+        values.setdefault("final_score", values.pop("score"))
+    unknown = sorted(set(values) - _FIELDS)
+    if unknown:
+        known = ", ".join(item.name for item in fields(Sample))
+        raise UsageError(f"samples[{number}]: {unknown[0]!r} is not a field of a sample; there are: {known}")
+    if "prediction" not in values:
+        raise DataError("prediction: the field is missing")
+    image = values.setdefault("image", None)
+    if isinstance(image, str | Path) and "image_id" not in values:
+        values["image_id"] = Path(image).stem
+    if "image_id" not in values:
+        raise DataError("image_id: must be given where the image is no file")
+    return Sample(**{**values, "image_id": str(values["image_id"])})
+
+
+def _missing(value: Any) -> bool:
+    """None, and the NaN that pandas has in its place."""
+    return value is None or (isinstance(value, float) and np.isnan(value))
+
+
+def _typed(task: str, sample: Sample) -> Sample:
+    """The sample with paths and records in place of the forms that stand for them."""
+    image, file, mask, control = (_path(name, getattr(sample, name)) for name in ("image", "file", "mask", "control"))
+    given = sample.prediction, sample.truth
+    if file is None and isinstance(given[0], str | Path):
+        file = Path(given[0])
+    size = image_size(image) if image is not None and not all(map(_is_record, given)) else None
+    prediction = _record(task, "prediction", given[0], size, sample.prompt)
+    truth = None if given[1] is None else _record(task, "truth", given[1], size, sample.prompt)
+    labels = sample.labels or (() if truth is None else truth.labels)
+    paths = {"image": image, "file": file, "mask": mask, "control": control}
+    return replace(sample, prediction=prediction, truth=truth, labels=labels, **paths)  # type: ignore[arg-type]
+
+
+def _path(name: str, value: Any) -> Path | None:
+    if value is not None and not isinstance(value, str | Path):
+        raise DataError(f"{name}: must be a path, got {type(value).__name__}")
+    return None if value is None else Path(value)
+
+
+def _is_record(value: Any) -> bool:
+    return value is None or isinstance(value, Prediction)
+
+
+def _record(task: str, name: str, value: Any, size: Size | None, expression: str | None) -> Prediction:
+    if isinstance(value, Prediction):
+        return value
+    field = type_of(task).file_field
+    if field is not None and isinstance(value, str | Path | np.ndarray):
+        value = {field: str(value) if isinstance(value, Path) else value}
+    with in_field(name):
+        if isinstance(value, Mapping):
+            return read_prediction(task, value, size=size, expression=expression)
+        if hasattr(value, "xyxy"):
+            return from_supervision(value, task=task)
+    raise DataError(f"{name}: must be a payload, a record or a file of the task, got {type(value).__name__}")

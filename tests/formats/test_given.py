@@ -1,0 +1,109 @@
+"""``vj.import_samples`` takes samples as people have them; what it cannot read it names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas
+import polars as pl
+import pytest
+from PIL import Image
+
+import visualjudge as vj
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.vision.predictions import Detection, Detections
+
+TRUTH = {"detections": [{"label": "dog", "bbox": [0, 0, 10, 10]}]}
+FOUND = {"detections": [{"label": "dog", "bbox": [0, 0, 10, 8]}]}
+
+
+@pytest.fixture
+def photo(tmp_path: Path) -> Path:
+    path = tmp_path / "a.png"
+    Image.fromarray(np.zeros((50, 60, 3), np.uint8)).save(path)
+    return path
+
+
+def _scores(data: vj.Data) -> list[tuple[str, float]]:
+    (task,) = data.tasks
+    return [(row.image_id, row.final_score) for row in data.annotations(task)]
+
+
+def _supervision(box: list[int]) -> Any:
+    names = {"class_name": np.array(["dog"])}
+    return SimpleNamespace(xyxy=np.array([box]), confidence=None, class_id=None, mask=None, data=names)
+
+
+FORMS = {
+    "a sample of payloads, a path as text, no labels": lambda image: [vj.Sample("a", str(image), FOUND, TRUTH)],  # type: ignore[arg-type]
+    "a mapping": lambda image: [{"image_id": "a", "image": str(image), "prediction": FOUND, "truth": TRUTH}],
+    "a mapping without an id": lambda image: [{"image": image, "prediction": FOUND, "truth": TRUTH}],
+    "objects of supervision": lambda image: [
+        {"image": image, "prediction": _supervision([0, 0, 10, 8]), "truth": _supervision([0, 0, 10, 10])}
+    ],
+    "records": lambda image: [
+        {"image": image, "prediction": Detections((Detection("dog", (0, 0, 10, 8)),)), "truth": TRUTH}
+    ],
+    "pandas": lambda image: pandas.DataFrame(
+        [{"image": str(image), "prediction": FOUND, "truth": TRUTH, "prompt": None}]
+    ),
+    "Polars": lambda image: pl.DataFrame([{"image": str(image), "prediction": FOUND, "truth": TRUTH}]),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_each_form_is_the_same_sample(form: str, photo: Path, tmp_path: Path) -> None:
+    data = vj.import_samples("object_detection", FORMS[form](photo), tmp_path / "data", source="x")
+    assert _scores(data) == [("a", 7.0)]
+
+
+def test_predictions_that_are_files_or_arrays(photo: Path, tmp_path: Path) -> None:
+    depth = np.linspace(1, 5, 3000).reshape(50, 60)
+    np.save(tmp_path / "d.npy", depth)
+    rows = [
+        {"image": photo, "prediction": tmp_path / "d.npy", "truth": depth},
+        {"image": photo, "prediction": 2 * depth, "truth": depth, "key": "2"},
+    ]
+    data = vj.import_samples("depth_estimation", rows, tmp_path / "data", source="x")
+    assert _scores(data) == [("a", 10.0), ("a", 10.0)]
+
+
+def test_a_score_in_place_of_a_truth(photo: Path, tmp_path: Path) -> None:
+    rows = pandas.DataFrame([{"image_id": "p1", "prediction": str(photo), "score": 6.5, "prompt": "a dog"}])
+    data = vj.import_samples("generation_t2i", rows, tmp_path / "data", source="x")
+    assert _scores(data) == [("p1", 6.5)]
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({"prediction": FOUND, "truth": TRUTH, "lable": "dog"}, "'lable' is not a field of a sample"),
+        (7, "must be a vj.Sample or a mapping of its fields, got int"),
+    ],
+)
+def test_what_is_no_sample_is_refused(row: Any, told: str, photo: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=told):
+        vj.import_samples("object_detection", [row], tmp_path / "data", source="x")
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"prediction": None}, "prediction: the field is missing"),
+        ({"prediction": 3}, "prediction: must be a payload, a record or a file of the task, got int"),
+        ({"prediction": {"detections": [{"label": "dog"}]}}, r"prediction: detections\[0\]\.bbox"),
+        ({"image": np.zeros((5, 5, 3))}, "image_id: must be given where the image is no file"),
+        ({"image": np.zeros((5, 5, 3)), "image_id": "a"}, "image: must be a path, got ndarray"),
+    ],
+)
+def test_a_sample_that_cannot_be_read_is_named(changed: dict[str, Any], told: str, photo: Path, tmp_path: Path) -> None:
+    rows = [{"image": photo, "prediction": FOUND, "truth": TRUTH, **changed}]
+    with pytest.raises(DataError, match=told):
+        vj.import_samples("object_detection", rows, tmp_path / "data", source="x")
+    whole = {"image": photo, "prediction": FOUND, "truth": TRUTH}
+    with pytest.warns(UserWarning, match=told):
+        data = vj.import_samples("object_detection", [*rows, whole], tmp_path / "data", source="x")
+    assert _scores(data) == [("a", 7.0)]
