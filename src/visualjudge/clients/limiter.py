@@ -9,14 +9,18 @@ from visualjudge.clients.base import Client, Reply, Request
 from visualjudge.clients.wrapping import Wrapping
 from visualjudge.core.errors import ApiError, ClientError, TransportError
 
-_DOWN = 0.5
+DOWN, NEAR = 0.5, 0.85
+"""What a push-back leaves of the calls that may be under way, and what it leaves if they had become more since the
+last: the limit of the server is near then.
+"""
 _PUSHED_BACK = frozenset({408, 429, 503, 529})
 
 
 class AdaptiveLimit:
     """How many calls may be under way, between 1 and ``ceiling``.
 
-    A push-back halves it, once for all calls that had begun before; a round of successes adds one.
+    A push-back halves it, or takes less where it had risen since the last, once for all calls that had begun before; a
+    round of successes adds one.
     """
 
     def __init__(self, ceiling: int) -> None:
@@ -25,6 +29,7 @@ class AdaptiveLimit:
         self.in_flight = 0
         self._begun = 0
         self._deaf_until = 0
+        self._reduced_to = 0.0
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def enter(self) -> int:
@@ -46,11 +51,14 @@ class AdaptiveLimit:
         """Give the place back. ``pushed_back`` None = says nothing about load (a wrong request)."""
         self.in_flight -= 1
         if pushed_back and number > self._deaf_until:
-            self.allowed = max(1.0, self.allowed * _DOWN)
+            self.allowed = self._reduced_to = reduced(self.allowed, self._reduced_to)
             self._deaf_until = self._begun
         elif pushed_back is False:
             self.allowed = min(float(self.ceiling), self.allowed + 1.0 / self.allowed)
         self._wake()
+
+    def close(self) -> None:
+        """Nothing to give back: the limit is of this process alone."""
 
     def _wake(self) -> None:
         free = int(self.allowed) - self.in_flight
@@ -59,6 +67,11 @@ class AdaptiveLimit:
             if not turn.done():
                 turn.set_result(None)
                 free -= 1
+
+
+def reduced(allowed: float, last: float) -> float:
+    """How many calls may be under way after a push-back; ``last``: after the one before, 0 = there was none."""
+    return max(1.0, allowed * (NEAR if last and allowed >= last + 1 else DOWN))
 
 
 class Limited(Wrapping):
@@ -81,6 +94,10 @@ class Limited(Wrapping):
             raise
         finally:
             self.limit.leave(number, pushed_back=pushed_back)
+
+    async def aclose(self) -> None:
+        self.limit.close()
+        await super().aclose()
 
 
 def _pushes_back(error: ClientError) -> bool | None:

@@ -14,6 +14,7 @@ from visualjudge.clients.batch.asking import Batched, Settings
 from visualjudge.clients.cache import Cached
 from visualjudge.clients.descriptors import within_limit
 from visualjudge.clients.limiter import Limited
+from visualjudge.clients.remote import RemoteClient
 from visualjudge.clients.resize import Shrinking
 from visualjudge.clients.retry import Retrying, RetryPolicy
 from visualjudge.clients.secrets import check_url
@@ -147,7 +148,8 @@ def open_client(
     policy = retry or (RetryPolicy(attempts=checked["attempts"]) if "attempts" in checked else RetryPolicy())
     backend: Client = build_client(**checked)
     at_once = within_limit(concurrency or checked.get("concurrency", 32))
-    client: Client = Retrying(Limited(backend, at_once), policy) if batch is None else Batched(backend, batch)
+    limit = backend.limit(at_once) if isinstance(backend, RemoteClient) else at_once
+    client: Client = Retrying(Limited(backend, limit), policy) if batch is None else Batched(backend, batch)
     place = cache_dir or checked.get("cache_dir")
     if place:
         client = Cached(client, place)

@@ -19,6 +19,7 @@ import orjson
 from visualjudge.clients.base import Diagnostics, Identity, Reply, Request
 from visualjudge.clients.failures import ContentFiltered, api_error, embedded_error, one_line
 from visualjudge.clients.fields import writable
+from visualjudge.clients.limiter import AdaptiveLimit
 from visualjudge.clients.limits import LARGEST_BODY
 from visualjudge.clients.parameters import Sampling
 from visualjudge.clients.quirks import Quirks
@@ -32,6 +33,7 @@ from visualjudge.clients.secrets import (
     public_url,
     url_secrets,
 )
+from visualjudge.clients.shared_limit import shared_limit
 from visualjudge.clients.wire import Answer, Sender, Wire
 from visualjudge.core.errors import ApiError, ClientError, TransportError, UsageError
 
@@ -207,6 +209,11 @@ class RemoteClient(ABC):
             kept = ((name, item) for name, item in value.items() if name not in without)
             return {self._redact(name): self._masked_value(item, without) for name, item in kept}
         return value
+
+    def limit(self, ceiling: int) -> AdaptiveLimit:
+        """How many calls may be under way: a limit that all processes of the user share for this server and key."""
+        key = self._server.key.reveal() if self._server.key else ""
+        return shared_limit(ceiling, self._server.url, key)
 
     @property
     def timeout_s(self) -> float:
