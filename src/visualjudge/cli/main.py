@@ -52,6 +52,7 @@ COMMANDS = {
     "view": "Alias of studio",
     "tune": "Find the best encoding for a judge",
     "adopt": "Convert verdicts that were given elsewhere into a dataset and runs",
+    "atlas": "Measure published judges on local copies of benchmarks",
     "bench": "Convert published benchmarks into datasets and runs",
     "audit": "Find faults in a dataset",
     "mmbench": "Test a VLM with multiple choice",
