@@ -40,8 +40,8 @@ METRICS = {
 }
 
 COMMANDS_PURPOSE = (
-    "Every command with all of its options, as `--help-all` prints them. Exit status: 0 on success, 1 for invalid input "
-    "or a failed check, 2 for wrong usage."
+    "Every command with all of its options, as `--help-all` prints them. Exit status: 0 on success, 1 for invalid "
+    "input or a failed check, 2 for wrong usage."
 )
 DECISIONS_PURPOSE = (
     "Why visualjudge works as it does. Each page states a question, what was decided, and what was not chosen."
@@ -179,8 +179,8 @@ def commands() -> Iterator[tuple[tuple[str, ...], int]]:
 
 
 def help_of(path: tuple[str, ...]) -> str:
-    """The help of one command, 100 characters wide."""
-    shown = CliRunner().invoke(app, [*path, "--help"], prog_name="visualjudge", env={"COLUMNS": "100"})
+    """The whole help of one command, 100 characters wide."""
+    shown = CliRunner().invoke(app, [*path, "--help-all"], prog_name="visualjudge", env={"COLUMNS": "100"})
     return "\n".join(line.rstrip() for line in shown.stdout.strip().splitlines())
 
 

@@ -101,7 +101,7 @@ def problem(line: str) -> str | None:
         command, rest = command.commands[rest[0]], rest[1:]
     known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
     unknown = [word for word in rest if OFFERED.fullmatch(word.split("=")[0]) and word.split("=")[0] not in known]
-    return f"{words[0]} knows no {', '.join(unknown)}" if set(unknown) - {"--help"} else None
+    return f"{words[0]} knows no {', '.join(unknown)}" if set(unknown) - {"--help", "--help-all"} else None
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

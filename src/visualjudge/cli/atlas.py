@@ -12,7 +12,7 @@ from visualjudge.cli.output import say
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
-@app.command()
+@app.command(epilog="Example:\n\nvisualjudge atlas GenAI-Bench/results JudgeBench/outputs --out site")
 def atlas(
     clones: Annotated[
         list[str],
@@ -22,10 +22,7 @@ def atlas(
     ],
     out: Annotated[Path, typer.Option(help="Folder of the site.", show_default=False)],
 ) -> None:
-    """Measure every judge whose published replies are in local copies of benchmarks; nothing is downloaded.
-
-    Example: visualjudge atlas GenAI-Bench/results JudgeBench/outputs --out site
-    """
+    """Measure every judge whose published replies are in local copies of benchmarks; nothing is downloaded."""
     from datetime import UTC, datetime
 
     from visualjudge.apps.published.atlas import atlas as measured, write_atlas
