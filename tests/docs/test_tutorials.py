@@ -73,6 +73,20 @@ def test_the_first_tutorial_runs_on_own_detections_and_is_short(
     assert len(OWN_DATA.read_text("utf-8").split()) <= 700
 
 
+def test_ground_truth_alone_is_enough(tmp_path: Path) -> None:
+    detections(tmp_path)
+    run(steps(ROOT / "docs/perturb.md")[:4], tmp_path)
+    assert (tmp_path / "report.html").is_file()
+
+
+def test_a_table_of_verdicts_is_enough(tmp_path: Path) -> None:
+    rows = [f"{k},{k % 5},detr,yolo,{'AB'[k % 3 == 0]},A,gpt-4o" for k in range(40)]
+    header = "item,image,model_a,model_b,verdict,truth,judge"
+    (tmp_path / "verdicts.csv").write_text("\n".join([header, *rows]), "utf-8")
+    block = re.findall(r"```bash\n(.*?)```", (ROOT / "docs/adopt.md").read_text("utf-8"), re.DOTALL)[0]
+    run([shlex.split(line)[1:] for line in block.splitlines()], tmp_path)
+
+
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
 def test_a_tutorial_runs_as_written(page: Path, tmp_path: Path) -> None:
