@@ -82,14 +82,16 @@ docs-site: $(VENV)/.docs
 docs-check: $(VENV)/.runtime
 	@$(BIN)/visualjudge gallery --check
 
-# Wheel and sdist in dist/, checked; wheels for every platform resolved; a list of what is inside (SBOM)
+# Wheel and sdist in dist/, checked, and equal when built twice; wheels for every platform resolved; a list of what is inside (SBOM)
 $(VENV)/.package: $(VENV)/.runtime
 	@$(PIP) --group package
 	@touch $@
 
 PLATFORMS := x86_64-unknown-linux-gnu aarch64-apple-darwin x86_64-pc-windows-msvc
+package: export SOURCE_DATE_EPOCH = $(shell git log -1 --format=%ct)
 package: $(VENV)/.package
 	@rm -rf dist && $(BIN)/python -m build --quiet && $(BIN)/twine check --strict dist/*
+	@again=$$(mktemp -d) && $(BIN)/python -m build --quiet --outdir $$again && diff -r dist $$again && rm -r $$again
 	@test $$(stat -c %s dist/*.whl) -le 3000000 || { echo "the wheel is larger than 3 MB"; exit 1; }
 	@for platform in $(PLATFORMS); do for version in 3.11 3.12 3.13 3.14; do \
 		$(BIN)/uv pip compile --quiet --only-binary :all: --python-platform $$platform --python-version $$version \

@@ -19,7 +19,19 @@ def test_the_version_stands_in_one_place() -> None:
     assert "version" not in project["project"]
     source = (ROOT / project["tool"]["hatch"]["version"]["path"]).read_text("utf-8")
     assert f'__version__ = "{visualjudge.__version__}"' in source
-    assert "version" not in yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+
+
+def test_the_citation_is_of_the_version_that_is_released_next() -> None:
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    assert cited["version"] == visualjudge.__version__.removesuffix(".dev0")
+
+
+def test_the_workflow_of_a_release_builds_what_make_package_checks_and_needs_no_secret() -> None:
+    workflow = yaml.safe_load((ROOT / ".github/workflows/publish.yml").read_text("utf-8"))
+    build, publish = workflow["jobs"]["build"], workflow["jobs"]["publish"]
+    assert [step["run"] for step in build["steps"] if "run" in step] == ["make package"]
+    assert publish["permissions"] == {"id-token": "write"}
+    assert "secrets." not in (ROOT / ".github/workflows/publish.yml").read_text("utf-8")
 
 
 def test_the_changelog_begins_with_this_version() -> None:

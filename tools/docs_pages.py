@@ -1,4 +1,4 @@
-"""Pages that are made from the code: one for each task, and one of all commands. ``--check`` says which are stale.
+"""Pages that are made: one for each task, all commands, and the list of decisions; ``--check`` says which are stale.
 
     python tools/docs_pages.py [--check]
 
@@ -39,6 +39,17 @@ METRICS = {
     "generation": "No metric: scores come from people or another metric, and are mapped to 0..10.",
 }
 
+COMMANDS_PURPOSE = (
+    "Every command with all of its options, as `--help-all` prints them. Exit status: 0 on success, 1 for invalid "
+    "input or a failed check, 2 for wrong usage."
+)
+DECISIONS_PURPOSE = (
+    "Why visualjudge works as it does. Each page states a question, what was decided, and what was not chosen."
+)
+TASKS_PURPOSE = (
+    "The tasks whose predictions can be judged. Each page shows how to import predictions, how they are scored, which "
+    "controlled errors exist, and every encoding."
+)
 TIMES = ("", "The score is 10 times this value. ")
 
 
@@ -62,6 +73,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     for task in TASKS.own:
         yield DOCS / f"tasks/{task}.md", task_page(task, notes[task])
     yield DOCS / "cli.md", commands_page()
+    yield DOCS / "decisions/README.md", decisions_page()
 
 
 # ---------------------------------------------------------------- tasks
@@ -69,7 +81,14 @@ def pages() -> Iterator[tuple[Path, str]]:
 
 def index(notes: Mapping[str, Any]) -> str:
     """The list of all tasks."""
-    lines = ["# Tasks", "", "| Task | Name in files | Encodings | Error types |", "|---|---|---|---|"]
+    lines = [
+        "# Tasks",
+        "",
+        TASKS_PURPOSE,
+        "",
+        "| Task | Name in files | Encodings | Error types |",
+        "|---|---|---|---|",
+    ]
     for task, note in notes.items():
         kinds = len(errors(task))
         lines.append(f"| [{note['title']}]({task}.md) | `{task}` | {len(final(task))} | {kinds or '–'} |")
@@ -81,7 +100,8 @@ def task_page(task: str, note: Mapping[str, Any]) -> str:
     kind = TASKS[task].type
     parts = [
         f"# {note['title']}",
-        f"Name in files: `{task}`.",
+        f"How to import predictions of {note['title'].lower()}, how they are scored, and how a judge is shown them. "
+        f"The task's name in files and options is `{task}`.",
         "## Import",
         note["data"] + " All formats: [Import](../importing.md).",
         f"```console\n$ {note['import'].strip()}\n```",
@@ -140,7 +160,10 @@ def gallery_image(task: str, shown: str, stem: str) -> str | None:
 
 def commands_page() -> str:
     """Every command with its help, as the command line prints it."""
-    parts = ["# Commands", "Exit status: 0 on success, 1 for invalid input or a failed check, 2 for wrong usage."]
+    parts = [
+        "# Commands",
+        COMMANDS_PURPOSE,
+    ]
     for path, level in commands():
         parts += [f"{'#' * level} {' '.join(path)}", f"```text\n{help_of(path)}\n```"]
     return "\n\n".join(parts) + "\n"
@@ -156,9 +179,20 @@ def commands() -> Iterator[tuple[tuple[str, ...], int]]:
 
 
 def help_of(path: tuple[str, ...]) -> str:
-    """The help of one command, 100 characters wide."""
-    shown = CliRunner().invoke(app, [*path, "--help"], prog_name="visualjudge", env={"COLUMNS": "100"})
+    """The whole help of one command, 100 characters wide."""
+    shown = CliRunner().invoke(app, [*path, "--help-all"], prog_name="visualjudge", env={"COLUMNS": "100"})
     return "\n".join(line.rstrip() for line in shown.stdout.strip().splitlines())
+
+
+# ---------------------------------------------------------------- decisions
+
+
+def decisions_page() -> str:
+    """The list of the decisions, by their titles."""
+    head = f"# Decisions\n\n{DECISIONS_PURPOSE}\n"
+    pages = [page for page in sorted((DOCS / "decisions").glob("*.md")) if page.name != "README.md"]
+    titles = [(page.name, page.read_text("utf-8").partition("\n")[0].removeprefix("# ")) for page in pages]
+    return head + "\n" + "\n".join(f"- [{title}]({name})" for name, title in titles) + "\n"
 
 
 if __name__ == "__main__":

@@ -1,66 +1,76 @@
-"""Write README's table of the local judge from the report on a run of it: ``make demo``, then
+"""Write README's table and plot of published judges: from the figures in docs/published, or from copies of the
+benchmarks.
 
-    python tools/readme_table.py demo-out/metrics.json
+    python tools/readme_table.py [CLONE ...]
 
-The table names the weights that it was made with, and a test tells when they have changed since.
+With copies (see ``visualjudge atlas --help``), the figures in docs/published are computed again first.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import re
+from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
 
 import orjson
 
-from visualjudge.core.atomic import write_text
-from visualjudge.judges.local import model
+from visualjudge.analysis.estimates import Share
+from visualjudge.analysis.words import percent, percents, points
+from visualjudge.apps.published.atlas import AtlasRow, atlas, atlas_figure
+from visualjudge.core.atomic import write_json, write_text
+from visualjudge.core.tables import Table
 
 ROOT = Path(__file__).parents[1]
-BEGIN, END = "<!-- local judge: weights {} -->", "<!-- end of local judge -->"
-BLOCK = re.compile(re.escape(BEGIN).replace(r"\{\}", r"(\w+)") + r"\n.*?" + re.escape(END), re.DOTALL)
+FIGURES = ROOT / "docs/published/judges.json"
+PLOT = ROOT / "docs/published/judges.svg"
+BEGIN, END = "<!-- published judges -->", "<!-- end of published judges -->"
+BLOCK = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", re.DOTALL)
+PARTS = {"image_edition": "Image editing", "image_generation": "Image generation"}
 
 
 def main() -> None:
-    """Replace the block in README.md."""
+    """Compute the figures where copies are given; write the plot, and the block in README.md."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("metrics", type=Path)
-    judges = orjson.loads(parser.parse_args().metrics.read_bytes())["judges"]
-    judge = next(row for row in judges if row["info"].get("backend") == "local")
+    parser.add_argument("clones", nargs="*", help="local copies of benchmarks: FOLDER or NAME=FOLDER")
+    clones = parser.parse_args().clones
+    if clones:
+        PLOT.parent.mkdir(exist_ok=True)
+        write_json(FIGURES, {"date": datetime.now(UTC).date().isoformat(), "rows": atlas(clones)})
+        atlas_figure(kept()[0]).save(PLOT)
+        write_text(
+            PLOT, PLOT.read_text("utf-8").replace("<svg ", '<svg style="background:#fff" ', 1)
+        )  # on dark pages too
     readme = ROOT / "README.md"
-    block = "\n".join([BEGIN.format(weights()), *_lines(judge), END])
-    write_text(readme, BLOCK.sub(lambda _: block, readme.read_text("utf-8"), count=1))
+    write_text(readme, BLOCK.sub(lambda _: block(), readme.read_text("utf-8"), count=1))
 
 
-def weights() -> str:
-    """The first digits of the checksum of the package's weights."""
-    return hashlib.sha256(Path(model.__file__).with_name("default.vj").read_bytes()).hexdigest()[:12]
+def kept() -> tuple[tuple[AtlasRow, ...], date]:
+    """The figures in the repository, and the day on which they were computed."""
+    found = orjson.loads(FIGURES.read_bytes())
+    rows = (AtlasRow(**{**row, "accuracy": Share(**row["accuracy"])}) for row in found["rows"])
+    return tuple(rows), date.fromisoformat(found["date"])
 
 
-def _lines(judge: dict[str, Any]) -> list[str]:
-    rows = [(name, cell["pairwise"]) for name, cell in judge["by_task"].items() if cell["pairwise"]["n"]]
-    read = [row for row in rows if row[1]["failed"] < row[1]["n"]]
-    read.sort(key=lambda row: -row[1]["accuracy_parsed"])
-    declined = [name for name, row in rows if row["failed"] == row["n"]]
-    whole = judge["pairwise"]
-    return [
-        f"The local judge on the demo's photographs: right in {whole['accuracy_parsed']:.1%} of the",
-        f"{whole['n'] - whole['failed']:,} pairwise verdicts that it did not decline. It declined {whole['failed']},",
-        f"among them all of {', '.join(declined) or 'no task'}. The errors are of kinds that it was trained on, the",
-        "photographs are not (but were seen when the features of poses were chosen); docs/local.md has others.",
-        "",
-        "| Task | Right | 95 % | Verdicts | Images |",
-        "|---|---:|---|---:|---:|",
-        *(_line(name, row) for name, row in read),
-    ]
-
-
-def _line(name: str, row: dict[str, Any]) -> str:
-    ends = row["accuracy_parsed_ci95"]
-    between = "fewer than 5 images" if ends is None else f"{ends[0]:.1%} to {ends[1]:.1%}"
-    return f"| {name} | {row['accuracy_parsed']:.1%} | {between} | {row['n'] - row['failed']:,} | {row['images']} |"
+def block() -> str:
+    """README's table of them."""
+    rows, day = kept()
+    columns = ("Questions", "Judge", "Accuracy", "95 %", "Constant answer", "Authors", "Position bias", "Unread")
+    cells = tuple(
+        (
+            f"{PARTS.get(row.part, row.part.capitalize())}",
+            row.judge,
+            percent(row.accuracy.value),
+            percents(row.accuracy.interval),
+            percent(row.constant),
+            row.authors,
+            points(row.lean),
+            percent(row.unread),
+        )
+        for row in rows
+    )
+    made = f"Computed on {day.isoformat()} by `python tools/readme_table.py`."
+    return "\n".join([BEGIN, Table(columns, cells).markdown().rstrip(), "", made, END])
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -9,10 +11,11 @@ from inspect import signature
 from pathlib import Path
 
 import pytest
+import typer
 
 from frontdoor_example import write_data
 from judged_records import pair, ranking, scoring
-from visualjudge.cli import main
+from visualjudge.cli import help, main
 from visualjudge.clients.remote import RemoteClient
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Question
@@ -34,7 +37,7 @@ def _run(*args: object, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
 def test_commands_show_the_same_options_under_their_headings(
     command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    status, out, _ = _run(*command, "--help", capsys=capsys, monkeypatch=monkeypatch)
+    status, out, _ = _run(*command, "--help-all", capsys=capsys, monkeypatch=monkeypatch)
     assert status == 0
     budget = out.partition("Budget:\n")[2].partition("\n\n")[0]
     for option in ("--max-calls", "--max-tokens-total", "--max-cost", "--price-in", "--price-out"):
@@ -50,6 +53,46 @@ def test_examples_in_help_are_not_wrapped(capsys: pytest.CaptureFixture[str], mo
     _, out, _ = _run("judge", "--help", capsys=capsys, monkeypatch=monkeypatch)
     example = "visualjudge judge DATASET --backend api --model gpt-4o-mini --api-key-env OPENAI_API_KEY --out RUN"
     assert f"  {example}\n" in out
+
+
+def _paths() -> list[tuple[str, ...]]:
+    """Every command that has options of its own."""
+    found: list[tuple[str, ...]] = []
+    for name in main.COMMANDS:
+        command = typer.main.get_command(importlib.import_module(f"visualjudge.cli.{main.MODULES.get(name, name)}").app)
+        below = getattr(command, "commands", None)
+        found += [(name,)] if below is None else [(name, sub) for sub in below]
+    return found
+
+
+@pytest.mark.parametrize("path", _paths(), ids=" ".join)
+def test_the_help_of_a_command_fits_a_screen_and_all_options_are_one_step_away(
+    path: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    _, short, _ = _run(*path, "--help", capsys=capsys, monkeypatch=monkeypatch)
+    _, whole, _ = _run(*path, "--help-all", capsys=capsys, monkeypatch=monkeypatch)
+    assert short.count("\n") <= help.LINES
+    offered = [set(re.findall(r"^  (--[\w-]+)", text, re.MULTILINE)) for text in (short, whole)]
+    assert "--help-all" in offered[0] <= offered[1]
+    assert offered[1] - offered[0] <= help.RARE
+    assert short.count("[required]") == whole.count("[required]")
+
+
+def test_the_help_names_every_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = _run("--help", capsys=capsys, monkeypatch=monkeypatch)
+    commands = out.partition("Commands:")[2]
+    assert [name for name in main.COMMANDS if not re.search(rf"(?<!-)\b{name}\b", commands)] == ["view"]
+    assert out.count("\n") <= 40
+
+
+def test_rare_options_exist(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    known = set()
+    for path in _paths():
+        _, whole, _ = _run(*path, "--help-all", capsys=capsys, monkeypatch=monkeypatch)
+        known |= set(re.findall(r"--[\w-]+", whole))
+    assert known >= help.RARE
 
 
 HELP_OF_ALL = """

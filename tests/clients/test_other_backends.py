@@ -302,7 +302,7 @@ def test_what_a_backend_cannot_do_is_noted_with_the_reply_and_of_the_client() ->
         async with serving(claude("A")) as server:
             client = build_client("anthropic", model_name="m", base_url=server.url, api_key=KEY)
             reply = await client.ask(Request((TextPart("x"),), seed=1, top_logprobs=3))
-            assert reply.notes == ("this backend gives no log-probabilities", "this backend takes no seed")
+            assert reply.notes == ("this backend gives no log-probabilities", "this backend does not support a seed")
             assert client.diagnostics.adjustments == reply.notes
             await client.aclose()
 

@@ -69,7 +69,7 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
             {"instances": [{"label": "dog", "segmentation": {"size": [4, 4], "counts": [16]}}]},
         ),
         "prediction.instances[0].segmentation",
-        "mask must be 48×64 (height×width) as the image, got 4×4",
+        "mask must match the image size 48×64 (height×width), got 4×4",
     ),
     (
         "instance_segmentation",
@@ -93,7 +93,7 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
         "depth_estimation",
         _record("depth_estimation", {"depth": "small.npy"}),
         "prediction.depth",
-        "must be 48×64 (height×width) as the image, got 4×4",
+        "must match the image size 48×64 (height×width), got 4×4",
     ),
     ("depth_estimation", _record("depth_estimation", {"depth": "empty.npy"}), "prediction.depth", "no valid value"),
     (

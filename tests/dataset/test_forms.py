@@ -228,15 +228,15 @@ BACKWARDS = {"options": [[5, 9], [2, 4]], "original": None, "final": None}
         ("question_type", "essay", "question_type must be one of"),
         ("answer", None, "answer must be"),
         ("images", [None, "media/x.png"], "images must be an array of text"),
-        ("subset", None, "a field is of the wrong kind"),
+        ("subset", None, "has a field of the wrong type"),
         ("final_scores", [float("nan"), 1.0], "final_scores and answer must be finite"),
         ("final_scores", [1.0, None], "final_scores must be an array of a number"),
         ("sources", ["a"], "must have one item for each option"),
-        ("features", [None, None], "a field is of the wrong kind"),
+        ("features", [None, None], "has a field of the wrong type"),
         ("ties", ["both"], "ties must be of"),
         ("spans", BACKWARDS, "spans must lie in the prompt in order"),
         ("spans", {**BACKWARDS, "options": [[0, 1], [10**6, 10**6]]}, "spans must lie in the prompt in order"),
-        ("spans", {**BACKWARDS, "options": [[1, 2, 3]]}, "a field is of the wrong kind"),
+        ("spans", {**BACKWARDS, "options": [[1, 2, 3]]}, "has a field of the wrong type"),
     ],
 )
 def test_a_row_that_is_no_question_is_named(

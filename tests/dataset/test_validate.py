@@ -99,7 +99,7 @@ def test_changed_missing_and_added_files_are_told(dataset: Path) -> None:
         (problem.record, problem.reason.split(";")[0]) for problem in validate(dataset)[1] if problem.field == "files"
     }
     assert told == {
-        (f"media/{changed.name}", "the file's SHA-256 is another"),
+        (f"media/{changed.name}", "the SHA-256 of the file differs"),
         (f"media/{missing.name}", "the file is not there"),
         ("media/added.png", "the file has no checksum"),
     }

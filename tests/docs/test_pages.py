@@ -27,6 +27,7 @@ PAGES = [
     *sorted(DOCS.glob("tasks/*.md")),
     *sorted(DOCS.glob("tutorials/*.md")),
 ]
+MOST_PAGES, MOST_WORDS = 25, 25_000
 PROGRAM = "visualjudge "
 PLUGGED_IN = {"counts"}  # the importer of docs/plugins.md, which tests/plugins runs
 OFFERED = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
@@ -46,6 +47,20 @@ def navigation() -> set[str]:
 
 def test_the_site_names_pages_that_exist() -> None:
     assert [page for page in navigation() if not (DOCS / page).is_file()] == []
+
+
+def test_the_navigation_is_short_enough_to_read() -> None:
+    words = sum(len((DOCS / page).read_text("utf-8").split()) for page in navigation())
+    assert len(navigation()) <= MOST_PAGES
+    assert words <= MOST_WORDS
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *(DOCS / page for page in sorted(navigation()))], ids=str)
+def test_a_page_begins_with_its_purpose(page: Path) -> None:
+    """A paragraph of two sentences or more, before any code, table or heading."""
+    first = page.read_text("utf-8").split("\n\n")[1]
+    assert re.match(r"[\w*`\[]", first) and not first.startswith("```")
+    assert len(re.findall(r"[.:](?=\s|$)", first)) >= 2 or page.name == "README.md"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -86,7 +101,7 @@ def problem(line: str) -> str | None:
         command, rest = command.commands[rest[0]], rest[1:]
     known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
     unknown = [word for word in rest if OFFERED.fullmatch(word.split("=")[0]) and word.split("=")[0] not in known]
-    return f"{words[0]} knows no {', '.join(unknown)}" if set(unknown) - {"--help"} else None
+    return f"{words[0]} knows no {', '.join(unknown)}" if set(unknown) - {"--help", "--help-all"} else None
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

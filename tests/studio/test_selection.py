@@ -158,7 +158,7 @@ def test_other_processes_make_the_same_index(tmp_path: Path, monkeypatch: pytest
         assert tables[0] == tables[1]
         wire[30]["final_scores"] = "none"
         (root / "questions.json").write_text("[\n" + ",\n".join(json.dumps(q) for q in wire) + "\n{]\n")
-        with pytest.raises(DataError, match=f"{wire[30]['id']}: a field is of the wrong kind"):
+        with pytest.raises(DataError, match=f"{wire[30]['id']}: has a field of the wrong type"):
             open_index(root, tmp_path / "two", "x", pool)
         wire[30]["final_scores"] = wire[29]["final_scores"]
         (root / "questions.json").write_text("[\n" + ",\n".join(json.dumps(q) for q in wire) + "\n{]\n")

@@ -137,7 +137,7 @@ def _people(path: Path, problems: Problems) -> Iterable[tuple[Any, ...]]:
         for source in table.columns[1:]:
             pair = _pair(row[source])
             if pair is None:
-                problems.append(Problem(str(path), str(row["uid"]), source, f"{row[source]!r} is no [SC, PQ]"))
+                problems.append(Problem(str(path), str(row["uid"]), source, f"{row[source]!r} is not [SC, PQ]"))
                 continue
             for name, score in zip(("SC", "PQ"), pair, strict=True):
                 yield f"{task}/{row['uid']}", source, rater, f"{task}/{name}", score, "person"
@@ -163,7 +163,7 @@ def _judged(path: Path, problems: Problems) -> Iterable[tuple[Any, ...]]:
         if type(scores) in (int, float):
             scores = [scores]  # some judges' files hold the number alone
         if not isinstance(scores, list) or not scores or not all(type(s) in (int, float) for s in scores):
-            problems.append(Problem(str(path), uid, "score", f"{scores!r} is no list of numbers"))
+            problems.append(Problem(str(path), uid, "score", f"{scores!r} is not a list of numbers"))
             continue
         yield f"{task}/{uid}", source, judge, f"{task}/{path.stem}", float(min(scores)), "judge"
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated
 
@@ -35,23 +39,49 @@ def demo(
     print("3  Judges that need no network: the local judge, a rule for restored images, and a simulated one that")
     print("   answers A in 30 % of the pairs whatever it is shown, which the report should find")
     runs = [out / "runs" / name for name, _ in _judges()]
-    for run, (_, options) in zip(runs, _judges(), strict=True):
-        _visualjudge("judge", out / "dataset", *options, "--out", run)
+    asked = [
+        ("judge", out / "dataset", *options, "--out", run) for run, (_, options) in zip(runs, _judges(), strict=True)
+    ]
+    _together(asked[0], asked[1:])
     print("4  The report")
-    _visualjudge("report", *runs, "--out", out / "report.html", "--json", out / "metrics.json")
-    print("5  What must not matter: a small set of probes, put to the local judge")
-    _probe(out, seed)
+    report = ("report", *runs, "--out", out / "report.html", "--json", out / "metrics.json")
+    _together(report, _probed(out, seed), "5  What must not matter: a small set of probes, put to the local judge")
     print(f"\nDone in {time.monotonic() - started:.0f} s. Open {(out / 'report.html').resolve()}")
     print(f"What must not matter to a judge: {(out / 'probes.html').resolve()}")
     print(f"To browse the questions: {shell('visualjudge', 'studio', out / 'dataset')}")
 
 
-def _probe(out: Path, seed: int) -> None:
+def _probed(out: Path, seed: int) -> tuple[tuple[object, ...], ...]:
     probes, run = out / "probes", out / "runs" / "probes-local"
     tasks = [word for task in PROBED_TASKS for word in ("--task", task)]
-    _visualjudge("probe", out / "data", "--out", probes, "--n", PROBED, "--seed", seed, *tasks)
-    _visualjudge("judge", probes, *LOCAL, "--out", run)
-    _visualjudge("report", run, "--out", out / "probes.html")
+    return (
+        ("probe", out / "data", "--out", probes, "--n", PROBED, "--seed", seed, *tasks),
+        ("judge", probes, *LOCAL, "--out", run),
+        ("report", run, "--out", out / "probes.html"),
+    )
+
+
+def _together(first: Sequence[object], others: Sequence[Sequence[object]], title: str = "") -> None:
+    """Run a command here while others run in a process of their own; their output is shown when both are done."""
+    with ThreadPoolExecutor(1) as beside:
+        later = beside.submit(_captured, others)
+        _visualjudge(*first)
+        print(title, later.result(), sep="\n" if title else "", end="", flush=True)
+
+
+def _captured(commands: Sequence[Sequence[object]]) -> str:
+    """What the commands print, one after the other."""
+    said = ""
+    for words in ([str(word) for word in command] for command in commands):
+        done = subprocess.run(
+            [sys.executable, "-m", "visualjudge", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        said += f"$ {shell('visualjudge', *words)}\n{done.stdout}"
+        if done.returncode:
+            raise RunError(
+                f"the demo stopped: visualjudge {words[0]} ended with {done.returncode}: {done.stdout[-500:]}"
+            )
+    return said
 
 
 def _clear(out: Path, force: bool) -> None:

@@ -13,21 +13,18 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import visualjudge
+from visualjudge.cli.help import plain, write_commands
 from visualjudge.cli.output import say
 from visualjudge.cli.overwriting import keep_inputs
 from visualjudge.cli.terminal import PlainStream
 from visualjudge.core.errors import UsageError, VisualJudgeError
 
-WIDTH = 110
-OWN = "Options"
-
-
 COMMANDS = {
-    "demo": "Run everything offline on real photographs, in under two minutes",
-    "init": "Create a commented project: data folder, config.yaml, script",
+    "demo": "Run everything offline on real photographs",
+    "init": "Create a commented project to start from",
     "doctor": "Check what works, what is missing, and what to do",
     "encodings": "List all encodings",
-    "import": "Import ground truth and a model's output into a data folder",
+    "import": "Import ground truth and predictions",
     "perturb": "Make controlled errors from ground truth",
     "describe": "Summarise a data folder and plot its scores",
     "encode": "Show one prediction in one encoding",
@@ -40,19 +37,20 @@ COMMANDS = {
     "train-local": "Train the local judge on scored predictions",
     "distill": "Train the local judge on the verdicts of a run",
     "pipeline": "Run judge modules over JSONL rows",
-    "report": "Measure how far a judge can be trusted: tables, metrics.json, report.html",
+    "report": "Measure how far a judge can be trusted",
     "card": "Check whether a judge can rank your models",
     "correct": "Correct a leaderboard of sources with a few labels",
     "label": "Draw the items to label next",
-    "probe": "Build questions that test a judge for irrelevant influences",
+    "probe": "Build questions with irrelevant changes",
     "drift": "Test whether a judge has changed",
     "cascade": "Find when a cheap judge is enough",
     "agreement": "Measure the agreement of judges and people",
     "studio": "Browse datasets and runs, collect human judgements",
     "view": "Alias of studio",
     "tune": "Find the best encoding for a judge",
-    "adopt": "Convert verdicts that were given elsewhere into a dataset and runs",
-    "bench": "Convert published benchmarks into datasets and runs",
+    "adopt": "Convert verdicts of other tools into runs",
+    "atlas": "Measure published judges on local copies of benchmarks",
+    "bench": "Convert published benchmarks into runs",
     "audit": "Find faults in a dataset",
     "mmbench": "Test a VLM with multiple choice",
     "convert": "Convert a dataset between JSON and Parquet",
@@ -71,6 +69,9 @@ class LazyCommands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
         text = COMMANDS.get(cmd_name)
         return None if text is None else TyperCommand(cmd_name, help=text, short_help=text)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        write_commands(COMMANDS, formatter)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         name, _, rest = super().resolve_command(ctx, args)
@@ -148,41 +149,3 @@ def _app_and_output() -> None:
         except OSError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter fails at its exit
             raise
-
-
-def plain(command: Any) -> None:
-    """Let a command, and those below it, show their help without Rich, whose import takes longer than the help."""
-    command.rich_markup_mode = None
-    command.context_settings = {"max_content_width": WIDTH, **(command.context_settings or {})}
-    command.format_epilog = lambda ctx, formatter: _epilog(command.epilog, formatter)
-    below = getattr(command, "commands", None)
-    if below is None:
-        command.format_options = lambda ctx, formatter: _options(command, ctx, formatter)
-        return
-    for child in below.values():
-        plain(child)
-
-
-def _options(command: Any, ctx: Any, formatter: Any) -> None:
-    sections: dict[str, list[tuple[str, str]]] = {}
-    for parameter in command.get_params(ctx):
-        record = parameter.get_help_record(ctx)
-        if record is not None:
-            heading = getattr(parameter, "rich_help_panel", None) or _own(parameter)
-            sections.setdefault(heading, []).append(record)
-    for heading, records in sections.items():
-        with formatter.section(heading):
-            formatter.write_dl(records)
-
-
-def _epilog(text: str | None, formatter: Any) -> None:
-    """Line by line as it is written: an example that is wrapped cannot be copied."""
-    lines = [line for line in (text or "").splitlines() if line.strip()]
-    if lines:
-        formatter.write_paragraph()
-    for line in lines:
-        formatter.write(f"  {line}\n")
-
-
-def _own(parameter: Any) -> str:
-    return "Arguments" if parameter.param_type_name == "argument" else OWN

@@ -18,7 +18,7 @@ from visualjudge.prompts.adapters import anthropic_style
 VERSION = "2023-06-01"
 DEFAULT_MAX_TOKENS = 4096  # the protocol demands a number
 NO_LOGPROBS = "this backend gives no log-probabilities"
-NO_SEED = "this backend takes no seed"
+NO_SEED = "this backend does not support a seed"
 _PROMPT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 _FINISH: dict[str, FinishReason] = {
     "end_turn": "stop",
@@ -39,7 +39,7 @@ class AnthropicClient(RemoteClient):
 
     def __init__(self, model_name: str, **options: Any) -> None:
         if options.get("seed") is not None:
-            raise UsageError(f"backend {self.backend!r} takes no seed")
+            raise UsageError(f"backend {self.backend!r} does not support a seed")
         super().__init__(model_name, **options)
 
     def _notes(self, full: Request) -> tuple[str, ...]:

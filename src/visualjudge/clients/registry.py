@@ -100,7 +100,7 @@ def build_client(backend: str = "api", **fields: Any) -> Any:
     unknown = sorted(set(given) - accepted - _SHARED_KEYS)
     if unknown:
         known = ", ".join(sorted(accepted))
-        raise UsageError(f"backend {backend!r} knows no field {', '.join(unknown)}; it knows: {known}")
+        raise UsageError(f"backend {backend!r} has no field {', '.join(unknown)}; it knows: {known}")
     return make(**{name: value for name, value in given.items() if name in accepted})
 
 

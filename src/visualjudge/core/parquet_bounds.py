@@ -80,7 +80,7 @@ def _check_group(content: mmap.mmap, number: int, group: Struct, pages: int) -> 
             _check_bound(number, "values", values, MOST_VALUES)
             _check_bound(number, "bytes, unpacked", unpacked, max(UNPACKED, RATIO * packed))
             if told.get(4 if 8 in header else 2) == _DELTA_BYTE_ARRAY:
-                raise ValueError("the encoding DELTA_BYTE_ARRAY is not read; write the file anew without it")
+                raise ValueError("the encoding DELTA_BYTE_ARRAY is not read; write the file again without it")
         if not 0 <= group[3] <= rows:
             raise ValueError(f"row group {number}: states {group[3]} rows, and a column has {rows} values")
     return pages

@@ -117,7 +117,7 @@ class FolderWriter:
         for what, path in files.items():
             known = self._given[image_id][what]
             if path != known and (path is None or known is None or not _same(path, known)):
-                remedy = ID_REMEDY if what == "image" else "give each an image_id of its own"
+                remedy = ID_REMEDY if what == "image" else "give each a unique image_id"
                 raise DataError(f"image_id: {image_id!r} would name two {what}s, {known} and {path}; {remedy}")
 
     def add(self, annotation: Annotation) -> None:
@@ -225,7 +225,7 @@ class FolderWriter:
                 if name in record and name in old and self._content(old, name) != self._content(record, name, new=True):
                     raise DataError(
                         f"{path}: {image_id}: {name}: already is {self._source(old, name)}, and would become "
-                        f"{self._given[image_id][name]}; give each an image_id of its own"
+                        f"{self._given[image_id][name]}; give each a unique image_id"
                     )
             there[image_id] = {**old, **{name: record[name] for name in record if name not in old}}
         return there
@@ -293,7 +293,7 @@ class FolderWriter:
         if not self.replace:
             raise DataError(
                 f"{path}: {_id_of(old)}: source {old.get('source')!r} has another prediction or score there; "
-                "give another --source, or --replace to import this one anew"
+                "give another --source, or --replace to import this one again"
             )
 
     def _write_annotations(self, annotations: list[Any]) -> None:
@@ -339,7 +339,7 @@ def _parsed(path: Path, kind: type[Any]) -> Any:
     try:
         value = json.loads(path.read_bytes())
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: is not JSON, so that nothing can be added to it: {error}") from None
+        raise DataError(f"{path}: is not JSON, so nothing can be added to it: {error}") from None
     if not isinstance(value, kind) or not all(isinstance(v, Mapping) for v in value if kind is list):
         raise DataError(f"{path}: is not a JSON {'array of objects' if kind is list else 'object'}")
     return value
@@ -349,7 +349,7 @@ def _parsed_lines(path: Path) -> list[Any]:
     try:
         rows = [json.loads(line) for line in path.read_bytes().split(b"\n") if line.strip()]
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: is not JSON lines, so that nothing can be added to it: {error}") from None
+        raise DataError(f"{path}: is not JSON lines, so nothing can be added to it: {error}") from None
     if not all(isinstance(row, Mapping) for row in rows):
         raise DataError(f"{path}: is not JSON lines of objects")
     return rows

@@ -80,7 +80,7 @@ def question_from_wire(raw: Any, position: int = 0) -> Question:
     except KeyError as error:
         raise DataError(f"{QUESTIONS}: {name}: {error.args[0]}: the field is missing") from None
     except (TypeError, ValueError) as error:
-        raise DataError(f"{QUESTIONS}: {name}: a field is of the wrong kind: {error}") from None
+        raise DataError(f"{QUESTIONS}: {name}: has a field of the wrong type: {error}") from None
 
 
 def _features(stored: Any) -> OptionFeatures:

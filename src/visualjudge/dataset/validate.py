@@ -110,7 +110,7 @@ def _files(dataset: Dataset, tick: Tick, images: set[str] | None, looked: _Looke
         if digest != stored.digest:
             yield Problem(INDEX, "questions_sha256", "questions_sha256", "is not that of the questions in the shards")
         if stated.get(QUESTIONS) != digest:
-            yield Problem(META, QUESTIONS, "files", "the questions' SHA-256 is another; they were changed")
+            yield Problem(META, QUESTIONS, "files", "the SHA-256 of the questions differs; they were changed")
         stated = {name: value for name, value in stated.items() if name != QUESTIONS}
     asked = sorted(name for name in stated if images is None or name == QUESTIONS or name in images)
     there = [name for name in asked if name in found]
@@ -120,7 +120,7 @@ def _files(dataset: Dataset, tick: Tick, images: set[str] | None, looked: _Looke
         if isinstance(found_digest, DataError):
             yield Problem(META, name, "files", str(found_digest))
         elif found_digest != stated[name]:
-            yield Problem(META, name, "files", "the file's SHA-256 is another; it was changed after the build")
+            yield Problem(META, name, "files", "the SHA-256 of the file differs; it was changed after the build")
         tick(k, len(there))
     for name in sorted(found - set(stated)):
         yield Problem(META, name, "files", "the file has no checksum; it was added after the build")

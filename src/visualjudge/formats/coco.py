@@ -162,7 +162,7 @@ def _labels(categories: Any, gt: Path) -> dict[Any, str]:
         or len(labels) != len(rows)
         or not all(isinstance(name, str) and name.strip() for name in labels.values())
     ):
-        raise DataError(f"{gt}: categories: must be a list of objects, each with an 'id' of its own and a 'name'")
+        raise DataError(f"{gt}: categories: must be a list of objects, each with a unique 'id' and a 'name'")
     if len(set(labels.values())) != len(labels):
         raise DataError(f"{gt}: categories: must have different names, got one twice")
     return labels

@@ -357,7 +357,7 @@ def _separated(path: Path, delimiter: str) -> list[dict[str, Any]]:
         raise DataError(f"{path}: is not a table: {error}") from None
     for number, row in enumerate(rows, 2):
         if None in row or None in row.values():
-            raise DataError(f"{path}: row {number}: has another number of cells than the header")
+            raise DataError(f"{path}: row {number}: must have as many cells as the header")
     return rows
 
 

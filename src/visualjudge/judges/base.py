@@ -102,7 +102,7 @@ def verdict_of(line: Mapping[str, Any]) -> Verdict:
     KeyError
         If a field is missing.
     ValueError
-        If a field is of the wrong kind.
+        If has a field of the wrong type.
     """
     named = ("probability_a", "expected_score", "cause")
     known = {"id", "order", "value", "status", "raw_response", "usage", "latency_s", "repeat", *named}

@@ -94,4 +94,6 @@ def height_width(size: Size) -> str:
 def check_size(field: str, size: Size, image: Size) -> None:
     """Check that two (height, width) agree."""
     if size != image:
-        raise DataError(f"{field}: must be {height_width(image)} (height×width) as the image, got {height_width(size)}")
+        raise DataError(
+            f"{field}: must match the image size {height_width(image)} (height×width), got {height_width(size)}"
+        )

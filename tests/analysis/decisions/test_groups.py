@@ -149,7 +149,7 @@ def test_why_the_order_is_not_known_is_the_true_reason() -> None:
     silent = [replace(v, value="Failed", status="refusal") for v in choices_of(questions, 0.9)]
     assert "it answered no question on the sources" in _card(questions, silent).answer
     apart = [replace(q, sources=("one", "one")) for q in questions]
-    assert "compare no two named sources of one task" in _card(apart, choices_of(apart, 0.9)).answer
+    assert "compares two named sources of one task" in _card(apart, choices_of(apart, 0.9)).answer
 
 
 def test_the_leaderboard_ranks_and_draws_each_group_by_itself() -> None:

@@ -298,7 +298,7 @@ def test_results_of_an_earlier_version_are_continued_and_counted_as_unchecked(tm
 def test_a_file_of_another_kind_is_left_as_it_is(tmp_path: Path, text: str, resume: bool) -> None:
     make_rows(tmp_path, 1)
     out = write(tmp_path / "out.jsonl", text)
-    with pytest.raises(DataError, match=r"out\.jsonl: line 1 is no result of a pipeline"):
+    with pytest.raises(DataError, match=r"out\.jsonl: line 1 is not a pipeline result"):
         go(tmp_path, [GOOD], resume=resume)
     assert out.read_text() == text
     assert not (tmp_path / "out.run.json").exists()

@@ -290,4 +290,4 @@ def test_a_card_over_several_benchmarks_has_a_row_in_each_and_mixes_none(tmp_pat
     known = [{name for name, value in judge["as_published"].items() if value is not None} for judge in told["judges"]]
     assert {name.partition("/")[0] for name in known[0]} == {"mj-bench"}
     assert {name.partition("/")[0] for name in known[1]} == {"mllm-as-a-judge"}
-    assert "Benchmarks" in str(card(runs)) and told["benchmarks"][0]["measure"] == "share right"
+    assert "Benchmarks" in str(card(runs)) and told["benchmarks"][0]["measure"] == "accuracy"

@@ -206,7 +206,7 @@ def test_samples_of_another_size_are_refused_before_they_are_decoded(tmp_path: P
     whole = io.BytesIO()
     Image.new("L", (40, 30)).save(whole, "PNG")
     (tmp_path / "a.png").write_bytes(whole.getvalue()[:60])  # no pixels
-    with pytest.raises(DataError, match=r"must be 30×41 \(height×width\) as the image, got 30×40"):
+    with pytest.raises(DataError, match=r"must match the image size 30×41 \(height×width\), got 30×40"):
         read_samples(tmp_path / "a.png", (30, 41))
 
 

@@ -62,7 +62,7 @@ def _guessing(questions: pl.DataFrame) -> float:
 
 def _pairs(part: pl.DataFrame) -> Figure:
     share = accuracy(part).share
-    return "share right", share.value, share.interval
+    return "accuracy", share.value, share.interval
 
 
 def _rankings(part: pl.DataFrame) -> Figure:
@@ -95,5 +95,5 @@ def benchmarks_table(rows: tuple[BenchmarkRow, ...]) -> Table:
         )
         for row in rows
     )
-    note = "Rows of one measure are comparable; compare a share right with guessing."
+    note = "Rows of one measure are comparable; compare an accuracy with guessing."
     return Table(columns, cells, (note,), "Benchmarks")

@@ -39,9 +39,9 @@ MOST_TIMES = 100
 Direction = Literal["at_least", "at_most", "within"]
 DIRECTIONS: tuple[Direction, ...] = ("at_least", "at_most", "within")
 LABELS = {
-    "macro_accuracy": "Right, mean over tasks",
+    "macro_accuracy": "Accuracy, mean over tasks",
     "right_in_both_orders": "Right in both orders",
-    "lean": "Lean towards the option shown first",
+    "lean": "Position bias",
     "failed": "Replies that cannot be used",
     "order_of_sources": "Order of sources (τ-b)",
     "favour": "Ranks moved by favour",

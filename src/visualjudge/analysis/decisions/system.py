@@ -111,7 +111,7 @@ def system(study: Study, run: int, families: Mapping[str, tuple[str, ...]] | Non
     if kinds:
         return System(kinds)
     if not asked:
-        return System((), "the questions compare no two named sources of one task")
+        return System((), "no question compares two named sources of one task")
     return System((), _why_none(asked[0]), int(np.unique(asked[0].image[np.isfinite(asked[0].said)]).size))
 
 

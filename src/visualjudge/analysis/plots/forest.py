@@ -41,13 +41,21 @@ class Scale:
 
 
 def forest(
-    rows: Sequence[ForestRow], series: Sequence[str], scale: Scale, width: float, *, bars: bool = False
+    rows: Sequence[ForestRow],
+    series: Sequence[str],
+    scale: Scale,
+    width: float,
+    *,
+    bars: bool = False,
+    chance: str = "chance",
 ) -> Canvas:
-    """Rows from the top; ``bars``: a bar from the mark to each estimate, for leanings."""
+    """Rows from the top; ``bars``: a bar from the mark to each estimate, for leanings; ``chance``: what the legend
+    calls the rows' ``chance``.
+    """
     canvas = Canvas(width)
     narrow = width < NARROW
     y = legend(canvas, series) if len(series) > 1 else 4.0
-    y = _key(canvas, rows, y)
+    y = _key(canvas, rows, y, chance)
     states = 18 * max((len(row.states) for row in rows), default=0)
     thumbnails = 58.0 if any(row.image for row in rows) else 0.0
     label = max((text_width(row.label) for row in rows), default=0) + 14 + thumbnails
@@ -80,15 +88,15 @@ def _widest(rows: Sequence[ForestRow], scale: Scale) -> float:
     return max(map(text_width, said), default=0)
 
 
-def _key(canvas: Canvas, rows: Sequence[ForestRow], y: float) -> float:
+def _key(canvas: Canvas, rows: Sequence[ForestRow], y: float, named: str) -> float:
     """What the marks of chance and of the baseline mean."""
     chance = any(row.chance is not None for row in rows)
     base = any(row.baseline is not None for row in rows)
     x = 5.0
     if chance:
         canvas.line(x, y, x, y + 12, "chance")
-        canvas.text(x + 8, y + 11, "chance")
-        x += 70
+        canvas.text(x + 8, y + 11, named)
+        x += text_width(named) + 30
     if base:
         canvas.lines([(x, y + 1), (x + 8, y + 1), (x + 4, y + 8), (x, y + 1)], "base")
         canvas.text(x + 14, y + 11, "local baseline")

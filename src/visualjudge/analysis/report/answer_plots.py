@@ -39,7 +39,7 @@ def sources(analysis: Analysis, group: str | None = None) -> Figure | LeftOut:
     """The sources of one group (default: the largest) by rank: by each judge beside by the truth."""
     groups = groups_of(analysis)
     if not groups:
-        return LeftOut("sources", "the questions compare no two named sources of one task")
+        return LeftOut("sources", "no question compares two named sources of one task")
     group = groups[0] if group is None else group
     judges = [judge for judge in shown(analysis) if _rows(judge, group)]
     charts = [_slope(judge, k, _rows(judge, group)) for k, judge in enumerate(judges[:MOST_PANELS])]

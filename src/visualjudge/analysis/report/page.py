@@ -158,7 +158,7 @@ def _encodings(judges: Sequence[JudgeResult], figures: Sequence[Figure]) -> Sect
     table = across("Encoding", judges, lambda j: j.by_encoding, _encoding)
     return Section(
         "encodings", "Which encoding should I use?",
-        "Compared on the same pairs. One is recommended only where a difference is certain; its share right is from "
+        "Compared on the same pairs. One is recommended only where a difference is certain; its accuracy is from "
         f"images that it was not chosen on. “Open” means that these data cannot tell it from the best.{alone}",
         [("By encoding", table), *_each(judges, _named_choices)], figures=figures,
     )  # fmt: skip

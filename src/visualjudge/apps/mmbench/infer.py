@@ -216,7 +216,7 @@ def _earlier(path: Path) -> Mapping[str, Any]:
     try:
         before = jsons.read(path, jsons.LARGEST_MANIFEST)
     except orjson.JSONDecodeError:
-        raise DataError(f"{path}: not JSON; delete it together with the .jsonl to start anew") from None
+        raise DataError(f"{path}: not JSON; delete it together with the .jsonl to start again") from None
     jsons.check_kinds(str(path), before, KINDS)
     found: Mapping[str, Any] = before
     return found

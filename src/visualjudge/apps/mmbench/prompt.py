@@ -61,7 +61,9 @@ def _from_file(path: Path) -> PromptTemplate:
     parts = content.get("parts", content) if isinstance(content, dict) else {}
     for name, allowed in _PARTS.items():
         if not isinstance(parts.get(name), str):
-            raise PromptError(f"{path}: a template has the texts {', '.join(_PARTS)}; {name} is missing or no text")
+            raise PromptError(
+                f"{path}: a template must have the texts {', '.join(_PARTS)}; {name} is missing or not a text"
+            )
         unknown = sorted(set(PLACEHOLDER.findall(parts[name])) - allowed)
         if unknown:
             raise PromptError(f"{path}: {name}: nothing fills {{{{{unknown[0]}}}}}; it may have {sorted(allowed)}")

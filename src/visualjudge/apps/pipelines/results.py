@@ -113,9 +113,7 @@ def read_results(path: Path) -> Iterator[RowResult]:
         try:
             yield _row_result(line.record or {})
         except (KeyError, TypeError, ValueError):
-            raise DataError(
-                f"{path}: line {line.number} is no result of a pipeline; the file is left as it is, name another --out"
-            ) from None
+            raise DataError(f"{path}: line {line.number} is not a pipeline result; choose another --out") from None
 
 
 def _row_result(record: Mapping[str, Any]) -> RowResult:

@@ -73,7 +73,7 @@ def read_rows(path: str | Path) -> tuple[list[Row], list[Problem]]:
             continue
         row = _row(line, file, number) if len(line) <= LONGEST_LINE else _too_long(file, number)
         if isinstance(row, Row) and str(row.key) in rows:
-            row = Problem(str(file), f"line {number}", "key", f"{row.key!r} stands in an earlier line too")
+            row = Problem(str(file), f"line {number}", "key", f"{row.key!r} also occurs in an earlier line")
         if isinstance(row, Row):
             rows[str(row.key)] = row
         else:

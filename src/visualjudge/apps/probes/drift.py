@@ -171,7 +171,7 @@ def _comparable(runs: Sequence[Run]) -> tuple[str, ...]:
     """What must be known of the runs: all of one judge, asked the same questions, or they say nothing of a change."""
     remarks, first = remarks_on(runs), runs[0]
     if remarks.problems:
-        raise UsageError(f"{remarks.problems[0]}: no change of the judge can be told")
+        raise UsageError(f"{remarks.problems[0]}: no change of the judge can be detected")
     warnings = list(remarks.warnings)
     for run in runs[1:]:
         found = {change.name: change for change in changes(first.info, run.info) if change.was is not None}

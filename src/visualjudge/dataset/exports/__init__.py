@@ -109,7 +109,7 @@ def _chosen(name: str, embed: bool) -> Format:
         return FORMATS[name]
     embedded = FORMATS[name].embedded
     if embedded is None:
-        raise UsageError(f"--embed: the format {name} has no choice of it; vlmevalkit has")
+        raise UsageError(f"--embed: the format {name} does not support it; vlmevalkit does")
     return embedded
 
 

@@ -28,7 +28,7 @@ def delta1(prediction: DepthMap, truth: DepthMap, *, align: str = "median") -> f
         raise UsageError(f"align must be one of {', '.join(ALIGNMENTS)}, got {align!r}")
     if prediction.values.shape != truth.values.shape:
         raise DataError(
-            f"depth: must be {truth.values.shape} (height, width) as the truth, got {prediction.values.shape}"
+            f"depth: must match the truth size {truth.values.shape} (height, width), got {prediction.values.shape}"
         )
     judged = _positive(truth)
     total = int(np.count_nonzero(judged))

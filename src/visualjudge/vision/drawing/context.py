@@ -33,7 +33,7 @@ def context_image(image: Pixels, mask: Mask | BoolArray) -> Pixels:
     inside = mask.dense() if isinstance(mask, Mask) else np.asarray(mask) > 0
     height, width = image.shape[:2]
     if inside.shape != (height, width):
-        raise DataError(f"mask: must be {(height, width)} (height, width) as the image, got {inside.shape}")
+        raise DataError(f"mask: must match the image size {(height, width)} (height, width), got {inside.shape}")
     stripe = 3 * line_width((height, width))
     diagonal = (np.arange(height, dtype=np.int32)[:, None] + np.arange(width, dtype=np.int32)[None]) // stripe % 2
     out = image.copy()

@@ -100,7 +100,9 @@ class Scene:
         """
         masks = self.prediction
         if masks.items and masks.size != self.size:
-            raise DataError(f"segmentation: masks must be {self.size} (height, width) as the image, got {masks.size}")
+            raise DataError(
+                f"segmentation: masks must match the image size {self.size} (height, width), got {masks.size}"
+            )
         return masks
 
 

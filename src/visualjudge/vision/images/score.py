@@ -57,5 +57,7 @@ def psnr(prediction: WholeImage, truth: WholeImage) -> float:
 def _pair(prediction: WholeImage, truth: WholeImage) -> tuple[Pixels, Pixels]:
     found, real = prediction.pixels, truth.pixels
     if found.shape != real.shape:
-        raise DataError(f"image: must be {real.shape[:2]} (height, width) as the clean image, got {found.shape[:2]}")
+        raise DataError(
+            f"image: must match the clean image size {real.shape[:2]} (height, width), got {found.shape[:2]}"
+        )
     return found, real

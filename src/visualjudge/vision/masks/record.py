@@ -126,7 +126,7 @@ def _read_items(items: Sequence[Payload], name: str, reading: ReadContext) -> Ma
             mask = mask_from_wire(item.get("segmentation"), size, reading.root)
         if size is not None and mask.size != size:
             sizes = fields.height_width(mask.size), fields.height_width(size)
-            raise DataError(f"{field}: mask must be {sizes[1]} (height×width) as the image, got {sizes[0]}")
+            raise DataError(f"{field}: mask must match the image size {sizes[1]} (height×width), got {sizes[0]}")
         size = mask.size
         read.append(Instance(fields.label(item, where), mask, fields.score(item, where), fields.crowd(item)))
     return Masks(size or (0, 0), tuple(read))

@@ -131,7 +131,7 @@ def read_samples(path: str | Path, size: Size | None = None) -> tuple[NDArray[An
     with opened(path) as image:
         width, height = image.size
         if size is not None and size != (height, width):
-            raise DataError(f"must be {size[0]}×{size[1]} (height×width) as the image, got {height}×{width}")
+            raise DataError(f"must match the image size {size[0]}×{size[1]} (height×width), got {height}×{width}")
         return np.asarray(image), image.mode
 
 

@@ -1,0 +1,156 @@
+"""The help of commands: the usual options on one screen, all of them with ``--help-all``; written without Rich."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
+
+import typer
+
+WIDTH = 110
+SCREEN, LINES = 80, 30
+"""Columns, and lines that a help may take in them before it leaves out the options in RARE."""
+OWN = "Options"
+MOST_EXAMPLES = 2
+"""Examples of a shortened help."""
+WHOLE = "visualjudge.help_all"
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "Start": ("demo", "doctor", "init"),
+    "Data": ("import", "perturb", "describe", "build", "plan", "audit"),
+    "Ask": ("judge", "tune", "probe", "drift"),
+    "Answer": ("report", "card", "label", "correct", "cascade"),
+    "People": ("studio", "agreement"),
+    "Share": ("adopt", "bench", "atlas", "export"),
+}
+"""The commands that the help describes, by what they are for; it names all others in one line."""
+
+RARE = frozenset(
+    """
+    --accept-changes --allow-outside --allow-private-urls --as-published --attempts --batch
+    --batch-folder --batch-size --cache-dir --cascade --cheap --classes --column --compare
+    --concurrency --dataset --embed --encoding --encoding-groups --encoding-pairs --engine
+    --epsilon --exif --extractor-api-key-env --extractor-backend --extractor-base-url
+    --extractor-model --figures --filter --force --gap --gt-inverse --gt-pngs --gt-scale
+    --id-from --id-prefix --instances --items --judge-groups --known --limit --mask-white
+    --matcher-api-key-env --matcher-backend --matcher-base-url --matcher-model --max-calls
+    --max-cost --max-image-side --max-side --max-tokens --max-tokens-total --media
+    --min-margin --mode --model-index --name --no-cache --no-wait --not-in --overlap --panel
+    --per-group --poll --port --pred-pngs --price-in --price-out --processes
+    --prompt-version --prompts --questions --ranking-groups --raters-per-question --read
+    --repeats --replace --resize-mask --resize-pred --retries --retry-errors --sample-seed
+    --scoring-groups --score-at --seed --server-temperature --skip-invalid --subset --temperature
+    --template --ties --timeout --top-k --type --where --workers
+    """.split()  # noqa: SIM905 - ninety literals, one a line, are harder to read
+)
+"""Options that a shortened help leaves out."""
+
+
+def plain(command: Any) -> None:
+    """Let a command, and those below it, show their help without Rich, whose import takes longer than the help."""
+    command.rich_markup_mode = None
+    command.context_settings = {"max_content_width": WIDTH, **(command.context_settings or {})}
+    command.params.append(all_options())
+    below = getattr(command, "commands", None)
+    if below is not None:
+        command.format_epilog = lambda ctx, formatter: _epilog(command.epilog, formatter)
+        for child in below.values():
+            plain(child)
+        return
+    command.format_options = lambda ctx, formatter: _options(command, ctx, formatter)
+    whole = command.help or ""
+
+    def format_text(ctx: Any, formatter: Any) -> None:
+        command.help = _first(whole) if _shortened(command, ctx) else whole
+        type(command).format_help_text(command, ctx, formatter)
+
+    command.format_help_text = format_text
+    command.format_epilog = lambda ctx, formatter: _epilog(
+        command.epilog, formatter, MOST_EXAMPLES if _shortened(command, ctx) else None
+    )
+
+
+def all_options() -> Any:
+    """The option that shows the whole help; made by Typer, whose classes of options differ between versions."""
+    app = typer.Typer(add_completion=False)
+
+    @app.command()
+    def _holder(
+        whole: Annotated[
+            bool,
+            typer.Option(
+                "--help-all", is_eager=True, expose_value=False, callback=_show, help="Show all options and exit."
+            ),
+        ] = False,
+    ) -> None:
+        """Hold the option."""
+
+    return next(option for option in typer.main.get_command(app).params if "--help-all" in option.opts)
+
+
+def _show(ctx: typer.Context, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        ctx.meta[WHOLE] = True
+        print(ctx.get_help())
+        raise typer.Exit
+
+
+def _shortened(command: Any, ctx: Any) -> bool:
+    """Whether options are left out: not with ``--help-all``, nor where all of them fit on a screen."""
+    if ctx.meta.get(WHOLE):
+        return False
+    if command not in ctx.meta:
+        ctx.meta[WHOLE] = True
+        formatter = type(ctx.make_formatter())(width=SCREEN)
+        command.format_help(ctx, formatter)
+        del ctx.meta[WHOLE]
+        ctx.meta[command] = formatter.getvalue().count("\n") > LINES
+    return bool(ctx.meta[command])
+
+
+def _options(command: Any, ctx: Any, formatter: Any) -> None:
+    short = _shortened(command, ctx)
+    sections: dict[str, list[tuple[str, str]]] = {}
+    for parameter in command.get_params(ctx):
+        record = parameter.get_help_record(ctx)
+        if record is None or (short and not parameter.required and not RARE.isdisjoint(parameter.opts)):
+            continue
+        heading = _own(parameter) if short else getattr(parameter, "rich_help_panel", None) or _own(parameter)
+        sections.setdefault(heading, []).append(record)
+    for heading, records in sections.items():
+        with formatter.section(heading):
+            formatter.write_dl(records)
+
+
+def _first(text: str) -> str:
+    """The first paragraph, and the example."""
+    first, *rest = text.split("\n\n")
+    return "\n\n".join([first, *(one for one in rest if one.lstrip().startswith("Example"))])
+
+
+def _epilog(text: str | None, formatter: Any, most: int | None = None) -> None:
+    """Line by line as it is written: an example that is wrapped cannot be copied."""
+    lines = [line for line in (text or "").splitlines() if line.strip()]
+    if lines:
+        formatter.write_paragraph()
+    for line in lines if most is None else lines[: most + 1]:
+        formatter.write(f"  {line}\n")
+
+
+def _own(parameter: Any) -> str:
+    return "Arguments" if parameter.param_type_name == "argument" else OWN
+
+
+def write_commands(commands: Mapping[str, str], formatter: Any) -> None:
+    """The commands by group, a line each, and the names of the others."""
+    rows: list[tuple[str, str]] = []
+    for group, names in GROUPS.items():
+        known = [name for name in names if name in commands]
+        rows += [(f"{'' if k else group:8}{name}", commands[name]) for k, name in enumerate(known)]
+    with formatter.section("Commands"):
+        formatter.write_dl([*rows, ("More", ", ".join(_rest(commands)))])
+
+
+def _rest(commands: Iterable[str]) -> list[str]:
+    described = {name for names in GROUPS.values() for name in names}
+    return sorted(set(commands) - described - {"view"})
