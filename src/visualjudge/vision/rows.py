@@ -11,6 +11,7 @@ from visualjudge.vision.base import Payload, Prediction, ReadContext, WriteConte
 from visualjudge.vision.drawing.encoded import Draw, Encoded, Scene
 from visualjudge.vision.drawing.styles import ComboStyle, Style
 from visualjudge.vision.errors.levels import ErrorScene, Perturbation
+from visualjudge.vision.tools.base import Tool
 from visualjudge.vision.view import Features, Given
 
 Context = Callable[[Any, Any, Sequence[str | None]], list[str]]
@@ -217,6 +218,8 @@ class PredictionType:
         file: it is read back from the dataset's images.
     places
         record → n×4 corners of its items in pixels, for what predictions give away without the photograph.
+    tools
+        What a judge may call before it answers, beside the tools of all types.
     example
         A photograph, a prediction for it and an expression or None, for the gallery of encodings.
     """
@@ -238,4 +241,5 @@ class PredictionType:
     look: Callable[[Any, Given], Features] | None = None
     look_drawn: Callable[[Pixels, str, Given], Features] | None = None
     places: Callable[[Any], FloatArray] | None = None
+    tools: tuple[Tool, ...] = ()
     example: Callable[[], tuple[Pixels, Any, str | None]] | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from operator import attrgetter
 
-from visualjudge.vision.boxes import draw, errors, look, record, score
+from visualjudge.vision.boxes import draw, errors, look, record, score, tools
 from visualjudge.vision.boxes.errors_matched import MATCHED
 from visualjudge.vision.contexts import classes
 from visualjudge.vision.drawing.styles import TextStyle
@@ -48,4 +48,5 @@ DETECTION = PredictionType(
     context=classes,
     look=look.box_features,
     places=record.corners,
+    tools=tools.TOOLS,
 )

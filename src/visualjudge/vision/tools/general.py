@@ -1,0 +1,169 @@
+"""Tools of all types: regions of images, options beside each other, the difference of two options, counts."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import Pixels
+from visualjudge.vision.tools.base import (
+    BOX,
+    IMAGE,
+    LONGEST,
+    OPTION,
+    Seen,
+    Shown,
+    Tool,
+    cut,
+    fitted,
+    has_data,
+    region,
+    schema,
+    told_box,
+    told_factor,
+)
+
+GAP = 8
+"""White pixels between two options that are shown beside each other."""
+MOST_LINES = 10
+LEAST_DIFFERENCE = 2
+"""A pixel differs if a channel differs by at least this many of 255 levels."""
+
+
+def zoom(seen: Seen, image: str, x0: float, y0: float, x1: float, y1: float) -> Shown:
+    """A region of an image, from its full resolution."""
+    pixels = seen.image(image)
+    box = region(pixels, x0, y0, x1, y1)
+    enlarged, factor = fitted(cut(pixels, box))
+    return Shown(f"{image}: {told_box(box)}, {told_factor(factor)}", (enlarged,))
+
+
+def grid(seen: Seen, image: str, n: int) -> Shown:
+    """An image with n - 1 lines each way, labelled with their coordinates in pixels."""
+    pixels = seen.image(image)
+    height, width = pixels.shape[:2]
+    drawn, factor = fitted(pixels)
+    drawn = drawn.copy()
+    across = [round(width * k / n) for k in range(1, n)]
+    down = [round(height * k / n) for k in range(1, n)]
+    high, wide = drawn.shape[:2]
+    for x in across:
+        at = min(wide - 1, round(x * wide / width))
+        _line(drawn, (at, 0), (at, high - 1))
+        _label(drawn, str(x), (at + 2, 11))
+    for y in down:
+        at = min(high - 1, round(y * high / height))
+        _line(drawn, (0, at), (wide - 1, at))
+        _label(drawn, str(y), (2, at - 3))
+    lines = f"lines at x {', '.join(map(str, across))} and y {', '.join(map(str, down))}"
+    return Shown(f"{image}: {width}×{height} pixels, {told_factor(factor)}; {lines}", (drawn,))
+
+
+def _line(pixels: Pixels, start: tuple[int, int], end: tuple[int, int]) -> None:
+    cv2.line(pixels, start, end, (255, 255, 0), 1)
+
+
+def _label(pixels: Pixels, text: str, at: tuple[int, int]) -> None:
+    for color, width in (((0, 0, 0), 3), ((255, 255, 0), 1)):
+        cv2.putText(pixels, text, at, cv2.FONT_HERSHEY_SIMPLEX, 0.4, color, width, cv2.LINE_AA)
+
+
+def compare(seen: Seen, x0: float, y0: float, x1: float, y1: float) -> Shown:
+    """The same region of all options, beside each other."""
+    parts, factors = [], []
+    for letter in seen.letters:
+        pixels = seen.image(letter)
+        part, factor = fitted(cut(pixels, region(pixels, x0, y0, x1, y1)), LONGEST // len(seen.letters))
+        parts.append(part)
+        factors.append(told_factor(factor))
+    high = max(part.shape[0] for part in parts)
+    padded = [_below(part, high) for part in parts]
+    gap = np.full((high, GAP, 3), 255, np.uint8)
+    row = [piece for part in padded for piece in (part, gap)][:-1]
+    order = ", ".join(f"{letter} {told}" for letter, told in zip(seen.letters, factors, strict=True))
+    return Shown(f"from left to right: {order}", (np.hstack(row),))
+
+
+def _below(part: Pixels, high: int) -> Pixels:
+    missing = high - part.shape[0]
+    return np.pad(part, ((0, missing), (0, 0), (0, 0)), constant_values=255) if missing else part
+
+
+def difference(seen: Seen, option: str = "A", other_option: str = "B") -> Shown:
+    """Where the images of two options differ, bright = much; and which share of the pixels does."""
+    one, other = seen.image(option), seen.image(other_option)
+    if one.shape != other.shape:
+        sizes = " and ".join(f"{part.shape[1]}×{part.shape[0]}" for part in (one, other))
+        raise DataError(f"the two options must have the same size, got {sizes}")
+    apart = cv2.absdiff(one, other)
+    height, width = apart.shape[:2]
+    largest = cv2.reduce(apart.reshape(-1, 3), 1, cv2.REDUCE_MAX).reshape(height, width)
+    differs = largest >= LEAST_DIFFERENCE
+    count = int(np.count_nonzero(differs))
+    if not count:
+        return Shown(f"the images of {option} and {other_option} do not differ")
+    across, down = np.flatnonzero(differs.any(axis=0)), np.flatnonzero(differs.any(axis=1))
+    box = int(across[0]), int(down[0]), int(across[-1]) + 1, int(down[-1]) + 1
+    peak = int(largest.max())
+    seen_well, factor = fitted(cv2.convertScaleAbs(apart, alpha=255 / peak))
+    said = f"{count / differs.size:.2%} of the pixels differ, within {told_box(box)}, by at most {peak} of 255"
+    return Shown(f"{said}; difference in colour, brightened {255 / peak:.3g}×, {told_factor(factor)}", (seen_well,))
+
+
+def toggle(seen: Seen, option: str, photograph: bool) -> Shown:
+    """An option over the image, or on black."""
+    pixels = seen.image(option) if photograph else seen.option_alone(option)
+    shown, factor = fitted(pixels)
+    return Shown(f"{option} {'over the image' if photograph else 'on black'}, {told_factor(factor)}", (shown,))
+
+
+def count(seen: Seen, option: str, label: str | None = None) -> Shown:
+    """How many items an option has, by label."""
+    counts = {name: len(items) for name, items in seen.prediction(option).items_by_label().items()}
+    if label is not None:
+        return Shown(f"{option}: {counts.get(label, 0)} of {label!r}")
+    listed = ", ".join(f"{number} {name}" for name, number in sorted(counts.items()))
+    return Shown(f"{option}: {sum(counts.values())} items" + (f": {listed}" if listed else ""))
+
+
+def _two(seen: Seen) -> bool:
+    return len(seen.letters) > 1
+
+
+GENERAL: tuple[Tool, ...] = (
+    Tool(
+        "zoom",
+        "Show a region of an image from its full resolution, enlarged.",
+        schema({"image": IMAGE, **BOX}),
+        zoom,
+    ),
+    Tool(
+        "grid",
+        "Show an image with grid lines labelled in pixels, to find coordinates.",
+        schema({"image": IMAGE, "n": {"type": "integer", "minimum": 2, "maximum": MOST_LINES}}),
+        grid,
+    ),
+    Tool("compare", "Show the same region of all options side by side.", schema(BOX), compare, _two),
+    Tool(
+        "difference",
+        "Show where the images of two options differ, and by how much.",
+        schema({"option": OPTION, "other_option": OPTION}, ("option", "other_option")),
+        difference,
+        _two,
+    ),
+    Tool(
+        "toggle",
+        "Show an option drawn over the image, or alone on black.",
+        schema({"option": OPTION, "photograph": {"type": "boolean"}}),
+        toggle,
+        lambda seen: bool(seen.alone),
+    ),
+    Tool(
+        "count",
+        "Count the items of an option, by label.",
+        schema({"option": OPTION, "label": {"type": "string"}}, ("label",)),
+        count,
+        has_data,
+    ),
+)
