@@ -16,8 +16,6 @@ from functools import cached_property, lru_cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import orjson
-
 from visualjudge.clients.base import ImagePart, Part, TextPart, ToolCall, ToolResult, ToolSpec, Turn
 from visualjudge.clients.conversation import in_words
 from visualjudge.clients.tool_calls import LONGEST_ARGUMENTS, object_of
@@ -255,7 +253,7 @@ def _checked(name: str, value: Any, rule: Mapping[str, Any]) -> Any:
     kind = rule.get("type", "string")
     if kind == "integer" and isinstance(value, float) and value.is_integer():
         value = int(value)
-    got = orjson.dumps(value, default=str).decode()[:40]
+    got = repr(value)[:40]
     wrong_kind = not isinstance(value, _TYPES.get(kind, (object,))) or (isinstance(value, bool) and kind != "boolean")
     if wrong_kind or (isinstance(value, int | float) and not (math.isfinite(value) and abs(value) < 1e9)):
         raise DataError(f"{name}: must be of type {kind}, got {got}")
