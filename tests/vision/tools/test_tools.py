@@ -109,6 +109,27 @@ def test_difference_tells_where_and_how_much() -> None:
     assert same.images == ()
 
 
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 900), st.integers(1, 3000), st.integers(0, 2**32 - 1))
+def test_differences_of_images_of_any_size(high: int, wide: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    one = np.full((high, wide, 3), 100, np.uint8)
+    other = one.copy()
+    for _ in range(3):
+        other[rng.integers(high), rng.integers(wide), rng.integers(3)] += rng.integers(0, 9, dtype=np.uint8)
+    looked = Seen({"A": lambda: one, "B": lambda: other}, letters="AB")
+    shown = call("detection", "difference", looked)
+    apart = np.abs(one.astype(int) - other).max(axis=2)
+    rows, columns = np.nonzero(apart >= 2)
+    if not rows.size:
+        assert "do not differ" in shown.text
+        return
+    assert f"x {columns.min()} to {columns.max() + 1}, y {rows.min()} to {rows.max() + 1}," in shown.text
+    assert f"{rows.size / apart.size:.2%} of" in shown.text
+    assert f"at most {apart.max()} of 255" in shown.text
+    assert max(shown.images[0].shape[:2]) <= LONGEST
+
+
 def test_grid_labels_lines_by_their_place_in_the_image() -> None:
     shown = call("detection", "grid", seen(), image="original", n=4)
     assert "lines at x 20, 40, 60 and y 15, 30, 45" in shown.text

@@ -192,20 +192,37 @@ def measured(image: Pixels, x0: float, y0: float, x1: float, y1: float) -> tuple
     return part, box
 
 
-def fitted(pixels: Pixels, longest: int = LONGEST) -> tuple[Pixels, float]:
+def halved(pixels: Pixels, longer: int, longest: int = LONGEST) -> Pixels:
+    """An image or a part of one whose longer side is ``longer``, halved while that is more than twice ``longest``.
+
+    Area averaging of two by two pixels, which OpenCV does ten times as fast as by any other factor.
+    """
+    while longer > 2 * longest:
+        size = max(1, pixels.shape[1] // 2), max(1, pixels.shape[0] // 2)
+        pixels = np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
+        longer //= 2
+    return pixels
+
+
+def fitted(pixels: Pixels, longest: int = LONGEST, *, of: int | None = None) -> tuple[Pixels, float]:
     """An image at most ``longest`` pixels long, and the factor by which it was enlarged.
 
-    Small images are enlarged by a whole factor (cubic interpolation), large ones reduced (area averaging).
+    Small images are enlarged by a whole factor (cubic interpolation), large ones reduced (area averaging). ``of``: the
+    longer side of the image that the factor is of, where ``pixels`` were halved already.
     """
+    longer = max(pixels.shape[:2])
+    whole = of or longer
+    if whole <= longest:
+        factor = min(LARGEST_FACTOR, longest // whole)
+        size = pixels.shape[1] * factor, pixels.shape[0] * factor
+        if factor == 1:
+            return np.ascontiguousarray(pixels), 1.0
+        resized = cv2.resize(np.ascontiguousarray(pixels), size, interpolation=cv2.INTER_CUBIC)
+        return np.asarray(resized, dtype=np.uint8), float(factor)
     height, width = pixels.shape[:2]
-    longer = max(height, width)
-    factor: float = min(LARGEST_FACTOR, longest // longer) if longer <= longest else longest / longer
-    if factor == 1:
-        return np.ascontiguousarray(pixels), 1.0
-    size = max(1, round(width * factor)), max(1, round(height * factor))
-    how = cv2.INTER_CUBIC if factor > 1 else cv2.INTER_AREA
-    resized = cv2.resize(np.ascontiguousarray(pixels), size, interpolation=how)
-    return np.asarray(resized, dtype=np.uint8), float(factor)
+    size = max(1, round(width * longest / longer)), max(1, round(height * longest / longer))
+    resized = cv2.resize(halved(pixels, longer, longest), size, interpolation=cv2.INTER_AREA)
+    return np.asarray(resized, dtype=np.uint8), longest / whole
 
 
 def told_box(box: Box) -> str:
