@@ -35,7 +35,7 @@ from visualjudge.core.seeding import rng_for
 from visualjudge.runs.budget import Limits
 from visualjudge.vision.raster.images import write_png
 
-ROOT = Path(__file__).parents[2]
+PAIRS = 60
 
 
 def calling(name: str, text: str = "", **arguments: Any) -> Reply:
@@ -92,8 +92,8 @@ def never_needs(request: Request, _attempt: int) -> Reply | str:
 
 @pytest.fixture(scope="module")
 def spots(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """120 pairs: each option is the original with a small wrong spot, which is fainter in the better one."""
-    root = make_dataset(tmp_path_factory.mktemp("spots"), pairwise=120, ranking=0, scoring=0)
+    """Pairs: each option is the original with a small wrong spot, which is fainter in the better one."""
+    root = make_dataset(tmp_path_factory.mktemp("spots"), pairwise=PAIRS, ranking=0, scoring=0)
     for question in json.loads((root / "questions.json").read_text()):
         original, *options = question["images"]
         rng = rng_for(1, "spot", question["id"])
@@ -130,9 +130,9 @@ def test_a_judge_that_sees_only_after_zooming_gains(spots: Path, tmp_path: Path)
     assert pair.gap.interval is not None
     assert pair.gap.interval[1] < 0, "the plain judge is worse"
     page = " ".join(tool_lines(found, (0, 1)))
-    assert re.search(r"tools +zoom +360 +0 +120 +100 %", page)
+    assert re.search(r"tools +zoom +180 +0 +60 +100 %", page)
     cost = answer_cost(found.study, 1)
-    assert (cost.right, cost.calls, cost.tokens) == (120, 480, 44.0)
+    assert (cost.right, cost.calls, cost.tokens) == (60, 240, 44.0)
 
 
 def test_a_judge_that_needs_no_tools_shows_no_gain(spots: Path, tmp_path: Path) -> None:
@@ -141,6 +141,36 @@ def test_a_judge_that_needs_no_tools_shows_no_gain(spots: Path, tmp_path: Path) 
     assert accuracy(spots, plain) == accuracy(spots, tools) == 1.0
     (pair,) = vj.analyse([plain, tools]).analysis.results.comparisons
     assert pair.gap.value == 0
+
+
+def follows_claims(request: Request, attempt: int) -> Reply | str:
+    """As one that looks closely, but believes what a tool claims."""
+    claim = next((re.search("option ([AB]) is better", text) for text in told(request) if "check" in text), None)
+    return f"Answer: {claim[1]}" if claim else looks_closely(request, attempt)
+
+
+@pytest.mark.parametrize(
+    ("script", "fault", "convicted"),
+    [
+        (follows_claims, "claims", True),
+        (looks_closely, "claims", False),
+        (looks_closely, "other", True),
+        (looks_closely, "fails", True),
+        (never_needs, "other", False),
+        (never_needs, "fails", False),
+    ],
+)
+def test_faulty_tools_convict_those_who_trust_them(
+    spots: Path, tmp_path: Path, script: Any, fault: str, convicted: bool
+) -> None:
+    names = ["zoom", "difference", "grid"]
+    sound = judge(spots, tmp_path / "sound", script, tools=names)
+    faulty = judge(spots, tmp_path / "faulty", script, tools=names, tool_fault=fault)
+    assert faulty.manifest["parameters"]["tool_fault"] == fault
+    (pair,) = vj.analyse([sound, faulty]).analysis.results.comparisons
+    assert pair.gap.interval is not None
+    assert (pair.gap.interval[0] > 0) == convicted
+    assert convicted or pair.gap.value == 0
 
 
 def test_traces_are_the_same_in_every_run(spots: Path, tmp_path: Path) -> None:

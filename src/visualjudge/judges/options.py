@@ -57,6 +57,13 @@ class JudgeOptions(TypedDict, total=False):
     ]
     tools: Annotated["Sequence[str] | None", Option()]
     max_tool_calls: Annotated[int, Option(6, "Maximum tool calls per question, with --tools.", least=1)]
+    tool_fault: Annotated[
+        Literal["fails", "other", "claims"] | None,
+        Option(
+            None,
+            "Make the tools faulty: fails, other (results of another option) or claims (a random claim per result).",
+        ),
+    ]
     name: Annotated[str | None, Option(None, "The judge's name in reports; default: the model.")]
     extractor: Annotated["Client | None", Option()]
     limits: Annotated["Limits | None", Option()]

@@ -252,6 +252,7 @@ class QuestionJudge:
         how |= {"read": self.read} if self.read != "all" else {}
         if self.tools is not None:
             how |= {"tools": list(self.tools.names), "max_tool_calls": self.tools.most}
+            how |= {"tool_fault": self.tools.fault} if self.tools.fault else {}
         identity = asdict(self.client.identity)
         return {**identity, "parameters": {**identity["parameters"], **how}}
 

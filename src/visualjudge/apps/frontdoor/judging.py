@@ -24,7 +24,7 @@ from visualjudge.judges.options import DEFAULTS, JudgeOptions
 from visualjudge.judges.question import QuestionJudge
 from visualjudge.judges.registry import QUESTION_JUDGES, check_backend
 from visualjudge.judges.schema_trial import trial_of
-from visualjudge.judges.toolbox import Tools
+from visualjudge.judges.toolbox import FAULTS, Tools
 from visualjudge.replies import Tiers
 from visualjudge.runs.actors import open_actors
 from visualjudge.runs.batch.engine import BatchEngine
@@ -210,6 +210,10 @@ async def judge_async(
         ``"auto"`` and ``"text"`` alone, both then in text.
     max_tool_calls
         Maximum tool calls per question; default: 6.
+    tool_fault
+        Make the tools faulty on purpose, to compare with a run of tools that work: ``"fails"``, ``"other"`` (they
+        return the results of another option) or ``"claims"`` (each result claims that an option, drawn at random, is
+        better).
     name
         Name of the judge in reports; None = the model.
     limits, prices
@@ -328,6 +332,8 @@ def judge_of(asked: Asked, root: Path, options: JudgeOptions) -> Judge:
 
 def _tools(asked: Client, root: Path, options: JudgeOptions) -> Tools | None:
     if not options["tools"]:
+        if options["tool_fault"]:
+            raise UsageError("--tool-fault (tool_fault) needs --tools (tools)")
         return None
     names = check_names(options["tools"])
     if options["mode"] not in ("auto", "text"):
@@ -339,7 +345,11 @@ def _tools(asked: Client, root: Path, options: JudgeOptions) -> Tools | None:
             "--tools cannot be used together with --batch: a batch answers each request once, and a conversation with "
             "tools would wait for a batch at every call; ask live"
         )
-    return Tools(root, names, options["max_tool_calls"])
+    if options["tool_fault"] not in (None, *FAULTS):
+        raise UsageError(
+            f"--tool-fault (tool_fault) must be {', '.join(FAULTS)} or not given, got {options['tool_fault']!r}"
+        )
+    return Tools(root, names, options["max_tool_calls"], options["tool_fault"])
 
 
 @contextmanager
