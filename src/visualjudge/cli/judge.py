@@ -152,7 +152,7 @@ def judge(
         if options["tools"]:
             most = options["max_tool_calls"] + MORE_REQUESTS
             beside = f"one a question, without tool calls; with --tools up to {most}"
-        reasons = options["mode"] == "auto"
+        reasons = options["mode"] == "auto" and not options["tools"]
         _dry_run(chosen, out, settings_of(options), Budget(money.limits, prices), beside, reasons=reasons)
         return
     _tell_batches()
