@@ -56,7 +56,8 @@ def calls(height: int, width: int) -> Iterator[tuple[str, Callable[[], Any]]]:
 
         return f"{name} ({kind})", call
 
-    seen = Seen(images, {"A": lambda: image}, {"A": lambda: boxes}, "AB")
+    layer = {"A": lambda: image}
+    seen = Seen(images, layer, layer, {"A": lambda: boxes}, "AB")
     yield run("detection", "zoom", seen, image="original", **box)
     yield "zoom (all of it)", run("detection", "zoom", seen, image="original", **wide)[1]
     yield run("detection", "grid", seen, image="original", n=8)

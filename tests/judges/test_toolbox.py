@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
@@ -30,7 +31,7 @@ SECRET = ["b-model", "13.37", "hidden-error"]
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     for level, name in enumerate("oab"):
-        write_png(tmp_path / "media" / f"{name}.png", np.full((20, 30, 3), 40 * level, np.uint8))
+        write_png(tmp_path / "media" / f"{name}.png", np.full((20, 30, 3), 30 + 40 * level, np.uint8))
     with (tmp_path / "predictions.jsonl").open("w") as file:
         for name, label in (("name-1", "dog"), ("name-2", "cat")):
             items = [{"label": label, "bbox": [1, 2, 11, 12], "score": 0.77}, {"label": "cow", "bbox": [1, 1, 5, 5]}]
@@ -65,7 +66,7 @@ def said(result: ToolResult) -> str:
 
 
 def test_options_are_named_as_they_are_shown(root: Path) -> None:
-    for order, labels, levels in (("AB", "dog", 40), ("BA", "cat", 80)):
+    for order, labels, levels in (("AB", "dog", 70), ("BA", "cat", 110)):
         box = box_of(root, asked(order))
         assert f"1 {labels}" in said(run(box, "count", option="A"))
         result = run(box, "zoom", image="A", x0=0, y0=0, x1=30, y1=20)
@@ -98,6 +99,17 @@ def test_options_that_are_shown_as_text_are_drawn_alike(root: Path) -> None:
     box = box_of(root, asked(images=("o",), prompt=text))
     assert {"compare", "difference", "toggle"} <= {spec.name for spec in box.specs}
     assert "of the pixels differ" in said(run(box, "difference"))
+
+
+def test_toggle_draws_over_the_original_or_on_black(root: Path) -> None:
+    box, shown = box_of(root, asked()), []
+    for photograph in (True, False):
+        (image,) = run(box, "toggle", option="A", photograph=photograph).parts[1:]
+        assert isinstance(image, ImagePart)
+        shown.append(cv2.imdecode(np.frombuffer(image.data, np.uint8), cv2.IMREAD_COLOR))
+    assert not shown[1][-1, -1].any()
+    assert shown[0].any()
+    assert not np.array_equal(shown[0], shown[1])
 
 
 def test_a_question_whose_images_a_probe_changed_has_no_data(root: Path) -> None:

@@ -105,6 +105,7 @@ class Tools:
         known = type_of(question.task).file_field is None and not _changed(question) and "original" in names
         letters = LETTERS[: len(ids)]
         predictions: dict[str, Callable[[], Prediction]] = {}
+        over: dict[str, Callable[[], Pixels]] = {}
         alone: dict[str, Callable[[], Pixels]] = {}
         if known:
             predictions = {
@@ -112,15 +113,16 @@ class Tools:
                 for letter, name in zip(letters, ids, strict=True)
             }
             draw = _Drawing(question, images["original"], predictions)
-            over, black = _stems(question)
-            if over is not None:
-                images = {letter: partial(draw, letter, over) for letter in letters} | images
-            if black is not None:
-                alone = {letter: partial(draw, letter, black) for letter in letters}
+            on_image, on_black = _stems(question)
+            if on_image is not None:
+                over = {letter: partial(draw, letter, on_image) for letter in letters}
+            if on_black is not None:
+                alone = {letter: partial(draw, letter, on_black) for letter in letters}
+            images = over | images
         if self.fault == "other":
-            images, alone = _exchanged(images, letters), _exchanged(alone, letters)
-            predictions = _exchanged(predictions, letters)
-        seen = Seen(images, alone, predictions, letters, question.encoding)
+            images, over = _exchanged(images, letters), _exchanged(over, letters)
+            alone, predictions = _exchanged(alone, letters), _exchanged(predictions, letters)
+        seen = Seen(images, over, alone, predictions, letters, question.encoding)
         rows = tools_of(type_of(question.task).name)
         usable = {name: rows[name] for name in self.names if name in rows and rows[name].applies(seen)}
         if not all(letter in images for letter in letters):

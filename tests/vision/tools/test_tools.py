@@ -138,7 +138,7 @@ def test_grid_labels_lines_by_their_place_in_the_image() -> None:
 
 def test_toggle_shows_the_option_over_the_image_or_alone() -> None:
     black = np.zeros_like(LEFT)
-    looked = seen(alone={"A": lambda: black, "B": lambda: black})
+    looked = seen(over={"A": lambda: LEFT}, alone={"A": lambda: black})
     over = call("detection", "toggle", looked, option="A", photograph=True)
     alone = call("detection", "toggle", looked, option="A", photograph=False)
     assert np.array_equal(over.images[0], fitted(LEFT)[0])

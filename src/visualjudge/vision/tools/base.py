@@ -55,8 +55,8 @@ class Seen:
     ----------
     images
         H×W×3 uint8 RGB by name: ``original``, ``control``, and each option by its letter as shown.
-    alone
-        Each option drawn on black, for types that have such an encoding.
+    over, alone
+        Each option drawn over the original, and on black, for types that have such encodings.
     predictions
         Each option as data, for types whose predictions are not files.
     letters
@@ -66,6 +66,7 @@ class Seen:
     """
 
     images: Mapping[str, Callable[[], Pixels]] = field(default_factory=dict)
+    over: Mapping[str, Callable[[], Pixels]] = field(default_factory=dict)
     alone: Mapping[str, Callable[[], Pixels]] = field(default_factory=dict)
     predictions: Mapping[str, Callable[[], Prediction]] = field(default_factory=dict)
     letters: str = ""
@@ -80,9 +81,9 @@ class Seen:
         """One option as data. Raises DataError if there is none of this letter."""
         return _named(self.predictions, "option", option)
 
-    def option_alone(self, option: str) -> Pixels:
-        """One option drawn on black. Raises DataError if there is none of this letter."""
-        found: Pixels = _named(self.alone, "option", option)
+    def layer(self, option: str, *, photograph: bool) -> Pixels:
+        """One option drawn over the original, or on black. Raises DataError if there is none of this letter."""
+        found: Pixels = _named(self.over if photograph else self.alone, "option", option)
         return found
 
 

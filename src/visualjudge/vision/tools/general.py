@@ -133,8 +133,7 @@ def _differences(one: Pixels, other: Pixels) -> tuple[Pixels, float, Box, int] |
 
 def toggle(seen: Seen, option: str, photograph: bool) -> Shown:
     """An option over the image, or on black."""
-    pixels = seen.image(option) if photograph else seen.option_alone(option)
-    shown, factor = fitted(pixels)
+    shown, factor = fitted(seen.layer(option, photograph=photograph))
     return Shown(f"{option} {'over the image' if photograph else 'on black'}, {told_factor(factor)}", (shown,))
 
 
@@ -177,7 +176,7 @@ GENERAL: tuple[Tool, ...] = (
         "Show an option drawn over the image, or alone on black.",
         schema({"option": OPTION, "photograph": {"type": "boolean"}}),
         toggle,
-        lambda seen: bool(seen.alone),
+        lambda seen: bool(seen.over and seen.alone),
     ),
     Tool(
         "count",
