@@ -309,7 +309,7 @@ def trace_of(turns: Sequence[Turn]) -> list[dict[str, Any]]:
             "arguments": result.call.arguments[:LONGEST_TRACE],
             "result": "\n".join(part.text for part in result.parts if isinstance(part, TextPart))[:LONGEST_TRACE],
             "images": sum(isinstance(part, ImagePart) for part in result.parts),
-            "digest": _digest(result.parts),
+            "digest": digest(result.parts),
             **({"failed": True} if result.failed else {}),
         }
         for number, turn in enumerate(turns, 1)
@@ -317,7 +317,7 @@ def trace_of(turns: Sequence[Turn]) -> list[dict[str, Any]]:
     ]
 
 
-def _digest(parts: Sequence[Part]) -> str:
+def digest(parts: Sequence[Part]) -> str:
     """SHA-256 of the texts and images of a result, 16 hexadecimal digits."""
     whole = hashlib.sha256()
     for part in parts:
