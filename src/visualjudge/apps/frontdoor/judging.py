@@ -206,7 +206,7 @@ async def judge_async(
     seed
         Seed sent to the server.
     tools
-        Names of tools that the model may call before it answers (:doc:`/tools`), or ``["all"]``; default: none. Modes
+        Names of tools that the model may call before it answers (page "Judge with tools"), or ``["all"]``; default: none. Modes
         ``"auto"`` and ``"text"`` alone, both then in text.
     max_tool_calls
         Maximum tool calls per question; default: 6.
