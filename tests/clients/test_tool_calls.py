@@ -103,6 +103,14 @@ def test_openai_bodies() -> None:
     assert [part["type"] for part in image["content"]] == ["text", "image_url"]
 
 
+def test_reasoning_goes_back_with_its_calls() -> None:
+    replies = dialogue("api")
+    replies[0]["choices"][0]["message"] |= {"reasoning_content": "hm", "refusal": None}
+    _, server = talk("api", replies)
+    assert server.bodies[1]["messages"][2]["reasoning_content"] == "hm"
+    assert "refusal" not in server.bodies[1]["messages"][2]
+
+
 def test_anthropic_bodies() -> None:
     _, server = talk("anthropic", dialogue("anthropic"))
     assert server.bodies[0]["tools"][0] == {"name": "zoom", "description": "Show a region.", "input_schema": SCHEMA}

@@ -197,6 +197,22 @@ def test_a_budget_of_calls_is_kept(spots: Path, tmp_path: Path) -> None:
         judge(spots, tmp_path / "small", looks_closely, tools=["zoom"], limits=Limits(max_calls=7))
 
 
+def test_a_question_that_no_tool_suits_is_asked_plainly(spots: Path, tmp_path: Path) -> None:
+    asked = ScriptedClient(["Answer: A"])
+    run = vj.judge(spots, asked, tmp_path / "run", tools=["count"], limit=1, progress=False)
+    assert asked.requests[0].tools == ()
+    assert "tools" not in str(asked.requests[0].parts)
+    assert run.manifest["parameters"]["mode"] == "text"
+
+
+def test_several_processes_have_tools(spots: Path, tmp_path: Path) -> None:
+    with talking() as server:
+        client = vj.client("api", model="m", base_url=server.url, cache=False)
+        options: Any = {"tools": ["zoom"], "processes": 2, "limit": 8, "progress": False}
+        run = vj.judge(spots, client, tmp_path / "run", **options)
+    assert [len(verdict.extra["tool_calls"]) for verdict in run.verdicts.values()] == [3] * 8
+
+
 def test_swapped_questions_have_swapped_tools(spots: Path, tmp_path: Path) -> None:
     run = judge(spots, tmp_path / "run", looks_closely, tools=["zoom", "difference"], swap=True, limit=20)
     assert len(run) == 40

@@ -190,8 +190,12 @@ def test_a_fault_of_a_tool_is_told_in_words() -> None:
 
 def test_an_image_that_cannot_be_read_is_told_in_words(root: Path) -> None:
     box = box_of(root, asked())
+    kept = (root / "media" / "b.png").read_bytes()
     (root / "media" / "b.png").write_bytes(b"no image")
-    assert "Error" in said(run(box, "difference"))
+    assert said(run(box, "difference")) == "Error: image B cannot be read"
+    (root / "media" / "b.png").write_bytes(kept)
+    (root / "predictions.jsonl").write_text("")
+    assert said(run(box_of(root, asked()), "count", option="A")) == "Error: option A cannot be read"
 
 
 def test_questions_of_all_kinds_have_tools(root: Path) -> None:

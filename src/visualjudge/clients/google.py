@@ -114,13 +114,13 @@ def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
         return [{"role": "model", "parts": said}, {"role": "user", "parts": parts(told_results(turn))}]
     made = [{"functionCall": _function(r.call, {"args": orjson.loads(r.call.arguments)})} for r in turn.results]
     text = [{"text": turn.text}] if turn.text.strip() else []
-    content = {"role": "model", "parts": [*text, *made]} if turn.echo is None else orjson.loads(turn.echo)
+    told = {"parts": [*text, *made]} if turn.echo is None else orjson.loads(turn.echo)
     responses: list[dict[str, Any]] = []
     for result in turn.results:
         outcome = "error" if result.failed else "output"
         response = {"response": {outcome: told_result(result)}}
         responses += [{"functionResponse": _function(result.call, response)}, *parts(result_images(result))]
-    return [content, {"role": "user", "parts": responses}]
+    return [{"role": "model", **told}, {"role": "user", "parts": responses}]
 
 
 def _function(call: ToolCall, more: dict[str, Any]) -> dict[str, Any]:

@@ -36,6 +36,8 @@ _FINISH: dict[str, FinishReason] = {
     "content_filter": "refusal",
     "refusal": "refusal",
 }
+_ECHOED = ("tool_calls", "reasoning_content", "reasoning_details")
+"""Fields of a message with calls that go back as they came: some servers refuse calls without their reasoning."""
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 
@@ -72,8 +74,8 @@ def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
         {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
         for call in (result.call for result in turn.results)
     ]
-    calls = made if turn.echo is None else orjson.loads(turn.echo)
-    messages: list[dict[str, Any]] = [{"role": "assistant", "content": turn.text or None, "tool_calls": calls}]
+    called = {"tool_calls": made} if turn.echo is None else orjson.loads(turn.echo)
+    messages: list[dict[str, Any]] = [{"role": "assistant", "content": turn.text or None, **called}]
     messages += [
         {"role": "tool", "tool_call_id": result.call.id, "content": told_result(result)} for result in turn.results
     ]
@@ -126,7 +128,7 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply
         ) from None
     finish: FinishReason = "refusal" if refused else _FINISH.get(reason, "other")
     cause = "content filter" if reason == "content_filter" else None
-    calls, echo = _calls(message.get("tool_calls"))
+    calls, echo = _calls(message)
     tokens, about_tokens = tokens_of(member(choice.get("logprobs"), "content"))
     told = (*schema_notes(text, schema), *about_tokens, *about_usage)
     return Reply(text_of(text), finish, usage, tokens, told, cause=cause, calls=calls, echo=echo)
@@ -144,14 +146,16 @@ def _text(content: Any) -> str:
     return text_of(content)
 
 
-def _calls(stated: Any) -> tuple[tuple[ToolCall, ...], str | None]:
+def _calls(message: Mapping[str, Any]) -> tuple[tuple[ToolCall, ...], str | None]:
+    stated = message.get("tool_calls")
     functions = [(member(item, "id"), member(item, "function")) for item in stated] if isinstance(stated, list) else []
     calls = tuple(
         call_of(name, k, member(function, "name"), member(function, "arguments"))
         for k, (name, function) in enumerate(functions)
     )
     whole = all(isinstance(name, str) and name == call.id for (name, _), call in zip(functions, calls, strict=True))
-    return calls, echo_of(stated) if calls and whole else None
+    sent = {name: message[name] for name in _ECHOED if message.get(name) is not None}
+    return calls, echo_of(sent) if calls and whole else None
 
 
 def _usage(usage: Any) -> tuple[dict[str, int], tuple[str, ...]]:

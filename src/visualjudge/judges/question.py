@@ -164,8 +164,8 @@ class QuestionJudge:
             request, box = self.request(ask), None
             if self.tools is not None:
                 box = self.tools.box(ask)
-                told = TextPart(box.introduction(self.tools.most))
-                request = replace(request, parts=(*request.parts, told), tools=box.specs)
+                told = (TextPart(box.introduction(self.tools.most)),) if box.specs else ()
+                request = replace(request, parts=(*request.parts, *told), tools=box.specs)
         except DataError as error:
             return Judged(failed(ask, "unreadable question", error=str(error)), calls=0)
         return await self._asked(ask, request, box)
@@ -247,7 +247,8 @@ class QuestionJudge:
 
     def describe(self) -> Mapping[str, Any]:
         """Backend, model, base URL and parameters, without secrets."""
-        how: dict[str, Any] = {"mode": self.mode, "retries": self.retries, "seed": self.seed}
+        mode = self.mode if self.tools is None else "text"
+        how: dict[str, Any] = {"mode": mode, "retries": self.retries, "seed": self.seed}
         how |= {"ties": True} if self.ties else {}
         how |= {"read": self.read} if self.read != "all" else {}
         if self.tools is not None:

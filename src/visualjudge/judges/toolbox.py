@@ -285,7 +285,7 @@ def checked_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -
 
 
 def _checked(name: str, value: Any, rule: Mapping[str, Any]) -> Any:
-    kind = rule.get("type", "string")
+    kind = str(rule.get("type", "string"))
     if kind == "integer" and isinstance(value, float) and value.is_integer():
         value = int(value)
     got = repr(value)[:40]

@@ -206,8 +206,8 @@ async def judge_async(
     seed
         Seed sent to the server.
     tools
-        Names of tools that the model may call before it answers (page "Judge with tools"), or ``["all"]``; default: none. Modes
-        ``"auto"`` and ``"text"`` alone, both then in text.
+        Names of tools that the model may call before it answers, or ``["all"]``; default: none. Only with the modes
+        ``"auto"`` and ``"text"``, and asked in text with both.
     max_tool_calls
         Maximum tool calls per question; default: 6.
     tool_fault

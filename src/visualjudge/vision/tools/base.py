@@ -9,7 +9,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-from visualjudge.core.errors import DataError
+from visualjudge.core.errors import DataError, VisualJudgeError
 from visualjudge.core.records import Pixels
 from visualjudge.vision.base import Prediction
 
@@ -90,7 +90,10 @@ class Seen:
 def _named(known: Mapping[str, Callable[[], Any]], field_name: str, name: str) -> Any:
     if name not in known:
         raise DataError(f"{field_name}: must be one of {', '.join(known) or '(none)'}, got {name!r}")
-    return known[name]()
+    try:
+        return known[name]()
+    except VisualJudgeError:  # it names files and annotations, which a judge must not see
+        raise DataError(f"{field_name} {name} cannot be read") from None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
