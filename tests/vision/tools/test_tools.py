@@ -10,14 +10,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from visualjudge.core.errors import DataError
+import visualjudge as vj
+from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Pixels
 from visualjudge.vision.boxes.record import Detection, Detections
 from visualjudge.vision.depth.colormaps import colormap
+from visualjudge.vision.depth.record import DepthMap
 from visualjudge.vision.masks.record import Instance, Masks
 from visualjudge.vision.poses.record import People, Person
 from visualjudge.vision.raster.masks import mask_from_array
-from visualjudge.vision.tools.base import LONGEST, MEASURED_SIDE, Seen, Shown, Tool, fitted, region
+from visualjudge.vision.tools.base import LONGEST, MEASURED_SIDE, Seen, Shown, Tool, fitted, region, schema
 from visualjudge.vision.tools.general import GAP
 from visualjudge.vision.tools.table import TOOLS, check_names, tools_of
 
@@ -157,6 +159,27 @@ def test_count_counts_by_label() -> None:
     assert call("detection", "count", data(BOXES), option="A").text == "A: 3 items: 1 cat, 2 dog"
     assert call("detection", "count", data(BOXES), option="A", label="dog").text == "A: 2 of 'dog'"
     assert call("detection", "count", data(BOXES), option="A", label="cow").text == "A: 0 of 'cow'"
+
+
+def test_what_has_no_items_is_not_counted() -> None:
+    with pytest.raises(DataError, match="not made of items"):
+        call("detection", "count", data(DepthMap(np.ones((3, 3)))), option="A")
+
+
+def test_a_registered_tool_is_offered() -> None:
+    def brightness(looked: Seen, image: str) -> vj.Shown:
+        return vj.Shown(f"mean {looked.image(image).mean():.1f}")
+
+    row = vj.Tool("brightness", "Tell the mean brightness.", schema({"image": {"type": "string"}}), brightness)
+    vj.register_tool("keypoint", row)
+    try:
+        assert "brightness" in check_names(["all"])
+        assert "brightness" not in tools_of("depth")
+        assert call("keypoint", "brightness", seen(), image="A").text == f"mean {LEFT.mean():.1f}"
+        with pytest.raises(UsageError, match="already registered"):
+            vj.register_tool("keypoint", row)
+    finally:
+        TOOLS.remove(("keypoint", "brightness"))
 
 
 def test_boxes_at_a_point_and_their_overlap() -> None:

@@ -139,7 +139,10 @@ def toggle(seen: Seen, option: str, photograph: bool) -> Shown:
 
 def count(seen: Seen, option: str, label: str | None = None) -> Shown:
     """How many items an option has, by label."""
-    counts = {name: len(items) for name, items in seen.prediction(option).items_by_label().items()}
+    prediction = seen.prediction(option)
+    if prediction.count is None:
+        raise DataError("the options are not made of items that can be counted")
+    counts = {name: len(items) for name, items in prediction.items_by_label().items()}
     if label is not None:
         return Shown(f"{option}: {counts.get(label, 0)} of {label!r}")
     listed = ", ".join(f"{number} {name}" for name, number in sorted(counts.items()))
