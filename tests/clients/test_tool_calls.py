@@ -252,6 +252,13 @@ def test_circles_are_told_and_counted() -> None:
     assert done.ending == "tool_limit"
 
 
+def test_ids_that_occur_twice_are_not_repeated() -> None:
+    reply = Reply("", calls=(ToolCall("c", "zoom", '{"x": 1}'), ToolCall("c", "zoom", '{"x": 2}')), echo="[]")
+    (turn,) = scripted(reply, "A").turns
+    assert not turn.is_native
+    assert turn.echo is None
+
+
 def test_parallel_calls_are_bounded() -> None:
     done = scripted(calling(*(f'{{"x": {k}}}' for k in range(500))), "A", most=4)
     assert len(done.turns[0].results) == MOST_AT_ONCE
