@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from visualjudge.dataset.exports import Format
     from visualjudge.formats.importers import Importer
     from visualjudge.vision.rows import Context, Encoding, ErrorType, PredictionType, Task
+    from visualjudge.vision.tools.base import Tool
 
 
 def register_task(task: Task) -> None:
@@ -46,6 +47,8 @@ def register_type(row: PredictionType) -> None:
         register_metric(metric.type, metric.name, metric.measure, options=metric.options)
     for error in row.errors:
         register_error(error)
+    for tool in row.tools:
+        register_tool(row.name, tool)
     if row.context is not None:
         register_context(row.name, row.context)
 
@@ -81,6 +84,11 @@ def register_metric(kind: str, name: str, measure: Callable[..., float], *, opti
 def register_error(row: ErrorType) -> None:
     """Add a type of controlled error of a prediction type."""
     table("error type").register((row.type, row.name), guarded_row(row, f"error type {row.name}"))
+
+
+def register_tool(kind: str, tool: Tool) -> None:
+    """Add a tool that judges may call for predictions of the type ``kind``; an empty ``kind`` stands for all types."""
+    table("tool").register((kind, tool.name), guarded_row(tool, f"tool {tool.name}"))
 
 
 def register_context(kind: str, context: Context) -> None:

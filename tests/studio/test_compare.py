@@ -217,3 +217,36 @@ def test_a_reply_that_is_read_otherwise_now_is_told(tmp_path: Path) -> None:
     write_run(tmp_path / "run", root, [replace(said(question, "A"), raw_response="Answer: B")], judge="r")
     client = TestClient(create_app(Site(find_places([tmp_path]), tmp_path / "cache")), base_url="http://127.0.0.1:1")
     assert "reads it differently" in client.get(f"/d/{_slug(client)}/q/q0").text
+
+
+def test_tool_calls_are_replayed_on_the_photograph(tmp_path: Path) -> None:
+    questions = [pair(0, (1.0, 9.0), prompt=PROMPT, images=IMAGES, encoding="pixel_s0_m0")]
+    dataset = write_dataset(tmp_path / "ds", questions)
+    (dataset / "media").mkdir()
+    for name in IMAGES:
+        Image.new("RGB", (80, 60)).save(dataset / name)
+    hostile = "</pre><script>alert(1)</script>"
+    trace: list[Any] = [
+        {
+            "turn": 1,
+            "name": "zoom",
+            "arguments": '{"image": "A", "x0": 10, "y0": 5, "x1": 30, "y1": 25}',
+            "result": "x",
+        },
+        {"turn": 2, "name": "value", "arguments": '{"option": "A", "x": 40, "y": 30}', "result": hostile},
+        {"turn": 3, "name": hostile, "arguments": "no JSON", "failed": True},
+        {"arguments": '{"x0": 1, "y0": 1, "x1": "9", "y1": null}', "result": 7},
+        "no object",
+    ]
+    write_run(tmp_path / "runs/r", dataset, [said(questions[0], "B")], judge="r")
+    journal = tmp_path / "runs/r/verdicts.jsonl"
+    journal.write_text(json.dumps({**json.loads(journal.read_text()), "tool_calls": trace}) + "\n")
+    client = TestClient(create_app(Site(find_places([tmp_path]), tmp_path / "cache")), base_url="http://127.0.0.1:1")
+    page = client.get(f"/d/{_slug(client)}/q/{questions[0].id}").text
+    assert "5 tool calls before the answer" not in page
+    assert "4 tool calls before the answer" in page
+    assert '<rect x="10.0" y="5.0" width="20.0" height="20.0"/>' in page
+    assert '<rect x="36.0" y="26.0" width="8" height="8"/>' in page
+    assert page.count("<rect ") == 2
+    assert "<script>alert(1)" not in page
+    assert 'viewBox="0 0 80 60"' in page

@@ -22,6 +22,7 @@ EPILOG = (
     "visualjudge export dataset --format vlmevalkit --embed --task depth_estimation --limit 100 --out LMUData\n\n"
     "visualjudge export dataset --format trl --out preferences.jsonl\n\n"
     "visualjudge export dataset --format trl-grpo --out grpo\n\n"
+    "visualjudge export dataset --run runs/tools --out conversations\n\n"
     "visualjudge export dataset --format trl-dpo --margin-at run --out hard\n\n"
     "visualjudge export dataset --format verl --not-in genai --not-in vl-rewardbench --out clean"
 )
@@ -51,6 +52,10 @@ def export(
             help="Leave out images that this dataset, such as an imported benchmark, contains too; may be repeated."
         ),
     ] = None,
+    run: Annotated[
+        Path | None,
+        typer.Option(help="Write this run's conversations with tools as chat messages, instead of --format."),
+    ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N questions.")] = None,
     margin_at: Annotated[
         Path | None,
@@ -74,6 +79,9 @@ def export(
         read = at_threshold(read, margin_at)
     read = _without(read, not_in) if not_in else read
     read = read if limit is None else read[:limit]
+    if run is not None:
+        _write_conversations(read, run, out, force=force)
+        return
     size = embedded_bytes(read, form, embed=embed)
     if size > LARGE:
         say(f"{out}: about {size / 1e9:.1f} GB; --task and --limit write less")
@@ -86,6 +94,19 @@ def export(
     for file in files:
         print(file)
     following_judge(read, dataset, "--model", "MODEL", "--out", "RUN")
+
+
+def _write_conversations(read: Dataset, run: Path, out: Path, *, force: bool) -> None:
+    from visualjudge.apps.training.conversations import write_conversations
+    from visualjudge.dataset.exports import check_out
+
+    check_out(out, "--run", is_folder=True, force=force)
+    with stages() as progress:
+        files, left = write_conversations(read, run, out, lambda done, total: progress("writing", done, total))
+    for file in files:
+        print(file)
+    if left:
+        say(f"left out {left} conversations whose tool results cannot be made again from {read.root}")
 
 
 def _without(read: Dataset, others: list[Path]) -> Dataset:

@@ -40,6 +40,8 @@ visualjudge judge DATASET --backend vllm --model Qwen/Qwen2.5-VL-7B --base-url h
 
 visualjudge judge DATASET --backend anthropic --model claude-opus-4-1 --batch --out RUN
 
+visualjudge judge DATASET --backend api --model gpt-4o --tools zoom,compare,measure --out RUN
+
 visualjudge judge DATASET --backend baseline --model oracle:0.8 --type pairwise --sample 60 --out RUN
 
 visualjudge judge DATASET --panel RUN1 --panel RUN2 --panel RUN3 --out MAJORITY
@@ -108,6 +110,10 @@ def judge(
     batches: BatchOptions,
     extractor: ExtractorOptions,
     asking: JudgeOptions,
+    tools: Annotated[
+        str | None,
+        typer.Option(help="Tools that the model may call before it answers, such as zoom,compare,measure; or all."),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the number of calls and images, tokens and cost without asking.")
     ] = False,
@@ -128,12 +134,14 @@ def judge(
     """
     from visualjudge.apps.frontdoor.judging import judge_async, judge_of, settings_of
     from visualjudge.dataset.folder import load_dataset
+    from visualjudge.judges.question import MORE_REQUESTS
     from visualjudge.runs.budget import Budget
 
     if out.exists() and not out.is_dir():
         raise UsageError(f"--out must be a folder, got the file {out}")
     chosen = load_dataset(dataset).choose(questions.choice)
     options: JudgeOptions = {**DEFAULTS, **asking, **asdict(run)}  # type: ignore[typeddict-item]
+    options["tools"] = [name.strip() for name in tools.split(",")] if tools else None
     money = budget.budget
     if dry_run:
         prices = batches.charged(budget.prices, client.backend)
@@ -141,7 +149,10 @@ def judge(
             raise UsageError("--dry-run: --panel combines finished runs and asks no model")
         beside = "at most, since the cheap judge decides some" if cascade is not None else ""
         beside = beside or ("one a question, without --retries" if options["retries"] else "")
-        reasons = options["mode"] == "auto"
+        if options["tools"]:
+            most = options["max_tool_calls"] + MORE_REQUESTS
+            beside = f"one a question, without tool calls; with --tools up to {most}"
+        reasons = options["mode"] == "auto" and not options["tools"]
         _dry_run(chosen, out, settings_of(options), Budget(money.limits, prices), beside, reasons=reasons)
         return
     _tell_batches()

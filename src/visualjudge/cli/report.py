@@ -89,6 +89,7 @@ def report(
     from visualjudge.analysis.report.exports import write_figures
     from visualjudge.analysis.report.paired import differences, named_run
     from visualjudge.analysis.report.terminal import text
+    from visualjudge.analysis.report.tools import tool_lines
 
     _check(gap, questions)
     shape = _format(out, format)
@@ -107,6 +108,8 @@ def report(
     answers = opening(analysis)
     if two is not None:
         typer.echo(differences(analysis, *two).finding)
+        for line in tool_lines(analysis, two):
+            typer.echo(line)
     typer.echo(text(analysis.results, answers.sentences))
     if answers.tasks is not None:
         typer.echo(answers.tasks.text())

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from visualjudge.clients.base import FinishReason, Reply, Request
+import orjson
+
+from visualjudge.clients.base import FinishReason, Reply, Request, ToolCall, Turn
 from visualjudge.clients.fields import USAGE_UNUSABLE, counts_of, name_of, text_of
-from visualjudge.clients.openai_protocol import schema_notes, text_or_image
+from visualjudge.clients.openai_protocol import schema_notes
 from visualjudge.clients.parameters import Sampling
 from visualjudge.clients.pieces import body_pieces
 from visualjudge.clients.quirks import Quirks
 from visualjudge.clients.remote import RemoteClient
+from visualjudge.clients.tool_calls import as_content, call_of, echo_of, told_reply, told_results
 from visualjudge.core.errors import TransportError, UsageError
-from visualjudge.prompts.adapters import anthropic_style
+from visualjudge.prompts.adapters import Content, Text, anthropic_style
 
 VERSION = "2023-06-01"
 DEFAULT_MAX_TOKENS = 4096  # the protocol demands a number
@@ -48,10 +51,16 @@ class AnthropicClient(RemoteClient):
         return super()._notes(full) + self.quirks.left_out(left_out)
 
     def _pieces(self, full: Request) -> list[bytes]:
-        content = [text_or_image(part) for part in full.parts]
+        content = as_content(full.parts)
         fixed = {"model": self.model, "max_tokens": full.max_tokens or DEFAULT_MAX_TOKENS}
         fixed |= _parameters(full, self.sampling, self.quirks)
-        return body_pieces(lambda mark: fixed | anthropic_style(full.system, content, mark))
+
+        def body(mark: Text) -> dict[str, Any]:
+            shaped = anthropic_style(full.system, content, mark)
+            messages = [message for turn in full.turns for message in _turn(turn, mark)]
+            return fixed | shaped | {"messages": shaped["messages"] + messages} | _tools(full)
+
+        return body_pieces(body)
 
     def _authorization(self, key: str) -> dict[str, str]:
         return {"anthropic-version": VERSION, "x-api-key": key}
@@ -74,10 +83,62 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply
     usage, about_usage = _usage(body.get("usage"))
     try:
         text = "".join(text_of(block["text"]) for block in _list(body["content"]) if block["type"] == "text")
+        calls, echo = _calls(body["content"])
         finish = _FINISH.get(name_of(body.get("stop_reason")) or "end_turn", "other")
     except (KeyError, TypeError, AttributeError, ValueError):
         raise TransportError("the server's reply is not a message", cause="no reply in body", usage=usage) from None
-    return Reply(text, finish, usage, None, (*schema_notes(text, schema), *about_usage))
+    told = (*schema_notes(text, schema), *about_usage)
+    return Reply(text, finish, usage, None, told, calls=calls, echo=echo)
+
+
+def _calls(content: list[Any]) -> tuple[tuple[ToolCall, ...], str | None]:
+    blocks = [block for block in content if block["type"] == "tool_use"]
+    calls = tuple(call_of(block.get("id"), k, block.get("name"), block.get("input")) for k, block in enumerate(blocks))
+    whole = all(block.get("id") == call.id for block, call in zip(blocks, calls, strict=True))
+    return calls, echo_of(content) if calls and whole else None
+
+
+def _tools(full: Request) -> dict[str, Any]:
+    told = [
+        {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
+        for tool in full.tools
+    ]
+    return {"tools": told} if told else {}
+
+
+def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
+    """The model's message and the results, images included.
+
+    Source: https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use.
+    """
+
+    def blocks(content: Content) -> Any:
+        return anthropic_style(None, content, mark)["messages"][0]["content"]
+
+    if not turn.is_native:
+        return [
+            {"role": "assistant", "content": told_reply(turn)},
+            {"role": "user", "content": blocks(told_results(turn))},
+        ]
+    made = [
+        {"type": "tool_use", "id": call.id, "name": call.name, "input": orjson.loads(call.arguments)}
+        for call in (result.call for result in turn.results)
+    ]
+    text = [{"type": "text", "text": turn.text}] if turn.text.strip() else []
+    results = [
+        {
+            "type": "tool_result",
+            "tool_use_id": result.call.id,
+            "content": blocks(as_content(result.parts)),
+            **({"is_error": True} if result.failed else {}),
+        }
+        for result in turn.results
+    ]
+    said: dict[str, Any] = {
+        "role": "assistant",
+        "content": [*text, *made] if turn.echo is None else orjson.loads(turn.echo),
+    }
+    return [said, {"role": "user", "content": results}]
 
 
 def _list(value: Any) -> list[Any]:

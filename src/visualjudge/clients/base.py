@@ -45,6 +45,52 @@ Part = TextPart | ImagePart
 
 
 @dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as a model is told of it; ``parameters`` is the JSON schema of its arguments, an object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that a model makes; ``arguments`` is JSON text, as the model wrote it.
+
+    ``id`` is empty for a call that no protocol can repeat: one written in the text of a reply, or malformed. It is
+    repeated to the model as text.
+    """
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a call brought: texts and images; ``failed`` where the tool could not be run."""
+
+    call: ToolCall
+    parts: tuple[Part, ...]
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One reply with calls, and their results."""
+
+    text: str
+    results: tuple[ToolResult, ...]
+    echo: str | None = None
+    """As of :class:`Reply`."""
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the calls can be repeated as the protocol's own."""
+        return all(result.call.id for result in self.results)
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """One call: an optional system text and the user's parts, in order.
 
@@ -59,6 +105,10 @@ class Request:
     schema: Mapping[str, Any] | None = None
     top_logprobs: int | None = None
     """How many alternatives a token to ask for; None asks for no log-probabilities."""
+    tools: tuple[ToolSpec, ...] = ()
+    """What the model may call instead of answering."""
+    turns: tuple[Turn, ...] = ()
+    """Calls so far, and their results: what follows the user's parts."""
     repeat: int = 0
     """Which of several samples of one request this is: never sent, part of a cache's key."""
     prepared: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
@@ -96,6 +146,11 @@ class Reply:
     """Whether it came out of a response cache, and so cost nothing."""
     cause: str | None = None
     """Why the server refused, where it said so (``"content filter"``)."""
+    calls: tuple[ToolCall, ...] = ()
+    """The tools that the model calls."""
+    echo: str | None = None
+    """JSON of the server's own form of a reply with calls, which must be sent back unchanged where the protocol signs
+    it (thoughts of Gemini and Claude)."""
 
 
 def with_failed(reply: Reply, usage: Mapping[str, int]) -> Reply:

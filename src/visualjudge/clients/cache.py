@@ -23,7 +23,18 @@ from typing import Any
 
 import orjson
 
-from visualjudge.clients.base import Alternative, Client, Identity, ImagePart, Part, Reply, Request, Token
+from visualjudge.clients.base import (
+    Alternative,
+    Client,
+    Identity,
+    ImagePart,
+    Part,
+    Reply,
+    Request,
+    Token,
+    ToolCall,
+    Turn,
+)
 from visualjudge.clients.cache_key import cache_secret, read_regular
 from visualjudge.clients.limits import LARGEST_BODY
 from visualjudge.clients.wrapping import Wrapping
@@ -33,7 +44,17 @@ from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.jsons import check_kinds
 
 _FORMAT = 2
-_KINDS = {"text": str, "finish_reason": str, "usage": {"*": int}, "notes": [str], "cached": bool, "cause": (str, None)}
+_KINDS = {
+    "text": str,
+    "finish_reason": str,
+    "usage": {"*": int},
+    "notes": [str],
+    "cached": bool,
+    "cause": (str, None),
+} | {
+    "calls": [{"id": str, "name": str, "arguments": str}],
+    "echo": (str, None),
+}
 _log = logging.getLogger("visualjudge.clients")
 
 
@@ -58,11 +79,18 @@ def cache_key(identity: Identity, request: Request) -> str:
         "top_logprobs": request.top_logprobs,
         "repeat": request.repeat,
     }
+    if request.tools or request.turns:
+        asked |= {"tools": [asdict(tool) for tool in request.tools], "turns": [_turn(turn) for turn in request.turns]}
     return hashlib.sha256(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS, default=str)).hexdigest()
 
 
 def _part(part: Part) -> list[str]:
     return ["image", part.mime, part.sha256] if isinstance(part, ImagePart) else ["text", part.text]
+
+
+def _turn(turn: Turn) -> list[Any]:
+    results = [[asdict(result.call), [_part(part) for part in result.parts], result.failed] for result in turn.results]
+    return [turn.text, turn.echo, results]
 
 
 class Cached(Wrapping):
@@ -153,8 +181,10 @@ def _mac(path: Path, entry: bytes, secret: bytes) -> str:
 def _reply(entry: dict[str, Any]) -> Reply:
     check_kinds("reply", entry, _KINDS)
     tokens = entry.pop("tokens")
+    calls = tuple(ToolCall(**call) for call in entry.pop("calls", ()))
     return Reply(
         **entry | {"notes": tuple(entry["notes"])},
+        calls=calls,
         tokens=None if tokens is None else tuple(_token(token) for token in tokens),
     )
 

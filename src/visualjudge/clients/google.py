@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 from urllib.parse import quote
 
-from visualjudge.clients.base import Alternative, FinishReason, Reply, Request, Token
+import orjson
+
+from visualjudge.clients.base import Alternative, FinishReason, Reply, Request, Token, ToolCall, Turn
 from visualjudge.clients.fields import (
     LOGPROBS_UNUSABLE,
     USAGE_UNUSABLE,
@@ -19,18 +21,29 @@ from visualjudge.clients.fields import (
     name_of,
     text_of,
 )
-from visualjudge.clients.openai_protocol import schema_notes, text_or_image
+from visualjudge.clients.openai_protocol import schema_notes
 from visualjudge.clients.parameters import Sampling
 from visualjudge.clients.pieces import body_pieces
 from visualjudge.clients.quirks import Quirks
 from visualjudge.clients.remote import CONTENT_FILTER, RemoteClient
+from visualjudge.clients.tool_calls import (
+    MADE,
+    as_content,
+    call_of,
+    echo_of,
+    result_images,
+    told_reply,
+    told_result,
+    told_results,
+)
 from visualjudge.core.errors import TransportError
-from visualjudge.prompts.adapters import google_style
+from visualjudge.prompts.adapters import Content, Text, google_style
 
 _REFUSALS = frozenset({"SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "RECITATION", "IMAGE_SAFETY", "LANGUAGE"})
 _FINISH: dict[str, FinishReason] = {"STOP": "stop", "MAX_TOKENS": "length"}
 _OF_THE_BODY = frozenset({"safetySettings", "tools", "toolConfig", "cachedContent", "serviceTier", "store"})
 """Fields of a request that do not belong to its generation configuration."""
+_MALFORMED = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"})
 _UNKNOWN_LOGPROB = -9999.0
 _PROMPT = ("promptTokenCount", "toolUsePromptTokenCount")
 _OUTPUT = ("candidatesTokenCount", "thoughtsTokenCount")
@@ -56,9 +69,15 @@ class GoogleClient(RemoteClient):
     models_path: ClassVar[str] = "/v1beta/models"
 
     def _pieces(self, full: Request) -> list[bytes]:
-        content = [text_or_image(part) for part in full.parts]
+        content = as_content(full.parts)
         fixed = _parameters(full, self.sampling, self.quirks)
-        return body_pieces(lambda mark: google_style(full.system, content, mark) | fixed)
+
+        def body(mark: Text) -> dict[str, Any]:
+            shaped = google_style(full.system, content, mark)
+            contents = [message for turn in full.turns for message in _turn(turn, mark)]
+            return shaped | {"contents": shaped["contents"] + contents} | fixed | _tools(full)
+
+        return body_pieces(body)
 
     def _authorization(self, key: str) -> dict[str, str]:
         return {"x-goog-api-key": key}
@@ -70,6 +89,43 @@ class GoogleClient(RemoteClient):
 
     def _reply(self, body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply:
         return reply_of(body, schema)
+
+
+def _tools(full: Request) -> dict[str, Any]:
+    told = [
+        {"name": tool.name, "description": tool.description, "parametersJsonSchema": dict(tool.parameters)}
+        for tool in full.tools
+    ]
+    return {"tools": [{"functionDeclarations": told}]} if told else {}
+
+
+def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
+    """The model's content and the results; images stand beside the response of their function.
+
+    Source: https://ai.google.dev/api/caching#FunctionCall, https://ai.google.dev/gemini-api/docs/thought-signatures.
+    """
+
+    def parts(content: Content) -> list[dict[str, Any]]:
+        shaped: list[dict[str, Any]] = google_style(None, content, mark)["contents"][0]["parts"]
+        return shaped
+
+    if not turn.is_native:
+        said = [{"text": told_reply(turn)}]
+        return [{"role": "model", "parts": said}, {"role": "user", "parts": parts(told_results(turn))}]
+    made = [{"functionCall": _function(r.call, {"args": orjson.loads(r.call.arguments)})} for r in turn.results]
+    text = [{"text": turn.text}] if turn.text.strip() else []
+    told = {"parts": [*text, *made]} if turn.echo is None else orjson.loads(turn.echo)
+    responses: list[dict[str, Any]] = []
+    for result in turn.results:
+        outcome = "error" if result.failed else "output"
+        response = {"response": {outcome: told_result(result)}}
+        responses += [{"functionResponse": _function(result.call, response)}, *parts(result_images(result))]
+    return [{"role": "model", **told}, {"role": "user", "parts": responses}]
+
+
+def _function(call: ToolCall, more: dict[str, Any]) -> dict[str, Any]:
+    """A call's name, its id where the server gave one, and ``more``."""
+    return {"name": call.name, **({} if call.id.startswith(MADE) else {"id": call.id}), **more}
 
 
 def _camel(name: str) -> str:
@@ -111,12 +167,27 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply
         candidate = body["candidates"][0]
         text = _text(candidate.get("content"))
         reason = name_of(candidate.get("finishReason")) or "STOP"
+        calls, echo = _calls(candidate, reason)
     except (KeyError, IndexError, TypeError, AttributeError, ValueError):
         raise TransportError("the server's reply has no candidate", cause="no reply in body", usage=usage) from None
     finish: FinishReason = "refusal" if reason in _REFUSALS else _FINISH.get(reason, "other")
     tokens, about_tokens = _tokens(candidate.get("logprobsResult"))
     told = (*schema_notes(text, schema), *about_tokens, *about_usage)
-    return Reply(text, finish, usage, tokens, told, cause=CONTENT_FILTER if finish == "refusal" else None)
+    cause = CONTENT_FILTER if finish == "refusal" else None
+    return Reply(text, finish, usage, tokens, told, cause=cause, calls=calls, echo=echo)
+
+
+def _calls(candidate: Mapping[str, Any], reason: str) -> tuple[tuple[ToolCall, ...], str | None]:
+    """The calls of a candidate; one that Gemini itself could not read counts as one without a name."""
+    if reason in _MALFORMED:
+        return (ToolCall("", "", text_of(candidate.get("finishMessage"))),), None
+    content = candidate.get("content")
+    called = [part["functionCall"] for part in member(content, "parts") or [] if part.get("functionCall") is not None]
+    calls = tuple(
+        call_of(member(call, "id"), k, member(call, "name"), member(call, "args") or {})
+        for k, call in enumerate(called)
+    )
+    return calls, echo_of(content) if calls and all(call.id for call in calls) else None
 
 
 def _text(content: Any) -> str:

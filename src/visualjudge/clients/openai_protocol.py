@@ -5,14 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from visualjudge.clients.base import FinishReason, ImagePart, Part, Reply, Request
+import orjson
+
+from visualjudge.clients.base import FinishReason, Reply, Request, ToolCall, Turn
 from visualjudge.clients.fields import USAGE_UNUSABLE, counts_of, member, name_of, text_of, tokens_of, whole_output
 from visualjudge.clients.parameters import Sampling
 from visualjudge.clients.pieces import body_pieces
 from visualjudge.clients.quirks import Quirks
 from visualjudge.clients.schemas import IGNORED, follows, response_format
+from visualjudge.clients.tool_calls import (
+    as_content,
+    call_of,
+    echo_of,
+    result_images,
+    told_reply,
+    told_result,
+    told_results,
+)
 from visualjudge.core.errors import TransportError
-from visualjudge.prompts.adapters import openai_style
+from visualjudge.prompts.adapters import Text, openai_style
 
 _FINISH: dict[str, FinishReason] = {
     "stop": "stop",
@@ -25,19 +36,51 @@ _FINISH: dict[str, FinishReason] = {
     "content_filter": "refusal",
     "refusal": "refusal",
 }
+_ECHOED = ("tool_calls", "reasoning_content", "reasoning_details")
+"""Fields of a message with calls that go back as they came: some servers refuse calls without their reasoning."""
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
-
-
-def text_or_image(part: Part) -> str | ImagePart:
-    """A part as prompt adapters take it."""
-    return part if isinstance(part, ImagePart) else part.text
 
 
 def chat_pieces(model: str, request: Request, sampling: Sampling, quirks: Quirks, *, structured: bool) -> list[bytes]:
     """The request body, in pieces; ``request`` is complete already."""
-    content = [text_or_image(part) for part in request.parts]
+    content = as_content(request.parts)
     fixed = {"model": model} | _parameters(request, sampling, quirks, structured)
-    return body_pieces(lambda mark: fixed | openai_style(request.system, content, mark))
+
+    def body(mark: Text) -> dict[str, Any]:
+        shaped = openai_style(request.system, content, mark)
+        messages = [message for turn in request.turns for message in _turn(turn, mark)]
+        return fixed | shaped | {"messages": shaped["messages"] + messages} | _tools(request)
+
+    return body_pieces(body)
+
+
+def _tools(request: Request) -> dict[str, Any]:
+    told = [
+        {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
+        for tool in request.tools
+    ]
+    return {"tools": [{"type": "function", "function": tool} for tool in told]} if told else {}
+
+
+def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
+    """The model's message and the results; a tool message takes no images, so that they follow as the user's.
+
+    Source: https://platform.openai.com/docs/api-reference/chat/create (messages).
+    """
+    if not turn.is_native:
+        said = {"role": "assistant", "content": told_reply(turn)}
+        return [said, *openai_style(None, told_results(turn), mark)["messages"]]
+    made = [
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+        for call in (result.call for result in turn.results)
+    ]
+    called = {"tool_calls": made} if turn.echo is None else orjson.loads(turn.echo)
+    messages: list[dict[str, Any]] = [{"role": "assistant", "content": turn.text or None, **called}]
+    messages += [
+        {"role": "tool", "tool_call_id": result.call.id, "content": told_result(result)} for result in turn.results
+    ]
+    images = [part for result in turn.results for part in result_images(result)]
+    return messages + (openai_style(None, images, mark)["messages"] if images else [])
 
 
 def _parameters(request: Request, sampling: Sampling, quirks: Quirks, structured: bool) -> dict[str, Any]:
@@ -85,9 +128,10 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply
         ) from None
     finish: FinishReason = "refusal" if refused else _FINISH.get(reason, "other")
     cause = "content filter" if reason == "content_filter" else None
+    calls, echo = _calls(message)
     tokens, about_tokens = tokens_of(member(choice.get("logprobs"), "content"))
     told = (*schema_notes(text, schema), *about_tokens, *about_usage)
-    return Reply(text_of(text), finish, usage, tokens, told, cause=cause)
+    return Reply(text_of(text), finish, usage, tokens, told, cause=cause, calls=calls, echo=echo)
 
 
 def schema_notes(text: str, schema: Mapping[str, Any] | None) -> tuple[str, ...]:
@@ -100,6 +144,18 @@ def _text(content: Any) -> str:
     if isinstance(content, list):
         return "".join(text_of(part.get("text")) for part in content if part.get("type", "text") == "text")
     return text_of(content)
+
+
+def _calls(message: Mapping[str, Any]) -> tuple[tuple[ToolCall, ...], str | None]:
+    stated = message.get("tool_calls")
+    functions = [(member(item, "id"), member(item, "function")) for item in stated] if isinstance(stated, list) else []
+    calls = tuple(
+        call_of(name, k, member(function, "name"), member(function, "arguments"))
+        for k, (name, function) in enumerate(functions)
+    )
+    whole = all(isinstance(name, str) and name == call.id for (name, _), call in zip(functions, calls, strict=True))
+    sent = {name: message[name] for name in _ECHOED if message.get(name) is not None}
+    return calls, echo_of(sent) if calls and whole else None
 
 
 def _usage(usage: Any) -> tuple[dict[str, int], tuple[str, ...]]:

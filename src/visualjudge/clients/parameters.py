@@ -42,6 +42,7 @@ class Sampling:
         """The names of what a complete request asks for."""
         names = (*_IN_REQUESTS, "schema", "top_logprobs")
         asked = {name for name in names if getattr(request, name) is not None}
+        asked |= {"tools"} if request.tools else set()
         return frozenset(asked | ({"top_p"} if self.top_p is not None else set()))
 
     def as_dict(self) -> dict[str, Any]:

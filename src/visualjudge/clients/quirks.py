@@ -79,6 +79,13 @@ QUIRKS = (
         "structured_outputs refused by the server; asked with response_format only",
     ),
     Quirk(
+        "no_tools",
+        "tools",
+        r"\btools?\b|tool[_ -](?:choice|calls?|use)|function[_ ]?call",
+        "tools refused by the server; called in text",
+        (400, 404, 422, 501),
+    ),
+    Quirk(
         "no_schema",
         "schema",
         r"response_?format|json[ _]?schema|structured|guided|grammar|response_?schema|output_config",

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from visualjudge.clients.base import Diagnostics, Identity, Reply, Request
+from visualjudge.clients.base import Diagnostics, Identity, Reply, Request, ToolCall
 from visualjudge.clients.failures import ContentFiltered, api_error, embedded_error, one_line
 from visualjudge.clients.fields import writable
 from visualjudge.clients.limiter import AdaptiveLimit
@@ -34,6 +34,7 @@ from visualjudge.clients.secrets import (
     url_secrets,
 )
 from visualjudge.clients.shared_limit import shared_limit
+from visualjudge.clients.tool_calls import in_text
 from visualjudge.clients.wire import Answer, Sender, Wire
 from visualjudge.core.errors import ApiError, ClientError, TransportError, UsageError
 
@@ -308,7 +309,8 @@ class RemoteClient(ABC):
     async def _call(self, request: Request, full: Request) -> Reply:
         """One call. ``full`` is ``request`` with the client's own parameters. May raise anything."""
         notes, schema = self._notes(full), self._schema(full)
-        body = await self._post(self._prepared(request, lambda: self._pieces(full)))
+        told = in_text(full) if "no_tools" in self.quirks else full
+        body = await self._post(self._prepared(request, lambda: self._pieces(told)))
         reply = self._reply(body, schema)
         return replace(reply, notes=(*notes, *reply.notes))
 
@@ -375,4 +377,9 @@ class RemoteClient(ABC):
         """The reply with secrets masked and every text writable; tokens that may spell a secret are left out."""
         text = self._redact(writable(reply.text))
         tokens = reply.tokens if text == reply.text else None
-        return replace(reply, text=text, tokens=tokens, notes=tuple(self._redact(note) for note in reply.notes))
+        calls = tuple(
+            ToolCall(call.id, self._redact(call.name), self._redact(writable(call.arguments))) for call in reply.calls
+        )
+        echo = reply.echo if reply.echo is None or self._redact(reply.echo) == reply.echo else None
+        notes = tuple(self._redact(note) for note in reply.notes)
+        return replace(reply, text=text, tokens=tokens, notes=notes, calls=calls, echo=echo)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 from dataclasses import replace
 
 import cv2
@@ -47,17 +48,26 @@ class Shrinking(Wrapping):
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
         """As the inner client, with smaller images."""
-        parts: list[Part] = []
         notes: list[str] = []
-        number = 0
-        for part in request.parts:
-            if isinstance(part, ImagePart):
-                number += 1
-                part, note = self._small(part, number)
-                notes += [f"image {number} {note}"] if note else []
-            parts.append(part)
-        reply = await self.inner.ask(replace(request, parts=tuple(parts)), attempt=attempt)
+        numbers = itertools.count(1)
+
+        def small(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+            return tuple(
+                self._noted(part, next(numbers), notes) if isinstance(part, ImagePart) else part for part in parts
+            )
+
+        parts = small(request.parts)
+        turns = tuple(
+            replace(turn, results=tuple(replace(result, parts=small(result.parts)) for result in turn.results))
+            for turn in request.turns
+        )
+        reply = await self.inner.ask(replace(request, parts=parts, turns=turns), attempt=attempt)
         return replace(reply, notes=(*reply.notes, *notes))
+
+    def _noted(self, part: ImagePart, number: int, notes: list[str]) -> ImagePart:
+        shown, note = self._small(part, number)
+        notes += [f"image {number} {note}"] if note else []
+        return shown
 
     def _small(self, part: ImagePart, number: int) -> tuple[ImagePart, str | None]:
         if part.sha256 not in self._done:

@@ -14,7 +14,7 @@ from visualjudge.core.records import LETTERS, TIES, Answer, Question
 from visualjudge.judges.base import Ask, Judge, Judged, most_calls
 from visualjudge.judges.schema_trial import SchemaTrial, trial_of
 
-UNDERSTOOD = frozenset({"tie", "cut", "too long", "too slow to read"})
+UNDERSTOOD = frozenset({"tie", "cut", "too long", "too slow to read", "tool_limit"})
 """Causes that a second reading would not mend: the reply is understood, or not whole."""
 LONGEST = 16_000
 """Characters of a reply that the second reader is given; a longer one stays unread."""

@@ -2,6 +2,7 @@
 
 # Annotations are not postponed here: the command line reads them, without importing what only type checkers need.
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
@@ -53,6 +54,15 @@ class JudgeOptions(TypedDict, total=False):
     ties: Annotated[bool, Option(False, "Allow the answers tie and both_bad for pairwise questions.")]
     read: Annotated[
         Tiers, Option("all", "marked: read JSON, boxes, 'Answer: B' and lines of their own, but no sentences.")
+    ]
+    tools: Annotated["Sequence[str] | None", Option()]
+    max_tool_calls: Annotated[int, Option(6, "Maximum tool calls per question, with --tools.", least=1)]
+    tool_fault: Annotated[
+        Literal["fails", "other", "claims"] | None,
+        Option(
+            None,
+            "Make the tools faulty: fails, other (results of another option) or claims (a random claim per result).",
+        ),
     ]
     name: Annotated[str | None, Option(None, "The judge's name in reports; default: the model.")]
     extractor: Annotated["Client | None", Option()]

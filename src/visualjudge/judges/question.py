@@ -11,15 +11,17 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from visualjudge.clients.base import Client, Diagnostics, Part, Reply, Request, TextPart
+from visualjudge.clients.base import Client, Diagnostics, Part, Reply, Request, TextPart, ToolCall, ToolResult
+from visualjudge.clients.conversation import Ending, converse
 from visualjudge.clients.payload import ImageStore
 from visualjudge.clients.retry import cause_of
-from visualjudge.core.errors import ClientError, DataError, Pending
+from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, LETTERS, TIES, Question, Verdict
 from visualjudge.judges.base import Ask, Judged, failed, in_stored_letters
 from visualjudge.judges.bounded_reading import NotRead, read_bounded
 from visualjudge.judges.options import Mode
 from visualjudge.judges.schema_trial import SchemaTrial
+from visualjudge.judges.toolbox import ToolBox, Tools, trace_of
 from visualjudge.prompts.spans import interleaved, swapped
 from visualjudge.replies import Reading, Tiers, read_reply
 from visualjudge.replies.confidence import stated_confidence
@@ -29,6 +31,9 @@ TOP_LOGPROBS = 20
 TIE_ALLOWED = "\n\nIf the two are equally good, answer Tie instead; if both are bad, answer Both bad instead."
 LONGEST_KEPT = 200
 """Characters of a reply whose reading is kept: a letter, or a line of JSON, comes a thousand times."""
+MORE_REQUESTS = 2
+"""Requests that a conversation may take beside one for each call: the answer, and one that is told to answer."""
+TOOL_LIMIT: Ending = "tool_limit"
 _reading = lru_cache(4096)(read_reply)
 
 
@@ -54,6 +59,10 @@ def _answer_rule(question: Question, whole: bool) -> dict[str, Any]:
     if question.question_type == "pairwise":
         return {"type": "string", "enum": [*letters, *(question.ties or ())]}
     return {"type": "string", "enum": ["".join(order) for order in itertools.permutations(letters)]}
+
+
+async def _no_tool(_call: ToolCall) -> ToolResult:
+    raise AssertionError("a request without tools has no calls")
 
 
 async def _read(question: Question, reply: Reply, tiers: Tiers) -> Reading:
@@ -99,18 +108,20 @@ class QuestionJudge:
     """Whether a tie, and that both are bad, are answers to every pairwise question; its prompt then says so."""
     read: Tiers = "all"
     """``"marked"``: replies whose answer stands in sentences alone fail."""
+    tools: Tools | None = None
+    """What the model may call before it answers; asked in text, since a schema would keep it from calling."""
     images: ImageStore = field(default_factory=lambda: ImageStore(recheck=False))
     simulated: bool = False
     trial: SchemaTrial | None = field(init=False)
     """Of the mode "auto"."""
 
     def __post_init__(self) -> None:
-        self.trial = SchemaTrial() if self.mode == "auto" else None
+        self.trial = SchemaTrial() if self.mode == "auto" and self.tools is None else None
 
     @property
     def most_calls(self) -> int:
         """The most replies that one ask may take."""
-        return self.retries + 1
+        return (self.retries + 1) * (1 if self.tools is None else self.tools.most + MORE_REQUESTS)
 
     def request(self, ask: Ask) -> Request:
         """What is sent for one ask.
@@ -134,7 +145,7 @@ class QuestionJudge:
         )
 
     def _schema(self, question: Question) -> dict[str, Any] | None:
-        if self.mode == "text" or (self.trial is not None and not self.trial.wanted):
+        if self.mode == "text" or self.tools is not None or (self.trial is not None and not self.trial.wanted):
             return None
         return answer_schema(question, whole=self.mode == "logprobs", reasons=self.mode == "auto")
 
@@ -150,36 +161,42 @@ class QuestionJudge:
 
     async def _judged(self, ask: Ask) -> Judged:
         try:
-            request = self.request(ask)
+            request, box = self.request(ask), None
+            if self.tools is not None:
+                box = self.tools.box(ask)
+                told = (TextPart(box.introduction(self.tools.most)),) if box.specs else ()
+                request = replace(request, parts=(*request.parts, *told), tools=box.specs)
         except DataError as error:
             return Judged(failed(ask, "unreadable question", error=str(error)), calls=0)
-        return await self._asked(ask, request)
+        return await self._asked(ask, request, box)
 
-    async def _asked(self, ask: Ask, request: Request) -> Judged:
+    async def _asked(self, ask: Ask, request: Request, box: ToolBox | None) -> Judged:
         calls, paid = 0, Counter[str]()
         for attempt in range(self.retries + 1):
             begun = time.perf_counter()
-            try:
-                reply = await self._reply(request, attempt)
-            except Pending:
-                raise
-            except ClientError as error:
-                paid.update(error.usage)
-                verdict = failed(ask, cause_of(error), error=" ".join(str(error).split()))
-                return Judged(verdict, calls + 1, paid)
-            if not reply.cached:
-                calls += 1
-                paid.update(reply.usage)
+            asked = partial(self._reply, attempt=attempt)
+            said = await converse(asked, request, box.run if box else _no_tool, self.tools.most if self.tools else 0)
+            calls += said.calls
+            paid.update(said.paid)
+            trace = {"tool_calls": trace_of(said.turns)} if said.turns else {}
+            if said.error is not None:
+                told = " ".join(str(said.error).split())
+                return Judged(failed(ask, cause_of(said.error), error=told, **trace), calls, paid)
             seconds = time.perf_counter() - begun
+            reply = replace(said.reply, usage=dict(said.usage), notes=tuple(said.notes))
             reading = await _read(ask.question, reply, self.read)
             if self.trial is not None:
                 self.trial.hear(request, reply, answers=reading.status == "ok")
             verdict = self._verdict(ask, reply, reading, seconds, attempt)
+            verdict = replace(verdict, extra={**verdict.extra, **trace})
+            if said.ending == TOOL_LIMIT:
+                verdict = replace(verdict, value=FAILED, status="unparseable", cause=TOOL_LIMIT, probability_a=None)
+                break
             if verdict.status != "unparseable":
                 break
         return Judged(verdict, calls, paid)
 
-    async def _reply(self, request: Request, attempt: int) -> Reply:
+    async def _reply(self, request: Request, *, attempt: int) -> Reply:
         asked = partial(self.client.ask, attempt=attempt)
         return await (asked(request) if self.trial is None else self.trial.reply(request, asked))
 
@@ -230,9 +247,13 @@ class QuestionJudge:
 
     def describe(self) -> Mapping[str, Any]:
         """Backend, model, base URL and parameters, without secrets."""
-        how: dict[str, Any] = {"mode": self.mode, "retries": self.retries, "seed": self.seed}
+        mode = self.mode if self.tools is None else "text"
+        how: dict[str, Any] = {"mode": mode, "retries": self.retries, "seed": self.seed}
         how |= {"ties": True} if self.ties else {}
         how |= {"read": self.read} if self.read != "all" else {}
+        if self.tools is not None:
+            how |= {"tools": list(self.tools.names), "max_tool_calls": self.tools.most}
+            how |= {"tool_fault": self.tools.fault} if self.tools.fault else {}
         identity = asdict(self.client.identity)
         return {**identity, "parameters": {**identity["parameters"], **how}}
 

@@ -28,6 +28,7 @@ from visualjudge.studio.question_views import card, option_images, original_imag
 from visualjudge.studio.selection import SORTS, Shelf, State, matrices, shown_facet
 from visualjudge.studio.site import Site, outcome_counts, watched
 from visualjudge.studio.thumbnails import WIDTHS, confined, image_response
+from visualjudge.studio.tool_calls import looked_at
 from visualjudge.vision.raster.images import image_size, png_bytes, read_rgb
 
 MOST_CARDS = 120
@@ -152,6 +153,7 @@ class Pages:
         place, shelf, row, question = self._question(request)
         layers = views.layers(question)
         pairs = [pair for pair in request.query_params.multi_items() if pair[0] != "at"]
+        replies = list(views.replies(shelf.runs, question, row))
         return self._page(
             "question.html.j2",
             dataset=place,
@@ -163,7 +165,8 @@ class Pages:
             textual=all(image is None for image in option_images(question)),
             options=views.options(question),
             prompts=views.prompts(question),
-            replies=list(views.replies(shelf.runs, question, row)),
+            replies=replies,
+            looked_at=looked_at(place.root, question.images) if any(reply.calls for reply in replies) else None,
             runs=[run for run, _ in shelf.runs],
             facts=views.facts(question),
             marks=MARKS,

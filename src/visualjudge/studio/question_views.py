@@ -22,6 +22,7 @@ from visualjudge.runs.tokens import token_counts
 from visualjudge.studio.places import RunPlace
 from visualjudge.studio.selection import Selection, Shelf, task_label
 from visualjudge.studio.thumbnails import TYPES
+from visualjudge.studio.tool_calls import CallShown, calls_of
 from visualjudge.studio.verdicts import CLOSE, CONSISTENCY, OUTCOMES, VALUES, RunIndex
 from visualjudge.vision.encodings import CATALOGUE, encoding_title
 
@@ -212,6 +213,8 @@ class Reply:
     probability_a: float | None
     tokens: str
     note: str | None
+    calls: tuple[CallShown, ...] = ()
+    """The tools that the judge called before it answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,6 +320,7 @@ def _reply(place: RunPlace, verdict: Mapping[str, Any], question: Question) -> R
         probability_a=_number(verdict, "probability_a"),
         tokens=_tokens(verdict.get("usage")),
         note=_text(verdict, "note"),
+        calls=tuple(calls_of(verdict)),
     )
 
 

@@ -11,6 +11,7 @@ from visualjudge.vision.base import Payload, Prediction, ReadContext, WriteConte
 from visualjudge.vision.drawing.encoded import Draw, Encoded, Scene
 from visualjudge.vision.drawing.styles import ComboStyle, Style
 from visualjudge.vision.errors.levels import ErrorScene, Perturbation
+from visualjudge.vision.tools.base import Tool
 from visualjudge.vision.view import Features, Given
 
 Context = Callable[[Any, Any, Sequence[str | None]], list[str]]
@@ -237,6 +238,8 @@ class PredictionType:
         (predicted items, true items), whatever their labels → IoU, an array of that shape.
     misreadings
         Mistakes of an import that scores low; wrong pairs of files and renamed labels are tried for every type.
+    tools
+        What a judge may call before it answers, beside the tools of all types.
     example
         A photograph, a prediction for it and an expression or None, for the gallery of encodings.
     """
@@ -260,4 +263,5 @@ class PredictionType:
     places: Callable[[Any], FloatArray] | None = None
     overlap: Callable[[list[Any], list[Any]], FloatArray] | None = None
     misreadings: tuple[Misreading, ...] = ()
+    tools: tuple[Tool, ...] = ()
     example: Callable[[], tuple[Pixels, Any, str | None]] | None = None

@@ -35,6 +35,7 @@ from visualjudge.analysis.report.grids import Grid, GridRow, across, breakable, 
 from visualjudge.analysis.report.methods import SOURCES, methods
 from visualjudge.analysis.report.paired import differences
 from visualjudge.analysis.report.plots import PLOTS
+from visualjudge.analysis.report.tools import tool_grids
 from visualjudge.analysis.unanswered import unanswered
 from visualjudge.vision.encodings import encoding_title
 
@@ -475,6 +476,7 @@ def _pair(analysis: Analysis, compare: tuple[int, int]) -> Section:
         "Differences are paired: both judges on the same questions. Below, questions that one of them "
         "answered rightly and the other wrongly, as the second one answered, the widest margins first.",
         figures=[differences(analysis, *compare)],
+        grids=tool_grids(analysis, compare),
         examples=[("What changed", found)] if found else [],
     )  # fmt: skip
 

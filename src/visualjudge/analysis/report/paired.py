@@ -42,9 +42,9 @@ def differences(analysis: Analysis, first: int, second: int) -> Figure:
         a, b = (run.folder.name if run.folder is not None else run.name for run in runs)
     tables = [study.joined[k] for k in (first, second)]
     tasks = sorted(set(tables[0]["task"].unique()) & set(tables[1]["task"].unique()))
-    found: dict[str, Estimate] = {"all questions": _gap(analysis, first, second, None)}
+    found: dict[str, Estimate] = {"all questions": gap_of(analysis, first, second)}
     if len(tasks) > 1:
-        found |= {task: _gap(analysis, first, second, task) for task in tasks}
+        found |= {task: gap_of(analysis, first, second, pl.col("task") == task) for task in tasks}
     measured = {name: gap for name, gap in found.items() if gap.value is not None}
     rows = [ForestRow(plain_name(name), (gap,)) for name, gap in measured.items()]
     end = reach(measured.values())
@@ -59,11 +59,11 @@ def differences(analysis: Analysis, first: int, second: int) -> Figure:
     )  # fmt: skip
 
 
-def _gap(analysis: Analysis, first: int, second: int, task: str | None) -> Estimate:
+def gap_of(analysis: Analysis, first: int, second: int, part: pl.Expr | None = None) -> Estimate:
+    """The accuracy of the second judge less that of the first, on the verdicts of ``part``; None = all in common."""
     study = analysis.study
     kept = []
     for k in (second, first):
         table = study.joined[k]
-        part = table if task is None else table.filter(pl.col("task") == task)
-        kept.append(replace(study.runs[k], answered=part))
+        kept.append(replace(study.runs[k], answered=table if part is None else table.filter(part)))
     return compare(replace(study, runs=tuple(kept)), 0, 1, 0.05).gap

@@ -24,6 +24,7 @@ from visualjudge.judges.options import DEFAULTS, JudgeOptions
 from visualjudge.judges.question import QuestionJudge
 from visualjudge.judges.registry import QUESTION_JUDGES, check_backend
 from visualjudge.judges.schema_trial import trial_of
+from visualjudge.judges.toolbox import FAULTS, Tools
 from visualjudge.replies import Tiers
 from visualjudge.runs.actors import open_actors
 from visualjudge.runs.batch.engine import BatchEngine
@@ -33,6 +34,7 @@ from visualjudge.runs.judging import Engine, RunSettings, check_images, live, ru
 from visualjudge.runs.processes import open_processes
 from visualjudge.runs.runner import Listener, Stop, run_until_stopped
 from visualjudge.runs.spread import SpreadEngine
+from visualjudge.vision.tools.table import check_names
 
 _BLOCK = 16
 """Asks that go at once to a process whose judge calls nobody but takes milliseconds each."""
@@ -203,6 +205,15 @@ async def judge_async(
         verdicts have the status ``ok_extracted``; analyses count them apart.
     seed
         Seed sent to the server.
+    tools
+        Names of tools that the model may call before it answers, or ``["all"]``; default: none. Only with the modes
+        ``"auto"`` and ``"text"``, and asked in text with both.
+    max_tool_calls
+        Maximum tool calls per question; default: 6.
+    tool_fault
+        Make the tools faulty on purpose, to compare with a run of tools that work: ``"fails"``, ``"other"`` (they
+        return the results of another option) or ``"claims"`` (each result claims that an option, drawn at random, is
+        better).
     name
         Name of the judge in reports; None = the model.
     limits, prices
@@ -295,17 +306,50 @@ def _spread(
 def judge_of(asked: Asked, root: Path, options: JudgeOptions) -> Judge:
     """The judge that asks ``asked`` the questions of the dataset at ``root``; the options are complete."""
     if isinstance(asked, Baseline):
+        if options["tools"]:
+            raise UsageError(f"--tools (tools) needs a model of a backend, got {asked.backend} {asked.model}")
         make = QUESTION_JUDGES.find(asked.backend)
         seed = asked.seed if options["seed"] is None else options["seed"]
         return make(asked.model, root, seed=seed)  # type: ignore[no-any-return]
     if callable(asked):
+        if options["tools"]:
+            raise UsageError("--tools (tools) needs a model of a backend, got a judge of your own")
         missing = [name for name in ("describe", "aclose", "simulated") if not hasattr(asked, name)]
         if missing:
             raise UsageError(f"asked: a judge must have {', '.join(missing)}, got {asked!r}")
         return asked
     return QuestionJudge(
-        asked, root, options["mode"], options["retries"], options["seed"], options["ties"], options["read"]
+        asked,
+        root,
+        options["mode"],
+        options["retries"],
+        options["seed"],
+        options["ties"],
+        options["read"],
+        tools=_tools(asked, root, options),
     )
+
+
+def _tools(asked: Client, root: Path, options: JudgeOptions) -> Tools | None:
+    if not options["tools"]:
+        if options["tool_fault"]:
+            raise UsageError("--tool-fault (tool_fault) needs --tools (tools)")
+        return None
+    names = check_names(options["tools"])
+    if options["mode"] not in ("auto", "text"):
+        raise UsageError(f"--mode (mode) must be auto or text with --tools, got {options['mode']!r}")
+    if options["max_tool_calls"] < 1:
+        raise UsageError(f"--max-tool-calls (max_tool_calls) must be at least 1, got {options['max_tool_calls']}")
+    if batched_in(asked) is not None:
+        raise UsageError(
+            "--tools cannot be used together with --batch: a batch answers each request once, and a conversation with "
+            "tools would wait for a batch at every call; ask live"
+        )
+    if options["tool_fault"] not in (None, *FAULTS):
+        raise UsageError(
+            f"--tool-fault (tool_fault) must be {', '.join(FAULTS)} or not given, got {options['tool_fault']!r}"
+        )
+    return Tools(root, names, options["max_tool_calls"], options["tool_fault"])
 
 
 @contextmanager

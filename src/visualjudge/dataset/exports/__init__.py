@@ -87,7 +87,7 @@ def export(
     if not dataset.questions:
         raise DataError(f"{dataset.root}: no question to export (of this task, if one was named)")
     _check_use(dataset, name, form)
-    _check_out(path, name, form, force)
+    check_out(path, name, is_folder=form.is_folder, force=force)
     return form.write(dataset, path, tick)
 
 
@@ -121,13 +121,20 @@ def _check_use(dataset: Dataset, name: str, form: Format) -> None:
         raise UsageError(f"{dataset.root}: holds labels only; {name} needs the content that they are about")
 
 
-def _check_out(out: Path, name: str, form: Format, force: bool) -> None:
+def check_out(out: Path, name: str, *, is_folder: bool, force: bool) -> None:
+    """Check that ``out`` may be written: a file or folder as wanted, which holds nothing yet unless with ``force``.
+
+    Raises
+    ------
+    UsageError
+        If it may not.
+    """
     if not out.exists():
         return
-    if out.is_dir() != form.is_folder:
+    if out.is_dir() != is_folder:
         is_one, due = ("folder", "file") if out.is_dir() else ("file", "folder")
         raise UsageError(f"--out: {out} is a {is_one}; {name} is written to a {due}")
-    if force or (form.is_folder and not any(out.iterdir())):
+    if force or (is_folder and not any(out.iterdir())):
         return
-    what = "is a folder that is not empty" if form.is_folder else "is there already"
+    what = "is a folder that is not empty" if is_folder else "is there already"
     raise UsageError(f"--out: {out} {what}; name another, or add --force to write over what is there")

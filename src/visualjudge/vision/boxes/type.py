@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from operator import attrgetter
 
-from visualjudge.vision.boxes import draw, errors, look, misread, record, score
+from visualjudge.vision.boxes import draw, errors, look, misread, record, score, tools
 from visualjudge.vision.boxes.errors_matched import MATCHED
 from visualjudge.vision.contexts import classes
 from visualjudge.vision.drawing.styles import TextStyle
@@ -50,4 +50,5 @@ DETECTION = PredictionType(
     places=record.corners,
     overlap=score.box_similarity,
     misreadings=misread.MISREADINGS,
+    tools=tools.TOOLS,
 )

@@ -92,7 +92,12 @@ def nearness_in(pixels: Pixels, colour_map: str) -> FloatArray:
     DataError
         If the image has colours that are not in the map.
     """
-    codes = strided(pixels).astype(np.int64) @ np.array([1 << 16, 1 << 8, 1])
+    return decoded(strided(pixels), colour_map)
+
+
+def decoded(pixels: Pixels, colour_map: str) -> FloatArray:
+    """Nearness 0..1 of every pixel, as :func:`nearness_in`."""
+    codes = pixels.astype(np.int64) @ np.array([1 << 16, 1 << 8, 1])
     known, level = _colours(colour_map)
     at = np.clip(np.searchsorted(known, codes), 0, len(known) - 1)
     if not ((known[at] == codes) | (codes == 0)).all():

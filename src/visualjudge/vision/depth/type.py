@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from visualjudge.vision import fields
 from visualjudge.vision.contexts import type_sentence
-from visualjudge.vision.depth import draw, errors, errors_matched as matched, look, misread, record, score
+from visualjudge.vision.depth import draw, errors, errors_matched as matched, look, misread, record, score, tools
 from visualjudge.vision.rows import Encoding, ErrorType, Metric, PredictionType, Task
 
 _DEPTH = (
@@ -32,4 +32,5 @@ DEPTH = PredictionType(
     look=look.depth_features,
     look_drawn=look.drawn_features,
     misreadings=misread.MISREADINGS,
+    tools=tools.TOOLS,
 )

@@ -7,7 +7,7 @@ from typing import Any
 from visualjudge.core.records import Pixels
 from visualjudge.vision import fields
 from visualjudge.vision.contexts import Prompts, mixed
-from visualjudge.vision.images import draw, errors, errors_matched as matched, look, misread, record, score
+from visualjudge.vision.images import draw, errors, errors_matched as matched, look, misread, record, score, tools
 from visualjudge.vision.rows import Encoding, ErrorType, Metric, PredictionType, Task
 from visualjudge.vision.view import Features, Given
 
@@ -68,6 +68,7 @@ RESTORATION = PredictionType(
     look=look.restored_look,
     look_drawn=_restored_drawn,
     misreadings=misread.MISREADINGS,
+    tools=tools.TOOLS,
 )
 
 _GENERATION = (Encoding("generation", "pixel", "pixel", draw.show_image, draw.ImageStyle(), title="The output image"),)
@@ -90,4 +91,5 @@ GENERATION = PredictionType(
     context=goal,
     look=look.generated_look,
     look_drawn=_generated_drawn,
+    tools=tools.TOOLS,
 )

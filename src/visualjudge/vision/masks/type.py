@@ -11,7 +11,7 @@ from visualjudge.vision.contexts import Prompts, classes, mixed
 from visualjudge.vision.drawing import grid
 from visualjudge.vision.drawing.styles import TextStyle
 from visualjudge.vision.errors import items
-from visualjudge.vision.masks import draw, errors, errors_matched as matched, look, record, score, texts
+from visualjudge.vision.masks import draw, errors, errors_matched as matched, look, record, score, texts, tools
 from visualjudge.vision.masks.errors_matched import MATCHED
 from visualjudge.vision.rows import Encoding, ErrorType, Metric, PredictionType, Ranked, Task, combo
 
@@ -146,6 +146,7 @@ INSTANCE = PredictionType(
     look=look.mask_features,
     places=record.corners,
     overlap=score.mask_ious,
+    tools=tools.TOOLS,
 )
 
 _SEMANTIC = (
@@ -250,6 +251,7 @@ SEMANTIC = PredictionType(
     look=look.mask_features,
     places=record.corners,
     overlap=score.mask_ious,
+    tools=tools.TOOLS,
 )
 
 _REFERRING = (
@@ -339,4 +341,5 @@ REFERRING = PredictionType(
     context=expression,
     look=look.mask_features,
     places=record.corners,
+    tools=tools.TOOLS,
 )

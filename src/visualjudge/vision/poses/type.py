@@ -5,7 +5,7 @@ from __future__ import annotations
 from visualjudge.vision.contexts import type_sentence
 from visualjudge.vision.drawing.styles import TextStyle
 from visualjudge.vision.errors import items
-from visualjudge.vision.poses import draw, errors, errors_matched as matched, look, misread, record, score
+from visualjudge.vision.poses import draw, errors, errors_matched as matched, look, misread, record, score, tools
 from visualjudge.vision.rows import Encoding, ErrorType, Metric, PredictionType, Ranked, Task
 
 _KEYPOINT = (
@@ -78,4 +78,5 @@ KEYPOINT = PredictionType(
     look=look.pose_features,
     places=record.corners,
     misreadings=misread.MISREADINGS,
+    tools=tools.TOOLS,
 )

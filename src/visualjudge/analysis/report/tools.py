@@ -1,0 +1,71 @@
+"""Judging with tools beside judging without: the gain by margin, the tools called, the cost of a right answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from visualjudge.analysis.analysing import Analysis
+from visualjudge.analysis.cells import MARGIN_LABELS, margin_bin
+from visualjudge.analysis.estimates import Share
+from visualjudge.analysis.report.grids import Grid, GridRow
+from visualjudge.analysis.report.paired import gap_of
+from visualjudge.analysis.report.readings import rough_points, rough_share
+from visualjudge.analysis.tool_use import answer_cost, tool_use
+
+USE = "Tools on pairwise questions. A judge calls tools where it is unsure: the shares do not say what a tool does."
+COST = "Cost of a right answer, all turns included."
+GAIN = "Gain by margin, in points: the second judge less the first."
+
+
+def tool_grids(analysis: Analysis, runs: tuple[int, int]) -> list[tuple[str, Grid]]:
+    """Tables of two judges, each with its caption; none where neither called a tool."""
+    study = analysis.study
+    used = [(study.runs[k].name, row) for k in runs for row in tool_use(study, k)]
+    if not used:
+        return []
+    tools = [
+        (name, row.tool, row.calls, row.failed, row.verdicts, _share(row.right), _share(row.right_without))
+        for name, row in used
+    ]
+    costs = [
+        (cost.judge, cost.right, cost.calls, _figure(cost.tokens, 0), _figure(cost.seconds, 2))
+        for cost in (answer_cost(study, k) for k in runs)
+    ]
+    gaps = [(label, gap_of(analysis, *runs, margin_bin() == label)) for label in MARGIN_LABELS]
+    gains = [(label, gap.n, rough_points(gap)) for label, gap in gaps if gap.value is not None]
+    titles = ("Judge", "Tool", "Calls", "Failed", "Verdicts", "Right with it", "Right without")
+    return [
+        (USE, _grid(titles, tools, texts=2)),
+        (COST, _grid(("Judge", "Right", "Tool calls", "Tokens each", "Seconds each"), costs, texts=1)),
+        (GAIN, _grid(("Margin", "Verdicts", "Gain"), gains, texts=1)),
+    ]
+
+
+def tool_lines(analysis: Analysis, runs: tuple[int, int]) -> list[str]:
+    """The same for a terminal."""
+    out = []
+    for caption, table in tool_grids(analysis, runs):
+        rows = [list(map(str, row.cells)) for row in table.rows]
+        widths = [max(map(len, column)) for column in zip(table.titles, *rows, strict=True)]
+        shown = [
+            "  ".join(
+                cell.rjust(wide) if number else cell.ljust(wide)
+                for cell, wide, number in zip(row, widths, table.numeric, strict=True)
+            ).rstrip()
+            for row in (list(table.titles), *rows)
+        ]
+        out += [caption, *(f"  {line}" for line in shown), ""]
+    return out
+
+
+def _grid(titles: Sequence[str], rows: Sequence[Sequence[object]], *, texts: int) -> Grid:
+    numeric = [place >= texts for place in range(len(titles))]
+    return Grid(titles, numeric, [GridRow([str(cell) for cell in row]) for row in rows])
+
+
+def _share(share: Share) -> str:
+    return rough_share(share) or "–"
+
+
+def _figure(value: float | None, digits: int) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"

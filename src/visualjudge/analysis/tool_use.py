@@ -1,0 +1,99 @@
+"""Which tools a judge called, how often it was right when it did, and what a right answer cost.
+
+A judge calls tools where it is unsure: a lower share right beside a tool says nothing of what the tool does. What
+tools do is the paired difference to a run without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from visualjudge.analysis.cells import accuracy
+from visualjudge.analysis.estimates import Share
+from visualjudge.analysis.join import Study
+from visualjudge.runs.folder import RunFolder
+
+KEYS = ["id", "order", "repeat"]
+_SCHEMA = {"id": pl.String, "order": pl.String, "repeat": pl.Int32, "tool": pl.String, "failed": pl.Boolean}
+
+
+@dataclass(frozen=True)
+class ToolUse:
+    """One tool of one judge, on pairwise questions.
+
+    ``right`` is the share right of the verdicts in which it was called, ``right_without`` that of the others.
+    """
+
+    tool: str
+    calls: int
+    failed: int
+    verdicts: int
+    right: Share
+    right_without: Share
+
+
+@dataclass(frozen=True)
+class AnswerCost:
+    """What a right answer to a pairwise question cost; None where nothing is known, or no answer is right."""
+
+    judge: str
+    right: int
+    calls: int
+    """Tool calls."""
+    tokens: float | None
+    """Of prompt and reply, all turns included, for each right answer."""
+    seconds: float | None
+
+
+def _traced(folder: Path) -> Iterator[tuple[str, str, int, str, bool]]:
+    for verdict in RunFolder(folder).verdicts().values():
+        trace = verdict.extra.get("tool_calls")
+        for call in trace if isinstance(trace, list) else ():
+            if isinstance(call, dict):
+                failed = call.get("failed") is True
+                yield verdict.id, verdict.order, verdict.repeat, str(call.get("name") or "(none)"), failed
+
+
+def calls_of(study: Study, run: int) -> pl.DataFrame:
+    """A row for each call of a run: id, order and repeat of its verdict, ``tool``, and whether it ``failed``."""
+    folder = study.runs[run].folder
+    rows = [] if folder is None else list(_traced(folder))
+    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+
+
+def _pairs(study: Study, run: int) -> pl.DataFrame:
+    """The pairwise verdicts of a run."""
+    answered = study.answered[run].filter(pl.col("kind") == "pairwise")
+    return answered.with_columns(pl.col("order").cast(pl.String), pl.col("repeat").cast(pl.Int32))
+
+
+def tool_use(study: Study, run: int) -> tuple[ToolUse, ...]:
+    """The tools of a run, the most called first; empty where it called none on pairwise questions."""
+    pairs = _pairs(study, run)
+    calls = calls_of(study, run).join(pairs.select(KEYS), on=KEYS, how="semi")
+    counts = calls.group_by("tool").agg(pl.len(), pl.col("failed").sum()).sort("len", "tool", descending=[True, False])
+    found = []
+    for tool, number, failed in counts.iter_rows():
+        used = calls.filter(pl.col("tool") == tool).select(KEYS).unique()
+        beside, without = (pairs.join(used, on=KEYS, how=how) for how in ("semi", "anti"))
+        shares = (accuracy(part).share for part in (beside, without))
+        found.append(ToolUse(tool, number, failed, used.height, *shares))
+    return tuple(found)
+
+
+def answer_cost(study: Study, run: int) -> AnswerCost:
+    """The cost of a right answer of a run."""
+    pairs = _pairs(study, run)
+    right = int(pairs["right"].sum() or 0)
+    told = pairs.select(tokens=pl.sum_horizontal("tokens_in", "tokens_out"), seconds="latency_s")
+    known = pairs.select(pl.col("tokens_in", "latency_s").is_not_null().any())
+
+    def each(name: str, source: str) -> float | None:
+        return float(told[name].sum()) / right if right and known[source].item() else None
+
+    calls = calls_of(study, run).join(pairs.select(KEYS), on=KEYS, how="semi").height
+    return AnswerCost(study.runs[run].name, right, calls, each("tokens", "tokens_in"), each("seconds", "latency_s"))

@@ -1,0 +1,115 @@
+"""The one loop of a model that calls tools: ask, run what it calls, ask again, until it answers or must stop.
+
+It is the same over all protocols: a client writes the turns of a request as its protocol has them. A model that calls
+without end, with wrong arguments or in circles is told so in words; what goes wrong never leaves the loop.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from visualjudge.clients.base import Reply, Request, TextPart, ToolCall, ToolResult, Turn
+from visualjudge.clients.tool_calls import LONGEST_TEXT, calls_in
+from visualjudge.core.errors import ClientError, Pending
+
+MOST_AT_ONCE = 16
+"""Calls of one reply that are answered; the others are dropped."""
+NONE_LEFT = "No tool calls are left. Give your final answer now."
+MADE_BEFORE = "You made this call before; its result is above."
+Run = Callable[[ToolCall], Awaitable[ToolResult]]
+Ending = Literal["answered", "tool_limit", "failed"]
+
+
+@dataclass(slots=True)
+class Conversation:
+    """How a question was asked: the last reply, the turns before it, and what all of it cost."""
+
+    ending: Ending = "answered"
+    reply: Reply = field(default_factory=lambda: Reply(""))
+    """The last; empty where none came."""
+    turns: tuple[Turn, ...] = ()
+    calls: int = 0
+    """Replies that did not come out of a cache, and a failed call."""
+    usage: Counter[str] = field(default_factory=Counter)
+    """Tokens of all replies."""
+    paid: Counter[str] = field(default_factory=Counter)
+    """Tokens of those that did not come out of a cache."""
+    error: ClientError | None = None
+    """Of the ending "failed"."""
+    notes: dict[str, None] = field(default_factory=dict)
+    """Of all replies, each once."""
+
+    def heard(self, reply: Reply) -> None:
+        """Count a reply."""
+        self.reply = reply
+        self.usage.update(reply.usage)
+        self.notes.update(dict.fromkeys(reply.notes))
+        if not reply.cached:
+            self.calls += 1
+            self.paid.update(reply.usage)
+
+    def broke(self, error: ClientError) -> Conversation:
+        """End with a failed call."""
+        self.ending, self.error = "failed", error
+        self.calls += 1
+        self.paid.update(error.usage)
+        return self
+
+
+async def converse(ask: Callable[[Request], Awaitable[Reply]], request: Request, run: Run, most: int) -> Conversation:
+    """Ask, and run the tools that are called, until a reply calls none.
+
+    Parameters
+    ----------
+    ask
+        Gives the reply to a request; raises ``ClientError``.
+    request
+        With the tools that may be called; without tools, the first reply is the last.
+    run
+        Runs one call; never raises.
+    most
+        Calls that are run. What is called beyond it is answered in words once, then the conversation ends with
+        "tool_limit": it takes at most ``most`` + 2 requests.
+    """
+    done, used, warned, made = Conversation(), 0, False, set[tuple[str, str]]()
+    while True:
+        try:
+            reply = await ask(replace(request, turns=done.turns) if done.turns else request)
+        except Pending:
+            raise
+        except ClientError as error:
+            return done.broke(error)
+        done.heard(reply)
+        calls = _calls(reply) if request.tools else ()
+        if not calls:
+            return done
+        if warned:
+            done.ending = "tool_limit"
+            return done
+        results = []
+        for call in calls[:MOST_AT_ONCE]:
+            said, again = (call.name, call.arguments), (call.name, call.arguments) in made
+            if used >= most:
+                warned = True
+                results.append(in_words(call, NONE_LEFT))
+                continue
+            used += 1
+            made.add(said)
+            results.append(in_words(call, MADE_BEFORE) if again else await run(call))
+        echo = reply.echo if len(results) == len(reply.calls) and calls == reply.calls else None
+        done.turns = (*done.turns, Turn(reply.text[:LONGEST_TEXT], tuple(results), echo))
+
+
+def _calls(reply: Reply) -> tuple[ToolCall, ...]:
+    """The calls of a reply, those in its text where the protocol has none; ids that occur twice are taken off."""
+    calls = reply.calls or calls_in(reply.text)
+    twice = len({call.id for call in calls}) < len(calls)
+    return tuple(replace(call, id="") for call in calls) if twice else calls
+
+
+def in_words(call: ToolCall, said: str) -> ToolResult:
+    """A result that tells the model what is wrong with its call."""
+    return ToolResult(call, (TextPart(said),), failed=True)

@@ -1,0 +1,241 @@
+"""A tool, what it may look at, and what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import cv2
+import numpy as np
+
+from visualjudge.core.errors import DataError, VisualJudgeError
+from visualjudge.core.records import Pixels
+from visualjudge.vision.base import Prediction
+
+LONGEST = 768
+"""Longer side of a returned image, at most, in pixels: what most providers read without reducing it."""
+MEASURED_SIDE = 640
+"""Longer side of a region that is measured, at most, in pixels: larger ones take too long."""
+LARGEST_FACTOR = 8
+"""How far a region is enlarged, at most."""
+Box = tuple[int, int, int, int]
+"""x0, y0, x1, y1 in whole pixels; x1 and y1 are one past the last."""
+
+NUMBER = {"type": "number"}
+BOX = {
+    "x0": {"type": "number", "description": "Left side in pixels."},
+    "y0": {"type": "number", "description": "Top side in pixels."},
+    "x1": {"type": "number", "description": "Right side in pixels."},
+    "y1": {"type": "number", "description": "Bottom side in pixels."},
+}
+OPTION = {"type": "string", "description": "Letter of an option."}
+IMAGE = {"type": "string", "description": "original, control, or the letter of an option."}
+ITEM = {"type": "integer", "minimum": 1, "description": "Number of an item, from 1."}
+
+
+def schema(properties: Mapping[str, Any], optional: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The JSON schema of a tool's arguments; those not in ``optional`` are required."""
+    required = [name for name in properties if name not in optional]
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What the judge may see of one question: never a truth, a score or a source.
+
+    Images and predictions are read when a tool asks for them.
+
+    Attributes
+    ----------
+    images
+        H×W×3 uint8 RGB by name: ``original``, ``control``, and each option by its letter as shown.
+    over, alone
+        Each option drawn over the original, and on black, for types that have such encodings.
+    predictions
+        Each option as data, for types whose predictions are not files.
+    letters
+        Letters of the options, in the order shown.
+    encoding
+        Stem of the encoding that the question shows.
+    """
+
+    images: Mapping[str, Callable[[], Pixels]] = field(default_factory=dict)
+    over: Mapping[str, Callable[[], Pixels]] = field(default_factory=dict)
+    alone: Mapping[str, Callable[[], Pixels]] = field(default_factory=dict)
+    predictions: Mapping[str, Callable[[], Prediction]] = field(default_factory=dict)
+    letters: str = ""
+    encoding: str = ""
+
+    def image(self, name: str) -> Pixels:
+        """One image of the question. Raises DataError if there is none of this name."""
+        found: Pixels = _named(self.images, "image", name)
+        return found
+
+    def prediction(self, option: str) -> Any:
+        """One option as data. Raises DataError if there is none of this letter."""
+        return _named(self.predictions, "option", option)
+
+    def layer(self, option: str, *, photograph: bool) -> Pixels:
+        """One option drawn over the original, or on black. Raises DataError if there is none of this letter."""
+        found: Pixels = _named(self.over if photograph else self.alone, "option", option)
+        return found
+
+
+def _named(known: Mapping[str, Callable[[], Any]], field_name: str, name: str) -> Any:
+    if name not in known:
+        raise DataError(f"{field_name}: must be one of {', '.join(known) or '(none)'}, got {name!r}")
+    try:
+        return known[name]()
+    except VisualJudgeError:  # it names files and annotations, which a judge must not see
+        raise DataError(f"{field_name} {name} cannot be read") from None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Shown:
+    """What a tool returns: a text, and images (H×W×3 uint8 RGB)."""
+
+    text: str
+    images: tuple[Pixels, ...] = ()
+
+
+def always(_seen: Seen) -> bool:
+    """Applies to every question."""
+    return True
+
+
+def has_data(seen: Seen) -> bool:
+    """Applies to questions whose options are known as data."""
+    return bool(seen.predictions)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool.
+
+    Attributes
+    ----------
+    name
+        What the judge calls it by: letters, digits, ``_`` and ``-``.
+    about
+        What it does, for the judge: sent with every request.
+    schema
+        JSON schema of the arguments, an object. Properties named ``option``, ``other_option`` and ``image`` get the
+        letters and names of the question as their enumeration.
+    run
+        (what the judge may see, **arguments) → :class:`Shown`. Raises DataError if an argument cannot be used; the
+        judge is told the message.
+    applies
+        Whether the tool makes sense for a question.
+    """
+
+    name: str
+    about: str
+    schema: Mapping[str, Any]
+    run: Callable[..., Shown]
+    applies: Callable[[Seen], bool] = always
+
+
+def region(image: Pixels, x0: float, y0: float, x1: float, y1: float) -> Box:
+    """The pixels of an H×W×3 image that a box touches.
+
+    Raises
+    ------
+    DataError
+        If the box has no area inside the image.
+    """
+    height, width = image.shape[:2]
+    left, top = max(0, int(np.floor(x0))), max(0, int(np.floor(y0)))
+    right, bottom = min(width, int(np.ceil(x1))), min(height, int(np.ceil(y1)))
+    if right <= left or bottom <= top:
+        raise DataError(
+            f"the box must have x0 < x1 and y0 < y1 and overlap the image of {width}×{height} pixels, "
+            f"got {x0:g}, {y0:g}, {x1:g}, {y1:g}"
+        )
+    return left, top, right, bottom
+
+
+def pixel(image: Pixels, x: float, y: float) -> tuple[int, int]:
+    """The column and row of the pixel that (x, y) lies in.
+
+    Raises
+    ------
+    DataError
+        If it lies outside of the image.
+    """
+    height, width = image.shape[:2]
+    if not (0 <= x < width and 0 <= y < height):
+        raise DataError(f"x, y: must be inside the image of {width}×{height} pixels, got {x:g}, {y:g}")
+    return int(x), int(y)
+
+
+def cut(image: Pixels, box: Box) -> Pixels:
+    """The pixels of a box, a view."""
+    left, top, right, bottom = box
+    return image[top:bottom, left:right]
+
+
+def measured(image: Pixels, x0: float, y0: float, x1: float, y1: float) -> tuple[Pixels, Box]:
+    """The pixels of a box that are few enough to be measured one by one, C-contiguous, and the box.
+
+    Raises
+    ------
+    DataError
+        If the box has no area inside the image, or is larger than :data:`MEASURED_SIDE`.
+    """
+    box = region(image, x0, y0, x1, y1)
+    part = np.ascontiguousarray(cut(image, box))
+    height, width = part.shape[:2]
+    if max(height, width) > MEASURED_SIDE:
+        raise DataError(f"the box must be at most {MEASURED_SIDE} pixels wide and high, got {width}×{height}")
+    return part, box
+
+
+def halved(pixels: Pixels, longer: int, longest: int = LONGEST) -> Pixels:
+    """An image or a part of one whose longer side is ``longer``, halved while that is more than twice ``longest``.
+
+    Area averaging of two by two pixels, which OpenCV does ten times as fast as by any other factor.
+    """
+    while longer > 2 * longest:
+        size = max(1, pixels.shape[1] // 2), max(1, pixels.shape[0] // 2)
+        pixels = np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
+        longer //= 2
+    return pixels
+
+
+def fitted(pixels: Pixels, longest: int = LONGEST, *, of: int | None = None) -> tuple[Pixels, float]:
+    """An image at most ``longest`` pixels long, and the factor by which it was enlarged.
+
+    Small images are enlarged by a whole factor (cubic interpolation), large ones reduced (area averaging). ``of``: the
+    longer side of the image that the factor is of, where ``pixels`` were halved already.
+    """
+    longer = max(pixels.shape[:2])
+    whole = of or longer
+    if whole <= longest:
+        factor = min(LARGEST_FACTOR, longest // whole)
+        size = pixels.shape[1] * factor, pixels.shape[0] * factor
+        if factor == 1:
+            return np.ascontiguousarray(pixels), 1.0
+        resized = cv2.resize(np.ascontiguousarray(pixels), size, interpolation=cv2.INTER_CUBIC)
+        return np.asarray(resized, dtype=np.uint8), float(factor)
+    height, width = pixels.shape[:2]
+    size = max(1, round(width * longest / longer)), max(1, round(height * longest / longer))
+    resized = cv2.resize(halved(pixels, longer, longest), size, interpolation=cv2.INTER_AREA)
+    return np.asarray(resized, dtype=np.uint8), longest / whole
+
+
+def told_box(box: Box) -> str:
+    """A box in words."""
+    return f"x {box[0]} to {box[2]}, y {box[1]} to {box[3]}"
+
+
+def told_factor(factor: float) -> str:
+    """How much an image was enlarged or reduced, in words."""
+    if factor == 1:
+        return "at its own size"
+    return f"enlarged {factor:g}×" if factor > 1 else f"reduced to {factor:.0%}"
