@@ -84,7 +84,9 @@ def _accuracy(cell: Cell | None) -> str | Markup:
     )
 
 
-def by_rows(titles: Sequence[str], judges: Sequence[JudgeResult], found: Mapping[str, Mapping[str, str]]) -> Grid:
+def by_rows(
+    titles: Sequence[str], judges: Sequence[JudgeResult], found: Mapping[str, Mapping[str, str | Markup]]
+) -> Grid:
     """Text cells: ``found[row][judge]``, a column a judge."""
     rows = [GridRow([name, *(cells.get(judge.name, NONE) for judge in judges)]) for name, cells in found.items()]
     return _by_judge(titles, judges, rows, numeric=False)

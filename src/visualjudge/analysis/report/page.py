@@ -16,13 +16,13 @@ from markupsafe import Markup
 import visualjudge
 from visualjudge.analysis import columns, scopes, words
 from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.decisions.card import Answer, short_answer, usual_card
-from visualjudge.analysis.decisions.card_page import TASKS_NOTE
-from visualjudge.analysis.decisions.checks import ICONS, LABELS
-from visualjudge.analysis.decisions.opening import opening
+from visualjudge.analysis.decisions.card import Answer, JudgeCard, short_answer, usual_card
+from visualjudge.analysis.decisions.card_page import ANSWERS, TASKS_NOTE, due
+from visualjudge.analysis.decisions.checks import ICONS, LABELS, needs
 from visualjudge.analysis.figures import JudgeResult, Results, SourceRow
 from visualjudge.analysis.plots.figure import Figure, LeftOut, page_style
 from visualjudge.analysis.report import accuracy_plots, answer_plots
+from visualjudge.analysis.report.accuracy_plots import MOST_SERIES
 from visualjudge.analysis.report.examples import (
     USUAL,
     Example,
@@ -73,9 +73,12 @@ class Group:
 
 @dataclass(frozen=True)
 class Line:
-    """The answer on one judge: its state with icon and word, and what else is to be said."""
+    """The answer on a judge, or on several with the same one: state with icon and word, and what else is to be said."""
 
-    judge: JudgeResult
+    names: str
+    colour: int | None
+    """The colour of a single judge."""
+    simulated: bool
     state: str
     icon: str
     word: str
@@ -133,18 +136,20 @@ def _headline(judges: Sequence[JudgeResult]) -> Section:
     return Section("headline", "Headline figures", words.APART if apart else "", tables, open=True)
 
 
-MOST_OPEN = 30
-"""Rows of the answers by task that are open from the start."""
-
-
-def _answered(analysis: Analysis) -> Section:
+def _answered(judges: Sequence[JudgeResult], cards: Sequence[JudgeCard]) -> Section:
     """May models be ranked in each task, why not, and how many more images are needed."""
-    found = opening(analysis).tasks
-    title = "May I rank models of one task?"
-    if found is None:
-        return Section("answers", title, TASKS_NOTE)
-    table = Grid(found.columns, [False] * len(found.columns), [GridRow(row) for row in found.rows])
-    return Section("answers", title, TASKS_NOTE, [("", table)], open=len(found.rows) <= MOST_OPEN)
+    found: dict[str, dict[str, str | Markup]] = {}
+    for card in cards:
+        for task in card.tasks if len(card.tasks) > 1 else ():
+            more = needs(task.needs_images) if task.needs_images else due(task)
+            cell = Markup('<span class="{}">{} {}</span><br><small>{}</small>')
+            found.setdefault(task.task, {})[card.judge] = cell.format(
+                task.state, ICONS[task.state], ANSWERS[task.verdict], more
+            )
+    table = by_rows(["Task"], judges, found)
+    return Section(
+        "answers", "May I rank models of one task?", TASKS_NOTE, [("", table)], open=len(judges) <= MOST_SERIES
+    )
 
 
 def _where(judges: Sequence[JudgeResult]) -> Section:
@@ -264,6 +269,7 @@ def _named_choices(judge: JudgeResult) -> Grid:
             choice, recommended=named(choice.task, choice.recommended), cheapest=named(choice.task, choice.cheapest)
         )
         for choice in judge.encodings
+        if len(choice.encodings) > 1
     ]
     return grid(columns.CHOICE, rows)
 
@@ -459,11 +465,28 @@ def _groups(judges: Sequence[JudgeResult]) -> list[Group]:
     return out
 
 
-def _line(judge: JudgeResult, found: Answer) -> Line:
+def _lines(judges: Sequence[JudgeResult], found: Sequence[Answer]) -> list[Line]:
+    """A line a judge; of many judges a line an answer."""
+    told = [_told(answer) for answer in found]
+    if len(judges) <= MOST_SERIES:
+        return [Line(j.name, k, j.simulated, *said) for k, (j, said) in enumerate(zip(judges, told, strict=True))]
+    groups: dict[tuple[str, str, str, str], list[JudgeResult]] = {}
+    for judge, said in zip(judges, told, strict=True):
+        groups.setdefault(said, []).append(judge)
+    return [
+        Line(", ".join(j.name for j in who), None, all(j.simulated for j in who), *said) for said, who in groups.items()
+    ]
+
+
+def _told(found: Answer) -> tuple[str, str, str, str]:
+    """The state, its icon and word, and why: the checks that fail, or how many images are missing."""
     word, _, more = short_answer(found).partition(": ")
-    if found.state == "fail":
-        more = "it fails " + words.listed([f"“{LABELS[line.name]}”" for line in found.checks if line.state == "fail"])
-    return Line(judge, found.state, ICONS[found.state], word, more)
+    if found.state in ("fail", "undecided") and not more:
+        names = words.listed([f"“{LABELS[line.name]}”" for line in found.checks if line.state == found.state])
+        more = f"{'it fails' if found.state == 'fail' else 'undecided:'} {names}"
+    if found.state == "not_measured" and not more:
+        more = next((line.why for line in found.checks if line.name == "order_of_sources" and line.why), "")
+    return found.state, ICONS[found.state], word, more
 
 
 def _pair(analysis: Analysis, compare: tuple[int, int]) -> Section:
@@ -488,7 +511,7 @@ def context(analysis: Analysis, questions: int = 0, compare: tuple[int, int] | N
     drawn = {name: draw(analysis) for name, draw in PLOTS.items()}
     small = {name: image.src for name, image in encoding_images(analysis.study).items() if image.src}
     sections = [
-        _answered(analysis),
+        _answered(judges, [card.judges[i] for i in shown]),
         _headline(judges),
         _where(judges),
         _compared(results, [judge.name for judge in judges], drawn),
@@ -509,10 +532,10 @@ def context(analysis: Analysis, questions: int = 0, compare: tuple[int, int] | N
         "pair": None if compare is None else _pair(analysis, compare),
         "results": results,
         "judges": judges,
-        "answers": [_line(results.judges[i], card.judges[i]) for i in shown],
+        "answers": _lines(judges, [card.judges[i] for i in shown]),
+        "many": len(judges) > MOST_SERIES,
         "sentences": [card.judges[i].answer for i in shown],
-        "first": _drawn(drawn["tasks"]),
-        "beside": _drawn(drawn["sources"], drawn["checks"]),
+        "first": _drawn(drawn["tasks"], drawn["sources"], drawn["checks"]),
         "left_out": [found for found in drawn.values() if isinstance(found, LeftOut)],
         "sections": [section for section in sections if _kept(section)],
         "simulated": rest,
