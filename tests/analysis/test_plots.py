@@ -113,7 +113,7 @@ ENCODINGS, ERRORS = ("text_xyxy", "pixel_s0_m0", "pixel_s1_m0"), ("missed", "dup
 
 @pytest.fixture(scope="module")
 def rich(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
-    """A judge that states probabilities and the local baseline: three encodings of the same pairs, three error types."""
+    """A judge that states probabilities and the local baseline: three encodings, three error types."""
     root = tmp_path_factory.mktemp("rich")
     pairs = [
         pair(3 * k + e, (8.0, 8.0 - k % 7 - 1), encoding=encoding, error_type=ERRORS[k % 3], image_id=f"i{k % 12}",
@@ -267,7 +267,7 @@ def test_colours_of_judges_are_not_those_of_states_and_can_be_read() -> None:
         series = {theme[f"s{k}"] for k in range(6)}
         assert len(series) == 6 and not series & {theme[s] for s in ("pass", "fail", "undecided", "not_measured")}
         for name, colour in theme.items():
-            if name not in ("paper", "line"):
+            if name not in ("paper", "line", "mark"):
                 for behind in (theme["paper"], page_colour):
                     bright, dark = sorted((light(colour), light(behind)), reverse=True)
                     assert (bright + 0.05) / (dark + 0.05) >= 4.5, (name, behind)

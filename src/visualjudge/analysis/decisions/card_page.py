@@ -224,8 +224,7 @@ def body(card: Card, *, page: bool = False) -> str:
     )
     figure, drawn = checks_of(card.judges), ""
     if isinstance(figure, Figure):
-        image = figure.inline() if page else figure.svg()
-        drawn = f"<figure>{image}<figcaption>{escape(figure.caption)}</figcaption></figure>"
+        drawn = figure.element("h2") if page else figure._repr_html_()
     parts = [f'<div class="slide"><div>{answers}</div>{drawn}</div>', *(table.html() for table in _over_all(card))]
     for found in card.judges:
         diagram = diagram_table(found)

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from html import escape
 
 LIGHT = {
-    "ink": "#14140f", "soft": "#595852", "line": "#d9d7cf", "paper": "#ffffff",
+    "ink": "#14140f", "soft": "#595852", "line": "#d9d7cf", "paper": "#ffffff", "mark": "#ffe08a",
     "s0": "#1a5fa8", "s1": "#b53a82", "s2": "#5b3fa8", "s3": "#00737f", "s4": "#7f5539", "s5": "#44546a",
     "pass": "#00700c", "fail": "#b3261e", "undecided": "#8a5a00", "not_measured": "#66655f",
 }  # fmt: skip
 DARK = {
-    "ink": "#f4f3ee", "soft": "#b4b2a8", "line": "#3d3c37", "paper": "#1c1c1a",
+    "ink": "#f4f3ee", "soft": "#b4b2a8", "line": "#3d3c37", "paper": "#1c1c1a", "mark": "#5c4a00",
     "s0": "#6cb0f5", "s1": "#f08cc4", "s2": "#b3a1f7", "s3": "#4fc8d4", "s4": "#d3a484", "s5": "#a9bad1",
     "pass": "#5fd068", "fail": "#ff8a80", "undecided": "#f0b840", "not_measured": "#a09e95",
 }  # fmt: skip

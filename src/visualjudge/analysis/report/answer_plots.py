@@ -60,7 +60,7 @@ def sources(analysis: Analysis, group: str | None = None) -> Figure | LeftOut:
     columns = ("judge", "group", "source", "rank", "best_rank", "worst_rank", "true_rank", "strength", "low", "high",
                "true_strength", "images")  # fmt: skip
     told = [(_first(_rows(judge, group)), judge.name) for judge in judges]
-    finding = told[0][0] if len({said for said, _ in told}) == 1 else grouped(told)
+    finding = told[0][0][:1].upper() + told[0][0][1:] if len(judges) == 1 else grouped(told)
     name = "sources" if group == groups[0] else f"sources-{groups.index(group) + 1}"
     return Figure(name, finding, caption, columns, tuple(data), lambda width: slopes(charts, width))
 
@@ -82,10 +82,10 @@ def _slope(judge: JudgeResult, series: int, rows: Sequence[SourceRow]) -> Slope:
 def _first(rows: Sequence[SourceRow]) -> str:
     """Whether judge and truth agree on the best source."""
     if len({row.true_rank for row in rows}) == 1:
-        return f"The truth puts all {len(rows)} sources level"
+        return f"the truth puts all {len(rows)} sources level"
     ahead = min(rows, key=lambda row: row.rank)
     true = [row.source for row in rows if row.true_rank == 1]
     if ahead.source in true:
-        return f"{ahead.source} is best, as by the truth"
+        return f"first is {ahead.source}, as by the truth"
     first = listed(true) if len(true) < 3 else f"{many(len(true), 'source')} together"
-    return f"{ahead.source} first, the truth puts {first} first"
+    return f"first is {ahead.source}, by the truth {first}"

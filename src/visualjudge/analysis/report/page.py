@@ -33,7 +33,7 @@ from visualjudge.analysis.report.examples import (
 )
 from visualjudge.analysis.report.grids import Grid, GridRow, across, breakable, by_rows, grid, headline_grid
 from visualjudge.analysis.report.methods import SOURCES, methods
-from visualjudge.analysis.report.paired import differences
+from visualjudge.analysis.report.paired import differences, in_common, titles
 from visualjudge.analysis.report.plots import PLOTS
 from visualjudge.analysis.unanswered import unanswered
 from visualjudge.vision.encodings import encoding_title
@@ -142,7 +142,7 @@ def _answered(judges: Sequence[JudgeResult], cards: Sequence[JudgeCard]) -> Sect
     for card in cards:
         for task in card.tasks if len(card.tasks) > 1 else ():
             more = needs(task.needs_images) if task.needs_images else due(task)
-            cell = Markup('<span class="{}">{} {}</span><br><small>{}</small>')
+            cell = Markup('<span class="{}">{} {}</span> <small>{}</small>')
             found.setdefault(task.task, {})[card.judge] = cell.format(
                 task.state, ICONS[task.state], ANSWERS[task.verdict], more
             )
@@ -412,7 +412,8 @@ def _telling(analysis: Analysis, shown: Sequence[int], count: int) -> Section:
     return Section(
         "questions",
         "Show me its errors",
-        "Wrong at a wide margin, flipped by the order, not read; each on another pair, ranking or annotation.",
+        "Wrong at a wide margin, flipped by the order, not read; each on another pair, ranking or annotation. The true "
+        "scores appear while the pointer or the focus is on the images. Marked words decided how a reply was read.",
         examples=[(name, rows) for name, rows in found if rows],
         notes=[f"Of the first {len(kept)} judges; --questions sets the number."] if len(kept) < len(shown) else (),
     )
@@ -491,13 +492,13 @@ def _told(found: Answer) -> tuple[str, str, str, str]:
 
 def _pair(analysis: Analysis, compare: tuple[int, int]) -> Section:
     """Two judges beside each other, before anything else."""
-    first, second = (analysis.study.runs[k].name for k in compare)
+    first, second = titles(analysis, *compare)
     found = changed(analysis.study, *compare)
     return Section(
         "pair", f"{first} and {second}",
         "Differences are paired: both judges on the same questions. Below, questions that one of them "
         "answered rightly and the other wrongly, as the second one answered, the widest margins first.",
-        figures=[differences(analysis, *compare)],
+        notes=[in_common(analysis, *compare)], figures=_drawn(differences(analysis, *compare)),
         examples=[("What changed", found)] if found else [],
     )  # fmt: skip
 
