@@ -29,12 +29,14 @@ from visualjudge.analysis.plots.squares import Swapped, swap_flow
 from visualjudge.analysis.report import printing
 from visualjudge.analysis.report.accuracy_plots import encoding_name, photograph_notes
 from visualjudge.analysis.report.page import html as page
+from visualjudge.analysis.report.paired import differences, in_common
 from visualjudge.analysis.report.plots import PLOTS, figures
 from visualjudge.analysis.report.readings import rough_points, rough_share
 from visualjudge.analysis.report.terminal import bar
 from visualjudge.analysis.words import counted, grouped, number
 from visualjudge.cli.report import app
 from visualjudge.core.errors import RunError, UsageError
+from visualjudge.core.records import Probe
 from visualjudge.core.tables import Table
 
 
@@ -202,7 +204,7 @@ def test_the_checks_are_those_of_the_card(analysis: Analysis) -> None:
 
 def test_what_has_no_data_is_left_out_with_its_reason(analysis: Analysis) -> None:
     left = {found.name: found.reason for found in figures(analysis) if isinstance(found, LeftOut)}
-    assert set(left) == {"baseline", "severity", "reliability", "probes", "tools", "cost", "errors"}
+    assert set(left) == {"baseline", "severity", "reliability", "photograph", "probes", "tools", "cost", "errors"}
     text = page(analysis)
     for name, reason in left.items():
         assert f'id="figure-{name}"' not in text
@@ -294,7 +296,9 @@ def test_what_is_alike_is_said_once() -> None:
     assert counted("Tasks", [("a", 1, 5), ("b", 3, 5)]) == "Tasks, of 5: b 3, a 1"
     assert counted("Tasks", [("a", 1, 5), ("b", 3, 4)]) == "Tasks: b 3 of 4, a 1 of 5"
     assert counted("Tasks", [("a", 0, 5), ("b", 0, 5)]) == "Tasks: 0 of 5 for each of 2 judges"
-    assert counted("Tasks", [(str(k), k, 9) for k in range(9)]).endswith(", 3 3, 3 others at most 2")
+    assert counted("Tasks", [(str(k), k % 2, 9) for k in range(9)]) == "Tasks, of 9: 1 by 4 judges, 0 by 5 judges"
+    assert counted("Tasks", [("a", 2, 3), *((str(k), 1, 3) for k in range(7))]) == "Tasks, of 3: 2 by a, 1 by 7 judges"
+    assert grouped([("level", str(k)) for k in range(7)]) == "all 7 judges: level"
     assert number(math.nan) == number(None) == "–"
 
 
@@ -457,3 +461,60 @@ def test_a_latex_table_holds_no_character_that_acts() -> None:
     assert "a \\& b & 1.5 \\\\" in text
     assert "\\{x\\}\\textasciicircum{}2 \\textbackslash{} \\$ & $-$2 \\\\" in text
     assert text.endswith("\\end{tabular}\n% note\n")
+
+
+def test_runs_on_different_questions_are_said_to_be(tmp_path: Path) -> None:
+    pairs = [pair(i, (8.0, 2.0 + i % 5)) for i in range(40)]
+    dataset = write_dataset(tmp_path / "ds", pairs)
+    parts = {"a": pairs[:30], "b": pairs[20:], "c": pairs[:20], "d": pairs[:30]}
+    runs = [write_run(tmp_path / name, dataset, [said(q, "A") for q in own]) for name, own in parts.items()]
+    found = analyse(runs)
+    assert in_common(found, 0, 3) == "Both were asked the same 30 pairwise questions."
+    assert in_common(found, 0, 1) == (
+        "Not the same questions: only the 10 pairwise questions of both are compared, of 30 of a and 20 of b."
+    )
+    assert in_common(found, 1, 2) == "b and c have no pairwise question in common: their figures cannot be compared."
+    assert isinstance(differences(found, 0, 1), Figure)
+    left = differences(found, 1, 2)
+    assert isinstance(left, LeftOut) and left.reason == "no question in common"
+    text = page(found, compare=(1, 2))
+    assert 'id="figure-compared"' not in text and "b and c have no pairwise question in common" in text
+
+
+def test_many_judges_are_rows_and_one_answer_a_line(tmp_path: Path) -> None:
+    pairs = [pair(i, (8.0, 2.0 + i % 5), task=("keypoint", "object_detection")[i % 2]) for i in range(40)]
+    dataset = write_dataset(tmp_path / "ds", pairs)
+    names = [f"judge-{k:02d}" for k in range(14)]
+    runs = [write_run(tmp_path / name, dataset, [said(q, "A") for q in pairs]) for name in names]
+    text = page(analyse(runs))
+    assert text.count('<div class="answer">') == 1 and ", ".join(names) in text
+    headline = text.split('id="headline"')[1].split("</section>")[0]
+    assert headline.count("<tr") == 1 + len(names)
+    assert page(analyse(runs[:6])).count('<div class="answer">') == 6
+
+
+def test_contents_lead_to_every_section(analysis: Analysis) -> None:
+    text = page(analysis)
+    sections = re.findall(r'<section id="([a-z]+)"', text)
+    links = re.findall(r'href="#([a-z]+)"', text)
+    assert set(links) == {*sections, "contents"} - {"answer"}
+    assert text.index('id="contents"') < text.index("<svg")
+
+
+def test_the_photograph_s_gain_is_that_of_metrics(tmp_path: Path) -> None:
+    questions = [
+        pair(i, (8.0, 3.0), id=f"{name}{i}", task=("keypoint", "object_detection")[i % 2],
+             probe=Probe(name, design, f"g{i}", "", "same"))
+        for i in range(60)
+        for name, design in (("control", "control"), ("grey", "photograph"))
+    ]  # fmt: skip
+    dataset = write_dataset(tmp_path / "ds", questions)
+    verdicts = [said(q, "B" if q.id.startswith("grey") and k % 3 else "A") for k, q in enumerate(questions)]
+    found = analyse([write_run(tmp_path / "run", dataset, verdicts)])
+    told = found.metrics["judges"][0]["photograph"]
+    cells = {"all": told, **told["by_task"]}
+    rows = rows_of(drawn(found, "photograph"))
+    assert {row["task"] for row in rows} == {"all", "keypoint", "object_detection"}
+    for row in rows:
+        assert same(row, cells[row["task"]], "gain", "interval")
+        assert row["state"] == cells[row["task"]]["state"]

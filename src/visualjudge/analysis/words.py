@@ -104,27 +104,40 @@ def grouped(said: Iterable[tuple[str, str]], *, names_last: bool = False) -> str
     found: dict[str, list[str]] = {}
     for statement, name in said:
         found.setdefault(statement, []).append(name)
-    parts = [(statement, listed(names, 6)) for statement, names in found.items()]
+    every = len(found) == 1
+    parts = [(statement, _who(names, every=every)) for statement, names in found.items()]
     told = "; ".join(": ".join(part if names_last else reversed(part)) for part in parts)
     return told[:1].upper() + told[1:] if names_last else told
 
 
+def _who(names: Sequence[str], *, every: bool) -> str:
+    """The names, or how many where they are all and many."""
+    return f"all {len(names)} judges" if every and len(names) > MOST_NAMED else listed(names, MOST_NAMED)
+
+
 def counted(title: str, counts: Sequence[tuple[str, int, int]]) -> str:
-    """How many of how many, by name, the most first: "Tasks above chance, of 15: b 9, a 4". ``counts``: name, how many,
-    of how many.
+    """How many of how many, by name, the most first: "Tasks above chance, of 15: b 9, a 4"; of many names how many have
+    each number. ``counts``: name, how many, of how many.
     """
     ordered = sorted(counts, key=lambda row: -row[1])
     totals = {total for _, _, total in ordered}
     if len(ordered) > 1 and len({row[1:] for row in ordered}) == 1:
         return f"{title}: {ordered[0][1]} of {ordered[0][2]} for each of {len(ordered)} judges"
     every = f", of {totals.pop()}" if len(totals) == 1 else ""
-    told = [f"{name} {count}" + ("" if every else f" of {total}") for name, count, total in ordered[:MOST_COUNTED]]
-    rest = ordered[MOST_COUNTED:]
-    more = f", {many(len(rest), 'other')} at most {rest[0][1]}" if rest else ""
-    return f"{title}{every}: {', '.join(told)}{more}"
+    shares = [(name, f"{count}" + ("" if every else f" of {total}")) for name, count, total in ordered]
+    if len(ordered) <= MOST_NAMED:
+        return f"{title}{every}: {', '.join(' '.join(share) for share in shares)}"
+    groups: dict[str, list[str]] = {}
+    for name, share in shares:
+        groups.setdefault(share, []).append(name)
+    who = (
+        f"{share} by {listed(names) if len(names) < 3 else f'{len(names)} judges'}" for share, names in groups.items()
+    )
+    return f"{title}{every}: {', '.join(who)}"
 
 
-MOST_COUNTED = 6
+MOST_NAMED = 6
+"""More names than these are a number in a sentence."""
 
 
 def percents(ends: Ends) -> str:

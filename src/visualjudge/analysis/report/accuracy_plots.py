@@ -353,7 +353,9 @@ def baseline(analysis: Analysis) -> Figure | LeftOut:
     if not judges:
         return LeftOut("baseline", "no run of the local baseline is beside these judges (--baseline adds one)")
     found = [{r.value: r for r in scopes.above(judge.above_baseline) if r.scope in ("all", "task")} for judge in judges]
-    names = list(dict.fromkeys(name for rows in found for name in rows))
+    names = list(dict.fromkeys(name for rows in found for name, row in rows.items() if row.gap.value is not None))
+    if not names:
+        return LeftOut("baseline", "the local baseline answered none of these questions")
     rows = [
         ForestRow(plain_name(name), tuple(rows[name].gap if name in rows else None for rows in found)) for name in names
     ]

@@ -17,9 +17,9 @@ from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.plots.scatter import Scatter, scatters
 from visualjudge.analysis.plots.squares import Swapped, swap_flow
 from visualjudge.analysis.probe_figures import ToolTrust
-from visualjudge.analysis.report.accuracy_plots import ESTIMATE, INTERVALS, MOST_SERIES, figures_of, shown
+from visualjudge.analysis.report.accuracy_plots import ESTIMATE, INTERVALS, MOST_SERIES, figures_of, reach, shown
 from visualjudge.analysis.report.readings import plain_name, points_tick, rough_points, rough_share
-from visualjudge.analysis.words import grouped, many, number, span
+from visualjudge.analysis.words import grouped, listed, many, number, photograph_gain, span
 
 MOST_POINTS = 400
 """Scores of a judge that a scatter plot shows; the calibration is of all."""
@@ -186,7 +186,11 @@ def probes(analysis: Analysis) -> Figure | LeftOut:
     if not judges:
         return LeftOut("probes", "no probes were asked (visualjudge probe)")
     by_judge = [{row.name: row for row in judge.probes} for judge in judges]
-    names = list(dict.fromkeys(name for found in by_judge for name in found))
+    asked = list(dict.fromkeys(name for found in by_judge for name in found))
+    names = [n for n in asked if any(n in found and found[n].effect.value is not None for found in by_judge)]
+    if not names:
+        return LeftOut("probes", "no probe has questions enough for an effect")
+    unknown = [plain_name(name) for name in asked if name not in names]
     rows = [
         ForestRow(
             plain_name(name), tuple(found[name].effect if name in found else None for found in by_judge),
@@ -203,12 +207,45 @@ def probes(analysis: Analysis) -> Figure | LeftOut:
     caption = (
         "Each probe changes one thing that the answer does not depend on. A check mark: it passes, its 90 "
         f"% interval lies within the margin; a cross: it fails; a question mark: undecided. {INTERVALS}"
+        + (f" Too few questions: {listed(unknown, 20)}." if unknown else "")
     )
     titles = [judge.name for judge in judges]
     return Figure(
         "probes", grouped((_probed(judge), judge.name) for judge in judges), caption,
         ("judge", "probe", *ESTIMATE, "margin", "state"), tuple(data),
         lambda width: forest(rows, titles, scale, width),
+    )  # fmt: skip
+
+
+def photograph(analysis: Analysis) -> Figure | LeftOut:
+    """A row for each task: how much more often a judge is right with the photograph than without."""
+    judges = [(judge.name, judge.photograph) for judge in shown(analysis) if judge.photograph is not None][:MOST_SERIES]
+    if not judges:
+        return LeftOut("photograph", "no question was asked without its photograph (visualjudge probe)")
+    by_judge = [{row.task: row for row in (need.all, *need.by_task)} for _, need in judges]
+    tasks = list(dict.fromkeys(task for found in by_judge for task in found))
+    rows = [
+        ForestRow(
+            "all questions" if task == "all" else plain_name(task),
+            tuple(found[task].first.gain if task in found else None for found in by_judge),
+        )
+        for task in tasks
+    ]
+    end = reach(e for row in rows for e in row.estimates)
+    scale = Scale(-end, end, points_tick, rough_points, "Points gained from the photograph", 0.0)
+    titles = [name for name, _ in judges]
+    data = [
+        (name, task, *figures_of(found[task].first.gain), found[task].state)
+        for name, found in zip(titles, by_judge, strict=True)
+        for task in found
+    ]
+    caption = (
+        "Right answers with the photograph less those over uniform grey (over another photograph where grey was not "
+        f"asked), on the same pairs. {INTERVALS}"
+    )
+    return Figure(
+        "photograph", grouped((photograph_gain(need.all), name) for name, need in judges), caption,
+        ("judge", "task", *ESTIMATE, "state"), tuple(data), lambda width: forest(rows, titles, scale, width),
     )  # fmt: skip
 
 

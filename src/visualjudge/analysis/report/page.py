@@ -439,7 +439,7 @@ def _probes(analysis: Analysis, shown: Sequence[int], drawn: Mapping[str, Figure
     )
 
 
-def _photograph(judges: Sequence[JudgeResult]) -> Section:
+def _photograph(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]) -> Section:
     asked = [(judge, judge.photograph) for judge in judges if judge.photograph is not None]
     return Section(
         "photograph",
@@ -449,6 +449,7 @@ def _photograph(judges: Sequence[JudgeResult]) -> Section:
         "a judge gets right without the photograph comes from the predictions alone.",
         [(judge.name, grid(columns.PHOTOGRAPH, [need.all, *need.by_task])) for judge, need in asked],
         notes=[f"{judge.name}: {words.photograph(judge)}" for judge, _ in asked],
+        figures=_drawn(drawn["photograph"]),
         open=True,
     )
 
@@ -521,7 +522,7 @@ def context(analysis: Analysis, questions: int = 0, compare: tuple[int, int] | N
         _errors(judges, drawn),
         _sensitivity(judges, drawn),
         *_sways(results, judges, drawn),
-        _photograph(judges),
+        _photograph(judges, drawn),
         _probes(analysis, shown, drawn),
         _telling(analysis, shown, questions),
         _raters(judges),
