@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import polars as pl
 import pytest
 
 from visualjudge.analysis.analysing import analyse_study
+from visualjudge.analysis.decisions import card_page
+from visualjudge.analysis.decisions.card import card_of
+from visualjudge.analysis.decisions.shapes import card_json
+from visualjudge.analysis.estimates import Estimate
 from visualjudge.analysis.join import study_of
 from visualjudge.analysis.photograph import photograph_need
-from visualjudge.analysis.photograph_figures import PhotographNeed
+from visualjudge.analysis.photograph_figures import Photograph, PhotographNeed
+from visualjudge.analysis.words import percents, photograph_gain
 from visualjudge.core.records import Probe, Question, Verdict
 
 Rng = np.random.Generator
@@ -107,5 +114,19 @@ def test_metrics_and_the_report_say_that_a_judge_does_not_need_the_photograph() 
     from visualjudge.analysis.report.markdown import markdown
     from visualjudge.analysis.report.page import html
 
-    assert "judge: Does not need the photograph: 90.0 % right with it" in html(analysis)
-    assert "Does not need the photograph" in markdown(analysis)
+    gain = f"Does not need the photograph: 0.0 points, {percents(row['interval'])}"
+    assert f"judge: {gain} (90.0 % right with it" in html(analysis)
+    card = card_of(analysis)
+    for told in (markdown(analysis), card_page.html(card), card_page.text(card), card_page.markdown(card)):
+        assert gain in told
+    assert card_json(card)["judges"][0]["photograph"] == row
+
+
+@pytest.mark.parametrize(
+    ("state", "said"), [("needed", "Needs the"), ("not_needed", "Does not need"), ("not_shown", "Undecided whether")]
+)
+def test_the_states_in_words(state: str, said: str) -> None:
+    gain = Estimate(0.124, (0.081, 0.169), 400, 40, None)
+    row = SimpleNamespace(state=state, first=SimpleNamespace(gain=gain))
+    assert photograph_gain(cast("Photograph", row)).startswith(said)
+    assert photograph_gain(cast("Photograph", row)).endswith(" the photograph: +12.4 points, 8.1 to 16.9")

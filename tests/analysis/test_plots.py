@@ -22,17 +22,21 @@ from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.estimates import Estimate
 from visualjudge.analysis.plots.canvas import DARK, LIGHT, STYLE, Canvas, ticks
 from visualjudge.analysis.plots.cost import Priced, front
-from visualjudge.analysis.plots.figure import Figure, LeftOut, converted
+from visualjudge.analysis.plots.figure import BEHIND, Figure, LeftOut, converted
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
+from visualjudge.analysis.plots.slope import Slope, SlopeRow, slopes
 from visualjudge.analysis.plots.squares import Swapped, swap_flow
 from visualjudge.analysis.report import printing
 from visualjudge.analysis.report.accuracy_plots import encoding_name, photograph_notes
 from visualjudge.analysis.report.page import html as page
+from visualjudge.analysis.report.paired import differences, in_common
 from visualjudge.analysis.report.plots import PLOTS, figures
 from visualjudge.analysis.report.readings import rough_points, rough_share
 from visualjudge.analysis.report.terminal import bar
+from visualjudge.analysis.words import counted, grouped, number
 from visualjudge.cli.report import app
 from visualjudge.core.errors import RunError, UsageError
+from visualjudge.core.records import Probe
 from visualjudge.core.tables import Table
 
 
@@ -106,6 +110,88 @@ def test_figures_of_behaviour_hold_the_figures_of_metrics(analysis: Analysis) ->
         assert float(row["accuracy"]) in [point["share"] for point in points]
 
 
+ENCODINGS, ERRORS = ("text_xyxy", "pixel_s0_m0", "pixel_s1_m0"), ("missed", "duplicate", "classification")
+
+
+@pytest.fixture(scope="module")
+def rich(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
+    """A judge that states probabilities and the local baseline: three encodings, three error types."""
+    root = tmp_path_factory.mktemp("rich")
+    pairs = [
+        pair(3 * k + e, (8.0, 8.0 - k % 7 - 1), encoding=encoding, error_type=ERRORS[k % 3], image_id=f"i{k % 12}",
+             annotation_ids=(f"a{k}", f"b{k}"), task=("object_detection", "keypoint")[k % 2])
+        for k in range(48)
+        for e, encoding in enumerate(ENCODINGS)
+    ]  # fmt: skip
+    dataset = write_dataset(root / "ds", pairs)
+    wrong = [i % 5 == 0 or (i % 3 == 1 and i % 7 < 3) for i in range(len(pairs))]
+    told = [said(q, "AB"[w], probability_a=0.3 if w else 0.5 + i % 5 / 10)
+            for i, (q, w) in enumerate(zip(pairs, wrong, strict=True))]  # fmt: skip
+    kept = [said(q, "AB"[i % 4 == 1]) for i, q in enumerate(pairs)][5:]
+    judge = write_run(root / "judge", dataset, told)
+    return analyse([judge, write_run(root / "local", dataset, kept, backend="local", judge="local baseline")])
+
+
+def same(row: dict[str, str], told: dict[str, object], value: str, ends: str) -> bool:
+    """Whether a row of a figure has the value, the interval, and the numbers of cases and images of metrics.json."""
+    low, high = told[ends] or (None, None)  # type: ignore[misc]
+    figures = [told[value], low, high]
+    return [row[name] for name in ("value", "low", "high")] == ["" if f is None else str(f) for f in figures]
+
+
+def test_cells_of_the_baseline_are_those_of_metrics(rich: Analysis) -> None:
+    (judge,) = (j for j in rich.metrics["judges"] if j["above_baseline"])
+    told = {row["value"]: row for row in judge["above_baseline"] if row["scope"] in ("all", "task")}
+    rows = rows_of(drawn(rich, "baseline"))
+    assert {row["task"] for row in rows} == set(told) == {"all", "object_detection", "keypoint"}
+    for row in rows:
+        assert same(row, told[row["task"]], "difference", "ci95"), row
+        assert row["standing"] == told[row["task"]]["standing"]
+    by_task = {row["task"]: row for row in rows_of(drawn(rich, "tasks")) if row["judge"] == judge["judge"]}
+    for task in ("object_detection", "keypoint"):
+        assert float(by_task[task]["baseline"]) == told[task]["baseline_accuracy"]
+
+
+def test_cells_of_error_types_are_those_of_metrics(rich: Analysis) -> None:
+    judges = {judge["judge"]: judge for judge in rich.metrics["judges"]}
+    rows = rows_of(drawn(rich, "errors"))
+    assert {(row["judge"], row["error_type"]) for row in rows} == {(j, e) for j in judges for e in ERRORS}
+    for row in rows:
+        cell = judges[row["judge"]]["by_error_type"][row["error_type"]]["pairwise"]
+        assert same(row, cell, "accuracy", "ci95"), row
+        assert (int(row["n"]), int(row["images"])) == (cell["n"], cell["images"])
+
+
+def test_cells_of_encodings_are_those_of_metrics(rich: Analysis) -> None:
+    judges = {judge["judge"]: judge for judge in rich.metrics["judges"]}
+    found = [f for f in figures(rich) if isinstance(f, Figure) and f.name.startswith("encoding-")]
+    assert {f.name for f in found} == {"encoding-object_detection", "encoding-keypoint"}
+    compared = 0
+    for row in (row for figure in found for row in rows_of(figure)):
+        choice = next(c for c in judges[row["judge"]]["encodings"] if c["task"] == row["task"])
+        both = {row["encoding"], row["reference"]}
+        duel = next((d for d in choice["comparisons"] if {d["first"], d["second"]} == both), None)
+        if row["encoding"] == row["reference"] or duel is None:
+            assert row["value"] == ""
+            continue
+        compared += 1
+        if duel["first"] == row["encoding"]:
+            assert same(row, duel, "difference", "ci95")
+        else:
+            assert float(row["value"]) == -duel["difference"]
+            assert (float(row["low"]), float(row["high"])) == (-duel["ci95"][1], -duel["ci95"][0])
+        assert (int(row["n"]), int(row["images"])) == (duel["pairs"], duel["images"])
+    assert compared == 8
+
+
+def test_cells_of_reliability_are_those_of_metrics(rich: Analysis) -> None:
+    judges = {judge["judge"]: judge["probabilities"] for judge in rich.metrics["judges"]}
+    told = [(name, *bin.values()) for name, found in judges.items() if found for bin in found["bins"]]
+    rows = rows_of(drawn(rich, "reliability"))
+    assert [(r["judge"], float(r["stated"]), float(r["came_true"]), int(r["n"])) for r in rows] == told
+    assert sum(row[3] for row in told) == 144 and [name for name, found in judges.items() if found] == ["judge"]
+
+
 def test_the_checks_are_those_of_the_card(analysis: Analysis) -> None:
     from visualjudge.analysis.decisions.card import usual_card
 
@@ -118,7 +204,7 @@ def test_the_checks_are_those_of_the_card(analysis: Analysis) -> None:
 
 def test_what_has_no_data_is_left_out_with_its_reason(analysis: Analysis) -> None:
     left = {found.name: found.reason for found in figures(analysis) if isinstance(found, LeftOut)}
-    assert set(left) == {"baseline", "severity", "reliability", "probes", "tools", "cost", "errors"}
+    assert set(left) == {"baseline", "severity", "reliability", "photograph", "probes", "tools", "cost", "errors"}
     text = page(analysis)
     for name, reason in left.items():
         assert f'id="figure-{name}"' not in text
@@ -179,13 +265,14 @@ def test_colours_of_judges_are_not_those_of_states_and_can_be_read() -> None:
         linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
-    for theme in (LIGHT, DARK):
+    for theme, page_colour in zip((LIGHT, DARK), BEHIND, strict=True):
         series = {theme[f"s{k}"] for k in range(6)}
         assert len(series) == 6 and not series & {theme[s] for s in ("pass", "fail", "undecided", "not_measured")}
         for name, colour in theme.items():
-            if name not in ("paper", "line"):
-                bright, dark = sorted((light(colour), light(theme["paper"])), reverse=True)
-                assert (bright + 0.05) / (dark + 0.05) >= 4.5, name
+            if name not in ("paper", "line", "mark"):
+                for behind in (theme["paper"], page_colour):
+                    bright, dark = sorted((light(colour), light(behind)), reverse=True)
+                    assert (bright + 0.05) / (dark + 0.05) >= 4.5, (name, behind)
     assert set(re.findall(r"var\(--(\w+)\)", STYLE)) <= set(LIGHT) == set(DARK)
 
 
@@ -203,11 +290,49 @@ def test_ticks_are_round_and_few(low: float, high: float) -> None:
     assert len({round(b - a, 9) for a, b in pairwise(found)}) == 1
 
 
+def test_what_is_alike_is_said_once() -> None:
+    assert grouped([("same", "a"), ("other", "b"), ("same", "c")]) == "a and c: same; b: other"
+    assert grouped([("none", "a"), ("none", "b 2")], names_last=True) == "None: a and b 2"
+    assert counted("Tasks", [("a", 1, 5), ("b", 3, 5)]) == "Tasks, of 5: b 3, a 1"
+    assert counted("Tasks", [("a", 1, 5), ("b", 3, 4)]) == "Tasks: b 3 of 4, a 1 of 5"
+    assert counted("Tasks", [("a", 0, 5), ("b", 0, 5)]) == "Tasks: 0 of 5 for each of 2 judges"
+    assert counted("Tasks", [(str(k), k % 2, 9) for k in range(9)]) == "Tasks, of 9: 1 by 4 judges, 0 by 5 judges"
+    assert counted("Tasks", [("a", 2, 3), *((str(k), 1, 3) for k in range(7))]) == "Tasks, of 3: 2 by a, 1 by 7 judges"
+    assert grouped([("level", str(k)) for k in range(7)]) == "all 7 judges: level"
+    assert number(math.nan) == number(None) == "–"
+
+
 def test_the_area_of_a_square_is_its_share() -> None:
     text = swap_flow([Swapped("j", 0, 25, 75, 0, 0, 0)], 700).svg("label")
     sides = [float(side) for side in re.findall(r'class="bar fs0"[^>]*width="([\d.]+)"', text)]
     assert sides[0] ** 2 / sides[1] ** 2 == pytest.approx(1 / 3, abs=0.01)
     assert math.isclose(sides[2], 0)
+
+
+def test_a_long_name_keeps_its_end_and_has_all_of_it_as_a_tooltip() -> None:
+    canvas = Canvas(300)
+    canvas.text(0, 10, "classification 0.25", room=100)
+    canvas.text(0, 30, "short", room=100)
+    text = canvas.svg("label")
+    assert "0.25<title>classification 0.25</title>" in text and "…" in text
+    assert ">short</text>" in text
+
+
+def test_sources_that_may_have_any_rank_have_no_bar() -> None:
+    def bars(*sets: tuple[int, int]) -> int:
+        rows = tuple(SlopeRow(f"s{k}", k + 1, ranks, k + 1) for k, ranks in enumerate(sets))
+        return slopes([Slope("j", 0, rows, len(rows))], 700).svg("label").count("<line") - len(rows)
+
+    assert bars((1, 3), (1, 3), (1, 3)) == 0
+    assert bars((1, 1), (2, 3), (2, 3)) == 3
+
+
+def test_one_margin_is_no_curve(tmp_path: Path) -> None:
+    pairs = [pair(i, (8.0, 4.0)) for i in range(30)]
+    dataset = write_dataset(tmp_path / "ds", pairs)
+    run = write_run(tmp_path / "run", dataset, [said(q, "A" if i % 4 else "B") for i, q in enumerate(pairs)])
+    found = PLOTS["margin"](analyse([run]))
+    assert isinstance(found, LeftOut) and found.reason == "all pairs have the same difference in margin"
 
 
 def test_names_do_not_act_in_a_drawing() -> None:
@@ -336,3 +461,60 @@ def test_a_latex_table_holds_no_character_that_acts() -> None:
     assert "a \\& b & 1.5 \\\\" in text
     assert "\\{x\\}\\textasciicircum{}2 \\textbackslash{} \\$ & $-$2 \\\\" in text
     assert text.endswith("\\end{tabular}\n% note\n")
+
+
+def test_runs_on_different_questions_are_said_to_be(tmp_path: Path) -> None:
+    pairs = [pair(i, (8.0, 2.0 + i % 5)) for i in range(40)]
+    dataset = write_dataset(tmp_path / "ds", pairs)
+    parts = {"a": pairs[:30], "b": pairs[20:], "c": pairs[:20], "d": pairs[:30]}
+    runs = [write_run(tmp_path / name, dataset, [said(q, "A") for q in own]) for name, own in parts.items()]
+    found = analyse(runs)
+    assert in_common(found, 0, 3) == "Both were asked the same 30 pairwise questions."
+    assert in_common(found, 0, 1) == (
+        "Not the same questions: only the 10 pairwise questions of both are compared, of 30 of a and 20 of b."
+    )
+    assert in_common(found, 1, 2) == "b and c have no pairwise question in common: their figures cannot be compared."
+    assert isinstance(differences(found, 0, 1), Figure)
+    left = differences(found, 1, 2)
+    assert isinstance(left, LeftOut) and left.reason == "no question in common"
+    text = page(found, compare=(1, 2))
+    assert 'id="figure-compared"' not in text and "b and c have no pairwise question in common" in text
+
+
+def test_many_judges_are_rows_and_one_answer_a_line(tmp_path: Path) -> None:
+    pairs = [pair(i, (8.0, 2.0 + i % 5), task=("keypoint", "object_detection")[i % 2]) for i in range(40)]
+    dataset = write_dataset(tmp_path / "ds", pairs)
+    names = [f"judge-{k:02d}" for k in range(14)]
+    runs = [write_run(tmp_path / name, dataset, [said(q, "A") for q in pairs]) for name in names]
+    text = page(analyse(runs))
+    assert text.count('<div class="answer">') == 1 and ", ".join(names) in text
+    headline = text.split('id="headline"')[1].split("</section>")[0]
+    assert headline.count("<tr") == 1 + len(names)
+    assert page(analyse(runs[:6])).count('<div class="answer">') == 6
+
+
+def test_contents_lead_to_every_section(analysis: Analysis) -> None:
+    text = page(analysis)
+    sections = re.findall(r'<section id="([a-z]+)"', text)
+    links = re.findall(r'href="#([a-z]+)"', text)
+    assert set(links) == {*sections, "contents"} - {"answer"}
+    assert text.index('id="contents"') < text.index("<svg")
+
+
+def test_the_photograph_s_gain_is_that_of_metrics(tmp_path: Path) -> None:
+    questions = [
+        pair(i, (8.0, 3.0), id=f"{name}{i}", task=("keypoint", "object_detection")[i % 2],
+             probe=Probe(name, design, f"g{i}", "", "same"))
+        for i in range(60)
+        for name, design in (("control", "control"), ("grey", "photograph"))
+    ]  # fmt: skip
+    dataset = write_dataset(tmp_path / "ds", questions)
+    verdicts = [said(q, "B" if q.id.startswith("grey") and k % 3 else "A") for k, q in enumerate(questions)]
+    found = analyse([write_run(tmp_path / "run", dataset, verdicts)])
+    told = found.metrics["judges"][0]["photograph"]
+    cells = {"all": told, **told["by_task"]}
+    rows = rows_of(drawn(found, "photograph"))
+    assert {row["task"] for row in rows} == {"all", "keypoint", "object_detection"}
+    for row in rows:
+        assert same(row, cells[row["task"]], "gain", "interval")
+        assert row["state"] == cells[row["task"]]["state"]

@@ -8,6 +8,7 @@ import io
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -20,7 +21,7 @@ from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.estimates import NOTHING
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.probe_figures import ProbeResult
-from visualjudge.analysis.report.examples import examples
+from visualjudge.analysis.report.examples import Example, examples
 from visualjudge.analysis.report.grids import breakable
 from visualjudge.analysis.report.markdown import markdown
 from visualjudge.analysis.report.methods import methods
@@ -250,8 +251,12 @@ def test_an_example_asked_in_the_other_order_is_shown_as_the_judge_saw_it(tmp_pa
         question = next(q for q in asked if q.image_id == one.image)
         shown = swapped(question)
         assert (one.prompt, [image.path for image in one.images]) == (shown.prompt, list(shown.images))
-        assert (one.said, one.answer) == (one.reply, "BA"["AB".index(str(question.answer))])
-        assert one.scores.startswith(f"A {question.final_scores[1]:.2f}")
+        assert one.reply is not None
+        assert (one.said, one.answer) == (one.reply.decided, "BA"["AB".index(str(question.answer))])
+        right = [image.name for image in one.images if image.truth.endswith(", right")]
+        assert right == [f"Option {one.answer}"]
+        told = next(image.truth for image in one.images if image.name == "Option A")
+        assert told.startswith(f"true score {question.final_scores[1]:.2f}")
     assert "options exchanged; letters, prompt and images as shown" in page(analyse([tmp_path / "run"]))
 
 
@@ -412,3 +417,43 @@ def test_html_of_a_judges_name_does_not_act_in_markdown(run: Path) -> None:
     (run / "run.json").write_text(json.dumps(told | {"judge": "<img src=x onerror=alert(1)>![x](http://h/y)"}))
     text = markdown(analyse([run]))
     assert "&lt;img" in text and "<img" not in text and "](http" not in text
+
+
+def replied(tmp_path: Path, raw: str, value: str | float, order: str = "AB", **changes: Any) -> Example:
+    """The only example of a run with one reply."""
+    questions = [pair(0, (8.0, 1.0), **{"images": ("i.png", "a.png", "b.png"), **changes})]
+    dataset = write_dataset(tmp_path / "ds", questions)
+    for name in ("i", "a", "b"):
+        Image.new("RGB", (8, 6)).save(dataset / f"{name}.png")
+    verdict = replace(said(questions[0], value, order), raw_response=raw)
+    (found,) = examples(analyse([write_run(tmp_path / "run", dataset, [verdict])]).study, 0)
+    return found
+
+
+def test_the_words_that_decided_are_marked(tmp_path: Path) -> None:
+    raw = "Option A misses <b>the dog</b>. " * 20 + "So the better option is B." + " Thank you." * 40
+    found = replied(tmp_path, raw, "B")
+    assert found.reply is not None
+    assert found.reply.decided in raw and found.reply.decided.endswith("B")
+    assert found.reply.before.startswith("…") and found.reply.after.endswith("…")
+    assert raw.startswith(found.reply.whole) and len(found.reply.before) < 250
+    rendered = page(analyse([tmp_path / "run"]))
+    assert f"<mark>{found.reply.decided}</mark>" in rendered and "&lt;b&gt;the dog" in rendered
+
+
+def test_no_words_are_marked_where_the_reader_says_something_else(tmp_path: Path) -> None:
+    found = replied(tmp_path, "The better option is A.", "B")
+    assert found.reply is not None and (found.reply.decided, found.reply.whole) == ("", "")
+    assert found.reply.after == "The better option is A."
+
+
+def test_marked_words_are_in_the_letters_that_the_judge_saw(tmp_path: Path) -> None:
+    found = replied(tmp_path, "Answer: A", "B", order="BA")
+    assert found.reply is not None and found.reply.decided == "Answer: A"
+    assert (found.said, found.answer) == ("A", "B")
+
+
+def test_a_text_encoding_shows_the_photograph(tmp_path: Path) -> None:
+    found = replied(tmp_path, "B", "B", images=("i.png",))
+    assert [image.name for image in found.images] == ["Photograph"]
+    assert found.scores == "A 8.00 (one), B 1.00 (two)"

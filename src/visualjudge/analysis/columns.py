@@ -318,11 +318,12 @@ PHOTOGRAPH: Table[f.Photograph] = Table((
     *figure("gain", lambda p: p.first.gain, "Gain, points", points, ends="interval"),
     Column("gain_over_other", lambda p: p.other and p.other.gain.value),
     Column("interval_over_other", lambda p: p.other and p.other.gain.interval),
-    Column("state", lambda p: p.state, "The photograph is", lambda p: p.state.replace("_", " "), text=True),
+    Column("state", lambda p: p.state, "The photograph is", lambda p: words.PHOTOGRAPH_STATES[p.state], text=True),
 ))  # fmt: skip
 
 
-def _photograph(need: f.PhotographNeed | None) -> Json | None:
+def photograph(need: f.PhotographNeed | None) -> Json | None:
+    """What the judge gains from the photograph, with ``by_task``; None where it was not asked without."""
     if need is None:
         return None
     return {**PHOTOGRAPH.json(need.all), "by_task": {row.task: PHOTOGRAPH.json(row) for row in need.by_task}}
@@ -390,7 +391,7 @@ JUDGE: Table[f.JudgeResult] = Table((
     Column("as_published_of", lambda j: {score.name: score.lacking for score in j.own_scores if score.lacking}),
     Column("probes", lambda j: [PROBE.json(row) for row in j.probes]),
     Column("tool_trust", lambda j: [TRUST.json(row) for row in j.tool_trust]),
-    Column("photograph", lambda j: _photograph(j.photograph)),
+    Column("photograph", lambda j: photograph(j.photograph)),
     Column("rater_checks", lambda j: [CHECKED.json(row) for row in j.rater_checks]),
     Column("above_baseline", lambda j: [ABOVE.json(row) for row in j.above_baseline]),
 ))  # fmt: skip

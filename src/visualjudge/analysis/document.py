@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from visualjudge.analysis.columns import AGREEMENT, COMPARISON, DATASET, JUDGE, LEAK
 from visualjudge.analysis.decisions.card import Card
-from visualjudge.analysis.decisions.shapes import tasks_json
+from visualjudge.analysis.decisions.shapes import probabilities_json, tasks_json
 from visualjudge.analysis.figures import Results
 from visualjudge.analysis.tabular import Json
 
@@ -13,7 +13,10 @@ def document(results: Results, card: Card) -> Json:
     """The results as an object of JSON, with the card's answer by task; ``bootstrap`` is of the 75 % points alone."""
     judges = zip(results.judges, card.judges, strict=True)
     return {
-        "judges": [{**JUDGE.json(row), "tasks": tasks_json(own)} for row, own in judges],
+        "judges": [
+            {**JUDGE.json(row), "tasks": tasks_json(own), "probabilities": probabilities_json(own)}
+            for row, own in judges
+        ],
         "warnings": list(results.warnings),
         "comparisons": [COMPARISON.json(row) for row in results.comparisons],
         "judge_agreement": [AGREEMENT.json(row) for row in results.agreement],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from visualjudge.analysis.comparison_figures import UNDECIDED
 from visualjudge.analysis.figures import (
@@ -16,6 +16,7 @@ from visualjudge.analysis.figures import (
     JudgeResult,
     Leak,
     OwnScore,
+    Photograph,
     Preference,
     Sensitivity,
 )
@@ -59,8 +60,8 @@ def points(value: float | None) -> str:
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """0.70 with a true minus sign; whole numbers get thousands separators."""
-    if value is None:
+    """0.70 with a true minus sign; whole numbers get thousands separators; a dash for None and for NaN."""
+    if value is None or value != value:
         return NONE
     text = f"{value:,}" if isinstance(value, int) else f"{value:.{digits}f}"
     return text.lstrip("-") if float(text.replace(",", "")) == 0 else text.replace("-", "\u2212")
@@ -96,6 +97,47 @@ def listed(names: Sequence[str], most: int = 4) -> str:
     if len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most} more"
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def grouped(said: Iterable[tuple[str, str]], *, names_last: bool = False) -> str:
+    """Statements, each after the names that it is about: "a and b: τ-b 0.7; c: …"; or before them."""
+    found: dict[str, list[str]] = {}
+    for statement, name in said:
+        found.setdefault(statement, []).append(name)
+    every = len(found) == 1
+    parts = [(statement, _who(names, every=every)) for statement, names in found.items()]
+    told = "; ".join(": ".join(part if names_last else reversed(part)) for part in parts)
+    return told[:1].upper() + told[1:] if names_last else told
+
+
+def _who(names: Sequence[str], *, every: bool) -> str:
+    """The names, or how many where they are all and many."""
+    return f"all {len(names)} judges" if every and len(names) > MOST_NAMED else listed(names, MOST_NAMED)
+
+
+def counted(title: str, counts: Sequence[tuple[str, int, int]]) -> str:
+    """How many of how many, by name, the most first: "Tasks above chance, of 15: b 9, a 4"; of many names how many have
+    each number. ``counts``: name, how many, of how many.
+    """
+    ordered = sorted(counts, key=lambda row: -row[1])
+    totals = {total for _, _, total in ordered}
+    if len(ordered) > 1 and len({row[1:] for row in ordered}) == 1:
+        return f"{title}: {ordered[0][1]} of {ordered[0][2]} for each of {len(ordered)} judges"
+    every = f", of {totals.pop()}" if len(totals) == 1 else ""
+    shares = [(name, f"{count}" + ("" if every else f" of {total}")) for name, count, total in ordered]
+    if len(ordered) <= MOST_NAMED:
+        return f"{title}{every}: {', '.join(' '.join(share) for share in shares)}"
+    groups: dict[str, list[str]] = {}
+    for name, share in shares:
+        groups.setdefault(share, []).append(name)
+    who = (
+        f"{share} by {listed(names) if len(names) < 3 else f'{len(names)} judges'}" for share, names in groups.items()
+    )
+    return f"{title}{every}: {', '.join(who)}"
+
+
+MOST_NAMED = 6
+"""More names than these are a number in a sentence."""
 
 
 def percents(ends: Ends) -> str:
@@ -332,14 +374,18 @@ def photograph(judge: JudgeResult) -> str | None:
         for name, part in (("grey", row.grey), ("another photograph", row.other))
         if part is not None
     )
-    gain = f"{points(row.first.gain.value)} points ({percents(row.first.gain.interval)})"
-    told = f"{percent(row.first.seen.value)} right with it, over {shown}, gain {gain}"
-    if row.state == "not_needed":
-        return f"Does not need the photograph: {told}."
-    if row.state == "needed":
-        return f"Needs the photograph: {told}."
     few = f"; at least {LEAST_QUESTIONS} questions are needed" if row.questions < LEAST_QUESTIONS else ""
-    return f"Not shown whether it needs the photograph: {told}{few}."
+    return f"{photograph_gain(row)} ({percent(row.first.seen.value)} right with it, over {shown}){few}."
+
+
+PHOTOGRAPH_STATES = {"needed": "needed", "not_needed": "not needed", "not_shown": "undecided"}
+
+
+def photograph_gain(row: Photograph) -> str:
+    """Needs the photograph: +12.4 points, 8.1 to 16.9."""
+    said = {"needed": "Needs", "not_needed": "Does not need", "not_shown": "Undecided whether it needs"}[row.state]
+    ends = f", {percents(row.first.gain.interval)}" if row.first.gain.interval else ""
+    return f"{said} the photograph: {points(row.first.gain.value)} points{ends}"
 
 
 def _way(row: Preference) -> str:

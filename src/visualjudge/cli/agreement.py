@@ -11,9 +11,8 @@ import typer
 
 from visualjudge.cli.options import JsonFile
 from visualjudge.cli.output import end_with, following, say
-from visualjudge.core.atomic import write_json
-from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.tables import Table
+from visualjudge.core.atomic import write_json, write_text
+from visualjudge.core.errors import DataError, UsageError, must_end_in
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from visualjudge.analysis.people import AltRow, PeopleAgreement
 
 NOTHING = "nothing to compare: ratings of people are needed, and a judge (--judge or --run) or a second person"
-INTERVALS = "95 %: each item is left out in turn (of runs each image); one that moves the figure makes it wide."
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -49,6 +47,9 @@ def agreement(
         ),
     ] = None,
     json: JsonFile = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write a page with a figure to this .html file.", show_default=False)
+    ] = None,
     as_published: Annotated[
         str | None, typer.Option(help="Also print the table as computed by others (viescore), beside the correct one.")
     ] = None,
@@ -71,7 +72,9 @@ def agreement(
     from visualjudge.analysis.raters import ratings_of_runs
     from visualjudge.analysis.ratings import read_ratings
     from visualjudge.analysis.remarks import NO_REMARKS
+    from visualjudge.analysis.report.agreement_page import html
 
+    must_end_in("--out", out, [".html"])
     if alt_test is not None and not 0 <= alt_test < 1:
         raise UsageError(f"--alt-test must be at least 0 and below 1, got {alt_test:g}")
     if level not in ("nominal", "ordinal", "interval"):
@@ -96,6 +99,8 @@ def agreement(
     if json is not None:
         told = plain(asdict(result))
         write_json(json, told if published is None else {**told, "as_published": published[1]})
+    if out is not None:
+        write_text(out, html(result))
     _show(result)
     if published is not None:
         typer.echo(published[0])
@@ -132,16 +137,10 @@ def _published(ratings: Any, judges: list[str], scheme: str) -> tuple[str, Any]:
 
 
 def _show(result: PeopleAgreement) -> None:
-    from visualjudge.analysis.words import number, percent, percents, span
+    from visualjudge.analysis.report.agreement_page import agreement_table
+    from visualjudge.analysis.words import number, span
 
-    rows = []
-    for row in result.rows:
-        name = row.rater if row.kind != "ceiling" else "people, mean"
-        spearman = (number(row.spearman, 3), span(row.spearman_ci95))
-        rest = (number(row.kendall_tau, 3), percent(row.pairwise_accuracy), percents(row.pairwise_ci95))
-        rows.append((row.dimension, name, number(row.items), *spearman, *rest))
-    columns = ("Dimension", "Rater", "Items", "Spearman", "95 %", "Kendall", "Same order", "95 %")
-    typer.echo(Table(columns, tuple(rows), (INTERVALS,), keys=2).text())
+    typer.echo(agreement_table(result).text())
     for unit in result.alpha:
         of = f"{unit.people} people, {unit.level}"
         name = f"{unit.dimension}: Krippendorff's α"

@@ -86,8 +86,9 @@ def report(
 
     from visualjudge.analysis import analyse
     from visualjudge.analysis.decisions.opening import opening
+    from visualjudge.analysis.plots.figure import Figure
     from visualjudge.analysis.report.exports import write_figures
-    from visualjudge.analysis.report.paired import differences, named_run
+    from visualjudge.analysis.report.paired import differences, in_common, named_run
     from visualjudge.analysis.report.terminal import text
     from visualjudge.analysis.report.tools import tool_lines
 
@@ -107,7 +108,10 @@ def report(
         left = [] if figures is None else write_figures(analysis, figures)
     answers = opening(analysis)
     if two is not None:
-        typer.echo(differences(analysis, *two).finding)
+        found = differences(analysis, *two)
+        typer.echo(in_common(analysis, *two))
+        if isinstance(found, Figure):
+            typer.echo(found.finding)
         for line in tool_lines(analysis, two):
             typer.echo(line)
     typer.echo(text(analysis.results, answers.sentences))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -28,7 +29,7 @@ from visualjudge.analysis.decisions.checks import (
 )
 from visualjudge.analysis.decisions.people import omega
 from visualjudge.analysis.decisions.system import System, system
-from visualjudge.analysis.figures import UNANSWERED, Ends, Estimate, JudgeResult, OwnScore, Pairwise
+from visualjudge.analysis.figures import UNANSWERED, Ends, Estimate, JudgeResult, OwnScore, Pairwise, PhotographNeed
 from visualjudge.analysis.guessing import guessed, pairwise_asked
 from visualjudge.analysis.join import Study, clusters_of
 from visualjudge.analysis.remarks import NO_REMARKS, Remarks
@@ -111,6 +112,8 @@ class JudgeCard(Answer):
     remarks: Remarks = NO_REMARKS
     tasks: tuple[TaskCard, ...] = ()
     """The answer for each task of the questions."""
+    photograph: PhotographNeed | None = None
+    """What it gains from the photograph; None where it was not asked without."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +178,7 @@ def _judge(
         result.missing,
         Remarks(result.warnings, result.problems),
         tasks,
+        result.photograph,
     )
 
 
@@ -301,6 +305,8 @@ def _order(found: System, least: int) -> Evidence:
         few = 0 < found.images < LEAST_IMAGES
         return Evidence(None, None, found.images, found.why, short=least - found.images if few else None)
     tau = main.found.tau_b
+    if tau.value is not None and math.isnan(tau.value):
+        return Evidence(None, None, main.found.images, "judge or truth puts all sources level")
     return Evidence(tau.value, tau.interval, main.found.images, None if tau.interval else FEW)
 
 

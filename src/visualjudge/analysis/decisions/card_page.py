@@ -13,7 +13,7 @@ from visualjudge.analysis.decisions.checks import ICONS, LABELS, STATES, needs
 from visualjudge.analysis.decisions.pages import GROUPS_NOTE, RANKS_NOTE, number, span
 from visualjudge.analysis.plots.canvas import LIGHT
 from visualjudge.analysis.plots.figure import Figure, page_style
-from visualjudge.analysis.words import OWN_SCORES, many, own_score, percents, ranks
+from visualjudge.analysis.words import OWN_SCORES, many, own_score, percents, photograph_gain, ranks
 from visualjudge.core.tables import Table, folded, markdown_text
 
 if TYPE_CHECKING:
@@ -56,10 +56,10 @@ def _task_cells(task: TaskCard) -> tuple[str, ...]:
     lines = {line.name: line for line in task.checks}
     figures = (lines["macro_accuracy"], lines["order_of_sources"])
     needed = f", {needs(task.needs_images)}" if task.needs_images else ""
-    return ANSWERS[task.verdict] + needed, *(shown_value(line) for line in figures), _due(task)
+    return ANSWERS[task.verdict] + needed, *(shown_value(line) for line in figures), due(task)
 
 
-def _due(task: TaskCard) -> str:
+def due(task: TaskCard) -> str:
     """What an answer that is no "yes" is due to: the checks, or the one reason that all of them have."""
     if task.state == "pass":
         return ""
@@ -133,6 +133,11 @@ def _source_notes(kind: KindOfSystem) -> list[str]:
     return notes
 
 
+def _said(found: JudgeCard) -> list[str]:
+    """The answer, and whether the judge needs the photograph where it was asked without."""
+    return [found.answer, *([] if found.photograph is None else [f"{photograph_gain(found.photograph.all)}."])]
+
+
 def _extras(found: JudgeCard) -> list[str]:
     out = []
     if found.probabilities is not None:
@@ -177,7 +182,7 @@ def text(card: Card) -> str:
     """For a terminal."""
     parts = [table.text() + "\n" for table in _over_all(card)]
     for found in card.judges:
-        parts += [*map(folded, (found.answer, *found.remarks.lines)), ""]
+        parts += [*map(folded, (*_said(found), *found.remarks.lines)), ""]
         parts += [table.text() + "\n" for table in _tables(found)]
         parts += [*map(folded, _extras(found)), ""]
     return "\n".join(parts).rstrip()
@@ -187,7 +192,11 @@ def markdown(card: Card) -> str:
     """One Markdown page."""
     parts = ["# Judge card", "", *(table.markdown() + "\n" for table in _over_all(card))]
     for found in card.judges:
-        parts += [f"## {markdown_text(found.judge)}{_simulated(found)}", "", markdown_text(found.answer), ""]
+        parts += [
+            f"## {markdown_text(found.judge)}{_simulated(found)}",
+            "",
+            *(markdown_text(line) + "\n" for line in _said(found)),
+        ]
         parts += [f"**{markdown_text(line)}**\n" for line in found.remarks.lines]
         diagram = diagram_table(found)
         tables = [*_tables(found), *([diagram] if diagram else [])]
@@ -209,14 +218,13 @@ def body(card: Card, *, page: bool = False) -> str:
 
     answers = "".join(
         f'<div class="answer {found.state}"><strong><span aria-hidden="true">{ICONS[found.state]}</span> '
-        f"{escape(short_answer(found))}</strong><p>{escape(found.answer)}</p></div>"
+        f"{escape(short_answer(found))}</strong>{''.join(f'<p>{escape(line)}</p>' for line in _said(found))}</div>"
         + "".join(f'<p class="remark">{escape(line)}</p>' for line in found.remarks.lines)
         for found in card.judges
     )
     figure, drawn = checks_of(card.judges), ""
     if isinstance(figure, Figure):
-        image = figure.inline() if page else figure.svg()
-        drawn = f"<figure>{image}<figcaption>{escape(figure.caption)}</figcaption></figure>"
+        drawn = figure.element("h2") if page else figure._repr_html_()
     parts = [f'<div class="slide"><div>{answers}</div>{drawn}</div>', *(table.html() for table in _over_all(card))]
     for found in card.judges:
         diagram = diagram_table(found)

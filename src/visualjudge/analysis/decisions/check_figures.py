@@ -9,7 +9,7 @@ from visualjudge.analysis.decisions.checks import LABELS, STATES
 from visualjudge.analysis.decisions.pages import number
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.thresholds import CheckRow, Held, thresholds
-from visualjudge.analysis.words import listed, many, percent, points
+from visualjudge.analysis.words import counted, listed, many, percent, points
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import JudgeCard
@@ -76,7 +76,7 @@ def checks_of(judges: Sequence[JudgeCard]) -> Figure | LeftOut:
     )  # fmt: skip
     titles = [judge.judge for judge in drawn]
     return Figure(
-        "checks", _counted(drawn), caption, columns, tuple(data),
+        "checks", _counted(judges), caption, columns, tuple(data),
         lambda width: thresholds(rows, titles, width),
     )  # fmt: skip
 
@@ -107,10 +107,18 @@ def _said(line: Check) -> str:
 
 def _counted(judges: Sequence[JudgeCard]) -> str:
     """local passes 3 of 6 checks and fails 1 (right in both orders); gpt passes 6 of 6 checks."""
+    if len(judges) >= MOST_NAMED:
+        return counted("Checks that pass", [(judge.judge, *_passed(judge)) for judge in judges])
     said = []
     for judge in judges:
-        states = [line.state for line in judge.checks if line.state != "not_measured"]
+        passed, total = _passed(judge)
         failed = [LABELS[line.name].lower() for line in judge.checks if line.state == "fail"]
-        named = f" and fails {listed(failed, 2)}" if failed and len(judges) < MOST_NAMED else ""
-        said.append(f"{judge.judge} passes {states.count('pass')} of {many(len(states), 'check')}{named}")
+        named = f" and fails {listed(failed, 2)}" if failed else ""
+        said.append(f"{judge.judge} passes {passed} of {many(total, 'check')}{named}")
     return "; ".join(said)
+
+
+def _passed(judge: JudgeCard) -> tuple[int, int]:
+    """How many of the checks that were measured pass."""
+    states = [line.state for line in judge.checks if line.state != "not_measured"]
+    return states.count("pass"), len(states)

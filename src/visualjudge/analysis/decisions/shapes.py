@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from visualjudge.analysis import columns
+
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Card, JudgeCard, TaskCard
     from visualjudge.analysis.decisions.cascade import Accuracy, Cascade
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
     from visualjudge.analysis.decisions.published import PublishedCell
     from visualjudge.analysis.decisions.system import KindOfSystem
     from visualjudge.analysis.remarks import Remarks
-    from visualjudge.analysis.statistics import Calibration
     from visualjudge.analysis.statistics.systems import Favour
 
 Json = dict[str, Any]
@@ -103,7 +104,8 @@ def _judge(found: JudgeCard) -> Json:
         "system": _system(found),
         "as_published": {score.name: score.value for score in found.own_scores},
         "as_published_of": {score.name: score.lacking for score in found.own_scores if score.lacking},
-        "probabilities": None if found.probabilities is None else _calibration(found.probabilities),
+        "probabilities": probabilities_json(found),
+        "photograph": columns.photograph(found.photograph),
         "score_radius": None
         if radius is None
         else {"value": radius.value, "alpha": radius.alpha, "n": radius.n, "images": radius.images},
@@ -185,7 +187,11 @@ def _favour(found: Favour) -> Json:
     return {"value": found.value, "ci95": _pair(found.interval), "p": found.p}
 
 
-def _calibration(found: Calibration) -> Json:
+def probabilities_json(card: JudgeCard) -> Json | None:
+    """How often stated probabilities come true, with the bins of the reliability diagram; None: none is stated."""
+    found = card.probabilities
+    if found is None:
+        return None
     return {
         "brier": found.brier.value,
         "brier_ci95": _pair(found.brier.interval),

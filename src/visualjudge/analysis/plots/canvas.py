@@ -6,17 +6,18 @@ are those of LIGHT. Series (judges) differ by colour and by marker, none of them
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from html import escape
 
 LIGHT = {
-    "ink": "#14140f", "soft": "#595852", "line": "#d9d7cf", "paper": "#ffffff",
-    "s0": "#1f6fc0", "s1": "#c2478f", "s2": "#5b3fa8", "s3": "#007f8c", "s4": "#7f5539", "s5": "#44546a",
+    "ink": "#14140f", "soft": "#595852", "line": "#d9d7cf", "paper": "#ffffff", "mark": "#ffe08a",
+    "s0": "#1a5fa8", "s1": "#b53a82", "s2": "#5b3fa8", "s3": "#00737f", "s4": "#7f5539", "s5": "#44546a",
     "pass": "#00700c", "fail": "#b3261e", "undecided": "#8a5a00", "not_measured": "#66655f",
 }  # fmt: skip
 DARK = {
-    "ink": "#f4f3ee", "soft": "#b4b2a8", "line": "#3d3c37", "paper": "#1c1c1a",
+    "ink": "#f4f3ee", "soft": "#b4b2a8", "line": "#3d3c37", "paper": "#1c1c1a", "mark": "#5c4a00",
     "s0": "#6cb0f5", "s1": "#f08cc4", "s2": "#b3a1f7", "s3": "#4fc8d4", "s4": "#d3a484", "s5": "#a9bad1",
     "pass": "#5fd068", "fail": "#ff8a80", "undecided": "#f0b840", "not_measured": "#a09e95",
 }  # fmt: skip
@@ -59,9 +60,14 @@ def text_width(text: str, size: float = FONT) -> float:
 
 
 def shortened(text: str, room: float) -> str:
-    """The text with an ellipsis where it does not fit into ``room`` pixels."""
+    """The text with an ellipsis where it does not fit into ``room`` pixels; its end, which often tells names apart,
+    stays.
+    """
     most = max(3, int(room / text_width("x")))
-    return text if len(text) <= most else text[: most - 1] + "…"
+    if len(text) <= most:
+        return text
+    tail = (most - 1) // 3
+    return text[: most - 1 - tail].rstrip() + "…" + text[len(text) - tail :]
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
@@ -104,11 +110,17 @@ class Canvas:
         place = f'x="{x:.1f}" y="{y:.1f}" width="{max(w, 0):.1f}" height="{max(h, 0):.1f}"'
         self._add(f'<rect class="{kind}" {place}{more}/>', y + h)
 
-    def text(self, x: float, y: float, said: str, kind: str = "", anchor: str = "start") -> None:
-        """A line of text; ``anchor``: start, middle or end."""
+    def text(
+        self, x: float, y: float, said: str, kind: str = "", anchor: str = "start", *, room: float = math.inf
+    ) -> None:
+        """A line of text; ``anchor``: start, middle or end. What is longer than ``room`` pixels is shortened, and a
+        tooltip has all of it.
+        """
         side = "" if anchor == "start" else f' text-anchor="{anchor}"'
         named = f' class="{kind}"' if kind else ""
-        self._add(f'<text x="{x:.1f}" y="{y:.1f}"{side}{named}>{escape(said)}</text>', y + 4)
+        drawn = said if room == math.inf else shortened(said, room)
+        whole = "" if drawn == said else f"<title>{escape(said)}</title>"
+        self._add(f'<text x="{x:.1f}" y="{y:.1f}"{side}{named}>{escape(drawn)}{whole}</text>', y + 4)
 
     def marker(
         self, x: float, y: float, series: int, *, hollow: bool = False, title: str = "", radius: float = RADIUS
@@ -177,6 +189,6 @@ def legend(canvas: Canvas, series: Sequence[str], y: float = 12, x: float = 4) -
         if left > x and left + needed > canvas.width:
             left, y = x, y + 18
         canvas.marker(left + 5, y - 4, k)
-        canvas.text(left + 14, y, shortened(name, canvas.width - left - 14), "name")
+        canvas.text(left + 14, y, name, "name", room=canvas.width - left - 14)
         left += needed
     return y + 8

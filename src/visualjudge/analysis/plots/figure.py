@@ -47,6 +47,14 @@ class Figure:
         wide, phone = (self.draw(width).svg(self.finding) for width in (WIDE, PHONE))
         return f'<div class="on-screen">{wide}</div><div class="on-phone">{phone}</div>'
 
+    def element(self, heading: str = "h3") -> str:
+        """A figure element for a page with the stylesheet of figures: the finding, both drawings, caption and data."""
+        link = f'<a class="csv" download="{escape(self.name)}.csv" href="{self.csv_link}">CSV</a>'
+        return (
+            f'<figure id="figure-{escape(self.name)}"><{heading}>{escape(self.finding)}</{heading}>{self.inline()}'
+            f"<figcaption>{escape(self.caption)} {link}</figcaption></figure>"
+        )
+
     @property
     def csv(self) -> str:
         """The data, a header first; numbers in full."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from visualjudge.analysis.estimates import Estimate
 from visualjudge.analysis.plots.axes import NARROW, Box, x_axis
-from visualjudge.analysis.plots.canvas import Canvas, colour, legend, shortened, text_width
+from visualjudge.analysis.plots.canvas import Canvas, colour, legend, text_width
 from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES
 
 DODGE = 11
@@ -59,7 +59,7 @@ def forest(
     states = 18 * max((len(row.states) for row in rows), default=0)
     thumbnails = 58.0 if any(row.image for row in rows) else 0.0
     label = max((text_width(row.label) for row in rows), default=0) + 14 + thumbnails
-    label = 16.0 if narrow else min(0.34 * width + thumbnails, label)
+    label = 16.0 if narrow else min(0.45 * width, label)
     values = 0.0 if narrow or len(series) > 1 else _widest(rows, scale) + 12
     notes = 0.0 if narrow else max((text_width(row.note, 11) for row in rows), default=0)
     right = width - 22 - (0 if narrow else states + values + notes)
@@ -118,10 +118,10 @@ def _name(
         end -= 18 * len(row.states)
         canvas.text(end, top + 15, said, "", "end")
         label = f"{row.label}, {row.note}" if row.note else row.label
-        canvas.text(2, top + 15, shortened(label, end - text_width(said) - 10), "name")
+        canvas.text(2, top + 15, label, "name", room=end - text_width(said) - 10)
         return
     room = box.left - (68 if row.image else 10)
-    canvas.text(box.left - 10, middle + 4, shortened(row.label, room), "name", "end")
+    canvas.text(box.left - 10, middle + 4, row.label, "name", "end", room=room)
     left = box.right + 14
     canvas.text(left, middle + 4, said)
     for k, state in enumerate(row.states):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from visualjudge.analysis.plots.axes import Box, panels, percent_tick, x_axis, y_axis
-from visualjudge.analysis.plots.canvas import Canvas, colour, shortened
+from visualjudge.analysis.plots.canvas import Canvas, colour
 
 HEIGHT = 290
 LARGEST = 7.0
@@ -29,7 +29,7 @@ def scatters(charts: Sequence[Scatter], ends: tuple[float, float], labels: tuple
     for chart, (left, top, across) in zip(charts, panels(width, len(charts), HEIGHT, 0), strict=True):
         box = Box(left + 46, left + min(across, 420) - 14, top + 40, top + HEIGHT - 42, ends, ends)
         canvas.marker(left + 8, top + 9, chart.series)
-        canvas.text(left + 18, top + 13, shortened(chart.title, across - 30), "strong")
+        canvas.text(left + 18, top + 13, chart.title, "strong", room=across - 30)
         x_axis(canvas, box, show, labels[0])
         y_axis(canvas, box, show, labels[1])
         canvas.line(box.left, box.bottom, box.right, box.top, "chance")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from visualjudge.analysis.plots.axes import NARROW, panels
-from visualjudge.analysis.plots.canvas import Canvas, colour, shortened, text_width
+from visualjudge.analysis.plots.canvas import Canvas, colour, text_width
 
 SIDE = 96
 
@@ -36,7 +36,7 @@ def swap_flow(charts: Sequence[Swapped], width: float) -> Canvas:
 def _flow(canvas: Canvas, chart: Swapped, left: float, top: float) -> None:
     total = chart.right + chart.wrong + chart.first + chart.second + chart.rest
     canvas.marker(left + 8, top + 9, chart.series)
-    canvas.text(left + 18, top + 13, shortened(chart.title, 2 * SIDE + 80), "strong")
+    canvas.text(left + 18, top + 13, chart.title, "strong", room=2 * SIDE + 80)
     cells = (
         (0, 0, chart.right, "same answer,", "right"),
         (1, 0, chart.wrong, "same answer,", "wrong"),
@@ -48,7 +48,7 @@ def _flow(canvas: Canvas, chart: Swapped, left: float, top: float) -> None:
         side = SIDE * (count / total) ** 0.5 if total else 0
         canvas.rectangle(x, y, SIDE, SIDE, "swatch", opacity=0.5)
         canvas.rectangle(x, y + SIDE - side, side, side, f"bar f{colour(chart.series)}")
-        canvas.text(x + 6, y + 16, f"{count / total:.0%}" if total else "–", "strong")
+        canvas.text(x + 6, y + 16, f"{100 * count / total:.0f} %" if total else "–", "strong")
         canvas.text(x + 6, y + 32, upper, "small name")
         canvas.text(x + 6, y + 45, lower, "small name")
     rest = f"; {chart.rest} without an answer in both" if chart.rest else ""
@@ -62,7 +62,7 @@ def heat_map(
     """Shares as shades: the further from ``middle`` the darker, in one colour above it and in another below."""
     canvas = Canvas(width)
     label = min(0.32 * width if width >= NARROW else 0.4 * width, max(map(text_width, rows), default=0) + 10)
-    per_band = max(1, int((width - label) // 46))
+    per_band = max(1, int((width - label) // (46 if width >= NARROW else 28)))
     y = 0.0
     for start in range(0, len(columns), per_band):
         y = _band(canvas, rows, columns, values, range(start, min(start + per_band, len(columns))), label, y, middle)
@@ -79,7 +79,7 @@ def _band(
         canvas.text(label + (k + 0.5) * each, y + 13, str(column + 1), "small", "middle")
     for i, name in enumerate(rows):
         top = y + 20 + 22 * i
-        canvas.text(label - 6, top + 14, shortened(name, label - 8), "name", "end")
+        canvas.text(label - 6, top + 14, name, "name", "end", room=label - 8)
         for k, column in enumerate(shown):
             share = values[i][column]
             if share is None:
@@ -90,6 +90,6 @@ def _band(
             canvas.text(label + (k + 0.5) * each, top + 14, f"{100 * share:.0f}", "small name", "middle")
     y += 28 + 22 * len(rows)
     for column in shown:
-        canvas.text(4, y + 12, shortened(f"{column + 1}  {columns[column]}", canvas.width - 8), "small")
+        canvas.text(4, y + 12, f"{column + 1}  {columns[column]}", "small", room=canvas.width - 8)
         y += 15
     return y + 8

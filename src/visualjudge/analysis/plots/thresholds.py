@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from visualjudge.analysis.plots.axes import NARROW, Box
-from visualjudge.analysis.plots.canvas import Canvas, colour, legend, shortened, text_width
+from visualjudge.analysis.plots.canvas import Canvas, colour, legend, text_width
 from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES
 
 DODGE = 13
@@ -40,7 +40,7 @@ def thresholds(rows: Sequence[CheckRow], series: Sequence[str], width: float) ->
     narrow = width < NARROW
     y = legend(canvas, series) + 6 if len(series) > 1 else 4.0
     label = 10.0 if narrow else max(max(text_width(row.label), text_width(row.asked, 11)) for row in rows) + 12
-    words = 6.0 if narrow else min(0.42 * width, max(text_width(h.said) for row in rows for h in row.held) + 30)
+    words = 6.0 if narrow else min(0.5 * width, max(text_width(h.said) for row in rows for h in row.held) + 30)
     for row in rows:
         inside = DODGE * len(row.held)
         top = y + 34 if narrow else y
@@ -86,5 +86,5 @@ def _words(canvas: Canvas, row: CheckRow, box: Box, narrow: bool) -> float:
             canvas.marker(x + 2, y, k, radius=3.5) if count > 1 else None
             x += 14 if count > 1 else 6
         canvas.icon(x, y, held.state)
-        canvas.text(x + 12, y + 4, shortened(held.said, canvas.width - x - 12), "name")
+        canvas.text(x + 12, y + 4, held.said, "name", room=canvas.width - x - 12)
     return max(y + 8, box.bottom + 2) if narrow else box.bottom

@@ -18,13 +18,15 @@ from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.plots.squares import heat_map
 from visualjudge.analysis.report.readings import plain_name, points_tick, rough_points, rough_share
-from visualjudge.analysis.words import SETS, listed, many, names_of, number, span
+from visualjudge.analysis.words import SETS, counted, grouped, listed, many, names_of, number, span
 from visualjudge.vision.encodings import encoding_title
 
 MOST_SERIES = 6
 """Judges that a forest plot can tell apart; of more, accuracy is a heat map."""
 SHARES = Scale(0.0, 1.0, percent_tick, rough_share, "Right answers")
 ESTIMATE = ("value", "low", "high", "n", "images")
+SHADES = "Per cent; the further from guessing, the darker, blue above it and brown below."
+ICONS_OF_TASKS = "The icons are the card's answer for each task: ✓ for yes, ✗ for no, ? for undecided."
 INTERVALS = "Lines are 95 % intervals with images as the unit; hollow markers stand for fewer than 5 images."
 Row = tuple[str | float | int | None, ...]
 
@@ -66,11 +68,12 @@ def by_task(analysis: Analysis) -> Figure | LeftOut:
         for name, estimates in cells.items()
         for judge, estimate in zip(judges, estimates, strict=True)
     ]
+    marks = SHADES
+    if len(judges) <= MOST_SERIES:
+        beside = ", the triangle the local baseline on the same pairs" if baseline else ""
+        marks = f"The dashed line is what guessing gets{beside}. {INTERVALS} {ICONS_OF_TASKS}"
     caption = (
-        "Right answers to pairs by task; a reply without an answer counts as wrong. The dashed line is "
-        f"what guessing gets{', the triangle the local baseline on the same pairs' if baseline else ''}. "
-        f"{INTERVALS} The icons are the card's answer for each task: a check mark for yes, a cross for no, "
-        "a question mark for undecided."
+        f"Right answers to pairs by task; a reply without an answer counts as wrong. {marks}"
         + (f" Without any answer: {listed(silent)}." if silent else "")
         + (f" {SETS}" if len({judge.asked_like for judge in judges}) > 1 else "")
     )
@@ -83,9 +86,17 @@ def by_task(analysis: Analysis) -> Figure | LeftOut:
 def _accuracy_drawing(rows: Sequence[ForestRow], names: Sequence[str]) -> Callable[[float], Any]:
     if len(names) <= MOST_SERIES:
         return lambda width: forest(rows, names, SHARES, width)
-    values = [[None if e is None else e.value for e in row.estimates] for row in rows]
+    order = sorted(range(len(names)), key=lambda k: -_mean(row.estimates[k] for row in rows))
+    estimates = [[row.estimates[k] for row in rows] for k in order]
+    values = [[None if e is None else e.value for e in own] for own in estimates]
     middle = next((row.chance for row in rows if row.chance is not None), 0.5)
-    return lambda width: heat_map([row.label for row in rows], names, values, width, middle)
+    return lambda width: heat_map([names[k] for k in order], [row.label for row in rows], values, width, middle)
+
+
+def _mean(estimates: Iterable[Estimate | None]) -> float:
+    """The mean of the values that are known; -1 where none is."""
+    values = [e.value for e in estimates if e is not None and e.value is not None]
+    return sum(values) / len(values) if values else -1.0
 
 
 def _cells(
@@ -94,12 +105,8 @@ def _cells(
     """The accuracy of each cell, an estimate for each judge, the most accurate cells first."""
     found = [{cell.name: cell.accuracy.shown for cell in get(judge) if cell.accuracy.share.n} for judge in judges]
     names = list(dict.fromkeys(name for cells in found for name in cells))
-
-    def mean(name: str) -> float:
-        values = [cells[name].value for cells in found if name in cells and cells[name].value is not None]
-        return sum(value or 0.0 for value in values) / len(values) if values else -1.0
-
-    return {name: tuple(cells.get(name) for cells in found) for name in sorted(names, key=lambda n: (-mean(n), n))}
+    rows = {name: tuple(cells.get(name) for cells in found) for name in names}
+    return dict(sorted(rows.items(), key=lambda row: (-_mean(row[1]), row[0])))
 
 
 def _answers(card: Card) -> Mapping[str, Mapping[str, str]]:
@@ -132,19 +139,14 @@ def _task_finding(
     names = list(cells)
     if not names:
         return "Nothing was answered"
-    above: dict[str, list[str]] = {}
+    above = []
     for k, judge in enumerate(judges):
         known = [name for name in names if cells[name][k] is not None]
-        count = sum(_above(cells[name][k], chance) for name in known)
-        better = [row.standing == "better" for row in judge.above_baseline if row.scope == "task"]
-        beyond = f" (above the local baseline in {sum(better)} of {len(better)})" if better else ""
-        above.setdefault(f"{count} of {many(len(known), 'task')}{beyond}", []).append(judge.name)
-    if len(judges) == 1:
-        said = f"{judges[0].name} is above chance in {next(iter(above))}"
-    else:
-        few = len(judges) <= MOST_SERIES
-        groups = (f"{counts}: {listed(who) if few else many(len(who), 'judge')}" for counts, who in above.items())
-        said = "Above chance in " + "; ".join(groups)
+        above.append((judge.name, sum(_above(cells[name][k], chance) for name in known), len(known)))
+    name, count, total = above[0]
+    said = f"{name} is above chance in {count} of {many(total, 'task')}"
+    if len(judges) > 1:
+        said = counted("Tasks above chance", above)
     certain = [name for name in names if any(e is not None and e.interval is not None for e in cells[name])]
     return said + (f". Weakest: {plain_name(certain[-1])}" if len(certain) > 1 else "")
 
@@ -171,7 +173,8 @@ def by_error_type(analysis: Analysis) -> Figure | LeftOut:
     finding = "Too few images to tell which errors are hard to see"
     if len(certain) > 1:
         finding = f"Hardest to see: {plain_name(certain[-1])}; easiest: {plain_name(certain[0])}"
-    caption = f"Right answers to pairs by the type of error in the worse option. {INTERVALS}"
+    marks = INTERVALS if len(judges) <= MOST_SERIES else SHADES
+    caption = f"Right answers to pairs by the type of error in the worse option. {marks}"
     drawing = _accuracy_drawing(rows, names_of(judges))
     return Figure("errors", finding, caption, ("judge", "error_type", *ESTIMATE), tuple(data), drawing)
 
@@ -239,13 +242,8 @@ def minus(gap: Estimate) -> Estimate:
 
 def _advice(judges: Sequence[JudgeResult], choices: Sequence[EncodingChoice | None]) -> str:
     """ "use any encoding", or which, by judge where they differ."""
-    said: dict[str, list[str]] = {}
-    for judge, choice in zip(judges, choices, strict=True):
-        if choice is not None:
-            said.setdefault(_advised(choice), []).append(judge.name)
-    if len(said) == 1:
-        return next(iter(said))
-    return "; ".join(f"{advice} ({', '.join(names)})" for advice, names in said.items())
+    said = [(_advised(choice), judge.name) for judge, choice in zip(judges, choices, strict=True) if choice is not None]
+    return said[0][0] if len({advice for advice, _ in said}) == 1 else grouped(said)
 
 
 def _advised(choice: EncodingChoice) -> str:
@@ -277,8 +275,9 @@ def margin(analysis: Analysis, against: str = "margin") -> Figure | LeftOut:
     ]
     if not charts:
         return LeftOut(against, f"no pair has a known difference in {against}")
+    if len({point.x for chart in charts for point in chart.row.points}) == 1:
+        return LeftOut(against, f"all pairs have the same difference in {against}")
     label = {"margin": "Difference between the options’ scores, of 10", "severity": "Difference in severity"}[against]
-    said = [f"{chart.title} {_smallest(chart)}" for chart in charts]
     data = [(chart.title, point.x, point.share, int(point.n)) for chart in charts for point in chart.row.points]
     caption = (
         "Points are the data, larger where more verdicts are behind them; the curve is the fit, its band "
@@ -286,13 +285,14 @@ def margin(analysis: Analysis, against: str = "margin") -> Figure | LeftOut:
         "point."
     )
     columns = ("judge", against, "accuracy", "n")
-    return Figure(against, "; ".join(said), caption, columns, tuple(data), lambda width: curves(charts, label, width))
+    finding = grouped((_smallest(chart), chart.title) for chart in charts)
+    return Figure(against, finding, caption, columns, tuple(data), lambda width: curves(charts, label, width))
 
 
 def _smallest(chart: Curve) -> str:
     jnd = chart.row.jnd
     if jnd.value is None:
-        return f"has no 75 % point: {chart.row.reason}"
+        return f"no 75 % point ({chart.row.reason})"
     what = "of 10 points" if chart.row.against == "margin" else "in severity"
     return f"sees a difference of {number(jnd.value)} ({span(jnd.interval)}) {what} in 3 of 4 pairs"
 
@@ -323,15 +323,17 @@ LEVEL = 0.05
 
 def _better(pairs: Sequence[Comparison]) -> str:
     known = [row for row in pairs if row.p_holm is not None and row.p_holm < LEVEL]
+    row = (known or pairs)[0]
+    ahead = (row.gap.value or 0) > 0
+    if known and len(pairs) == 1:
+        up, down, gap = (row.a, row.b, row.gap) if ahead else (row.b, row.a, minus(row.gap))
+        return f"{up} is better than {down} by {rough_points(gap)} points"
     if known:
-        said = []
-        for row in known[:3]:
-            up, down = (row.a, row.b) if (row.gap.value or 0) > 0 else (row.b, row.a)
-            gap = row.gap if up == row.a else minus(row.gap)
-            said.append(f"{up} is better than {down} by {rough_points(gap)} points")
-        rest = f"; {len(known) - 3} more differences in the table" if len(known) > 3 else ""
-        return "; ".join(said) + rest
-    row = pairs[0]
+        names = sorted({name for row in pairs for name in (row.a, row.b)})
+        beaten = {row.b if (row.gap.value or 0) > 0 else row.a for row in known}
+        first = [name for name in names if name not in beaten]
+        worse = listed(sorted(beaten), 6)
+        return f"No judge is shown to be better than {listed(first, 6)}; some other judge is better than {worse}"
     more = (
         f"; about {many(row.more_images, 'more image')} would show {100 * row.asked_gap:g} points"
         if row.more_images
@@ -351,7 +353,9 @@ def baseline(analysis: Analysis) -> Figure | LeftOut:
     if not judges:
         return LeftOut("baseline", "no run of the local baseline is beside these judges (--baseline adds one)")
     found = [{r.value: r for r in scopes.above(judge.above_baseline) if r.scope in ("all", "task")} for judge in judges]
-    names = list(dict.fromkeys(name for rows in found for name in rows))
+    names = list(dict.fromkeys(name for rows in found for name, row in rows.items() if row.gap.value is not None))
+    if not names:
+        return LeftOut("baseline", "the local baseline answered none of these questions")
     rows = [
         ForestRow(plain_name(name), tuple(rows[name].gap if name in rows else None for rows in found)) for name in names
     ]
@@ -362,17 +366,20 @@ def baseline(analysis: Analysis) -> Figure | LeftOut:
         for judge, rows in zip(judges, found, strict=True)
         for name in rows
     ]
-    said = []
+    counts = []
     for judge, cells in zip(judges, found, strict=True):
         tasks = [row for row in cells.values() if row.scope == "task"] or list(cells.values())
-        better = sum(row.standing == "better" for row in tasks)
-        said.append(f"{judge.name} is better than the local baseline in {better} of {many(len(tasks), 'task')}")
+        counts.append((judge.name, sum(row.standing == "better" for row in tasks), len(tasks)))
+    name, better, total = counts[0]
+    finding = f"{name} is better than the local baseline in {better} of {many(total, 'task')}"
+    if len(counts) > 1:
+        finding = counted("Tasks in which a judge is better than the local baseline", counts)
     caption = (
         f"Judge less the local baseline, on the questions that the baseline answered. {INTERVALS} They are unadjusted."
     )
     columns = ("judge", "task", *ESTIMATE, "standing")
     names_ = [judge.name for judge in judges]
-    return Figure("baseline", "; ".join(said), caption, columns, tuple(data), lambda w: forest(rows, names_, scale, w))
+    return Figure("baseline", finding, caption, columns, tuple(data), lambda w: forest(rows, names_, scale, w))
 
 
 def cost(analysis: Analysis) -> Figure | LeftOut:

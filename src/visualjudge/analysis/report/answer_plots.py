@@ -12,7 +12,7 @@ from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.slope import Slope, SlopeRow, slopes
 from visualjudge.analysis.report.accuracy_plots import shown
 from visualjudge.analysis.report.readings import plain_name
-from visualjudge.analysis.words import listed, many
+from visualjudge.analysis.words import grouped, listed, many
 
 MOST_PANELS = 4
 """Judges beside each other in a slope chart."""
@@ -52,16 +52,15 @@ def sources(analysis: Analysis, group: str | None = None) -> Figure | LeftOut:
     count = max(len(_rows(judge, group)) for judge in judges)
     caption = (
         f"Sources of {_group_name(group)}, by rank. The bars left of the markers, one for each source in "
-        "the order of the rows, span the ranks that it may have (95 %, of this source alone); lines that "
+        "the order of the rows, span the ranks that it may have (95 %, of this source alone); a source without one may "
+        "have any rank. Lines that "
         "cross are sources that judge and truth put in a different order."
         + (f" The first {MOST_SOURCES} of {count} sources are drawn." if count > MOST_SOURCES else "")
     )
     columns = ("judge", "group", "source", "rank", "best_rank", "worst_rank", "true_rank", "strength", "low", "high",
                "true_strength", "images")  # fmt: skip
-    agreed: dict[str, list[str]] = {}
-    for judge in judges:
-        agreed.setdefault(_first(_rows(judge, group)), []).append(judge.name)
-    finding = "; ".join(f"{said}: {listed(who)}" for said, who in agreed.items())
+    told = [(_first(_rows(judge, group)), judge.name) for judge in judges]
+    finding = told[0][0][:1].upper() + told[0][0][1:] if len(judges) == 1 else grouped(told)
     name = "sources" if group == groups[0] else f"sources-{groups.index(group) + 1}"
     return Figure(name, finding, caption, columns, tuple(data), lambda width: slopes(charts, width))
 
@@ -76,14 +75,17 @@ def _rows(judge: JudgeResult, group: str) -> Sequence[SourceRow]:
 
 def _slope(judge: JudgeResult, series: int, rows: Sequence[SourceRow]) -> Slope:
     kept = sorted(rows, key=lambda row: row.rank)[:MOST_SOURCES]
-    return Slope(judge.name, series, tuple(SlopeRow(row.source, row.rank, row.rank_set, row.true_rank) for row in kept))
+    drawn = tuple(SlopeRow(row.source, row.rank, row.rank_set, row.true_rank) for row in kept)
+    return Slope(judge.name, series, drawn, len(rows))
 
 
 def _first(rows: Sequence[SourceRow]) -> str:
     """Whether judge and truth agree on the best source."""
+    if len({row.true_rank for row in rows}) == 1:
+        return f"the truth puts all {len(rows)} sources level"
     ahead = min(rows, key=lambda row: row.rank)
     true = [row.source for row in rows if row.true_rank == 1]
     if ahead.source in true:
-        return f"Agrees with the truth that {ahead.source} is best"
+        return f"first is {ahead.source}, as by the truth"
     first = listed(true) if len(true) < 3 else f"{many(len(true), 'source')} together"
-    return f"Puts {ahead.source} first, the truth {first}"
+    return f"first is {ahead.source}, by the truth {first}"

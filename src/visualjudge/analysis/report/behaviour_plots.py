@@ -16,9 +16,10 @@ from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.plots.scatter import Scatter, scatters
 from visualjudge.analysis.plots.squares import Swapped, swap_flow
-from visualjudge.analysis.report.accuracy_plots import ESTIMATE, INTERVALS, MOST_SERIES, figures_of, shown
+from visualjudge.analysis.probe_figures import ToolTrust
+from visualjudge.analysis.report.accuracy_plots import ESTIMATE, INTERVALS, MOST_SERIES, figures_of, reach, shown
 from visualjudge.analysis.report.readings import plain_name, points_tick, rough_points, rough_share
-from visualjudge.analysis.words import many, number, span
+from visualjudge.analysis.words import grouped, listed, many, number, photograph_gain, span
 
 MOST_POINTS = 400
 """Scores of a judge that a scatter plot shows; the calibration is of all."""
@@ -53,26 +54,25 @@ def leanings(analysis: Analysis) -> Figure | LeftOut:
     )
     names = [judge.name for judge in judges]
     return Figure(
-        "leanings", "; ".join(map(_leaning, judges)), caption, ("judge", "feature", *ESTIMATE, "p_holm"), tuple(data),
+        "leanings", grouped((told for judge in judges for told in _leaning(judge)), names_last=True), caption,
+        ("judge", "feature", *ESTIMATE, "p_holm"), tuple(data),
         lambda width: forest(rows, names, scale, width, bars=True),
     )  # fmt: skip
 
 
-def _leaning(judge: JudgeResult) -> str:
-    """Whether it prefers the option shown first, and what else it leans to."""
+def _leaning(judge: JudgeResult) -> list[tuple[str, str]]:
+    """Whether it prefers the option shown first, and what else it leans to: statements with its name and figures."""
     place = next((row for row in judge.bias if row.feature == "position"), None)
     found = None if place is None else place.estimate
     if place is None or found is None or found.value is None:
-        said = f"{judge.name}: the preference for the first option is not measured"
+        said = ("preference for the first option not measured", judge.name)
     elif place.flagged:
         which = "first" if found.value > 0 else "second"
-        size = rough_points(found).lstrip("+")
-        said = f"{judge.name} prefers the option shown {which} by {size} points"
+        said = (f"prefer the option shown {which}", f"{judge.name} by {rough_points(found).lstrip('+')} points")
     else:
-        ends = f" ({rough_points(found)} points)" if found.interval is not None else ""
-        said = f"{judge.name} has no clear preference for the first option{ends}"
+        said = ("no clear preference for the first option", f"{judge.name} {rough_points(found)}".strip())
     others = [row.leans_to for row in judge.bias if row.flagged and row.feature != "position" and row.estimate.value]
-    return said + (f"; it is also swayed by {', '.join(others)}" if others else "")
+    return [said, *((f"swayed by {other}", judge.name) for other in others)]
 
 
 def swapped(analysis: Analysis) -> Figure | LeftOut:
@@ -89,19 +89,18 @@ def swapped(analysis: Analysis) -> Figure | LeftOut:
             charts.append(Swapped(judge.name, k, right, same - right, first, second, n - same - first - second))
     if not charts:
         return LeftOut("swap", "no question was asked in both orders (judge --swap)")
-    said = "; ".join(
-        f"{chart.title} gives the same answer in {_of(chart.right + chart.wrong, chart)} of questions"
-        for chart in charts
-    )
+    shares = sorted(charts, key=lambda chart: -_same(chart))
+    said = "The same answer in both orders: " + ", ".join(f"{c.title} {100 * _same(c):.0f} %" for c in shares)
     data = [(c.title, c.right, c.wrong, c.first, c.second, c.rest) for c in charts]
     columns = ("judge", "same_right", "same_wrong", "first_both_times", "second_both_times", "rest")
     caption = "Questions asked in both orders; the area of each square is its share of them."
     return Figure("swap", said, caption, columns, tuple(data), lambda width: swap_flow(charts, width))
 
 
-def _of(count: int, chart: Swapped) -> str:
+def _same(chart: Swapped) -> float:
+    """The share of questions with the same answer in both orders."""
     total = chart.right + chart.wrong + chart.first + chart.second + chart.rest
-    return f"{count / total:.0%}".replace("%", " %") if total else "none"
+    return (chart.right + chart.wrong) / total if total else 0.0
 
 
 def scores(analysis: Analysis) -> Figure | LeftOut:
@@ -115,7 +114,7 @@ def scores(analysis: Analysis) -> Figure | LeftOut:
         truth, given = (np.asarray(table[name].to_numpy(), dtype=float) for name in ("truth", "number"))
         means = _means(truth, given)
         charts.append(Scatter(judge.name, k, _sample(truth, given), means))
-        said.append(f"{judge.name} {_follows(judge)}")
+        said.append((_follows(judge), judge.name))
         data += [(judge.name, x, y, n) for x, y, n in means]
     if not charts:
         return LeftOut("scores", "no scoring question was asked, or no reply to one could be read")
@@ -126,7 +125,7 @@ def scores(analysis: Analysis) -> Figure | LeftOut:
     )
     columns = ("judge", "true_score", "mean_score", "n")
     return Figure(
-        "scores", "; ".join(said), caption, columns, tuple(data),
+        "scores", grouped(said), caption, columns, tuple(data),
         lambda width: scatters(charts, (0.0, 10.0), ("True score", "Judge’s score"), width),
     )  # fmt: skip
 
@@ -152,16 +151,12 @@ def _sample(truth: np.ndarray, given: np.ndarray) -> tuple[tuple[float, float], 
 
 def _follows(judge: JudgeResult) -> str:
     within, bias = judge.scoring.within, judge.scoring.bias
-    order = (
-        ""
-        if within.value is None
-        else f"orders scores of one image with τ-b {number(within.value)} ({span(within.interval)})"
-    )
+    order = "" if within.value is None else f"τ-b {number(within.value)} ({span(within.interval)}) in one image"
     if bias.value is None:
-        return order or "has no scores that can be compared"
+        return order or "no scores that can be compared"
     way = "high" if bias.value > 0 else "low"
     level = f"{number(abs(bias.value), 1)} points too {way} on average"
-    return f"{order} and is {level}" if order else f"is {level}"
+    return f"{order}, {level}" if order else level
 
 
 def reliability(analysis: Analysis) -> Figure | LeftOut:
@@ -173,14 +168,14 @@ def reliability(analysis: Analysis) -> Figure | LeftOut:
         if found is not None:
             bins = tuple((b.stated, b.observed, b.n) for b in found.bins)
             charts.append(Scatter(name, k, (), bins))
-            said.append(f"{name}: expected calibration error {number(found.ece_corrected.value)}")
+            said.append((f"expected calibration error {number(found.ece_corrected.value)}", name))
             data += [(name, *row) for row in bins]
     if not charts:
         return LeftOut("reliability", "no reply states a probability")
     caption = "Where probability and frequency are equal, dots lie on the dashed line; larger dots are more answers."
     columns = ("judge", "stated", "came_true", "n")
     return Figure(
-        "reliability", "; ".join(said), caption, columns, tuple(data),
+        "reliability", grouped(said), caption, columns, tuple(data),
         lambda width: scatters(charts, (0.0, 1.0), ("Stated probability of A", "A was right"), width),
     )  # fmt: skip
 
@@ -191,7 +186,11 @@ def probes(analysis: Analysis) -> Figure | LeftOut:
     if not judges:
         return LeftOut("probes", "no probes were asked (visualjudge probe)")
     by_judge = [{row.name: row for row in judge.probes} for judge in judges]
-    names = list(dict.fromkeys(name for found in by_judge for name in found))
+    asked = list(dict.fromkeys(name for found in by_judge for name in found))
+    names = [n for n in asked if any(n in found and found[n].effect.value is not None for found in by_judge)]
+    if not names:
+        return LeftOut("probes", "no probe has questions enough for an effect")
+    unknown = [plain_name(name) for name in asked if name not in names]
     rows = [
         ForestRow(
             plain_name(name), tuple(found[name].effect if name in found else None for found in by_judge),
@@ -208,12 +207,45 @@ def probes(analysis: Analysis) -> Figure | LeftOut:
     caption = (
         "Each probe changes one thing that the answer does not depend on. A check mark: it passes, its 90 "
         f"% interval lies within the margin; a cross: it fails; a question mark: undecided. {INTERVALS}"
+        + (f" Too few questions: {listed(unknown, 20)}." if unknown else "")
     )
     titles = [judge.name for judge in judges]
     return Figure(
-        "probes", "; ".join(map(_probed, judges)), caption,
+        "probes", grouped((_probed(judge), judge.name) for judge in judges), caption,
         ("judge", "probe", *ESTIMATE, "margin", "state"), tuple(data),
         lambda width: forest(rows, titles, scale, width),
+    )  # fmt: skip
+
+
+def photograph(analysis: Analysis) -> Figure | LeftOut:
+    """A row for each task: how much more often a judge is right with the photograph than without."""
+    judges = [(judge.name, judge.photograph) for judge in shown(analysis) if judge.photograph is not None][:MOST_SERIES]
+    if not judges:
+        return LeftOut("photograph", "no question was asked without its photograph (visualjudge probe)")
+    by_judge = [{row.task: row for row in (need.all, *need.by_task)} for _, need in judges]
+    tasks = list(dict.fromkeys(task for found in by_judge for task in found))
+    rows = [
+        ForestRow(
+            "all questions" if task == "all" else plain_name(task),
+            tuple(found[task].first.gain if task in found else None for found in by_judge),
+        )
+        for task in tasks
+    ]
+    end = reach(e for row in rows for e in row.estimates)
+    scale = Scale(-end, end, points_tick, rough_points, "Points gained from the photograph", 0.0)
+    titles = [name for name, _ in judges]
+    data = [
+        (name, task, *figures_of(found[task].first.gain), found[task].state)
+        for name, found in zip(titles, by_judge, strict=True)
+        for task in found
+    ]
+    caption = (
+        "Right answers with the photograph less those over uniform grey (over another photograph where grey was not "
+        f"asked), on the same pairs. {INTERVALS}"
+    )
+    return Figure(
+        "photograph", grouped((photograph_gain(need.all), name) for name, need in judges), caption,
+        ("judge", "task", *ESTIMATE, "state"), tuple(data), lambda width: forest(rows, titles, scale, width),
     )  # fmt: skip
 
 
@@ -227,7 +259,7 @@ def _probed(judge: JudgeResult) -> str:
     named = f" ({', '.join(failed)})" if failed else ""
     rest = len(judge.probes) - passed - len(failed)
     asked = many(len(judge.probes), "probe")
-    return f"{judge.name} passes {passed} of {asked}, fails {len(failed)}{named}; {rest} undecided"
+    return f"passes {passed} of {asked}, fails {len(failed)}{named}, {rest} undecided"
 
 
 def tools(analysis: Analysis) -> Figure | LeftOut:
@@ -242,7 +274,7 @@ def tools(analysis: Analysis) -> Figure | LeftOut:
     data = [
         (j.name, level, *figures_of(f.get(level))) for j, f in zip(judges, by_judge, strict=True) for level in levels
     ]
-    said = "; ".join(f"{judge.name} {_trusts(list(judge.tool_trust))}" for judge in judges)
+    said = grouped((_trusts(judge.tool_trust), judge.name) for judge in judges)
     titles = [judge.name for judge in judges]
     return Figure(
         "tools", said, f"Share that follows a wrong tool, by the confidence that it claims. {INTERVALS}",
@@ -250,9 +282,9 @@ def tools(analysis: Analysis) -> Figure | LeftOut:
     )  # fmt: skip
 
 
-def _trusts(rows: Sequence[object]) -> str:
-    values: list[Estimate] = [row.wrong_tool for row in rows if row.wrong_tool.value is not None]  # type: ignore[attr-defined]
+def _trusts(rows: Sequence[ToolTrust]) -> str:
+    values: list[Estimate] = [row.wrong_tool for row in rows if row.wrong_tool.value is not None]
     if not values:
-        return "gave no answer beside a wrong tool"
+        return "no answer beside a wrong tool"
     most = max(values, key=lambda e: e.value or 0.0)
     return f"follows a wrong tool in up to {rough_share(most)} of pairs"

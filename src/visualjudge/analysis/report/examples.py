@@ -21,6 +21,8 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.media import image_at
 from visualjudge.core.records import Question
 from visualjudge.prompts.spans import swapped
+from visualjudge.replies import read_reply as read_text
+from visualjudge.replies.reading import QuestionType
 from visualjudge.vision.encodings import encoding_title
 from visualjudge.vision.raster.images import read_rgb
 
@@ -28,6 +30,8 @@ USUAL = 9
 """Examples of each judge where the user names no number."""
 THUMBNAIL = 300
 LONGEST_REPLY = 1500
+AROUND = (240, 140)
+"""How many characters before and after the deciding words are shown at once."""
 SHARES = {"pairwise": 2, "ranking": 6, "scoring": 6}
 """One example in so many may be a wrong one of this question type."""
 
@@ -72,6 +76,20 @@ class Thumbnail:
     """What it shows."""
     src: str | None
     path: str = ""
+    truth: str = ""
+    """Of an option: its true score, its source, and whether it is the right one."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a judge wrote: the words that decided how it was read, some of what is around them, and the whole."""
+
+    before: str
+    decided: str
+    """Empty where the reader names no words, or read something else than the run recorded."""
+    after: str
+    whole: str
+    """Empty where nothing else was written."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +106,9 @@ class Example:
     said: str
     answer: str
     scores: str
+    """The true scores where no image shows the options, else empty."""
     prompt: str
-    reply: str
+    reply: Reply | None
     images: tuple[Thumbnail, ...]
 
 
@@ -225,7 +244,7 @@ def _example(study: Study, run: int, stored: VerdictRow, placed: Placed | None) 
     """The verdict as it was given: prompt, images, letters and scores in the order shown."""
     raw = read_reply(study.runs[run], stored["offset"]).get("raw_response")
     row, question = _as_shown(stored), _question_shown(placed, stored["order"])
-    images = _shown_images(placed.root, question) if placed and placed.root and question else []
+    images = _shown_images(placed.root, question, row) if placed and placed.root and question else []
     return Example(
         row["why"],
         row["kind"],
@@ -238,19 +257,53 @@ def _example(study: Study, run: int, stored: VerdictRow, placed: Placed | None) 
         if row["parsed"]
         else _NO_ANSWER.get(row["status"], "nothing that could be read"),
         _word(row["answer"], row["truth"]),
-        _scores(row["kind"], row["scores"], row["sources"]),
+        "" if any(image.truth for image in images) else _scores(row["kind"], row["scores"], row["sources"]),
         question.prompt if question else "",
-        raw[:LONGEST_REPLY] if isinstance(raw, str) else "",
+        _reply(raw, row) if isinstance(raw, str) and raw else None,
         tuple(images),
     )
 
 
-def _shown_images(root: Path, question: Question) -> list[Thumbnail]:
+def _shown_images(root: Path, question: Question, row: VerdictRow) -> list[Thumbnail]:
     """The images of a question, named by what they show: the options in their order after the photograph."""
-    options = len(question.final_scores)
+    options, count = len(question.final_scores), len(question.images)
     letters = [f"Option {letter}" for letter in "ABCDE"[:options]] if options > 1 else ["Prediction"]
-    names = {options: letters, options + 1: ["Photograph", *letters]}.get(len(question.images), question.images)
-    return [replace(thumbnail(root, path), name=name) for path, name in zip(question.images, names, strict=True)]
+    named = list(zip(letters, _truths(row), strict=True))
+    if count == 1 and (options > 1 or row["encoding"].startswith("text")):
+        named = [("Photograph", "")]
+    elif count == options + 1:
+        named = [("Photograph", ""), *named]
+    elif count != options:
+        named = [(path, "") for path in question.images]
+    return [
+        replace(thumbnail(root, path), name=name, truth=truth)
+        for path, (name, truth) in zip(question.images, named, strict=True)
+    ]
+
+
+def _truths(row: VerdictRow) -> list[str]:
+    """Of each option in the order shown: 7.50 (yolo), right."""
+    right = row["answer"] if row["kind"] == "pairwise" else None
+    return [
+        f"true score {score:.2f}{f' ({source})' if source else ''}{', right' if letter == right else ''}"
+        for letter, score, source in zip("ABCDE", row["scores"], row["sources"], strict=False)
+    ]
+
+
+def _reply(raw: str, row: VerdictRow) -> Reply:
+    """What the judge wrote, letters as shown, with the words that decided it where reading it again says the same."""
+    kind = cast("QuestionType", row["kind"])
+    found = read_text(raw, kind, len(row["scores"]), ties=("tie", "both_bad"))
+    recorded = row["text"] if row["text"] is not None else row["number"]
+    start, end = found.span if found.span and row["parsed"] and found.value == recorded else (0, 0)
+    first, last = max(0, start - AROUND[0]), min(len(raw), end + AROUND[1] + (AROUND[0] if end == 0 else 0))
+    ends = ("…" if first else "", "…" if last < len(raw) else "")
+    return Reply(
+        ends[0] + raw[first:start],
+        raw[start:end],
+        raw[end:last] + ends[1],
+        raw[:LONGEST_REPLY] if any(ends) else "",
+    )
 
 
 TURNED, _OTHER = "BA", {"A": "B", "B": "A"}

@@ -84,7 +84,9 @@ def _accuracy(cell: Cell | None) -> str | Markup:
     )
 
 
-def by_rows(titles: Sequence[str], judges: Sequence[JudgeResult], found: Mapping[str, Mapping[str, str]]) -> Grid:
+def by_rows(
+    titles: Sequence[str], judges: Sequence[JudgeResult], found: Mapping[str, Mapping[str, str | Markup]]
+) -> Grid:
     """Text cells: ``found[row][judge]``, a column a judge."""
     rows = [GridRow([name, *(cells.get(judge.name, NONE) for judge in judges)]) for name, cells in found.items()]
     return _by_judge(titles, judges, rows, numeric=False)
@@ -93,10 +95,23 @@ def by_rows(titles: Sequence[str], judges: Sequence[JudgeResult], found: Mapping
 def _by_judge(
     titles: Sequence[str], judges: Sequence[JudgeResult], rows: Sequence[GridRow], *, numeric: bool = True
 ) -> Grid:
-    """A table with a column a judge."""
+    """A table with a column a judge; of more judges than fit beside each other, and than rows, with a row a judge."""
+    if len(judges) > max(MOST_COLUMNS, len(rows)):
+        turned = [
+            GridRow([name, *(row.cells[k] for row in rows)]) for k, name in enumerate(names_of(judges), len(titles))
+        ]
+        numbers = [False, *[numeric] * len(rows)]
+        return Grid(["Judge", *(row.cells[0] for row in rows)], numbers, turned, _mixed(judges))
     return Grid(
         [*titles, *names_of(judges)],
         [*[False] * len(titles), *[numeric] * len(judges)],
         rows,
-        mixed=len({judge.asked_like for judge in judges}) > 1,
+        _mixed(judges),
     )
+
+
+MOST_COLUMNS = 6
+
+
+def _mixed(judges: Sequence[JudgeResult]) -> bool:
+    return len({judge.asked_like for judge in judges}) > 1

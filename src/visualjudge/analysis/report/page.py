@@ -16,13 +16,13 @@ from markupsafe import Markup
 import visualjudge
 from visualjudge.analysis import columns, scopes, words
 from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.decisions.card import Answer, short_answer, usual_card
-from visualjudge.analysis.decisions.card_page import TASKS_NOTE
-from visualjudge.analysis.decisions.checks import ICONS, LABELS
-from visualjudge.analysis.decisions.opening import opening
+from visualjudge.analysis.decisions.card import Answer, JudgeCard, short_answer, usual_card
+from visualjudge.analysis.decisions.card_page import ANSWERS, TASKS_NOTE, due
+from visualjudge.analysis.decisions.checks import ICONS, LABELS, needs
 from visualjudge.analysis.figures import JudgeResult, Results, SourceRow
 from visualjudge.analysis.plots.figure import Figure, LeftOut, page_style
 from visualjudge.analysis.report import accuracy_plots, answer_plots
+from visualjudge.analysis.report.accuracy_plots import MOST_SERIES
 from visualjudge.analysis.report.examples import (
     USUAL,
     Example,
@@ -33,7 +33,7 @@ from visualjudge.analysis.report.examples import (
 )
 from visualjudge.analysis.report.grids import Grid, GridRow, across, breakable, by_rows, grid, headline_grid
 from visualjudge.analysis.report.methods import SOURCES, methods
-from visualjudge.analysis.report.paired import differences
+from visualjudge.analysis.report.paired import differences, in_common, titles
 from visualjudge.analysis.report.plots import PLOTS
 from visualjudge.analysis.report.tools import tool_grids
 from visualjudge.analysis.unanswered import unanswered
@@ -74,9 +74,12 @@ class Group:
 
 @dataclass(frozen=True)
 class Line:
-    """The answer on one judge: its state with icon and word, and what else is to be said."""
+    """The answer on a judge, or on several with the same one: state with icon and word, and what else is to be said."""
 
-    judge: JudgeResult
+    names: str
+    colour: int | None
+    """The colour of a single judge."""
+    simulated: bool
     state: str
     icon: str
     word: str
@@ -134,18 +137,20 @@ def _headline(judges: Sequence[JudgeResult]) -> Section:
     return Section("headline", "Headline figures", words.APART if apart else "", tables, open=True)
 
 
-MOST_OPEN = 30
-"""Rows of the answers by task that are open from the start."""
-
-
-def _answered(analysis: Analysis) -> Section:
+def _answered(judges: Sequence[JudgeResult], cards: Sequence[JudgeCard]) -> Section:
     """May models be ranked in each task, why not, and how many more images are needed."""
-    found = opening(analysis).tasks
-    title = "May I rank models of one task?"
-    if found is None:
-        return Section("answers", title, TASKS_NOTE)
-    table = Grid(found.columns, [False] * len(found.columns), [GridRow(row) for row in found.rows])
-    return Section("answers", title, TASKS_NOTE, [("", table)], open=len(found.rows) <= MOST_OPEN)
+    found: dict[str, dict[str, str | Markup]] = {}
+    for card in cards:
+        for task in card.tasks if len(card.tasks) > 1 else ():
+            more = needs(task.needs_images) if task.needs_images else due(task)
+            cell = Markup('<span class="{}">{} {}</span> <small>{}</small>')
+            found.setdefault(task.task, {})[card.judge] = cell.format(
+                task.state, ICONS[task.state], ANSWERS[task.verdict], more
+            )
+    table = by_rows(["Task"], judges, found)
+    return Section(
+        "answers", "May I rank models of one task?", TASKS_NOTE, [("", table)], open=len(judges) <= MOST_SERIES
+    )
 
 
 def _where(judges: Sequence[JudgeResult]) -> Section:
@@ -265,6 +270,7 @@ def _named_choices(judge: JudgeResult) -> Grid:
             choice, recommended=named(choice.task, choice.recommended), cheapest=named(choice.task, choice.cheapest)
         )
         for choice in judge.encodings
+        if len(choice.encodings) > 1
     ]
     return grid(columns.CHOICE, rows)
 
@@ -407,7 +413,8 @@ def _telling(analysis: Analysis, shown: Sequence[int], count: int) -> Section:
     return Section(
         "questions",
         "Show me its errors",
-        "Wrong at a wide margin, flipped by the order, not read; each on another pair, ranking or annotation.",
+        "Wrong at a wide margin, flipped by the order, not read; each on another pair, ranking or annotation. The true "
+        "scores appear while the pointer or the focus is on the images. Marked words decided how a reply was read.",
         examples=[(name, rows) for name, rows in found if rows],
         notes=[f"Of the first {len(kept)} judges; --questions sets the number."] if len(kept) < len(shown) else (),
     )
@@ -433,7 +440,7 @@ def _probes(analysis: Analysis, shown: Sequence[int], drawn: Mapping[str, Figure
     )
 
 
-def _photograph(judges: Sequence[JudgeResult]) -> Section:
+def _photograph(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]) -> Section:
     asked = [(judge, judge.photograph) for judge in judges if judge.photograph is not None]
     return Section(
         "photograph",
@@ -443,6 +450,7 @@ def _photograph(judges: Sequence[JudgeResult]) -> Section:
         "a judge gets right without the photograph comes from the predictions alone.",
         [(judge.name, grid(columns.PHOTOGRAPH, [need.all, *need.by_task])) for judge, need in asked],
         notes=[f"{judge.name}: {words.photograph(judge)}" for judge, _ in asked],
+        figures=_drawn(drawn["photograph"]),
         open=True,
     )
 
@@ -460,22 +468,39 @@ def _groups(judges: Sequence[JudgeResult]) -> list[Group]:
     return out
 
 
-def _line(judge: JudgeResult, found: Answer) -> Line:
+def _lines(judges: Sequence[JudgeResult], found: Sequence[Answer]) -> list[Line]:
+    """A line a judge; of many judges a line an answer."""
+    told = [_told(answer) for answer in found]
+    if len(judges) <= MOST_SERIES:
+        return [Line(j.name, k, j.simulated, *said) for k, (j, said) in enumerate(zip(judges, told, strict=True))]
+    groups: dict[tuple[str, str, str, str], list[JudgeResult]] = {}
+    for judge, said in zip(judges, told, strict=True):
+        groups.setdefault(said, []).append(judge)
+    return [
+        Line(", ".join(j.name for j in who), None, all(j.simulated for j in who), *said) for said, who in groups.items()
+    ]
+
+
+def _told(found: Answer) -> tuple[str, str, str, str]:
+    """The state, its icon and word, and why: the checks that fail, or how many images are missing."""
     word, _, more = short_answer(found).partition(": ")
-    if found.state == "fail":
-        more = "it fails " + words.listed([f"“{LABELS[line.name]}”" for line in found.checks if line.state == "fail"])
-    return Line(judge, found.state, ICONS[found.state], word, more)
+    if found.state in ("fail", "undecided") and not more:
+        names = words.listed([f"“{LABELS[line.name]}”" for line in found.checks if line.state == found.state])
+        more = f"{'it fails' if found.state == 'fail' else 'undecided:'} {names}"
+    if found.state == "not_measured" and not more:
+        more = next((line.why for line in found.checks if line.name == "order_of_sources" and line.why), "")
+    return found.state, ICONS[found.state], word, more
 
 
 def _pair(analysis: Analysis, compare: tuple[int, int]) -> Section:
     """Two judges beside each other, before anything else."""
-    first, second = (analysis.study.runs[k].name for k in compare)
+    first, second = titles(analysis, *compare)
     found = changed(analysis.study, *compare)
     return Section(
         "pair", f"{first} and {second}",
         "Differences are paired: both judges on the same questions. Below, questions that one of them "
         "answered rightly and the other wrongly, as the second one answered, the widest margins first.",
-        figures=[differences(analysis, *compare)],
+        notes=[in_common(analysis, *compare)], figures=_drawn(differences(analysis, *compare)),
         grids=tool_grids(analysis, compare),
         examples=[("What changed", found)] if found else [],
     )  # fmt: skip
@@ -490,7 +515,7 @@ def context(analysis: Analysis, questions: int = 0, compare: tuple[int, int] | N
     drawn = {name: draw(analysis) for name, draw in PLOTS.items()}
     small = {name: image.src for name, image in encoding_images(analysis.study).items() if image.src}
     sections = [
-        _answered(analysis),
+        _answered(judges, [card.judges[i] for i in shown]),
         _headline(judges),
         _where(judges),
         _compared(results, [judge.name for judge in judges], drawn),
@@ -499,7 +524,7 @@ def context(analysis: Analysis, questions: int = 0, compare: tuple[int, int] | N
         _errors(judges, drawn),
         _sensitivity(judges, drawn),
         *_sways(results, judges, drawn),
-        _photograph(judges),
+        _photograph(judges, drawn),
         _probes(analysis, shown, drawn),
         _telling(analysis, shown, questions),
         _raters(judges),
@@ -511,10 +536,10 @@ def context(analysis: Analysis, questions: int = 0, compare: tuple[int, int] | N
         "pair": None if compare is None else _pair(analysis, compare),
         "results": results,
         "judges": judges,
-        "answers": [_line(results.judges[i], card.judges[i]) for i in shown],
+        "answers": _lines(judges, [card.judges[i] for i in shown]),
+        "many": len(judges) > MOST_SERIES,
         "sentences": [card.judges[i].answer for i in shown],
-        "first": _drawn(drawn["tasks"]),
-        "beside": _drawn(drawn["sources"], drawn["checks"]),
+        "first": _drawn(drawn["tasks"], drawn["sources"], drawn["checks"]),
         "left_out": [found for found in drawn.values() if isinstance(found, LeftOut)],
         "sections": [section for section in sections if _kept(section)],
         "simulated": rest,

@@ -9,10 +9,11 @@ import polars as pl
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.comparisons import compare
 from visualjudge.analysis.estimates import Estimate
-from visualjudge.analysis.plots.figure import Figure
+from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.report.accuracy_plots import ESTIMATE, INTERVALS, figures_of, reach
 from visualjudge.analysis.report.readings import plain_name, points_tick, rough_points
+from visualjudge.analysis.words import many, number
 from visualjudge.core.errors import UsageError
 
 
@@ -33,19 +34,38 @@ def named_run(analysis: Analysis, name: str) -> int:
     return found[0]
 
 
-def differences(analysis: Analysis, first: int, second: int) -> Figure:
+def titles(analysis: Analysis, first: int, second: int) -> tuple[str, str]:
+    """What the two runs are called: their judges, or their folders where the judge is the same."""
+    a, b = (analysis.study.runs[k] for k in (first, second))
+    folders = [run.folder.name if run.folder is not None else run.name for run in (a, b)]
+    return (a.name, b.name) if a.name != b.name else (folders[0], folders[1])
+
+
+def in_common(analysis: Analysis, first: int, second: int) -> str:
+    """Whether the two runs are on the same pairwise questions; if not, how many of each are compared."""
+    a, b = titles(analysis, first, second)
+    one, other = (set(analysis.study.kind(k, "pairwise", ("question",))["question"]) for k in (first, second))
+    both = len(one & other)
+    if one == other:
+        return f"Both were asked the same {many(both, 'pairwise question')}."
+    if not both:
+        return f"{a} and {b} have no pairwise question in common: their figures cannot be compared."
+    each = f"{number(len(one))} of {a} and {number(len(other))} of {b}"
+    return f"Not the same questions: only the {many(both, 'pairwise question')} of both are compared, of {each}."
+
+
+def differences(analysis: Analysis, first: int, second: int) -> Figure | LeftOut:
     """The accuracy of the second judge less that of the first, over all questions in common and by task."""
     study = analysis.study
-    runs = (study.runs[first], study.runs[second])
-    a, b = (run.name for run in runs)
-    if a == b:
-        a, b = (run.folder.name if run.folder is not None else run.name for run in runs)
+    a, b = titles(analysis, first, second)
     tables = [study.joined[k] for k in (first, second)]
     tasks = sorted(set(tables[0]["task"].unique()) & set(tables[1]["task"].unique()))
     found: dict[str, Estimate] = {"all questions": gap_of(analysis, first, second)}
     if len(tasks) > 1:
         found |= {task: gap_of(analysis, first, second, pl.col("task") == task) for task in tasks}
     measured = {name: gap for name, gap in found.items() if gap.value is not None}
+    if not measured:
+        return LeftOut("compared", found["all questions"].why or "nothing was measured")
     rows = [ForestRow(plain_name(name), (gap,)) for name, gap in measured.items()]
     end = reach(measured.values())
     scale = Scale(-end, end, points_tick, rough_points, f"Points by which {b} is better", 0.0)

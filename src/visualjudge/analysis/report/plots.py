@@ -22,6 +22,7 @@ PLOTS: Mapping[str, Drawing] = {
     "swap": behaviour.swapped,
     "scores": behaviour.scores,
     "reliability": behaviour.reliability,
+    "photograph": behaviour.photograph,
     "probes": behaviour.probes,
     "tools": behaviour.tools,
     "cost": accuracy.cost,

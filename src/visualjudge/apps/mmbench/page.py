@@ -10,8 +10,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
 from PIL import Image
 
+from visualjudge.analysis.estimates import Estimate
+from visualjudge.analysis.plots.figure import Figure, page_style
+from visualjudge.analysis.plots.forest import ForestRow, forest
+from visualjudge.analysis.report.accuracy_plots import ESTIMATE, MOST_SERIES, SHARES, figures_of
+from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES
 from visualjudge.apps.mmbench.evaluate import Difference, Group
 from visualjudge.apps.mmbench.images import image_part
 from visualjudge.apps.mmbench.scores import Model, column_names, lines, measures, percent, without_reply
@@ -53,7 +59,10 @@ def page(table: Table, models: Sequence[Model], compared: Sequence[dict[str, Any
 
     env = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
     env.filters |= {"percent": percent, "points": _points, "p": _p, "clipped": _clipped}
+    figure = accuracy(models)
     return env.get_template("report.html").render(
+        style=Markup(page_style((TEMPLATES / "report.css").read_text("utf-8"))),
+        figure="" if figure is None else Markup(figure.element()),
         table_name=table.path.name,
         rules=models[0].evaluation.rules,
         columns=column_names(models),
@@ -64,6 +73,42 @@ def page(table: Table, models: Sequence[Model], compared: Sequence[dict[str, Any
         models=[_section(table, model, most) for model in models],
         most=most,
     )
+
+
+def accuracy(models: Sequence[Model]) -> Figure | None:
+    """Accuracy of each model by ability on all splits, circular where it was asked; None where nothing was scored."""
+    measure = "circular_accuracy" if "circular_accuracy" in measures(models) else "accuracy"
+    kept = {line.model: line for line in lines(models) if line.measure == measure}
+    shown = list(kept)[:MOST_SERIES]
+    found = {
+        (name, model): Estimate(cell["value"], cell["ci95"], cell["n"], cell["n"])
+        for model in shown
+        for name, cell in kept[model].cells.items()
+        if cell["value"] is not None
+    }
+    names = [name for name in column_names(models) if any((name, model) in found for model in shown)]
+    if not names:
+        return None
+    rows = [ForestRow(name, tuple(found.get((name, model)) for model in shown)) for name in names]
+    overall = ((name, found[names[0], name].value) for name in shown if (names[0], name) in found)
+    told = ["Right: " + ", ".join(f"{name} {percent(value)}" for name, value in overall)]
+    told += filter(None, (_weakest(found, names[1:], model) for model in shown))
+    return Figure(
+        "accuracy", "; ".join(told), CAPTION,
+        ("ability", "model", *ESTIMATE),
+        tuple((name, model, *figures_of(found.get((name, model)))) for name in names for model in shown),
+        lambda width: forest(rows, shown, SHARES, width),
+    )  # fmt: skip
+
+
+CAPTION = "Right answers; lines are 95 % intervals, hollow markers stand for fewer than 5 questions."
+
+
+def _weakest(found: dict[tuple[str, str], Estimate], names: Sequence[str], model: str) -> str:
+    """The ability with the lowest share, of those with questions enough for an interval."""
+    own = {name: found[name, model] for name in names if (name, model) in found}
+    known = [(e.value or 0.0, name) for name, e in own.items() if e.images >= LEAST_IMAGES]
+    return f"{model} is weakest in {min(known)[1]} ({percent(min(known)[0])})" if len(known) > 1 else ""
 
 
 def _section(table: Table, model: Model, most: int) -> Section:
