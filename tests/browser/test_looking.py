@@ -116,6 +116,16 @@ def test_the_address_restores_the_view(browser: Any, studio: Any, slug: str) -> 
     assert "Question type: pairwise" in browser.js("return document.querySelector('.chips').textContent")
 
 
+def test_judges_are_compared_within_the_filters_of_the_grid(browser: Any, studio: Any, slug: str) -> None:
+    browser.open(f"{studio.address}/d/{slug}?sort=margin")
+    browser.until(CARDS)
+    _choose(browser, "margin", "2 to 4")
+    browser.until("return new URLSearchParams(location.search).get('margin') === '2 to 4'")
+    browser.js("document.querySelector('a[href*=judges]').click()")
+    browser.until("return location.pathname.endsWith('/judges')")
+    assert "margin 2 to 4" in browser.js("return document.querySelector('main').textContent")
+
+
 def test_only_visible_cards_are_in_the_page_and_the_last_one_is_reached(browser: Any, studio: Any, slug: str) -> None:
     browser.open(f"{studio.address}/d/{slug}")
     browser.until(CARDS)

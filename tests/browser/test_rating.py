@@ -14,6 +14,8 @@ import pytest
 from browsing import Studio, faults
 
 SLOT = "return document.querySelector('vj-rater[data-ready]:has(.choices)')?.question?.slot"
+NEXT = SLOT + " !== arguments[0] && " + SLOT.removeprefix("return ")
+"""Another question than the one of this slot, once its images can be seen."""
 PRESS = (
     "const press = (repeat) => document.body.dispatchEvent("
     "new KeyboardEvent('keydown', {key: 'a', repeat, bubbles: true}));"
@@ -47,7 +49,7 @@ def _lines(studio: Studio) -> list[dict[str, Any]]:
 
 def _answer(browser: Any, before: str | None = None) -> str:
     """Answer the question on the page by keys, once it is another one than ``before``; its slot."""
-    slot: str = browser.until(SLOT + " !== arguments[0] && " + SLOT.removeprefix("return "), before)
+    slot: str = browser.until(NEXT, before)
     kind, letters = browser.js(KIND)
     keys = {"pairwise": "b", "ranking": letters.lower()[::-1], "scoring": "7"}[kind]
     browser.keys(*keys, *([] if kind == "pairwise" else ["\ue007"]))
@@ -59,13 +61,13 @@ def test_thirty_answers_by_keyboard_survive_a_kill_at_a_random_moment(browser: A
     kill_after, slot = int(np.random.default_rng().integers(5, 25)), None
     for n in range(30):
         if n == kill_after:
-            browser.until(SLOT + " !== arguments[0]", slot)
+            browser.until(NEXT, slot)
             rating.kill()
             rating.start()
             browser.driver.refresh()
             slot = None
         slot = _answer(browser, slot)
-    browser.until(SLOT + " !== arguments[0]", slot)
+    browser.until(NEXT, slot)
     lines = _lines(rating)
     assert len(lines) == 30
     assert len({(line["id"], line["turn"]) for line in lines}) == 30
@@ -78,13 +80,13 @@ def test_thirty_answers_by_keyboard_survive_a_kill_at_a_random_moment(browser: A
 def test_undo_note_and_cannot_tell_by_keyboard(browser: Any, rating: Studio) -> None:
     browser.open(rating.links["anna"])
     slot = _answer(browser)
-    browser.until(SLOT + " !== arguments[0]", slot)
+    browser.until(NEXT, slot)
     browser.keys("u")
     browser.until(SLOT + " === arguments[0]", slot)
     browser.keys("n", *"why?", "\ue00c")
     kind, _ = browser.js(KIND)
     browser.keys("c" if kind == "pairwise" else "x")
-    browser.until(SLOT + " !== arguments[0]", slot)
+    browser.until(NEXT, slot)
     first, second = _lines(rating)
     assert (second["id"], second["repeat"], second["status"]) == (first["id"], first["repeat"], "cannot_tell")
     assert second["note"] == "why?"
@@ -98,13 +100,35 @@ def test_a_corrected_ranking_is_written_with_the_new_order(browser: Any, folder:
         slot = browser.until(SLOT)
         _, letters = browser.js(KIND)
         browser.keys(*letters.lower(), "\ue007")
-        browser.until(SLOT + " !== arguments[0]", slot)
+        browser.until(NEXT, slot)
         browser.keys("u")
         browser.until(SLOT + " === arguments[0]", slot)
         browser.keys(*letters.lower()[::-1], "\ue007")
-        browser.until(SLOT + " !== arguments[0]", slot)
+        browser.until(NEXT, slot)
         first, corrected = (line["value"] for line in _lines(study)[-2:])  # in the stored letters
         assert corrected == first[::-1]
+    finally:
+        study.kill()
+
+
+def test_a_letter_of_a_ranking_does_not_change_the_view(browser: Any, folder: Path, tmp_path: Path) -> None:
+    people = ("--people", str(tmp_path / "people"), "--rater", "anna", "--filter", "type=ranking")
+    study = Studio(str(folder / "ds"), *people, cache=folder / "cache")
+    try:
+        browser.open(study.links["anna"])
+        browser.until(SLOT)
+        browser.js(
+            "const stage = document.createElement('vj-stage');"
+            "const layer = (key) => ({key, title: key, src: '/static/mark.svg'});"
+            "stage.dataset.layers = JSON.stringify([layer('A'), layer('B')]);"
+            "document.querySelector('.rate-main').append(stage)"
+        )
+        browser.until("return document.querySelector('vj-stage')?.dataset.mode === 'side'")
+        browser.keys("d")
+        browser.until("return document.querySelector('vj-rater').chosen === 'D'")
+        assert browser.js("return document.querySelector('vj-stage').mode") == "side"
+        browser.keys("f")
+        browser.until("return document.querySelector('vj-stage').dataset.mode === 'flicker'")
     finally:
         study.kill()
 
@@ -114,10 +138,10 @@ def test_a_held_key_answers_one_question_and_no_unseen_one(browser: Any, rating:
     slot = browser.until(SLOT)
     while browser.js(KIND)[0] != "pairwise":
         _answer(browser)
-        slot = browser.until(SLOT + " !== arguments[0] && " + SLOT.removeprefix("return "), slot)
+        slot = browser.until(NEXT, slot)
     before = len(_lines(rating)) if (Path(rating.arguments[2]) / "verdicts.jsonl").exists() else 0
     browser.js(PRESS + "for (let i = 0; i < 40; i++) setTimeout(() => press(i > 0), 50 * i)")
-    browser.until(SLOT + " !== arguments[0] && " + SLOT.removeprefix("return "), slot)
+    browser.until(NEXT, slot)
     browser.js(PRESS + "document.querySelector('vj-rater').ready = false; for (let i = 0; i < 5; i++) press(false)")
     browser.until("return document.querySelector('.toast').textContent.includes('Look at the question first')")
     assert len(_lines(rating)) == before + 1
@@ -134,7 +158,7 @@ def test_two_raters_in_two_windows_at_once(browser: Any, rating: Studio) -> None
         for window in (anna, ben):
             browser.driver.switch_to.window(window)
             slots[window] = _answer(browser, slots[window])
-    browser.until(SLOT + " !== arguments[0]", slots[ben])
+    browser.until(NEXT, slots[ben])
     browser.driver.close()
     browser.driver.switch_to.window(anna)
     assert Counter(line["rater"] for line in _lines(rating)) == {"anna": 6, "ben": 6}
@@ -152,7 +176,7 @@ def test_a_window_left_behind_moves_on_without_a_second_verdict(browser: Any, ra
     )
     _answer(browser)
     browser.until("return document.querySelector('.toast').textContent.includes('another window')")
-    browser.until(SLOT + " !== arguments[0]", slot)
+    browser.until(NEXT, slot)
     assert len(_lines(rating)) == 1
     assert all("409" in complaint for complaint in browser.complaints())
 
@@ -168,10 +192,10 @@ def test_axe_finds_no_serious_fault_where_people_answer(
     browser.open(rating.links["anna"])
     seen, slot = set(), None
     for _ in range(12):
-        browser.until(SLOT + " !== arguments[0]", slot)
+        browser.until(NEXT, slot)
         kind, _ = browser.js(KIND)
         if kind not in seen:
             assert faults(browser, axe) == []
         seen.add(kind)
         slot = _answer(browser, slot)
-    browser.until(SLOT + " !== arguments[0]", slot)
+    browser.until(NEXT, slot)

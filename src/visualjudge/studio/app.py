@@ -26,15 +26,28 @@ from visualjudge.studio.guard import Guard
 from visualjudge.studio.places import DatasetPlace, RunPlace
 from visualjudge.studio.question_views import card, option_images, original_images
 from visualjudge.studio.selection import SORTS, Shelf, State, matrices, shown_facet
-from visualjudge.studio.site import Site, outcome_counts, watched
+from visualjudge.studio.site import Site, watched
 from visualjudge.studio.thumbnails import WIDTHS, confined, image_response
+from visualjudge.studio.verdicts import OUTCOMES
 from visualjudge.vision.raster.images import image_size, png_bytes, read_rgb
 
 MOST_CARDS = 120
 MOST_WATCHED = 30
 LIVE_EVERY_S = 1.0
-MARKS = {"right": "✓", "wrong": "✕", "mixed": "≠", "failed": "!", "cannot tell": "?", "not asked": "·"}
-SHARE_TITLES = {"pairwise": "pairs right", "ranking": "rankings right throughout", "scoring": "scores at most 1 off"}
+MARKS = {
+    "right": "✓",
+    "wrong": "✕",
+    "mixed": "≠",
+    "failed": "!",
+    "cannot tell": "?",
+    "not asked": "·",
+    "no right answer": "–",
+}
+SHARE_TITLES = {
+    "pairwise": "replies on pairs right",
+    "ranking": "rankings right throughout",
+    "scoring": "scores at most 1 off",
+}
 _STATIC = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
@@ -129,28 +142,29 @@ class Pages:
         return self._page("grid.html.j2", dataset=place, sorts=SORTS, runs=self.site.places.runs_of(place.slug))
 
     def judges(self, request: Request) -> Response:
-        """Two runs against each other, as counts that lead to the questions."""
+        """Two runs against each other, as counts that lead to the questions, of one question type."""
         place, shelf = self._shelf(request)
         runs, params = [run for run, _ in shelf.runs], request.query_params
+        kinds = shelf.index.columns.vocabulary.get("type", ())
         pairs = [pair for pair in params.multi_items() if pair[0] not in ("a", "b", "at")]
+        if kinds and not any(name == "type" for name, _ in pairs):
+            pairs.append(("type", kinds[0]))
         chosen = [_chosen(runs, params.get(name), k) for k, name in enumerate("ab")]
         tables = matrices(shelf, chosen, pairs) if runs else []
-        values = {"runs": runs, "chosen": chosen, "tables": tables, "pairs": pairs}
+        values = {"runs": runs, "chosen": chosen, "tables": tables, "pairs": pairs, "kinds": kinds}
         return self._page("judges.html.j2", dataset=place, marks=MARKS, **values)
 
     def run(self, request: Request) -> Response:
         """One run, reply by reply as they come."""
         place = self._run(request)
-        index = self.site.run_index(place)
-        outcomes = outcome_counts(index.summary()) if index else []
-        return self._page(
-            "run.html.j2", run=place, info=place.info(), marks=MARKS, outcomes=outcomes, state=self.site.state(place)
-        )
+        values = {"marks": MARKS, "outcomes": OUTCOMES[1:], "state": self.site.state(place)}
+        return self._page("run.html.j2", run=place, info=place.info(), **values)
 
     def question(self, request: Request) -> Response:
         """One question with its images, prompt and replies."""
         place, shelf, row, question = self._question(request)
-        layers = views.layers(question)
+        family = views.probe_family(shelf, question, row)
+        layers = views.layers(question, next((one.question for one in family if one.unchanged and not one.here), None))
         pairs = [pair for pair in request.query_params.multi_items() if pair[0] != "at"]
         return self._page(
             "question.html.j2",
@@ -166,6 +180,7 @@ class Pages:
             replies=list(views.replies(shelf.runs, question, row)),
             runs=[run for run, _ in shelf.runs],
             facts=views.facts(question),
+            family=family,
             marks=MARKS,
             labelled=bool(self.site.places.data_folders),
         )

@@ -36,6 +36,8 @@ TITLES = {
     "class": "Class",
     "image": "Image",
     "source": "Source",
+    "probe": "Probe",
+    "group": "Probe group",
     "margin": "Margin",
     "answer": "Answer",
 }

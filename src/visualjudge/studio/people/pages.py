@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
+import itertools
 import re
 import statistics
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -48,8 +48,6 @@ ADMIN = "\0admin"
 _LAYOUT = re.compile(r"^\s*(Options:|[A-E]\.|Image:.*)\s*$", re.MULTILINE)
 _GAPS = re.compile(r"\n{3,}")
 Render = Callable[..., Response]
-MOST_IMAGES = 20_000
-"""Addresses of images that are remembered."""
 LONGEST_NAME = 60
 
 
@@ -66,10 +64,6 @@ class Tokens:
     def token(self, name: str) -> str:
         """The token of a rater."""
         return self._tag("token", name, 22)
-
-    def image(self, rater: str, name: str) -> str:
-        """A name for an image that tells nothing of the question; for one rater, while the secret lives."""
-        return self._tag("image", f"{rater}\0{name}", 32)
 
     def slot(self, rater: str, identity: str, turn: int) -> str:
         """A name for a question that tells nothing of it."""
@@ -100,7 +94,14 @@ class View:
     options: tuple[Choice, ...]
 
 
-def view(question: Question, slot: Slot, name: str, address: Callable[[str], str]) -> View:
+def shown_images(question: Question, slot: Slot) -> list[str]:
+    """The images of the dataset as the slot shows them: the originals, then those of the options in its order."""
+    images = option_images(question)
+    shown = (images["ABCDE".index(stored)] for stored in slot.shown)
+    return [*original_images(question), *(image for image in shown if image)]
+
+
+def view(question: Question, slot: Slot, name: str, address: str) -> View:
     """The question in the order of the slot.
 
     Parameters
@@ -108,16 +109,16 @@ def view(question: Question, slot: Slot, name: str, address: Callable[[str], str
     name
         Of the slot, for the answer.
     address
-        From an image of the dataset to the address that serves it.
+        Where the images of :func:`shown_images` are served, each by its place.
     """
     images, texts = option_images(question), option_texts(question)
     before, after = _around(question)
+    places = (f"{address}/{k}" for k in itertools.count())
+    originals = tuple(itertools.islice(places, len(original_images(question))))
     choices = []
     for k, stored in enumerate(slot.shown):
         place = "ABCDE".index(stored)
-        image = images[place]
-        choices.append(Choice("ABCDE"[k], address(image) if image else None, texts[place]))
-    originals = tuple(address(image) for image in original_images(question))
+        choices.append(Choice("ABCDE"[k], next(places) if images[place] else None, texts[place]))
     return View(name, question.question_type, before, after, originals, tuple(choices))
 
 
@@ -158,13 +159,12 @@ class PeoplePages:
         self.index = index
         self.tokens = tokens
         self.render = render
-        self._images: OrderedDict[str, str] = OrderedDict()
 
     def routes(self) -> list[tuple[str, Callable[[Request], Any], str]]:
         """Address, handler and method."""
         return [
             ("/", self.overview, "GET"),
-            ("/people-image/{key}", self.image, "GET"),
+            ("/people-image/{rater}/{slot}/{number:int}", self.image, "GET"),
             ("/people/{rater}", self.page, "GET"),
             ("/people/{rater}/next", self.next, "GET"),
             ("/people/{rater}/back", self.back, "GET"),
@@ -194,9 +194,14 @@ class PeoplePages:
         return self.render("rater.html.j2", rater=name, token=token)
 
     def image(self, request: Request) -> Response:
-        """An image under a name that tells nothing."""
-        name = self._images.get(request.path_params["key"])
-        path = confined(self.index.root, name) if name else None
+        """An image of a question, by its place; the name of the question tells nothing of it."""
+        rater, number = request.path_params["rater"], request.path_params["number"]
+        try:
+            slot = self._named(rater, request.path_params["slot"])
+        except (KeyError, Stale):
+            raise HTTPException(404, "no such image") from None
+        images = shown_images(self._question(slot.id), slot)
+        path = confined(self.index.root, images[number]) if number < len(images) else None
         if path is None:
             raise HTTPException(404, "no such image")
         return image_response(path)
@@ -244,9 +249,10 @@ class PeoplePages:
         return name
 
     def _named(self, rater: str, name: str) -> Slot:
-        """The slot of this opaque name: the rater's next one, or one that was answered."""
+        """The slot of this opaque name: the rater's next one, as also after a restart, or one that was answered."""
         known = self.run.raters[rater]
-        for slot in (*([known.pending] if known.pending else []), *reversed(known.slots)):
+        pending = known.pending or self.run.next(rater)
+        for slot in (*([pending] if pending else []), *reversed(known.slots)):
             if self.tokens.slot(rater, slot.id, slot.turn) == name:
                 return slot
         raise Stale("this question is no longer open")
@@ -256,14 +262,8 @@ class PeoplePages:
         return self._json(name, self._view(name, slot) if slot else None)
 
     def _view(self, name: str, slot: Slot) -> View:
-        def address(image: str) -> str:
-            key = self.tokens.image(name, image)
-            self._images[key] = image
-            while len(self._images) > MOST_IMAGES:
-                self._images.popitem(last=False)
-            return f"/people-image/{key}"
-
-        return view(self._question(slot.id), slot, self.tokens.slot(name, slot.id, slot.turn), address)
+        key = self.tokens.slot(name, slot.id, slot.turn)
+        return view(self._question(slot.id), slot, key, f"/people-image/{quote(name, safe='')}/{key}")
 
     def _question(self, identity: str) -> Question:
         row = self.index.row_of(identity)

@@ -49,7 +49,7 @@ class Facets extends HTMLElement {
 
   value(facet, { value, label, hint, count: n, chosen }) {
     const id = `f-${facet.name}-${value}`;
-    const mark = facet.name.startsWith("outcome.") ? h("i", { class: `mark ${value.replace(" ", "-")}`, "aria-hidden": "true" }, MARKS[value]) : null;
+    const mark = facet.name.startsWith("outcome.") ? h("i", { class: `mark ${value.replaceAll(" ", "-")}`, "aria-hidden": "true" }, MARKS[value]) : null;
     const box = h("input", { type: "checkbox", id, onchange: () => toggle(facet.name, value) });
     box.checked = chosen;
     return h("li", {}, h("label", { title: label === value ? label : `${label} (${value})` }, box, mark, h("span", { class: "name" }, label, hint ? h("small", {}, hint) : null), h("span", { class: "n" }, count(n))));

@@ -190,7 +190,7 @@ class Grid extends HTMLElement {
   verdicts(card) {
     const most = Math.max(2, Math.floor(this.cardWidth / 92));
     const chips = card.verdicts.slice(0, most).map((v) =>
-      h("span", { class: `verdict ${v.outcome.replace(" ", "-")}`, title: `${v.judge}: ${v.outcome}${v.flipped ? ", flipped by order" : ""}` },
+      h("span", { class: `verdict ${v.outcome.replaceAll(" ", "-")}`, title: `${v.judge}: ${v.outcome}${v.flipped ? ", flipped by order" : ""}` },
         h("i", { "aria-hidden": "true" }, MARKS[v.outcome]), h("b", { class: "hidden" }, v.outcome), h("span", {}, v.judge), v.said ? h("em", {}, v.said) : null));
     const more = card.verdicts.length - chips.length;
     return h("span", { class: "verdicts" }, chips, more > 0 ? h("span", { class: "soft" }, `+${more}`) : null);

@@ -121,7 +121,7 @@ class Stage extends HTMLElement {
   }
 
   pressed(event) {
-    if (typing(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.defaultPrevented || typing(event) || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.closest?.("[role=tab], vj-grid")) return;
     const pan = (dx, dy) => () => this.pan(dx, dy);
     const range_ = event.target.matches?.("input[type=range]");
