@@ -27,6 +27,7 @@ from visualjudge.studio.places import DatasetPlace, RunPlace
 from visualjudge.studio.question_views import card, option_images, original_images
 from visualjudge.studio.selection import SORTS, Shelf, State, matrices, shown_facet
 from visualjudge.studio.site import Site, watched
+from visualjudge.studio.slices import judge_probes, slices
 from visualjudge.studio.thumbnails import WIDTHS, confined, image_response
 from visualjudge.studio.verdicts import OUTCOMES
 from visualjudge.vision.raster.images import image_size, png_bytes, read_rgb
@@ -117,6 +118,7 @@ class Pages:
             "/d/{slug}/facet": self.facet,
             "/d/{slug}/cards": self.cards,
             "/d/{slug}/judges": self.judges,
+            "/d/{slug}/slices": self.slices,
             "/r/{slug}": self.run,
             "/r/{slug}/live": self.watch,
             "/d/{slug}/q/{identity}": self.question,
@@ -153,6 +155,20 @@ class Pages:
         tables = matrices(shelf, chosen, pairs) if runs else []
         values = {"runs": runs, "chosen": chosen, "tables": tables, "pairs": pairs, "kinds": kinds}
         return self._page("judges.html.j2", dataset=place, marks=MARKS, **values)
+
+    def slices(self, request: Request) -> Response:
+        """The share of right answers by any facet and judge."""
+        place, shelf = self._shelf(request)
+        params, kinds = request.query_params, shelf.index.columns.vocabulary.get("type", ())
+        facets = {facet.name: facet for facet in shelf.facets()}
+        facet = facets.get(params.get("by", "task")) or facets["task"]
+        kind = next((kind for kind in params.getlist("type") if kind in kinds), kinds[0] if kinds else "pairwise")
+        pairs = [pair for pair in params.multi_items() if pair[0] not in ("by", "at", "sort", "type")]
+        probed = judge_probes(shelf) if facet.name == "probe" and shelf.index.columns.changed.any() else []
+        values = {"table": slices(shelf, facet, kind, pairs), "probed": probed, "pairs": pairs, "kinds": kinds}
+        return self._page(
+            "slices.html.j2", dataset=place, by=facet.name, kind=kind, facets=list(facets.values()), **values
+        )
 
     def run(self, request: Request) -> Response:
         """One run, reply by reply as they come."""

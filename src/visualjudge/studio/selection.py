@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.dataset.engines import Engine
-from visualjudge.studio.index import HERE, MULTIPLE, SINGLE, DatasetIndex
+from visualjudge.studio.index import HERE, MULTIPLE, SINGLE, Columns, DatasetIndex
 from visualjudge.studio.places import RunPlace
 from visualjudge.studio.verdicts import CONSISTENCY, OUTCOMES, STATUSES, RunIndex, Summary
 from visualjudge.vision.encodings import encoding_title
@@ -90,6 +90,10 @@ class Facet(ABC):
     def counts(self, among: Mask) -> Counts:
         """For each value, how many of the questions ``among`` have it."""
 
+    @abstractmethod
+    def members(self, among: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The questions ``among`` and their values: rows and codes, one entry a question and value."""
+
     def label(self, value: str) -> str:
         """A value as people read it."""
         return _LABELS.get(self.name, str)(value)
@@ -111,6 +115,10 @@ class OneValue(Facet):
         if 2 * np.count_nonzero(among) <= among.size:
             return self._tally(self._of(among))
         return self._totals - self._tally(self._of(~among))
+
+    def members(self, among: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        rows = np.flatnonzero(among)
+        return rows, self.codes[rows].astype(np.int64)
 
     def _of(self, among: Mask) -> NDArray[np.int32]:
         """The codes of the questions ``among``."""
@@ -136,6 +144,10 @@ class ManyValues(OneValue):
         mask[self.rows[super().mask(codes)]] = True
         return mask
 
+    def members(self, among: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        kept = among[self.rows]
+        return self.rows[kept].astype(np.int64), self.codes[kept].astype(np.int64)
+
     def _of(self, among: Mask) -> NDArray[np.int32]:
         return self.codes[among[self.rows]]
 
@@ -152,6 +164,11 @@ class Bits(Facet):
     def counts(self, among: Mask) -> Counts:
         found = self.bits[among]
         return np.array([np.count_nonzero(found & (1 << code)) for code in range(len(self.values))])
+
+    def members(self, among: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        parts = [np.flatnonzero(among & (self.bits & (1 << code) != 0)) for code in range(len(self.values))]
+        codes = np.repeat(np.arange(len(parts)), [part.size for part in parts])
+        return np.concatenate(parts), codes
 
     def label(self, value: str) -> str:
         return value.replace("_", " ")
@@ -179,6 +196,14 @@ def dataset_facets(index: DatasetIndex) -> list[Facet]:
         rows, codes = columns.multiple[name]
         found[name] = ManyValues(name, TITLES[name], columns.vocabulary.get(name, ()), codes, rows, columns.count)
     return [found[name] for name in TITLES]
+
+
+def unchanged_only(columns: Columns) -> list[Pair]:
+    """The query that leaves out what a probe has changed; empty where there is nothing of it."""
+    names, changed = columns.vocabulary.get("probe", ()), columns.changed == 1
+    if not changed.any():
+        return []
+    return [("probe", names[code]) for code in np.unique(columns.single["probe"][~changed])]
 
 
 def run_facets(slug: str, name: str, run: RunIndex) -> list[Facet]:

@@ -22,7 +22,7 @@ from visualjudge.runs.budget import money
 from visualjudge.runs.spending import spent_in
 from visualjudge.studio.index import Columns, engine_for, open_index
 from visualjudge.studio.places import DatasetPlace, Places, RunPlace, cache_home
-from visualjudge.studio.selection import Pair, Shelf
+from visualjudge.studio.selection import Pair, Shelf, unchanged_only
 from visualjudge.studio.thumbnails import Thumbnails
 from visualjudge.studio.verdicts import OUTCOMES, STATUSES, RunIndex, Share, Summary
 
@@ -211,12 +211,11 @@ def outcome_rows(summary: Summary, columns: Columns) -> Iterator[OutcomeRow]:
     """
     probe, changed = columns.single["probe"], columns.changed == 1
     names = columns.vocabulary.get("probe", ())
-    unchanged = [("probe", names[code]) for code in np.unique(probe[~changed])] if changed.any() else []
     kinds = columns.single["type"]
     for code, name in enumerate(columns.vocabulary.get("type", ())):
         rows = ~changed & (kinds == code)
         if rows.any():
-            yield _outcome_row(TYPE_TITLES[name], [("type", name), *unchanged], summary.outcome[rows])
+            yield _outcome_row(TYPE_TITLES[name], [("type", name), *unchanged_only(columns)], summary.outcome[rows])
     for code in np.unique(probe[changed]):
         rows = changed & (probe == code)
         yield _outcome_row(f"probe: {names[code]}", [("probe", names[code])], summary.outcome[rows])

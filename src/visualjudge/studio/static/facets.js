@@ -43,8 +43,16 @@ class Facets extends HTMLElement {
     const details = h("details", { open: wanted, ontoggle: () => this.open.set(key, details.open) },
       h("summary", {}, h("span", {}, facet.title), facet.chosen.length ? h("span", { class: "badge" }, String(facet.chosen.length)) : null),
       list,
-      facet.more ? this.more(facet, list) : null);
+      facet.more ? this.more(facet, list) : null,
+      h("p", { class: "slice-link" }, h("a", { href: this.slices(facet) }, "Share right by this")));
     return details;
+  }
+
+  slices(facet) {
+    const query = filters();
+    query.delete(facet.name);
+    query.set("by", facet.name);
+    return `/d/${this.dataset_}/slices?${query}`;
   }
 
   value(facet, { value, label, hint, count: n, chosen }) {
