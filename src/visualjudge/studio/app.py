@@ -26,10 +26,12 @@ from visualjudge.studio.guard import Guard
 from visualjudge.studio.places import DatasetPlace, RunPlace
 from visualjudge.studio.question_views import card, option_images, original_images
 from visualjudge.studio.selection import SORTS, Shelf, State, matrices, shown_facet
+from visualjudge.studio.set_pages import SetPages
 from visualjudge.studio.site import Site, watched
 from visualjudge.studio.slices import judge_probes, slices
 from visualjudge.studio.thumbnails import WIDTHS, confined, image_response
 from visualjudge.studio.verdicts import OUTCOMES
+from visualjudge.studio.working_sets import UNMARKED
 from visualjudge.vision.raster.images import image_size, png_bytes, read_rgb
 
 MOST_CARDS = 120
@@ -68,7 +70,11 @@ def templates() -> Environment:
 
 def create_app(site: Site) -> Any:
     """The application over ``site``."""
-    return application([(path, handler, "GET") for path, handler in Pages(site, renderer()).routes().items()])
+    pages = Pages(site, renderer())
+    sets = SetPages(site)
+    reading = {**pages.routes(), **sets.reading()}
+    routes = [(path, handler, "GET") for path, handler in reading.items()]
+    return application([*routes, *((path, handler, "POST") for path, handler in sets.writing().items())])
 
 
 def application(routes: Sequence[tuple[str, Callable[[Request], Any], str]]) -> Any:
@@ -141,7 +147,8 @@ class Pages:
     def grid(self, request: Request) -> Response:
         """The grid; its content comes by ``facets`` and ``cards``."""
         place, _ = self._shelf(request)
-        return self._page("grid.html.j2", dataset=place, sorts=SORTS, runs=self.site.places.runs_of(place.slug))
+        runs = self.site.places.runs_of(place.slug)
+        return self._page("grid.html.j2", dataset=place, sorts=SORTS, runs=runs)
 
     def judges(self, request: Request) -> Response:
         """Two runs against each other, as counts that lead to the questions, of one question type."""
@@ -163,7 +170,7 @@ class Pages:
         facets = {facet.name: facet for facet in shelf.facets()}
         facet = facets.get(params.get("by", "task")) or facets["task"]
         kind = next((kind for kind in params.getlist("type") if kind in kinds), kinds[0] if kinds else "pairwise")
-        pairs = [pair for pair in params.multi_items() if pair[0] not in ("by", "at", "sort", "type")]
+        pairs = [pair for pair in params.multi_items() if pair[0] not in ("by", "at", "sort", "type", facet.name)]
         probed = judge_probes(shelf) if facet.name == "probe" and shelf.index.columns.changed.any() else []
         values = {"table": slices(shelf, facet, kind, pairs), "probed": probed, "pairs": pairs, "kinds": kinds}
         return self._page(
@@ -197,6 +204,7 @@ class Pages:
             runs=[run for run, _ in shelf.runs],
             facts=views.facts(question),
             family=family,
+            mark=shelf.working.marks().get(question.id, UNMARKED),
             marks=MARKS,
             labelled=bool(self.site.places.data_folders),
         )

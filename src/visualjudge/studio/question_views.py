@@ -24,6 +24,7 @@ from visualjudge.studio.places import RunPlace
 from visualjudge.studio.selection import Selection, Shelf, task_label
 from visualjudge.studio.thumbnails import TYPES
 from visualjudge.studio.verdicts import CLOSE, CONSISTENCY, OUTCOMES, VALUES, RunIndex
+from visualjudge.studio.working_sets import UNMARKED
 from visualjudge.vision.encodings import CATALOGUE, encoding_title
 
 EXCERPT = 220
@@ -109,6 +110,8 @@ class Card:
     margin: float | None
     prompt: str | None
     """The beginning of the prompt where no option has an image or a text to show."""
+    star: bool
+    tags: tuple[str, ...]
     options: tuple[CardOption, ...]
     verdicts: tuple[CardVerdict, ...]
     """Of the runs that asked it."""
@@ -119,6 +122,7 @@ def card(shelf: Shelf, row: int) -> Card:
     question = shelf.index.question(row)
     margin = float(shelf.index.columns.margin[row])
     originals, options = original_images(question), tuple(_options(question))
+    mark = shelf.working.marks().get(question.id, UNMARKED)
     bare = not originals and not any(option.image or option.text for option in options)
     return Card(
         id=question.id,
@@ -131,6 +135,8 @@ def card(shelf: Shelf, row: int) -> Card:
         answer=said(question.answer) if has_answer(question) else "",
         margin=None if np.isnan(margin) else round(margin, 2),
         prompt=question.prompt[:LONGEST_PROMPT].strip() if bare else None,
+        star=mark.star,
+        tags=mark.tags,
         options=options,
         verdicts=_verdicts(shelf, row),
     )

@@ -155,6 +155,7 @@ class Grid extends HTMLElement {
     element.classList.remove("loading");
     element.href = `/d/${this.dataset_}/q/${encodeURIComponent(card.id)}?${this.query}`;
     element.dataset.id = card.id;
+    element.toggleAttribute("data-star", card.star);
     element.append(this.images(card), this.caption(card), this.verdicts(card));
   }
 
@@ -184,7 +185,7 @@ class Grid extends HTMLElement {
     const margin = card.margin === null ? null : h("span", { class: "soft", title: "Margin: difference of the scores" }, `Δ ${card.margin.toFixed(card.margin < 0.1 ? 2 : 1)}`);
     return h("span", { class: "caption" },
       h("span", { class: "line" }, h("b", { title: card.stem }, card.encoding), margin),
-      h("span", { class: "line soft" }, h("span", {}, `${card.task} · ${card.type}`), h("span", { class: "imageid" }, card.image)));
+      h("span", { class: "line soft" }, h("span", {}, [`${card.task} · ${card.type}`, ...card.tags.map((tag) => `#${tag}`)].join(" ")), h("span", { class: "imageid" }, card.image)));
   }
 
   verdicts(card) {
