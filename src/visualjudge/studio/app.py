@@ -172,7 +172,17 @@ class Pages:
         kind = next((kind for kind in params.getlist("type") if kind in kinds), kinds[0] if kinds else "pairwise")
         pairs = [pair for pair in params.multi_items() if pair[0] not in ("by", "at", "sort", "type", facet.name)]
         probed = judge_probes(shelf) if facet.name == "probe" and shelf.index.columns.changed.any() else []
-        values = {"table": slices(shelf, facet, kind, pairs), "probed": probed, "pairs": pairs, "kinds": kinds}
+        not_right = {
+            run.slug: [(f"outcome.{run.slug}", name) for name in ("wrong", "mixed", "failed", "cannot tell")]
+            for run, _ in shelf.runs
+        }
+        values = {
+            "table": slices(shelf, facet, kind, pairs),
+            "probed": probed,
+            "pairs": pairs,
+            "kinds": kinds,
+            "not_right": not_right,
+        }
         return self._page(
             "slices.html.j2", dataset=place, by=facet.name, kind=kind, facets=list(facets.values()), **values
         )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from visualjudge.core.errors import VisualJudgeError
 from visualjudge.studio.places import RunPlace
-from visualjudge.studio.selection import Facet, Pair, Shelf, State, unchanged_only
+from visualjudge.studio.selection import Facet, Pair, Shelf, State, task_label, unchanged_only
 from visualjudge.studio.verdicts import Summary
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def slices(shelf: Shelf, facet: Facet, kind: str, pairs: Sequence[Pair]) -> Slic
     most = max(int(counts.max(initial=0)), 1)
     table = tuple(
         Row(
-            facet.label(facet.values[code]),
+            _label(facet, facet.values[code]),
             int(counts[code]),
             counts[code] / most,
             (*(pair for pair in query if pair[0] != facet.name), (facet.name, facet.values[code])),
@@ -94,6 +94,12 @@ def slices(shelf: Shelf, facet: Facet, kind: str, pairs: Sequence[Pair]) -> Slic
     )
     judges = tuple(place for place, _ in shelf.runs)
     return Slices(facet.title, judges, table, int(held.size - shown.size))
+
+
+def _label(facet: Facet, value: str) -> str:
+    """The value as people read it; an encoding with its task, since tasks have encodings of one name."""
+    task = f" ({task_label(value.partition('/')[0])})" if facet.name == "encoding" else ""
+    return facet.label(value) + task
 
 
 def _cells(

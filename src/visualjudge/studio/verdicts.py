@@ -66,6 +66,8 @@ OUTCOMES = ("not asked", "right", "mixed", "wrong", "failed", "cannot tell", "no
 _OK = STATUSES.index("ok")
 """The only status whose value counts; what a second reader extracted counts as failed, as in every figure."""
 CONSISTENCY = ("not asked in both orders", "same answer", "flipped by order", "not answered in both orders")
+LONG_REPLY = 400
+"""Characters from which a reply is hardly ever given twice."""
 CLOSE = 1.0
 """A score is right where it is at most this far off."""
 _A, _B = VALUE_CODE["A"], VALUE_CODE["B"]
@@ -138,11 +140,17 @@ def read_part(part: tuple[Path, int, int]) -> ReadPart:
             causes[str(verdict["cause"])[:80]] += 1
         row = _row(verdict, begin, start)
         if row is not None:
-            raw = verdict.get("raw_response")
             rows.append(row)
             ids.append(verdict["id"])
-            texts.append(words_of(raw) if raw and isinstance(raw, str) else None)
+            texts.append(_indexed(verdict.get("raw_response")))
     return ReadPart(np.array(rows, ROW), ids, texts, causes, start)
+
+
+def _indexed(raw: Any) -> Words | None:
+    """The words of a reply; None without one."""
+    if not isinstance(raw, str) or not raw:
+        return None
+    return words_of(raw, repeated=len(raw) < LONG_REPLY)
 
 
 def parsed(line: bytes) -> dict[str, Any] | None:
