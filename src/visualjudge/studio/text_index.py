@@ -25,7 +25,7 @@ FEWEST_TEXTS = 10_000
 """Indexes of fewer texts are searched without bits."""
 _SHARE = 8
 """A word is frequent if at least one text in so many holds it; rarer ones are found in a few milliseconds anyway."""
-_MOST_WORDS = 128
+_MOST_WORDS = 32
 LONGEST = 20_000
 """Bytes of a text that are indexed."""
 _BATCH = 4000

@@ -30,6 +30,7 @@ from visualjudge.studio.index import HERE, DatasetIndex, line_ranges, storing
 from visualjudge.studio.text_index import TextIndex, Words, words_of
 
 STATUSES = ("ok", "unparseable", "refusal", "truncated", "api_error", "cannot_tell", "ok_extracted", "other")
+_STATUS_CODE = {name: code for code, name in enumerate(STATUSES)}
 ORDERS = ("AB", "BA")
 
 _ORDERINGS = tuple(
@@ -174,7 +175,7 @@ def _row(verdict: dict[str, Any], start: int, stop: int) -> tuple[Any, ...] | No
         ORDERS.index(order),
         repeat,
         (verdict.get("purpose") or "question") != "question",
-        STATUSES.index(status) if status in STATUSES else len(STATUSES) - 1,
+        _STATUS_CODE.get(status, len(STATUSES) - 1),
         VALUE_CODE.get(value, -1) if isinstance(value, str) else -1,
         _number(value),
         _number(verdict.get("probability_a")),

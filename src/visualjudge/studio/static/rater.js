@@ -47,7 +47,7 @@ class Rater extends HTMLElement {
   }
 
   async send(extra) {
-    if (this.sending || !this.question) return;
+    if (this.sending || this.held || !this.question) return;
     if (!this.ready) {
       this.say("Look at the question first: an answer is taken a little after its images have loaded.");
       return;

@@ -15,7 +15,7 @@ class Mark extends HTMLElement {
     this.tags = JSON.parse(this.dataset.tags);
     this.starred = this.dataset.star !== "";
     this.star = h("button", { type: "button", title: "Star (M)", "aria-keyshortcuts": "M", onclick: () => this.toggle() });
-    this.field = h("input", { maxlength: 40, placeholder: "Add a tag", "aria-label": "Add a tag" });
+    this.field = h("input", { type: "text", maxlength: 40, placeholder: "Add a tag", "aria-label": "Add a tag" });
     this.note = h("textarea", { rows: 2, maxlength: 4000, placeholder: "Note", "aria-label": "Note", onchange: () => this.change({ note: this.note.value }) }, this.dataset.note);
     this.list = h("span", { class: "chips" });
     this.said = h("p", { class: "soft small", role: "status" });
@@ -74,8 +74,8 @@ class Mark extends HTMLElement {
 class Sets extends HTMLElement {
   connectedCallback() {
     this.said = h("p", { class: "soft small", role: "status" });
-    this.tag = h("input", { maxlength: 40, placeholder: "Tag", "aria-label": "Tag for all that fit" });
-    this.name = h("input", { maxlength: 80, placeholder: "Name of this view", "aria-label": "Name of this view" });
+    this.tag = h("input", { type: "text", maxlength: 40, placeholder: "Tag", "aria-label": "Tag for all that fit" });
+    this.name = h("input", { type: "text", maxlength: 80, placeholder: "Name of this view", "aria-label": "Name of this view" });
     this.list = h("ul", { class: "views" });
     this.links = ["csv", "txt"].map((kind) => h("a", { class: "button", download: true }, kind === "csv" ? "CSV" : "Ids (questions.txt)"));
     this.commands = h("div", { class: "commands" });
