@@ -46,9 +46,10 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=200_000)
     parser.add_argument("--out", type=Path, default=Path("studio-bench"))
     parser.add_argument("--requests", type=int, default=150)
+    parser.add_argument("--reply-words", type=int, default=180, help="words of a chain of thought, 12 to 1000")
     arguments = parser.parse_args()
     if not (arguments.out / "ds" / "dataset.json").is_file():
-        make(arguments.out, arguments.questions)
+        make(arguments.out, arguments.questions, arguments.reply_words)
     shutil.rmtree(arguments.out / "cache", ignore_errors=True)
     print(f"{arguments.questions} questions, questions.json {size(arguments.out / 'ds/questions.json'):.0f} MB")
     for name in ("cold", "warm"):
@@ -63,8 +64,8 @@ def main() -> None:
 # ---------------------------------------------------------------- data
 
 
-def make(out: Path, count: int) -> None:
-    """A dataset of ``count`` questions and two runs."""
+def make(out: Path, count: int, reply_words: int) -> None:
+    """A dataset of ``count`` questions and two runs with chains of thought of ``reply_words`` words."""
     rng = np.random.default_rng(0)
     root = out / "ds"
     (root / "media").mkdir(parents=True)
@@ -72,11 +73,12 @@ def make(out: Path, count: int) -> None:
     with (root / "questions.json").open("w") as file:
         file.write("[\n")
         for i in range(count):
-            file.write(("," if i else "") + json.dumps(question(i, rng, root, base)) + "\n")
+            end = "\n" if i == count - 1 else ",\n"  # as `visualjudge build` writes it
+            file.write(json.dumps(question(i, rng, root, base)) + end)
         file.write("]\n")
     (root / "dataset.json").write_text(json.dumps({"version": "2.1", "counts": {"questions": count}}))
     for name, right in (("one", 0.8), ("two", 0.65)):
-        run(out / "runs" / name, root, count, right, rng)
+        run(out / "runs" / name, root, count, right, reply_words, rng)
 
 
 def photographs(root: Path, rng: np.random.Generator) -> list[Path]:
@@ -122,13 +124,21 @@ def question(i: int, rng: np.random.Generator, root: Path, base: list[Path]) -> 
     }
 
 
-def run(folder: Path, root: Path, count: int, right: float, rng: np.random.Generator) -> None:
+def vocabulary(rng: np.random.Generator, size: int = 4000) -> tuple[np.ndarray, np.ndarray]:
+    """Words and how often each is said, by Zipf's law; those that are searched are among the frequent ones."""
+    made = ["".join(chr(97 + int(c)) for c in rng.integers(0, 26, int(rng.integers(2, 10)))) for _ in range(size)]
+    chances = 1 / np.arange(10, size + len(WORDS) + 10)
+    return np.array(WORDS + made), chances / chances.sum()
+
+
+def run(folder: Path, root: Path, count: int, right: float, reply_words: int, rng: np.random.Generator) -> None:
     """A run with replies of some words."""
     folder.mkdir(parents=True)
+    words, chances = vocabulary(rng)
     with (folder / "verdicts.jsonl").open("w") as file:
         for i in range(count):
             value = "AB"[int(rng.random() < right)]
-            reply = f"{' '.join(rng.choice(WORDS, 12))}. Answer: {value}"
+            reply = f"{' '.join(rng.choice(words, reply_words, p=chances))}. Answer: {value}"
             line = {"id": f"{i:020x}", "order": "AB", "value": value, "status": "ok", "raw_response": reply}
             file.write(json.dumps({**line, "usage": {"prompt_tokens": 900}, "latency_s": 0.5}) + "\n")
     info = {"judge": folder.name, "asked": count, "dataset": {"path": str(root.resolve())}, "finished": "2026-01-01"}

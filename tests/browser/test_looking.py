@@ -116,6 +116,43 @@ def test_the_address_restores_the_view(browser: Any, studio: Any, slug: str) -> 
     assert "Question type: pairwise" in browser.js("return document.querySelector('.chips').textContent")
 
 
+def test_judges_are_compared_within_the_filters_of_the_grid(browser: Any, studio: Any, slug: str) -> None:
+    browser.open(f"{studio.address}/d/{slug}?sort=margin")
+    browser.until(CARDS)
+    _choose(browser, "margin", "2 to 4")
+    browser.until("return new URLSearchParams(location.search).get('margin') === '2 to 4'")
+    browser.js("document.querySelector('a[href*=judges]').click()")
+    browser.until("return location.pathname.endsWith('/judges')")
+    assert "margin 2 to 4" in browser.js("return document.querySelector('main').textContent")
+
+
+def test_questions_are_starred_tagged_and_saved_as_a_view(browser: Any, studio: Any, slug: str, folder: Path) -> None:
+    browser.open(f"{studio.address}/d/{slug}/q/q7")
+    browser.until("return document.querySelector('vj-mark button')")
+    browser.keys("m")
+    browser.until("return document.querySelector('vj-mark [aria-pressed=true]')")
+    browser.js("document.querySelector('vj-mark input').value = 'odd <b>'")
+    browser.js("document.querySelector('vj-mark form button').click()")
+    browser.until("return document.querySelector('vj-mark .chip')?.textContent.includes('odd <b>')")
+    browser.open(f"{studio.address}/d/{slug}?star=starred")
+    browser.until(CARDS)
+    assert browser.js("return [...document.querySelectorAll('.card[data-star]')].map((c) => c.dataset.id)") == ["q7"]
+    browser.js("document.querySelector('.sets summary').click()")
+    browser.until("return document.querySelector('.commands pre')?.textContent.includes('--questions')")
+    browser.js("document.querySelector('[aria-label=\\'Name of this view\\']').value = 'stars'")
+    browser.js("document.querySelectorAll('vj-sets form')[1].requestSubmit()")
+    browser.until("return document.querySelector('.views a')?.textContent === 'stars'")
+    browser.js("document.querySelector('.views a').click()")
+    browser.until("return location.search === '?star=starred'")
+    browser.until("return document.querySelector('.sets summary')")
+    browser.js("document.querySelector('.sets summary').click()")
+    browser.js("[...document.querySelectorAll('.sets button')].find((b) => b.textContent === 'Unstar all').click()")
+    browser.until("return document.querySelector('vj-grid').hasAttribute('data-empty')")
+    stored = (folder / "ds.studio/marks.json").read_text()
+    assert "star" not in stored
+    assert "odd <b>" in stored
+
+
 def test_only_visible_cards_are_in_the_page_and_the_last_one_is_reached(browser: Any, studio: Any, slug: str) -> None:
     browser.open(f"{studio.address}/d/{slug}")
     browser.until(CARDS)
@@ -173,12 +210,14 @@ def test_axe_finds_no_serious_fault(browser: Any, studio: Any, slug: str, axe: s
         f"/d/{slug}/q/q1",
         f"/d/{slug}/q/r1",
         f"/d/{slug}/judges",
+        f"/d/{slug}/slices?by=margin",
         f"/r/{run}",
     ):
         browser.open(studio.address + page)
         browser.until("return document.readyState === 'complete'")
         if page.startswith(f"/d/{slug}?"):
             browser.until(CARDS)
+            browser.js("document.querySelector('.sets').open = true")
         assert faults(browser, axe) == []
         overflow = browser.js("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert overflow <= 0, page

@@ -12,12 +12,16 @@ import numpy as np
 import pytest
 
 from browsing import Studio, faults
+from judged_records import pair, write_dataset
 
 SLOT = "return document.querySelector('vj-rater[data-ready]:has(.choices)')?.question?.slot"
+NEXT = SLOT + " !== arguments[0] && " + SLOT.removeprefix("return ")
+"""Another question than the one of this slot, once its images can be seen."""
 PRESS = (
     "const press = (repeat) => document.body.dispatchEvent("
     "new KeyboardEvent('keydown', {key: 'a', repeat, bubbles: true}));"
 )
+UNSEEN = "return document.querySelector('vj-stage')?.unseen"
 KIND = "const q = document.querySelector('vj-rater').question; return [q.type, q.options.map((o) => o.letter).join('')]"
 
 
@@ -47,7 +51,9 @@ def _lines(studio: Studio) -> list[dict[str, Any]]:
 
 def _answer(browser: Any, before: str | None = None) -> str:
     """Answer the question on the page by keys, once it is another one than ``before``; its slot."""
-    slot: str = browser.until(SLOT + " !== arguments[0] && " + SLOT.removeprefix("return "), before)
+    slot: str = browser.until(NEXT, before)
+    while browser.js(UNSEEN):
+        browser.keys("\ue014")  # one image at a time, on a narrow screen: the next one
     kind, letters = browser.js(KIND)
     keys = {"pairwise": "b", "ranking": letters.lower()[::-1], "scoring": "7"}[kind]
     browser.keys(*keys, *([] if kind == "pairwise" else ["\ue007"]))
@@ -59,13 +65,13 @@ def test_thirty_answers_by_keyboard_survive_a_kill_at_a_random_moment(browser: A
     kill_after, slot = int(np.random.default_rng().integers(5, 25)), None
     for n in range(30):
         if n == kill_after:
-            browser.until(SLOT + " !== arguments[0]", slot)
+            browser.until(NEXT, slot)
             rating.kill()
             rating.start()
             browser.driver.refresh()
             slot = None
         slot = _answer(browser, slot)
-    browser.until(SLOT + " !== arguments[0]", slot)
+    browser.until(NEXT, slot)
     lines = _lines(rating)
     assert len(lines) == 30
     assert len({(line["id"], line["turn"]) for line in lines}) == 30
@@ -78,13 +84,13 @@ def test_thirty_answers_by_keyboard_survive_a_kill_at_a_random_moment(browser: A
 def test_undo_note_and_cannot_tell_by_keyboard(browser: Any, rating: Studio) -> None:
     browser.open(rating.links["anna"])
     slot = _answer(browser)
-    browser.until(SLOT + " !== arguments[0]", slot)
+    browser.until(NEXT, slot)
     browser.keys("u")
     browser.until(SLOT + " === arguments[0]", slot)
     browser.keys("n", *"why?", "\ue00c")
     kind, _ = browser.js(KIND)
     browser.keys("c" if kind == "pairwise" else "x")
-    browser.until(SLOT + " !== arguments[0]", slot)
+    browser.until(NEXT, slot)
     first, second = _lines(rating)
     assert (second["id"], second["repeat"], second["status"]) == (first["id"], first["repeat"], "cannot_tell")
     assert second["note"] == "why?"
@@ -98,13 +104,35 @@ def test_a_corrected_ranking_is_written_with_the_new_order(browser: Any, folder:
         slot = browser.until(SLOT)
         _, letters = browser.js(KIND)
         browser.keys(*letters.lower(), "\ue007")
-        browser.until(SLOT + " !== arguments[0]", slot)
+        browser.until(NEXT, slot)
         browser.keys("u")
         browser.until(SLOT + " === arguments[0]", slot)
         browser.keys(*letters.lower()[::-1], "\ue007")
-        browser.until(SLOT + " !== arguments[0]", slot)
+        browser.until(NEXT, slot)
         first, corrected = (line["value"] for line in _lines(study)[-2:])  # in the stored letters
         assert corrected == first[::-1]
+    finally:
+        study.kill()
+
+
+def test_a_letter_of_a_ranking_does_not_change_the_view(browser: Any, folder: Path, tmp_path: Path) -> None:
+    people = ("--people", str(tmp_path / "people"), "--rater", "anna", "--filter", "type=ranking")
+    study = Studio(str(folder / "ds"), *people, cache=folder / "cache")
+    try:
+        browser.open(study.links["anna"])
+        browser.until(SLOT)
+        browser.js(
+            "const stage = document.createElement('vj-stage');"
+            "const layer = (key) => ({key, title: key, src: '/static/mark.svg'});"
+            "stage.dataset.layers = JSON.stringify([layer('A'), layer('B')]);"
+            "document.querySelector('.rate-main').append(stage)"
+        )
+        browser.until("return document.querySelector('vj-stage')?.dataset.mode === 'side'")
+        browser.keys("d")
+        browser.until("return document.querySelector('vj-rater').chosen === 'D'")
+        assert browser.js("return document.querySelector('vj-stage').mode") == "side"
+        browser.keys("f")
+        browser.until("return document.querySelector('vj-stage').dataset.mode === 'flicker'")
     finally:
         study.kill()
 
@@ -114,13 +142,103 @@ def test_a_held_key_answers_one_question_and_no_unseen_one(browser: Any, rating:
     slot = browser.until(SLOT)
     while browser.js(KIND)[0] != "pairwise":
         _answer(browser)
-        slot = browser.until(SLOT + " !== arguments[0] && " + SLOT.removeprefix("return "), slot)
+        slot = browser.until(NEXT, slot)
     before = len(_lines(rating)) if (Path(rating.arguments[2]) / "verdicts.jsonl").exists() else 0
     browser.js(PRESS + "for (let i = 0; i < 40; i++) setTimeout(() => press(i > 0), 50 * i)")
-    browser.until(SLOT + " !== arguments[0] && " + SLOT.removeprefix("return "), slot)
+    browser.until(NEXT, slot)
     browser.js(PRESS + "document.querySelector('vj-rater').ready = false; for (let i = 0; i < 5; i++) press(false)")
     browser.until("return document.querySelector('.toast').textContent.includes('Look at the question first')")
     assert len(_lines(rating)) == before + 1
+
+
+def test_instructions_practice_and_ties(browser: Any, tmp_path: Path) -> None:
+    questions = [pair(i, (9.0, 1.0), prompt=f"A or B, {i}?", ties=("tie", "both_bad")) for i in range(6)]
+    dataset = write_dataset(tmp_path / "ds", questions)
+    (tmp_path / "how.md").write_text("# Look well\n\n<img src=x onerror=alert(1)>")
+    design = ("--practice", "1", "--least-seconds", "1.5", "--instructions", str(tmp_path / "how.md"))
+    people = ("--people", str(tmp_path / "people"), "--rater", "anna", *design)
+    study = Studio(str(dataset), *people, cache=tmp_path / "cache")
+    try:
+        browser.open(study.links["anna"])
+        browser.until("return document.querySelector('dialog[open] h1')?.textContent === 'Look well'")
+        assert browser.js("return document.querySelectorAll('dialog img').length") == 0
+        browser.keys("a")
+        browser.until("return document.querySelector('vj-rater').question")
+        assert browser.js("return document.querySelector('vj-rater').ready") is False
+        browser.js("document.querySelector('dialog button').click()")
+        slot = browser.until(SLOT)
+        assert browser.js("return document.querySelector('vj-rater').question.practice")
+        browser.keys("a")
+        said = browser.until("return document.querySelector('.feedback')?.textContent")
+        assert said in ("✓ Right.", "✕ The better one is B.")
+        browser.keys("b")  # not before the feedback was read
+        browser.keys("\ue007")
+        slot = browser.until(NEXT, slot)
+        browser.keys("w")
+        slot = browser.until(NEXT, slot)
+        browser.js("document.querySelector('[aria-keyshortcuts=T]').click()")
+        browser.until(NEXT, slot)
+        lines = _lines(study)
+        assert [line["purpose"] for line in lines] == ["practice", "question", "question"]
+        assert [line["value"] for line in lines[1:]] == ["both_bad", "tie"]
+        assert min(line["latency_s"] for line in lines) >= 1.5
+    finally:
+        study.kill()
+
+
+def test_a_phone_shows_the_buttons_at_once_and_every_image_is_swiped(
+    browser: Any, folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "ids.txt").write_text("q0\nq1\nr0\ns0\n")
+    people = ("--people", str(tmp_path / "people"), "--rater", "anna", "--questions", str(tmp_path / "ids.txt"))
+    rating = Studio(str(folder / "ds"), *people, cache=folder / "cache")
+    try:
+        _on_a_phone(browser, rating)
+    finally:
+        rating.kill()
+
+
+def _on_a_phone(browser: Any, rating: Studio) -> None:
+    browser.size(400, 800)
+    browser.open(rating.links["anna"])
+    kinds: set[str] = set()
+    slot = None
+    while len(kinds) < 3:
+        slot = browser.until(NEXT, slot)
+        kind = browser.js(KIND)[0]
+        if kind not in kinds:
+            below = browser.js(
+                "return Math.max(...[...document.querySelectorAll('.decide button')]"
+                ".map((b) => b.getBoundingClientRect().bottom))"
+            )
+            assert below <= 800, kind
+        if kind == "pairwise" and kind not in kinds:
+            assert browser.js("return document.querySelector('vj-stage').mode") == "one"
+            assert browser.js(UNSEEN) == 2
+            browser.keys("a")
+            browser.until("return document.querySelector('.toast').textContent.includes('all images first')")
+            before = len(_lines(rating)) if (Path(rating.arguments[2]) / "verdicts.jsonl").exists() else 0
+            for left in (1, 0):
+                _swipe(browser, -120)
+                browser.until("return document.querySelector('vj-stage').unseen === arguments[0]", left)
+            _swipe(browser, 120)
+            browser.until("return document.querySelector('vj-stage').dataset.shown === 'A'")
+            browser.js("document.querySelector('.choice').click()")
+            browser.until("return document.querySelector('vj-rater').question?.slot !== arguments[0]", slot)
+            assert len(_lines(rating)) == before + 1
+        else:
+            _answer(browser)
+        kinds.add(kind)
+    browser.until("return document.querySelector('vj-rater').sending === false")
+
+
+def _swipe(browser: Any, across: int) -> None:
+    box = browser.js("return document.querySelector('.panes').getBoundingClientRect()")
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    steps = [("touchStart", 0.0), ("touchMove", 0.3), ("touchMove", 0.7), ("touchMove", 1.0), ("touchEnd", None)]
+    for kind, part in steps:
+        points = [] if part is None else [{"x": x + across * part, "y": y}]
+        browser.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
 
 
 def test_two_raters_in_two_windows_at_once(browser: Any, rating: Studio) -> None:
@@ -134,7 +252,7 @@ def test_two_raters_in_two_windows_at_once(browser: Any, rating: Studio) -> None
         for window in (anna, ben):
             browser.driver.switch_to.window(window)
             slots[window] = _answer(browser, slots[window])
-    browser.until(SLOT + " !== arguments[0]", slots[ben])
+    browser.until(NEXT, slots[ben])
     browser.driver.close()
     browser.driver.switch_to.window(anna)
     assert Counter(line["rater"] for line in _lines(rating)) == {"anna": 6, "ben": 6}
@@ -152,7 +270,7 @@ def test_a_window_left_behind_moves_on_without_a_second_verdict(browser: Any, ra
     )
     _answer(browser)
     browser.until("return document.querySelector('.toast').textContent.includes('another window')")
-    browser.until(SLOT + " !== arguments[0]", slot)
+    browser.until(NEXT, slot)
     assert len(_lines(rating)) == 1
     assert all("409" in complaint for complaint in browser.complaints())
 
@@ -168,10 +286,10 @@ def test_axe_finds_no_serious_fault_where_people_answer(
     browser.open(rating.links["anna"])
     seen, slot = set(), None
     for _ in range(12):
-        browser.until(SLOT + " !== arguments[0]", slot)
+        browser.until(NEXT, slot)
         kind, _ = browser.js(KIND)
         if kind not in seen:
             assert faults(browser, axe) == []
         seen.add(kind)
         slot = _answer(browser, slot)
-    browser.until(SLOT + " !== arguments[0]", slot)
+    browser.until(NEXT, slot)

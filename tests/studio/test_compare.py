@@ -193,7 +193,8 @@ def test_matrix_cells_lead_to_their_questions(asked: TestClient) -> None:
 
 def test_page_of_a_run_lists_outcomes(asked: TestClient) -> None:
     run = next(part.split('"')[0] for part in asked.get("/").text.split('data-run="')[1:])
-    assert re.search(r"right <span[^>]*>1</span>", asked.get(f"/r/{run}").text)
+    cells = re.findall(r'href="([^"]*outcome[^"]*)" data-outcome>(\d+)<', asked.get(f"/r/{run}").text)
+    assert [n for address, n in cells if address.endswith("=right")] == ["1"]
     assert asked.get("/r/none").status_code == 404
 
 
@@ -250,3 +251,32 @@ def test_tool_calls_are_replayed_on_the_photograph(tmp_path: Path) -> None:
     assert page.count("<rect ") == 2
     assert "<script>alert(1)" not in page
     assert 'viewBox="0 0 80 60"' in page
+
+
+def test_a_question_of_many_images_is_shown(tmp_path: Path) -> None:
+    names = tuple(f"media/{k}.png" for k in range(30))
+    prompt = "<image>" * 28 + "\n\nOptions:\n\nA. <image>\n\nB. <image>\n\nWhich is better?"
+    root = write_dataset(tmp_path / "ds", [pair(0, (1.0, 9.0), prompt=prompt, images=names)])
+    site = Site(find_places([root]), tmp_path / "cache")
+    client = TestClient(create_app(site), base_url="http://127.0.0.1:1")
+    page = client.get(f"/d/{_slug(client)}/q/q0")
+    assert page.status_code == 200
+    assert page.text.count("<figcaption>") == 60  # both orders
+    assert "Image 20" in page.text
+
+
+def test_judges_are_compared_on_one_type_and_within_the_filters(asked: TestClient) -> None:
+    slug = _slug(asked)
+    text = asked.get(f"/d/{slug}/judges?margin=4+and+more&task=keypoint").text
+    assert "type pairwise" in text
+    assert "margin 4 and more" in text
+    assert "outcome." not in text  # no question of this task
+
+
+def test_runs_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+    questions = [pair(0, (1.0, 9.0))]
+    root = write_dataset(tmp_path / "ds", questions)
+    for folder in ("a/run", "b/run", "other"):
+        write_run(tmp_path / folder, root, [said(questions[0], "A")], judge="judge")
+    names = [run.name for run in find_places([tmp_path]).runs]
+    assert sorted(names) == ["judge (a/run)", "judge (b/run)", "judge (other)"]

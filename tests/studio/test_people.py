@@ -245,6 +245,22 @@ def test_a_restart_goes_on_with_the_same_question(study: Study) -> None:
     assert study.next("anna") == waiting
 
 
+def test_a_page_from_before_a_restart_shows_its_images_and_is_answered(study: Study) -> None:
+    while (state := study.next("anna")["question"])["type"] != "pairwise":
+        study.answer("anna", state, **study.some(state))
+    addresses = [*state["originals"], *(option["image"] for option in state["options"])]
+    before = [study.client.get(address).content for address in addresses]
+    study.pages.run.close()
+    study.restart()
+    replies = [study.client.get(address) for address in addresses]
+    assert [reply.content for reply in replies] == before
+    assert len(set(before)) == 3
+    assert study.answer("anna", state, **study.some(state)).status_code == 200
+    beyond = addresses[0].rpartition("/")[0]
+    for address in (f"{beyond}/3", "/people-image/anna/nothing/0", "/people-image/nobody/nothing/0"):
+        assert study.client.get(address).status_code == 404
+
+
 def test_other_settings_or_another_writer_are_refused(study: Study) -> None:
     with pytest.raises(RunError, match="another process"):
         people_pages(study.site, study.folder, Settings(), ["anna"])

@@ -19,6 +19,7 @@ from visualjudge.dataset.engines import PoolEngine
 from visualjudge.dataset.folder import open_questions
 from visualjudge.runs.folder import RunFolder
 from visualjudge.studio import index as index_module, text_index
+from visualjudge.studio.app import create_app
 from visualjudge.studio.index import open_index
 from visualjudge.studio.places import find_places
 from visualjudge.studio.selection import Shelf, State, shown_facet
@@ -243,3 +244,30 @@ def test_a_run_that_is_compacted_while_it_is_looked_at_stays(tmp_path: Path) -> 
     assert [list(found.of_question(row)) for row in range(4)] == verdicts
     again = RunIndex(find_places([tmp_path]).runs[0].journal, index, tmp_path / "r.sqlite")
     assert again.total == 3
+
+
+def test_a_question_refused_in_one_order_was_asked_in_both(tmp_path: Path) -> None:
+    questions = [pair(i, (9.0, 1.0), ties=("tie",)) for i in range(5)]
+    root = write_dataset(tmp_path / "ds", questions)
+    replies = [
+        ("A", "ok", "A", "ok"),
+        ("A", "ok", "B", "ok"),
+        ("A", "ok", "", "refusal"),
+        ("tie", "ok", "tie", "ok"),
+        ("", "refusal", None, ""),
+    ]
+    verdicts = []
+    for question, (ab, ab_status, ba, ba_status) in zip(questions, replies, strict=True):
+        verdicts.append(said(question, ab, "AB", ab_status))
+        if ba is not None:
+            verdicts.append(said(question, ba, "BA", ba_status))
+    write_run(tmp_path / "run", root, verdicts)
+    site = Site(find_places([tmp_path]), tmp_path / "cache")
+    client = TestClient(create_app(site), base_url="http://127.0.0.1:1")
+    reply = client.get(f"/d/{site.places.datasets[0].slug}/facets").json()
+    assert _facet(reply, "order.") == {
+        "same answer": 2,
+        "flipped by order": 1,
+        "not answered in both orders": 1,
+        "not asked in both orders": 1,
+    }

@@ -13,7 +13,7 @@ import polars as pl
 
 from visualjudge.analysis.codes import WORD
 from visualjudge.analysis.comparison_figures import RaterChecks
-from visualjudge.runs.folder import RunFolder
+from visualjudge.runs.folder import RunFolder, excluded_raters
 
 CLOSE = 1.0
 """A score this near the truth is right; two scores this near each other are the same answer."""
@@ -23,10 +23,12 @@ KEYS = ("id", "order", "repeat")
 def ordinary_and_checks(home: Path, answered: pl.DataFrame) -> tuple[pl.DataFrame, tuple[RaterChecks, ...]]:
     """The verdicts on ordinary questions with their ``rater``, and how each rater did where they were checked.
 
-    The verdicts have one ``order`` (``said_first`` knows the one shown) and a ``repeat`` for each rater.
+    Raters whom the study's own rules exclude are among the checks only. The verdicts have one
+    ``order`` (``said_first`` knows the one shown) and a ``repeat`` for each rater.
     """
     named = answered.join(_purposes(home, answered), on=KEYS, how="inner", maintain_order="left")
-    ordinary = named.filter(pl.col("purpose") == "question")
+    left_out = excluded_raters(RunFolder(home).manifest())
+    ordinary = named.filter(pl.col("purpose") == "question", ~pl.col("rater").is_in(left_out))
     asked = pl.int_range(pl.len()).over("question", "rater")
     once = ordinary.with_columns(
         order=pl.lit("AB").cast(WORD),

@@ -269,13 +269,17 @@ class QuestionOptions:
         typer.Option(min=1, help="Ask a random sample of N questions, balanced over tasks and encodings.", metavar="N"),
     ] = None
     sample_seed: Annotated[int, typer.Option(help="Seed of --sample.")] = 42
+    questions: Annotated[
+        Path | None, typer.Option(help="Only the questions whose ids this file lists, one a line.")
+    ] = None
 
     @property
     def choice(self) -> Choice:
         """The choice."""
-        from visualjudge.dataset.choosing import Choice
+        from visualjudge.dataset.choosing import Choice, read_ids
 
         return Choice(
+            ids=None if self.questions is None else read_ids(self.questions),
             tasks=tuple(self.task or ()),
             encodings=tuple(self.encoding or ()),
             types=tuple(self.type or ()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,7 +35,10 @@ def studio(
         float, typer.Option(min=0, max=1, help="With --people: share of the questions assigned to several raters.")
     ] = 1.0,
     raters_per_question: Annotated[
-        int, typer.Option(min=1, help="With --people: number of raters per such question.")
+        int,
+        typer.Option(
+            "--per-item", "--raters-per-question", min=1, help="With --people: number of raters per such question."
+        ),
     ] = 2,
     repeats: Annotated[
         int, typer.Option(min=0, help="With --people: number of questions that each rater is asked twice.")
@@ -52,6 +56,26 @@ def studio(
     items: Annotated[
         Path | None, typer.Option(help="With --people: ask the items in this file from `visualjudge label`.")
     ] = None,
+    questions: Annotated[
+        Path | None, typer.Option(help="With --people: ask the questions whose ids this file lists, one a line.")
+    ] = None,
+    instructions: Annotated[
+        Path | None, typer.Option(help="With --people: Markdown file that raters read first.")
+    ] = None,
+    practice: Annotated[
+        int, typer.Option(min=0, help="With --people: number of easy questions that each rater practises on first.")
+    ] = 0,
+    least_seconds: Annotated[
+        float, typer.Option(min=0, help="With --people: shortest time that a question must be in view.")
+    ] = 0.5,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --people: leave out raters to whom this applies, such as 'known<0.8'; measures: known, "
+            "repeats, cannot_tell (shares), seconds (median); may be repeated.",
+            metavar="RULE",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="With --people: random seed.")] = 42,
 ) -> None:
     """Browse datasets and runs, compare predictions, collect human judgements. Binds to 127.0.0.1 only.
@@ -65,14 +89,20 @@ def studio(
         return
     from visualjudge.studio.people.plan import Settings
 
-    serve_people(
-        folders or [Path()],
-        people,
-        rater or [],
-        Settings(seed, overlap, raters_per_question, repeats, known, sample, filter_),
-        port,
-        items,
+    settings = Settings(
+        seed,
+        overlap,
+        raters_per_question,
+        repeats,
+        known,
+        sample,
+        filter_,
+        practice=practice,
+        least_seconds=least_seconds,
+        exclude=tuple(exclude or ()),
     )
+    asked = StudyFiles(items, questions, instructions)
+    serve_people(folders or [Path()], people, rater or [], settings, port, asked)
 
 
 def serve(folders: list[Path], port: int) -> None:
@@ -92,8 +122,17 @@ def serve(folders: list[Path], port: int) -> None:
     _run(app, port)
 
 
+@dataclass(frozen=True, slots=True)
+class StudyFiles:
+    """Files that a study is made of; each may be None."""
+
+    items: Path | None = None
+    questions: Path | None = None
+    instructions: Path | None = None
+
+
 def serve_people(
-    folders: list[Path], people: Path, raters: list[str], settings: Settings, port: int, items: Path | None = None
+    folders: list[Path], people: Path, raters: list[str], settings: Settings, port: int, files: StudyFiles
 ) -> None:
     """Serve the questions of one dataset to named raters until Ctrl-C."""
     check_installed()
@@ -103,7 +142,9 @@ def serve_people(
 
     site = Site(find_places(folders))
     check_free(port)
-    pages = people_pages(site, people, settings, raters, items)
+    pages = people_pages(
+        site, people, settings, raters, files.items, questions=files.questions, instructions=files.instructions
+    )
     if not pages.run.raters:
         raise UsageError("--people needs at least one --rater")
     for name in (ADMIN, *pages.run.raters):
@@ -112,7 +153,7 @@ def serve_people(
     try:
         _run(people_app(pages), port)
     finally:
-        pages.run.close()
+        pages.close()
 
 
 def _run(app: Any, port: int) -> None:

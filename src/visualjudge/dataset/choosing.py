@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import islice, pairwise
+from pathlib import Path
 from typing import Any
 
 from visualjudge.core.errors import UsageError, one_of
@@ -62,6 +63,25 @@ class Choice:
     sample: int | None = None
     limit: int | None = None
     seed: int = 42
+    ids: tuple[str, ...] | None = None
+    """Only the questions of these ids; None = all."""
+
+
+def read_ids(path: Path) -> tuple[str, ...]:
+    """The ids in a file, one a line.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be read or holds none.
+    """
+    try:
+        found = tuple(dict.fromkeys(filter(None, map(str.strip, path.read_text("utf-8").splitlines()))))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--questions: {path}: must be a text file of ids, one a line: {error}") from None
+    if not found:
+        raise UsageError(f"--questions: {path}: must hold at least one id")
+    return found
 
 
 def chosen(questions: Sequence[Question], choice: Choice) -> Sequence[Question]:
@@ -79,7 +99,8 @@ def chosen(questions: Sequence[Question], choice: Choice) -> Sequence[Question]:
         positions = sample_positions(questions, positions, choice.sample, choice.seed)
     positions = positions[: choice.limit]
     if questions and not positions:
-        raise UsageError("no question of the dataset fits all of --task, --encoding, --type, --subset and --where")
+        options = "--task, --encoding, --type, --subset, --where and --questions"
+        raise UsageError(f"no question of the dataset fits all of {options}")
     return View(questions, lambda _: positions)
 
 
@@ -98,6 +119,12 @@ def _fitting(questions: Sequence[Question], choice: Choice) -> Positions:
                     raise UsageError(f"{option} must be {one_of(value, known)}, got {value!r}")
             conditions.append(has_value(field, values))
     conditions += [condition(text) for text in choice.where]
+    if choice.ids is not None:
+        held, wanted = {name for (name,) in columns(questions, "id")}, frozenset(choice.ids)
+        for name in choice.ids:
+            if name not in held:
+                raise UsageError(f"--questions: question {name!r} is not in the dataset")
+        conditions.append(lambda question: question.id in wanted)
     if not conditions:
         return range(len(questions))
     return array("q", (k for k, question in enumerate(questions) if all(fits(question) for fits in conditions)))

@@ -35,6 +35,15 @@ REMOTE = re.compile(r"\w\w+:/|//|\\\\")
 """How a path to another machine begins: a URL or a network share; a drive has one letter."""
 PEOPLE = {"judge": "people", "backend": "people", "base_url": None, "model": "people"}
 """What ``run.json`` says of who judged where people did."""
+
+
+def excluded_raters(manifest: Mapping[str, Any]) -> frozenset[str]:
+    """The raters of a people's run whose answers count for nothing, by rules that it stated before."""
+    people = manifest.get("people")
+    names = people.get("excluded") if isinstance(people, Mapping) else None
+    return frozenset(map(str, names)) if isinstance(names, list) else frozenset()
+
+
 _TEXT, _NUMBER, _FLAG = (str, None), (int, None), (bool, None)
 _KINDS = {
     **dict.fromkeys(("backend", "model", "judge", "base_url", "media_checksum", "dataset_checksum"), _TEXT),

@@ -26,16 +26,32 @@ from visualjudge.studio.guard import Guard
 from visualjudge.studio.places import DatasetPlace, RunPlace
 from visualjudge.studio.question_views import card, option_images, original_images
 from visualjudge.studio.selection import SORTS, Shelf, State, matrices, shown_facet
-from visualjudge.studio.site import Site, outcome_counts, watched
+from visualjudge.studio.set_pages import SetPages
+from visualjudge.studio.site import Site, watched
+from visualjudge.studio.slices import judge_probes, slices
 from visualjudge.studio.thumbnails import WIDTHS, confined, image_response
 from visualjudge.studio.tool_calls import looked_at
+from visualjudge.studio.verdicts import OUTCOMES
+from visualjudge.studio.working_sets import UNMARKED
 from visualjudge.vision.raster.images import image_size, png_bytes, read_rgb
 
 MOST_CARDS = 120
 MOST_WATCHED = 30
 LIVE_EVERY_S = 1.0
-MARKS = {"right": "✓", "wrong": "✕", "mixed": "≠", "failed": "!", "cannot tell": "?", "not asked": "·"}
-SHARE_TITLES = {"pairwise": "pairs right", "ranking": "rankings right throughout", "scoring": "scores at most 1 off"}
+MARKS = {
+    "right": "✓",
+    "wrong": "✕",
+    "mixed": "≠",
+    "failed": "!",
+    "cannot tell": "?",
+    "not asked": "·",
+    "no right answer": "–",
+}
+SHARE_TITLES = {
+    "pairwise": "replies on pairs right",
+    "ranking": "rankings right throughout",
+    "scoring": "scores at most 1 off",
+}
 _STATIC = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
@@ -55,7 +71,11 @@ def templates() -> Environment:
 
 def create_app(site: Site) -> Any:
     """The application over ``site``."""
-    return application([(path, handler, "GET") for path, handler in Pages(site, renderer()).routes().items()])
+    pages = Pages(site, renderer())
+    sets = SetPages(site)
+    reading = {**pages.routes(), **sets.reading()}
+    routes = [(path, handler, "GET") for path, handler in reading.items()]
+    return application([*routes, *((path, handler, "POST") for path, handler in sets.writing().items())])
 
 
 def application(routes: Sequence[tuple[str, Callable[[Request], Any], str]]) -> Any:
@@ -105,6 +125,7 @@ class Pages:
             "/d/{slug}/facet": self.facet,
             "/d/{slug}/cards": self.cards,
             "/d/{slug}/judges": self.judges,
+            "/d/{slug}/slices": self.slices,
             "/r/{slug}": self.run,
             "/r/{slug}/live": self.watch,
             "/d/{slug}/q/{identity}": self.question,
@@ -127,31 +148,57 @@ class Pages:
     def grid(self, request: Request) -> Response:
         """The grid; its content comes by ``facets`` and ``cards``."""
         place, _ = self._shelf(request)
-        return self._page("grid.html.j2", dataset=place, sorts=SORTS, runs=self.site.places.runs_of(place.slug))
+        runs = self.site.places.runs_of(place.slug)
+        return self._page("grid.html.j2", dataset=place, sorts=SORTS, runs=runs)
 
     def judges(self, request: Request) -> Response:
-        """Two runs against each other, as counts that lead to the questions."""
+        """Two runs against each other, as counts that lead to the questions, of one question type."""
         place, shelf = self._shelf(request)
         runs, params = [run for run, _ in shelf.runs], request.query_params
+        kinds = shelf.index.columns.vocabulary.get("type", ())
         pairs = [pair for pair in params.multi_items() if pair[0] not in ("a", "b", "at")]
+        if kinds and not any(name == "type" for name, _ in pairs):
+            pairs.append(("type", kinds[0]))
         chosen = [_chosen(runs, params.get(name), k) for k, name in enumerate("ab")]
         tables = matrices(shelf, chosen, pairs) if runs else []
-        values = {"runs": runs, "chosen": chosen, "tables": tables, "pairs": pairs}
+        values = {"runs": runs, "chosen": chosen, "tables": tables, "pairs": pairs, "kinds": kinds}
         return self._page("judges.html.j2", dataset=place, marks=MARKS, **values)
+
+    def slices(self, request: Request) -> Response:
+        """The share of right answers by any facet and judge."""
+        place, shelf = self._shelf(request)
+        params, kinds = request.query_params, shelf.index.columns.vocabulary.get("type", ())
+        facets = {facet.name: facet for facet in shelf.facets()}
+        facet = facets.get(params.get("by", "task")) or facets["task"]
+        kind = next((kind for kind in params.getlist("type") if kind in kinds), kinds[0] if kinds else "pairwise")
+        pairs = [pair for pair in params.multi_items() if pair[0] not in ("by", "at", "sort", "type", facet.name)]
+        probed = judge_probes(shelf) if facet.name == "probe" and shelf.index.columns.changed.any() else []
+        not_right = {
+            run.slug: [(f"outcome.{run.slug}", name) for name in ("wrong", "mixed", "failed", "cannot tell")]
+            for run, _ in shelf.runs
+        }
+        values = {
+            "table": slices(shelf, facet, kind, pairs),
+            "probed": probed,
+            "pairs": pairs,
+            "kinds": kinds,
+            "not_right": not_right,
+        }
+        return self._page(
+            "slices.html.j2", dataset=place, by=facet.name, kind=kind, facets=list(facets.values()), **values
+        )
 
     def run(self, request: Request) -> Response:
         """One run, reply by reply as they come."""
         place = self._run(request)
-        index = self.site.run_index(place)
-        outcomes = outcome_counts(index.summary()) if index else []
-        return self._page(
-            "run.html.j2", run=place, info=place.info(), marks=MARKS, outcomes=outcomes, state=self.site.state(place)
-        )
+        values = {"marks": MARKS, "outcomes": OUTCOMES[1:], "state": self.site.state(place)}
+        return self._page("run.html.j2", run=place, info=place.info(), **values)
 
     def question(self, request: Request) -> Response:
         """One question with its images, prompt and replies."""
         place, shelf, row, question = self._question(request)
-        layers = views.layers(question)
+        family = views.probe_family(shelf, question, row)
+        layers = views.layers(question, next((one.question for one in family if one.unchanged and not one.here), None))
         pairs = [pair for pair in request.query_params.multi_items() if pair[0] != "at"]
         replies = list(views.replies(shelf.runs, question, row))
         return self._page(
@@ -169,6 +216,8 @@ class Pages:
             looked_at=looked_at(place.root, question.images) if any(reply.calls for reply in replies) else None,
             runs=[run for run, _ in shelf.runs],
             facts=views.facts(question),
+            family=family,
+            mark=shelf.working.marks().get(question.id, UNMARKED),
             marks=MARKS,
             labelled=bool(self.site.places.data_folders),
         )

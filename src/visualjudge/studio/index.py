@@ -33,7 +33,7 @@ from visualjudge.runs.blocks import LONGEST_LINE
 from visualjudge.studio.text_index import TextIndex, Words, words_of
 
 NONE = "(none)"
-SINGLE = ("task", "encoding", "type", "error_type", "image", "answer")
+SINGLE = ("task", "encoding", "type", "error_type", "image", "answer", "probe", "group")
 """Facets with one value a question."""
 MULTIPLE = ("subset", "class", "source")
 """Facets with any number of values a question."""
@@ -45,7 +45,7 @@ _LARGE = 32 * 2**20
 _MOST_PROCESSES = 4
 _QUESTIONS = 4000
 """Questions of a part that is not a range of bytes."""
-FORMAT = "7"
+FORMAT = "8"
 _IDS_A_STATEMENT = 900
 """SQLite allows 999 parameters in its older versions."""
 _SCHEMA = """
@@ -99,7 +99,7 @@ class Part:
     texts: list[Words] = field(default_factory=list)
     codes: dict[str, _Codes] = field(default_factory=lambda: {name: _Codes() for name in (*SINGLE, *MULTIPLE)})
     single: dict[str, array[int]] = field(
-        default_factory=lambda: {name: array("i") for name in (*SINGLE, "options", "length", "changed")}
+        default_factory=lambda: {name: array("i") for name in (*SINGLE, "options", "length", "changed", "open_ended")}
     )
     real: dict[str, array[float]] = field(default_factory=lambda: {name: array("f") for name in ("margin", "truth")})
     multiple: dict[str, tuple[array[int], array[int]]] = field(
@@ -161,18 +161,26 @@ def part_of(located: Iterable[Located]) -> Part:
         part.single["options"].append(len(question.annotation_ids))
         part.single["length"].append(len(question.prompt))
         part.single["changed"].append(question.probe is not None and question.probe.design != "control")
+        part.single["open_ended"].append(not has_answer(question))
     return part
 
 
+def has_answer(question: Question) -> bool:
+    """Whether one answer is right, as on every question but some of a probe."""
+    return question.probe is None or question.probe.expected == "answer"
+
+
 def _single(question: Question) -> dict[str, str]:
-    answer = question.answer
+    answer, probe = question.answer, question.probe
     return {
         "task": question.task,
         "encoding": f"{question.task}/{question.encoding}",
         "type": question.question_type,
         "error_type": question.error_type or NONE,
         "image": str(question.image_id),
-        "answer": answer if isinstance(answer, str) else _bin(answer),
+        "answer": NONE if not has_answer(question) else answer if isinstance(answer, str) else _bin(answer),
+        "probe": NONE if probe is None else probe.name,
+        "group": NONE if probe is None else probe.group,
     }
 
 
@@ -201,6 +209,8 @@ class Columns:
     """Characters of the prompt."""
     changed: NDArray[np.int32]
     """1 where a probe has changed the question: its answer says nothing of how often a judge is right."""
+    open_ended: NDArray[np.int32]
+    """1 where no answer is right, as where both options are the same."""
     text: Codes
     """Code of the prompt's words in the full-text index."""
 
@@ -427,5 +437,6 @@ def _load(connection: sqlite3.Connection) -> Columns:
         options=column("options"),
         length=column("length"),
         changed=column("changed"),
+        open_ended=column("open_ended"),
         text=column("text"),
     )

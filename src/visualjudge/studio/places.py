@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -176,11 +176,22 @@ class _Found:
 
 
 def _distinct(runs: list[RunPlace]) -> Iterator[RunPlace]:
-    """Runs of one judge on one dataset are told apart by their folder."""
-    names = [(run.name, run.dataset) for run in runs]
+    """Runs of one judge on one dataset are told apart by their folder, with as many of its parents as that takes."""
+    alike: dict[tuple[str, str | None], list[Path]] = {}
     for run in runs:
-        twice = names.count((run.name, run.dataset)) > 1
-        yield RunPlace(run.slug, f"{run.name} ({run.root.name})" if twice else run.name, run.root, run.dataset)
+        alike.setdefault((run.name, run.dataset), []).append(run.root)
+    for run in runs:
+        roots = alike[run.name, run.dataset]
+        yield replace(run, name=f"{run.name} ({_tail(run.root, roots)})") if len(roots) > 1 else run
+
+
+def _tail(root: Path, others: Sequence[Path]) -> str:
+    """The last parts of a path, as few as no other path ends with."""
+    for n in range(1, len(root.parts)):
+        tail = root.parts[-n:]
+        if sum(other.parts[-n:] == tail for other in others) == 1:
+            return "/".join(tail)
+    return str(root)
 
 
 def _stated(info: Mapping[str, Any], field: str) -> str | None:

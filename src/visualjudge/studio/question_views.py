@@ -19,15 +19,19 @@ from visualjudge.core.records import IMAGE_MARK, LETTERS, TURNED, Question
 from visualjudge.prompts.spans import images_within, interleaved, spans_of, swapped
 from visualjudge.replies import read_reply
 from visualjudge.runs.tokens import token_counts
+from visualjudge.studio.index import has_answer
 from visualjudge.studio.places import RunPlace
 from visualjudge.studio.selection import Selection, Shelf, task_label
 from visualjudge.studio.thumbnails import TYPES
 from visualjudge.studio.tool_calls import CallShown, calls_of
 from visualjudge.studio.verdicts import CLOSE, CONSISTENCY, OUTCOMES, VALUES, RunIndex
+from visualjudge.studio.working_sets import UNMARKED
 from visualjudge.vision.encodings import CATALOGUE, encoding_title
 
 EXCERPT = 220
 LONGEST_PROMPT = 600
+MOST_LAYERS = 20
+"""Images of no option that can be compared; the prompt beside them shows all."""
 LONGEST_REPLY = 200_000
 """Characters of a reply that the page shows."""
 _SENT = ("temperature", "max_tokens", "seed", "top_p")
@@ -107,6 +111,8 @@ class Card:
     margin: float | None
     prompt: str | None
     """The beginning of the prompt where no option has an image or a text to show."""
+    star: bool
+    tags: tuple[str, ...]
     options: tuple[CardOption, ...]
     verdicts: tuple[CardVerdict, ...]
     """Of the runs that asked it."""
@@ -117,6 +123,7 @@ def card(shelf: Shelf, row: int) -> Card:
     question = shelf.index.question(row)
     margin = float(shelf.index.columns.margin[row])
     originals, options = original_images(question), tuple(_options(question))
+    mark = shelf.working.marks().get(question.id, UNMARKED)
     bare = not originals and not any(option.image or option.text for option in options)
     return Card(
         id=question.id,
@@ -126,11 +133,13 @@ def card(shelf: Shelf, row: int) -> Card:
         stem=question.encoding,
         image=str(question.image_id),
         original=originals[0] if originals else None,
-        answer=said(question.answer),
+        answer=said(question.answer) if has_answer(question) else "",
         margin=None if np.isnan(margin) else round(margin, 2),
         prompt=question.prompt[:LONGEST_PROMPT].strip() if bare else None,
+        star=mark.star,
+        tags=mark.tags,
         options=options,
-        verdicts=tuple(_verdict(place, run, row) for place, run in shelf.runs if run.summary().outcome[row]),
+        verdicts=_verdicts(shelf, row),
     )
 
 
@@ -146,6 +155,11 @@ def _options(question: Question) -> Sequence[CardOption]:
         CardOption(letters[k], images[k], None if images[k] else texts[k][:EXCERPT], score, question.sources[k])
         for k, score in enumerate(question.final_scores)
     ]
+
+
+def _verdicts(shelf: Shelf, row: int) -> tuple[CardVerdict, ...]:
+    """What each run says that was asked the question."""
+    return tuple(_verdict(place, run, row) for place, run in shelf.runs if run.summary().outcome[row])
 
 
 def _verdict(place: RunPlace, run: RunIndex, row: int) -> CardVerdict:
@@ -227,11 +241,44 @@ class Step:
     after: str | None
 
 
-def layers(question: Question) -> list[Layer]:
-    """The images, originals first."""
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A question that a probe asks with another, and what each run says of it; ``here``: it is the one shown."""
+
+    question: Question
+    unchanged: bool
+    here: bool
+    verdicts: tuple[CardVerdict, ...]
+
+
+def probe_family(shelf: Shelf, question: Question, row: int) -> list[Related]:
+    """The questions that a probe compares with this one, the unchanged one first; none without a probe."""
+    probe, columns = question.probe, shelf.index.columns
+    if probe is None:
+        return []
+    group = columns.single["group"] == columns.single["group"][row]
+    alike = columns.single["probe"] == columns.single["probe"][row]
+    rows = np.flatnonzero(group & (alike | (columns.changed == 0)))
+    rows = rows[np.argsort(columns.changed[rows], kind="stable")]
+    return [
+        Related(shelf.index.question(k), not columns.changed[k], k == row, _verdicts(shelf, k)) for k in rows.tolist()
+    ]
+
+
+def layers(question: Question, unchanged: Question | None = None) -> list[Layer]:
+    """The images, originals first; last those that the question had before a probe changed it."""
+    found = _layers(question)
+    if unchanged is not None:
+        known = {layer.name for layer in found}
+        before = [layer for layer in _layers(unchanged) if layer.name not in known]
+        found += [Layer(f"u{layer.key}", f"{layer.title}, unchanged", layer.name) for layer in before]
+    return found
+
+
+def _layers(question: Question) -> list[Layer]:
     originals = original_images(question)
-    names = ["Original", "Control", *(f"Image {n}" for n in range(3, 20))]
-    found = [Layer(f"o{i}", names[i], image) for i, image in enumerate(originals[:20])]
+    named = dict(enumerate(("Original", "Control")))
+    found = [Layer(f"o{i}", named.get(i, f"Image {i + 1}"), image) for i, image in enumerate(originals[:MOST_LAYERS])]
     for k, image in enumerate(option_images(question)):
         if image is not None:
             title = "Prediction" if question.question_type == "scoring" else f"Option {LETTERS[k]}"
@@ -242,7 +289,7 @@ def layers(question: Question) -> list[Layer]:
 def options(question: Question) -> list[Option]:
     """The options in stored order."""
     texts = option_texts(question)
-    best = str(question.answer)[:1] if question.question_type != "scoring" else ""
+    best = str(question.answer)[:1] if question.question_type != "scoring" and has_answer(question) else ""
     return [
         Option(LETTERS[k], score, question.sources[k], question.annotation_ids[k], texts[k], LETTERS[k] == best)
         for k, score in enumerate(question.final_scores)
@@ -337,11 +384,13 @@ def reading(text: str, question: Question, order: str) -> tuple[int, int, str | 
 
 
 def outcome(value: Any, status: str, question: Question) -> str:
-    """What a verdict is worth: right, wrong, failed or cannot tell."""
+    """What a verdict is worth: right, wrong, failed, cannot tell, or no right answer where the question has none."""
     if status == "cannot_tell":
         return "cannot tell"
     if status != "ok":
         return "failed"
+    if not has_answer(question):
+        return "no right answer"
     if isinstance(question.answer, str):
         return "right" if value == question.answer else "wrong"
     close = isinstance(value, int | float) and abs(value - question.answer) <= CLOSE
@@ -355,12 +404,13 @@ def facts(question: Question) -> list[tuple[str, str]]:
         ("Task", task_label(question.task)),
         ("Encoding", _encoding(question)),
         ("Type", question.question_type),
-        ("Answer", said(question.answer)),
+        ("Answer", said(question.answer) if has_answer(question) else "none is right"),
         ("Margin", f"{max(scores) - min(scores):.4g}" if len(scores) > 1 else ""),
         ("Image", str(question.image_id)),
         ("Class", ", ".join(question.class_of_interest or ())),
         ("Error type", question.error_type or ""),
         ("Subset", ", ".join(question.subset)),
+        ("Probe", "" if question.probe is None else f"{question.probe.name}: {question.probe.changed}"),
         ("Id", question.id),
     ]
     return [(name, value) for name, value in rows if value]

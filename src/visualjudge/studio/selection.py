@@ -12,15 +12,17 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.dataset.engines import Engine
-from visualjudge.studio.index import HERE, MULTIPLE, SINGLE, DatasetIndex
+from visualjudge.studio.index import HERE, MULTIPLE, SINGLE, Columns, DatasetIndex
 from visualjudge.studio.places import RunPlace
 from visualjudge.studio.verdicts import CONSISTENCY, OUTCOMES, STATUSES, RunIndex, Summary
+from visualjudge.studio.working_sets import Marked, WorkingSets
 from visualjudge.vision.encodings import encoding_title
 from visualjudge.vision.tasks import TASKS
 
@@ -36,6 +38,11 @@ TITLES = {
     "class": "Class",
     "image": "Image",
     "source": "Source",
+    "probe": "Probe",
+    "group": "Probe group",
+    "star": "Star",
+    "tag": "Tag",
+    "note": "Note",
     "margin": "Margin",
     "answer": "Answer",
 }
@@ -88,6 +95,10 @@ class Facet(ABC):
     def counts(self, among: Mask) -> Counts:
         """For each value, how many of the questions ``among`` have it."""
 
+    @abstractmethod
+    def members(self, among: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The questions ``among`` and their values: rows and codes, one entry a question and value."""
+
     def label(self, value: str) -> str:
         """A value as people read it."""
         return _LABELS.get(self.name, str)(value)
@@ -109,6 +120,10 @@ class OneValue(Facet):
         if 2 * np.count_nonzero(among) <= among.size:
             return self._tally(self._of(among))
         return self._totals - self._tally(self._of(~among))
+
+    def members(self, among: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        rows = np.flatnonzero(among)
+        return rows, self.codes[rows].astype(np.int64)
 
     def _of(self, among: Mask) -> NDArray[np.int32]:
         """The codes of the questions ``among``."""
@@ -134,6 +149,10 @@ class ManyValues(OneValue):
         mask[self.rows[super().mask(codes)]] = True
         return mask
 
+    def members(self, among: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        kept = among[self.rows]
+        return self.rows[kept].astype(np.int64), self.codes[kept].astype(np.int64)
+
     def _of(self, among: Mask) -> NDArray[np.int32]:
         return self.codes[among[self.rows]]
 
@@ -150,6 +169,11 @@ class Bits(Facet):
     def counts(self, among: Mask) -> Counts:
         found = self.bits[among]
         return np.array([np.count_nonzero(found & (1 << code)) for code in range(len(self.values))])
+
+    def members(self, among: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        parts = [np.flatnonzero(among & (self.bits & (1 << code) != 0)) for code in range(len(self.values))]
+        codes = np.repeat(np.arange(len(parts)), [part.size for part in parts])
+        return np.concatenate(parts), codes
 
     def label(self, value: str) -> str:
         return value.replace("_", " ")
@@ -176,7 +200,32 @@ def dataset_facets(index: DatasetIndex) -> list[Facet]:
     for name in MULTIPLE:
         rows, codes = columns.multiple[name]
         found[name] = ManyValues(name, TITLES[name], columns.vocabulary.get(name, ()), codes, rows, columns.count)
-    return [found[name] for name in TITLES]
+    return [found[name] for name in TITLES if name in found]
+
+
+def mark_facets(index: DatasetIndex, marks: Mapping[str, Marked]) -> list[Facet]:
+    """The facets of what was noted of the questions."""
+    count = index.columns.count
+    known = [(row, mark) for row, mark in zip(index.rows_of(marks), marks.values(), strict=True) if row >= 0]
+    star, note = np.zeros(count, np.int32), np.zeros(count, np.int32)
+    tags = tuple(sorted({tag for _, mark in known for tag in mark.tags}))
+    pairs = [(row, tags.index(tag)) for row, mark in known for tag in mark.tags]
+    for row, mark in known:
+        star[row], note[row] = mark.star, bool(mark.note)
+    rows, codes = np.array(pairs, np.int32).reshape(-1, 2).T
+    return [
+        OneValue("star", TITLES["star"], ("not starred", "starred"), star),
+        ManyValues("tag", TITLES["tag"], tags, codes, rows, count),
+        OneValue("note", TITLES["note"], ("without a note", "with a note"), note),
+    ]
+
+
+def unchanged_only(columns: Columns) -> list[Pair]:
+    """The query that leaves out what a probe has changed; empty where there is nothing of it."""
+    names, changed = columns.vocabulary.get("probe", ()), columns.changed == 1
+    if not changed.any():
+        return []
+    return [("probe", names[code]) for code in np.unique(columns.single["probe"][~changed])]
 
 
 def run_facets(slug: str, name: str, run: RunIndex) -> list[Facet]:
@@ -294,11 +343,17 @@ class Selection:
         return int(found[0]) if found.size else None
 
 
+def working_folder(dataset: Path) -> Path:
+    """Where notes on a dataset are kept: beside it, since a build replaces what is in it."""
+    return dataset.with_name(f"{dataset.name}.studio")
+
+
 class Shelf:
     """One dataset with its runs, and the selections that were made of it."""
 
     def __init__(self, index: DatasetIndex, runs: Sequence[tuple[RunPlace, RunIndex]]) -> None:
         self.index = index
+        self.working = WorkingSets(working_folder(index.root))
         self.runs = tuple(runs)
         self._static = dataset_facets(index)
         self._kept: OrderedDict[tuple[State, tuple[int, ...]], Selection] = OrderedDict()
@@ -321,8 +376,9 @@ class Shelf:
 
     @property
     def generation(self) -> tuple[int, ...]:
-        """Changes whenever a run has gained verdicts."""
-        return tuple(run.generation for _, run in self.runs)
+        """Changes whenever a run has gained verdicts, or something was noted of a question."""
+        self.working.marks()
+        return (self.working.generation, *(run.generation for _, run in self.runs))
 
     def facets(self) -> list[Facet]:
         """All facets: those of the questions, then those of each run."""
@@ -330,7 +386,8 @@ class Shelf:
         known = self._facets
         if known[0] != generation or not known[1]:
             added = [facet for place, run in self.runs for facet in run_facets(place.slug, place.name, run)]
-            known = self._facets = (generation, self._static + added)
+            noted = mark_facets(self.index, self.working.marks())
+            known = self._facets = (generation, self._static + noted + added)
         return known[1]
 
     def select(self, state: State) -> Selection:

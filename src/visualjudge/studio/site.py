@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, cached_property
@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from visualjudge.dataset.folder import questions_file
 from visualjudge.runs.budget import money
 from visualjudge.runs.spending import spent_in
-from visualjudge.studio.index import engine_for, open_index
+from visualjudge.studio.index import Columns, engine_for, open_index
 from visualjudge.studio.places import DatasetPlace, Places, RunPlace, cache_home
-from visualjudge.studio.selection import Shelf
+from visualjudge.studio.selection import Pair, Shelf, unchanged_only
 from visualjudge.studio.thumbnails import Thumbnails
 from visualjudge.studio.verdicts import OUTCOMES, STATUSES, RunIndex, Share, Summary
 
@@ -32,8 +33,19 @@ if TYPE_CHECKING:
 RATE_WINDOW_S = 30.0
 LONGEST_SHOWN = 2000
 """Characters of a reply on the page of a run."""
+TYPE_TITLES = {"pairwise": "pairs", "ranking": "rankings", "scoring": "scores"}
 STALE_AFTER_S = 60.0
 """A run that says it is not finished and wrote nothing for so long is shown as stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeRow:
+    """How many questions of one kind have each outcome in a run, in the order of OUTCOMES but the first."""
+
+    title: str
+    pairs: tuple[Pair, ...]
+    """The query that chooses the kind."""
+    counts: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +65,7 @@ class RunState:
     asked: int | None
     shares: tuple[Share, ...]
     failed: int
-    outcomes: tuple[tuple[str, int], ...]
-    """Questions with each outcome."""
+    outcomes: tuple[OutcomeRow, ...]
     statuses: tuple[tuple[str, int], ...]
     causes: tuple[tuple[str, int], ...]
     tokens: int
@@ -150,7 +161,9 @@ class Site:
             asked=asked,
             shares=summary.shares if summary else (),
             failed=summary.failed if summary else 0,
-            outcomes=tuple(outcome_counts(summary)) if summary else (),
+            outcomes=tuple(outcome_rows(summary, self.shelf(run.dataset, refresh=False).index.columns))
+            if summary and run.dataset
+            else (),
             statuses=tuple(sorted(statuses.items(), key=lambda pair: -pair[1])),
             causes=tuple((index.causes if index else Counter(_counts(info.get("causes")))).most_common(6)),
             tokens=spent.tokens,
@@ -191,10 +204,26 @@ def _counts(value: Any) -> dict[str, int]:
     return {str(name): n for name, n in value.items() if isinstance(n, int)} if isinstance(value, dict) else {}
 
 
-def outcome_counts(summary: Summary) -> list[tuple[str, int]]:
-    """How many questions have each outcome in a run."""
-    counts = np.bincount(summary.outcome, minlength=len(OUTCOMES)).tolist()
-    return [(name, count) for name, count in zip(OUTCOMES, counts, strict=True) if count]
+def outcome_rows(summary: Summary, columns: Columns) -> Iterator[OutcomeRow]:
+    """The outcomes of each question type, then those of each probe that has changed its questions.
+
+    What is right differs between the types, and a probe's answers say nothing of how often a judge is right.
+    """
+    probe, changed = columns.single["probe"], columns.changed == 1
+    names = columns.vocabulary.get("probe", ())
+    kinds = columns.single["type"]
+    for code, name in enumerate(columns.vocabulary.get("type", ())):
+        rows = ~changed & (kinds == code)
+        if rows.any():
+            yield _outcome_row(TYPE_TITLES[name], [("type", name), *unchanged_only(columns)], summary.outcome[rows])
+    for code in np.unique(probe[changed]):
+        rows = changed & (probe == code)
+        yield _outcome_row(f"probe: {names[code]}", [("probe", names[code])], summary.outcome[rows])
+
+
+def _outcome_row(title: str, pairs: list[Pair], outcomes: NDArray[np.int32]) -> OutcomeRow:
+    counts = np.bincount(outcomes, minlength=len(OUTCOMES)).tolist()
+    return OutcomeRow(title, tuple(pairs), tuple(counts[1:]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,9 +23,9 @@ Mask = NDArray[np.bool_]
 
 FEWEST_TEXTS = 10_000
 """Indexes of fewer texts are searched without bits."""
-_SHARE = 20
-"""A word is frequent if at least one text in so many holds it."""
-_MOST_WORDS = 256
+_SHARE = 8
+"""A word is frequent if at least one text in so many holds it; rarer ones are found in a few milliseconds anyway."""
+_MOST_WORDS = 32
 LONGEST = 20_000
 """Bytes of a text that are indexed."""
 _BATCH = 4000
@@ -36,6 +36,8 @@ _SCHEMA = """
 CREATE TABLE text (digest INTEGER PRIMARY KEY, code INTEGER);
 CREATE VIRTUAL TABLE words USING fts5(body, content='', tokenize='unicode61 remove_diacritics 2');
 INSERT INTO words (words, rank) VALUES ('hashsize', 16777216);
+INSERT INTO words (words, rank) VALUES ('automerge', 0);
+INSERT INTO words (words, rank) VALUES ('crisismerge', 64);
 CREATE TABLE frequent (word TEXT PRIMARY KEY, bits BLOB) WITHOUT ROWID;
 CREATE TABLE frequent_covers (texts INTEGER);
 INSERT INTO frequent_covers VALUES (0);
@@ -134,9 +136,9 @@ def mask_of(connection: sqlite3.Connection, expression: str, first: int, stop: i
     return mask
 
 
-def words_of(text: str) -> Words:
-    """A text as it is indexed."""
-    words = _words(text)
+def words_of(text: str, *, repeated: bool = True) -> Words:
+    """A text as it is indexed; ``repeated``: texts that differ only in numbers and marks are to be one text."""
+    words = _words(text) if repeated else _letters(text)
     digest = int.from_bytes(hashlib.blake2b(words, digest_size=8).digest(), "big", signed=True)
     return digest, words.decode("utf-8", "ignore")
 
@@ -263,5 +265,9 @@ def _all_of(terms: Sequence[Term]) -> str:
 
 
 def _words(text: str) -> bytes:
-    plain = text.encode("utf-8", "replace")[:LONGEST].translate(_KEPT)
-    return b" ".join(plain.split())
+    return b" ".join(_letters(text).split())
+
+
+def _letters(text: str) -> bytes:
+    """The text with a space for everything that is no letter."""
+    return text.encode("utf-8", "replace")[:LONGEST].translate(_KEPT)

@@ -30,6 +30,7 @@ from visualjudge.studio.index import HERE, DatasetIndex, line_ranges, storing
 from visualjudge.studio.text_index import TextIndex, Words, words_of
 
 STATUSES = ("ok", "unparseable", "refusal", "truncated", "api_error", "cannot_tell", "ok_extracted", "other")
+_STATUS_CODE = {name: code for code, name in enumerate(STATUSES)}
 ORDERS = ("AB", "BA")
 
 _ORDERINGS = tuple(
@@ -61,14 +62,16 @@ ROW = np.dtype(
     ]
 )
 Rows = NDArray[Any]
-FORMAT = "7"
-OUTCOMES = ("not asked", "right", "mixed", "wrong", "failed", "cannot tell")
+FORMAT = "8"
+OUTCOMES = ("not asked", "right", "mixed", "wrong", "failed", "cannot tell", "no right answer")
 _OK = STATUSES.index("ok")
 """The only status whose value counts; what a second reader extracted counts as failed, as in every figure."""
-CONSISTENCY = ("not asked in both orders", "same answer", "flipped by order")
+CONSISTENCY = ("not asked in both orders", "same answer", "flipped by order", "not answered in both orders")
+LONG_REPLY = 400
+"""Characters from which a reply is hardly ever given twice."""
 CLOSE = 1.0
 """A score is right where it is at most this far off."""
-_A = VALUE_CODE["A"]
+_A, _B = VALUE_CODE["A"], VALUE_CODE["B"]
 _SIZE = np.array([0 if len(v) > 1 and v in ("tie", "both_bad") else len(v) for v in VALUES], np.int32)
 
 
@@ -138,11 +141,17 @@ def read_part(part: tuple[Path, int, int]) -> ReadPart:
             causes[str(verdict["cause"])[:80]] += 1
         row = _row(verdict, begin, start)
         if row is not None:
-            raw = verdict.get("raw_response")
             rows.append(row)
             ids.append(verdict["id"])
-            texts.append(words_of(raw) if raw and isinstance(raw, str) else None)
+            texts.append(_indexed(verdict.get("raw_response")))
     return ReadPart(np.array(rows, ROW), ids, texts, causes, start)
+
+
+def _indexed(raw: Any) -> Words | None:
+    """The words of a reply; None without one."""
+    if not isinstance(raw, str) or not raw:
+        return None
+    return words_of(raw, repeated=len(raw) < LONG_REPLY)
 
 
 def parsed(line: bytes) -> dict[str, Any] | None:
@@ -166,7 +175,7 @@ def _row(verdict: dict[str, Any], start: int, stop: int) -> tuple[Any, ...] | No
         ORDERS.index(order),
         repeat,
         (verdict.get("purpose") or "question") != "question",
-        STATUSES.index(status) if status in STATUSES else len(STATUSES) - 1,
+        _STATUS_CODE.get(status, len(STATUSES) - 1),
         VALUE_CODE.get(value, -1) if isinstance(value, str) else -1,
         _number(value),
         _number(verdict.get("probability_a")),
@@ -193,7 +202,7 @@ def _number(value: Any) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Right verdicts on one question type, among all that its accuracy counts."""
+    """Right verdicts on one question type, among all that its accuracy counts: as :class:`Summary` sums them."""
 
     question_type: str
     right: int
@@ -212,6 +221,10 @@ class Summary:
     """One bit for each status of STATUSES that occurs."""
     consistency: NDArray[np.int32]
     """Code into CONSISTENCY."""
+    asked: NDArray[np.int32]
+    """Verdicts that accuracy counts; those that only check a rater are left out."""
+    right: NDArray[np.int32]
+    """Those of ``asked`` that are right; a failed one is not."""
     share_right: NDArray[np.float32]
     """Right verdicts among all; NaN where undefined."""
     confidence: NDArray[np.float32]
@@ -406,7 +419,7 @@ def _right(rows: Rows, dataset: DatasetIndex, good: NDArray[np.bool_]) -> NDArra
     answers = np.array([VALUE_CODE.get(a, -2) for a in columns.vocabulary.get("answer", ())] or [-2], np.int32)
     exact = rows["value"] == (answers[columns.single["answer"][q]] if q.size else np.zeros(0))
     close = np.abs(rows["number"] - columns.truth[q]) <= CLOSE
-    return np.asarray(good & np.where(np.isnan(columns.truth[q]), exact, close))
+    return np.asarray(good & np.where(np.isnan(columns.truth[q]), exact, close) & (columns.open_ended[q] == 0))
 
 
 def _shares(rows: Rows, dataset: DatasetIndex, good: NDArray[np.bool_], right: NDArray[np.bool_]) -> tuple[Share, ...]:
@@ -437,9 +450,11 @@ def _summary(rows: Rows, dataset: DatasetIndex) -> Summary:
     asked, rights = np.bincount(q, minlength=n), np.bincount(q[right], minlength=n)
     failed = np.bincount(q[~good & ~unsure], minlength=n)
     told = asked - np.bincount(q[unsure], minlength=n)
+    open_ended = dataset.columns.open_ended == 1
     outcome = np.select(
-        [asked == 0, failed > 0, told == 0, rights == told, rights == 0], [0, 4, 5, 1, 3], default=2
+        [asked == 0, failed > 0, told == 0, open_ended, rights == told, rights == 0], [0, 4, 5, 6, 1, 3], default=2
     ).astype(np.int32)
+    counted = (rows["check"] == 0) & ~open_ended[q]
     statuses = np.zeros(n, np.uint16)
     np.bitwise_or.at(statuses, q, np.left_shift(1, rows["status"]).astype(np.uint16))
     chars = np.zeros(n, np.int32)
@@ -452,7 +467,11 @@ def _summary(rows: Rows, dataset: DatasetIndex) -> Summary:
         outcome=outcome,
         statuses=statuses,
         consistency=_consistency(rows, good, n),
-        share_right=np.divide(rights, asked, out=np.full(n, np.nan), where=asked > 0).astype(np.float32),
+        asked=np.bincount(q[counted], minlength=n).astype(np.int32),
+        right=np.bincount(q[counted & right], minlength=n).astype(np.int32),
+        share_right=np.divide(rights, asked, out=np.full(n, np.nan), where=(asked > 0) & ~open_ended).astype(
+            np.float32
+        ),
         confidence=_mean(rows, np.maximum(p, 1 - p), n),
         latency=_mean(rows, rows["latency"], n),
         chars=chars,
@@ -465,13 +484,21 @@ def _summary(rows: Rows, dataset: DatasetIndex) -> Summary:
 
 
 def _consistency(rows: Rows, good: NDArray[np.bool_], n: int) -> NDArray[np.int32]:
-    """Whether the answer is the same in both orders: the majority over repeats where there are several."""
-    letters = good & np.isin(rows["value"], (_A, VALUE_CODE["B"]))
-    lean = []
+    """Whether the answer is the same in both orders: the majority over repeats where there are several.
+
+    A tie is neither letter, so it is the same answer as another tie alone.
+    """
+    letters = good & (rows["value"] >= 0) & (_SIZE[rows["value"]] <= 1)
+    lean, asked = [], []
     for order in (0, 1):
-        chosen = letters & (rows["order"] == order)
+        of_order = rows["order"] == order
+        asked.append(np.bincount(rows["q"][of_order], minlength=n))
+        chosen = letters & of_order
         q = rows["q"][chosen]
         count = np.bincount(q, minlength=n)
-        lean.append((count, np.bincount(q[rows["value"][chosen] == _A], minlength=n) * 2 - count))
+        values = rows["value"][chosen]
+        letter = (values == _A).astype(np.int32) - (values == _B)
+        lean.append((count, np.bincount(q, weights=letter, minlength=n)))
     (n_ab, ab), (n_ba, ba) = lean
-    return np.where((n_ab == 0) | (n_ba == 0), 0, np.where(np.sign(ab) == np.sign(ba), 1, 2)).astype(np.int32)
+    states = [np.minimum(*asked) == 0, np.minimum(n_ab, n_ba) == 0, np.sign(ab) == np.sign(ba)]
+    return np.select(states, [0, 3, 1], default=2).astype(np.int32)

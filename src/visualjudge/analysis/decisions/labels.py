@@ -20,7 +20,7 @@ from visualjudge.analysis.decisions.items import Items
 from visualjudge.analysis.join import Study
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.records import LETTERS, FloatArray, IntArray
-from visualjudge.runs.folder import RunFolder
+from visualjudge.runs.folder import RunFolder, excluded_raters
 
 FORMS = {"annotation_id": "score", "question_id": "answer"}
 PEOPLE = "people"
@@ -136,7 +136,10 @@ def _answers(run: RunFolder) -> Labels:
         raise DataError(f"{run.path}: must be a table of labels or a run of people")
     said: dict[str, list[Any]] = {}
     chances: dict[str, float | None] = {}
+    left_out = excluded_raters(run.manifest())
     for verdict in run.verdicts().values():
+        if verdict.extra.get("rater") in left_out:
+            continue
         if verdict.extra.get("purpose") == "question" and verdict.status == "ok":
             said.setdefault(verdict.id, []).append(verdict.value)
             chances[verdict.id] = verdict.extra.get("probability")

@@ -8,9 +8,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
+import itertools
 import re
-import statistics
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 import numpy as np
 import orjson
+from markupsafe import Markup
 from numpy.typing import NDArray
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -27,20 +27,24 @@ from starlette.responses import Response
 from visualjudge.analysis.decisions.labels import read_queue
 from visualjudge.clients.cache_key import cache_secret
 from visualjudge.core import jsons
+from visualjudge.core.digests import file_sha256
 from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.core.records import IMAGE_MARK, Question
 from visualjudge.core.seeding import rng_for
+from visualjudge.dataset.choosing import read_ids
 from visualjudge.prompts.spans import spans_of
 from visualjudge.studio.app import application, renderer, static
 from visualjudge.studio.guard import TOKEN_HEADER, same_token
 from visualjudge.studio.index import Columns, DatasetIndex
+from visualjudge.studio.people.instructions import Instructions, read_instructions
+from visualjudge.studio.people.monitor import agreement, progress
 from visualjudge.studio.people.plan import Item, Plan, Settings, Slot
-from visualjudge.studio.people.rating_run import Rater, RatingRun, Stale, as_shown, read_answer
+from visualjudge.studio.people.rating_run import Given, RatingRun, Stale, as_shown, read_answer
+from visualjudge.studio.people.wording import for_people
 from visualjudge.studio.question_views import option_images, option_texts, original_images, outcome
 from visualjudge.studio.selection import Shelf, State
 from visualjudge.studio.site import Site
 from visualjudge.studio.thumbnails import confined, image_response
-from visualjudge.studio.verdicts import CLOSE
 from visualjudge.vision.encodings import encodings
 
 ADMIN = "\0admin"
@@ -48,8 +52,6 @@ ADMIN = "\0admin"
 _LAYOUT = re.compile(r"^\s*(Options:|[A-E]\.|Image:.*)\s*$", re.MULTILINE)
 _GAPS = re.compile(r"\n{3,}")
 Render = Callable[..., Response]
-MOST_IMAGES = 20_000
-"""Addresses of images that are remembered."""
 LONGEST_NAME = 60
 
 
@@ -67,9 +69,9 @@ class Tokens:
         """The token of a rater."""
         return self._tag("token", name, 22)
 
-    def image(self, rater: str, name: str) -> str:
-        """A name for an image that tells nothing of the question; for one rater, while the secret lives."""
-        return self._tag("image", f"{rater}\0{name}", 32)
+    def code(self, rater: str) -> str:
+        """What a rater shows to be paid; on the page once nothing is left, and on the overview."""
+        return self._tag("code", rater, 10)
 
     def slot(self, rater: str, identity: str, turn: int) -> str:
         """A name for a question that tells nothing of it."""
@@ -98,9 +100,19 @@ class View:
     after: str
     originals: tuple[str, ...]
     options: tuple[Choice, ...]
+    ties: tuple[str, ...]
+    """What may be said of a pair beside A and B."""
+    practice: bool
 
 
-def view(question: Question, slot: Slot, name: str, address: Callable[[str], str]) -> View:
+def shown_images(question: Question, slot: Slot) -> list[str]:
+    """The images of the dataset as the slot shows them: the originals, then those of the options in its order."""
+    images = option_images(question)
+    shown = (images["ABCDE".index(stored)] for stored in slot.shown)
+    return [*original_images(question), *(image for image in shown if image)]
+
+
+def view(question: Question, slot: Slot, name: str, address: str) -> View:
     """The question in the order of the slot.
 
     Parameters
@@ -108,17 +120,19 @@ def view(question: Question, slot: Slot, name: str, address: Callable[[str], str
     name
         Of the slot, for the answer.
     address
-        From an image of the dataset to the address that serves it.
+        Where the images of :func:`shown_images` are served, each by its place.
     """
     images, texts = option_images(question), option_texts(question)
     before, after = _around(question)
+    places = (f"{address}/{k}" for k in itertools.count())
+    originals = tuple(itertools.islice(places, len(original_images(question))))
     choices = []
     for k, stored in enumerate(slot.shown):
         place = "ABCDE".index(stored)
-        image = images[place]
-        choices.append(Choice("ABCDE"[k], address(image) if image else None, texts[place]))
-    originals = tuple(address(image) for image in original_images(question))
-    return View(name, question.question_type, before, after, originals, tuple(choices))
+        choices.append(Choice("ABCDE"[k], next(places) if images[place] else None, texts[place]))
+    before, after = for_people(before, after, question.question_type)
+    ties, practice = question.ties or (), slot.purpose == "practice"
+    return View(name, question.question_type, before, after, originals, tuple(choices), ties, practice)
 
 
 def _around(question: Question) -> tuple[str, str]:
@@ -136,35 +150,24 @@ def _plain(text: str) -> str:
     return _GAPS.sub("\n\n", _LAYOUT.sub("", text.replace(IMAGE_MARK, ""))).strip()
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """One rater on the overview."""
-
-    name: str
-    link: str
-    answered: int
-    left: int
-    cannot_tell: int
-    median_seconds: float | None
-    known: tuple[int, int]
-    same_again: tuple[int, int]
-
-
 class PeoplePages:
     """One method an address."""
 
-    def __init__(self, run: RatingRun, index: DatasetIndex, tokens: Tokens, render: Render) -> None:
+    def __init__(
+        self, run: RatingRun, index: DatasetIndex, tokens: Tokens, render: Render, told: Instructions | None = None
+    ) -> None:
         self.run = run
         self.index = index
         self.tokens = tokens
         self.render = render
-        self._images: OrderedDict[str, str] = OrderedDict()
+        self.told = told
 
     def routes(self) -> list[tuple[str, Callable[[Request], Any], str]]:
         """Address, handler and method."""
         return [
             ("/", self.overview, "GET"),
-            ("/people-image/{key}", self.image, "GET"),
+            ("/instructions-image/{number:int}", self.instructions_image, "GET"),
+            ("/people-image/{rater}/{slot}/{number:int}", self.image, "GET"),
             ("/people/{rater}", self.page, "GET"),
             ("/people/{rater}/next", self.next, "GET"),
             ("/people/{rater}/back", self.back, "GET"),
@@ -182,8 +185,21 @@ class PeoplePages:
         """How far each rater is, for the one who runs the study."""
         if not same_token(request.query_params.get("token"), self.tokens.token(ADMIN)):
             raise _refused()
-        raters = [self._progress(rater) for rater in self.run.raters.values()]
-        return self.render("people.html.j2", raters=raters, settings=asdict(self.run.plan.settings), plan=self.run.plan)
+        plan = self.run.plan
+        raters = [
+            progress(rater, self.run.left(rater.name), plan.settings.rules, self._question)
+            for rater in self.run.raters.values()
+        ]
+        self.run.leave_out([one.name for one in raters if one.broken])
+        return self.render(
+            "people.html.j2",
+            raters=raters,
+            links={name: self.link(name) for name in self.run.raters},
+            codes={name: self.tokens.code(name) for name in self.run.raters},
+            settings=plan.settings,
+            plan=plan,
+            agreement=agreement(self.run.raters.values(), plan),
+        )
 
     def page(self, request: Request) -> Response:
         """Where a rater answers."""
@@ -191,12 +207,30 @@ class PeoplePages:
         token = request.query_params.get("token")
         if name not in self.run.raters or not same_token(token, self.tokens.token(name)):
             raise _refused()
-        return self.render("rater.html.j2", rater=name, token=token)
+        return self.render(
+            "rater.html.j2",
+            rater=name,
+            token=token,
+            instructions=Markup(self.told.html) if self.told else None,
+            least_seconds=self.run.plan.settings.least_seconds,
+        )
+
+    def instructions_image(self, request: Request) -> Response:
+        """An image of the instructions, by its place in them."""
+        number = request.path_params["number"]
+        if self.told is None or number >= len(self.told.images):
+            raise HTTPException(404, "no such image")
+        return image_response(self.told.images[number])
 
     def image(self, request: Request) -> Response:
-        """An image under a name that tells nothing."""
-        name = self._images.get(request.path_params["key"])
-        path = confined(self.index.root, name) if name else None
+        """An image of a question, by its place; the name of the question tells nothing of it."""
+        rater, number = request.path_params["rater"], request.path_params["number"]
+        try:
+            slot = self._named(rater, request.path_params["slot"])
+        except (KeyError, Stale):
+            raise HTTPException(404, "no such image") from None
+        images = shown_images(self._question(slot.id), slot)
+        path = confined(self.index.root, images[number]) if number < len(images) else None
         if path is None:
             raise HTTPException(404, "no such image")
         return image_response(path)
@@ -224,15 +258,15 @@ class PeoplePages:
         try:
             raw = _body(await request.body())
             slot = self._named(name, str(raw.get("slot")))
-            kind = self.run.plan.by_id[slot.id].type
-            given = read_answer(raw, slot, kind)
+            question, least = self._question(slot.id), self.run.plan.settings.least_seconds
+            given = read_answer(raw, slot, question.question_type, ties=question.ties or (), least_seconds=least)
             await asyncio.to_thread(self.run.write, name, slot.key, given, revise=raw.get("revise") is True)
         except Stale as error:
             raise HTTPException(409, str(error)) from None
         except DataError as error:
             raise HTTPException(422, str(error)) from None
         await self.run.synced()
-        return await asyncio.to_thread(self._next, name)
+        return await asyncio.to_thread(self._next, name, _feedback(slot, given, question))
 
     # ---------------------------------------------------------------- helpers
 
@@ -244,26 +278,21 @@ class PeoplePages:
         return name
 
     def _named(self, rater: str, name: str) -> Slot:
-        """The slot of this opaque name: the rater's next one, or one that was answered."""
+        """The slot of this opaque name: the rater's next one, as also after a restart, or one that was answered."""
         known = self.run.raters[rater]
-        for slot in (*([known.pending] if known.pending else []), *reversed(known.slots)):
+        pending = known.pending or self.run.next(rater)
+        for slot in (*([pending] if pending else []), *reversed(known.slots)):
             if self.tokens.slot(rater, slot.id, slot.turn) == name:
                 return slot
         raise Stale("this question is no longer open")
 
-    def _next(self, name: str) -> Response:
+    def _next(self, name: str, feedback: Mapping[str, Any] | None = None) -> Response:
         slot = self.run.next(name)
-        return self._json(name, self._view(name, slot) if slot else None)
+        return self._json(name, self._view(name, slot) if slot else None, feedback=feedback)
 
     def _view(self, name: str, slot: Slot) -> View:
-        def address(image: str) -> str:
-            key = self.tokens.image(name, image)
-            self._images[key] = image
-            while len(self._images) > MOST_IMAGES:
-                self._images.popitem(last=False)
-            return f"/people-image/{key}"
-
-        return view(self._question(slot.id), slot, self.tokens.slot(name, slot.id, slot.turn), address)
+        key = self.tokens.slot(name, slot.id, slot.turn)
+        return view(self._question(slot.id), slot, key, f"/people-image/{quote(name, safe='')}/{key}")
 
     def _question(self, identity: str) -> Question:
         row = self.index.row_of(identity)
@@ -271,32 +300,33 @@ class PeoplePages:
             raise DataError(f"question {identity} is not in the dataset")
         return self.index.question(row)
 
-    def _json(self, name: str, shown: View | None, given: Mapping[str, Any] | None = None) -> Response:
-        rater = self.run.raters[name]
+    def _json(
+        self,
+        name: str,
+        shown: View | None,
+        given: Mapping[str, Any] | None = None,
+        feedback: Mapping[str, Any] | None = None,
+    ) -> Response:
+        rater, left = self.run.raters[name], self.run.left(name)
         question = None if shown is None else {**asdict(shown), "given": given}
-        state = {"question": question, "answered": len(rater.slots), "left": self.run.left(name)}
+        code = None if left else self.tokens.code(name)
+        state = {"question": question, "answered": len(rater.slots), "left": left, "code": code, "feedback": feedback}
         return Response(orjson.dumps(state), media_type="application/json")
 
-    def _progress(self, rater: Rater) -> Progress:
-        lines = rater.lines
-        right = [
-            (outcome(line["value"], line["status"], self._question(line["id"])) == "right")
-            for line in lines
-            if line.get("purpose") == "known"
-        ]
-        first = {line["id"]: line for line in lines if line.get("turn") == 0}
-        again = [line for line in lines if line.get("purpose") == "repeat" and line["id"] in first]
-        seconds = [line["latency_s"] for line in lines if isinstance(line.get("latency_s"), int | float)]
-        return Progress(
-            name=rater.name,
-            link=self.link(rater.name),
-            answered=len(lines),
-            left=self.run.left(rater.name),
-            cannot_tell=sum(line["status"] == "cannot_tell" for line in lines),
-            median_seconds=statistics.median(seconds) if seconds else None,
-            known=(sum(right), len(right)),
-            same_again=(sum(_same(line["value"], first[line["id"]]["value"]) for line in again), len(again)),
-        )
+    def close(self) -> None:
+        """Write who is left out and how the run stands, and release the folder."""
+        rules = self.run.plan.settings.rules
+        told = (progress(rater, 0, rules, self._question) for rater in self.run.raters.values())
+        self.run.leave_out([one.name for one in told if one.broken])
+        self.run.close()
+
+
+def _feedback(slot: Slot, given: Given, question: Question) -> Mapping[str, Any] | None:
+    """What a rater is told after a practice question: whether it was right, and the answer in the letters shown."""
+    if slot.purpose != "practice":
+        return None
+    right = outcome(given.value, given.status, question) == "right"
+    return {"right": right, "answer": as_shown(question.answer, slot)}
 
 
 def _body(content: bytes) -> Mapping[str, Any]:
@@ -314,11 +344,25 @@ def _refused() -> HTTPException:
 
 
 def people_pages(
-    site: Site, folder: Path, settings: Settings, raters: Sequence[str], queue: Path | None = None
+    site: Site,
+    folder: Path,
+    settings: Settings,
+    raters: Sequence[str],
+    queue: Path | None = None,
+    *,
+    questions: Path | None = None,
+    instructions: Path | None = None,
 ) -> PeoplePages:
     """The pages of the run at ``folder``, over the one dataset of ``site``.
 
-    ``queue`` is a file that ``visualjudge label`` wrote: only its items are asked, in one question each.
+    Parameters
+    ----------
+    queue
+        A file that ``visualjudge label`` wrote: only its items are asked, in one question each.
+    questions
+        A file of ids, one a line: only these questions are asked.
+    instructions
+        A Markdown file that raters read first.
 
     Raises
     ------
@@ -337,17 +381,39 @@ def people_pages(
     if place.labels_only:
         raise UsageError(f"{place.root}: people cannot be asked: it holds labels only")
     shelf = site.shelf(place.slug)
-    drawn = None
+    drawn, named, told = None, None, None
     if queue is not None:
         drawn = drawn_rows(shelf, queue)
-        settings = replace(settings, items=hashlib.sha256(queue.read_bytes()).hexdigest())
+        settings = replace(settings, items=file_sha256(queue))
+    if questions is not None:
+        named = named_rows(shelf, questions)
+        settings = replace(settings, questions=file_sha256(questions))
+    if instructions is not None:
+        told = read_instructions(instructions, "/instructions-image/{}".format)
+        settings = replace(settings, instructions=file_sha256(instructions))
     run = RatingRun(
         folder,
-        plan_of(shelf, settings, drawn),
+        plan_of(shelf, settings, drawn, named),
         {"path": str(place.root), "checksum": shelf.index.checksum},
         list(raters),
     )
-    return PeoplePages(run, shelf.index, Tokens(site.home, folder), renderer())
+    return PeoplePages(run, shelf.index, Tokens(site.home, folder), renderer(), told)
+
+
+def named_rows(shelf: Shelf, path: Path) -> list[int]:
+    """The rows of the ids in a file.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be read, or an id is not in the dataset.
+    """
+    names = read_ids(path)
+    rows = shelf.index.rows_of(names)
+    missing = next((name for name, row in zip(names, rows, strict=True) if row < 0), None)
+    if missing is not None:
+        raise UsageError(f"--questions: question {missing!r} is not in the dataset")
+    return rows
 
 
 def drawn_rows(shelf: Shelf, queue: Path) -> dict[int, float]:
@@ -377,19 +443,19 @@ def drawn_rows(shelf: Shelf, queue: Path) -> dict[int, float]:
     return {row: drawn[name] for name, row in found.items()}
 
 
-def _same(one: Any, other: Any) -> bool:
-    """Whether two answers to one question agree; two scores do within 1, as a score within 1 of the truth is right."""
-    if isinstance(one, int | float) and isinstance(other, int | float):
-        return abs(one - other) <= CLOSE
-    return bool(one == other)
-
-
-def plan_of(shelf: Shelf, settings: Settings, drawn: Mapping[int, float] | None = None) -> Plan:
-    """The queue: the questions that the filter leaves, those ``drawn`` or a sample of them, and the known items."""
+def plan_of(
+    shelf: Shelf,
+    settings: Settings,
+    drawn: Mapping[int, float] | None = None,
+    named: Sequence[int] | None = None,
+) -> Plan:
+    """The queue: the questions that the filter leaves, those ``drawn``, ``named`` or a sample, and the known items."""
     columns = shelf.index.columns
     rows = np.sort(shelf.select(_state_of(shelf, settings.filter)).rows)
     if drawn is not None:
         rows = rows[np.isin(rows, list(drawn))]
+    if named is not None:
+        rows = rows[np.isin(rows, named)]
     if settings.sample is not None and settings.sample < rows.size:
         places = rng_for(settings.seed, "people", "sample").permutation(rows.size)[: settings.sample]
         rows = rows[np.sort(places)]
@@ -400,8 +466,9 @@ def plan_of(shelf: Shelf, settings: Settings, drawn: Mapping[int, float] | None 
         Item(identity, kinds[columns.single["type"][row]], int(columns.options[row]), (drawn or {}).get(row))
         for identity, row in zip(shelf.index.identities(rows), rows.tolist(), strict=True)
     )
-    easy = _easiest(columns, rows)[: settings.known]
-    return Plan(settings, items, tuple(items[k].id for k in easy.tolist()))
+    easy = [items[k].id for k in _easiest(columns, rows).tolist()]
+    known, practice = easy[: settings.known], easy[settings.known :][: settings.practice]
+    return Plan(settings, items, tuple(known), tuple(practice))
 
 
 def _state_of(shelf: Shelf, query: str) -> State:

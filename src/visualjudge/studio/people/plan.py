@@ -10,8 +10,9 @@ from typing import Literal
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Order, QuestionType
 from visualjudge.core.seeding import rng_for
+from visualjudge.studio.people.rules import Rule, read_rules
 
-Purpose = Literal["question", "repeat", "known"]
+Purpose = Literal["question", "repeat", "known", "practice"]
 REPEAT_AFTER = 8
 """A question is asked again only after so many others."""
 EVERY = 10
@@ -20,7 +21,10 @@ _KNOWN_AT, _REPEAT_AT = 4, 9
 _ORDERS: tuple[Order, Order] = ("AB", "BA")
 
 
-@dataclass(frozen=True, slots=True)
+LEAST_SECONDS, MOST_LEAST_SECONDS = 0.5, 600
+
+
+@dataclass(frozen=True)
 class Settings:
     """What shapes a people's run; it stands in ``run.json`` and cannot change while the run goes on.
 
@@ -42,6 +46,16 @@ class Settings:
         The query of a grid's address; empty = the whole dataset.
     items
         SHA-256 of the queue of ``visualjudge label`` whose items are asked; empty = none.
+    questions
+        SHA-256 of the file of ids that are asked; empty = none.
+    instructions
+        SHA-256 of the instructions that raters read; empty = none.
+    practice
+        Easy questions that each rater answers first, with feedback; they count for nothing.
+    least_seconds
+        A question must have been in view for so long before its answer is taken.
+    exclude
+        Rules by which raters are left out (:mod:`visualjudge.studio.people.rules`).
     """
 
     seed: int = 42
@@ -52,14 +66,28 @@ class Settings:
     sample: int | None = None
     filter: str = ""
     items: str = ""
+    questions: str = ""
+    instructions: str = ""
+    practice: int = 0
+    least_seconds: float = LEAST_SECONDS
+    exclude: tuple[str, ...] = ()
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """Those of ``exclude``."""
+        return read_rules(self.exclude)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "exclude", tuple(map(str, read_rules(self.exclude))))
+        if not 0 <= self.least_seconds <= MOST_LEAST_SECONDS:
+            raise UsageError(f"--least-seconds must be from 0 to {MOST_LEAST_SECONDS}, got {self.least_seconds:g}")
         if not 0 <= self.overlap <= 1:
             raise UsageError(f"--overlap must be from 0 to 1, got {self.overlap:g}")
         least = {
             "raters-per-question": (self.raters_per_question, 1),
             "repeats": (self.repeats, 0),
             "known": (self.known, 0),
+            "practice": (self.practice, 0),
         }
         for name, (value, lowest) in least.items():
             if value < lowest:
@@ -95,11 +123,12 @@ class Slot:
 
 @dataclass(frozen=True)
 class Plan:
-    """The queue: ``items`` in the order of the dataset, ``known`` the ids of known items among them."""
+    """The queue: ``items`` in the order of the dataset; ``known`` and ``practice`` are ids of some of them."""
 
     settings: Settings
     items: tuple[Item, ...]
     known: tuple[str, ...]
+    practice: tuple[str, ...] = ()
 
     @cached_property
     def by_id(self) -> Mapping[str, Item]:
@@ -109,7 +138,8 @@ class Plan:
     @cached_property
     def wanted(self) -> Mapping[str, int]:
         """How many raters each ordinary question is to get."""
-        ordinary = [item.id for item in self.items if item.id not in self.known]
+        checks = {*self.known, *self.practice}
+        ordinary = [item.id for item in self.items if item.id not in checks]
         shared = round(self.settings.overlap * len(ordinary))
         order = rng_for(self.settings.seed, "people", "overlap").permutation(len(ordinary)).tolist()
         several = self.settings.raters_per_question

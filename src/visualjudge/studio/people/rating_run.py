@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -15,8 +15,8 @@ from typing import Any, get_args
 from visualjudge import __version__
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.records import FAILED, Answer, QuestionType, Status
-from visualjudge.runs.folder import PEOPLE, RunFolder
+from visualjudge.core.records import FAILED, TIES, Answer, QuestionType, Status
+from visualjudge.runs.folder import PEOPLE, RunFolder, excluded_raters
 from visualjudge.runs.resuming import changes, check_changes
 from visualjudge.studio.people.plan import REPEAT_AFTER, Plan, Purpose, Settings, Slot, next_purpose, repeatable
 
@@ -46,8 +46,10 @@ class Given:
     seconds: float
 
 
-def read_answer(raw: Mapping[str, Any], slot: Slot, kind: QuestionType) -> Given:
-    """The answer in the body of a request.
+def read_answer(
+    raw: Mapping[str, Any], slot: Slot, kind: QuestionType, *, ties: tuple[str, ...] = (), least_seconds: float = 0.0
+) -> Given:
+    """The answer in the body of a request; ``ties``: what may be said of a pair beside A and B.
 
     Raises
     ------
@@ -59,21 +61,25 @@ def read_answer(raw: Mapping[str, Any], slot: Slot, kind: QuestionType) -> Given
         raise DataError(f"note must be a text of at most {LONGEST_NOTE} characters")
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds <= LONGEST_SECONDS:
         raise DataError(f"seconds must be a number from 0 to {LONGEST_SECONDS:.0f}, got {seconds!r}")
+    if seconds < least_seconds:
+        raise DataError(f"seconds must be at least {least_seconds:g}: look at the question first")
     told = (note or "").strip() or None
     if raw.get("cannot_tell") is True:
         return Given(FAILED, "cannot_tell", told, round(float(seconds), 2))
-    return Given(_value(raw.get("value"), slot, kind), "ok", told, round(float(seconds), 2))
+    return Given(_value(raw.get("value"), slot, kind, ties), "ok", told, round(float(seconds), 2))
 
 
-def _value(value: Any, slot: Slot, kind: QuestionType) -> Answer:
+def _value(value: Any, slot: Slot, kind: QuestionType, ties: tuple[str, ...]) -> Answer:
     letters = "ABCDE"[: len(slot.shown)]
     if kind == "scoring":
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 10:
             raise DataError(f"value must be a number from 0 to 10, got {value!r}")
         return float(value)
     if kind == "pairwise":
+        if value in ties:
+            return str(value)
         if value not in ("A", "B"):
-            raise DataError(f"value must be A or B, got {value!r}")
+            raise DataError(f"value must be {', '.join(('A', *ties))} or B, got {value!r}")
         return slot.shown[letters.index(value)]
     if not isinstance(value, str) or sorted(value) != list(letters):
         raise DataError(f"value must rank {', '.join(letters)}, got {value!r}")
@@ -82,9 +88,15 @@ def _value(value: Any, slot: Slot, kind: QuestionType) -> Answer:
 
 def as_shown(value: Answer, slot: Slot) -> Answer:
     """A stored answer in the letters that the rater was shown."""
-    if not isinstance(value, str) or value == FAILED:
+    if not isinstance(value, str) or value in (FAILED, *TIES):
         return value
     return "".join("ABCDE"[slot.shown.index(letter)] for letter in value if letter in slot.shown)
+
+
+_FIRST = ("seed", "overlap", "raters_per_question", "repeats", "known", "sample", "filter", "items")
+"""Settings that every study states; others stand in ``run.json`` where they are not as by default, so that a study of
+an earlier version goes on."""
+_DEFAULTS = asdict(Settings())
 
 
 class Stale(DataError):
@@ -191,8 +203,11 @@ class RatingRun:
         settings = self.plan.settings
         known = [i for i in self.plan.known_for(rater.name) if rater.name not in self._taken.get(i, ())]
         again = settings.repeats - rater.count("repeat")
+        practice = [i for i in self.plan.practice if rater.name not in self._taken.get(i, ())]
+        if practice:
+            return self.plan.slot(rater.name, practice[0], "practice", 0, rater.pairs)
         after = REPEAT_AFTER
-        for purpose in next_purpose(len(rater.slots), len(known), again):
+        for purpose in next_purpose(len(rater.slots) - len(self.plan.practice), len(known), again):
             identity = self._found(rater, purpose, known, after)
             if identity is not None:
                 return self.plan.slot(rater.name, identity, purpose, int(purpose == "repeat"), rater.pairs)
@@ -226,7 +241,7 @@ class RatingRun:
         """How many questions the rater may still get, at most."""
         with self._lock:
             rater, settings = self.raters[name], self.plan.settings
-            known = sum(rater.name not in self._taken.get(i, ()) for i in self.plan.known)
+            known = sum(rater.name not in self._taken.get(i, ()) for i in (*self.plan.known, *self.plan.practice))
             ordinary = sum(1 for _ in self._open(rater))
             again = min(settings.repeats, rater.count("question") + ordinary) - rater.count("repeat")
             return ordinary + known + max(again, 0)
@@ -267,6 +282,13 @@ class RatingRun:
     async def synced(self) -> None:
         """Return when every answer is on the disk."""
         await self._journal.synced()
+
+    def leave_out(self, names: Sequence[str]) -> None:
+        """Write which raters fall under a rule: reports and labels leave their answers out."""
+        with self._lock:
+            if self._manifest["people"]["excluded"] != sorted(names):
+                self._manifest["people"]["excluded"] = sorted(names)
+                self._folder.write_manifest(self._manifest)
 
     def close(self) -> None:
         """Write how the run stands into ``run.json``, and release the folder."""
@@ -320,7 +342,9 @@ def _manifest(plan: Plan, dataset: Mapping[str, str], old: Mapping[str, Any]) ->
     settings: Settings = plan.settings
     return {
         **PEOPLE,
-        "parameters": asdict(settings),
+        "parameters": {
+            name: value for name, value in asdict(settings).items() if name in _FIRST or value != _DEFAULTS[name]
+        },
         "simulated": False,
         "asked": None,
         "dataset": dict(dataset),
@@ -332,6 +356,8 @@ def _manifest(plan: Plan, dataset: Mapping[str, str], old: Mapping[str, Any]) ->
             "questions": len(plan.wanted),
             "shared_questions": sum(n > 1 for n in plan.wanted.values()),
             "known_items": list(plan.known),
+            "practice_items": list(plan.practice),
+            "excluded": sorted(excluded_raters(old)),
         },
     }
 

@@ -1,6 +1,6 @@
 // <vj-bar>: words, order, how many questions fit, and what is chosen, each with a way to take it back.
 import { count, h } from "./dom.js";
-import { params, toggle, update } from "./state.js";
+import { filters, params, toggle, update } from "./state.js";
 
 class Bar extends HTMLElement {
   connectedCallback() {
@@ -31,6 +31,7 @@ class Bar extends HTMLElement {
   read() {
     if (document.activeElement !== this.words) this.words.value = params().get("q") ?? "";
     this.sort.value = params().get("sort") ?? "file";
+    for (const link of document.querySelectorAll("a[data-keeps-filters]")) link.search = filters();
   }
 
   show({ total, of, facets }) {

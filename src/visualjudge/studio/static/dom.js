@@ -32,7 +32,7 @@ export const image = (dataset, name) => `/d/${dataset}/image/${path(name)}`;
 export const path = (name) => name.split("/").map(encodeURIComponent).join("/");
 export const typing = (event) => event.target.closest?.("input:not([type=range]):not([type=checkbox]), textarea, select") !== null;
 
-export const MARKS = { right: "✓", wrong: "✕", mixed: "≠", failed: "!", "cannot tell": "?", "not asked": "·" };
+export const MARKS = { right: "✓", wrong: "✕", mixed: "≠", failed: "!", "cannot tell": "?", "not asked": "·", "no right answer": "–" };
 
 /** A labelled slider; `stage` is drawn anew when it moves. */
 export function range(label, min, max, value, set, stage) {

@@ -43,13 +43,21 @@ class Facets extends HTMLElement {
     const details = h("details", { open: wanted, ontoggle: () => this.open.set(key, details.open) },
       h("summary", {}, h("span", {}, facet.title), facet.chosen.length ? h("span", { class: "badge" }, String(facet.chosen.length)) : null),
       list,
-      facet.more ? this.more(facet, list) : null);
+      facet.more ? this.more(facet, list) : null,
+      h("p", { class: "slice-link" }, h("a", { href: this.slices(facet) }, "Share right by this")));
     return details;
+  }
+
+  slices(facet) {
+    const query = filters();
+    query.delete(facet.name);
+    query.set("by", facet.name);
+    return `/d/${this.dataset_}/slices?${query}`;
   }
 
   value(facet, { value, label, hint, count: n, chosen }) {
     const id = `f-${facet.name}-${value}`;
-    const mark = facet.name.startsWith("outcome.") ? h("i", { class: `mark ${value.replace(" ", "-")}`, "aria-hidden": "true" }, MARKS[value]) : null;
+    const mark = facet.name.startsWith("outcome.") ? h("i", { class: `mark ${value.replaceAll(" ", "-")}`, "aria-hidden": "true" }, MARKS[value]) : null;
     const box = h("input", { type: "checkbox", id, onchange: () => toggle(facet.name, value) });
     box.checked = chosen;
     return h("li", {}, h("label", { title: label === value ? label : `${label} (${value})` }, box, mark, h("span", { class: "name" }, label, hint ? h("small", {}, hint) : null), h("span", { class: "n" }, count(n))));

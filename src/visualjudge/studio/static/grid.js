@@ -155,6 +155,7 @@ class Grid extends HTMLElement {
     element.classList.remove("loading");
     element.href = `/d/${this.dataset_}/q/${encodeURIComponent(card.id)}?${this.query}`;
     element.dataset.id = card.id;
+    element.toggleAttribute("data-star", card.star);
     element.append(this.images(card), this.caption(card), this.verdicts(card));
   }
 
@@ -184,13 +185,13 @@ class Grid extends HTMLElement {
     const margin = card.margin === null ? null : h("span", { class: "soft", title: "Margin: difference of the scores" }, `Δ ${card.margin.toFixed(card.margin < 0.1 ? 2 : 1)}`);
     return h("span", { class: "caption" },
       h("span", { class: "line" }, h("b", { title: card.stem }, card.encoding), margin),
-      h("span", { class: "line soft" }, h("span", {}, `${card.task} · ${card.type}`), h("span", { class: "imageid" }, card.image)));
+      h("span", { class: "line soft" }, h("span", {}, [`${card.task} · ${card.type}`, ...card.tags.map((tag) => `#${tag}`)].join(" ")), h("span", { class: "imageid" }, card.image)));
   }
 
   verdicts(card) {
     const most = Math.max(2, Math.floor(this.cardWidth / 92));
     const chips = card.verdicts.slice(0, most).map((v) =>
-      h("span", { class: `verdict ${v.outcome.replace(" ", "-")}`, title: `${v.judge}: ${v.outcome}${v.flipped ? ", flipped by order" : ""}` },
+      h("span", { class: `verdict ${v.outcome.replaceAll(" ", "-")}`, title: `${v.judge}: ${v.outcome}${v.flipped ? ", flipped by order" : ""}` },
         h("i", { "aria-hidden": "true" }, MARKS[v.outcome]), h("b", { class: "hidden" }, v.outcome), h("span", {}, v.judge), v.said ? h("em", {}, v.said) : null));
     const more = card.verdicts.length - chips.length;
     return h("span", { class: "verdicts" }, chips, more > 0 ? h("span", { class: "soft" }, `+${more}`) : null);

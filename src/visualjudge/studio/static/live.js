@@ -30,7 +30,8 @@ class Live extends HTMLElement {
     put("left", run.seconds_left === null ? "" : duration(run.seconds_left));
     put("tokens", run.tokens ? count(run.tokens) : "");
     put("cost", run.cost ?? "");
-    for (const [name, n] of run.outcomes) card.querySelector(`[data-outcome="${name}"]`)?.replaceChildren(count(n));
+    const cells = card.querySelectorAll("[data-outcome]");
+    run.outcomes.flatMap((row) => row.counts).forEach((n, i) => cells[i]?.replaceChildren(count(n)));
     const bar = card.querySelector("progress");
     bar.max = run.asked || run.done || 1;
     bar.value = run.done;

@@ -7,8 +7,8 @@ const HELP = {
   scoring: ["0 to 10", "⏎ confirm", "X cannot tell"],
 };
 
-// An answer is accepted only once all images are loaded and have been in view for this long.
-const LEAST_SECONDS = 0.5;
+const TIES = { T: "tie", W: "both_bad" };
+const TIE_KEYS = { tie: "T", both_bad: "W" };
 
 class Rater extends HTMLElement {
   connectedCallback() {
@@ -16,6 +16,8 @@ class Rater extends HTMLElement {
     this.listen = (event) => this.pressed(event);
     addEventListener("keydown", this.listen);
     document.addEventListener("visibilitychange", () => this.clock());
+    this.least = Number(this.dataset.least);
+    this.instructions = document.querySelector("dialog.instructions");
     this.load("next");
   }
 
@@ -45,9 +47,13 @@ class Rater extends HTMLElement {
   }
 
   async send(extra) {
-    if (this.sending || !this.question) return;
+    if (this.sending || this.held || !this.question) return;
     if (!this.ready) {
-      this.say("Look at the question first: answers are accepted half a second after its images have loaded.");
+      this.say("Look at the question first: an answer is taken a little after its images have loaded.");
+      return;
+    }
+    if (this.querySelector("vj-stage")?.unseen) {
+      this.say("Look at all images first: swipe, or press the arrow keys.");
       return;
     }
     this.sending = true;
@@ -57,7 +63,8 @@ class Rater extends HTMLElement {
       const next = await this.ask("answer", body);
       this.steps = 0;
       this.sending = false;
-      this.show(next);
+      if (next.feedback) this.feedback(next);
+      else this.show(next);
     } catch (error) {
       this.sending = false;
       if (error.status === 409) {
@@ -84,14 +91,16 @@ class Rater extends HTMLElement {
 
   // ------------------------------------------------------------------ showing
 
-  show({ question, answered, left }) {
+  show({ question, answered, left, code }) {
     this.question = question;
+    this.held = null;
+    if (answered === 0 && question && !this.told) this.instruct();
     this.dataset.answered = answered;
     const total = answered + left;
     const bar = h("progress", { max: total || 1, value: answered, "aria-label": `${answered} of at most ${total} answered` });
     if (!question) {
       this.replaceChildren(h("div", { class: "page finished", role: "status" }, h("h1", {}, "That was all. Thank you."),
-        h("p", { class: "soft" }, `${count(answered)} answers are saved.`), answered ? this.undoButton() : null), this.status());
+        h("p", { class: "soft" }, `${count(answered)} answers are saved.`), code ? h("p", {}, "Your code: ", h("code", {}, code)) : null, answered ? this.undoButton() : null), this.status());
       return;
     }
     this.chosen = "";
@@ -108,14 +117,15 @@ class Rater extends HTMLElement {
     const texts = question.options.filter((o) => o.text);
     this.choices = h("div", { class: "choices", role: "group", "aria-label": "Your answer" });
     const aside = h("div", { class: "answer panel" },
-      h("div", { class: "rater-head" }, h("span", { class: "soft" }, given ? "Changing an earlier answer" : `${count(answered)} answered, at most ${count(left)} left`), this.undoButton(answered <= this.steps)), bar,
+      h("div", { class: "rater-head" }, h("span", { class: "soft grow" }, given ? "Changing an earlier answer" : question.practice ? "Practice: this does not count" : `${count(answered)} answered, at most ${count(left)} left`),
+        this.instructions ? h("button", { type: "button", class: "undo", onclick: () => this.instruct() }, "Instructions") : null, this.undoButton(answered <= this.steps)), bar,
       question.before ? h("div", { class: "brief", tabindex: 0, role: "group", "aria-label": "What is asked" }, question.before) : null,
-      h("h2", {}, question.after || "Your answer"),
-      this.choices,
-      h("button", { type: "button", class: "cannot", "aria-keyshortcuts": question.type === "pairwise" ? "C" : "X", onclick: () => this.send({ cannot_tell: true }) },
-        given?.cannot_tell ? "Cannot tell (your answer)" : "Cannot tell"),
+      h("div", { class: "decide" }, h("h2", {}, question.after || "Your answer"),
+        this.choices,
+        h("button", { type: "button", class: "cannot", "aria-keyshortcuts": question.type === "pairwise" ? "C" : "X", onclick: () => this.send({ cannot_tell: true }) },
+          given?.cannot_tell ? "Cannot tell (your answer)" : "Cannot tell")),
       this.note,
-      h("p", { class: "soft small keys-line" }, [...HELP[question.type], "U undo", "N note", "F flicker", "+ − zoom"].map((text) => h("span", {}, text))));
+      h("p", { class: "soft small keys-line" }, [...HELP[question.type], ...question.ties.map((tie) => `${TIE_KEYS[tie]} ${{ tie: "equal", both_bad: "both bad" }[tie]}`), "U undo", "N note", "F flicker", "+ − zoom"].map((text) => h("span", {}, text))));
     const stage = layers.length ? h("vj-stage", { class: "stage", "data-layers": JSON.stringify(layers), "data-all": "1", "data-digits": "off" }) : null;
     this.replaceChildren(h("div", { class: "rate" }, h("div", { class: "rate-main" }, stage,
       texts.length ? h("section", { class: "texts", "aria-label": "Options as text" }, texts.map((o) =>
@@ -136,8 +146,11 @@ class Rater extends HTMLElement {
       if (this.question === question) this.say("An image could not be loaded. Reload the page.");
       return;
     }
+    if (this.instructions?.open) await new Promise((resolve) => this.instructions.addEventListener("close", resolve, { once: true }));
     if (this.question === question) this.clock(true);
-    await new Promise((resolve) => setTimeout(resolve, 1000 * LEAST_SECONDS));
+    while (this.question === question && this.seconds() < this.least) {
+      await new Promise((resolve) => setTimeout(resolve, 1000 * (this.least - this.spent / 1000) + 5));
+    }
     if (this.question !== question) return;
     this.ready = true;
     this.toggleAttribute("data-ready", true);
@@ -166,7 +179,24 @@ class Rater extends HTMLElement {
   }
 
   pair() {
-    return ["A", "B"].map((letter) => h("button", { type: "button", class: "choice", "aria-pressed": String(this.chosen === letter), "aria-keyshortcuts": letter, onclick: () => this.send({ value: letter }) }, letter));
+    const button = (value, text, key, kind) => h("button", { type: "button", class: kind, "aria-pressed": String(this.chosen === value), "aria-keyshortcuts": key, onclick: () => this.send({ value }) }, text);
+    const { ties } = this.question;
+    const titles = { tie: ties.includes("both_bad") ? "Both good" : "Equally good", both_bad: "Both bad" };
+    return [...["A", "B"].map((letter) => button(letter, letter, letter, "choice")), ...ties.map((tie) => button(tie, titles[tie], TIE_KEYS[tie], "choice tie"))];
+  }
+
+  instruct() {
+    this.told = true;
+    this.instructions?.showModal();
+  }
+
+  /** What a practice answer was worth, with the question still in view. */
+  feedback(next) {
+    const { right, answer } = next.feedback;
+    this.held = next;
+    this.choices.replaceChildren(h("p", { class: `feedback ${right ? "right" : "wrong"}`, role: "status" }, right ? "✓ Right." : `✕ The better one is ${answer}.`),
+      h("button", { type: "button", class: "primary confirm", onclick: () => this.show(next) }, "Continue"));
+    this.querySelector(".confirm").focus();
   }
 
   scale() {
@@ -224,8 +254,10 @@ class Rater extends HTMLElement {
 
   pressed(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || this.sending) return;
+    if (this.instructions?.open) return;
     if (event.key === "Escape") document.activeElement?.blur();
     if (typing(event)) return;
+    if (this.held) return; // Enter presses the button that has the focus
     const key = event.key.length === 1 ? event.key.toUpperCase() : event.key;
     const handled = this.general(key, event) || (this.question && this[`keys_${this.question.type}`](key, event));
     if (handled) event.preventDefault();
@@ -240,6 +272,7 @@ class Rater extends HTMLElement {
   keys_pairwise(key) {
     if (key === "A" || key === "B") this.send({ value: key });
     else if (key === "C" || key === "X") this.send({ cannot_tell: true });
+    else if (this.question.ties.includes(TIES[key])) this.send({ value: TIES[key] });
     else return false;
     return true;
   }

@@ -4,7 +4,9 @@ import { amplified } from "./difference.js";
 import { h, image, range, typing } from "./dom.js";
 import { drawCursor, drawLabel, drawPixelGrid, smallestAt } from "./marks.js";
 
-const MODES = [["side", "Side by side", "S"], ["flicker", "Flicker", "F"], ["slider", "Slider", "L"], ["difference", "Difference", "D"]];
+const MODES = [["side", "Side by side", "S"], ["flicker", "Flicker", "F"], ["slider", "Slider", "L"], ["difference", "Difference", "D"], ["one", "One", "O"]];
+const NARROW = 500;
+const SWIPE = 40;
 const GRID_FROM = 12;
 
 class Stage extends HTMLElement {
@@ -20,6 +22,8 @@ class Stage extends HTMLElement {
     this.a = (options[0] ?? this.layers[0]).key;
     this.b = (options[1] ?? this.layers[0]).key;
     this.original = this.layers.find((layer) => layer.key === "o0")?.key;
+    this.at = 0;
+    this.seen = new Set();
     this.build();
     this.listen = (event) => this.pressed(event);
     addEventListener("keydown", this.listen);
@@ -81,18 +85,20 @@ class Stage extends HTMLElement {
       opacity: range("Overlay", 0, 100, 100, (v) => { this.opacity = v / 100; }, this),
     };
     this.panes = h("div", { class: "panes", role: "group", "aria-label": "Images", tabindex: 0 });
+    this.picks = h("div", { class: "segments picks", role: "group", "aria-label": "Image" }, this.layers.map((layer, i) =>
+      h("button", { type: "button", onclick: () => this.step(i - this.at) }, layer.title)));
     const several = this.layers.length > 1, truthTitle = "Ground truth on and off (T)";
     this.truthButton = h("button", { type: "button", hidden: true, title: truthTitle, "aria-keyshortcuts": "T", "aria-pressed": "false", onclick: () => this.toggleTruth() }, "Ground truth");
     this.append(
       h("div", { class: "stage-tools", role: "toolbar", "aria-label": "Compare images" },
-        several ? h("div", { class: "segments" }, this.modes) : null,
+        several ? h("div", { class: "segments modes" }, this.modes) : null, this.picks,
         several ? choose("a", "Left") : null, several ? choose("b", "Right") : null,
         Object.values(this.tools), this.truthButton,
         h("span", { class: "grow" }),
         h("div", { class: "segments" }, zoom("−", "Zoom out (−)", () => this.zoom(0.5)), zoom("Fit", "Fit (0)", () => this.fit()),
           zoom("1:1", "One screen pixel each (1)", () => this.zoomTo(1)), zoom("+", "Zoom in (+)", () => this.zoom(2)))),
       this.panes, this.readout);
-    this.setMode("side");
+    this.setMode(this.layers.length > 1 && this.dataset.all && this.clientWidth < NARROW ? "one" : "side");
     this.panes.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     this.panes.addEventListener("pointerdown", (event) => this.grab(event));
     this.panes.addEventListener("pointermove", (event) => this.point(event));
@@ -106,9 +112,21 @@ class Stage extends HTMLElement {
     for (const button of this.modes) button.setAttribute("aria-pressed", String(button.dataset.mode === mode));
     const original = this.original && mode !== "difference" && this.layers.length > 1;
     this.tools.slider.hidden = mode !== "slider";
+    this.picks.hidden = mode !== "one";
     this.tools.difference.hidden = mode !== "difference";
     this.tools.opacity.hidden = !original;
     this.draw();
+  }
+
+  /** In the mode "one": the next image, round and round. */
+  step(by) {
+    this.at = (this.at + by + this.layers.length) % this.layers.length;
+    this.draw();
+  }
+
+  /** Images that have not been on the screen yet, where only one is at a time. */
+  get unseen() {
+    return this.mode === "one" ? this.layers.filter((layer) => !layer.missing && !this.seen.has(layer.key)).length : 0;
   }
 
   /** Shows the ground truth in place of the options (in slider and difference: of the second image), and back. */
@@ -121,19 +139,22 @@ class Stage extends HTMLElement {
   }
 
   pressed(event) {
-    if (typing(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.defaultPrevented || typing(event) || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.closest?.("[role=tab], vj-grid")) return;
     const pan = (dx, dy) => () => this.pan(dx, dy);
     const range_ = event.target.matches?.("input[type=range]");
     if (this.dataset.digits === "off" && /^[0-9]$/.test(event.key)) return;
     const act = {
-      f: () => this.setMode("flicker"), s: () => this.setMode("side"), l: () => this.setMode("slider"), d: () => this.setMode("difference"),
+      f: () => this.setMode("flicker"), s: () => this.setMode("side"), l: () => this.setMode("slider"), d: () => this.setMode("difference"), o: () => this.setMode("one"),
       ...(this.truth ? { t: () => this.toggleTruth() } : {}),
       "+": () => this.zoom(2), "=": () => this.zoom(2), "-": () => this.zoom(0.5), 0: () => this.fit(), 1: () => this.zoomTo(1), 8: () => this.zoomTo(8),
       ...(range_ ? {} : { ArrowLeft: pan(1, 0), ArrowRight: pan(-1, 0), ArrowUp: pan(0, 1), ArrowDown: pan(0, -1) }),
     }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!act) return;
-    if (event.key.startsWith("Arrow") && this.view.scale === 0) return;
+    if (event.key.startsWith("Arrow") && this.view.scale === 0) {
+      if (this.mode === "one" && /Left|Right/.test(event.key)) this.step(event.key === "ArrowRight" ? 1 : -1);
+      return;
+    }
     event.preventDefault();
     act();
   }
@@ -207,8 +228,11 @@ class Stage extends HTMLElement {
     this.pointers ??= new Map();
     this.pointers.set(event.pointerId, [event.clientX, event.clientY]);
     event.target.setPointerCapture?.(event.pointerId);
-    const move = (e) => this.drag(e);
-    const done = () => { this.pointers.delete(event.pointerId); event.target.removeEventListener("pointermove", move); };
+    const swiping = this.mode === "one" && this.view.scale === 0;
+    const move = (e) => (swiping && this.pointers.size === 1 ? null : this.drag(e));
+    const done = (e) => {
+      const across = e.clientX - event.clientX;
+      if (swiping && this.view.scale === 0 && this.pointers.size === 1 && Math.abs(across) > SWIPE && e.type === "pointerup") this.step(across < 0 ? 1 : -1); this.pointers.delete(event.pointerId); event.target.removeEventListener("pointermove", move); };
     event.target.addEventListener("pointermove", move);
     event.target.addEventListener("pointerup", done, { once: true });
     event.target.addEventListener("pointercancel", done, { once: true });
@@ -248,13 +272,15 @@ class Stage extends HTMLElement {
 
   paint() {
     const side = this.dataset.all ? this.layers.map((layer) => layer.key) : [this.a, this.b];
-    const shown = { side, flicker: [this.turned ? this.b : this.a], slider: [this.a], difference: [this.a] }[this.mode];
+    const shown = { side, flicker: [this.turned ? this.b : this.a], slider: [this.a], difference: [this.a], one: [this.layers[this.at].key] }[this.mode];
     const panes = this.layers.length === 1 ? [this.a] : shown;
     while (this.panes.children.length > panes.length) this.panes.lastElementChild.remove();
     while (this.panes.children.length < panes.length) this.panes.append(h("figure", {}, h("canvas"), h("figcaption")));
     panes.forEach((key, i) => this.paintPane(this.panes.children[i], key));
     this.dataset.scale = this.base ? this.scale().toFixed(4) : "";
     this.dataset.mode = this.mode;
+    for (const key of panes) if (this.layer(key)?.bitmap) this.seen.add(key);
+    [...this.picks.children].forEach((button, i) => button.setAttribute("aria-pressed", String(i === this.at)));
     this.dataset.shown = this.truthShown ? "truth" : panes.join(",");
     this.panes.classList.toggle("many", panes.length > 3);
     this.panes.dataset.count = panes.length;

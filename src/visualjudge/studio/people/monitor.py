@@ -1,0 +1,132 @@
+"""How a study stands: each rater's pace and checks, whom to ask again, and how far raters agree."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from visualjudge.core.records import Question, QuestionType
+from visualjudge.studio.people.plan import Plan
+from visualjudge.studio.people.rating_run import Rater
+from visualjudge.studio.people.rules import Measure, Measured, Rule
+from visualjudge.studio.question_views import outcome
+from visualjudge.studio.verdicts import CLOSE
+
+IDLE_S = 900.0
+"""A rater who has not answered for so long, and has questions left, is to be asked again."""
+PACE_OVER = 20
+"""Answers that the pace is of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One rater on the overview."""
+
+    name: str
+    answered: int
+    left: int
+    measured: Mapping[Measure, Measured]
+    per_hour: float | None
+    """Answers an hour over the last ones."""
+    idle_s: float | None
+    """Seconds since the last answer."""
+    broken: tuple[str, ...]
+    """The study's rules that leave this rater out."""
+
+    @property
+    def ask_again(self) -> bool:
+        """Whether there are questions left and no answer has come for a while."""
+        return self.left > 0 and (self.idle_s is None or self.idle_s > IDLE_S)
+
+
+def progress(
+    rater: Rater, left: int, rules: Sequence[Rule], question: Callable[[str], Question], now: datetime | None = None
+) -> Progress:
+    """How one rater stands."""
+    measured = _measured(rater.lines, question)
+    times = [time for line in rater.lines if (time := _time(line)) is not None]
+    last = sorted(times)[-PACE_OVER:]
+    spent = (last[-1] - last[0]).total_seconds() if len(last) > 1 else 0.0
+    return Progress(
+        name=rater.name,
+        answered=len(rater.lines),
+        left=left,
+        measured=measured,
+        per_hour=3600 * (len(last) - 1) / spent if spent > 0 else None,
+        idle_s=max(0.0, ((now or datetime.now(UTC)) - last[-1]).total_seconds()) if last else None,
+        broken=tuple(str(rule) for rule in rules if rule.breaks(measured[rule.measure])),
+    )
+
+
+def _measured(lines: Sequence[Mapping[str, Any]], question: Callable[[str], Question]) -> dict[Measure, Measured]:
+    known = [line for line in lines if line.get("purpose") == "known"]
+    first = {line["id"]: line for line in lines if line.get("turn") == 0}
+    again = [line for line in lines if line.get("purpose") == "repeat" and line["id"] in first]
+    counted = [line for line in lines if line.get("purpose") != "practice"]
+    seconds = [line["latency_s"] for line in counted if isinstance(line.get("latency_s"), int | float)]
+    right = [outcome(line["value"], line["status"], question(line["id"])) == "right" for line in known]
+    same = [_same(line["value"], first[line["id"]]["value"]) for line in again]
+    unsure = [line["status"] == "cannot_tell" for line in counted]
+    return {
+        "known": _share(right),
+        "repeats": _share(same),
+        "cannot_tell": _share(unsure),
+        "seconds": Measured(statistics.median(seconds) if seconds else None, len(seconds)),
+    }
+
+
+def _share(hits: Sequence[bool]) -> Measured:
+    return Measured(sum(hits) / len(hits) if hits else None, len(hits))
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two answers to one question agree; two scores do within 1, as a score within 1 of the truth is right."""
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return abs(one - other) <= CLOSE
+    return bool(one == other)
+
+
+def _time(line: Mapping[str, Any]) -> datetime | None:
+    try:
+        return datetime.fromisoformat(str(line.get("answered")))
+    except ValueError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Krippendorff's α of one question type; None where no two raters answered a question, or all say the same."""
+
+    kind: QuestionType
+    alpha: float | None
+    shared: int
+    """Questions that two raters or more have answered."""
+
+
+def agreement(raters: Iterable[Rater], plan: Plan) -> list[Agreement]:
+    """Agreement on ordinary questions: of pairs and rankings nominal, of scores by squared distance."""
+    from visualjudge.analysis.statistics.alpha import Level, alpha  # loads the analysis
+
+    said: dict[QuestionType, dict[str, dict[str, Any]]] = {}
+    for rater in raters:
+        for line in rater.lines:
+            if line.get("purpose") == "question" and line["status"] == "ok":
+                kind = plan.by_id[line["id"]].type
+                said.setdefault(kind, {}).setdefault(line["id"], {})[rater.name] = line["value"]
+    found = []
+    for kind, items in said.items():
+        names = sorted({name for answers in items.values() for name in answers})
+        codes = {value: k for k, value in enumerate(sorted({str(v) for a in items.values() for v in a.values()}))}
+        ratings = np.full((len(names), len(items)), np.nan)
+        for column, answers in enumerate(items.values()):
+            for name, value in answers.items():
+                ratings[names.index(name), column] = value if kind == "scoring" else codes[str(value)]
+        shared = sum(len(answers) > 1 for answers in items.values())
+        level: Level = "interval" if kind == "scoring" else "nominal"
+        found.append(Agreement(kind, alpha(ratings, level) if shared else None, shared))
+    return found

@@ -1,0 +1,178 @@
+"""The addresses of working sets: stars, tags, notes and saved views, and a selection as a file.
+
+What writes here changes only the notes on a dataset; the guard refuses requests of other sites.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+import orjson
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+
+from visualjudge.core import jsons
+from visualjudge.core.errors import DataError
+from visualjudge.studio.places import DatasetPlace
+from visualjudge.studio.selection import OneValue, Shelf, State
+from visualjudge.studio.site import Site
+from visualjudge.studio.verdicts import OUTCOMES
+from visualjudge.studio.working_sets import UNMARKED, read_change
+
+COLUMNS = ("task", "encoding", "type", "image", "error_type", "probe", "margin", "answer")
+"""Facets of a question that stand in the CSV."""
+
+
+class SetPages:
+    """One method an address."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+
+    def reading(self) -> dict[str, Callable[[Request], Any]]:
+        """Address and handler of what changes nothing."""
+        return {
+            "/d/{slug}/views": self.views,
+            "/d/{slug}/v/{name}": self.view,
+            "/d/{slug}/selection.csv": self.table,
+            "/d/{slug}/selection.txt": self.identities,
+            "/d/{slug}/commands": self.commands,
+        }
+
+    def writing(self) -> dict[str, Callable[[Request], Any]]:
+        """Address and handler of what changes notes."""
+        return {
+            "/d/{slug}/marks": self.mark,
+            "/d/{slug}/undo": self.undo,
+            "/d/{slug}/save-view": self.save_view,
+        }
+
+    # ---------------------------------------------------------------- notes
+
+    async def mark(self, request: Request) -> Response:
+        """Change the notes of the questions ``ids``, or of those that ``query`` chooses."""
+        place, raw = self._place(request), await _body(request)
+        return await asyncio.to_thread(self._mark, place, raw)
+
+    def _mark(self, place: DatasetPlace, raw: Mapping[str, Any]) -> Response:
+        shelf, names = self.site.shelf(place.slug), raw.get("ids")
+        try:
+            change = read_change(raw)
+            if names is None:
+                names = shelf.index.identities(shelf.select(_state(str(raw.get("query") or ""))).rows)
+            elif not isinstance(names, list) or -1 in shelf.index.rows_of(map(str, names)):
+                raise DataError("ids must be a list of ids of questions of this dataset")
+            changed = shelf.working.change(map(str, names), change)
+        except DataError as error:
+            raise HTTPException(422, str(error)) from None
+        return _json({"changed": changed})
+
+    async def undo(self, request: Request) -> Response:
+        """Take back the last change of notes."""
+        shelf = self._shelf(request)
+        return _json({"changed": await asyncio.to_thread(shelf.working.undo)})
+
+    # ---------------------------------------------------------------- views
+
+    def views(self, request: Request) -> Response:
+        """The saved views, by name."""
+        return _json(dict(self._shelf(request).working.views()))
+
+    def view(self, request: Request) -> Response:
+        """A saved view by its name: the grid with its query."""
+        shelf, name = self._shelf(request), request.path_params["name"]
+        query = shelf.working.views().get(name)
+        if query is None:
+            raise HTTPException(404, "no such view")
+        pairs = parse_qsl(query, keep_blank_values=True)
+        return RedirectResponse(f"/d/{request.path_params['slug']}?{urlencode(pairs)}", 303)
+
+    async def save_view(self, request: Request) -> Response:
+        """Save a view under a name, or remove it."""
+        shelf, raw = self._shelf(request), await _body(request)
+        name, query = raw.get("name"), raw.get("query")
+        try:
+            if not isinstance(name, str) or not (query is None or isinstance(query, str)):
+                raise DataError("name and query must be texts")
+            await asyncio.to_thread(shelf.working.save_view, name, query)
+        except DataError as error:
+            raise HTTPException(422, str(error)) from None
+        return _json(dict(shelf.working.views()))
+
+    # ---------------------------------------------------------------- a selection as a file
+
+    def identities(self, request: Request) -> Response:
+        """The ids of the selection, one a line: what ``judge --questions`` and ``studio --questions`` take."""
+        shelf = self._shelf(request)
+        names = shelf.index.identities(shelf.select(_state(request.url.query)).rows)
+        return _file("".join(f"{name}\n" for name in names), "text/plain; charset=utf-8", "questions.txt")
+
+    def table(self, request: Request) -> Response:
+        """The selection as CSV: one row a question, with its notes and what each run says of it."""
+        import polars as pl
+
+        from visualjudge.core.spreadsheets import harmless
+
+        shelf = self._shelf(request)
+        rows = shelf.select(_state(request.url.query)).rows
+        names, marks = shelf.index.identities(rows), shelf.working.marks()
+        noted = [marks.get(name, UNMARKED) for name in names]
+        held: dict[str, Any] = {"id": names}
+        for facet in shelf.facets():
+            if facet.name in COLUMNS and isinstance(facet, OneValue):
+                held[facet.name] = [facet.values[code] for code in facet.codes[rows].tolist()]
+        held["margin"] = shelf.index.columns.margin[rows].tolist()
+        held["star"] = [mark.star for mark in noted]
+        held["tags"] = [" | ".join(mark.tags) for mark in noted]
+        held["note"] = [mark.note for mark in noted]
+        for place, run in shelf.runs:
+            held[f"{place.name}: outcome"] = [OUTCOMES[code] for code in run.summary().outcome[rows].tolist()]
+        table = pl.DataFrame(held).with_columns(pl.col("margin").fill_nan(None).round(4))
+        return _file(harmless(table).write_csv(), "text/csv; charset=utf-8", "selection.csv")
+
+    def commands(self, request: Request) -> Response:
+        """What to type to ask a judge, or people, the questions of the file of ids."""
+        place = self._place(request)
+        dataset = shlex.quote(str(place.root))
+        judge = f"visualjudge judge {dataset} --questions questions.txt --model MODEL --out runs/NAME"
+        people = f"visualjudge studio {dataset} --people runs/people --rater NAME --questions questions.txt"
+        return _json({"judge": judge, "people": people})
+
+    # ---------------------------------------------------------------- helpers
+
+    def _place(self, request: Request) -> DatasetPlace:
+        place = self.site.dataset(request.path_params["slug"])
+        if place is None:
+            raise HTTPException(404, "no such dataset")
+        return place
+
+    def _shelf(self, request: Request) -> Shelf:
+        return self.site.shelf(self._place(request).slug)
+
+
+def _state(query: str) -> State:
+    return State.from_query(parse_qsl(query.lstrip("?"), keep_blank_values=True))
+
+
+async def _body(request: Request) -> Mapping[str, Any]:
+    try:
+        value = jsons.loads(await request.body())
+    except orjson.JSONDecodeError:
+        raise HTTPException(422, "the body must be JSON") from None
+    if not isinstance(value, dict):
+        raise HTTPException(422, "the body must be an object")
+    return value
+
+
+def _json(value: Any) -> Response:
+    return Response(orjson.dumps(value), media_type="application/json")
+
+
+def _file(text: str, kind: str, name: str) -> Response:
+    headers = {"content-disposition": f'attachment; filename="{name}"'}
+    return PlainTextResponse(text, media_type=kind, headers=headers)

@@ -1,0 +1,154 @@
+"""The share of right answers by the values of a facet and by judge, each with its questions, and what probes show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visualjudge.core.errors import VisualJudgeError
+from visualjudge.studio.places import RunPlace
+from visualjudge.studio.selection import Facet, Pair, Shelf, State, task_label, unchanged_only
+from visualjudge.studio.verdicts import Summary
+
+if TYPE_CHECKING:
+    from visualjudge.analysis.probe_figures import ProbeResult
+
+MOST_ROWS = 60
+ORDERED = ("margin",)
+"""Facets whose values are shown in their own order, not by how many questions have them."""
+OF_PROBES = ("probe", "group")
+"""Facets by which questions that a probe has changed are counted too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Right verdicts of one judge on the questions of one value; ``share`` is None where nothing was asked.
+
+    ``low`` and ``high`` are the ends of the 95 % interval, None where there are too few images for one.
+    """
+
+    right: int
+    verdicts: int
+    share: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One value of the facet; ``part`` is its number of questions over that of the value that has most."""
+
+    label: str
+    questions: int
+    part: float
+    pairs: tuple[Pair, ...]
+    """The query that chooses its questions."""
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Slices:
+    """The table; ``more``: values that it leaves out, those with fewest questions."""
+
+    title: str
+    judges: tuple[RunPlace, ...]
+    rows: tuple[Row, ...]
+    more: int
+
+
+def slices(shelf: Shelf, facet: Facet, kind: str, pairs: Sequence[Pair]) -> Slices:
+    """The questions of type ``kind`` that ``pairs`` choose, by the values of ``facet``.
+
+    Questions that a probe has changed are left out, as in a report's accuracy, unless the facet or a filter names
+    probes. Every failed verdict is wrong. The intervals are those of the report: clustered by image.
+    """
+    columns = shelf.index.columns
+    query = [*(pair for pair in pairs if pair[0] != "type"), ("type", kind)]
+    if not any(name in OF_PROBES for name in (facet.name, *(name for name, _ in query))):
+        query += unchanged_only(columns)
+    among = shelf.select(State.from_query(query)).matching
+    rows, codes = facet.members(among)
+    counts = np.bincount(codes, minlength=len(facet.values))
+    held = np.flatnonzero(counts)
+    ranked = held[np.argsort(-counts[held], kind="stable")][:MOST_ROWS]
+    shown = np.sort(ranked) if facet.name in ORDERED else ranked
+    place = np.full(len(facet.values), -1)
+    place[shown] = np.arange(shown.size)
+    kept = place[codes] >= 0
+    images, column = columns.single["image"][rows[kept]], place[codes[kept]]
+    cells = [_cells(run.summary(), rows[kept], images, column, shown.size) for _, run in shelf.runs]
+    most = max(int(counts.max(initial=0)), 1)
+    table = tuple(
+        Row(
+            _label(facet, facet.values[code]),
+            int(counts[code]),
+            counts[code] / most,
+            (*(pair for pair in query if pair[0] != facet.name), (facet.name, facet.values[code])),
+            tuple(of_judge[k] for of_judge in cells),
+        )
+        for k, code in enumerate(shown.tolist())
+    )
+    judges = tuple(place for place, _ in shelf.runs)
+    return Slices(facet.title, judges, table, int(held.size - shown.size))
+
+
+def _label(facet: Facet, value: str) -> str:
+    """The value as people read it; an encoding with its task, since tasks have encodings of one name."""
+    task = f" ({task_label(value.partition('/')[0])})" if facet.name == "encoding" else ""
+    return facet.label(value) + task
+
+
+def _cells(
+    summary: Summary, rows: NDArray[np.int64], images: NDArray[np.int32], column: NDArray[np.int64], columns: int
+) -> list[Cell]:
+    """One cell a column, of the questions in ``rows``, each with its image and column."""
+    # These load the whole analysis, which most pages do not need.
+    from visualjudge.analysis.statistics.jackknife import sums
+    from visualjudge.analysis.statistics.shares import shares
+
+    if not columns:
+        return []
+    key = column * (int(images.max(initial=0)) + 1) + images
+    held, entry = np.unique(key, return_inverse=True)
+    right = sums(entry, summary.right[rows].astype(float), held.size)
+    asked = sums(entry, summary.asked[rows].astype(float), held.size)
+    place = np.zeros(held.size, np.int64)
+    place[entry] = column
+    found = shares(right, asked, place, columns)
+    total = sums(place, right, columns)
+    return [
+        Cell(int(total[k]), int(found.cases[k]), _known(found.value[k]), _known(found.low[k]), _known(found.high[k]))
+        for k in range(columns)
+    ]
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeProbes:
+    """What the probes show of one judge, or ``why`` that cannot be said."""
+
+    judge: RunPlace
+    results: tuple[ProbeResult, ...]
+    why: str = ""
+
+
+def judge_probes(shelf: Shelf) -> list[JudgeProbes]:
+    """The report's states of every probe, for each judge."""
+    from visualjudge.analysis.load import load_study
+    from visualjudge.analysis.probes import probe_results
+
+    found = []
+    for place, _ in shelf.runs:
+        try:
+            study = load_study([place.root], dataset=shelf.index.root)
+            found.append(JudgeProbes(place, probe_results(study.answered[0])))
+        except VisualJudgeError as error:
+            found.append(JudgeProbes(place, (), str(error)))
+    return found

@@ -1,0 +1,158 @@
+// Working sets. <vj-mark>: star, tags and note of one question. <vj-sets>: what is done with all questions that fit.
+import { count, h, typing } from "./dom.js";
+import { filters, update } from "./state.js";
+
+const root = (element) => `/d/${element.closest("[data-dataset]").dataset.dataset}`;
+
+async function post(address, body = {}) {
+  const response = await fetch(address, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+  if (!response.ok) throw new Error(await response.text());
+  return response.json();
+}
+
+class Mark extends HTMLElement {
+  connectedCallback() {
+    this.tags = JSON.parse(this.dataset.tags);
+    this.starred = this.dataset.star !== "";
+    this.star = h("button", { type: "button", title: "Star (M)", "aria-keyshortcuts": "M", onclick: () => this.toggle() });
+    this.field = h("input", { type: "text", maxlength: 40, placeholder: "Add a tag", "aria-label": "Add a tag" });
+    this.note = h("textarea", { rows: 2, maxlength: 4000, placeholder: "Note", "aria-label": "Note", onchange: () => this.change({ note: this.note.value }) }, this.dataset.note);
+    this.list = h("span", { class: "chips" });
+    this.said = h("p", { class: "soft small", role: "status" });
+    const form = h("form", { class: "tag-form", onsubmit: (event) => { event.preventDefault(); this.add(); } }, this.field, h("button", {}, "Add"));
+    this.append(h("div", { class: "mark-line" }, this.star, form), this.list, this.note, this.said);
+    this.listen = (event) => {
+      if (event.key.toLowerCase() === "m" && !typing(event) && !event.ctrlKey && !event.metaKey && !event.altKey) this.toggle();
+    };
+    addEventListener("keydown", this.listen);
+    this.draw();
+  }
+
+  disconnectedCallback() {
+    removeEventListener("keydown", this.listen);
+  }
+
+  draw() {
+    this.star.textContent = this.starred ? "★ Starred" : "☆ Star";
+    this.star.setAttribute("aria-pressed", String(this.starred));
+    this.list.replaceChildren(...this.tags.map((tag) => h("button", { type: "button", class: "chip", "aria-label": `Remove the tag ${tag}`, onclick: () => this.remove(tag) }, tag, h("span", { "aria-hidden": "true" }, "✕"))));
+  }
+
+  async change(fields) {
+    try {
+      await post(`${root(this)}/marks`, { ids: [this.dataset.id], ...fields });
+      this.said.textContent = "Saved.";
+      this.draw();
+      return true;
+    } catch (error) {
+      this.said.textContent = `Not saved: ${error.message}`;
+      return false;
+    }
+  }
+
+  async toggle() {
+    this.starred = !this.starred;
+    if (!(await this.change({ star: this.starred }))) this.starred = !this.starred;
+    this.draw();
+  }
+
+  async add() {
+    const tag = this.field.value.trim();
+    if (!tag || !(await this.change({ add: tag }))) return;
+    this.tags = [...new Set([...this.tags, tag])].sort();
+    this.field.value = "";
+    this.draw();
+  }
+
+  async remove(tag) {
+    if (!(await this.change({ remove: tag }))) return;
+    this.tags = this.tags.filter((one) => one !== tag);
+    this.draw();
+  }
+}
+
+class Sets extends HTMLElement {
+  connectedCallback() {
+    this.said = h("p", { class: "soft small", role: "status" });
+    this.tag = h("input", { type: "text", maxlength: 40, placeholder: "Tag", "aria-label": "Tag for all that fit" });
+    this.name = h("input", { type: "text", maxlength: 80, placeholder: "Name of this view", "aria-label": "Name of this view" });
+    this.list = h("ul", { class: "views" });
+    this.links = ["csv", "txt"].map((kind) => h("a", { class: "button", download: true }, kind === "csv" ? "CSV" : "Ids (questions.txt)"));
+    this.commands = h("div", { class: "commands" });
+    const button = (text, act, type = "button") => h("button", { type, onclick: act }, text);
+    const tagForm = h("form", { onsubmit: (event) => { event.preventDefault(); this.marked({ add: this.tag.value.trim() }); } },
+      this.tag, button("Tag all", null, "submit"), button("Untag all", () => this.marked({ remove: this.tag.value.trim() })));
+    const viewForm = h("form", { onsubmit: (event) => { event.preventDefault(); this.save(this.name.value.trim(), filters().toString()); } },
+      this.name, button("Save view", null, "submit"));
+    this.panel = h("details", { class: "sets", ontoggle: () => this.panel.open && this.refresh() }, h("summary", { class: "button" }, "Selection"),
+      h("div", { class: "panel" },
+        h("h3", {}, "All questions that fit"),
+        h("div", { class: "set-line" }, button("Star all", () => this.marked({ star: true })), button("Unstar all", () => this.marked({ star: false })), button("Undo", () => this.undo())),
+        tagForm,
+        h("div", { class: "set-line" }, this.links),
+        h("h3", {}, "Ask them again"), this.commands,
+        h("h3", {}, "Saved views"), this.list, viewForm, this.said));
+    this.append(this.panel);
+    addEventListener("vj-state", () => this.panel.open && this.refresh());
+    addEventListener("keydown", (event) => {
+      if (event.key === "Escape") this.panel.open = false;
+      if (event.key.toLowerCase() !== "m" || typing(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+      const card = document.activeElement?.closest?.(".card[data-id]");
+      if (card) this.starred(card);
+    });
+  }
+
+  async starred(card) {
+    const star = !card.hasAttribute("data-star");
+    try {
+      await post(`${root(this)}/marks`, { ids: [card.dataset.id], star });
+      card.toggleAttribute("data-star", star);
+    } catch (error) {
+      this.said.textContent = `Not saved: ${error.message}`;
+    }
+  }
+
+  async refresh() {
+    this.links.forEach((link, i) => { link.href = `${root(this)}/selection.${["csv", "txt"][i]}?${filters()}`; });
+    const [views, commands] = await Promise.all(["views", "commands"].map(async (name) => (await fetch(`${root(this)}/${name}`)).json()));
+    this.show(views);
+    this.commands.replaceChildren(h("p", { class: "soft small" }, "Save the ids as questions.txt, then:"), ...Object.values(commands).map((text) => h("pre", { tabindex: 0 }, text)));
+  }
+
+  show(views) {
+    this.list.replaceChildren(...Object.keys(views).map((name) => h("li", {}, h("a", { href: `${root(this)}/v/${encodeURIComponent(name)}` }, name),
+      h("button", { type: "button", "aria-label": `Remove the view ${name}`, onclick: () => this.save(name, null) }, "✕"))));
+  }
+
+  /** Does it, and says what came of it. */
+  async act(act) {
+    try {
+      const { changed } = await act();
+      this.said.textContent = `${count(changed)} ${changed === 1 ? "question" : "questions"} changed.`;
+      update(() => {}, { keep: true });
+    } catch (error) {
+      this.said.textContent = `Not saved: ${error.message}`;
+    }
+  }
+
+  marked(fields) {
+    if ("add" in fields && !fields.add || "remove" in fields && !fields.remove) return;
+    this.act(() => post(`${root(this)}/marks`, { query: filters().toString(), ...fields }));
+  }
+
+  undo() {
+    this.act(() => post(`${root(this)}/undo`));
+  }
+
+  async save(name, query) {
+    try {
+      this.show(await post(`${root(this)}/save-view`, { name, query }));
+      this.said.textContent = query === null ? "Removed." : "Saved.";
+    } catch (error) {
+      this.said.textContent = `Not saved: ${error.message}`;
+    }
+  }
+}
+
+customElements.define("vj-mark", Mark);
+customElements.define("vj-sets", Sets);

@@ -1,0 +1,251 @@
+"""Stars, tags, notes and saved views of one dataset, as two JSON files in a folder beside it.
+
+``marks.json`` maps the id of a question to ``{"star": true, "tags": ["…"], "note": "…"}``;
+``views.json`` maps a name to the query string of the grid's address. Both may be edited by hand.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from visualjudge.core import jsons
+from visualjudge.core.atomic import write_json
+from visualjudge.core.errors import DataError
+from visualjudge.core.locks import FileLock
+
+LONGEST_TAG, LONGEST_NOTE, LONGEST_NAME, LONGEST_QUERY = 40, 4000, 80, 4000
+MOST_TAGS = 20
+MOST_UNDONE = 20
+"""Changes that can be taken back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """What was noted of one question."""
+
+    star: bool = False
+    tags: tuple[str, ...] = ()
+    note: str = ""
+
+    def wire(self) -> dict[str, Any]:
+        """As the file holds it, without what is empty."""
+        held = {"star": self.star, "tags": list(self.tags), "note": self.note}
+        return {name: value for name, value in held.items() if value}
+
+
+UNMARKED = Marked()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What to do to some questions; None leaves a field as it is."""
+
+    star: bool | None = None
+    add: str | None = None
+    """A tag."""
+    remove: str | None = None
+    """A tag."""
+    note: str | None = None
+
+    def applied(self, before: Marked) -> Marked:
+        """What is noted after the change.
+
+        Raises
+        ------
+        DataError
+            If a question would have too many tags.
+        """
+        tags = {**dict.fromkeys(before.tags), **({self.add: None} if self.add else {})}
+        if self.remove:
+            tags.pop(self.remove, None)
+        if len(tags) > MOST_TAGS:
+            raise DataError(f"tags must be at most {MOST_TAGS} a question, got {len(tags)}")
+        return Marked(
+            before.star if self.star is None else self.star,
+            tuple(sorted(tags)),
+            before.note if self.note is None else self.note,
+        )
+
+
+def read_change(raw: Mapping[str, Any]) -> Change:
+    """The change in the body of a request.
+
+    Raises
+    ------
+    DataError
+        If it is not valid; the message names the field.
+    """
+    star = raw.get("star")
+    if star is not None and not isinstance(star, bool):
+        raise DataError(f"star must be true or false, got {star!r}")
+    return Change(star, _tag(raw, "add"), _tag(raw, "remove"), _text(raw, "note", LONGEST_NOTE))
+
+
+def _tag(raw: Mapping[str, Any], field: str) -> str | None:
+    tag = _text(raw, field, LONGEST_TAG)
+    if tag is not None and (not tag or not tag.isprintable()):
+        raise DataError(f"{field} must be a printable tag, got {tag!r}")
+    return tag
+
+
+def _text(raw: Mapping[str, Any], field: str, longest: int) -> str | None:
+    value = raw.get(field)
+    if value is None:
+        return None
+    if not isinstance(value, str) or len(value) > longest:
+        raise DataError(f"{field} must be a text of at most {longest} characters")
+    return value.strip()
+
+
+class WorkingSets:
+    """The files of one dataset. Safe to use from several threads, and beside another studio."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.generation = 0
+        """Grows whenever a mark has changed."""
+        self._marks: dict[str, Marked] = {}
+        self._views: dict[str, str] = {}
+        self._stamps: dict[str, tuple[int, int, int] | None] = {}
+        self._undone: list[dict[str, Marked]] = []
+        self._lock = threading.RLock()
+
+    # ---------------------------------------------------------------- reading
+
+    def marks(self) -> Mapping[str, Marked]:
+        """Every question of which something is noted."""
+        with self._lock:
+            if self._changed("marks.json"):
+                found = self._read("marks.json")
+                self._marks = {name: _marked(self.folder, name, value) for name, value in found.items()}
+                self.generation += 1
+            return self._marks
+
+    def views(self) -> Mapping[str, str]:
+        """The query string of each saved view, by name."""
+        with self._lock:
+            if self._changed("views.json"):
+                found = self._read("views.json")
+                if not all(isinstance(query, str) for query in found.values()):
+                    raise DataError(f"{self.folder / 'views.json'}: each view must be a query string")
+                self._views = found
+            return self._views
+
+    def _changed(self, name: str) -> bool:
+        """Whether the file is another one than was read."""
+        try:
+            stat = (self.folder / name).stat()
+            stamp = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
+        except OSError:
+            stamp = None
+        changed = self._stamps.get(name) != stamp
+        self._stamps[name] = stamp
+        return changed
+
+    def _read(self, name: str) -> dict[str, Any]:
+        path = self.folder / name
+        if not path.is_file():
+            return {}
+        try:
+            found = jsons.loads(path.read_bytes())
+        except ValueError as error:
+            raise DataError(f"{path}: must be JSON: {error}") from None
+        if not isinstance(found, dict):
+            raise DataError(f"{path}: must be an object")
+        return found
+
+    # ---------------------------------------------------------------- writing
+
+    def change(self, identities: Iterable[str], change: Change) -> int:
+        """Apply a change; how many questions it has changed.
+
+        Raises
+        ------
+        DataError
+            If a question would have too many tags; nothing is changed then.
+        RunError
+            If the file cannot be written.
+        """
+
+        def act() -> dict[str, Marked]:
+            marks = self.marks()
+            after = {name: change.applied(marks.get(name, UNMARKED)) for name in identities}
+            return {name: mark for name, mark in after.items() if mark != marks.get(name, UNMARKED)}
+
+        return self._write_marks(act, undoing=False)
+
+    def undo(self) -> int:
+        """Take back the last change that is not taken back yet; how many questions it had changed."""
+        with self._lock:
+            if not self._undone:
+                return 0
+            before = self._undone.pop()
+            return self._write_marks(lambda: before, undoing=True)
+
+    def _write_marks(self, act: Callable[[], Mapping[str, Marked]], *, undoing: bool) -> int:
+        with self._lock, closing(self._locked("marks.json")):
+            changed = act()
+            if not changed:
+                return 0
+            before = {name: self._marks.get(name, UNMARKED) for name in changed}
+            after = {name: mark for name, mark in {**self._marks, **changed}.items() if mark != UNMARKED}
+            write_json(self.folder / "marks.json", {name: after[name].wire() for name in sorted(after)})
+            self._changed("marks.json")
+            self._marks, self.generation = after, self.generation + 1
+            if not undoing:
+                self._undone = [*self._undone[1 - MOST_UNDONE :], before]
+            return len(changed)
+
+    def save_view(self, name: str, query: str | None) -> None:
+        """Save a view, or remove it where ``query`` is None.
+
+        Raises
+        ------
+        DataError
+            If the name cannot be used.
+        RunError
+            If the file cannot be written.
+        """
+        if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable() or "/" in name:
+            raise DataError(f"name must be 1 to {LONGEST_NAME} printable characters without '/', got {name!r}")
+        if query is not None and len(query) > LONGEST_QUERY:
+            raise DataError(f"query must be at most {LONGEST_QUERY} characters")
+        with self._lock, closing(self._locked("views.json")):
+            views = {**self.views(), **({} if query is None else {name: query})}
+            if query is None:
+                views.pop(name, None)
+            write_json(self.folder / "views.json", dict(sorted(views.items())))
+            self._changed("views.json")
+            self._views = views
+
+    def _locked(self, name: str) -> _Held:
+        return _Held(FileLock(self.folder / name))
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A lock that ``closing`` releases."""
+
+    lock: FileLock
+
+    def close(self) -> None:
+        """Release it."""
+        self.lock.release()
+
+
+def _marked(folder: Path, name: str, value: Any) -> Marked:
+    path = folder / "marks.json"
+    if not isinstance(value, dict) or not isinstance(value.get("tags", []), list):
+        raise DataError(f"{path}: {name}: must be an object with star, tags and note")
+    try:
+        change = read_change({"star": value.get("star"), "note": value.get("note")})
+        tags: Sequence[str | None] = [_tag({"tags": tag}, "tags") for tag in value.get("tags", [])]
+    except DataError as error:
+        raise DataError(f"{path}: {name}: {error}") from None
+    found = tuple(sorted({tag for tag in tags if tag}))
+    return replace(UNMARKED, star=bool(change.star), tags=found, note=change.note or "")

@@ -1,0 +1,120 @@
+"""Shares by facet and judge are the report's, interval and all, and each leads to its questions."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fastapi.testclient import TestClient
+
+from judged_records import pair, said, scoring, write_dataset, write_run
+from visualjudge.analysis.cells import accuracy_cells, counted
+from visualjudge.analysis.load import load_study
+from visualjudge.core.records import Probe
+from visualjudge.studio.app import create_app
+from visualjudge.studio.places import find_places
+from visualjudge.studio.site import Site
+from visualjudge.studio.slices import judge_probes, slices
+
+TASKS = ("object_detection", "keypoint")
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> Site:
+    """Pairs of two tasks on 24 images with refusals and repeats, scores, and a probe of 60 questions."""
+    rng = np.random.default_rng(3)
+    pairs: list[Any] = [
+        pair(
+            i,
+            (9.0, 8.0 - i % 7),
+            task=TASKS[i % 5 == 0],
+            image_id=f"i{i % 24}",
+            class_of_interest=("cat", "dog")[: 1 + i % 2],
+        )
+        for i in range(200)
+    ]
+    scores = [scoring(i, 5.0) for i in range(20)]
+    probes = [
+        pair(1000 + i, (9.0, 1.0), image_id=f"i{i % 24}", probe=Probe("same_option", "same", f"g{i}", "both", "any"))
+        for i in range(60)
+    ]
+    root = write_dataset(tmp_path / "ds", [*pairs, *scores, *probes])
+    for name, chance in (("good", 0.9), ("poor", 0.6)):
+        verdicts = []
+        for q in pairs[:180]:
+            for order in ("AB", "BA"):
+                refused = rng.random() < 0.05
+                value = q.answer if rng.random() < chance else "BA"["BA".index(str(q.answer)) - 1]
+                verdicts.append(said(q, value, order, "refusal" if refused else "ok"))
+        verdicts += [said(q, 5.0 if i % 2 else 9.0) for i, q in enumerate(scores)]
+        verdicts += [said(q, "A") for q in probes]
+        write_run(tmp_path / "runs" / name, root, verdicts, judge=name)
+    return Site(find_places([tmp_path]), tmp_path / "cache")
+
+
+@pytest.mark.parametrize("by", ["task", "error_type"])
+def test_shares_and_intervals_are_those_of_the_report(judged: Site, by: str) -> None:
+    shelf = judged.shelf(judged.places.datasets[0].slug)
+    named = {one.name: one for one in shelf.facets()}
+    table = slices(shelf, named[by], "pairwise", [])
+    for k, judge in enumerate(table.judges):
+        answered = load_study([judge.root]).kind(0, "pairwise")
+        cells = {dict(cell.keys)[by]: cell.accuracy.share for cell in accuracy_cells(counted(answered, [by]), [by])}
+        assert len(cells) == len(table.rows)
+        for row in table.rows:
+            share, cell = cells[dict(row.pairs)[by]], row.cells[k]
+            assert (cell.share, cell.verdicts) == (share.value, share.n)
+            assert (cell.low, cell.high) == pytest.approx(share.interval, abs=1e-12)
+
+
+def test_counts_are_those_of_the_questions_that_a_cell_leads_to(judged: Site) -> None:
+    slug = judged.places.datasets[0].slug
+    client = TestClient(create_app(judged), base_url="http://127.0.0.1:1")
+    for by in ("task", "class", "margin", "source"):
+        page = client.get(f"/d/{slug}/slices?by={by}&type=pairwise").text
+        found = re.findall(r'class="count"><a href="([^"]*)">([^<]*)<', page)
+        assert found
+        for address, count in found:
+            query = html.unescape(address).partition("?")[2]
+            facets = client.get(f"/d/{slug}/facets?{query}").json()
+            assert facets["total"] == int(count)
+
+
+def test_a_question_of_two_classes_is_counted_in_both(judged: Site) -> None:
+    shelf = judged.shelf(judged.places.datasets[0].slug)
+    facet = next(one for one in shelf.facets() if one.name == "class")
+    rows = {row.label: row for row in slices(shelf, facet, "pairwise", []).rows}
+    assert {name: row.questions for name, row in rows.items()} == {"cat": 200, "dog": 100}
+    assert rows["cat"].cells[0].verdicts == 360
+    assert rows["dog"].cells[0].verdicts == 180
+
+
+def test_filters_narrow_and_types_stand_apart(judged: Site) -> None:
+    shelf = judged.shelf(judged.places.datasets[0].slug)
+    task = next(one for one in shelf.facets() if one.name == "task")
+    scores = slices(shelf, task, "scoring", [])
+    assert [(row.questions, row.cells[0].right, row.cells[0].verdicts) for row in scores.rows] == [(20, 10, 20)]
+    narrow = slices(shelf, task, "pairwise", [("task", "keypoint")])
+    assert [row.label for row in narrow.rows] == ["keypoint detection"]
+    assert slices(shelf, task, "ranking", []).rows == ()
+
+
+def test_what_a_probe_shows_is_the_reports_state(judged: Site) -> None:
+    slug = judged.places.datasets[0].slug
+    client = TestClient(create_app(judged), base_url="http://127.0.0.1:1")
+    shelf = judged.shelf(slug)
+    assert [(one.judge.name, one.results[0].state) for one in judge_probes(shelf)] == [
+        ("good", "fail"),
+        ("poor", "fail"),
+    ]
+    page = client.get(f"/d/{slug}/slices?by=probe").text
+    assert "What the probes show" in page
+    assert 'class="wrong">fail' in page
+    probe = next(one for one in shelf.facets() if one.name == "probe")
+    rows = {row.label: row for row in slices(shelf, probe, "pairwise", []).rows}
+    assert rows["same_option"].cells[0].share is None  # no answer is right
+    assert client.get(f"/d/{slug}/slices?by=nonsense&type=nonsense").status_code == 200

@@ -1,0 +1,250 @@
+"""A study as it is planned: wording, instructions, practice, ties, viewing time, rules of exclusion, monitor."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fastapi.testclient import TestClient
+from PIL import Image
+
+from judged_records import pair, ranking, scoring, write_dataset
+from visualjudge.analysis.decisions.labels import read_labels
+from visualjudge.analysis.load import load_study
+from visualjudge.analysis.statistics.alpha import alpha
+from visualjudge.core.errors import UsageError
+from visualjudge.core.records import TIES
+from visualjudge.prompts.store import PromptAssetStore
+from visualjudge.runs.folder import RunFolder
+from visualjudge.studio.people.instructions import read_instructions
+from visualjudge.studio.people.monitor import agreement, progress
+from visualjudge.studio.people.pages import ADMIN, PeoplePages, people_app, people_pages
+from visualjudge.studio.people.plan import Settings
+from visualjudge.studio.people.rules import Measured, read_rules
+from visualjudge.studio.people.wording import ASKED, for_people
+from visualjudge.studio.places import find_places
+from visualjudge.studio.site import Site
+
+PROMPT = "Options:\n\nA. left {}\n\nB. right\n\nWhich one? Please answer with A or B."
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    questions: list[Any] = [
+        pair(
+            i,
+            (9.0, float(i % 8)),
+            prompt=PROMPT.format(i),
+            image_id=f"i{i}",
+            ties=TIES if i % 2 else None,
+        )
+        for i in range(24)
+    ]
+    return write_dataset(tmp_path / "ds", [*questions, ranking(0, (1.0, 5.0, 9.0)), scoring(0, 5.0), scoring(1, 7.0)])
+
+
+class Study:
+    def __init__(self, dataset: Path, settings: Settings, *raters: str, **files: Path) -> None:
+        self.site = Site(find_places([dataset]), dataset.parent / "cache")
+        self.folder = dataset.parent / "people"
+        self.pages: PeoplePages = people_pages(self.site, self.folder, settings, raters or ("anna",), **files)
+        self.client = TestClient(people_app(self.pages), base_url="http://127.0.0.1:1")
+
+    def headers(self, rater: str) -> dict[str, str]:
+        return {"x-studio-token": self.pages.tokens.token(rater)}
+
+    def next(self, rater: str = "anna") -> Any:
+        return self.client.get(f"/people/{rater}/next", headers=self.headers(rater)).json()
+
+    def answer(self, question: Any, rater: str = "anna", **body: Any) -> Any:
+        given = {"slot": question["slot"], "seconds": 1.5, **body}
+        return self.client.post(f"/people/{rater}/answer", headers=self.headers(rater), json=given)
+
+    def all(self, choose: Any, rater: str = "anna", seconds: float = 1.5) -> None:
+        state = self.next(rater)
+        while state["question"]:
+            state = self.answer(state["question"], rater, value=choose(state["question"]), seconds=seconds).json()
+
+
+def _first(question: Any) -> Any:
+    letters = "".join(option["letter"] for option in question["options"])
+    return {"pairwise": "A", "ranking": letters, "scoring": 5}[question["type"]]
+
+
+def test_people_are_not_told_what_only_a_model_needs() -> None:
+    layout = PromptAssetStore().get_prompt("questions/layout", "v1")
+    role = layout.part("role", {"article": "an", "task": "object detection", "given": layout.part("given")})
+    before, after = for_people(
+        f"{role} The class of interest is cat.", "Which is better? Please answer with A or B.", "pairwise"
+    )
+    assert (before, after) == ("Task: object detection. The class of interest is cat.", "Which is better?")
+    final = layout.part("final_ranking")
+    assert for_people("", final, "ranking")[1] == "Rank the predictions from best to worst."
+    score = for_people(role, layout.part("final_scoring"), "scoring")[1]
+    assert score == "Score the quality of the prediction from 0 to 10.\n0 = worst, 10 = best possible."
+    assert for_people("Judge well.", "", "pairwise") == ("Judge well.", ASKED["pairwise"])
+
+
+def test_instructions_are_markdown_without_html_and_with_their_own_images(tmp_path: Path, dataset: Path) -> None:
+    Image.new("RGB", (4, 4), "red").save(tmp_path / "ex ample.png")
+    text = "# How\n\n<script>alert(1)</script> **look** [x](javascript:alert(1))\n\n"
+    text += "![one](ex%20ample.png)\n\n| a |\n|---|\n| b |\n"
+    (tmp_path / "how.md").write_text(text)
+    study = Study(dataset, Settings(), instructions=tmp_path / "how.md")
+    page = study.client.get(study.pages.link("anna")).text
+    assert "<h1>How</h1>" in page
+    assert "<strong>look</strong>" in page
+    assert "<td>b</td>" in page
+    assert "<script>alert" not in page
+    assert 'href="javascript' not in page
+    assert 'src="/instructions-image/0"' in page
+    assert study.client.get("/instructions-image/0").content == (tmp_path / "ex ample.png").read_bytes()
+    assert study.client.get("/instructions-image/1").status_code == 404
+    study.pages.close()
+    with pytest.raises(UsageError, match="instructions was"):
+        Study(dataset, Settings())
+    for bad in ("../ds/questions.json", "http://elsewhere/x.png", "/etc/passwd.png", "none.png"):
+        (tmp_path / "how.md").write_text(f"![x]({bad})")
+        with pytest.raises(UsageError, match="must be a file in its folder"):
+            read_instructions(tmp_path / "how.md", str)
+
+
+def test_practice_comes_first_has_feedback_and_counts_for_nothing(dataset: Path) -> None:
+    study = Study(dataset, Settings(practice=2, known=2))
+    feedback = []
+    for _ in range(2):
+        question = study.next()["question"]
+        assert question["practice"]
+        reply = study.answer(question, value="A").json()
+        feedback.append(reply["feedback"])
+        line = RunFolder(study.folder).journal_path.read_text().splitlines()[-1]
+        assert '"purpose":"practice"' in line.replace(" ", "")
+        best = "A" if reply["feedback"]["right"] else "B"
+        assert reply["feedback"]["answer"] == best
+    state = study.next()
+    assert not state["question"]["practice"]
+    assert study.answer(state["question"], value=_first(state["question"])).json()["feedback"] is None
+    people = RunFolder(study.folder).manifest()["people"]
+    assert len(people["practice_items"]) == 2
+    assert not set(people["practice_items"]) & set(people["known_items"])
+    study.all(_first)
+    study.pages.close()
+    answered = load_study([study.folder]).answered[0]
+    assert not set(people["practice_items"]) & set(answered["id"].to_list())
+    assert not set(people["practice_items"]) & set(read_labels(study.folder).labels)
+
+
+def test_ties_are_taken_only_where_the_question_allows_them(dataset: Path) -> None:
+    study = Study(dataset, Settings())
+    state, seen = study.next(), set()
+    while state["question"]:
+        question = state["question"]
+        if question["type"] == "pairwise":
+            seen.add(tuple(question["ties"]))
+            status = study.answer(question, value="both_bad").status_code
+            assert status == (200 if question["ties"] else 422)
+            if question["ties"]:
+                back = study.client.get("/people/anna/back?steps=1", headers=study.headers("anna")).json()["question"]
+                assert back["given"]["value"] == "both_bad"
+                state = study.answer(back, value="tie", revise=True).json()
+                continue
+        state = study.answer(question, value=_first(question)).json()
+    assert seen == {(), ("tie", "both_bad")}
+    study.pages.close()
+    verdicts = RunFolder(study.folder).verdicts().values()
+    assert {v.value for v in verdicts if v.id == "q1"} == {"tie"}
+    assert load_study([study.folder]).answered[0].filter(id="q1")["parsed"].all()
+
+
+def test_an_answer_that_came_too_early_is_refused(dataset: Path) -> None:
+    study = Study(dataset, Settings(least_seconds=3.0))
+    assert 'data-least="3.0"' in study.client.get(study.pages.link("anna")).text
+    question = study.next()["question"]
+    for seconds, status in ((2.9, 422), (3.0, 200)):
+        assert study.answer(question, value=_first(question), seconds=seconds).status_code == status
+
+
+def test_only_the_questions_of_a_file_are_asked(dataset: Path, tmp_path: Path) -> None:
+    (tmp_path / "ids.txt").write_text("q3\nr0\n")
+    study = Study(dataset, Settings(), questions=tmp_path / "ids.txt")
+    assert set(study.pages.run.plan.by_id) == {"q3", "r0"}
+    (tmp_path / "ids.txt").write_text("nobody\n")
+    with pytest.raises(UsageError, match="'nobody' is not in the dataset"):
+        Study(dataset.parent / "ds", Settings(), questions=tmp_path / "ids.txt")
+
+
+# ---------------------------------------------------------------- who is left out
+
+
+@pytest.mark.parametrize("bad", ["known", "known<", "known=1", "speed<3", "known<2", "known<-1", "known<0.5<0.6"])
+def test_a_rule_that_cannot_be_read_is_refused(bad: str) -> None:
+    with pytest.raises(UsageError, match="--exclude"):
+        Settings(exclude=(bad,))
+
+
+def test_a_rule_is_applied_from_a_few_cases_on() -> None:
+    (known,), (seconds,) = read_rules(["known < 0.80"]), read_rules(["seconds>60"])
+    assert str(known) == "known<0.8"
+    assert not known.breaks(Measured(0.0, 2))
+    assert known.breaks(Measured(0.79, 3))
+    assert not known.breaks(Measured(0.8, 30))
+    assert not known.breaks(Measured(None, 0))
+    assert seconds.breaks(Measured(61.0, 10))
+
+
+def test_who_falls_under_a_rule_is_left_out_of_reports_and_labels(dataset: Path) -> None:
+    study = Study(dataset, Settings(known=5, exclude=("known<0.7",)), "careful", "careless")
+    orders = {}
+
+    def careful(question: Any) -> Any:
+        order = study.pages.run.raters["careful"].pending.order  # type: ignore[union-attr]
+        orders[question["slot"]] = order
+        return {"A": "A", "B": "B"}["AB"[order == "BA"]] if question["type"] == "pairwise" else _first(question)
+
+    def careless(question: Any) -> Any:
+        order = study.pages.run.raters["careless"].pending.order  # type: ignore[union-attr]
+        return "AB"[order == "AB"] if question["type"] == "pairwise" else _first(question)
+
+    study.all(careful, "careful")
+    study.all(careless, "careless")
+    page = study.client.get(study.pages.link(ADMIN)).text
+    assert "left out: known&lt;0.7" in page
+    assert RunFolder(study.folder).manifest()["people"]["excluded"] == ["careless"]
+    study.pages.close()
+    run = load_study([study.folder]).runs[0]
+    assert set(run.answered["rater"].to_list()) == {"careful"}
+    assert run.answered.filter(kind="pairwise")["right"].all()
+    assert {check.rater for check in run.checks} == {"careful", "careless"}
+    assert {label.said for label in read_labels(study.folder).labels.values() if label.name.startswith("q")} == {"A"}
+    with pytest.raises(UsageError, match="exclude was"):
+        Study(dataset, Settings(known=5), "careful")
+
+
+def test_the_monitor_measures_pace_and_agreement(dataset: Path) -> None:
+    study = Study(dataset, Settings(raters_per_question=3), "anna", "ben", "carl")
+    rng = np.random.default_rng(1)
+    for rater in ("anna", "ben"):
+        study.all(lambda q: "AB"[rng.integers(2)] if q["type"] == "pairwise" else _first(q), rater)
+    raters = study.pages.run.raters
+    found = next(one for one in agreement(raters.values(), study.pages.run.plan) if one.kind == "pairwise")
+    said = [{line["id"]: line["value"] for line in raters[name].lines} for name in ("anna", "ben")]
+    table = np.array([[float(told[f"q{i}"] == "A") for i in range(24)] for told in said])
+    assert (found.alpha, found.shared) == (pytest.approx(alpha(table)), 24)
+    anna, start = raters["anna"], datetime(2026, 1, 1, tzinfo=UTC)
+    for k, line in enumerate(anna.lines):
+        line["answered"] = (start + timedelta(seconds=30 * k)).isoformat()
+    told = progress(anna, 3, (), study.pages._question, start + timedelta(seconds=30 * len(anna.lines) + 1800))
+    assert told.per_hour == pytest.approx(120)
+    assert told.ask_again
+    assert not progress(anna, 0, (), study.pages._question).ask_again
+    page = study.client.get(study.pages.link(ADMIN)).text
+    assert "not begun" in page
+    assert f"{found.alpha:.3f}" in page
+    assert study.pages.tokens.code("anna") in page
+    assert study.next("anna")["code"] == study.pages.tokens.code("anna")
+    assert study.next("carl")["code"] is None
+    assert re.search(r"ben</th><td><span class=\"right\">done", page)
