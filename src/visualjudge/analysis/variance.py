@@ -20,8 +20,8 @@ COMPONENTS = ("item", "encoding", "item_x_encoding", "order", "repeat")
 Pairs = tuple[float, float]
 
 
-def _ordered_pairs(table: pl.DataFrame, same: Sequence[str]) -> Pairs:
-    """Σ y·y′ and the number of ordered pairs (a verdict with itself among them) that share ``same``."""
+def ordered_pairs(table: pl.DataFrame, same: Sequence[str]) -> Pairs:
+    """Of the column ``y``: Σ y·y′ and the number of ordered pairs (a verdict with itself among them) that share ``same``."""
     keys = list(same)
     sums = (
         table.group_by(keys, maintain_order=True).agg(s=pl.col("y").sum(), n=pl.len())
@@ -49,9 +49,9 @@ def variance_components(table: pl.DataFrame) -> dict[str, float | None]:
     rest; without the other order too, ``item_x_encoding`` does. All are None where nothing can be told apart.
     """
     y = table.select("pair", "encoding", "order", y=pl.col("right").cast(pl.Float64))
-    everything, item = _ordered_pairs(y, []), _ordered_pairs(y, ["pair"])
-    encoding, cell = _ordered_pairs(y, ["encoding"]), _ordered_pairs(y, ["pair", "encoding"])
-    order = _ordered_pairs(y, ["pair", "encoding", "order"])
+    everything, item = ordered_pairs(y, []), ordered_pairs(y, ["pair"])
+    encoding, cell = ordered_pairs(y, ["encoding"]), ordered_pairs(y, ["pair", "encoding"])
+    order = ordered_pairs(y, ["pair", "encoding", "order"])
     itself: Pairs = (float(y.select((pl.col("y") ** 2).sum()).item() or 0), float(y.height))
     apart = _mean((1, everything), (-1, item), (-1, encoding), (1, cell))
     others = _mean((1, encoding), (-1, cell))
