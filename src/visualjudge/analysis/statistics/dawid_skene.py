@@ -74,7 +74,9 @@ def dawid_skene(
     said = np.stack([labels == k for k in range(classes)], axis=2).astype(float)  # R × N × K
     count = np.ones(labels.shape[1]) if weights is None else np.asarray(weights, float)
     posterior = majority(labels, classes) if start is None else np.asarray(start, float)
-    for step in range(1, steps + 1):
+    taken = 0
+    for _ in range(steps):
+        taken += 1
         prior, confusion = _raters(posterior * count[:, None], said)
         by_rater = said @ np.log(np.maximum(confusion, TINY)).transpose(0, 2, 1)
         logs = np.log(np.maximum(prior, TINY)) + by_rater.sum(0)
@@ -87,7 +89,7 @@ def dawid_skene(
             break
     likelihood = float((count * (np.log(total) + top)[:, 0]).sum())
     prior, confusion = _raters(posterior * count[:, None], said)
-    return DawidSkene(posterior, prior, confusion, likelihood, step)
+    return DawidSkene(posterior, prior, confusion, likelihood, taken)
 
 
 def _raters(posterior: FloatArray, said: FloatArray) -> tuple[FloatArray, FloatArray]:
