@@ -17,11 +17,13 @@ from typing import Any, Literal, get_args
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis import words
 from visualjudge.analysis.decisions.checks import Thresholds, read_thresholds
 from visualjudge.analysis.join import unchanged
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.probes import DESIGNS
 from visualjudge.analysis.questions import merged
+from visualjudge.analysis.variance import variance_row
 from visualjudge.analysis.words import many
 from visualjudge.apps.planning import models
 from visualjudge.apps.planning.models import Design, JudgeModel, Pool, Power, Studies
@@ -289,6 +291,9 @@ def _of_run(
             "The pilot states no tokens: they are estimated as `judge --dry-run` estimates them."
         )
     notes += _assumed(judge)
+    worth = words.gains(variance_row(own, name))
+    if worth != words.NONE:
+        notes.append(f"In the pilot, twice as many count as so many more images: {worth}.")
     return Target("run", str(root), name, pool, judge, rates, tuple(notes))
 
 

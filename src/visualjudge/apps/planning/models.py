@@ -5,8 +5,7 @@ margin between the two scores. The variable is a sum of effects: of the image, o
 in its encoding, of the order, and of the repeat (a nested random-effects probit; Searle, Casella &
 McCulloch 1992). The place of the better option shifts the threshold by the judge's lean. Of a pilot run
 the threshold is fitted by maximum likelihood, and the correlations are those at which two verdicts that
-share an image, a pair, … are right together as often as seen (method of moments on residuals; the
-normal integral by Gauss and Hermite's rule).
+share an image, a pair, … are right together as often as seen (method of moments on residuals).
 
 Images, with their pairs and true scores, are drawn with replacement from those at hand, and the checks
 are the card's own (:mod:`visualjudge.analysis.decisions.checks`): what is planned is what a study has.
@@ -34,8 +33,8 @@ from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
 LEVELS = ("image", "pair", "encoding", "order")
 """What two verdicts may share, from the least to the most; each level includes those before it."""
-NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
-WEIGHTS = WEIGHTS / WEIGHTS.sum()
+NODES = stats.norm.ppf((np.arange(400) + 0.5) / 400)
+"""Quantiles over which normal effects are averaged; steep functions rule polynomials out."""
 MOST_CELLS = 4_000_000
 """Verdicts that are drawn at once."""
 POPULATION_IMAGES = 20_000
@@ -160,13 +159,13 @@ def both_right(thresholds: FloatArray, correlation: float) -> float:
     if correlation >= 1:
         return float(stats.norm.cdf(thresholds).mean())
     part = thresholds[:, None] - np.sqrt(correlation) * NODES
-    return float((stats.norm.cdf(part / np.sqrt(1 - correlation)) ** 2 @ WEIGHTS).mean())
+    return float((stats.norm.cdf(part / np.sqrt(1 - correlation)) ** 2).mean())
 
 
 def both_right_apart(thresholds: FloatArray, correlation: float) -> float:
     """The same of two verdicts on different pairs of one image, drawn alike."""
     part = thresholds[:, None] - np.sqrt(correlation) * NODES
-    return float(stats.norm.cdf(part / np.sqrt(1 - correlation)).mean(0) ** 2 @ WEIGHTS)
+    return float((stats.norm.cdf(part / np.sqrt(1 - correlation)).mean(0) ** 2).mean())
 
 
 def correlation_of(covariance: float, thresholds: FloatArray, *, apart: bool = False) -> float:
@@ -194,29 +193,31 @@ def fitted(verdicts: pl.DataFrame, default: JudgeModel) -> JudgeModel:
     read = asked.filter("parsed")
     logs = np.log1p(np.asarray(read["margin"].to_numpy(), dtype=float))
     x, right = logs - logs.mean(), np.asarray(read["right"].to_numpy(), dtype=bool)
-    level, slope = _threshold_line(x, right)
-    line = level + slope * x
+    place = np.where(read["first_right"].to_numpy(), 1.0, -1.0)
+    level, slope, shift = _threshold_line(x, place, right)
+    plain = level + slope * x
+    line = plain + shift * place
     table = read.select("cluster", "pair", "encoding", "order", "repeat").with_columns(
         y=pl.Series(right - stats.norm.cdf(line))
     )
     shared, unknown = _shared(table, line, default)
-    leaning = preference(read.with_columns(margin=pl.col("margin")), "position").estimate.value
-    assumed = [*unknown] + ([] if leaning is not None else ["lean"])
-    lean = default.lean if leaning is None else leaning
-    return JudgeModel(level, slope, shared, float(lean), failed, tuple(assumed))
+    lean = float((stats.norm.cdf(plain + shift) - stats.norm.cdf(plain - shift)).mean()) / 2
+    return JudgeModel(level, slope, shared, lean, failed, tuple(unknown))
 
 
-def _threshold_line(x: FloatArray, right: BoolArray) -> tuple[float, float]:
-    """Level and slope of the probit line, with a normal prior on the slope that only few verdicts feel."""
+def _threshold_line(
+    x: FloatArray, place: FloatArray, right: BoolArray
+) -> tuple[float, float, float]:
+    """Level, slope on the margin and shift by place, with normal priors that only few verdicts feel."""
     side = np.where(right, 1.0, -1.0)
 
     def loss(line: FloatArray) -> float:
-        level, slope = line
-        return float(
-            -stats.norm.logcdf(side * (level + slope * x)).sum() + (slope**2 + level**2 / 9) / 2
-        )
+        level, slope, shift = line
+        fit = -stats.norm.logcdf(side * (level + slope * x + shift * place)).sum()
+        return float(fit + (slope**2 + shift**2 + level**2 / 9) / 2)
 
-    return tuple(optimize.minimize(loss, np.zeros(2), method="BFGS").x.tolist())
+    level, slope, shift = optimize.minimize(loss, np.zeros(3), method="BFGS").x.tolist()
+    return level, slope, shift
 
 
 def _shared(
