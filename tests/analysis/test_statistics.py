@@ -282,6 +282,27 @@ def test_variance_components_are_recovered() -> None:
         assert found[name] == pytest.approx(value, rel=0.12), name
 
 
+def test_the_image_holds_a_part_of_the_pairs_variance_and_intervals_cover_it() -> None:
+    rng = rng_for(5, "variance of images")
+    shape, covered, worth = (60, 4, 2, 2), [], []
+    g, i, e, o = np.indices(shape).reshape(4, -1)
+    for _ in range(40):
+        image, item = rng.normal(0, 0.6, (60, 1, 1, 1)), rng.normal(0, 0.5, (60, 4, 1, 1))
+        y = image + item + rng.normal(0, 0.4, shape[:3])[..., None] + rng.normal(0, 0.5, shape)
+        columns = {"cluster": g, "pair": g * 4 + i, "encoding": e, "order": o, "right": y.ravel()}
+        row = variance_row(pl.DataFrame(columns), "t")
+        ends = row.ends["image"]
+        assert row.image is not None and ends is not None
+        covered.append(ends[0] <= 0.36 <= ends[1])
+        worth.append({gain.name: gain.value for gain in row.gains})
+    assert np.mean(covered) >= 0.85
+    before = 0.36 + 0.25 / 4 + 0.16 / 8 + 0.25 / 16
+    assert np.mean([gain["item"] for gain in worth]) == pytest.approx(
+        before / (0.36 + 0.25 / 8 + 0.16 / 16 + 0.25 / 32) - 1, abs=0.02
+    )
+    assert np.mean([gain["order"] for gain in worth]) == pytest.approx(before / (before - 0.25 / 32) - 1, abs=0.005)
+
+
 def test_variance_without_swap_or_repeat_stays_in_the_coarser_part() -> None:
     rng = rng_for(1, "variance")
     rows = [(f"i{i}", f"e{e}", "AB", 0, bool(rng.random() < 0.7)) for i in range(50) for e in range(3)]

@@ -273,7 +273,7 @@ def _sensitivity(pairs: pl.DataFrame, resampling: Resampling, chance: float) -> 
 
 
 def _variance(pairs: pl.DataFrame) -> tuple[Variance, ...]:
-    needed = pairs.select("task", "pair", "encoding", "order", "right")
+    needed = pairs.select("task", "cluster", "pair", "encoding", "order", "right")
     return tuple(variance_row(part, task) for task, part in _parts(needed, "task"))
 
 

@@ -206,6 +206,11 @@ VARIANCE: Table[f.Variance] = Table((
     *_part("order", "Order + chance"),
     *_part("repeat", "Repeat"),
     Column("total", lambda v: v.total),
+    Column("image", lambda v: v.image),
+    Column("ci95", lambda v: dict(v.ends)),
+    Column("gains", lambda v: {gain.name: {"value": gain.value, "ci95": gain.interval} for gain in v.gains}),
+    Column(None, lambda v: v, "Image, of the pair's", words.of_image),
+    Column(None, lambda v: v, "Twice as many count as more images", words.gains, text=True),
 ))  # fmt: skip
 
 

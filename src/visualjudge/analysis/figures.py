@@ -161,6 +161,17 @@ class EncodingChoice:
 
 
 @dataclass(frozen=True)
+class Gain:
+    """As how many more images, in parts, twice the pairs, encodings, orders or repeats count: ``value``;
+    ``interval``: 95 %.
+    """
+
+    name: str
+    value: float
+    interval: Ends | None
+
+
+@dataclass(frozen=True)
 class Variance:
     """Components of the variance of single verdicts; None where the design does not tell. ``order`` holds chance too
     where nothing was repeated."""
@@ -174,6 +185,11 @@ class Variance:
     repeat: float | None
     total: float
     shares: Mapping[str, float | None]
+    image: float | None = None
+    """The part of ``item`` that all pairs of an image share."""
+    ends: Mapping[str, Ends | None] = field(default_factory=dict)
+    """95 % intervals of the components, by name."""
+    gains: tuple[Gain, ...] = ()
 
 
 @dataclass(frozen=True)

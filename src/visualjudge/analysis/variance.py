@@ -1,45 +1,133 @@
-"""Where the spread of right and wrong comes from: the pair, the encoding, both together, the order, the repeat.
+"""Where the spread of right and wrong comes from: the image, the pair, the encoding, the order, the repeat.
 
-Variance components of a crossed random-effects model, estimated without bias from products of two verdicts that share
-exactly the named things (the method of moments for unbalanced designs: Koch 1967). For verdicts y with mean μ:
-same encoding only → μ² + encoding; same pair only → μ² + item; same pair and encoding, other order → + interaction;
-same order too, other repeat → + order; the verdict itself → + repeat. Without repeats, chance cannot be told from the
-order, and ``order`` is order and chance together. Where no pair is shown in two encodings, ``item`` is the pair and
-what it does in its encoding together. Estimates can be slightly negative; they are given as they are.
+Variance components of a crossed random-effects model, estimated without bias from products of two
+verdicts that share exactly the named things (the method of moments for unbalanced designs: Koch 1967).
+For verdicts y with mean μ: same encoding only → μ² + encoding; same pair only → μ² + item; same pair
+and encoding, other order → + interaction; same order too, other repeat → + order; the verdict itself
+→ + repeat. Without repeats, chance cannot be told from the order, and ``order`` is order and chance
+together. Where no pair is shown in two encodings, ``item`` is the pair and what it does in its encoding
+together. ``image`` is the part of ``item`` that all pairs of an image share. Estimates can be slightly
+negative; they are given as they are.
+
+Intervals leave out each image in turn (jackknife). :func:`gains` is the decision study of
+generalisability theory: as how many more images a second repeat, order, encoding or pair counts
+(Brennan 2001).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
-from visualjudge.analysis.figures import Variance
+from visualjudge.analysis.estimates import Ends
+from visualjudge.analysis.figures import Gain, Variance
+from visualjudge.analysis.statistics.jackknife import mean_ends, renumbered, spread, sums
+from visualjudge.core.records import FloatArray, IntArray
 
 COMPONENTS = ("item", "encoding", "item_x_encoding", "order", "repeat")
 Pairs = tuple[float, float]
+LEVELS = ("item", "item_x_encoding", "order", "repeat")
+"""What goes down with more pairs, encodings, orders and repeats of an image."""
 
 
-def _ordered_pairs(table: pl.DataFrame, same: Sequence[str]) -> Pairs:
-    """Σ y·y′ and the number of ordered pairs (a verdict with itself among them) that share ``same``."""
+def ordered_pairs(table: pl.DataFrame, same: Sequence[str]) -> Pairs:
+    """Of the column ``y``: Σ y·y′ and the number of ordered pairs of verdicts that share ``same``.
+
+    A verdict with itself is among them.
+    """
     keys = list(same)
-    sums = (
+    totals = (
         table.group_by(keys, maintain_order=True).agg(s=pl.col("y").sum(), n=pl.len())
         if keys
         else table.select(s=pl.col("y").sum(), n=pl.len())
     )
-    squares = sums.select((pl.col("s") ** 2).sum(), (pl.col("n").cast(pl.Float64) ** 2).sum()).row(0)
-    return float(squares[0] or 0), float(squares[1] or 0)
+    squares = totals.select((pl.col("s") ** 2).sum(), (pl.col("n").cast(pl.Float64) ** 2).sum())
+    top, count = squares.row(0)
+    return float(top or 0), float(count or 0)
 
 
-def _mean(*signed: tuple[int, Pairs]) -> float | None:
-    top = sum(sign * pair[0] for sign, pair in signed)
-    count = sum(sign * pair[1] for sign, pair in signed)
-    return top / count if count > 0.5 else None
+@dataclass(frozen=True, eq=False)
+class _Products:
+    """Sums of products and their numbers: of all verdicts first, then without each image; (G + 1,)."""
+
+    top: FloatArray
+    count: FloatArray
+
+    def less(self, other: _Products) -> _Products:
+        return _Products(self.top - other.top, self.count - other.count)
+
+    def plus(self, other: _Products) -> _Products:
+        return _Products(self.top + other.top, self.count + other.count)
+
+    @property
+    def mean(self) -> FloatArray | None:
+        """None where there is no such product."""
+        if self.count[0] <= 0.5:
+            return None
+        return np.asarray(np.where(self.count > 0.5, self.top / np.maximum(self.count, 1), np.nan))
 
 
-def _less(a: float | None, b: float | None) -> float | None:
+def _products(table: pl.DataFrame, keys: Sequence[str], images: int) -> _Products:
+    """Of verdicts that share ``keys``; those inside an image are left out with it."""
+    own = table.group_by(list(dict.fromkeys(["cluster", *keys]))).agg(s=pl.col("y").sum(), n=pl.len().cast(pl.Float64))
+    image, s, n = (own[name].to_numpy() for name in ("cluster", "s", "n"))
+    if "pair" in keys or "cluster" in keys:
+        return _Products(*(_without(sums(image, v, images)) for v in (s**2, n**2)))
+    code = renumbered(own.select(pl.struct(keys).rank("dense")).to_series().to_numpy())[1] if keys else 0 * image
+    width = int(code.max()) + 1
+    parts = []
+    for values in (s, n):
+        by = np.bincount(image * width + code, values, images * width).reshape(images, width)
+        whole = by.sum(0)
+        parts.append(np.append((whole**2).sum(), ((whole - by) ** 2).sum(1)))
+    return _Products(parts[0], parts[1])
+
+
+def _without(by_image: FloatArray) -> FloatArray:
+    whole = by_image.sum()
+    return np.append(whole, whole - by_image)
+
+
+def _minus(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
     return None if a is None or b is None else a - b
+
+
+def _components(table: pl.DataFrame) -> dict[str, FloatArray | None]:
+    """Components of all verdicts first, then without each image; None where the design does not tell."""
+    known = "cluster" in table.columns
+    number = table["cluster" if known else "pair"].rank("dense").cast(pl.Int64) - 1
+    y = table.select("pair", "encoding", "order", y=pl.col("right").cast(pl.Float64), cluster=number)
+    size = int(number.max()) + 1  # type: ignore[arg-type]
+    everything, item, encoding, cell, order = (
+        _products(y, keys, size)
+        for keys in ([], ["pair"], ["encoding"], ["pair", "encoding"], ["pair", "encoding", "order"])
+    )
+    image = y["cluster"].to_numpy()
+    squares, ones = sums(image, y["y"].to_numpy() ** 2, size), np.ones(image.size)
+    itself = _Products(_without(squares), _without(sums(image, ones, size)))
+    apart = everything.less(item).less(encoding).plus(cell).mean
+    others = encoding.less(cell).mean
+    of_pair = item.less(cell).mean
+    found: dict[str, FloatArray | None]
+    found = {"item": _minus(of_pair, apart), "encoding": _minus(others, apart)}
+    levels = (cell.less(order).mean, order.less(itself).mean, itself.mean)
+    if found["item"] is None:
+        found |= _nested(others, ("item", "order", "repeat"), levels)
+    else:
+        base = None if apart is None or others is None else others + found["item"]
+        found |= _nested(base, ("item_x_encoding", "order", "repeat"), levels)
+    told = sum(value is not None for value in found.values())
+    out = {name: found.get(name) if told > 1 else None for name in COMPONENTS}
+    if known and out["item"] is not None:
+        whole, styled = (_products(y, ["cluster", *keys], size) for keys in ([], ["encoding"]))
+        apart_pairs = whole.less(item).less(styled).plus(cell).mean
+        out["image"] = _minus(apart_pairs, everything.less(whole).less(encoding).plus(styled).mean)
+        if of_pair is None:
+            out["image"] = _minus(styled.less(cell).mean, encoding.less(styled).mean)
+    return out
 
 
 def variance_components(table: pl.DataFrame) -> dict[str, float | None]:
@@ -48,30 +136,22 @@ def variance_components(table: pl.DataFrame) -> dict[str, float | None]:
     A component that cannot be told apart stays inside the finest one that can: without repeats, ``order`` holds the
     rest; without the other order too, ``item_x_encoding`` does. All are None where nothing can be told apart.
     """
-    y = table.select("pair", "encoding", "order", y=pl.col("right").cast(pl.Float64))
-    everything, item = _ordered_pairs(y, []), _ordered_pairs(y, ["pair"])
-    encoding, cell = _ordered_pairs(y, ["encoding"]), _ordered_pairs(y, ["pair", "encoding"])
-    order = _ordered_pairs(y, ["pair", "encoding", "order"])
-    itself: Pairs = (float(y.select((pl.col("y") ** 2).sum()).item() or 0), float(y.height))
-    apart = _mean((1, everything), (-1, item), (-1, encoding), (1, cell))
-    others = _mean((1, encoding), (-1, cell))
-    found = {"item": _less(_mean((1, item), (-1, cell)), apart), "encoding": _less(others, apart)}
-    levels = (_mean((1, cell), (-1, order)), _mean((1, order), (-1, itself)), _mean((1, itself)))
-    if found["item"] is None:
-        found |= _nested(others, ("item", "order", "repeat"), levels)
-    else:
-        base = None if apart is None or others is None else others + found["item"]
-        found |= _nested(base, ("item_x_encoding", "order", "repeat"), levels)
-    told = sum(value is not None for value in found.values())
-    return {name: found.get(name) if told > 1 else None for name in COMPONENTS}
+    found = _components(table)
+    return {name: _first(found.get(name)) for name in COMPONENTS}
 
 
-def _nested(base: float | None, names: Sequence[str], levels: Sequence[float | None]) -> dict[str, float | None]:
+def _first(values: FloatArray | None) -> float | None:
+    return None if values is None or not np.isfinite(values[0]) else float(values[0])
+
+
+def _nested(
+    base: FloatArray | None, names: Sequence[str], levels: Sequence[FloatArray | None]
+) -> dict[str, FloatArray | None]:
     """Differences of successive known levels; a level that the design lacks is merged into the next, coarser name.
 
     All are None where the ``base`` below the first level is not known.
     """
-    out: dict[str, float | None] = dict.fromkeys(names)
+    out: dict[str, FloatArray | None] = dict.fromkeys(names)
     if base is None:
         return out
     start = 0
@@ -82,10 +162,62 @@ def _nested(base: float | None, names: Sequence[str], levels: Sequence[float | N
     return out
 
 
+def _ends(values: FloatArray, n: IntArray) -> Ends | None:
+    """95 % from the values without each image; None with too few images."""
+    influence = values[0] - values[1:]
+    if not np.isfinite(influence).all():
+        return None
+    found = spread(influence, n.astype(float), np.zeros(n.size, dtype=np.int64), 1)
+    low, high = mean_ends(values[:1], found)
+    return (float(low[0]), float(high[0])) if np.isfinite(low[0]) else None
+
+
+def gains(found: Mapping[str, FloatArray | None], design: Mapping[str, float], n: IntArray) -> tuple[Gain, ...]:
+    """As how many more images, in parts, twice the pairs, encodings, orders or repeats count.
+
+    The variance of a share right is Σ component / number of its units, of images times the units of an
+    image (a fixed set of encodings adds none). ``design``: units of each of an image, by component.
+    """
+    parts = {name: np.maximum(found[name], 0) for name in LEVELS if found.get(name) is not None}  # type: ignore[arg-type]
+    image = found.get("image")
+    if image is None or "item" not in parts:
+        return ()
+    image = np.maximum(image, 0)
+    parts["item"] = np.maximum(parts["item"] - image, 0)
+
+    def variance(doubled: str | None) -> FloatArray:
+        total, units = image.copy(), 1.0
+        for name in LEVELS:
+            units *= design[name] * (2 if name == doubled else 1)
+            total += parts.get(name, np.zeros(image.size)) / units
+        return np.asarray(total)
+
+    plain, out = variance(None), []
+    for name in LEVELS:
+        if name in parts and plain[0] > 0:
+            gain = plain / np.maximum(variance(name), 1e-12) - 1
+            out.append(Gain(name, float(gain[0]), _ends(gain, n)))
+    return tuple(out)
+
+
+def _design(table: pl.DataFrame) -> dict[str, float]:
+    """Pairs of an image, encodings of a pair, orders of a question, repeats of an order, on average."""
+    keys = ["cluster", "pair", "encoding", "order"]
+    sizes = [table.select(keys[: k + 1]).n_unique() for k in range(4)] + [table.height]
+    return {name: sizes[k + 1] / sizes[k] for k, name in enumerate(LEVELS)}
+
+
 def variance_row(table: pl.DataFrame, task: str) -> Variance:
     """Components with their total and the shares of it (negative components count as 0 in the shares)."""
-    parts = variance_components(table)
+    found = _components(table)
+    parts = {name: _first(found[name]) for name in COMPONENTS}
     positive = {name: max(0.0, value) for name, value in parts.items() if value is not None}
     total = sum(positive.values())
     shares = {name: positive[name] / total if name in positive and total > 0 else None for name in COMPONENTS}
-    return Variance(task=task, n=table.height, total=total, shares=shares, **parts)
+    ends, more = {}, tuple[Gain, ...]()
+    if "cluster" in table.columns:
+        n = np.bincount(table["cluster"].rank("dense").cast(pl.Int64).to_numpy() - 1)
+        ends = {name: _ends(values, n) for name, values in found.items() if values is not None}
+        more = gains(found, _design(table), n)
+    image = _first(found.get("image"))
+    return Variance(task=task, n=table.height, total=total, shares=shares, image=image, ends=ends, gains=more, **parts)

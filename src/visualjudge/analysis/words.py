@@ -19,6 +19,7 @@ from visualjudge.analysis.figures import (
     Photograph,
     Preference,
     Sensitivity,
+    Variance,
 )
 from visualjudge.analysis.join import missing_verdicts
 from visualjudge.analysis.pairwise_figures import OF_TWO
@@ -341,6 +342,21 @@ def failures(judge: JudgeResult) -> str | None:
 def causes(found: Mapping[str, int]) -> str:
     """Failed replies by cause: unparseable: tie 12, refusal 3."""
     return ", ".join(f"{cause} {number(n)}" for cause, n in found.items()) or NONE
+
+
+UNITS = {"item": "pairs", "item_x_encoding": "encodings", "order": "orders", "repeat": "repeats"}
+
+
+def of_image(row: Variance) -> str:
+    """The share of the variance that the pairs of an image have in common."""
+    known = row.image is not None and row.total > 0
+    return percent(max(0.0, row.image or 0.0) / row.total, 0) if known else NONE
+
+
+def gains(row: Variance) -> str:
+    """pairs 38 % (20 % to 56 %), repeats 4 % (1 % to 7 %)."""
+    found = (f"{UNITS[gain.name]} {percent(gain.value, 0)} ({percents(gain.interval)})" for gain in row.gains)
+    return ", ".join(found) or NONE
 
 
 def leanings(judge: JudgeResult) -> list[str]:

@@ -18,8 +18,15 @@ if TYPE_CHECKING:
     import polars as pl
 
     from visualjudge.analysis.people import AltRow, PeopleAgreement
+    from visualjudge.analysis.uncertain_truth import TruthRow
 
 NOTHING = "nothing to compare: ratings of people are needed, and a judge (--judge or --run) or a second person"
+
+TRUTH = (
+    "Truth: by Dawid and Skene from the other people; label: its most probable answer. The mean of the people is what "
+    "a judge can be asked for at most."
+)
+WEAKER = "No people: each judge is held against the other judges, which is weaker, since judges may err alike."
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -46,6 +53,13 @@ def agreement(
             show_default=False,
         ),
     ] = None,
+    truth: Annotated[
+        bool,
+        typer.Option(
+            "--truth",
+            help="Also estimate the truth from disagreeing people (Dawid and Skene), for answers that are classes.",
+        ),
+    ] = False,
     json: JsonFile = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Write a page with a figure to this .html file.", show_default=False)
@@ -91,17 +105,20 @@ def agreement(
     every = pl.concat(tables, how="diagonal")
     with Console(stderr=True).status("comparing raters"):
         result = figures(every, judge or (), level=level, epsilon=alt_test)  # type: ignore[arg-type]
+    held = _truth(every, judge or ()) if truth else []
     lost = _unmatched(every, [*(judge or []), *(of_runs.judges if of_runs else ())])
     if not result.rows:
         say(*problems)
         raise DataError(lost[0] if lost else NOTHING)
     published = None if as_published is None else _published(every, judge or [], as_published)
     if json is not None:
-        told = plain(asdict(result))
+        told = plain(asdict(result)) | ({"truth": [plain(asdict(row)) for row in held]} if held else {})
         write_json(json, told if published is None else {**told, "as_published": published[1]})
     if out is not None:
         write_text(out, html(result))
     _show(result)
+    if held:
+        _show_truth(held)
     if published is not None:
         typer.echo(published[0])
     following("card", run[0] if run else "RUN")
@@ -109,6 +126,26 @@ def agreement(
     say(*remarks.warnings)
     left_out = [*problems, f"{len(problems)} ratings left out"] if problems else []
     end_with([*lost, *left_out, *remarks.problems])
+
+
+def _truth(ratings: pl.DataFrame, judges: Sequence[str]) -> list[TruthRow]:
+    from visualjudge.analysis.people import panels
+    from visualjudge.analysis.uncertain_truth import truth_rows
+
+    return [row for panel in panels(ratings, judges) for row in truth_rows(panel)]
+
+
+def _show_truth(found: Sequence[TruthRow]) -> None:
+    from visualjudge.analysis.words import number, percent, percents
+
+    rows = tuple(
+        (row.dimension, row.rater, number(row.items), percent(row.label), percent(row.truth), percents(row.ends),
+         percent(row.person))
+        for row in found
+    )  # fmt: skip
+    columns = ("Dimension", "Rater", "Items", "Right by label", "By truth", "95 %", "As a fresh person")
+    notes = [TRUTH] + ([WEAKER] if any(row.against == "panel" for row in found) else [])
+    typer.echo(Table(columns, rows, tuple(notes), keys=2).text())
 
 
 def _unmatched(ratings: pl.DataFrame, named: Sequence[str]) -> list[str]:

@@ -11,6 +11,7 @@ import typer
 
 from visualjudge.cli.options import BuildingOptions, FormName, MediaName, with_groups
 from visualjudge.cli.output import following, say, stages, tell
+from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import plural, pluralize
 
 if TYPE_CHECKING:
@@ -54,6 +55,9 @@ def build(
     form: Annotated[
         FormName, typer.Option("--format", help="Write questions.json, or Parquet shards for large datasets")
     ] = FormName.json,
+    plan: Annotated[
+        Path | None, typer.Option("--plan", help="Task, seed and maximum numbers from `visualjudge plan --json`.")
+    ] = None,
     media: Annotated[MediaName, typer.Option(help="Write a file per image, or tar shards of many")] = MediaName.files,
 ) -> None:
     """Build a judge dataset from a data folder.
@@ -63,7 +67,7 @@ def build(
     """
     from visualjudge.core.remote import located
     from visualjudge.dataset.build import build as build_dataset
-    from visualjudge.dataset.sampling import SUBSETS, Caps
+    from visualjudge.dataset.sampling import JUDGE_ANALYSIS, SUBSETS, Caps
 
     caps = Caps(
         encoding_groups,
@@ -76,6 +80,13 @@ def build(
         min_margin,
     )
     options = replace(building.options, subsets=tuple(subset or SUBSETS), caps=caps)
+    if plan is not None:
+        from visualjudge.apps.planning.designs import read_build
+
+        if building.task or subset:
+            raise UsageError("--plan states what is built: leave --task and --subset out")
+        task, seed, caps = read_build(plan)
+        options = replace(options, seed=seed, tasks=(task,), subsets=(JUDGE_ANALYSIS,), caps=caps)
     with stages() as progress:
         built = build_dataset(
             data,

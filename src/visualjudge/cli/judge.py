@@ -24,6 +24,7 @@ from visualjudge.core.plurals import pluralize
 from visualjudge.judges.options import DEFAULTS, JudgeOptions
 
 if TYPE_CHECKING:
+    from visualjudge.apps.planning.until import Decision, Watch
     from visualjudge.clients.batch.asking import Settings
     from visualjudge.dataset.folder import Dataset
     from visualjudge.judges.base import Judge
@@ -124,6 +125,11 @@ def judge(
     cheap: Annotated[
         Path | None, typer.Option(help="With --cascade: the cheap judge's finished run on this dataset.")
     ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(help="Ask images in random order and stop once this is decided: 'right decided', 'rank decided'."),
+    ] = None,
+    check_every: Annotated[int, typer.Option(min=1, help="With --until: look after every N verdicts.")] = 500,
     panel: Annotated[
         list[Path] | None, typer.Option(help="A finished run; repeat to combine several by majority, without calls.")
     ] = None,
@@ -163,10 +169,21 @@ def judge(
         asked = _cascade(cascade, cheap, judge_of(asked, chosen.root, options))
     options["extractor"] = extractor.opened(cache, run.concurrency)
     options["limits"], options["prices"] = money.limits, money.prices
-    calls = partial(judge_async, chosen, asked, out, **options)
-    done = interruptible("asking", calls, f"the verdicts so far are in {out}; continue with --resume")
+    watch = None if until is None else _watch(chosen, out, until, check_every, options, batches)
+    calls = partial(judge_async, chosen if watch is None else watch.dataset, asked, out, **options)
+    work = calls if watch is None else watch.around(calls)
+    done = interruptible("asking", work, f"the verdicts so far are in {out}; continue with --resume")
     assert done.report is not None
-    _finish(done.report, out)
+    _finish(done.report, out, None if watch is None else watch.decision)
+
+
+def _watch(dataset: Dataset, out: Path, until: str, every: int, options: JudgeOptions, batches: BatchOptions) -> Watch:
+    from visualjudge.apps.planning.until import Watch, in_random_order
+
+    if batches.settings:
+        raise UsageError("--until cannot be used together with --batch")
+    ordered = in_random_order(dataset)
+    return Watch(ordered, out, until, every, options["swap"], options["repeats"])  # type: ignore[arg-type]
 
 
 def _tell_batches() -> None:
@@ -221,8 +238,8 @@ def _dry_run(dataset: Dataset, out: Path, options: RunSettings, budget: Budget, 
             print(f"{name} {limit} stops the run after about {limit / whole:.0%} of it")
 
 
-def _finish(report: RunReport, out: Path) -> None:
-    """Say how it ended; exit status 1 where something failed or is missing."""
+def _finish(report: RunReport, out: Path, decision: Decision | None = None) -> None:
+    """Say how it ended; exit status 1 where something failed, or is missing although nothing was decided."""
     from visualjudge.runs.progress import counted, spent_in_all
 
     progress = report.progress
@@ -243,10 +260,12 @@ def _finish(report: RunReport, out: Path) -> None:
         failed = f"{pluralize(errors, 'API error')} in {pluralize(report.statuses.total(), 'verdict')}"
         say(f"{failed}; --resume --retry-errors asks again")
         say(_last_error(report))
-    if report.missing:
+    if decision is not None:
+        print(f"{decision.said}, on {pluralize(decision.images, 'image')}; {pluralize(report.missing, 'call')} saved")
+    elif report.missing:
         missing = pluralize(report.missing, "verdict is", "verdicts are")
         say(f"{progress.stopped or 'stopped'}; {missing} missing; continue with --resume")
-    if errors or report.missing:
+    if errors or (report.missing and decision is None):
         raise typer.Exit(1)
     following("report", out, "--out", "report.html")
 

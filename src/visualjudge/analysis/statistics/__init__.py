@@ -13,6 +13,8 @@ Every result has ``.value`` and, where one can be given, ``.interval`` (low, hig
     cascade                the threshold at which a risk is kept               Jung et al. 2024
     sampling               draws of known, unequal probability, in rounds      Madow 1949; Farquhar et al. 2021
     ranks                  which ranks each system may have                    Mogstad et al. 2024
+    dawid_skene            truth from several raters who err                   Dawid & Skene 1979
+    anytime                looks at a mean as often as one likes               Waudby-Smith & Ramdas 2024
     systems                the order of systems by a judge and by the truth    Kocmi et al. 2021
     shares, jackknife      shares of verdicts that come in images
     correlation, alpha, paired, bias, strengths

@@ -12,7 +12,7 @@ Hesterberg 2015 (widened quantiles); Holm 1979.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -195,7 +195,7 @@ def system_agreement(sums: Sums, groups: IntArray | None = None, *, seed: int = 
     pairs = _inside(group)
     if not pairs[0].size or images < 2 or (sums.count.sum(0) == 0).any():
         return None
-    weights = _weights(images, systems, seed)
+    weights = resampled_images(images, systems, seed)
     judged, true = _means(sums.judged, sums.count, weights), _means(sums.true, sums.count, weights)
     some = _some(pairs, seed)
     tau, order = (_resampled(figure, judged, true, pairs, some) for figure in (_tau, _order))
@@ -217,6 +217,41 @@ def system_agreement(sums: Sums, groups: IntArray | None = None, *, seed: int = 
         images,
         int(pairs[0].size),
     )
+
+
+def resampled_images(images: int, systems: int, seed: int = 0, most: int = DRAWS) -> FloatArray:
+    """How often each image is taken, as :func:`system_agreement` draws them but at most so many times: draws × images.
+
+    The first row takes each once.
+    """
+    draws = int(min(most, DRAWS, max(200, CELLS // (images * systems * systems))))
+    drawn = rng_for(seed, "systems", images).multinomial(images, np.full(images, 1 / images), size=draws)
+    return np.vstack([np.ones((1, images)), drawn])
+
+
+def tau_agreements(studies: Sequence[Sums], weights: FloatArray) -> list[Measured | None]:
+    """τ-b of :func:`system_agreement` alone, for many studies of as many images; all systems are comparable.
+
+    None where a study has fewer than two systems or images, or a system without an item. ``weights``: what
+    :func:`resampled_images` gives. An image without an item takes no part.
+    """
+    joined = (np.hstack([getattr(one, name) for one in studies]) for name in ("judged", "true", "count"))
+    judged, true, count = (weights @ table for table in joined)
+    width, out = studies[0].count.shape[1], list[Measured | None]()
+    pairs = _inside(np.zeros(width, dtype=np.int64))
+    for k, one in enumerate(studies):
+        images, own = int((one.count.sum(1) > 0).sum()), slice(k * width, (k + 1) * width)
+        if width < 2 or images < 2 or (one.count.sum(0) == 0).any():
+            out.append(None)
+            continue
+        below = count[:, own]
+        means = [
+            np.divide(table[:, own], below, out=np.full(below.shape, np.nan), where=below > 0)
+            for table in (judged, true)
+        ]
+        tau = _tau(means[0], means[1], pairs)
+        out.append(_measured(tau, float(images), images * _cases_per_image(one), -1.0))
+    return out
 
 
 def _inside(group: IntArray) -> Pairs:
@@ -262,13 +297,6 @@ def _effective(held: IntArray, group: IntArray, pairs: Pairs, images: int) -> fl
     of_pair = group[pairs[0]]
     total = sum(((of_pair == own).mean()) ** 2 / held[group == own][0] for own in np.unique(of_pair))
     return min(float(images), 1 / float(total))
-
-
-def _weights(images: int, systems: int, seed: int) -> FloatArray:
-    """How often each image is taken; the first row takes each once."""
-    draws = int(min(DRAWS, max(200, CELLS // (images * systems * systems))))
-    drawn = rng_for(seed, "systems", images).multinomial(images, np.full(images, 1 / images), size=draws)
-    return np.vstack([np.ones((1, images)), drawn])
 
 
 def _means(sums: FloatArray, counts: FloatArray, weights: FloatArray) -> FloatArray:

@@ -1,0 +1,540 @@
+"""What a judge would say in a study that nobody has paid for: a model of verdicts, and studies drawn from it.
+
+A verdict is right where a normal variable falls below a threshold that rises with the log of the
+margin between the two scores. The variable is a sum of effects: of the image, of the pair, of the pair
+in its encoding, of the order, and of the repeat (a nested random-effects probit; Searle, Casella &
+McCulloch 1992). The place of the better option shifts the threshold by the judge's lean. Of a pilot run
+the threshold is fitted by maximum likelihood, and the correlations are those at which two verdicts that
+share an image, a pair, … are right together as often as seen (method of moments on residuals).
+
+Images, with their pairs and true scores, are drawn with replacement from those at hand, and the checks
+are the card's own (:mod:`visualjudge.analysis.decisions.checks`): what is planned is what a study has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+import numpy as np
+import polars as pl
+from scipy import optimize, stats
+
+from visualjudge.analysis.bias import preference
+from visualjudge.analysis.decisions.checks import Check, Evidence, State, Thresholds, check
+from visualjudge.analysis.probes import DESIGNS, EQUIVALENCE_TAIL, LEAST_QUESTIONS
+from visualjudge.analysis.statistics.jackknife import TAIL, renumbered, spread, sums
+from visualjudge.analysis.statistics.paired import gap_ends
+from visualjudge.analysis.statistics.shares import SINGLE, Shares, ratio_influence, shares
+from visualjudge.analysis.statistics.systems import DRAWS, Sums, resampled_images, tau_agreements
+from visualjudge.analysis.variance import ordered_pairs
+from visualjudge.core.records import BoolArray, FloatArray, IntArray
+
+LEVELS = ("image", "pair", "encoding", "order")
+"""What two verdicts may share, from the least to the most; each level includes those before it."""
+NODES = stats.norm.ppf((np.arange(400) + 0.5) / 400)
+"""Quantiles over which normal effects are averaged; steep functions rule polynomials out."""
+MOST_CELLS = 4_000_000
+"""Verdicts that are drawn at once."""
+POPULATION_IMAGES = 20_000
+ALMOST = 0.999
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """The pairs that a study may ask about, (P,) each, sorted by image; the first source is the better one.
+
+    ``image`` counts from 0; ``better`` and ``worse`` are places in ``sources``, −1 where none is named;
+    ``margin`` is the difference of the two scores, 0 … 10.
+    """
+
+    image: IntArray
+    better: IntArray
+    worse: IntArray
+    margin: FloatArray
+    sources: tuple[str, ...]
+
+    @property
+    def images(self) -> int:
+        """Number of images."""
+        return int(self.image.max(initial=-1)) + 1
+
+    @property
+    def per_image(self) -> IntArray:
+        """Pairs of each image, (images,)."""
+        return np.bincount(self.image, minlength=self.images)
+
+    @property
+    def hardness(self) -> FloatArray:
+        """The log of 1 + margin less its mean, (P,): on this scale thresholds are straight lines."""
+        logs = np.log1p(self.margin)
+        return np.asarray(logs - logs.mean())
+
+
+@dataclass(frozen=True)
+class JudgeModel:
+    """A judge as the plan supposes it.
+
+    ``level`` is the threshold at the mean log-margin and ``slope`` its rise, in standard deviations;
+    ``shared`` are correlations of what two verdicts on one image, pair, … have (LEVELS); ``lean`` is
+    half of how much more often it is right where the better option is shown first; ``failed`` is the share
+    of replies that cannot be used. ``assumed`` names what is not from a pilot.
+    """
+
+    level: float
+    slope: float
+    shared: tuple[float, float, float, float]
+    lean: float = 0.0
+    failed: float = 0.0
+    assumed: tuple[str, ...] = ()
+
+    def right(self, pool: Pool) -> float:
+        """The share right of all verdicts; a failed reply is wrong."""
+        return float(stats.norm.cdf(self.thresholds(pool)).mean()) * (1 - self.failed)
+
+    def thresholds(self, pool: Pool) -> FloatArray:
+        """The threshold of each pair, (P,)."""
+        return np.asarray(self.level + self.slope * pool.hardness)
+
+    def at(self, share: float, pool: Pool) -> JudgeModel:
+        """The same judge with another share right."""
+        wanted = min(share / (1 - self.failed), ALMOST)
+
+        def beyond(level: float) -> float:
+            return float(stats.norm.cdf(level + self.slope * pool.hardness).mean()) - wanted
+
+        return replace(self, level=float(optimize.brentq(beyond, -8, 8)))
+
+    @property
+    def loads(self) -> tuple[float, ...]:
+        """Standard deviations of the effects of image, pair, encoding, order and repeat; squares sum to 1."""
+        steps = np.diff([0.0, *np.maximum.accumulate(np.clip(self.shared, 0, ALMOST)), 1.0])
+        return tuple(float(x) for x in np.sqrt(np.maximum(steps, 0)))
+
+
+@dataclass(frozen=True, order=True)
+class Design:
+    """How a study asks: pairs of each image, encodings of each pair, orders (1 or 2), repeats."""
+
+    images: int
+    pairs: int = 1
+    encodings: int = 1
+    orders: int = 2
+    repeats: int = 1
+
+    @property
+    def calls(self) -> int:
+        """How often the judge is asked."""
+        return self.images * self.pairs * self.encodings * self.orders * self.repeats
+
+
+@dataclass(frozen=True, eq=False)
+class Studies:
+    """B simulated studies of one design.
+
+    ``pair`` (B, n, k): the pool's pair of each place, with ``held`` where there is one; ``first`` says
+    whether the better option is stored first. ``right`` and ``read`` (B, n, k, encodings, orders, repeats).
+    """
+
+    pool: Pool
+    design: Design
+    pair: IntArray
+    held: BoolArray
+    first: BoolArray
+    right: BoolArray
+    read: BoolArray
+
+    @property
+    def count(self) -> int:
+        """B."""
+        return int(self.pair.shape[0])
+
+
+# ---------------------------------------------------------------- from a pilot
+
+
+def both_right(thresholds: FloatArray, correlation: float) -> float:
+    """The mean over (N,) thresholds of the probability that two verdicts on the same pair are both right."""
+    if correlation >= 1:
+        return float(stats.norm.cdf(thresholds).mean())
+    part = thresholds[:, None] - np.sqrt(correlation) * NODES
+    return float((stats.norm.cdf(part / np.sqrt(1 - correlation)) ** 2).mean())
+
+
+def both_right_apart(thresholds: FloatArray, correlation: float) -> float:
+    """The same of two verdicts on different pairs of one image, drawn alike."""
+    part = thresholds[:, None] - np.sqrt(correlation) * NODES
+    return float((stats.norm.cdf(part / np.sqrt(1 - correlation)).mean(0) ** 2).mean())
+
+
+def correlation_of(covariance: float, thresholds: FloatArray, *, apart: bool = False) -> float:
+    """The correlation, 0 … .999, at which verdicts covary so far beyond their thresholds."""
+    together = both_right_apart if apart else both_right
+    few = thresholds[:: max(1, thresholds.size // 300)]
+    alone = both_right_apart(few, 0.0) if apart else float((stats.norm.cdf(few) ** 2).mean())
+
+    def beyond(correlation: float) -> float:
+        return together(few, correlation) - alone - covariance
+
+    if beyond(0.0) >= 0:
+        return 0.0
+    return ALMOST if beyond(ALMOST) <= 0 else float(optimize.brentq(beyond, 0.0, ALMOST, xtol=1e-4))
+
+
+def fitted(verdicts: pl.DataFrame, default: JudgeModel) -> JudgeModel:
+    """The judge of a pilot's pairwise ``verdicts``; what they do not tell is that of ``default``.
+
+    ``verdicts``: one row a verdict with cluster, pair, encoding, order, repeat, margin, right, parsed,
+    first_right and task.
+    """
+    asked = verdicts.with_columns(pl.col("right").fill_null(False))
+    failed = 1 - float(asked["parsed"].mean())  # type: ignore[arg-type]
+    read = asked.filter("parsed")
+    logs = np.log1p(np.asarray(read["margin"].to_numpy(), dtype=float))
+    x, right = logs - logs.mean(), np.asarray(read["right"].to_numpy(), dtype=bool)
+    place = np.where(read["first_right"].to_numpy(), 1.0, -1.0)
+    level, slope, shift = _threshold_line(x, place, right)
+    plain = level + slope * x
+    line = plain + shift * place
+    table = read.select("cluster", "pair", "encoding", "order", "repeat").with_columns(
+        y=pl.Series(right - stats.norm.cdf(line))
+    )
+    shared, unknown = _shared(table, line, default)
+    lean = float((stats.norm.cdf(plain + shift) - stats.norm.cdf(plain - shift)).mean()) / 2
+    return JudgeModel(level, slope, shared, lean, failed, tuple(unknown))
+
+
+def _threshold_line(
+    x: FloatArray, place: FloatArray, right: BoolArray
+) -> tuple[float, float, float]:
+    """Level, slope on the margin and shift by place, with normal priors that only few verdicts feel."""
+    side = np.where(right, 1.0, -1.0)
+
+    def loss(line: FloatArray) -> float:
+        level, slope, shift = line
+        fit = -stats.norm.logcdf(side * (level + slope * x + shift * place)).sum()
+        return float(fit + (slope**2 + shift**2 + level**2 / 9) / 2)
+
+    level, slope, shift = optimize.minimize(loss, np.zeros(3), method="BFGS").x.tolist()
+    return level, slope, shift
+
+
+def _shared(
+    table: pl.DataFrame, line: FloatArray, default: JudgeModel
+) -> tuple[tuple[float, float, float, float], list[str]]:
+    """Correlations by level, from products of two residuals that share exactly so much."""
+    keys = ["cluster", "pair", "encoding", "order"]
+    sums_of = [ordered_pairs(table, keys[: k + 1]) for k in range(4)]
+    sums_of.append((float((table["y"] ** 2).sum()), float(table.height)))
+    found: list[float | None] = []
+    for k in range(4):
+        count = sums_of[k][1] - sums_of[k + 1][1]
+        moment = None if count < 0.5 else (sums_of[k][0] - sums_of[k + 1][0]) / count
+        found.append(None if moment is None else correlation_of(moment, line, apart=k == 0))
+    unknown = [name for name, value in zip(LEVELS, found, strict=True) if value is None]
+    out: list[float] = []
+    for k, value in enumerate(found):
+        least = out[-1] if out else 0.0
+        out.append(max(least, default.shared[k] if value is None else value))
+    return (out[0], out[1], out[2], out[3]), unknown
+
+
+# ---------------------------------------------------------------- studies
+
+
+def simulated(
+    pool: Pool,
+    judge: JudgeModel,
+    design: Design,
+    count: int,
+    rng: np.random.Generator,
+    *,
+    labels_wrong: float = 0.0,
+    second: JudgeModel | None = None,
+    alike: float = 0.0,
+    cue: float = 0.0,
+) -> Studies | tuple[Studies, Studies]:
+    """``count`` studies; of two judges where a ``second`` is given, whose effects but that of the
+    repeat correlate with the first's by ``alike``, 0 … 1.
+
+    ``labels_wrong``: the share of pairs whose label names the worse option. ``cue``: the effect of a cue
+    that stands on the better option in the first order and on the other in the second.
+    """
+    n, k = design.images, design.pairs
+    chosen = rng.integers(0, pool.images, (count, n))
+    start, held_pairs = np.cumsum(pool.per_image) - pool.per_image, pool.per_image[chosen]
+    most = int(pool.per_image.max())
+    place = np.argsort(
+        np.where(np.arange(most) < held_pairs[..., None], rng.random((count, n, most)), 2.0), -1
+    )
+    place = place[..., :k]
+    held = np.arange(place.shape[-1]) < held_pairs[..., None]
+    pair = np.where(held, start[chosen][..., None] + place, 0)
+    first = rng.random(pair.shape) < 0.5
+    flipped = rng.random(pair.shape) < labels_wrong
+    own = _effects(pair.shape, design, rng)
+    studies: list[Studies] = []
+    for model in (judge, *([] if second is None else [second])):
+        effects = own
+        if studies:
+            other = _effects(pair.shape, design, rng)
+            mixed = (
+                np.sqrt(alike) * a + np.sqrt(1 - alike) * b for a, b in zip(own, other, strict=True)
+            )
+            effects = [*islice(mixed, len(LEVELS)), other[-1]]
+        edge = model.thresholds(pool)[pair][..., None, None, None]
+        shown_first = first[..., None] ^ (np.arange(design.orders) == 1)
+        shift = _shift(model, pool, model.lean)
+        edge = edge + np.where(shown_first, shift, -shift)[..., None, :, None]
+        if cue:
+            shift = _shift(model, pool, cue)
+            edge = edge + np.where(np.arange(design.orders) == 0, shift, -shift)[:, None]
+        noise = sum(load * effect for load, effect in zip(model.loads, effects, strict=True))
+        read = np.asarray(rng.random(noise.shape) >= model.failed)  # type: ignore[union-attr]
+        right = (noise < edge) ^ flipped[..., None, None, None]
+        studies.append(Studies(pool, design, pair, held, first, right & read, read))
+    return studies[0] if second is None else (studies[0], studies[1])
+
+
+def _effects(shape: tuple[int, ...], design: Design, rng: np.random.Generator) -> list[FloatArray]:
+    """Normal effects of image, pair, encoding, order and repeat, each broadcast over what shares it."""
+    nested = (design.encodings, design.orders, design.repeats)
+    sizes = [(*shape[:2], 1, 1, 1, 1)] + [(*shape, *nested[:d], *[1] * (3 - d)) for d in range(4)]
+    return [np.asarray(rng.standard_normal(size, dtype=np.float32), dtype=float) for size in sizes]
+
+
+def _shift(judge: JudgeModel, pool: Pool, lean: float) -> float:
+    """What is added to the thresholds of one place, and taken from the other, for this lean, −.5 … .5."""
+    line = judge.thresholds(pool)[:: max(1, pool.margin.size // 300)]
+
+    def beyond(shift: float) -> float:
+        cdf = stats.norm.cdf
+        return float((cdf(line + shift) - cdf(line - shift)).mean()) - 2 * min(abs(lean), 0.49)
+
+    if not lean:
+        return 0.0
+    return float(np.copysign(optimize.brentq(beyond, 0, 12), lean))
+
+
+# ---------------------------------------------------------------- what the card would say
+
+
+def image_shares(studies: Studies, hit: BoolArray, asked: BoolArray | None = None) -> Shares:
+    """The share of ``hit`` in each study, with the bounds of the report; both (B, n, k, …)."""
+    held = studies.held.reshape(*studies.held.shape, *[1] * (hit.ndim - 3))
+    counted = np.broadcast_to(held if asked is None else held & asked, hit.shape)
+    axes = tuple(range(2, hit.ndim))
+    top, bottom = (hit & counted).sum(axes).astype(float), counted.sum(axes).astype(float)
+    column = np.repeat(np.arange(studies.count), top.shape[1])
+    return shares(top.ravel(), bottom.ravel(), column, studies.count)
+
+
+def failures(studies: Studies) -> Shares:
+    """The share of replies that cannot be used, as the card bounds it."""
+    held = np.broadcast_to(studies.held[..., None, None, None], studies.read.shape)
+    axes = (2, 3, 4, 5)
+    top = (held & ~studies.read).sum(axes).astype(float)
+    column = np.repeat(np.arange(studies.count), top.shape[1])
+    bottom = held.sum(axes).astype(float)
+    return shares(top.ravel(), bottom.ravel(), column, studies.count, supposed=SINGLE)
+
+
+def leans(studies: Studies, b: int) -> Evidence:
+    """The lean to the option shown first in study ``b``, as the card measures it."""
+    rows = np.argwhere(
+        np.broadcast_to(studies.held[b][..., None, None, None], studies.read[b].shape)
+        & studies.read[b]
+    )
+    image, place, _, order, _ = rows.T
+    pair = image * studies.design.pairs + place
+    table = pl.DataFrame(
+        {
+            "cluster": image,
+            "pair": pair,
+            "task": np.zeros(image.size, dtype=np.int64),
+            "margin": studies.pool.margin[studies.pair[b][image, place]],
+            "right": studies.right[b][tuple(rows.T)],
+            "first_right": studies.first[b][image, place] ^ (order == 1),
+        }
+    )
+    found = preference(table, "position").estimate
+    ends = found.interval
+    closed = None if ends is None or ends[0] is None or ends[1] is None else (ends[0], ends[1])
+    return Evidence(found.value, closed, found.images, found.why)
+
+
+def source_sums(studies: Studies, b: int) -> Sums:
+    """What judge and truth say of each source on each image of study ``b``; only of named sources."""
+    pool, pair = studies.pool, studies.pair[b]
+    read = studies.read[b].sum((3, 4))
+    said = np.divide(studies.right[b].sum((3, 4)), read, out=np.zeros(read.shape), where=read > 0)
+    told = (studies.held[b] & (pool.better[pair] >= 0) & (pool.worse[pair] >= 0))[..., None] & (
+        read > 0
+    )
+    image, place, _ = np.nonzero(told)
+    size, source = pair.shape[0], len(pool.sources)
+
+    def total(best: FloatArray, worst: FloatArray) -> FloatArray:
+        cells = [image * source + side[pair[image, place]] for side in (pool.better, pool.worse)]
+        return sums(np.concatenate(cells), np.concatenate([best, worst]), size * source).reshape(
+            size, source
+        )
+
+    value, ones = said[told], np.ones(image.size)
+    judged, count = total(value, 1 - value), total(ones, ones)
+    true = total(ones, 0 * ones)
+    return Sums(judged, true, true, count)
+
+
+def population_tau(
+    pool: Pool, judge: JudgeModel, design: Design, rng: np.random.Generator
+) -> float:
+    """τ-b that an endless study would have."""
+    many = replace(
+        design, images=POPULATION_IMAGES // max(1, design.pairs * design.encodings // 4), repeats=1
+    )
+    study = simulated(pool, judge, many, 1, rng)
+    assert isinstance(study, Studies)
+    (found,) = tau_agreements([source_sums(study, 0)], np.ones((1, many.images)))
+    return float("nan") if found is None else found.value
+
+
+Checked = Mapping[str, Sequence[Check]]
+
+
+def checked(
+    studies: Studies, rules: Thresholds, names: Sequence[str], *, draws: int = DRAWS
+) -> Checked:
+    """The card's checks of each study, by name: of those in ``names`` alone."""
+    accuracy = image_shares(studies, studies.right)
+    out: dict[str, list[Check]] = {name: [] for name in names}
+    both = None
+    if "right_in_both_orders" in names and studies.design.orders == 2:
+        both = image_shares(studies, np.asarray(studies.right.all(4)))
+    failed = failures(studies) if "failed" in names else None
+    orders = _orders(studies, draws) if "order_of_sources" in names else []
+    for b in range(studies.count):
+        shown = _evidence(accuracy, b)
+        skill = Evidence(None, None, 0) if shown.value is None else _less_chance(shown)
+        for name in names:
+            match name:
+                case "macro_accuracy":
+                    evidence = shown
+                case "right_in_both_orders":
+                    evidence = Evidence(None, None, 0) if both is None else _evidence(both, b)
+                case "failed":
+                    assert failed is not None
+                    evidence = _evidence(failed, b)
+                case "lean":
+                    evidence = leans(studies, b)
+                case _:
+                    evidence = orders[b]
+            out[name].append(check(name, evidence, rules, skill=skill))
+    return out
+
+
+def _evidence(found: Shares, b: int) -> Evidence:
+    value = float(found.value[b])
+    known = value if np.isfinite(value) else None
+    return Evidence(known, found.interval(b), int(found.images[b]))
+
+
+def _less_chance(shown: Evidence) -> Evidence:
+    ends = None if shown.interval is None else (shown.interval[0] - 0.5, shown.interval[1] - 0.5)
+    return Evidence((shown.value or 0.0) - 0.5, ends, shown.images)
+
+
+def _orders(studies: Studies, draws: int) -> list[Evidence]:
+    """What each study shows of the order of the sources."""
+    sources, out = len(studies.pool.sources), list[Evidence]()
+    weights = resampled_images(studies.design.images, sources, most=draws)
+    step = max(1, MOST_CELLS // (draws * sources))
+    for start in range(0, studies.count, step):
+        own = [source_sums(studies, b) for b in range(start, min(start + step, studies.count))]
+        for one, found in zip(own, tau_agreements(own, weights), strict=True):
+            images = int((one.count.sum(1) > 0).sum())
+            nothing = Evidence(None, None, images)
+            out.append(nothing if found is None else Evidence(found.value, found.interval, images))
+    return out
+
+
+def gaps(first: Studies, second: Studies) -> tuple[FloatArray, FloatArray]:
+    """Ends of the interval of the difference of two judges' shares right in each study, (B,)."""
+    return _difference_ends(first, first.right.astype(float) - second.right, TAIL)
+
+
+def _difference_ends(
+    studies: Studies, apart: FloatArray, tail: float
+) -> tuple[FloatArray, FloatArray]:
+    held = np.broadcast_to(
+        studies.held.reshape(*studies.held.shape, *[1] * (apart.ndim - 3)), apart.shape
+    )
+    axes = tuple(range(2, apart.ndim))
+    top, n = (np.where(held, apart, 0).sum(axes).ravel(), held.sum(axes).ravel().astype(float))
+    column = np.repeat(np.arange(studies.count), studies.design.images)
+    value, influence = ratio_influence(top, n, column, studies.count)
+    found = spread(influence, n, column, studies.count)
+    other = sums(
+        column, (np.where(held, apart, 0) != 0).sum(axes).ravel().astype(float), studies.count
+    )
+    return gap_ends(value, found, other, sums(column, n, studies.count), tail)
+
+
+def probe_states(studies: Studies) -> list[State]:
+    """The state of a probe of a cue in each study, as the report gives it to a single probe."""
+    groups = np.asarray(studies.read.all((4, 5)))[..., None, None]
+    apart = (studies.right[..., :1, :].astype(float) - studies.right[..., 1:, :]) * groups
+    low, high = _difference_ends(studies, apart, TAIL)
+    inner_low, inner_high = _difference_ends(studies, apart, EQUIVALENCE_TAIL)
+    margin = 2 * DESIGNS["cue"].margin
+    held = studies.held.sum((1, 2)) * studies.design.encodings * 2 >= LEAST_QUESTIONS
+    value = (apart * studies.held[..., None, None, None]).sum((1, 2, 3, 4, 5)) / apart[0, 0, 0].size
+    value = value / np.maximum(studies.held.sum((1, 2)), 1)
+    within = held & (inner_low > -margin) & (inner_high < margin)
+    beyond = held & ((low > 0) | (high < 0)) & (np.abs(value) >= margin)
+    return [
+        "pass" if a else "fail" if b else "undecided" for a, b in zip(within, beyond, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class Power:
+    """The share of simulated studies that reach the goal, and the standard error of the simulation.
+
+    ``width``: of the 95 % interval, on average; ``states``: how often a check comes out so.
+    """
+
+    value: float
+    error: float
+    studies: int
+    width: float | None = None
+    states: Mapping[str, float] = field(default_factory=dict)
+
+
+def power_of(
+    reached: Sequence[bool], widths: Sequence[float] = (), states: Sequence[State] = ()
+) -> Power:
+    """From one value a study; the error is the binomial's, of at least one study in doubt."""
+    n = len(reached)
+    value = sum(reached) / n
+    bounded = min(max(value, 1 / n), 1 - 1 / n)
+    shares_of = {str(state): states.count(state) / n for state in dict.fromkeys(states)}
+    width = float(np.mean(widths)) if len(widths) else None
+    return Power(value, float(np.sqrt(bounded * (1 - bounded) / n)), n, width, shares_of)
+
+
+def pool_of(rows: pl.DataFrame) -> Pool:
+    """A pool from one row a pair: image, better, worse (names or null), margin."""
+    ordered = rows.sort("image")
+    names = sorted({*ordered["better"].drop_nulls(), *ordered["worse"].drop_nulls()})
+    places = {name: k for k, name in enumerate(names)}
+
+    def numbers(column: str) -> IntArray:
+        return np.array(
+            [places.get(name, -1) for name in ordered[column].to_list()], dtype=np.int64
+        )
+
+    image = renumbered(ordered["image"].rank("dense").cast(pl.Int64).to_numpy())[1]
+    margin = np.asarray(ordered["margin"].to_numpy(), dtype=float)
+    return Pool(image, numbers("better"), numbers("worse"), margin, tuple(names))

@@ -1,0 +1,320 @@
+"""A plan: the judge's model, the search for the fewest images, cost, and the dataset that is built from it."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from aiohttp import web
+from hypothesis import given, strategies as st
+from scipy import stats
+
+import visualjudge as vj
+from frontdoor_example import write_data
+from visualjudge.analysis.decisions.checks import read_thresholds
+from visualjudge.apps.planning import designs, models
+from visualjudge.apps.planning.designs import Plan, Terms, least_images, plan, read_build
+from visualjudge.apps.planning.models import Design, JudgeModel, Pool, Studies
+from visualjudge.apps.planning.page import commands, html, markdown
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.seeding import rng_for
+from visualjudge.dataset.folder import load_dataset
+from visualjudge.runs.budget import Prices
+from visualjudge.runs.estimate import image_tokens
+
+JUDGE = JudgeModel(0.8, 0.6, (0.15, 0.4, 0.55, 0.7), lean=0.08, failed=0.05)
+
+
+def made_pool(images: int = 80, sources: int = 4) -> Pool:
+    rng = rng_for(3, "pool")
+    scores = 5 + 0.7 * np.arange(sources) + 1.5 * rng.normal(size=(images, sources))
+    rows = [
+        (g, f"s{max(i, j, key=lambda k: scores[g, k])}", f"s{min(i, j, key=lambda k: scores[g, k])}",
+         float(abs(scores[g, i] - scores[g, j])))
+        for g in range(images) for i in range(sources) for j in range(i)
+    ]  # fmt: skip
+    return models.pool_of(
+        pl.DataFrame(rows, schema=["image", "better", "worse", "margin"], orient="row")
+    )
+
+
+def as_verdicts(studies: Studies) -> pl.DataFrame:
+    """The first study as the analysis joins verdicts."""
+    places = np.argwhere(
+        np.broadcast_to(studies.held[0][..., None, None, None], studies.right[0].shape)
+    )
+    g, k, e, o, r = places.T
+    return pl.DataFrame(
+        {
+            "task": np.zeros(g.size, dtype=np.int64), "cluster": g, "pair": g * studies.design.pairs + k,
+            "encoding": e, "order": o, "repeat": r, "margin": studies.pool.margin[studies.pair[0][g, k]],
+            "right": studies.right[0][tuple(places.T)], "parsed": studies.read[0][tuple(places.T)],
+            "first_right": studies.first[0][g, k] ^ (o == 1),
+        }
+    )  # fmt: skip
+
+
+def test_a_pilot_gives_back_the_judge_it_was_drawn_from() -> None:
+    study = models.simulated(made_pool(), JUDGE, Design(2500, 4, 2, 2, 2), 1, rng_for(0, "pilot"))
+    assert isinstance(study, Studies)
+    found = models.fitted(as_verdicts(study), designs.USUAL)
+    assert found.assumed == ()
+    assert found.failed == pytest.approx(0.05, abs=0.005)
+    assert found.lean == pytest.approx(0.08, abs=0.015)
+    assert found.shared == pytest.approx(JUDGE.shared, abs=0.05)
+    assert found.slope == pytest.approx(JUDGE.slope, abs=0.1)
+    assert found.right(made_pool()) == pytest.approx(JUDGE.right(made_pool()), abs=0.015)
+
+
+def test_what_a_pilot_does_not_tell_is_named_and_taken_as_usual() -> None:
+    study = models.simulated(made_pool(), JUDGE, Design(60, 1, 1, 1), 1, rng_for(0, "few"))
+    assert isinstance(study, Studies)
+    found = models.fitted(as_verdicts(study), designs.USUAL)
+    assert found.assumed == ("image", "pair", "encoding", "order")
+    assert found.shared == designs.USUAL.shared
+
+
+@given(st.floats(0.0, 0.95), st.floats(-1.5, 1.5))
+def test_a_correlation_is_found_again_from_its_covariance(correlation: float, level: float) -> None:
+    line = np.full(3, level)
+    both = stats.multivariate_normal([0, 0], [[1, correlation], [correlation, 1]]).cdf(
+        [level, level]
+    )
+    assert models.both_right(line, correlation) == pytest.approx(both, abs=2e-3)
+    covariance = both - stats.norm.cdf(level) ** 2
+    assert models.correlation_of(covariance, line) == pytest.approx(correlation, abs=0.03)
+
+
+def test_a_judge_is_moved_to_a_share_right_and_studies_have_it() -> None:
+    pool = made_pool()
+    judge = JUDGE.at(0.7, pool)
+    study = models.simulated(pool, judge, Design(300, 3), 20, rng_for(1, "share"), labels_wrong=0.0)
+    assert isinstance(study, Studies)
+    assert judge.right(pool) == pytest.approx(0.7)
+    held = np.broadcast_to(study.held[..., None, None, None], study.right.shape)
+    assert study.right[held].mean() == pytest.approx(0.7, abs=0.01)
+
+
+@given(st.integers(6, 2500))
+def test_the_search_finds_the_fewest_images(needed: int) -> None:
+    found = least_images(lambda n: float(n >= needed), 0.8)
+    assert found is not None
+    assert needed <= found <= max(needed + 1, 1.07 * needed)
+
+
+def test_a_power_that_no_number_of_images_reaches_is_not_found() -> None:
+    assert least_images(lambda n: 0.5, 0.8) is None
+
+
+def test_wrong_labels_of_a_majority() -> None:
+    assert Terms(raters=0).labels_wrong == 0
+    assert Terms(raters=3, rater_right=0.8).labels_wrong == pytest.approx(0.104)
+    assert Terms(raters=2, rater_right=0.8).labels_wrong == pytest.approx(0.2)
+
+
+def test_time_is_the_slowest_of_the_limits() -> None:
+    rate = designs.Rate(900.0, 100.0, 2.0)
+    assert Terms().minutes(600, designs.Rate(1.0, 1.0)) is None
+    assert Terms(concurrency=10).minutes(600, rate) == pytest.approx(2.0)
+    assert Terms(calls_per_minute=100).minutes(600, rate) == pytest.approx(6.0)
+    assert Terms(tokens_per_minute=10_000).minutes(600, rate) == pytest.approx(60.0)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"budget": 1.0}, {"rater_right": 0.5}, {"calls_per_minute": 0.0}]
+)
+def test_terms_that_make_no_sense_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(UsageError, match="--"):
+        Terms(**wrong)  # type: ignore[arg-type]
+
+
+def test_the_power_of_a_check_rises_with_images_and_is_that_of_the_card() -> None:
+    pool, rules = made_pool(), read_thresholds()
+    judge = JUDGE.at(0.85, pool)
+    shares = []
+    for images in (20, 60, 180):
+        study = models.simulated(pool, judge, Design(images, 3), 60, rng_for(2, images))
+        assert isinstance(study, Studies)
+        rows = models.checked(
+            study, rules, ["macro_accuracy", "order_of_sources", "failed"], draws=200
+        )
+        shares.append([np.mean([row.state == "pass" for row in rows[name]]) for name in rows])
+        one = rows["macro_accuracy"][0]
+        right = study.right[0][
+            np.broadcast_to(study.held[0][..., None, None, None], study.right[0].shape)
+        ]
+        assert one.value == pytest.approx(right.mean())
+        assert one.images == images
+    assert shares[0][0] < shares[1][0] < shares[2][0]
+    assert shares[0][1] <= shares[2][1]
+
+
+def test_a_lean_of_the_model_is_the_lean_that_is_measured() -> None:
+    pool = made_pool()
+    study = models.simulated(pool, JUDGE, Design(400, 3), 1, rng_for(4, "lean"))
+    assert isinstance(study, Studies)
+    assert models.leans(study, 0).value == pytest.approx(0.08, abs=0.025)
+
+
+def test_the_gap_of_two_judges_is_seen() -> None:
+    pool = made_pool()
+    first, second = models.simulated(
+        pool,
+        JUDGE.at(0.7, pool),
+        Design(200, 3),
+        40,
+        rng_for(5, "gap"),
+        second=JUDGE.at(0.8, pool),
+        alike=0.5,
+    )  # type: ignore[misc]
+    low, high = models.gaps(second, first)
+    assert ((low + high) / 2).mean() == pytest.approx(0.1, abs=0.015)
+    assert (low > 0).mean() > 0.9
+
+
+# ---------------------------------------------------------------- from a folder to a dataset
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("planned") / "data"
+    write_data(root)
+    return root
+
+
+@pytest.fixture(scope="module")
+def planned(data: Path) -> Plan:
+    return plan(
+        data, goal="right", effect=0.2, terms=Terms(Prices(1.0, 2.0), raters=3, rater_right=0.95)
+    )
+
+
+def test_too_few_images_are_told_and_how_many_are_missing(planned: Plan) -> None:
+    one = planned.chosen
+    assert planned.target.pool.images == 6
+    assert not planned.goal_reached
+    assert one.missing == one.design.images - 6 > 0
+    assert f"collect {one.missing} more" in str(planned)
+    assert one.labels == 3 * one.design.images * one.design.pairs
+    assert one.cost is not None and one.cost > 0
+    assert planned.options[-1].missing == 0, "the best on the images at hand stands beside it"
+
+
+def test_a_plan_is_written_and_build_follows_it(planned: Plan, data: Path, tmp_path: Path) -> None:
+    file = planned.save(tmp_path / "plan.json")
+    task, seed, caps = read_build(file)
+    assert (task, seed) == ("object_detection", 42)
+    vj.build(
+        data, tmp_path / "dataset", tasks=[task], subsets=["judge_analysis"], seed=seed, caps=caps
+    )
+    dataset = load_dataset(tmp_path / "dataset")
+    pairs = {
+        question.annotation_ids for question in dataset if question.question_type == "pairwise"
+    }
+    images = {question.image_id for question in dataset}
+    assert {question.question_type for question in dataset} == {"pairwise"}
+    assert len(images) == min(6, planned.chosen.design.images)
+    assert (
+        len({tuple(sorted(pair)) for pair in pairs})
+        <= planned.chosen.design.images * planned.chosen.design.pairs
+    )
+    told = json.loads(file.read_text())
+    assert told["designs"][0]["images_missing"] == planned.chosen.missing
+    assert "--plan plan.json" in commands(planned)[0]
+
+
+def test_pages_show_the_answer_and_escape_names(planned: Plan) -> None:
+    page = html(planned)
+    assert "<svg" in page and "http" not in page.replace("http://www.w3.org", "")
+    assert "collect" in page and "collect" in markdown(planned)
+    assert "Check of the card" in str(planned)
+
+
+@pytest.mark.parametrize(
+    "text", ["{}", "[]", "no json", '{"build": {"task": 1, "seed": 2, "caps": {}}}']
+)
+def test_what_is_no_plan_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_text(text)
+    with pytest.raises(DataError, match=r"must be a plan from"):
+        read_build(tmp_path / "plan.json")
+
+
+def test_wrong_goals_and_effects_are_refused(data: Path) -> None:
+    with pytest.raises(UsageError, match="--goal must be one of"):
+        plan(data, goal="fame")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="--effect does not go with"):
+        plan(data, goal="rank", effect=0.1)
+    with pytest.raises(UsageError, match="--power must be"):
+        plan(data, power=1.0)
+    with pytest.raises(UsageError, match="--task must be one of object_detection"):
+        plan(data, task="keypoint")
+
+
+# ---------------------------------------------------------------- what it costs
+
+
+class Counting:
+    """A server that counts tokens by rules of its own: 4 characters a token, and a token each 28 × 28 pixels."""
+
+    def __init__(self) -> None:
+        self.tokens_in = self.tokens_out = 0
+
+    async def handle(self, request: web.Request) -> web.Response:
+        content = (await request.json())["messages"][-1]["content"]
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        text = sum(len(part["text"]) for part in parts if part["type"] == "text")
+        images = sum(part["type"] == "image_url" for part in parts)
+        asked = math.ceil(text / 4) + images * image_tokens(64, 48)
+        reply = "The first one fits the dog better. Answer: A"
+        usage = {"prompt_tokens": asked, "completion_tokens": 40, "total_tokens": asked + 40}
+        self.tokens_in += asked
+        self.tokens_out += 40
+        choice = {
+            "index": 0,
+            "finish_reason": "stop",
+            "message": {"role": "assistant", "content": reply},
+        }
+        return web.json_response({"choices": [choice], "usage": usage})
+
+
+async def _asked(dataset: Path, out: Path, **options: object) -> Counting:
+    server = Counting()
+    app = web.Application()
+    app.router.add_route("*", "/{tail:.*}", server.handle)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    try:
+        url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+        client = vj.client("api", model="m", base_url=url, cache=False)
+        await vj.judge_async(load_dataset(dataset), client, out, mode="text", **options)  # type: ignore[arg-type]
+    finally:
+        await runner.cleanup()
+    return server
+
+
+def test_planned_cost_is_what_a_run_then_costs(data: Path, tmp_path: Path) -> None:
+    import asyncio
+
+    from visualjudge.dataset.choosing import Choice
+
+    prices = Prices(1.0, 2.0)
+    vj.build(data, tmp_path / "first", subsets=["judge_analysis"])
+    pilot = Choice(types=("pairwise",), sample=40)
+    asyncio.run(_asked(tmp_path / "first", tmp_path / "pilot", choice=pilot, swap=True))
+    found = plan(tmp_path / "pilot", goal="right", power=0.5, terms=Terms(prices))
+    one = next(option for option in found.options if not option.missing)
+    design = one.design
+    caps = designs.Caps(0, 0, design.images, design.images * design.pairs, 0, 0)
+    vj.build(data, tmp_path / "second", subsets=["judge_analysis"], caps=caps)
+    styles = tuple(list(found.target.rates)[: design.encodings])
+    chosen = Choice(types=("pairwise",), encodings=styles)
+    options = {"choice": chosen, "swap": design.orders == 2, "repeats": design.repeats}
+    server = asyncio.run(_asked(tmp_path / "second", tmp_path / "run", **options))
+    spent = prices.of(server.tokens_in, server.tokens_out)
+    assert one.cost == pytest.approx(spent, rel=0.15)
