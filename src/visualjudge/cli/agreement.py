@@ -13,6 +13,7 @@ from visualjudge.cli.options import JsonFile
 from visualjudge.cli.output import end_with, following, say
 from visualjudge.core.atomic import write_json, write_text
 from visualjudge.core.errors import DataError, UsageError, must_end_in
+from visualjudge.core.tables import Table
 
 if TYPE_CHECKING:
     import polars as pl
