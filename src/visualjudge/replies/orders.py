@@ -190,7 +190,7 @@ def _number_of_place(token: Word) -> int:
     """The place that a token counts: 1, "1st", "first place"; 0 for none."""
     if token.number in range(1, 9):
         return int(token.number or 0)
-    named = next((n for n in (1, 2, 3) if f"place {n}" in token.kinds), 0)
+    named = next((n for n in range(1, 6) if f"place {n}" in token.kinds), 0)
     return named or (_ORDINALS.index(token.text) % 5 + 1 if token.text in _ORDINALS else 0)
 
 
@@ -238,7 +238,7 @@ def _places_of(sentence: Sentence, n_options: int, previous: int) -> Iterator[tu
 
 def _place(token: Word, n_options: int, previous: int) -> int:
     """The place that a word gives: "first", "best", "last", "then"; 0 for none."""
-    for n in (1, 2, 3):
+    for n in range(1, 6):
         if f"place {n}" in token.kinds:
             return n
     if token.kinds & {"worst", "last"}:
