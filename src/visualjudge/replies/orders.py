@@ -132,14 +132,19 @@ class _Item:
 def listed_order(found: Sequence[Sentence], n_options: int) -> Said | None:
     """Items "1. B", "Rank 1: B", "B (best)", or lines that are an option; not where words blame."""
     rows, lines, introduced = list[_Item](), list[_Item](), list[Word]()
+    led: dict[int, int] = {}
+    """Where an option stands, and how many words of other lines stand before it."""
     for sentence in found:
         said = [one for one in sentence.parts if one.option or "option" not in one.kinds]
         words = [one for one in said if one.text[0].isalnum()]
-        if not rows and not lines and not (words and words[0].option):
-            introduced += words
-        rows += _items(said)
+        items = list(_items(said))
+        rows += items
         if words and words[0].option:
             lines.append(_item(0, words[0], said))
+        elif not items:
+            introduced += words
+        led.update(dict.fromkeys((one.token.start for one in (*items, *lines[-1:])), len(introduced)) | led)
+    lines = lines[-n_options:]
     numbered = [row.place for row in rows] == list(range(1, n_options + 1))
     noted = {_place(row.note[0], n_options, 0): row for row in (rows if numbered else lines) if row.note}
     by_note = sorted(noted) == list(range(1, n_options + 1))
@@ -147,8 +152,9 @@ def listed_order(found: Sequence[Sentence], n_options: int) -> Said | None:
     letters = "".join(row.token.option for row in chosen)
     if len(chosen) != n_options or not is_whole(letters, n_options):
         return None
-    towards, menu = direction_of(introduced[-12:]), letters == "".join(sorted(letters))
-    alone = all(not row.note for row in chosen)
+    introduced = introduced[: led[chosen[0].token.start]][-12:]
+    towards, menu = direction_of(introduced), letters == "".join(sorted(letters))
+    alone = all(not row.note for row in chosen) and (numbered or len({led[row.token.start] for row in chosen}) == 1)
     if numbered and not by_note:
         told = has(introduced, "ranking", "best first", "worst first")
         if menu and not told and not alone and not all(row.after == "-" for row in rows):
@@ -200,8 +206,6 @@ def _placed(found: Sequence[Sentence], n_options: int) -> Said | None:
     previous = 0
     for sentence in found:
         if sentence.asks or has(sentence.said, "supposes", "doubts", "denies"):
-            if sentence.options():
-                return None
             continue
         for option, place in _places_of(sentence, n_options, previous):
             places.setdefault(option, set()).add(place)
