@@ -113,6 +113,15 @@ def test_headings_alone_are_no_order() -> None:
     assert read_reply("### B\nSharp.\n\n### C\nBlurry.\n\n### A\nLoose.", "ranking", 3).value == "Failed"
 
 
+@pytest.mark.parametrize("between", ["", "**Summary**\n"])
+def test_the_question_does_not_make_an_account_an_order(between: str) -> None:
+    account = "- A: leaves a gap\n- B: adds a box\n- C: finds all\n\n"
+    text = f"Rank A, B, C from best to worst.\n\n{between}{account}"
+    assert read_reply(text, "ranking", 3).value == "Failed"
+    assert read_reply(text + "The best is C, then B, and the worst is A.", "ranking", 3).value == "CBA"
+    assert read_reply("From best to worst:\n" + account, "ranking", 3).value == "ABC"
+
+
 @pytest.mark.parametrize(
     ("text", "value"),
     [

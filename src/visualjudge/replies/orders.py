@@ -94,12 +94,16 @@ def _may_be_led(before: Sequence[Word], known: frozenset[str]) -> bool:
     named = {"ranking", "answer", "best first", "worst first", "choose", "score", "place 1", "best"}
     if "option" in known and not known & named:
         return False
-    asked = before and known.isdisjoint(("I", "is")) and before[0].text.split()[0] in ("rank", "order", "sort")
-    if asked and ":" not in {one.text for one in before}:
+    if known.isdisjoint(("I", "is")) and _asks_to_rank(before):
         return False
     start = max((n + 1 for n, one in enumerate(before[:-1]) if one.text in ",;-"), default=0)
     words = (one for one in before[start:] if one.text[0].isalnum())
     return all(one.kinds & _LEADS or one.text in ("as", "to", "by", "in", "of", "them") for one in words)
+
+
+def _asks_to_rank(said: Sequence[Word]) -> bool:
+    """Whether words are the question's own: "Rank A, B, C from best to worst."."""
+    return bool(said) and said[0].text.split()[0] in ("rank", "order", "sort") and ":" not in {one.text for one in said}
 
 
 def _may_be_followed(after: Sequence[Word]) -> bool:
@@ -141,7 +145,7 @@ def listed_order(found: Sequence[Sentence], n_options: int) -> Said | None:
         rows += items
         if words and words[0].option:
             lines.append(_item(0, words[0], said))
-        elif not items:
+        elif not items and not _asks_to_rank(sentence.parts):
             introduced += words
         led.update(dict.fromkeys((one.token.start for one in (*items, *lines[-1:])), len(introduced)) | led)
     lines = lines[-n_options:]
