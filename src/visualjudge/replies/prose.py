@@ -271,7 +271,7 @@ def _leads(said: Sequence[Word], rest: Sequence[Word], value: str | float, n_sen
         return False  # the first of a list
     if (
         has(rest[:2], "denies", "other scale")
-        or any(token.text == ":" for token in rest[:1])
+        or (n_sentences > 1 and any(token.text == ":" for token in rest[:1]))
         or any(token.text == "/" for token in rest)
     ):
         return False
