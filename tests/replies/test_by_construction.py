@@ -109,6 +109,11 @@ def test_orders_after_an_account_of_each_option(lead: str, form: str, order: str
     assert read_reply(lead + form.format(*order), "ranking", 3).value == order
 
 
+def test_what_follows_a_list_does_not_turn_it() -> None:
+    text = "1. B\n2. C\n3. A\n\nThe holes are worst in A."
+    assert read_reply(text, "ranking", 3).value == "BCA"
+
+
 def test_headings_alone_are_no_order() -> None:
     assert read_reply("### B\nSharp.\n\n### C\nBlurry.\n\n### A\nLoose.", "ranking", 3).value == "Failed"
 
