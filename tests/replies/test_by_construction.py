@@ -59,6 +59,10 @@ def test_a_heading_over_a_list_declares_nothing(heading: str) -> None:
 @pytest.mark.parametrize(
     ("text", "kind", "value"),
     [
+        ("\\boxed{\\text{\\textbf{B}}}", "pairwise", "B"),
+        ("<answer>A</answer> <Answer>B", "pairwise", "Failed"),
+        ("<answer>A</answer>\n\nWait.\n\n<ANSWER>B</ANSWER>", "pairwise", "B"),
+        ("BETTER IMAGE: 2\n" + "Colour: fine.\n" * 40, "pairwise", "B"),
         (".5", "scoring", 0.5),
         (json.dumps({"rating": 4, "max": 5}), "scoring", "Failed"),
         (json.dumps({"rating": 4, "max": 10}), "scoring", 4.0),

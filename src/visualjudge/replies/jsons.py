@@ -122,50 +122,70 @@ def _decoded(chunk: str) -> Any:
 
 
 def answers(text: str, question_type: str) -> list[tuple[str, int, int]]:
-    """The answers that JSON objects give under a key that names one, and where; "?" is no answer."""
+    """The answers that JSON objects give under a key that names one, and where."""
+    if "{" not in text:
+        return []
     names = ANSWER_KEYS[question_type].split()
-    items = list(objects(text, MOST_MARKS)) if names else []
+    items = list(objects(text, MOST_MARKS))
     if question_type == "ranking" and len(items) > 1 and (order := _by_rank([value for *_, value in items])):
         return [(order, items[0][0], items[-1][1])]
     found = ((start, end, _answer_in(value, names)) for start, end, value in items)
     return [(answer, start, end) for start, end, answer in found if answer is not None]
 
 
-def _by_rank(items: list[Object]) -> str:
-    """``[{"option": "A", "rank": 2}, …]`` as "B, A, …"; "" where an option or a rank is missing."""
-    options = [next((item[key] for key in _OPTION_KEYS if key in item), None) for item in items]
-    ranks = [item.get("rank", item.get("position")) for item in items]
-    if None in options or len(set(ranks)) < len(ranks) or not all(isinstance(rank, int) for rank in ranks):
-        return ""
-    return ", ".join(str(option) for _, option in sorted(zip(ranks, options, strict=True)))
+def _by_rank(items: list[Object]) -> str | None:
+    """``[{"option": "A", "rank": 2}, …]`` as "B, A, …"; with a score in the place of the rank, from the highest."""
+    ranked = []
+    for item in items:
+        keys = {str(key).lower(): value for key, value in item.items()}
+        rank = next((keys[name] * sign for name, sign in _RANK_KEYS.items() if _is_number(keys.get(name))), None)
+        option = next((keys[name] for name in _OPTION_KEYS if name in keys), None)
+        if rank is None or not isinstance(option, str):
+            return None
+        ranked.append((rank, option))
+    return ", ".join(option for _, option in sorted(ranked)) if len(dict(ranked)) == len(ranked) else None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+_RANK_KEYS = {"rank": 1, "position": 1, "place": 1, "score": -1, "rating": -1}
+_OPTION_KEYS = ("option", "prediction", "image", "candidate", "letter", "label", "id", "name", "model", "response")
 
 
 _SCALE = re.compile(r"^(?:of|total_points|best_possible|highest)$|max|scale|range|out_of")
 """Keys of the scale of a score, or of its greatest value."""
-_UPWARD = re.compile(r"^\W*(?:from[_ ])?(?:worst|lowest)[_ -]?(?:to[_ -]|first)|^\W*ascending", re.I)
-_OPTION_KEYS = ["option", "prediction", "image", "candidate", "letter", "label", "id", "name", "model", "response"]
+_UPWARD = re.compile(r"^\W*(?:from[_ ])?(?:worst|lowest)[_ -]?(?:to[_ -]?(?:best|highest)|first)|^\W*ascending", re.I)
 
 
 def _answer_in(value: Object, names: list[str]) -> str | None:
-    keys = {str(key).strip().lower().replace(" ", "_").replace("-", "_"): key for key in value}
-    if "ranking" in names and any(isinstance(v, str) and _UPWARD.search(v) for v in value.values()):
+    if "ranking" in names and any(isinstance(item, str) and _UPWARD.search(item) for item in value.values()):
         return "?"  # which way round the letters stand is not sure
-    said = next((_words(value[keys[name]], names) for name in names if name in keys), None)
-    if said is not None:
-        scales = (value[key] for name, key in keys.items() if _SCALE.search(name))
-        tops = [re.findall(r"\d+", str(scale))[-1:] for scale in scales] if "score" in names else []
-        return f"{said}/{tops[0][0]}" if tops and tops[0] else said
+    keys = {str(key).strip().lower().replace(" ", "_").replace("-", "_"): key for key in value}
+    greatest = next(
+        (top[-1] for name in keys if _SCALE.search(name) and (top := re.findall(r"\d+", str(value[keys[name]])))), None
+    )
+    for name in names:
+        if name in keys:
+            said = _phrase(value[keys[name]], names)
+            return said if greatest is None or "score" not in names else f"{said}/{greatest}"
+    lists = [item for item in value.values() if isinstance(item, list) and item and isinstance(item[0], dict)]
+    if "ranking" in names and len(lists) == 1 and all(isinstance(item, dict) for item in lists[0]):
+        return _by_rank(lists[0])
     inner = [item for item in value.values() if isinstance(item, dict)]
     return _answer_in(inner[0], names) if len(value) == len(inner) == 1 else None
 
 
-def _words(value: Any, names: list[str]) -> str:
+def _phrase(value: Any, names: list[str]) -> str:
     """A JSON value as the words that a reader would say."""
     if isinstance(value, dict):
+        if "ranking" in names and sorted(map(str, value.values())) == [str(n) for n in range(1, len(value) + 1)]:
+            return ", ".join(sorted(value, key=lambda option: int(value[option])))
         inner = ", ".join(f"{key}: {item}" for key, item in value.items())
         return _answer_in(value, [*names, "value"]) or (inner if "ranking" in names else "?")
-    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
-        return _by_rank(value) or "?"
     if isinstance(value, list):
-        return ", ".join("?" if isinstance(item, list) else _words(item, names) for item in value)
+        if len(value) > 1 and all(isinstance(item, dict) for item in value):
+            return _by_rank(value) or "?"
+        return ", ".join("?" if isinstance(item, list) else _phrase(item, names) for item in value)
     return "?" if value is None or isinstance(value, bool) else str(value)

@@ -19,8 +19,11 @@ _TAGS = (
     "|conclusion|decision|judg(?:e?ment)|preference|selection|pick|vote"
 )
 _MARKS = {
-    "box": (r"\\(?:boxed|fbox|framebox)\s*\{|<\|begin_of_box\|>", r"((?:[^{}]|\{[^{}]*\}){0,400}?)(?:\}|<\|)"),
-    "tag": (rf"<(?P<tag>{_TAGS})>", r"(.{0,400}?)(?:</(?P=tag)>|\Z)"),
+    "box": (
+        r"\\(?:boxed|fbox|framebox)\s*(?P<brace>\{)|<\|begin_of_box\|>",
+        r"((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\}){0,400}?)(?(brace)\}|<\|)",
+    ),
+    "tag": (rf"<(?P<tag>{_TAGS})>", r"(.{0,400}?)</(?P=tag)>"),
     "double brackets": (r"\[\[", r"([^\[\]\n]{1,60})\]\]"),
     "brackets": (r"\[(?=[AB] ?[>=~])", r"([AB] ?(?:[>=~] ?(?:[AB]|good|bad)){1,2})\]"),
     "better": (
@@ -54,9 +57,8 @@ def read_marks(text: str, question_type: str, n_options: int) -> Said | None:
     marks = marks or [Mark(said, start, end, "JSON", start) for said, start, end in answers(text, question_type)]
     letters = [mark.text.strip() for mark in marks]
     if question_type == "ranking" and len(marks) > 1 and all(len(letter) == 1 for letter in letters):
-        marks = [
-            replace(marks[0], text=", ".join(letters), end=marks[-1].end)
-        ]  # "[[C]], [[A]]": MLLM-as-a-Judge's form
+        # a mark for each letter, "[[C]], [[A]], [[B]]": MLLM-as-a-Judge's form
+        marks = [replace(marks[0], text=", ".join(letters), end=marks[-1].end)]
     said = [_of_mark(mark, question_type, n_options) for mark in marks]
     values = {one.value for one in said}
     agreed = len(values) < 2 or (len(values) == 2 and None not in values and _concludes(marks, text))
@@ -66,14 +68,20 @@ def read_marks(text: str, question_type: str, n_options: int) -> Said | None:
 
 
 def _found(text: str, rule: str) -> list[Mark]:
-    """The last marks of a kind; of tags, those of one name."""
-    opened = [match.start() for match in _OPENINGS[rule].finditer(text)][-MOST_MARKS:]
-    found = [match for at in opened if (match := _PATTERNS[rule].match(text, at))]
+    """The last marks of a kind; of tags, those named as the first, and what follows a last one that nothing closes."""
+    opened = list(_OPENINGS[rule].finditer(text))
+    unclosed = opened[-1:] if rule == "tag" else []
     if rule == "tag":
-        found = [match for match in found if match["tag"].lower() == found[0]["tag"].lower()]
-    last = _PATTERNS[rule].groups
-    said = [_OF_NUMBER[match[last]] if rule == "better" else match[last] for match in found]
-    return [Mark(text, *match.span(last), rule, match.start()) for text, match in zip(said, found, strict=True)]
+        opened = [match for match in opened if match["tag"].lower() == opened[0]["tag"].lower()]
+    found = list[Mark]()
+    for opening in opened[-MOST_MARKS:]:
+        if match := _PATTERNS[rule].match(text, opening.start()):
+            last = match.re.groups
+            said = _OF_NUMBER[match[last]] if rule == "better" else match[last]
+            found.append(Mark(said, *match.span(last), rule, opening.start()))
+        elif opening in unclosed:
+            found.append(Mark(text[opening.end() :], opening.end(), len(text), rule, opening.start()))
+    return found
 
 
 def _of_mark(mark: Mark, question_type: str, n_options: int) -> Said:
