@@ -133,11 +133,10 @@ class _Item:
     note: Sequence[Word]
 
 
-def listed_order(found: Sequence[Sentence], n_options: int) -> Said | None:
-    """Items "1. B", "Rank 1: B", "B (best)", or lines that are an option; not where words blame."""
-    rows, lines, introduced = list[_Item](), list[_Item](), list[Word]()
-    led: dict[int, int] = {}
-    """Where an option stands, and how many words of other lines stand before it."""
+def _gathered(found: Sequence[Sentence]) -> tuple[list[_Item], list[_Item], list[Word], dict[int, int]]:
+    """Items with a place, lines that begin with an option, the words of all other lines, and how many of these words
+    stand before the option at a place of the reply."""
+    rows, lines, introduced, led = list[_Item](), list[_Item](), list[Word](), dict[int, int]()
     for sentence in found:
         said = [one for one in sentence.parts if one.option or "option" not in one.kinds]
         words = [one for one in said if one.text[0].isalnum()]
@@ -147,7 +146,14 @@ def listed_order(found: Sequence[Sentence], n_options: int) -> Said | None:
             lines.append(_item(0, words[0], said))
         elif not items and not _asks_to_rank(sentence.parts):
             introduced += words
-        led.update(dict.fromkeys((one.token.start for one in (*items, *lines[-1:])), len(introduced)) | led)
+        for one in (*items, *lines[-1:]):
+            led.setdefault(one.token.start, len(introduced))
+    return rows, lines, introduced, led
+
+
+def listed_order(found: Sequence[Sentence], n_options: int) -> Said | None:
+    """Items "1. B", "Rank 1: B", "B (best)", or lines that are an option; not where words blame."""
+    rows, lines, introduced, led = _gathered(found)
     lines = lines[-n_options:]
     numbered = [row.place for row in rows] == list(range(1, n_options + 1))
     noted = {_place(row.note[0], n_options, 0): row for row in (rows if numbered else lines) if row.note}
