@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -58,6 +59,10 @@ def test_a_heading_over_a_list_declares_nothing(heading: str) -> None:
 @pytest.mark.parametrize(
     ("text", "kind", "value"),
     [
+        ("\\boxed{\\text{\\textbf{B}}}", "pairwise", "B"),
+        ("<answer>A</answer> <Answer>B", "pairwise", "Failed"),
+        ("<answer>A</answer>\n\nWait.\n\n<ANSWER>B</ANSWER>", "pairwise", "B"),
+        ("BETTER IMAGE: 2\n" + "Colour: fine.\n" * 40, "pairwise", "B"),
         (".5", "scoring", 0.5),
         (json.dumps({"rating": 4, "max": 5}), "scoring", "Failed"),
         (json.dumps({"rating": 4, "max": 10}), "scoring", 4.0),
@@ -86,3 +91,66 @@ def test_a_heading_over_a_list_declares_nothing(heading: str) -> None:
 )
 def test_faults_that_were(text: str, kind: str, value: object) -> None:
     assert read_reply(text, kind, 3 if kind == "ranking" else 2).value == value  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("order", ["ABC", "BCA", "CBA"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "The best is {}, then {}, and the worst is {}.",
+        "Am besten ist {}, dann kommt {}, und am schlechtesten ist {}.",
+        "La mejor es {}, luego {}, y la peor es {}.",
+        "First place goes to {}, second place to {}, third place to {}.",
+        "Option {} comes first, followed by option {}, and option {} comes last.",
+        "From best to worst:\n1. {}\n2. {}\n3. {}",
+        "From worst to best:\n1. {2}\n2. {1}\n3. {0}",
+        "Von der schlechtesten zur besten:\n- {2}\n- {1}\n- {0}",
+        "Worst to best: {2}, {1}, {0}",
+    ],
+)
+@pytest.mark.parametrize("lead", ["", "### A\nIt misses nothing.\n\n### B\nIt has no holes.\n\n### C\nLoose.\n\n"])
+def test_orders_after_an_account_of_each_option(lead: str, form: str, order: str) -> None:
+    assert read_reply(lead + form.format(*order), "ranking", 3).value == order
+
+
+def test_what_follows_a_list_does_not_turn_it() -> None:
+    text = "1. B\n2. C\n3. A\n\nThe holes are worst in A."
+    assert read_reply(text, "ranking", 3).value == "BCA"
+
+
+def test_headings_alone_are_no_order() -> None:
+    assert read_reply("### B\nSharp.\n\n### C\nBlurry.\n\n### A\nLoose.", "ranking", 3).value == "Failed"
+
+
+@pytest.mark.parametrize("between", ["", "**Summary**\n"])
+def test_the_question_does_not_make_an_account_an_order(between: str) -> None:
+    account = "- A: leaves a gap\n- B: adds a box\n- C: finds all\n\n"
+    text = f"Rank A, B, C from best to worst.\n\n{between}{account}"
+    assert read_reply(text, "ranking", 3).value == "Failed"
+    assert read_reply(text + "The best is C, then B, and the worst is A.", "ranking", 3).value == "CBA"
+    assert read_reply("From best to worst:\n" + account, "ranking", 3).value == "ABC"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("Comparing B with A, the latter is better.", "A"),
+        ("Of A and B, I prefer the latter.", "B"),
+        ("Between B and A, I prefer the former.", "B"),
+        ("I prefer the latter.", "B"),
+        ("I find A more convincing than B.", "A"),
+        ("I do not find A more convincing than B.", "Failed"),
+        ("A should be preferred.", "A"),
+        ("Annotation B is better than annotation A.", "B"),
+        ("选项B更好——选项A漏掉了狗。", "B"),
+    ],
+)
+def test_sentences_of_an_independent_generator(text: str, value: str) -> None:
+    assert read_reply(text, "pairwise").value == value
+
+
+@pytest.mark.parametrize("text", ["\\boxed{B}", "Answer: B", "B", "I prefer B.", "B is better than A."])
+@pytest.mark.parametrize("read", ["all", "marked"])
+def test_a_reply_that_the_token_limit_cut_is_never_read(text: str, read: Any) -> None:
+    reading = read_reply(text, "pairwise", finish_reason="length", read=read)
+    assert (reading.value, reading.status, reading.cause) == ("Failed", "truncated", "cut")

@@ -18,6 +18,8 @@ TIES = ("tie", "both_bad")
         ("**Final answer:** Tie", "tie"),
         ("Both miss one dog and have loose boxes.\n\nIt is a tie.", "tie"),
         ("They are equally good.", "tie"),
+        ("A misses a dog, B a cat. A and B are equally good.", "tie"),
+        ("A und B sind gleich gut.", "tie"),
         ("Both are bad.", "both_bad"),
         ("Answer: Both bad", "both_bad"),
         ("[[A=B]]", "tie"),
@@ -34,6 +36,9 @@ def test_a_tie_is_a_value_where_it_is_allowed_only(reply: str, value: str) -> No
     ("reply", "value"),
     [
         ("Both are good, but B is slightly better.", "B"),
+        ("A and B are equally good, but B is slightly better.", "B"),
+        ("A and B are not equally good.", "Failed"),
+        ("If A and B are equally good, say so.", "Failed"),
         ("B is better.", "B"),
         ("It is not a tie.", "Failed"),
         ("It could be a tie.", "Failed"),

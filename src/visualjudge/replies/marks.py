@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from visualjudge.replies.jsons import MOST_MARKS, answers
@@ -14,27 +14,30 @@ from visualjudge.replies.said import Said
 from visualjudge.replies.sentences import has
 from visualjudge.replies.tokens import Word, plain, tokens
 
-_LONGEST = 400
-_TAG = re.compile(
-    r"<(answer|final_answer|final|verdict|choice|output|solution|score|rating|ranking|winner|response|result"
-    r"|conclusion|decision|judg(?:e?ment)|preference|selection|pick|vote)>"
+_TAGS = (
+    "answer|final_answer|final|verdict|choice|output|solution|score|rating|ranking|winner|response|result"
+    "|conclusion|decision|judg(?:e?ment)|preference|selection|pick|vote"
 )
-_BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s*\{|<\|begin_of_box\|>")
-_DOUBLE = re.compile(r"\[\[([^\[\]\n]{1,60})\]\]")
-_SINGLE = re.compile(r"\[([AB] ?(?:[>=~] ?(?:[AB]|[Gg]ood|[Bb]ad)){1,2})\]")
-_BETTER = re.compile(
-    r"\bbetter (?:image|response|answer)[ \t*]*:[ \t*]*(?:(?:image|response|answer)[ -])?([012])(?=[ \t*.`]*$)",
-    re.I | re.M,
-)
-_OF_NUMBER = {"0": "tie", "1": "A", "2": "B"}
-_TIES = {
-    "A=B": "tie",
-    "A~B": "tie",
-    "A=B=GOOD": "tie",
-    "A=B=BAD": "both_bad",
-    "BOTH_BAD": "both_bad",
-    "BOTHBAD": "both_bad",
+_MARKS = {
+    "box": (
+        r"\\(?:boxed|fbox|framebox)\s*(?P<brace>\{)|<\|begin_of_box\|>",
+        r"((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\}){0,400}?)(?(brace)\}|<\|)",
+    ),
+    "tag": (rf"<(?P<tag>{_TAGS})>", r"(.{0,400}?)</(?P=tag)>"),
+    "double brackets": (r"\[\[", r"([^\[\]\n]{1,60})\]\]"),
+    "brackets": (r"\[(?=[AB] ?[>=~])", r"([AB] ?(?:[>=~] ?(?:[AB]|good|bad)){1,2})\]"),
+    "better": (
+        r"\bbetter (?:image|response|answer)[ \t*]*:",
+        r"[ \t*]*(?:(?:image|response|answer)[ -])?([012])(?=[ \t*.`]*$)",
+    ),
 }
+"""By rule: what a mark begins with, and the rest; the first rule that finds one counts. "better" is MJ-Bench's form."""
+_FLAGS = re.I | re.M | re.S
+_OPENINGS = {rule: re.compile(opening, _FLAGS) for rule, (opening, _) in _MARKS.items()}
+_PATTERNS = {rule: re.compile(f"(?:{opening}){rest}", _FLAGS) for rule, (opening, rest) in _MARKS.items()}
+_OF_NUMBER = {"0": "tie", "1": "A", "2": "B"}
+_TIES = {"A=B": "tie", "A~B": "tie", "A=B=GOOD": "tie", "A=B=BAD": "both_bad", "BOTH_BAD": "both_bad",
+         "BOTHBAD": "both_bad"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,24 +48,40 @@ class Mark:
     start: int
     end: int
     rule: str
-    opened: int = 0
+    opened: int
 
 
 def read_marks(text: str, question_type: str, n_options: int) -> Said | None:
     """The value of the marks of a reply; the last, where several differ and it concludes."""
-    finders = (_boxed, _tagged, _doubled, _numbered, _objects)
-    marks: Sequence[Mark] = next((found for one in finders if (found := list(one(text, question_type)))), [])
-    if not marks:
-        return None
-    if question_type == "ranking":
-        marks = _joined(marks, text)
+    marks = next((found for rule in _MARKS if (found := _found(text, rule))), [])
+    marks = marks or [Mark(said, start, end, "JSON", start) for said, start, end in answers(text, question_type)]
+    letters = [mark.text.strip() for mark in marks]
+    if question_type == "ranking" and len(marks) > 1 and all(len(letter) == 1 for letter in letters):
+        # a mark for each letter, "[[C]], [[A]], [[B]]": MLLM-as-a-Judge's form
+        marks = [replace(marks[0], text=", ".join(letters), end=marks[-1].end)]
     said = [_of_mark(mark, question_type, n_options) for mark in marks]
-    if any(_is_blamed(text, mark) for mark in marks):
-        return Said(None, "several answers")
     values = {one.value for one in said}
-    if len(values) > 1 and not (len(values) == 2 and None not in values and _concludes(marks, text)):
+    agreed = len(values) < 2 or (len(values) == 2 and None not in values and _concludes(marks, text))
+    if not agreed or any(_is_blamed(text, mark) for mark in marks):
         return Said(None, "several answers")
-    return said[-1]
+    return said[-1] if said else None
+
+
+def _found(text: str, rule: str) -> list[Mark]:
+    """The last marks of a kind; of tags, those named as the first, and what follows a last one that nothing closes."""
+    opened = list(_OPENINGS[rule].finditer(text))
+    unclosed = opened[-1:] if rule == "tag" else []
+    if rule == "tag":
+        opened = [match for match in opened if match["tag"].lower() == opened[0]["tag"].lower()]
+    found = list[Mark]()
+    for opening in opened[-MOST_MARKS:]:
+        if match := _PATTERNS[rule].match(text, opening.start()):
+            last = match.re.groups
+            said = _OF_NUMBER[match[last]] if rule == "better" else match[last]
+            found.append(Mark(said, *match.span(last), rule, opening.start()))
+        elif opening in unclosed:
+            found.append(Mark(text[opening.end() :], opening.end(), len(text), rule, opening.start()))
+    return found
 
 
 def _of_mark(mark: Mark, question_type: str, n_options: int) -> Said:
@@ -79,61 +98,6 @@ def _of_mark(mark: Mark, question_type: str, n_options: int) -> Said:
     return replace(said, start=begin, end=mark.end, rule=mark.rule, marked=True)
 
 
-def _boxed(text: str, _: str) -> Iterator[Mark]:
-    for match in list(_BOX.finditer(text))[-MOST_MARKS:] if "box" in text else ():
-        end = _closing(text, match.end()) if match[0].endswith("{") else text.find("<|", match.end())
-        if end > 0:
-            yield Mark(text[match.end() : end], match.end(), end, "box", match.start())
-
-
-def _closing(text: str, start: int) -> int:
-    """Where the brace that stands before ``start`` is closed; -1 if not soon."""
-    depth = 1
-    for at in range(start, min(len(text), start + _LONGEST)):
-        depth += {"{": 1, "}": -1}.get(text[at], 0)
-        if not depth:
-            return at
-    return -1
-
-
-def _tagged(text: str, _: str) -> Iterator[Mark]:
-    """Each ``<answer>…</answer>``; the closing tag of the last may be missing."""
-    lowered = text.lower() if len(text.lower()) == len(text) else text
-    found = list(_TAG.finditer(lowered)) if "<" in text else []
-    for tag in found[-MOST_MARKS:]:
-        if tag[1] == found[0][1]:
-            end = lowered.find(f"</{tag[1]}>", tag.end(), tag.end() + _LONGEST)
-            if end >= 0 or tag is found[-1]:
-                end = end if end >= 0 else len(text)
-                yield Mark(text[tag.end() : end], tag.end(), end, "tag", tag.start())
-
-
-def _doubled(text: str, _: str) -> Iterator[Mark]:
-    found = list(_DOUBLE.finditer(text)) if "[[" in text else list(_SINGLE.finditer(text))
-    for match in found[-MOST_MARKS:]:
-        yield Mark(match[1], match.start(1), match.end(1), "double brackets", match.start())
-
-
-def _numbered(text: str, _: str) -> Iterator[Mark]:
-    """Each "BETTER IMAGE: 2", 0 for a tie: MJ-Bench's form."""
-    for match in _BETTER.finditer(text) if "etter" in text or "ETTER" in text else ():
-        yield Mark(_OF_NUMBER[match[1]], match.start(1), match.end(1), "better", match.start())
-
-
-def _objects(text: str, question_type: str) -> Iterator[Mark]:
-    """The values of JSON objects under a key that names an answer."""
-    for said, start, end in answers(text, question_type):
-        yield Mark(said, start, end, "JSON")
-
-
-def _joined(marks: Sequence[Mark], text: str) -> Sequence[Mark]:
-    """A mark for each letter, "[[C]], [[A]], [[B]]", as one: MLLM-as-a-Judge's form."""
-    if len(marks) == 1 or not all(mark.rule == "double brackets" and len(mark.text.strip()) == 1 for mark in marks):
-        return marks
-    first, end = marks[0], marks[-1].end
-    return [replace(first, text=text[first.start : end].replace("[", " ").replace("]", " "), end=end)]
-
-
 def _lead(text: str, mark: Mark) -> list[Word]:
     """The words of the line before a mark."""
     begin = max(text.rfind("\n", 0, mark.opened) + 1, mark.opened - 120)
@@ -142,9 +106,8 @@ def _lead(text: str, mark: Mark) -> list[Word]:
 
 def _is_blamed(text: str, mark: Mark) -> bool:
     """Whether the words before a mark make it the worse one: "Worse: \\boxed{A}"."""
-    if set(">=") & set(mark.text) or mark.rule == "JSON":
-        return False
-    return has(_lead(text, mark)[-6:], "worse", "worst", "worst first")
+    compared = set(">=") & set(mark.text) or mark.rule == "JSON"
+    return not compared and has(_lead(text, mark)[-6:], "worse", "worst", "worst first")
 
 
 def _concludes(marks: Sequence[Mark], text: str) -> bool:

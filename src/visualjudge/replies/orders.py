@@ -94,12 +94,16 @@ def _may_be_led(before: Sequence[Word], known: frozenset[str]) -> bool:
     named = {"ranking", "answer", "best first", "worst first", "choose", "score", "place 1", "best"}
     if "option" in known and not known & named:
         return False
-    asked = before and known.isdisjoint(("I", "is")) and before[0].text.split()[0] in ("rank", "order", "sort")
-    if asked and ":" not in {one.text for one in before}:
+    if known.isdisjoint(("I", "is")) and _asks_to_rank(before):
         return False
     start = max((n + 1 for n, one in enumerate(before[:-1]) if one.text in ",;-"), default=0)
     words = (one for one in before[start:] if one.text[0].isalnum())
     return all(one.kinds & _LEADS or one.text in ("as", "to", "by", "in", "of", "them") for one in words)
+
+
+def _asks_to_rank(said: Sequence[Word]) -> bool:
+    """Whether words are the question's own: "Rank A, B, C from best to worst."."""
+    return bool(said) and said[0].text.split()[0] in ("rank", "order", "sort") and ":" not in {one.text for one in said}
 
 
 def _may_be_followed(after: Sequence[Word]) -> bool:
@@ -129,17 +133,28 @@ class _Item:
     note: Sequence[Word]
 
 
-def listed_order(found: Sequence[Sentence], n_options: int) -> Said | None:
-    """Items "1. B", "Rank 1: B", "B (best)", or lines that are an option; not where words blame."""
-    rows, lines, introduced = list[_Item](), list[_Item](), list[Word]()
+def _gathered(found: Sequence[Sentence]) -> tuple[list[_Item], list[_Item], list[Word], dict[int, int]]:
+    """Items with a place, lines that begin with an option, the words of all other lines, and how many of these words
+    stand before the option at a place of the reply."""
+    rows, lines, introduced, led = list[_Item](), list[_Item](), list[Word](), dict[int, int]()
     for sentence in found:
         said = [one for one in sentence.parts if one.option or "option" not in one.kinds]
         words = [one for one in said if one.text[0].isalnum()]
-        if not rows and not lines and not (words and words[0].option):
-            introduced += words
-        rows += _items(said)
+        items = list(_items(said))
+        rows += items
         if words and words[0].option:
             lines.append(_item(0, words[0], said))
+        elif not items and not _asks_to_rank(sentence.parts):
+            introduced += words
+        for one in (*items, *lines[-1:]):
+            led.setdefault(one.token.start, len(introduced))
+    return rows, lines, introduced, led
+
+
+def listed_order(found: Sequence[Sentence], n_options: int) -> Said | None:
+    """Items "1. B", "Rank 1: B", "B (best)", or lines that are an option; not where words blame."""
+    rows, lines, introduced, led = _gathered(found)
+    lines = lines[-n_options:]
     numbered = [row.place for row in rows] == list(range(1, n_options + 1))
     noted = {_place(row.note[0], n_options, 0): row for row in (rows if numbered else lines) if row.note}
     by_note = sorted(noted) == list(range(1, n_options + 1))
@@ -147,8 +162,9 @@ def listed_order(found: Sequence[Sentence], n_options: int) -> Said | None:
     letters = "".join(row.token.option for row in chosen)
     if len(chosen) != n_options or not is_whole(letters, n_options):
         return None
-    towards, menu = direction_of(introduced[-12:]), letters == "".join(sorted(letters))
-    alone = all(not row.note for row in chosen)
+    introduced = introduced[: led[chosen[0].token.start]][-12:]
+    towards, menu = direction_of(introduced), letters == "".join(sorted(letters))
+    alone = all(not row.note for row in chosen) and (numbered or len({led[row.token.start] for row in chosen}) == 1)
     if numbered and not by_note:
         told = has(introduced, "ranking", "best first", "worst first")
         if menu and not told and not alone and not all(row.after == "-" for row in rows):
@@ -190,7 +206,7 @@ def _number_of_place(token: Word) -> int:
     """The place that a token counts: 1, "1st", "first place"; 0 for none."""
     if token.number in range(1, 9):
         return int(token.number or 0)
-    named = next((n for n in (1, 2, 3) if f"place {n}" in token.kinds), 0)
+    named = next((n for n in range(1, 6) if f"place {n}" in token.kinds), 0)
     return named or (_ORDINALS.index(token.text) % 5 + 1 if token.text in _ORDINALS else 0)
 
 
@@ -200,8 +216,6 @@ def _placed(found: Sequence[Sentence], n_options: int) -> Said | None:
     previous = 0
     for sentence in found:
         if sentence.asks or has(sentence.said, "supposes", "doubts", "denies"):
-            if sentence.options():
-                return None
             continue
         for option, place in _places_of(sentence, n_options, previous):
             places.setdefault(option, set()).add(place)
@@ -238,7 +252,7 @@ def _places_of(sentence: Sentence, n_options: int, previous: int) -> Iterator[tu
 
 def _place(token: Word, n_options: int, previous: int) -> int:
     """The place that a word gives: "first", "best", "last", "then"; 0 for none."""
-    for n in (1, 2, 3):
+    for n in range(1, 6):
         if f"place {n}" in token.kinds:
             return n
     if token.kinds & {"worst", "last"}:

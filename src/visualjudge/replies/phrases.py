@@ -145,7 +145,9 @@ def spoken(found: list[Word], *, ordinals: bool = True) -> list[Word]:
     out: list[Word] = []
     for n, token in enumerate(found):
         if ordinals and token.kinds & {"first", "second"}:
-            token.option = "A" if "first" in token.kinds else "B"
+            named = list(dict.fromkeys(one.option for one in out if one.option))  # "of B and A, the latter"
+            order = named if len(named) == 2 and token.text in ("the former", "the latter") else "AB"
+            token.option = order["second" in token.kinds]
             token.sure = len(token.text.split()) > 2 or "er" in token.text
         if token.option and not token.sure and not _is_option(found, n):
             token.option = ""

@@ -99,7 +99,8 @@ def _hear(sentence: Sentence, match: Match, heard: _Heard, *, scoring: bool) -> 
     place = (sentence.number, clause.limb, sentence.said[match.start].start, sentence.said[match.end - 1].end)
     if value in TIES.values() and level != LABEL:
         if state != "denied" and not (sentence.asks or has(sentence.said, "supposes", "doubts")):
-            sure = int(state == "yes" and not sentence.options())
+            others = set(sentence.options()) - {slot.option for slot in match.slots.values()}
+            sure = int(state == "yes" and not others)
             heard.ties.append(_Claim(value, sure, *place, "tie", sentence.concludes()))
         return
     quality = match.slots.get("better") or match.slots.get("is better") or match.slots.get("best")
@@ -271,7 +272,7 @@ def _leads(said: Sequence[Word], rest: Sequence[Word], value: str | float, n_sen
         return False  # the first of a list
     if (
         has(rest[:2], "denies", "other scale")
-        or any(token.text == ":" for token in rest[:1])
+        or (n_sentences > 1 and any(token.text == ":" for token in rest[:1]))
         or any(token.text == "/" for token in rest)
     ):
         return False

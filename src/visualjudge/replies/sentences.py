@@ -172,7 +172,8 @@ def _clauses(said: Sequence[Word]) -> Iterator[Clause]:
     for at, token in enumerate(said):
         kind = next((kind for kind in _CONNECTIVES if kind in token.kinds), "")
         dash = token.text[0] == "-" and 0 < at < len(said) - 1
-        dash = dash and said[at - 1].end < token.start and token.end < said[at + 1].start
+        spaced = dash and said[at - 1].end < token.start and token.end < said[at + 1].start
+        dash = spaced or (dash and token.text == "--")  # the dash of Chinese has no blanks
         if kind or token.text[0] in ",;:()[]|" or dash:
             if at > start:
                 yield Clause(start, at, opened, limb)
