@@ -17,7 +17,7 @@ WHOLE = "visualjudge.help_all"
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Start": ("demo", "doctor", "init"),
-    "Data": ("import", "perturb", "describe", "build", "plan", "audit"),
+    "Data": ("import", "perturb", "build", "plan", "audit"),
     "Ask": ("judge", "tune", "probe", "drift"),
     "Answer": ("report", "card", "label", "correct", "cascade"),
     "People": ("studio", "agreement"),
@@ -37,8 +37,8 @@ RARE = frozenset(
     --limit --mask-white --matcher-api-key-env --matcher-backend --matcher-base-url
     --matcher-model --max-calls --max-cost --max-image-side --max-side --max-tokens
     --max-tokens-total --max-tool-calls --media --min-margin --mode --model-index --name
-    --no-cache --no-wait --not-in --overlap --panel --per-group --poll --port --power
-    --pred-pngs --price-in --price-out --processes --prompt-version --prompts
+    --no-cache --no-wait --not-in --overlap --panel --per-group --per-item --poll --port
+    --power --pred-pngs --price-in --price-out --processes --prompt-version --prompts
     --questions --ranking-groups --rater-right --raters --raters-per-question --read
     --repeats --replace --resize-mask --resize-pred --retries --retry-errors
     --sample-seed --score-at --scoring-groups --seed --server-temperature --skip-invalid

@@ -113,11 +113,9 @@ def judge(
     asking: JudgeOptions,
     tools: Annotated[
         str | None,
-        typer.Option(help="Tools that the model may call before it answers, such as zoom,compare,measure; or all."),
+        typer.Option(help="Tools that the model may call: zoom,compare,… or all."),
     ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the number of calls and images, tokens and cost without asking.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print calls, tokens and cost without asking.")] = False,
     cascade: Annotated[
         Path | None,
         typer.Option(help="Rule from `visualjudge cascade --json`: ask the model only if --cheap is unsure."),
@@ -127,7 +125,7 @@ def judge(
     ] = None,
     until: Annotated[
         str | None,
-        typer.Option(help="Ask images in random order and stop once this is decided: 'right decided', 'rank decided'."),
+        typer.Option(help="Stop early at 'right decided' or 'rank decided'."),
     ] = None,
     check_every: Annotated[int, typer.Option(min=1, help="With --until: look after every N verdicts.")] = 500,
     panel: Annotated[

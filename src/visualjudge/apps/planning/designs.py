@@ -47,9 +47,7 @@ GOAL_CHECK: Mapping[str, str] = {
     "right": "macro_accuracy",
     "bias": "lean",
 }
-USUAL = JudgeModel(
-    0.75, 0.5, (0.05, 0.35, 0.5, 0.6), 0.03, 0.01, ("share right", *models.LEVELS, "lean", "failed")
-)
+USUAL = JudgeModel(0.75, 0.5, (0.05, 0.35, 0.5, 0.6), 0.03, 0.01, ("share right", *models.LEVELS, "lean", "failed"))
 """A judge of which nothing is known. Its figures are round numbers inside what published judges show
 (share right 65 to 80 %, one failed reply in a hundred); ``level`` holds the share right here."""
 GAP = 0.05
@@ -102,9 +100,7 @@ class Terms:
         if self.budget is not None and not self.prices.are_stated and not self.label_price:
             raise UsageError("--budget needs --price-in and --price-out, or --label-price")
         if not 0.5 < self.rater_right <= 1:
-            raise UsageError(
-                f"--rater-right must be above 0.5 and at most 1, got {self.rater_right:g}"
-            )
+            raise UsageError(f"--rater-right must be above 0.5 and at most 1, got {self.rater_right:g}")
         for name in ("calls_per_minute", "tokens_per_minute"):
             value = getattr(self, name)
             if value is not None and not value > 0:
@@ -119,9 +115,7 @@ class Terms:
             return 0.0
         half = self.raters / 2
         wrong = float(binom.sf(np.floor(half), self.raters, 1 - self.rater_right))
-        tie = (
-            float(binom.pmf(half, self.raters, 1 - self.rater_right)) if half.is_integer() else 0.0
-        )
+        tie = float(binom.pmf(half, self.raters, 1 - self.rater_right)) if half.is_integer() else 0.0
         return wrong + tie / 2
 
     def minutes(self, calls: float, rate: Rate) -> float | None:
@@ -247,17 +241,11 @@ def _task_of(names: Sequence[str], task: str | None, place: Path) -> str:
     if task in known:
         return str(task)
     if not known:
-        raise UsageError(
-            f"{place}: no two predictions can be compared, so that no pairwise question can be asked"
-        )
-    raise UsageError(
-        f"--task must be one of {', '.join(known)}; a plan is for one task, got {task or 'none'}"
-    )
+        raise UsageError(f"{place}: no two predictions can be compared, so that no pairwise question can be asked")
+    raise UsageError(f"--task must be one of {', '.join(known)}; a plan is for one task, got {task or 'none'}")
 
 
-def _of_run(
-    root: Path, task: str | None, encodings: Sequence[str], dataset: str | Path | None
-) -> Target:
+def _of_run(root: Path, task: str | None, encodings: Sequence[str], dataset: str | Path | None) -> Target:
     study = load_study([root], dataset=dataset)
     verdicts = study.kind(0, "pairwise", VERDICTS)
     name = _task_of(verdicts["task"].cast(pl.String).unique().to_list(), task, root)
@@ -269,10 +257,7 @@ def _of_run(
     by = own.group_by(pl.col("encoding").cast(pl.String)).agg(
         pl.col("tokens_in", "tokens_out", "latency_s").mean(), right=pl.col("right").mean()
     )
-    seen = {
-        row["encoding"]: row
-        for row in by.sort("right", "encoding", descending=True).iter_rows(named=True)
-    }
+    seen = {row["encoding"]: row for row in by.sort("right", "encoding", descending=True).iter_rows(named=True)}
     estimated = None
     if any(row["tokens_in"] is None for row in seen.values()):
         estimated = _estimated(study.root or root, name, list(seen))
@@ -283,13 +268,9 @@ def _of_run(
         for style, row in seen.items()
     }
     images = own["cluster"].n_unique()
-    notes = [
-        f"The judge is {study.runs[0].name}: {own.height} verdicts of the pilot on {images} images."
-    ]
+    notes = [f"The judge is {study.runs[0].name}: {own.height} verdicts of the pilot on {images} images."]
     if estimated is not None:
-        notes.append(
-            "The pilot states no tokens: they are estimated as `judge --dry-run` estimates them."
-        )
+        notes.append("The pilot states no tokens: they are estimated as `judge --dry-run` estimates them.")
     notes += _assumed(judge)
     worth = words.gains(variance_row(own, name))
     if worth != words.NONE:
@@ -300,17 +281,13 @@ def _of_run(
 def _assumed(judge: JudgeModel) -> list[str]:
     if not judge.assumed:
         return []
-    return [
-        f"Not in the pilot, and supposed to be as usual: variance of {', '.join(judge.assumed)}."
-    ]
+    return [f"Not in the pilot, and supposed to be as usual: variance of {', '.join(judge.assumed)}."]
 
 
 def _chosen(known: Sequence[str], wanted: Sequence[str], place: Path) -> list[str]:
     for name in wanted:
         if name not in known:
-            raise UsageError(
-                f"--encoding must be one of {', '.join(sorted(known))}, got {name} ({place})"
-            )
+            raise UsageError(f"--encoding must be one of {', '.join(sorted(known))}, got {name} ({place})")
     return list(wanted) or sorted(known)
 
 
@@ -340,12 +317,7 @@ def _of_dataset(root: Path, task: str | None, encodings: Sequence[str]) -> Targe
     table, _ = merged([root])
     pairwise = table.filter((pl.col("kind") == "pairwise") & unchanged())
     name = _task_of(pairwise["task"].cast(pl.String).unique().to_list(), task, root)
-    styles = (
-        pairwise.filter(pl.col("task").cast(pl.String) == name)["encoding"]
-        .cast(pl.String)
-        .unique()
-        .to_list()
-    )
+    styles = pairwise.filter(pl.col("task").cast(pl.String) == name)["encoding"].cast(pl.String).unique().to_list()
     pool = _pool(table, name, root)
     rates = _estimated(root, name, _chosen(styles, encodings, root))
     return Target("dataset", str(root), name, pool, _usual(pool), rates, _without_pilot(pool))
@@ -378,9 +350,7 @@ def _estimated(root: Path, task: str, encodings: Sequence[str]) -> dict[str, Rat
             found = estimate(dataset, asks, free, reasons=True)
             out[style] = Rate(found.tokens_in / found.calls, found.tokens_out / found.calls)
     if not out:
-        raise DataError(
-            f"{root}: has no pairwise question of {task} from which tokens could be estimated"
-        )
+        raise DataError(f"{root}: has no pairwise question of {task} from which tokens could be estimated")
     return out
 
 
@@ -392,11 +362,7 @@ def _of_data(root: Path, task: str | None, encodings: Sequence[str], seed: int) 
         read = {name: [entry.annotation for entry in folder.entries(name)] for name in names}
     caps = Caps()
     by_task = {
-        name: tuple(
-            found
-            for found in group(name, notes)
-            if caps.differ(min(found.scores), max(found.scores))
-        )
+        name: tuple(found for found in group(name, notes) if caps.differ(min(found.scores), max(found.scores)))
         for name, notes in read.items()
     }
     name = _task_of([name for name, groups in by_task.items() if groups], task, root)
@@ -461,9 +427,7 @@ def question_of(
     limit = rules.checks[check]
     if goal == "right":
         lead = effect if effect is not None or target.kind == "run" else USUAL_LEAD
-        judge, truth, said = _right(
-            pool, judge, None if lead is None else limit.value + lead, wrong
-        )
+        judge, truth, said = _right(pool, judge, None if lead is None else limit.value + lead, wrong)
     elif goal == "bias":
         truth = judge.lean if effect is None else effect
         judge = replace(judge, lean=truth)
@@ -473,9 +437,7 @@ def question_of(
     right_state = "pass" if limit.met_by(truth) else "fail"
     if abs(abs(truth) - limit.value) < AT_THRESHOLD:
         said += ", so near the threshold that hardly any number of images settles it"
-    claim = (
-        f"{said}; reached where the check comes out as “{right_state}” (threshold {limit.value:g})"
-    )
+    claim = f"{said}; reached where the check comes out as “{right_state}” (threshold {limit.value:g})"
 
     def reached(design: Design, count: int, draws: int) -> Power:
         found: list[Any] = []
@@ -488,15 +450,11 @@ def question_of(
     return Question(claim, judge, reached)
 
 
-def _right(
-    pool: Pool, judge: JudgeModel, wanted: float | None, wrong: float
-) -> tuple[JudgeModel, float, str]:
+def _right(pool: Pool, judge: JudgeModel, wanted: float | None, wrong: float) -> tuple[JudgeModel, float, str]:
     """The judge at the share right that is wanted, and what labels make of it."""
     share = judge.right(pool) if wanted is None else wanted
     if not 0.01 <= share <= 0.99:
-        raise UsageError(
-            f"--effect must leave the share right between 0.01 and 0.99, got {share:.2f}"
-        )
+        raise UsageError(f"--effect must leave the share right between 0.01 and 0.99, got {share:.2f}")
     truth = share * (1 - wrong) + (1 - share) * wrong
     return judge.at(share, pool), truth, f"the judge is right {truth:.1%} of the time"
 
@@ -504,14 +462,10 @@ def _right(
 def _order(target: Target, effect: float | None, seed: int) -> tuple[float, str]:
     """The order that endless images would show."""
     if effect is not None:
-        raise UsageError(
-            "--effect does not go with --goal rank: what is ordered are the sources at hand"
-        )
+        raise UsageError("--effect does not go with --goal rank: what is ordered are the sources at hand")
     count = len(target.pool.sources)
     if count < 2:
-        raise UsageError(
-            f"{target.place}: names fewer than two sources, so that there is nothing to rank"
-        )
+        raise UsageError(f"{target.place}: names fewer than two sources, so that there is nothing to rank")
     rng = rng_for(seed, "population")
     truth = models.population_tau(target.pool, target.judge, Design(1, 3), rng)
     return truth, f"the judge orders the {count} sources with τ-b {truth:.2f} on endless images"
@@ -527,8 +481,7 @@ def _compare(pool: Pool, judge: JudgeModel, gap: float, drawn: Callable[..., Any
     share = judge.right(pool)
     if not gap or not 0.01 <= share + gap <= 0.99:
         raise UsageError(
-            "--effect must leave the second judge's share right between 0.01 and 0.99, "
-            f"got {share + gap:.2f}"
+            f"--effect must leave the second judge's share right between 0.01 and 0.99, got {share + gap:.2f}"
         )
     second = judge.at(share + gap, pool)
 
@@ -540,9 +493,7 @@ def _compare(pool: Pool, judge: JudgeModel, gap: float, drawn: Callable[..., Any
             lows += low.tolist()
             highs += high.tolist()
         shown = [low > 0 if gap > 0 else high < 0 for low, high in zip(lows, highs, strict=True)]
-        return models.power_of(
-            shown, (np.array(highs) - np.array(lows))[np.isfinite(lows)].tolist()
-        )
+        return models.power_of(shown, (np.array(highs) - np.array(lows))[np.isfinite(lows)].tolist())
 
     claim = f"a second judge is right {100 * gap:+.1f} points more often on the same questions; reached where the 95 % "
     return Question(claim + "interval of the difference leaves out 0", judge, reached)
@@ -559,8 +510,7 @@ def _probe(judge: JudgeModel, effect: float, drawn: Callable[..., Any]) -> Quest
         return models.power_of([state == right_state for state in states], (), states)
 
     claim = (
-        f"a cue moves the judge by {effect:g}; reached where the probe comes out as “{right_state}” "
-        f"(margin {margin:g})"
+        f"a cue moves the judge by {effect:g}; reached where the probe comes out as “{right_state}” (margin {margin:g})"
     )
     return Question(claim, judge, reached)
 
@@ -568,9 +518,7 @@ def _probe(judge: JudgeModel, effect: float, drawn: Callable[..., Any]) -> Quest
 # ---------------------------------------------------------------- the search
 
 
-def least_images(
-    power_at: Callable[[int], float], wanted: float, least: int = LEAST, most: int = MOST
-) -> int | None:
+def least_images(power_at: Callable[[int], float], wanted: float, least: int = LEAST, most: int = MOST) -> int | None:
     """The fewest images at which ``power_at`` is ``wanted``, to 6 %; None where ``most`` are too few."""
     low, high = 0, least
     while power_at(high) < wanted:
@@ -664,21 +612,14 @@ def plan(
         calls = design.calls * (2 if goal == "compare" else 1)
         labels = design.images * design.pairs * held.raters
         stated = held.prices.are_stated or held.label_price
-        cost = (
-            calls * held.prices.of(1, 0) * rate.tokens_in
-            + calls * held.prices.of(0, 1) * rate.tokens_out
-        )
+        cost = calls * held.prices.of(1, 0) * rate.tokens_in + calls * held.prices.of(0, 1) * rate.tokens_out
         total = cost + labels * held.label_price if stated else None
         missing = max(0, design.images - there.pool.images)
         return Option(design, found, calls, labels, total, held.minutes(calls, rate), missing)
 
     found, short = _searched(there, goal, question, power, option, held.budget)
     nearest = sorted(short, key=lambda o: (-round(o.power.value, 2), *_worth(o)))
-    best = (
-        (*sorted(found, key=_worth), *nearest)[:SHOWN]
-        if not found
-        else (*sorted(found, key=_worth), *nearest[:1])
-    )
+    best = (*sorted(found, key=_worth), *nearest)[:SHOWN] if not found else (*sorted(found, key=_worth), *nearest[:1])
     curves = tuple((one, _curve(question, one.design)) for one in best[:3])
     notes = [*there.notes]
     first = best[0]
@@ -686,9 +627,7 @@ def plan(
     notes += exact
     if first.missing:
         held_images = many(there.pool.images, "image")
-        notes.append(
-            f"The data hold {held_images} with such pairs: {first.missing} more are needed."
-        )
+        notes.append(f"The data hold {held_images} with such pairs: {first.missing} more are needed.")
     checks: tuple[CheckRow, ...] = ()
     if goal not in ("compare", "probe"):
         checks = _other_checks(there, question.judge, first.design, rules, held, seed)
@@ -713,10 +652,7 @@ def plan(
 
 def _mean_rate(rates: Sequence[Rate]) -> Rate:
     seconds = [rate.seconds for rate in rates if rate.seconds is not None]
-    tokens = (
-        (sum(getattr(rate, name) for rate in rates) / len(rates))
-        for name in ("tokens_in", "tokens_out")
-    )
+    tokens = ((sum(getattr(rate, name) for rate in rates) / len(rates)) for name in ("tokens_in", "tokens_out"))
     return Rate(next(tokens), next(tokens), sum(seconds) / len(seconds) if seconds else None)
 
 
@@ -745,11 +681,7 @@ def _searched(
             return question.reached(replace(shape, images=images), SEARCHED, SEARCH_DRAWS).value
 
         images = least_images(power_at, wanted)
-        one = (
-            None
-            if images is None
-            else option(replace(shape, images=images), models.power_of([True]))
-        )
+        one = None if images is None else option(replace(shape, images=images), models.power_of([True]))
         if one is not None and (budget is None or (one.cost or 0.0) <= budget):
             enough.append(one)
         most = target.pool.images
@@ -758,20 +690,11 @@ def _searched(
             most = min(most, int(budget / each)) if each else most
         if most >= 2 and (images is None or images > most):
             short.append(replace(shape, images=most))
-    confirmed = (
-        _confirmed(question, one.design, wanted, option)
-        for one in sorted(enough, key=_worth)[:SHOWN]
-    )
-    found = [
-        one
-        for one in confirmed
-        if one is not None and (budget is None or (one.cost or 0.0) <= budget)
-    ]
+    confirmed = (_confirmed(question, one.design, wanted, option) for one in sorted(enough, key=_worth)[:SHOWN])
+    found = [one for one in confirmed if one is not None and (budget is None or (one.cost or 0.0) <= budget)]
     if any(not one.missing for one in found):
         return found, []
-    nearest = [
-        option(design, question.reached(design, CONFIRMED, CONFIRM_DRAWS)) for design in short
-    ]
+    nearest = [option(design, question.reached(design, CONFIRMED, CONFIRM_DRAWS)) for design in short]
     if not found and not nearest:
         raise UsageError(f"--budget {budget:g} does not pay for the questions on two images")
     return found, nearest
@@ -791,23 +714,15 @@ def _confirmed(
 
 def _curve(question: Question, design: Design) -> tuple[tuple[int, Power], ...]:
     """Power at fewer and more images than chosen."""
-    steps = dict.fromkeys(
-        max(2, round(part * design.images)) for part in (0.25, 0.5, 0.75, 1, 1.5, 2)
-    )
-    return tuple(
-        (n, question.reached(replace(design, images=n), CURVE, SEARCH_DRAWS)) for n in steps
-    )
+    steps = dict.fromkeys(max(2, round(part * design.images)) for part in (0.25, 0.5, 0.75, 1, 1.5, 2))
+    return tuple((n, question.reached(replace(design, images=n), CURVE, SEARCH_DRAWS)) for n in steps)
 
 
 def _other_checks(
     target: Target, judge: JudgeModel, design: Design, rules: Thresholds, terms: Terms, seed: int
 ) -> tuple[CheckRow, ...]:
     """What each check of the card would show at the chosen design."""
-    names = [
-        name
-        for name in ("macro_accuracy", "right_in_both_orders", "lean", "failed")
-        if name in rules.checks
-    ]
+    names = [name for name in ("macro_accuracy", "right_in_both_orders", "lean", "failed") if name in rules.checks]
     if len(target.pool.sources) > 1:
         names.append("order_of_sources")
     if design.orders == 1:
@@ -815,9 +730,7 @@ def _other_checks(
     found: dict[str, list[Any]] = {name: [] for name in names}
     for part in _parts(design, SEARCHED * 2):
         rng = rng_for(seed, "checks", part)
-        studies = models.simulated(
-            target.pool, judge, design, part, rng, labels_wrong=terms.labels_wrong
-        )
+        studies = models.simulated(target.pool, judge, design, part, rng, labels_wrong=terms.labels_wrong)
         assert isinstance(studies, Studies)
         for name, rows in models.checked(studies, rules, names).items():
             found[name] += rows
@@ -851,9 +764,7 @@ def _caps(target: Target, design: Design, seed: int) -> tuple[Caps, tuple[str, .
             images.add(found.key[0])
             pairs += min(design.pairs, len(pairs_of(found, seed, caps)))
             groups += 1
-        notes = (
-            f"The questions that `build` draws: {min(pairs, wanted)} pairs on {len(images)} images.",
-        )
+        notes = (f"The questions that `build` draws: {min(pairs, wanted)} pairs on {len(images)} images.",)
     return Caps(0, 0, groups, wanted, 0, 0), notes
 
 
@@ -872,14 +783,10 @@ def read_build(path: str | Path) -> tuple[str, int, Caps]:
         known = {one.name for one in fields(Caps)}
         if not isinstance(task, str) or type(seed) is not int or set(caps) - known:
             raise TypeError
-        if any(
-            isinstance(value, bool) or not isinstance(value, int | float) for value in caps.values()
-        ):
+        if any(isinstance(value, bool) or not isinstance(value, int | float) for value in caps.values()):
             raise TypeError
         return task, seed, Caps(**caps)
     except OSError as error:
         raise DataError(f"{place}: cannot be read: {error.strerror}") from None
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise DataError(
-            f"{place}: must be a plan from `visualjudge plan --out FILE.json`"
-        ) from None
+        raise DataError(f"{place}: must be a plan from `visualjudge plan --out FILE.json`") from None

@@ -57,9 +57,7 @@ def shape(one: Option) -> str:
 def answer(plan: Plan) -> str:
     """What to do, in one sentence or two."""
     one = plan.chosen
-    spent = f"{many(one.calls, 'call')}" + (
-        f", cost {money(one.cost)}" if one.cost is not None else ""
-    )
+    spent = f"{many(one.calls, 'call')}" + (f", cost {money(one.cost)}" if one.cost is not None else "")
     spent += f", {many(one.labels, 'label')}" if one.labels else ""
     asked = f"{many(one.design.images, 'image')} with {shape(one)} ({spent})"
     if plan.goal_reached:
@@ -118,10 +116,7 @@ def checks_table(plan: Plan) -> Table | None:
     rows = [
         (
             LABELS[row.name],
-            *(
-                percent(row.power.states.get(state, 0.0), 0)
-                for state in ("pass", "fail", "undecided")
-            ),
+            *(percent(row.power.states.get(state, 0.0), 0) for state in ("pass", "fail", "undecided")),
             number(row.power.width),
         )
         for row in plan.checks
@@ -157,9 +152,7 @@ def text(plan: Plan) -> str:
 
 def markdown(plan: Plan) -> str:
     """The page as Markdown."""
-    tables = [
-        table.markdown() for table in (designs_table(plan), checks_table(plan)) if table is not None
-    ]
+    tables = [table.markdown() for table in (designs_table(plan), checks_table(plan)) if table is not None]
     lines = [
         f"# Plan: {QUESTIONS[plan.goal]}",
         markdown_text(answer(plan)),
@@ -173,9 +166,7 @@ def body(plan: Plan, *, page: bool = False) -> str:
     """The answer, the figure and the tables."""
     drawn = figure(plan)
     image = drawn.inline() if page else drawn.svg()
-    tables = "".join(
-        table.html() for table in (designs_table(plan), checks_table(plan)) if table is not None
-    )
+    tables = "".join(table.html() for table in (designs_table(plan), checks_table(plan)) if table is not None)
     state = "pass" if plan.goal_reached else "undecided"
     notes = "".join(f"<p>{escape(note)}</p>" for note in plan.notes)
     return (
