@@ -17,7 +17,7 @@ WHOLE = "visualjudge.help_all"
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Start": ("demo", "doctor", "init"),
-    "Data": ("import", "perturb", "build", "plan", "audit"),
+    "Data": ("import", "perturb", "describe", "build", "plan", "audit"),
     "Ask": ("judge", "tune", "probe", "drift"),
     "Answer": ("report", "card", "label", "correct", "cascade"),
     "People": ("studio", "agreement"),

@@ -29,7 +29,7 @@ COMMANDS = {
     "describe": "Summarise a data folder and plot its scores",
     "encode": "Show one prediction in one encoding",
     "gallery": "Write the page that shows every encoding",
-    "plan": "Plan a study: images, pairs, repeats, labels, cost, time and power",
+    "plan": "Plan a study: images, pairs, cost and power",
     "build": "Build a judge dataset from a data folder",
     "prompts": "Write the pages that show every prompt",
     "validate": "Recompute every checksum and rule of a dataset",

@@ -266,7 +266,7 @@ class QuestionOptions:
     ] = None
     sample: Annotated[
         int | None,
-        typer.Option(min=1, help="Ask a random sample of N questions, balanced over tasks and encodings.", metavar="N"),
+        typer.Option(min=1, help="Ask a balanced random sample of N questions.", metavar="N"),
     ] = None
     sample_seed: Annotated[int, typer.Option(help="Seed of --sample.")] = 42
     questions: Annotated[
