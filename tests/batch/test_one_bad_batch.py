@@ -187,7 +187,7 @@ def test_status_fetch_and_cancel_go_on_after_a_batch_that_cannot_be_had(dataset:
         async def keep() -> None:
             keeper = Keeper.of(tmp_path, base_url=f"{fake.url}/v1", api_key=KEY, folder=None)
             found = [state async for _, state in keeper.states()]
-            assert found == ["cannot be had", "completed, 2 replies", "in_progress, 0 replies"]
+            assert found == ["cannot be retrieved", "completed, 2 replies", "in_progress, 0 replies"]
             assert await keeper.fetch() == (1, 2)
             assert await keeper.cancel() == 1
             assert keeper.failed == ["batch batch_1: HTTP 404: not for you"] * 3

@@ -35,7 +35,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 @app.command(epilog=EPILOG)
 def adopt(
     table: Annotated[
-        Path, typer.Argument(help="One verdict a row: CSV, TSV, JSON, JSONL, Parquet or Excel.", show_default=False)
+        Path, typer.Argument(help="One verdict per row: CSV, TSV, JSON, JSONL, Parquet or Excel.", show_default=False)
     ],
     out: Annotated[Path, typer.Option(help="Folder to write: dataset, and a run for each judge.", show_default=False)],
     column: Annotated[
@@ -49,7 +49,7 @@ def adopt(
     score_range: Annotated[
         tuple[float, float] | None, typer.Option(help="Least and greatest score; default: 0 10.", show_default=False)
     ] = None,
-    judge: Annotated[str | None, typer.Option(help="Name of the judge if the table has no column of it.")] = None,
+    judge: Annotated[str | None, typer.Option(help="Name of the judge if the table has no column for it.")] = None,
     use: Annotated[
         Use, typer.Option(help="What counts: replies, read again where there are any, or the table's verdicts.")
     ] = Use.replies,

@@ -117,7 +117,7 @@ def cancel(run: Run, server: ServerOptions) -> None:
 def drop(
     run: Run, batch: Annotated[str, typer.Argument(help="Id of the batch, or name of its part.", show_default=False)]
 ) -> None:
-    """Give up a batch that cannot be had, without asking its server. Its questions become API errors."""
+    """Give up a batch that cannot be retrieved, without asking its server. Its questions become API errors."""
     from visualjudge.runs.batch.keeping import drop as drop_part
 
     part = asyncio.run(drop_part(run, batch))

@@ -43,7 +43,7 @@ def label(
     dataset: MovedDataset = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw the items to label next with known probabilities: where that gains, those on which the judge is unsure.
+    """Draw the items to label next, with known probabilities: uncertain items more often if that saves labels.
 
     Example: visualjudge label runs/gpt --n 50 --out next.csv
     """

@@ -81,7 +81,7 @@ class Keeper:
             look = await self.provider.patiently(lambda: self.provider.look(batch))
         except ClientError as error:
             self.failed.append(f"batch {batch}: {error}")
-            return "cannot be had"
+            return "cannot be retrieved"
         return f"{look.status}, {look.succeeded} replies"
 
     async def fetch(self) -> tuple[int, int]:

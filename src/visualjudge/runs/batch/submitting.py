@@ -234,8 +234,8 @@ class Batches:
             failure = f"batch closed: {cause_of(error)}"
             replies = self.ledger.collect(part, Look(CLOSED, ended=True), self.provider, [], failure).replies
         self.ledger.arrived(await self.ledger.say("closed", part, reason=str(error), replies=replies))
-        asks = "looks again, then asks anew" if part.batch else "asks anew"
-        self.say(f"batch {part.batch or part.name}: closed, as it cannot be had: {error}; --retry-errors {asks}")
+        asks = "looks again, then asks again" if part.batch else "asks again"
+        self.say(f"batch {part.batch or part.name}: closed, cannot be retrieved: {error}; --retry-errors {asks}")
 
     async def _take(self, part: Part, look: Look) -> _Taken | None:
         """Its results; again where they are fewer than the server counts. None: the batch is another's."""
