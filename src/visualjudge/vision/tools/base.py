@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-from visualjudge.core.errors import DataError, VisualJudgeError
+from visualjudge.core.errors import DataError, UsageError, VisualJudgeError
 from visualjudge.core.records import Pixels
 from visualjudge.vision.base import Prediction
 
@@ -19,6 +20,7 @@ MEASURED_SIDE = 640
 """Longer side of a region that is measured, at most, in pixels: larger ones take too long."""
 LARGEST_FACTOR = 8
 """How far a region is enlarged, at most."""
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 Box = tuple[int, int, int, int]
 """x0, y0, x1, y1 in whole pixels; x1 and y1 are one past the last."""
 
@@ -139,6 +141,19 @@ class Tool:
     schema: Mapping[str, Any]
     run: Callable[..., Shown]
     applies: Callable[[Seen], bool] = always
+
+    def __post_init__(self) -> None:
+        """Check what servers check.
+
+        Raises
+        ------
+        UsageError
+            If the name or the schema cannot be sent.
+        """
+        if not _NAME.fullmatch(self.name):
+            raise UsageError(f"tool: name must be 1 to 64 letters, digits, _ or -, got {self.name[:80]!r}")
+        if self.schema.get("type") != "object" or not isinstance(self.schema.get("properties"), Mapping):
+            raise UsageError(f"tool {self.name}: schema must be that of an object with properties")
 
 
 def region(image: Pixels, x0: float, y0: float, x1: float, y1: float) -> Box:
