@@ -1,7 +1,7 @@
 """Which tools a judge called, how often it was right when it did, and what a right answer cost.
 
-A judge calls tools where it is unsure: a lower share right beside a tool says nothing of what the tool does. What
-tools do is the paired difference to a run without them.
+A judge calls tools where it is unsure: a lower share right beside a tool says nothing of what the
+tool does. What tools do is the paired difference to a run without them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ _SCHEMA = {"id": pl.String, "order": pl.String, "repeat": pl.Int32, "tool": pl.S
 class ToolUse:
     """One tool of one judge, on pairwise questions.
 
-    ``right`` is the share right of the verdicts in which it was called, ``right_without`` that of the others.
+    ``right`` is the share right of the verdicts in which it was called, ``right_without`` that of
+    the others.
     """
 
     tool: str
@@ -38,7 +39,7 @@ class ToolUse:
 
 @dataclass(frozen=True)
 class AnswerCost:
-    """What a right answer to a pairwise question cost; None where nothing is known, or no answer is right."""
+    """What a right answer to a pairwise question cost; None where that is not known."""
 
     judge: str
     right: int
@@ -59,7 +60,7 @@ def _traced(folder: Path) -> Iterator[tuple[str, str, int, str, bool]]:
 
 
 def calls_of(study: Study, run: int) -> pl.DataFrame:
-    """A row for each call of a run: id, order and repeat of its verdict, ``tool``, and whether it ``failed``."""
+    """A row for each call: id, order, repeat of its verdict, ``tool``, and whether it ``failed``."""
     folder = study.runs[run].folder
     rows = [] if folder is None else list(_traced(folder))
     return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
@@ -72,7 +73,7 @@ def _pairs(study: Study, run: int) -> pl.DataFrame:
 
 
 def tool_use(study: Study, run: int) -> tuple[ToolUse, ...]:
-    """The tools of a run, the most called first; empty where it called none on pairwise questions."""
+    """The tools of a run on pairwise questions, the most called first."""
     pairs = _pairs(study, run)
     calls = calls_of(study, run).join(pairs.select(KEYS), on=KEYS, how="semi")
     counts = calls.group_by("tool").agg(pl.len(), pl.col("failed").sum()).sort("len", "tool", descending=[True, False])

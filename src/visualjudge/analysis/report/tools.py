@@ -1,4 +1,4 @@
-"""Judging with tools beside judging without: the gain by margin, the tools called, the cost of a right answer."""
+"""Judging with tools beside judging without: gain by margin, tools called, cost of an answer."""
 
 from __future__ import annotations
 
