@@ -15,6 +15,8 @@ import polars as pl
 from visualjudge.analysis.cells import accuracy
 from visualjudge.analysis.estimates import Share
 from visualjudge.analysis.join import Study
+from visualjudge.dataset.folder import load_dataset
+from visualjudge.dataset.stored import columns
 from visualjudge.runs.folder import RunFolder
 
 KEYS = ["id", "order", "repeat"]
@@ -98,3 +100,24 @@ def answer_cost(study: Study, run: int) -> AnswerCost:
 
     calls = calls_of(study, run).join(pairs.select(KEYS), on=KEYS, how="semi").height
     return AnswerCost(study.runs[run].name, right, calls, each("tokens", "tokens_in"), each("seconds", "latency_s"))
+
+
+SIZES = {"under 1 %": 0.01, "1 to 10 %": 0.1, "over 10 %": 1.0}
+"""Classes of the share of an image that a question's options cover, by their upper bound."""
+
+
+def by_size(study: Study) -> dict[str, list[int]]:
+    """The numbers of the pairwise questions of each class of :data:`SIZES`.
+
+    Questions whose options cover no known share, such as whole images, are in none.
+    """
+    found: dict[str, list[int]] = {label: [] for label in SIZES}
+    if study.root is None:
+        return {}
+    number = dict(study.questions.select("id", "question").iter_rows())
+    for name, features in columns(load_dataset(study.root).questions, "id", "features"):
+        areas = [one.area for one in features or () if one.area is not None]
+        if areas and name in number:
+            share = sum(areas) / len(areas)
+            found[next(label for label, top in SIZES.items() if share <= top)].append(number[name])
+    return {label: numbers for label, numbers in found.items() if numbers}
