@@ -1,4 +1,4 @@
-"""Milliseconds of a call of each tool, on photographs of two sizes whose images are decoded already.
+"""Milliseconds of a call of each tool, on decoded images of two sizes.
 
 Usage: python benchmarks/tools.py
 """

@@ -1,4 +1,4 @@
-"""Tools in every protocol: bodies, images in results, malformed calls, servers that refuse tools."""
+"""Tools in every protocol: bodies, images in results, malformed calls, refusals."""
 
 from __future__ import annotations
 
@@ -133,6 +133,8 @@ def test_gemini_bodies() -> None:
     assert said["parts"][1]["thoughtSignature"] == "c2lnbmVk", "a signed thought must come back unchanged"
     assert results["parts"][0]["functionResponse"] == {"name": "zoom", "response": {"output": "a region"}}
     assert "inlineData" in results["parts"][2]
+    both = server.bodies[2]["contents"][4]["parts"]
+    assert [next(iter(part)) for part in both] == ["functionResponse", "functionResponse", "text", "inlineData"]
 
 
 def _consume(value: Any) -> None:

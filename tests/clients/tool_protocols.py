@@ -1,4 +1,4 @@
-"""Replies with tool calls as the servers of each protocol write them, for tests with a server on loopback."""
+"""Replies with tool calls as the servers of each protocol write them, for tests."""
 
 from __future__ import annotations
 

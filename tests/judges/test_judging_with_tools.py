@@ -1,4 +1,4 @@
-"""Runs with tools, from the dataset to the report: traces, costs, kills, judges that need tools or do not."""
+"""Runs with tools, from the dataset to the report: traces, costs, kills, faulty tools."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def coin(request: Request) -> str:
 
 
 def looks_closely(request: Request, _attempt: int) -> Reply | str:
-    """Can tell only from enlarged regions where the options differ: the one that is as the original is better."""
+    """Can tell only from enlarged regions: the option that is as the original is better."""
     if not request.tools:
         return coin(request)
     if not request.turns:
@@ -93,7 +93,7 @@ def never_needs(request: Request, _attempt: int) -> Reply | str:
 
 @pytest.fixture(scope="module")
 def spots(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Pairs: each option is the original with a small wrong spot, which is fainter in the better one."""
+    """Each option is the original with a small wrong spot, fainter in the better one."""
     root = make_dataset(tmp_path_factory.mktemp("spots"), pairwise=PAIRS, ranking=0, scoring=0)
     for question in json.loads((root / "questions.json").read_text()):
         original, *options = question["images"]
@@ -264,7 +264,7 @@ def test_conversations_are_exported_as_chat_messages(spots: Path, tmp_path: Path
 
 
 class Talker:
-    """A server that calls a tool three times and answers; it counts the requests of each question and turn."""
+    """A server that calls a tool three times and answers; it counts requests by question and turn."""
 
     def __init__(self) -> None:
         self.asked: Counter[tuple[str, int]] = Counter()

@@ -1,4 +1,4 @@
-"""Models that call tools badly, in every protocol: each question ends with a verdict, in a bounded number of calls."""
+"""Models that call tools badly, in every protocol: each question ends with a verdict."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Which tools a judge called, how often it was right when it did, and what a right answer cost.
 
-A judge calls tools where it is unsure: a lower share right beside a tool says nothing of what the tool does. What
-tools do is the paired difference to a run without them.
+A judge calls tools where it is unsure: a lower share right beside a tool says nothing of what the
+tool does. What tools do is the paired difference to a run without them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import polars as pl
 from visualjudge.analysis.cells import accuracy
 from visualjudge.analysis.estimates import Share
 from visualjudge.analysis.join import Study
+from visualjudge.dataset.folder import load_dataset
+from visualjudge.dataset.stored import columns
 from visualjudge.runs.folder import RunFolder
 
 KEYS = ["id", "order", "repeat"]
@@ -25,7 +27,8 @@ _SCHEMA = {"id": pl.String, "order": pl.String, "repeat": pl.Int32, "tool": pl.S
 class ToolUse:
     """One tool of one judge, on pairwise questions.
 
-    ``right`` is the share right of the verdicts in which it was called, ``right_without`` that of the others.
+    ``right`` is the share right of the verdicts in which it was called, ``right_without`` that of
+    the others.
     """
 
     tool: str
@@ -38,7 +41,7 @@ class ToolUse:
 
 @dataclass(frozen=True)
 class AnswerCost:
-    """What a right answer to a pairwise question cost; None where nothing is known, or no answer is right."""
+    """What a right answer to a pairwise question cost; None where that is not known."""
 
     judge: str
     right: int
@@ -59,7 +62,7 @@ def _traced(folder: Path) -> Iterator[tuple[str, str, int, str, bool]]:
 
 
 def calls_of(study: Study, run: int) -> pl.DataFrame:
-    """A row for each call of a run: id, order and repeat of its verdict, ``tool``, and whether it ``failed``."""
+    """A row for each call: id, order, repeat of its verdict, ``tool``, and whether it ``failed``."""
     folder = study.runs[run].folder
     rows = [] if folder is None else list(_traced(folder))
     return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
@@ -72,7 +75,7 @@ def _pairs(study: Study, run: int) -> pl.DataFrame:
 
 
 def tool_use(study: Study, run: int) -> tuple[ToolUse, ...]:
-    """The tools of a run, the most called first; empty where it called none on pairwise questions."""
+    """The tools of a run on pairwise questions, the most called first."""
     pairs = _pairs(study, run)
     calls = calls_of(study, run).join(pairs.select(KEYS), on=KEYS, how="semi")
     counts = calls.group_by("tool").agg(pl.len(), pl.col("failed").sum()).sort("len", "tool", descending=[True, False])
@@ -97,3 +100,24 @@ def answer_cost(study: Study, run: int) -> AnswerCost:
 
     calls = calls_of(study, run).join(pairs.select(KEYS), on=KEYS, how="semi").height
     return AnswerCost(study.runs[run].name, right, calls, each("tokens", "tokens_in"), each("seconds", "latency_s"))
+
+
+SIZES = {"under 1 %": 0.01, "1 to 10 %": 0.1, "over 10 %": 1.0}
+"""Classes of the share of an image that a question's options cover, by their upper bound."""
+
+
+def by_size(study: Study) -> dict[str, list[int]]:
+    """The numbers of the pairwise questions of each class of :data:`SIZES`.
+
+    Questions whose options cover no known share, such as whole images, are in none.
+    """
+    found: dict[str, list[int]] = {label: [] for label in SIZES}
+    if study.root is None:
+        return {}
+    number = dict(study.questions.select("id", "question").iter_rows())
+    for name, features in columns(load_dataset(study.root).questions, "id", "features"):
+        areas = [one.area for one in features or () if one.area is not None]
+        if areas and name in number:
+            share = sum(areas) / len(areas)
+            found[next(label for label, top in SIZES.items() if share <= top)].append(number[name])
+    return {label: numbers for label, numbers in found.items() if numbers}

@@ -1,7 +1,8 @@
-"""The one loop of a model that calls tools: ask, run what it calls, ask again, until it answers or must stop.
+"""The one loop of a model that calls tools: ask, run what it calls, ask again, until it answers.
 
-It is the same over all protocols: a client writes the turns of a request as its protocol has them. A model that calls
-without end, with wrong arguments or in circles is told so in words; what goes wrong never leaves the loop.
+It is the same over all protocols: a client writes the turns of a request as its protocol has them.
+A model that calls without end, with wrong arguments or in circles is told so in words; what goes
+wrong never leaves the loop.
 """
 
 from __future__ import annotations
@@ -71,8 +72,8 @@ async def converse(ask: Callable[[Request], Awaitable[Reply]], request: Request,
     run
         Runs one call; never raises.
     most
-        Calls that are run. What is called beyond it is answered in words once, then the conversation ends with
-        "tool_limit": it takes at most ``most`` + 2 requests.
+        Calls that are run. What is called beyond it is answered in words once, then the
+        conversation ends with "tool_limit": it takes at most ``most`` + 2 requests.
     """
     done, used, warned, made = Conversation(), 0, False, set[tuple[str, str]]()
     while True:
@@ -104,7 +105,7 @@ async def converse(ask: Callable[[Request], Awaitable[Reply]], request: Request,
 
 
 def _calls(reply: Reply) -> tuple[ToolCall, ...]:
-    """The calls of a reply, those in its text where the protocol has none; ids that occur twice are taken off."""
+    """The calls of a reply, or those in its text; ids that occur twice are taken off."""
     calls = reply.calls or calls_in(reply.text)
     twice = len({call.id for call in calls}) < len(calls)
     return tuple(replace(call, id="") for call in calls) if twice else calls

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import orjson
 
-from visualjudge.clients.base import Alternative, FinishReason, Reply, Request, Token, ToolCall, Turn
+from visualjudge.clients.base import Alternative, FinishReason, Reply, Request, Token, ToolCall, ToolResult, Turn
 from visualjudge.clients.fields import (
     LOGPROBS_UNUSABLE,
     USAGE_UNUSABLE,
@@ -100,7 +100,7 @@ def _tools(full: Request) -> dict[str, Any]:
 
 
 def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
-    """The model's content and the results; images stand beside the response of their function.
+    """The model's content and the results; images follow the responses of all functions.
 
     Source: https://ai.google.dev/api/caching#FunctionCall, https://ai.google.dev/gemini-api/docs/thought-signatures.
     """
@@ -115,12 +115,16 @@ def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
     made = [{"functionCall": _function(r.call, {"args": orjson.loads(r.call.arguments)})} for r in turn.results]
     text = [{"text": turn.text}] if turn.text.strip() else []
     told = {"parts": [*text, *made]} if turn.echo is None else orjson.loads(turn.echo)
-    responses: list[dict[str, Any]] = []
-    for result in turn.results:
-        outcome = "error" if result.failed else "output"
-        response = {"response": {outcome: told_result(result)}}
-        responses += [{"functionResponse": _function(result.call, response)}, *parts(result_images(result))]
-    return [{"role": "model", **told}, {"role": "user", "parts": responses}]
+    responses = [
+        {"functionResponse": _function(result.call, {"response": {_outcome(result): told_result(result)}})}
+        for result in turn.results
+    ]
+    images = [part for result in turn.results for part in result_images(result)]
+    return [{"role": "model", **told}, {"role": "user", "parts": [*responses, *parts(images)]}]
+
+
+def _outcome(result: ToolResult) -> str:
+    return "error" if result.failed else "output"
 
 
 def _function(call: ToolCall, more: dict[str, Any]) -> dict[str, Any]:

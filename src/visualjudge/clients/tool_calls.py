@@ -1,7 +1,7 @@
 """Calls of tools in every protocol: what a model called, and calls and results as text.
 
-A call that no protocol can repeat (its name or arguments are malformed, or it stands in the text of a reply) is
-repeated as text, so that no server refuses a conversation for it.
+A call that no protocol can repeat (its name or arguments are malformed, or a reply has it in its text)
+is repeated as text, so that no server refuses a conversation for it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ HOW = """You may call these tools before you answer:
 
 {tools}
 
-To call one, write a line with the name of the tool and its arguments as JSON, and end your reply after it:
+To call one, write a line with the name of the tool and its arguments as JSON, and end your reply:
 
 <tool_call>{{"name": "...", "arguments": {{...}}}}</tool_call>"""
 
@@ -76,7 +76,7 @@ def echo_of(content: Any) -> str | None:
 
 
 def calls_in(text: str) -> tuple[ToolCall, ...]:
-    """The calls that a reply writes between ``<tool_call>`` and ``</tool_call>``, as Qwen and Hermes models do."""
+    """The calls that a reply has in ``<tool_call>…</tool_call>``, as Qwen and Hermes models do."""
     return tuple(_written(found[1]) for found in _TAGGED.finditer(text))
 
 
@@ -90,7 +90,7 @@ def _written(text: str) -> ToolCall:
 
 
 def in_text(request: Request) -> Request:
-    """A request without the protocol's own tools: they are described, and calls and results told, in the text."""
+    """A request without the protocol's tools: the text describes them, calls and results."""
     if not request.tools:
         return request
     parts: list[Part] = [*request.parts, TextPart(described(request))]

@@ -1,4 +1,4 @@
-"""The tools of one question: they see what the judge is shown and what it is made of, and nothing else.
+"""The tools of one question: they see what the judge is shown, what it is made of, and no more.
 
 A question's score, source, error type and ground truth never come here: predictions are read from
 ``predictions.jsonl``, which holds none of them, images from the dataset's media.
@@ -66,8 +66,9 @@ class Tools:
     most
         Calls a question.
     fault
-        None, or how the tools are faulty: ``"fails"`` (every call fails), ``"other"`` (the results are those of another
-        option) or ``"claims"`` (beside each result stands that an option, drawn at random, is better).
+        None, or how the tools are faulty: ``"fails"`` (every call fails), ``"other"`` (the results
+        are those of another option) or ``"claims"`` (each result claims that an option, drawn at
+        random, is better).
     """
 
     def __init__(self, root: str | Path, names: Sequence[str], most: int, fault: str | None = None) -> None:
@@ -239,8 +240,8 @@ class ToolBox:
         """What is added to the prompt."""
         sizes = ", ".join(f"{name} {width}×{height}" for name, (height, width) in self._sizes.items())
         return (
-            f"\n\nBefore you answer, you may call tools, at most {most} times. Coordinates are pixels of the images "
-            f"(width×height: {sizes}), x to the right and y down from the top left."
+            f"\n\nBefore you answer, you may call tools, at most {most} times. Coordinates are pixels "
+            f"of the images (width×height: {sizes}), x to the right and y down from the top left."
         )
 
     async def run(self, call: ToolCall) -> ToolResult:
@@ -301,7 +302,7 @@ def _checked(name: str, value: Any, rule: Mapping[str, Any]) -> Any:
 
 
 def trace_of(turns: Sequence[Turn]) -> list[dict[str, Any]]:
-    """The calls of a conversation as a verdict keeps them, in order; results by digest, images not kept."""
+    """The calls of a conversation as a verdict keeps them, in order; results by digest."""
     return [
         {
             "turn": number,

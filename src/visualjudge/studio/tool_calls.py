@@ -1,4 +1,4 @@
-"""The tool calls of a verdict as the studio replays them: what was called, in order, and where it looked."""
+"""The tool calls of a verdict as the studio replays them, in order, and where they looked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ POINT = 4
 
 @dataclass(frozen=True, slots=True)
 class CallShown:
-    """One call: its number from 1, its arguments and result in words, and the box that it looked at, if any."""
+    """One call: its number from 1, its arguments and result, and the box that it looked at."""
 
     number: int
     name: str

@@ -58,6 +58,10 @@ def test_a_right_answer_below_the_threshold_counts_by_its_margin() -> None:
     assert reward("B", PAIR, Weights(jnd=4)) == 0.0
     assert reward("?", PAIR, Weights(jnd=4, unreadable=-0.5)) == -0.5
     assert reward("A", PAIR, Weights(jnd=0.5)) == 1.0
+    assert reward("A", PAIR, Weights(tool_call=0.25), tool_calls=2) == 0.5
+    assert reward("A", PAIR, tool_calls=9) == 1.0
+    with pytest.raises(UsageError, match="tool_call must be at least 0"):
+        Weights(tool_call=-1)
     with pytest.raises(UsageError, match="jnd must be above 0"):
         Weights(jnd=0)
 

@@ -182,6 +182,17 @@ def test_a_registered_tool_is_offered() -> None:
         TOOLS.remove(("keypoint", "brightness"))
 
 
+def test_a_tool_that_no_server_takes_is_refused() -> None:
+    def nothing(_seen: Seen) -> Shown:
+        return Shown("")
+
+    for name in ("", "zoom in", "z" * 65, "zoöm"):
+        with pytest.raises(UsageError, match="name must be"):
+            Tool(name, "Nothing.", schema({}), nothing)
+    with pytest.raises(UsageError, match="schema must be"):
+        Tool("nothing", "Nothing.", {"type": "string"}, nothing)
+
+
 def test_boxes_at_a_point_and_their_overlap() -> None:
     looked = data(BOXES)
     assert call("detection", "value", looked, option="A", x=25, y=15).text == "A at (25, 15): 1 dog, 2 cat"

@@ -1,8 +1,10 @@
-"""Judging with tools beside judging without: the gain by margin, the tools called, the cost of a right answer."""
+"""Judging with tools beside judging without: gain by margin, tools called, cost of an answer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+
+import polars as pl
 
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.cells import MARGIN_LABELS, margin_bin
@@ -10,11 +12,12 @@ from visualjudge.analysis.estimates import Share
 from visualjudge.analysis.report.grids import Grid, GridRow
 from visualjudge.analysis.report.paired import gap_of
 from visualjudge.analysis.report.readings import rough_points, rough_share
-from visualjudge.analysis.tool_use import answer_cost, tool_use
+from visualjudge.analysis.tool_use import answer_cost, by_size, tool_use
 
 USE = "Tools on pairwise questions. A judge calls tools where it is unsure: the shares do not say what a tool does."
 COST = "Cost of a right answer, all turns included."
 GAIN = "Gain by margin, in points: the second judge less the first."
+GAIN_BY_SIZE = "Gain by size, the share of the image that the options cover (their mean)."
 
 
 def tool_grids(analysis: Analysis, runs: tuple[int, int]) -> list[tuple[str, Grid]]:
@@ -31,14 +34,21 @@ def tool_grids(analysis: Analysis, runs: tuple[int, int]) -> list[tuple[str, Gri
         (cost.judge, cost.right, cost.calls, _figure(cost.tokens, 0), _figure(cost.seconds, 2))
         for cost in (answer_cost(study, k) for k in runs)
     ]
-    gaps = [(label, gap_of(analysis, *runs, margin_bin() == label)) for label in MARGIN_LABELS]
-    gains = [(label, gap.n, rough_points(gap)) for label, gap in gaps if gap.value is not None]
+    margins = [(label, margin_bin() == label) for label in MARGIN_LABELS]
+    sizes = [(label, pl.col("question").is_in(found)) for label, found in by_size(study).items()]
     titles = ("Judge", "Tool", "Calls", "Failed", "Verdicts", "Right with it", "Right without")
     return [
         (USE, _grid(titles, tools, texts=2)),
         (COST, _grid(("Judge", "Right", "Tool calls", "Tokens each", "Seconds each"), costs, texts=1)),
-        (GAIN, _grid(("Margin", "Verdicts", "Gain"), gains, texts=1)),
+        (GAIN, _gains("Margin", analysis, runs, margins)),
+        (GAIN_BY_SIZE, _gains("Share of the image", analysis, runs, sizes)),
     ]
+
+
+def _gains(title: str, analysis: Analysis, runs: tuple[int, int], parts: Sequence[tuple[str, pl.Expr]]) -> Grid:
+    gaps = [(label, gap_of(analysis, *runs, part)) for label, part in parts]
+    rows = [(label, gap.n, rough_points(gap)) for label, gap in gaps if gap.value is not None]
+    return _grid((title, "Verdicts", "Gain"), rows, texts=1)
 
 
 def tool_lines(analysis: Analysis, runs: tuple[int, int]) -> list[str]:
@@ -46,6 +56,8 @@ def tool_lines(analysis: Analysis, runs: tuple[int, int]) -> list[str]:
     out = []
     for caption, table in tool_grids(analysis, runs):
         rows = [list(map(str, row.cells)) for row in table.rows]
+        if not rows:
+            continue
         widths = [max(map(len, column)) for column in zip(table.titles, *rows, strict=True)]
         shown = [
             "  ".join(

@@ -1,7 +1,7 @@
-"""A run's conversations with tools as chat messages, for training: ``train.jsonl`` and ``test.jsonl``, split by image.
+"""A run's conversations with tools as chat messages, for training, split by image.
 
-A verdict keeps the results of tools by digest. They are made again from the dataset here, and a conversation whose
-results are not those that the judge saw is left out.
+A verdict keeps the results of tools by digest. They are made again from the dataset here, and a
+conversation whose results are not those that the judge saw is left out.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ Message = dict[str, Any]
 
 
 def write_conversations(dataset: Dataset, run: str | Path, out: Path, tick: Tick) -> tuple[list[Path], int]:
-    """Write the conversations of a run that ended with an answer; the files, and how many conversations were left out.
+    """Write the conversations that ended with an answer; the files, and how many were left out.
 
-    Each line holds ``id``, ``order``, ``messages``, ``tools``, ``images`` (paths in the order of their parts) and
-    ``right``, whether the answer is the dataset's (null for scores). Images of results go to ``out/images``.
+    Each line of ``train.jsonl`` and ``test.jsonl`` holds ``id``, ``order``, ``messages``, ``tools``,
+    ``images`` (paths in the order of their parts) and ``right``, whether the answer is the dataset's
+    (null for scores). Images of results go to ``out/images``.
 
     Raises
     ------

@@ -26,15 +26,20 @@ class Weights:
         ``min(1, margin / jnd)``: pairs that nobody can tell apart teach nothing. None: all count 1.
     swap_bonus
         What :func:`reward_both` adds for the same answer in both orders.
+    tool_call
+        What each tool call before the reply costs, at least 0.
     """
 
     unreadable: float = -1.0
     jnd: float | None = None
     swap_bonus: float = 0.25
+    tool_call: float = 0.0
 
     def __post_init__(self) -> None:
         if self.jnd is not None and not self.jnd > 0:
             raise UsageError(f"jnd must be above 0, got {self.jnd}")
+        if not self.tool_call >= 0:
+            raise UsageError(f"tool_call must be at least 0, got {self.tool_call}")
 
 
 DEFAULT = Weights()
@@ -81,7 +86,12 @@ def truth_of(question: Question | Mapping[str, Any]) -> Truth:
 
 
 def reward(
-    reply: str, question: Question | Mapping[str, Any], weights: Weights = DEFAULT, *, finish_reason: str = "stop"
+    reply: str,
+    question: Question | Mapping[str, Any],
+    weights: Weights = DEFAULT,
+    *,
+    finish_reason: str = "stop",
+    tool_calls: int = 0,
 ) -> float:
     """1 for a right answer, 0 for a wrong one, ``weights.unreadable`` for none; 1 − |error|/10 for a score.
 
@@ -95,6 +105,8 @@ def reward(
         Penalty, and the weight of the margin.
     finish_reason
         ``"length"``: the reply was cut by the token limit, and states no answer.
+    tool_calls
+        Tool calls before the reply; each costs ``weights.tool_call``.
 
     Examples
     --------
@@ -107,7 +119,8 @@ def reward(
     0.9
     """
     truth = truth_of(question)
-    return _reward(_read(reply, truth, finish_reason), truth, weights)
+    found = _reward(_read(reply, truth, finish_reason), truth, weights)
+    return found - tool_calls * weights.tool_call
 
 
 def reward_both(

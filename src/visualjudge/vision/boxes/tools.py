@@ -32,13 +32,15 @@ def measure(seen: Seen, option: str, item: int | None = None, other_item: int | 
     second = numbered(items, other_item, "other_item")
     ((ax, ay), (bx, by)) = _centre(first), _centre(second)
     overlap = float(iou_of_pairs(corners([first]), corners([second]))[0])
-    apart = f"centres {math.hypot(bx - ax, by - ay):.1f} pixels apart (dx {bx - ax:.1f}, dy {by - ay:.1f})"
+    dx, dy = bx - ax, by - ay
+    apart = f"centres {math.hypot(dx, dy):.1f} pixels apart (dx {dx:.1f}, dy {dy:.1f})"
     return Shown(f"{option} items {item} and {other_item}: IoU {overlap:.3f}, {apart}")
 
 
 def _size(item: Detection) -> str:
     x1, y1, x2, y2 = item.xyxy
-    return f"{item.label}, x {x1:.1f} to {x2:.1f}, y {y1:.1f} to {y2:.1f}, {x2 - x1:.1f}×{y2 - y1:.1f} pixels"
+    extent = f"{x2 - x1:.1f}×{y2 - y1:.1f} pixels"
+    return f"{item.label}, x {x1:.1f} to {x2:.1f}, y {y1:.1f} to {y2:.1f}, {extent}"
 
 
 def _centre(item: Detection) -> tuple[float, float]:
@@ -56,8 +58,8 @@ TOOLS = (
     ),
     Tool(
         "measure",
-        "List an option's boxes with their sizes; with item, one of them; with other_item too, the overlap (IoU) and "
-        "distance of the two.",
+        "List an option's boxes with their sizes; with item, one of them; with other_item too, the "
+        "overlap (IoU) and distance of the two.",
         MEASURE,
         measure,
         has_data,

@@ -65,8 +65,8 @@ TOOLS = (
     ),
     Tool(
         "measure",
-        "List an option's masks with their areas and bounding boxes; with item, one of them; with other_item too, the "
-        "overlap (IoU) and distance of the two.",
+        "List an option's masks with their areas and bounding boxes; with item, one of them; with "
+        "other_item too, the overlap (IoU) and distance of the two.",
         MEASURE,
         measure,
         has_data,

@@ -73,8 +73,8 @@ TOOLS = (
     ),
     Tool(
         "measure",
-        "List an option's persons; with item, the keypoints of one; with keypoint and other_keypoint too, the "
-        "distance of the two.",
+        "List an option's persons; with item, the keypoints of one; with keypoint and "
+        "other_keypoint too, the distance of the two.",
         schema(
             {"option": OPTION, "item": ITEM, "keypoint": _KEYPOINT, "other_keypoint": _KEYPOINT},
             ("item", "keypoint", "other_keypoint"),

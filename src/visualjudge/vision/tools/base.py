@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,16 +10,17 @@ from typing import Any
 import cv2
 import numpy as np
 
-from visualjudge.core.errors import DataError, VisualJudgeError
+from visualjudge.core.errors import DataError, UsageError, VisualJudgeError
 from visualjudge.core.records import Pixels
 from visualjudge.vision.base import Prediction
 
 LONGEST = 768
-"""Longer side of a returned image, at most, in pixels: what most providers read without reducing it."""
+"""Longer side of a returned image, at most, in pixels: most providers do not reduce it."""
 MEASURED_SIDE = 640
 """Longer side of a region that is measured, at most, in pixels: larger ones take too long."""
 LARGEST_FACTOR = 8
 """How far a region is enlarged, at most."""
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 Box = tuple[int, int, int, int]
 """x0, y0, x1, y1 in whole pixels; x1 and y1 are one past the last."""
 
@@ -82,7 +84,7 @@ class Seen:
         return _named(self.predictions, "option", option)
 
     def layer(self, option: str, *, photograph: bool) -> Pixels:
-        """One option drawn over the original, or on black. Raises DataError if there is none of this letter."""
+        """One option drawn over the original, or on black. Raises DataError if there is none."""
         found: Pixels = _named(self.over if photograph else self.alone, "option", option)
         return found
 
@@ -125,11 +127,11 @@ class Tool:
     about
         What it does, for the judge: sent with every request.
     schema
-        JSON schema of the arguments, an object. Properties named ``option``, ``other_option`` and ``image`` get the
-        letters and names of the question as their enumeration.
+        JSON schema of the arguments, an object. Properties named ``option``, ``other_option`` and
+        ``image`` get the letters and names of the question as their enumeration.
     run
-        (what the judge may see, **arguments) → :class:`Shown`. Raises DataError if an argument cannot be used; the
-        judge is told the message.
+        (what the judge may see, **arguments) → :class:`Shown`. Raises DataError if an argument
+        cannot be used; the judge is told the message.
     applies
         Whether the tool makes sense for a question.
     """
@@ -139,6 +141,19 @@ class Tool:
     schema: Mapping[str, Any]
     run: Callable[..., Shown]
     applies: Callable[[Seen], bool] = always
+
+    def __post_init__(self) -> None:
+        """Check what servers check.
+
+        Raises
+        ------
+        UsageError
+            If the name or the schema cannot be sent.
+        """
+        if not _NAME.fullmatch(self.name):
+            raise UsageError(f"tool: name must be 1 to 64 letters, digits, _ or -, got {self.name[:80]!r}")
+        if self.schema.get("type") != "object" or not isinstance(self.schema.get("properties"), Mapping):
+            raise UsageError(f"tool {self.name}: schema must be that of an object with properties")
 
 
 def region(image: Pixels, x0: float, y0: float, x1: float, y1: float) -> Box:
@@ -154,8 +169,8 @@ def region(image: Pixels, x0: float, y0: float, x1: float, y1: float) -> Box:
     right, bottom = min(width, int(np.ceil(x1))), min(height, int(np.ceil(y1)))
     if right <= left or bottom <= top:
         raise DataError(
-            f"the box must have x0 < x1 and y0 < y1 and overlap the image of {width}×{height} pixels, "
-            f"got {x0:g}, {y0:g}, {x1:g}, {y1:g}"
+            "the box must have x0 < x1 and y0 < y1 and overlap the image of "
+            f"{width}×{height} pixels, got {x0:g}, {y0:g}, {x1:g}, {y1:g}"
         )
     return left, top, right, bottom
 
@@ -197,7 +212,7 @@ def measured(image: Pixels, x0: float, y0: float, x1: float, y1: float) -> tuple
 
 
 def halved(pixels: Pixels, longer: int, longest: int = LONGEST) -> Pixels:
-    """An image or a part of one whose longer side is ``longer``, halved while that is more than twice ``longest``.
+    """An image, or a part of one ``longer`` pixels long, halved while that is over twice ``longest``.
 
     Area averaging of two by two pixels, which OpenCV does ten times as fast as by any other factor.
     """
@@ -211,8 +226,9 @@ def halved(pixels: Pixels, longer: int, longest: int = LONGEST) -> Pixels:
 def fitted(pixels: Pixels, longest: int = LONGEST, *, of: int | None = None) -> tuple[Pixels, float]:
     """An image at most ``longest`` pixels long, and the factor by which it was enlarged.
 
-    Small images are enlarged by a whole factor (cubic interpolation), large ones reduced (area averaging). ``of``: the
-    longer side of the image that the factor is of, where ``pixels`` were halved already.
+    Small images are enlarged by a whole factor (cubic interpolation), large ones reduced (area
+    averaging). ``of``: the longer side of the image that the factor is of, where ``pixels`` were
+    halved already.
     """
     longer = max(pixels.shape[:2])
     whole = of or longer

@@ -1,4 +1,4 @@
-"""Tools of all types: regions of images, options beside each other, the difference of two options, counts."""
+"""Tools of all types: regions, options beside each other, differences of two options, counts."""
 
 from __future__ import annotations
 
@@ -111,9 +111,10 @@ def difference(seen: Seen, option: str = "A", other_option: str = "B") -> Shown:
 
 
 def _differences(one: Pixels, other: Pixels) -> tuple[Pixels, float, Box, int] | None:
-    """The absolute difference, halved as :func:`halved` does; the share of pixels that differ, where, and how much.
+    """The absolute difference, halved as :func:`halved` does; which share differs, where, how much.
 
-    Bands of rows stay in the processor's cache: three times as fast as whole images of 12 megapixels.
+    Bands of rows stay in the processor's cache: three times as fast as whole images of 12
+    megapixels.
     """
     bands, boxes, count, peak = [], [], 0, 0
     for top in range(0, len(one), BAND):
