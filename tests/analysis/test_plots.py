@@ -277,7 +277,7 @@ def test_colours_of_judges_are_not_those_of_states_and_can_be_read() -> None:
 
 
 def test_the_front_leaves_out_who_is_dearer_and_no_better() -> None:
-    rows = [Priced(name, cost, Estimate(share, None, 9, 9)) for name, cost, share in
+    rows = [Priced(name, 0, cost, Estimate(share, None, 9, 9)) for name, cost, share in
             (("a", 1, 0.6), ("b", 2, 0.6), ("c", 3, 0.9), ("d", 4, 0.8))]  # fmt: skip
     assert [row.title for row in front(rows)] == ["a", "c"]
 
@@ -518,3 +518,15 @@ def test_the_photograph_s_gain_is_that_of_metrics(tmp_path: Path) -> None:
     for row in rows:
         assert same(row, cells[row["task"]], "gain", "interval")
         assert row["state"] == cells[row["task"]]["state"]
+
+
+def test_a_judge_has_one_colour_in_all_figures(rich: Analysis, tmp_path: Path) -> None:
+    """The local baseline is the first judge here; figures that leave it out keep the second one's colour."""
+    runs = [run.folder for run in reversed(rich.study.runs)]
+    turned = analyse([folder for folder in runs if folder is not None])
+    assert [judge.name for judge in turned.results.judges] == ["local baseline", "judge"]
+    for name in ("baseline", "reliability"):
+        text = drawn(turned, name).svg()
+        assert "fs1" in text.split("</style>")[1] and "fs0" not in text.split("</style>")[1]
+    both = drawn(turned, "tasks").svg().split("</style>")[1]
+    assert "fs0" in both and "fs1" in both
