@@ -340,8 +340,8 @@ def _better(pairs: Sequence[Comparison]) -> str:
         names = sorted({name for row in pairs for name in (row.a, row.b)})
         beaten = {row.b if (row.gap.value or 0) > 0 else row.a for row in known}
         first = [name for name in names if name not in beaten]
-        worse = listed(sorted(beaten), 6)
-        return f"No judge is shown to be better than {listed(first, 6)}; some other judge is better than {worse}"
+        ahead_of = f"No judge is shown to be better than {listed(first, 6)}; s" if first else "S"
+        return f"{ahead_of}ome other judge is better than {listed(sorted(beaten), 6)}"
     more = (
         f"; about {many(row.more_images, 'more image')} would show {100 * row.asked_gap:g} points"
         if row.more_images
