@@ -124,7 +124,8 @@ def rich(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
         for e, encoding in enumerate(ENCODINGS)
     ]  # fmt: skip
     dataset = write_dataset(root / "ds", pairs)
-    wrong = [i % 5 == 0 or (i % 3 == 1 and i % 7 < 3) for i in range(len(pairs))]
+    weak = [(i % 3 == 1) == (i // 3 % 2 == 0) for i in range(len(pairs))]  # one encoding of one task, two of the other
+    wrong = [i % 5 == 0 or (weak[i] and i % 7 < 3) for i in range(len(pairs))]
     told = [said(q, "AB"[w], probability_a=0.3 if w else 0.5 + i % 5 / 10)
             for i, (q, w) in enumerate(zip(pairs, wrong, strict=True))]  # fmt: skip
     kept = [said(q, "AB"[i % 4 == 1]) for i, q in enumerate(pairs)][5:]
@@ -166,7 +167,7 @@ def test_cells_of_encodings_are_those_of_metrics(rich: Analysis) -> None:
     judges = {judge["judge"]: judge for judge in rich.metrics["judges"]}
     found = [f for f in figures(rich) if isinstance(f, Figure) and f.name.startswith("encoding-")]
     assert {f.name for f in found} == {"encoding-object_detection", "encoding-keypoint"}
-    compared = 0
+    compared, turned = 0, 0
     for row in (row for figure in found for row in rows_of(figure)):
         choice = next(c for c in judges[row["judge"]]["encodings"] if c["task"] == row["task"])
         both = {row["encoding"], row["reference"]}
@@ -178,10 +179,11 @@ def test_cells_of_encodings_are_those_of_metrics(rich: Analysis) -> None:
         if duel["first"] == row["encoding"]:
             assert same(row, duel, "difference", "ci95")
         else:
+            turned += duel["difference"] != 0
             assert float(row["value"]) == -duel["difference"]
             assert (float(row["low"]), float(row["high"])) == (-duel["ci95"][1], -duel["ci95"][0])
         assert (int(row["n"]), int(row["images"])) == (duel["pairs"], duel["images"])
-    assert compared == 8
+    assert compared == 8 and 0 < turned < 8
 
 
 def test_cells_of_reliability_are_those_of_metrics(rich: Analysis) -> None:
@@ -277,7 +279,7 @@ def test_colours_of_judges_are_not_those_of_states_and_can_be_read() -> None:
 
 
 def test_the_front_leaves_out_who_is_dearer_and_no_better() -> None:
-    rows = [Priced(name, cost, Estimate(share, None, 9, 9)) for name, cost, share in
+    rows = [Priced(name, 0, cost, Estimate(share, None, 9, 9)) for name, cost, share in
             (("a", 1, 0.6), ("b", 2, 0.6), ("c", 3, 0.9), ("d", 4, 0.8))]  # fmt: skip
     assert [row.title for row in front(rows)] == ["a", "c"]
 
@@ -473,6 +475,9 @@ def test_runs_on_different_questions_are_said_to_be(tmp_path: Path) -> None:
     assert in_common(found, 0, 1) == (
         "Not the same questions: only the 10 pairwise questions of both are compared, of 30 of a and 20 of b."
     )
+    assert in_common(found, 0, 2) == (
+        "Not the same questions: only the 20 pairwise questions of both are compared, of 30 of a and 20 of c."
+    )
     assert in_common(found, 1, 2) == "b and c have no pairwise question in common: their figures cannot be compared."
     assert isinstance(differences(found, 0, 1), Figure)
     left = differences(found, 1, 2)
@@ -518,3 +523,15 @@ def test_the_photograph_s_gain_is_that_of_metrics(tmp_path: Path) -> None:
     for row in rows:
         assert same(row, cells[row["task"]], "gain", "interval")
         assert row["state"] == cells[row["task"]]["state"]
+
+
+def test_a_judge_has_one_colour_in_all_figures(rich: Analysis, tmp_path: Path) -> None:
+    """The local baseline is the first judge here; figures that leave it out keep the second one's colour."""
+    runs = [run.folder for run in reversed(rich.study.runs)]
+    turned = analyse([folder for folder in runs if folder is not None])
+    assert [judge.name for judge in turned.results.judges] == ["local baseline", "judge"]
+    for name in ("baseline", "reliability"):
+        text = drawn(turned, name).svg()
+        assert "fs1" in text.split("</style>")[1] and "fs0" not in text.split("</style>")[1]
+    both = drawn(turned, "tasks").svg().split("</style>")[1]
+    assert "fs0" in both and "fs1" in both

@@ -12,7 +12,9 @@ from scipy import stats
 from typer.testing import CliRunner
 
 from visualjudge.analysis.people import agreement, pair_order
+from visualjudge.analysis.plots.figure import Figure
 from visualjudge.analysis.ratings import read_ratings
+from visualjudge.analysis.report.agreement_page import agreement_figure
 from visualjudge.cli.agreement import app
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.seeding import rng_for
@@ -148,3 +150,32 @@ def test_the_alternative_annotator_test_names_both_forms_and_refuses_other_scale
     assert "none: scores must be on one scale" in said
     done = CliRunner().invoke(app, [str(path), "--judge", "gpt", "--alt-test", "1"])
     assert isinstance(done.exception, UsageError)
+
+
+def test_the_page_of_agreement_draws_the_table_s_figures(tmp_path: Path) -> None:
+    table = long_table()
+    result = agreement(pl.concat([table, table.with_columns(dimension=pl.lit("other"))]), ["gpt"])
+    figure = agreement_figure(result)
+    assert isinstance(figure, Figure)
+    told = {(row.dimension, row.kind): row for row in result.rows}
+    rows = {(row[0], {"gpt": "judge"}.get(str(row[1]), "ceiling")): row[2:] for row in figure.rows}
+    assert set(rows) == {(d, kind) for d in ("quality", "other") for kind in ("judge", "ceiling")}
+    for key, found in rows.items():
+        row = told[key]  # type: ignore[index]
+        assert found == (row.spearman, *(row.spearman_ci95 or (None, None)), row.items, row.items)
+    judge, people = told["quality", "judge"].spearman or 0.0, told["quality", "ceiling"].spearman or 0.0
+    assert judge < people
+    assert figure.finding == "Dimensions in which a judge’s ρ is at least that of people, of 2: gpt 0"
+    ratings, page = tmp_path / "r.csv", tmp_path / "a.html"
+    table.write_csv(ratings)
+    done = CliRunner().invoke(app, [str(ratings), "--judge", "gpt", "--out", str(page)])
+    assert done.exit_code == 0, done.output
+    text = page.read_text()
+    assert 'id="figure-agreement"' in text and "<script" not in text and "<td>gpt</td>" in text
+
+
+def test_a_page_of_agreement_must_be_html(tmp_path: Path) -> None:
+    ratings = tmp_path / "r.csv"
+    long_table().write_csv(ratings)
+    done = CliRunner().invoke(app, [str(ratings), "--judge", "gpt", "--out", str(tmp_path / "a.pdf")])
+    assert isinstance(done.exception, UsageError) and "--out must end in .html, got" in str(done.exception)

@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from browsing import faults
 from judged_records import pair, said, scoring, write_dataset, write_run
 from visualjudge.analysis import analyse
+from visualjudge.analysis.decisions import card_page
+from visualjudge.analysis.decisions.card import card_of
 from visualjudge.analysis.report.page import html
 
 
@@ -17,9 +20,13 @@ from visualjudge.analysis.report.page import html
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     root = tmp_path_factory.mktemp("report")
     tasks = ("object_detection", "keypoint")
-    pairs = [pair(i, (8.0, 8.0 - i % 7 - 1), task=tasks[i % 2], sources=("yolo", "detr")) for i in range(60)]
+    pairs = [
+        pair(i, (8.0, 8.0 - i % 7 - 1), task=tasks[i % 2], sources=("yolo", "detr"), images=("i.png",) * 3)
+        for i in range(60)
+    ]
     scores = [scoring(100 + i, i / 3) for i in range(30)]
     dataset = write_dataset(root / "ds", [*pairs, *scores])
+    Image.new("RGB", (40, 30), (90, 120, 150)).save(dataset / "i.png")
     runs: list[Path] = []
     for name, wrong in (("careful", 9), ("hasty", 3)):
         verdicts = [
@@ -28,18 +35,46 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
         verdicts += [said(q, min(10.0, float(q.answer) + 1)) for q in scores]
         runs.append(write_run(root / name, dataset, verdicts, judge=name))
     page = root / "report.html"
-    page.write_text(html(analyse(runs)), "utf-8")
+    analysis = analyse(runs)
+    page.write_text(html(analysis), "utf-8")
+    (root / "card.html").write_text(card_page.html(card_of(analysis)), "utf-8")
     return page.as_uri()
 
 
-@pytest.mark.parametrize(("theme", "width"), [("light", 1440), ("dark", 1440), ("light", 500), ("dark", 500)])
-def test_axe_finds_no_serious_fault_in_the_report(browser: Any, axe: str, address: str, theme: str, width: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "theme", "width"),
+    [("report", "light", 1440), ("report", "dark", 1024), ("report", "light", 400), ("card", "dark", 400)],
+)
+def test_axe_finds_no_serious_fault(browser: Any, axe: str, address: str, name: str, theme: str, width: int) -> None:
     browser.size(width, 900)
     browser.theme(theme)
+    address = address.replace("report.html", f"{name}.html")
     browser.open(address)
     browser.js("for (const part of document.querySelectorAll('details')) part.open = true")
     assert faults(browser, axe) == []
     assert browser.js("return document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+    assert set(browser.complaints()) == {address}
+
+
+def test_the_true_scores_appear_where_the_pointer_or_the_focus_is(browser: Any, address: str) -> None:
+    browser.open(address)
+    seen = "return getComputedStyle(document.querySelector('.strip .truth')).visibility"
+    assert browser.js(seen) == "hidden"
+    browser.js("document.querySelector('.strip figure[tabindex]').focus()")
+    assert browser.js(seen) == "visible"
+    assert set(browser.complaints()) == {address}
+
+
+def test_contents_bring_each_question_to_the_top(browser: Any, address: str) -> None:
+    browser.open(address)
+    for name in browser.js("return [...document.querySelectorAll('#contents a')].map(link => link.hash.slice(1))"):
+        browser.js("document.querySelector(`#contents a[href='#${arguments[0]}']`).click()", name)
+        top, end = browser.js(
+            "return [document.getElementById(arguments[0]).getBoundingClientRect().top, "
+            "scrollY + innerHeight >= document.documentElement.scrollHeight - 2]",
+            name,
+        )
+        assert end or 0 <= top < 40, name
     assert set(browser.complaints()) == {address}
 
 

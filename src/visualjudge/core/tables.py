@@ -151,9 +151,9 @@ class Table:
         return "\n".join([*lines, *(f"% {' '.join(note.split())}" for note in self.notes)]) + "\n"
 
     def html(self) -> str:
-        """A table element and its notes."""
+        """A table element, which the keyboard can scroll where it is wide, and its notes."""
         head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
         body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in self.rows)
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
         title = f"<h3>{escape(self.title)}</h3>" if self.title else ""
-        return f"{title}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
+        return f'{title}<table tabindex="0"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}'

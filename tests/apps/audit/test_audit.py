@@ -127,7 +127,7 @@ def test_the_command_writes_json_and_ends_with_one_where_anything_is_found(root:
     (found,) = json.loads((tmp_path / "a.json").read_text())["findings"]
     assert (found["kind"], found["count"]) == ("unreadable", 1)
     assert "media/pairwise0_0.png" in found["examples"][0]
-    assert "<table>" in (tmp_path / "a.html").read_text()
+    assert "<table" in (tmp_path / "a.html").read_text()
 
 
 def test_flat_images_of_different_grey_are_not_the_same() -> None:

@@ -10,7 +10,7 @@ import pytest
 from tables import COLUMNS, row, write
 
 from visualjudge.apps.mmbench.evaluate import evaluate
-from visualjudge.apps.mmbench.page import page
+from visualjudge.apps.mmbench.page import accuracy, page
 from visualjudge.apps.mmbench.results import CELL, fit, is_cut, read_predictions, read_workbook, write_workbook
 from visualjudge.apps.mmbench.scores import Model, as_text, comparisons, lines, scores
 from visualjudge.apps.mmbench.table import read_table
@@ -290,6 +290,24 @@ def test_page_escapes_what_others_wrote_and_needs_no_network(tmp_path):
     assert "<script" not in html and "<img src=x" not in html and "<i>m" not in html and "<b>cat" not in html
     assert 'src="data:image/jpeg;base64,' in html
     assert "http" not in html.replace("http-equiv", "")
+
+
+def test_the_figure_holds_the_cells_of_the_table(tmp_path):
+    table, models = models_of(tmp_path, 10)
+    figure = accuracy(models)
+    told = {(name, line.model): cell for line in lines(models) for name, cell in line.cells.items()}
+    rows = {row[:2]: row[2:] for row in figure.rows}
+    assert set(rows) == set(told) and len(rows) == 4
+    for key, cell in told.items():
+        assert rows[key] == (cell["value"], *cell["ci95"], cell["n"], cell["n"])
+    assert figure.finding == "Right: good 100.0 %, bad 66.7 %"
+    assert 'id="figure-accuracy"' in page(table, models, [])
+
+
+def test_of_many_rotations_the_figure_is_circular(tmp_path):
+    rows, replies = rotated(1, right=(True, False))
+    figure = accuracy([Model("m", evaluate(table_of(tmp_path, rows), replies))])
+    assert figure.rows[0][:3] == ("Overall", "m", 0.0)
 
 
 def test_page_shows_a_row_whose_image_is_broken(tmp_path):

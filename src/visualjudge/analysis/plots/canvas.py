@@ -181,10 +181,10 @@ class Canvas:
         )
 
 
-def legend(canvas: Canvas, series: Sequence[str], y: float = 12, x: float = 4) -> float:
-    """The marker and name of each series from ``y`` down; returns the bottom."""
+def legend(canvas: Canvas, series: Sequence[str], colours: Sequence[int], y: float = 12, x: float = 4) -> float:
+    """The marker, in its colour, and the name of each series from ``y`` down; returns the bottom."""
     left = x
-    for k, name in enumerate(series):
+    for k, name in zip(colours, series, strict=True):
         needed = text_width(name) + 30
         if left > x and left + needed > canvas.width:
             left, y = x, y + 18

@@ -19,6 +19,7 @@ class Priced:
     """A judge: what one verdict costs, and how often it is right."""
 
     title: str
+    series: int
     cost: float
     share: Estimate
 
@@ -35,16 +36,16 @@ def front(rows: Sequence[Priced]) -> list[Priced]:
 def cost_plot(rows: Sequence[Priced], label: str, width: float) -> Canvas:
     """Cost on the x axis from 0, accuracy on the y axis; the line joins the front."""
     canvas = Canvas(width)
-    top = legend(canvas, [row.title for row in rows]) + 24
+    top = legend(canvas, [row.title for row in rows], [row.series for row in rows]) + 24
     box = Box(48, width - 14, top, top + HEIGHT - 60, (0.0, 1.1 * max(row.cost for row in rows) or 1.0))
     x_axis(canvas, box, "{:g}".format, label)
     y_axis(canvas, box, percent_tick, "Right answers")
     canvas.lines([(box.x(row.cost), box.y(row.share.value or 0.0)) for row in front(rows)], "chance")
-    for k, row in enumerate(rows):
+    for row in rows:
         low, high = ends_of(row.share)
         x = box.x(row.cost)
         if low is not None and high is not None:
-            canvas.line(x, box.y(low), x, box.y(high), f"ci l{colour(k)}")
+            canvas.line(x, box.y(low), x, box.y(high), f"ci l{colour(row.series)}")
         few = row.share.images < LEAST_IMAGES
-        canvas.marker(x, box.y(row.share.value or 0.0), k, hollow=few, title=row.title)
+        canvas.marker(x, box.y(row.share.value or 0.0), row.series, hollow=few, title=row.title)
     return canvas

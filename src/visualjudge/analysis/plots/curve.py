@@ -28,7 +28,7 @@ class Curve:
 def curves(charts: Sequence[Curve], label: str, width: float) -> Canvas:
     """All judges on one axis from 0; the lines down are at the 75 % points."""
     canvas = Canvas(width)
-    top = legend(canvas, [chart.title for chart in charts]) + 24
+    top = legend(canvas, [chart.title for chart in charts], [chart.series for chart in charts]) + 24
     seen = [point.x for chart in charts for point in chart.row.points]
     seen += [chart.row.jnd.value for chart in charts if chart.row.jnd.value is not None]
     box = Box(48, width - 12, top, top + HEIGHT - 60, (0.0, 1.05 * max(seen) or 1.0), (0.0, 1.0))

@@ -46,15 +46,17 @@ def forest(
     scale: Scale,
     width: float,
     *,
+    colours: Sequence[int] | None = None,
     bars: bool = False,
     chance: str = "chance",
 ) -> Canvas:
-    """Rows from the top; ``bars``: a bar from the mark to each estimate, for leanings; ``chance``: what the legend
-    calls the rows' ``chance``.
+    """Rows from the top; ``colours``: the number of each series' colour, where it is not its place; ``bars``: a bar
+    from the mark to each estimate, for leanings; ``chance``: what the legend calls the rows' ``chance``.
     """
     canvas = Canvas(width)
+    numbers = range(len(series)) if colours is None else colours
     narrow = width < NARROW
-    y = legend(canvas, series) if len(series) > 1 else 4.0
+    y = legend(canvas, series, numbers) if len(series) > 1 else 4.0
     y = _key(canvas, rows, y, chance)
     states = 18 * max((len(row.states) for row in rows), default=0)
     thumbnails = 58.0 if any(row.image for row in rows) else 0.0
@@ -79,7 +81,7 @@ def forest(
         for s, estimate in enumerate(row.estimates):
             if estimate is not None and estimate.value is not None:
                 place = middle + DODGE * (s - (len(series) - 1) / 2)
-                _estimate(canvas, estimate, box, place, s, scale, bars=bars)
+                _estimate(canvas, estimate, box, place, numbers[s], scale, bars=bars)
     return canvas
 
 

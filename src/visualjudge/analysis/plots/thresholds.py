@@ -38,7 +38,7 @@ def thresholds(rows: Sequence[CheckRow], series: Sequence[str], width: float) ->
     """Each check on an axis of its own; to the right the state of each judge, with its icon and words."""
     canvas = Canvas(width)
     narrow = width < NARROW
-    y = legend(canvas, series) + 6 if len(series) > 1 else 4.0
+    y = legend(canvas, series, range(len(series))) + 6 if len(series) > 1 else 4.0
     label = 10.0 if narrow else max(max(text_width(row.label), text_width(row.asked, 11)) for row in rows) + 12
     words = 6.0 if narrow else min(0.5 * width, max(text_width(h.said) for row in rows for h in row.held) + 30)
     for row in rows:

@@ -36,6 +36,12 @@ def shown(analysis: Analysis) -> list[JudgeResult]:
     return [analysis.results.judges[i] for i in analysis.results.shown]
 
 
+def colours_of(analysis: Analysis, judges: Iterable[JudgeResult]) -> list[int]:
+    """The number of each judge's colour, the same in all figures: its place among those of the report."""
+    names = [judge.name for judge in shown(analysis)]
+    return [names.index(judge.name) for judge in judges]
+
+
 def figures_of(estimate: Estimate | None) -> Row:
     """The columns of ESTIMATE."""
     if estimate is None:
@@ -79,13 +85,15 @@ def by_task(analysis: Analysis) -> Figure | LeftOut:
     )
     return Figure(
         "tasks", _task_finding(judges, cells, chance), caption, ("judge", "task", *ESTIMATE, "chance", "baseline"),
-        tuple(data), _accuracy_drawing(rows, names_of(judges)),
+        tuple(data), _accuracy_drawing(rows, names_of(judges), colours_of(analysis, judges)),
     )  # fmt: skip
 
 
-def _accuracy_drawing(rows: Sequence[ForestRow], names: Sequence[str]) -> Callable[[float], Any]:
+def _accuracy_drawing(
+    rows: Sequence[ForestRow], names: Sequence[str], colours: Sequence[int]
+) -> Callable[[float], Any]:
     if len(names) <= MOST_SERIES:
-        return lambda width: forest(rows, names, SHARES, width)
+        return lambda width: forest(rows, names, SHARES, width, colours=colours)
     order = sorted(range(len(names)), key=lambda k: -_mean(row.estimates[k] for row in rows))
     estimates = [[row.estimates[k] for row in rows] for k in order]
     values = [[None if e is None else e.value for e in own] for own in estimates]
@@ -175,7 +183,7 @@ def by_error_type(analysis: Analysis) -> Figure | LeftOut:
         finding = f"Hardest to see: {plain_name(certain[-1])}; easiest: {plain_name(certain[0])}"
     marks = INTERVALS if len(judges) <= MOST_SERIES else SHADES
     caption = f"Right answers to pairs by the type of error in the worse option. {marks}"
-    drawing = _accuracy_drawing(rows, names_of(judges))
+    drawing = _accuracy_drawing(rows, names_of(judges), colours_of(analysis, judges))
     return Figure("errors", finding, caption, ("judge", "error_type", *ESTIMATE), tuple(data), drawing)
 
 
@@ -187,7 +195,7 @@ def encodings(analysis: Analysis, images: Mapping[str, str] | None = None) -> li
     judges = shown(analysis)[:MOST_SERIES]
     tasks = dict.fromkeys(choice.task for judge in judges for choice in judge.encodings if len(choice.encodings) > 1)
     return [
-        _encoding_figure([j for j in judges if any(c.task == task for c in j.encodings)], task, images or {})
+        _encoding_figure(analysis, [j for j in judges if any(c.task == task for c in j.encodings)], task, images or {})
         for task in tasks
     ]
 
@@ -197,7 +205,7 @@ def encoding_name(task: str) -> str:
     return "encoding-" + re.sub(r"[^\w-]+", "-", task)
 
 
-def _encoding_figure(judges: Sequence[JudgeResult], task: str, images: Mapping[str, str]) -> Figure:
+def _encoding_figure(analysis: Analysis, judges: Sequence[JudgeResult], task: str, images: Mapping[str, str]) -> Figure:
     choices = [next((c for c in judge.encodings if c.task == task), None) for judge in judges]
     first = next(choice for choice in choices if choice is not None)
     best = next((row.name for row in first.encodings if row.standing == "best"), first.encodings[0].name)
@@ -213,12 +221,12 @@ def _encoding_figure(judges: Sequence[JudgeResult], task: str, images: Mapping[s
         ]
     end = reach([e for row in rows for e in row.estimates])
     scale = Scale(-end, end, points_tick, rough_points, "Points above the reference", 0.0)
-    names = [judge.name for judge in judges]
+    names, colours = [judge.name for judge in judges], colours_of(analysis, judges)
     return Figure(
         encoding_name(task), f"{plain_name(task).capitalize()}: {_advice(judges, choices)}",
         f"Accuracy of each encoding less that of the reference, on the same pairs. {INTERVALS}",
         ("judge", "task", "encoding", "reference", *ESTIMATE), tuple(data),
-        lambda width: forest(rows, names, scale, width),
+        lambda width: forest(rows, names, scale, width, colours=colours),
     )  # fmt: skip
 
 
@@ -332,8 +340,8 @@ def _better(pairs: Sequence[Comparison]) -> str:
         names = sorted({name for row in pairs for name in (row.a, row.b)})
         beaten = {row.b if (row.gap.value or 0) > 0 else row.a for row in known}
         first = [name for name in names if name not in beaten]
-        worse = listed(sorted(beaten), 6)
-        return f"No judge is shown to be better than {listed(first, 6)}; some other judge is better than {worse}"
+        ahead_of = f"No judge is shown to be better than {listed(first, 6)}; s" if first else "S"
+        return f"{ahead_of}ome other judge is better than {listed(sorted(beaten), 6)}"
     more = (
         f"; about {many(row.more_images, 'more image')} would show {100 * row.asked_gap:g} points"
         if row.more_images
@@ -378,8 +386,11 @@ def baseline(analysis: Analysis) -> Figure | LeftOut:
         f"Judge less the local baseline, on the questions that the baseline answered. {INTERVALS} They are unadjusted."
     )
     columns = ("judge", "task", *ESTIMATE, "standing")
-    names_ = [judge.name for judge in judges]
-    return Figure("baseline", finding, caption, columns, tuple(data), lambda w: forest(rows, names_, scale, w))
+    titles, colours = [judge.name for judge in judges], colours_of(analysis, judges)
+    return Figure(
+        "baseline", finding, caption, columns, tuple(data),
+        lambda width: forest(rows, titles, scale, width, colours=colours),
+    )  # fmt: skip
 
 
 def cost(analysis: Analysis) -> Figure | LeftOut:
@@ -387,10 +398,11 @@ def cost(analysis: Analysis) -> Figure | LeftOut:
     rows = [
         Priced(
             judge.name,
+            k,
             ((judge.tokens_in or 0) + (judge.tokens_out or 0)) / judge.verdicts,
             judge.pairwise.accuracy.shown,
         )
-        for judge in shown(analysis)
+        for k, judge in enumerate(shown(analysis))
         if judge.verdicts and judge.tokens_in is not None and judge.pairwise.accuracy.shown.value is not None
     ]  # fmt: skip
     if len(rows) < 2:

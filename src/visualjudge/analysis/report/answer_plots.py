@@ -10,7 +10,7 @@ from visualjudge.analysis.decisions.check_figures import checks_of
 from visualjudge.analysis.figures import JudgeResult, SourceRow
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.slope import Slope, SlopeRow, slopes
-from visualjudge.analysis.report.accuracy_plots import shown
+from visualjudge.analysis.report.accuracy_plots import colours_of, shown
 from visualjudge.analysis.report.readings import plain_name
 from visualjudge.analysis.words import grouped, listed, many
 
@@ -42,7 +42,8 @@ def sources(analysis: Analysis, group: str | None = None) -> Figure | LeftOut:
         return LeftOut("sources", "no question compares two named sources of one task")
     group = groups[0] if group is None else group
     judges = [judge for judge in shown(analysis) if _rows(judge, group)]
-    charts = [_slope(judge, k, _rows(judge, group)) for k, judge in enumerate(judges[:MOST_PANELS])]
+    places = zip(judges[:MOST_PANELS], colours_of(analysis, judges), strict=False)
+    charts = [_slope(judge, k, _rows(judge, group)) for judge, k in places]
     data = [
         (judge.name, group, row.source, row.rank, *(row.rank_set or (None, None)), row.true_rank, row.strength.value,
          *(row.strength.interval or (None, None)), row.true_strength, row.strength.images)

@@ -17,7 +17,15 @@ from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.plots.scatter import Scatter, scatters
 from visualjudge.analysis.plots.squares import Swapped, swap_flow
 from visualjudge.analysis.probe_figures import ToolTrust
-from visualjudge.analysis.report.accuracy_plots import ESTIMATE, INTERVALS, MOST_SERIES, figures_of, reach, shown
+from visualjudge.analysis.report.accuracy_plots import (
+    ESTIMATE,
+    INTERVALS,
+    MOST_SERIES,
+    colours_of,
+    figures_of,
+    reach,
+    shown,
+)
 from visualjudge.analysis.report.readings import plain_name, points_tick, rough_points, rough_share
 from visualjudge.analysis.words import grouped, listed, many, number, photograph_gain, span
 
@@ -52,11 +60,11 @@ def leanings(analysis: Analysis) -> Figure | LeftOut:
         "and where it is wrong, at equal difficulty: 0 is a fair judge, 50 one that looks at nothing else. "
         f"{INTERVALS}"
     )
-    names = [judge.name for judge in judges]
+    names, colours = [judge.name for judge in judges], colours_of(analysis, judges)
     return Figure(
         "leanings", grouped((told for judge in judges for told in _leaning(judge)), names_last=True), caption,
         ("judge", "feature", *ESTIMATE, "p_holm"), tuple(data),
-        lambda width: forest(rows, names, scale, width, bars=True),
+        lambda width: forest(rows, names, scale, width, colours=colours, bars=True),
     )  # fmt: skip
 
 
@@ -209,17 +217,18 @@ def probes(analysis: Analysis) -> Figure | LeftOut:
         f"% interval lies within the margin; a cross: it fails; a question mark: undecided. {INTERVALS}"
         + (f" Too few questions: {listed(unknown, 20)}." if unknown else "")
     )
-    titles = [judge.name for judge in judges]
+    titles, colours = [judge.name for judge in judges], colours_of(analysis, judges)
     return Figure(
         "probes", grouped((_probed(judge), judge.name) for judge in judges), caption,
         ("judge", "probe", *ESTIMATE, "margin", "state"), tuple(data),
-        lambda width: forest(rows, titles, scale, width),
+        lambda width: forest(rows, titles, scale, width, colours=colours),
     )  # fmt: skip
 
 
 def photograph(analysis: Analysis) -> Figure | LeftOut:
     """A row for each task: how much more often a judge is right with the photograph than without."""
-    judges = [(judge.name, judge.photograph) for judge in shown(analysis) if judge.photograph is not None][:MOST_SERIES]
+    asked = [judge for judge in shown(analysis) if judge.photograph is not None][:MOST_SERIES]
+    judges = [(judge.name, judge.photograph) for judge in asked if judge.photograph is not None]
     if not judges:
         return LeftOut("photograph", "no question was asked without its photograph (visualjudge probe)")
     by_judge = [{row.task: row for row in (need.all, *need.by_task)} for _, need in judges]
@@ -233,7 +242,7 @@ def photograph(analysis: Analysis) -> Figure | LeftOut:
     ]
     end = reach(e for row in rows for e in row.estimates)
     scale = Scale(-end, end, points_tick, rough_points, "Points gained from the photograph", 0.0)
-    titles = [name for name, _ in judges]
+    titles, colours = [name for name, _ in judges], colours_of(analysis, asked)
     data = [
         (name, task, *figures_of(found[task].first.gain), found[task].state)
         for name, found in zip(titles, by_judge, strict=True)
@@ -245,7 +254,8 @@ def photograph(analysis: Analysis) -> Figure | LeftOut:
     )
     return Figure(
         "photograph", grouped((photograph_gain(need.all), name) for name, need in judges), caption,
-        ("judge", "task", *ESTIMATE, "state"), tuple(data), lambda width: forest(rows, titles, scale, width),
+        ("judge", "task", *ESTIMATE, "state"), tuple(data),
+        lambda width: forest(rows, titles, scale, width, colours=colours),
     )  # fmt: skip
 
 
@@ -275,10 +285,11 @@ def tools(analysis: Analysis) -> Figure | LeftOut:
         (j.name, level, *figures_of(f.get(level))) for j, f in zip(judges, by_judge, strict=True) for level in levels
     ]
     said = grouped((_trusts(judge.tool_trust), judge.name) for judge in judges)
-    titles = [judge.name for judge in judges]
+    titles, colours = [judge.name for judge in judges], colours_of(analysis, judges)
     return Figure(
         "tools", said, f"Share that follows a wrong tool, by the confidence that it claims. {INTERVALS}",
-        ("judge", "confidence", *ESTIMATE), tuple(data), lambda width: forest(rows, titles, scale, width),
+        ("judge", "confidence", *ESTIMATE), tuple(data),
+        lambda width: forest(rows, titles, scale, width, colours=colours),
     )  # fmt: skip
 
 

@@ -214,7 +214,9 @@ def _probe_example(study: Study, run: int, row: VerdictRow, known: Mapping[str, 
     if not all(one.question.images for _, one in pair):
         return found
     shown = ((word, thumbnail(one.root, one.question.images[-1])) for word, one in pair)
-    return replace(found, images=tuple(replace(image, name=word) for word, image in shown))
+    seen = _as_shown(row)
+    scores = _scores(seen["kind"], seen["scores"], seen["sources"])
+    return replace(found, images=tuple(replace(image, name=word) for word, image in shown), scores=scores)
 
 
 def _changed(row: VerdictRow, placed: Placed | None) -> str:
@@ -286,7 +288,7 @@ def _truths(row: VerdictRow) -> list[str]:
     right = row["answer"] if row["kind"] == "pairwise" else None
     return [
         f"true score {score:.2f}{f' ({source})' if source else ''}{', right' if letter == right else ''}"
-        for letter, score, source in zip("ABCDE", row["scores"], row["sources"], strict=False)
+        for letter, score, source in zip("ABCDE", row["scores"], [*row["sources"], *[None] * 5], strict=False)
     ]
 
 

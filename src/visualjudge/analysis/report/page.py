@@ -495,12 +495,13 @@ def _told(found: Answer) -> tuple[str, str, str, str]:
 def _pair(analysis: Analysis, compare: tuple[int, int]) -> Section:
     """Two judges beside each other, before anything else."""
     first, second = titles(analysis, *compare)
-    found = changed(analysis.study, *compare)
+    found, figures = changed(analysis.study, *compare), _drawn(differences(analysis, *compare))
     return Section(
         "pair", f"{first} and {second}",
-        "Differences are paired: both judges on the same questions. Below, questions that one of them "
-        "answered rightly and the other wrongly, as the second one answered, the widest margins first.",
-        notes=[in_common(analysis, *compare)], figures=_drawn(differences(analysis, *compare)),
+        "Differences are paired: of the questions that both were asked. Below, questions that one of them "
+        "answered rightly and the other wrongly, as the second one answered, the widest margins first."
+        if figures else "",
+        notes=[in_common(analysis, *compare)], figures=figures,
         grids=tool_grids(analysis, compare),
         examples=[("What changed", found)] if found else [],
     )  # fmt: skip
