@@ -104,7 +104,7 @@ def test_instructions_are_markdown_without_html_and_with_their_own_images(tmp_pa
     assert 'src="/instructions-image/0"' in page
     assert study.client.get("/instructions-image/0").content == (tmp_path / "ex ample.png").read_bytes()
     assert study.client.get("/instructions-image/1").status_code == 404
-    study.pages.close()
+    study.pages.run.close()
     with pytest.raises(UsageError, match="instructions was"):
         Study(dataset, Settings())
     for bad in ("../ds/questions.json", "http://elsewhere/x.png", "/etc/passwd.png", "none.png"):
@@ -132,7 +132,7 @@ def test_practice_comes_first_has_feedback_and_counts_for_nothing(dataset: Path)
     assert len(people["practice_items"]) == 2
     assert not set(people["practice_items"]) & set(people["known_items"])
     study.all(_first)
-    study.pages.close()
+    study.pages.run.close()
     answered = load_study([study.folder]).answered[0]
     assert not set(people["practice_items"]) & set(answered["id"].to_list())
     assert not set(people["practice_items"]) & set(read_labels(study.folder).labels)
@@ -154,7 +154,7 @@ def test_ties_are_taken_only_where_the_question_allows_them(dataset: Path) -> No
                 continue
         state = study.answer(question, value=_first(question)).json()
     assert seen == {(), ("tie", "both_bad")}
-    study.pages.close()
+    study.pages.run.close()
     verdicts = RunFolder(study.folder).verdicts().values()
     assert {v.value for v in verdicts if v.id == "q1"} == {"tie"}
     assert load_study([study.folder]).answered[0].filter(id="q1")["parsed"].all()
@@ -211,10 +211,10 @@ def test_who_falls_under_a_rule_is_left_out_of_reports_and_labels(dataset: Path)
 
     study.all(careful, "careful")
     study.all(careless, "careless")
+    assert RunFolder(study.folder).manifest()["people"]["excluded"] == ["careless"]
     page = study.client.get(study.pages.link(ADMIN)).text
     assert "left out: known&lt;0.7" in page
-    assert RunFolder(study.folder).manifest()["people"]["excluded"] == ["careless"]
-    study.pages.close()
+    study.pages.run.close()
     run = load_study([study.folder]).runs[0]
     assert set(run.answered["rater"].to_list()) == {"careful"}
     assert run.answered.filter(kind="pairwise")["right"].all()

@@ -153,7 +153,7 @@ def serve_people(
     try:
         _run(people_app(pages), port)
     finally:
-        pages.close()
+        pages.run.close()
 
 
 def _run(app: Any, port: int) -> None:

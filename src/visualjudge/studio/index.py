@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from visualjudge.core.collecting import paused_collector
 from visualjudge.core.digests import file_sha256
 from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.records import Question
@@ -134,7 +135,8 @@ def parts(stored: QuestionFiles, engine: Engine) -> Iterator[Part]:
 
 def _part_in(place: tuple[Path, int, int]) -> Part:
     root, start, stop = place
-    return part_of(JsonQuestions(root).scan_lines(start, stop))
+    with paused_collector():
+        return part_of(JsonQuestions(root).scan_lines(start, stop))
 
 
 def part_of(located: Iterable[Located]) -> Part:

@@ -21,6 +21,7 @@ import orjson
 from numpy.typing import NDArray
 
 from visualjudge.core import jsons
+from visualjudge.core.collecting import paused_collector
 from visualjudge.core.records import LETTERS, QuestionType
 from visualjudge.dataset.engines import Engine
 from visualjudge.runs.compacting import GROUP, CompactedFile
@@ -127,6 +128,7 @@ def lines_of(path: Path, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
             yield start, line
 
 
+@paused_collector()
 def read_part(part: tuple[Path, int, int]) -> ReadPart:
     """The verdicts in the places ``start:stop`` of a file; a last line without an end is left for the next time."""
     path, start, stop = part

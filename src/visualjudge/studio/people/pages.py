@@ -190,7 +190,6 @@ class PeoplePages:
             progress(rater, self.run.left(rater.name), plan.settings.rules, self._question)
             for rater in self.run.raters.values()
         ]
-        self.run.leave_out([one.name for one in raters if one.broken])
         return self.render(
             "people.html.j2",
             raters=raters,
@@ -266,6 +265,7 @@ class PeoplePages:
         except DataError as error:
             raise HTTPException(422, str(error)) from None
         await self.run.synced()
+        await asyncio.to_thread(self._apply_rules, name)
         return await asyncio.to_thread(self._next, name, _feedback(slot, given, question))
 
     # ---------------------------------------------------------------- helpers
@@ -313,12 +313,12 @@ class PeoplePages:
         state = {"question": question, "answered": len(rater.slots), "left": left, "code": code, "feedback": feedback}
         return Response(orjson.dumps(state), media_type="application/json")
 
-    def close(self) -> None:
-        """Write who is left out and how the run stands, and release the folder."""
+    def _apply_rules(self, name: str) -> None:
+        """Write down whether the rater is left out now."""
         rules = self.run.plan.settings.rules
-        told = (progress(rater, 0, rules, self._question) for rater in self.run.raters.values())
-        self.run.leave_out([one.name for one in told if one.broken])
-        self.run.close()
+        if rules:
+            told = progress(self.run.raters[name], 0, rules, self._question)
+            self.run.leave_out(name, out=bool(told.broken))
 
 
 def _feedback(slot: Slot, given: Given, question: Question) -> Mapping[str, Any] | None:
