@@ -225,6 +225,8 @@ class Summary:
     """Code into CONSISTENCY."""
     asked: NDArray[np.int32]
     """Verdicts that accuracy counts; those that only check a rater are left out."""
+    answered: NDArray[np.int32]
+    """Those of ``asked`` that could be read."""
     right: NDArray[np.int32]
     """Those of ``asked`` that are right; a failed one is not."""
     share_right: NDArray[np.float32]
@@ -470,6 +472,7 @@ def _summary(rows: Rows, dataset: DatasetIndex) -> Summary:
         statuses=statuses,
         consistency=_consistency(rows, good, n),
         asked=np.bincount(q[counted], minlength=n).astype(np.int32),
+        answered=np.bincount(q[counted & good], minlength=n).astype(np.int32),
         right=np.bincount(q[counted & right], minlength=n).astype(np.int32),
         share_right=np.divide(rights, asked, out=np.full(n, np.nan), where=(asked > 0) & ~open_ended).astype(
             np.float32
