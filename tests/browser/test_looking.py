@@ -148,6 +148,9 @@ def test_questions_are_starred_tagged_and_saved_as_a_view(browser: Any, studio: 
     browser.js("document.querySelector('.sets summary').click()")
     browser.js("[...document.querySelectorAll('.sets button')].find((b) => b.textContent === 'Unstar all').click()")
     browser.until("return document.querySelector('vj-grid').hasAttribute('data-empty')")
+    browser.open(f"{studio.address}/d/{slug}/q/q7")
+    browser.until("return document.querySelector('vj-mark .chip')?.textContent.includes('odd <b>')")
+    assert browser.js("return document.querySelector('vj-mark [aria-pressed]').getAttribute('aria-pressed')") == "false"
     stored = (folder / "ds.studio/marks.json").read_text()
     assert "star" not in stored
     assert "odd <b>" in stored

@@ -118,3 +118,19 @@ def test_what_a_probe_shows_is_the_reports_state(judged: Site) -> None:
     rows = {row.label: row for row in slices(shelf, probe, "pairwise", []).rows}
     assert rows["same_option"].cells[0].share is None  # no answer is right
     assert client.get(f"/d/{slug}/slices?by=nonsense&type=nonsense").status_code == 200
+
+
+def test_a_judge_that_answers_nothing_has_no_share(tmp_path: Path) -> None:
+    questions = [pair(i, (9.0, 1.0), task=TASKS[i % 2], image_id=f"i{i}") for i in range(40)]
+    root = write_dataset(tmp_path / "ds", questions)
+    write_run(
+        tmp_path / "run", root, [said(q, "A", status="ok" if q.task == TASKS[0] else "refusal") for q in questions]
+    )
+    site = Site(find_places([tmp_path]), tmp_path / "cache")
+    slug = site.places.datasets[0].slug
+    shelf = site.shelf(slug)
+    rows = slices(shelf, next(one for one in shelf.facets() if one.name == "task"), "pairwise", []).rows
+    told = {dict(row.pairs)["task"]: row.cells[0] for row in rows}
+    assert (told[TASKS[0]].share, told[TASKS[1]].share, told[TASKS[1]].low) == (1.0, None, None)
+    page = TestClient(create_app(site), base_url="http://127.0.0.1:1").get(f"/d/{slug}/slices").text
+    assert "no answer to any of 20" in page

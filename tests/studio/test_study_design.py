@@ -104,7 +104,7 @@ def test_instructions_are_markdown_without_html_and_with_their_own_images(tmp_pa
     assert 'src="/instructions-image/0"' in page
     assert study.client.get("/instructions-image/0").content == (tmp_path / "ex ample.png").read_bytes()
     assert study.client.get("/instructions-image/1").status_code == 404
-    study.pages.close()
+    study.pages.run.close()
     with pytest.raises(UsageError, match="instructions was"):
         Study(dataset, Settings())
     for bad in ("../ds/questions.json", "http://elsewhere/x.png", "/etc/passwd.png", "none.png"):
@@ -132,7 +132,7 @@ def test_practice_comes_first_has_feedback_and_counts_for_nothing(dataset: Path)
     assert len(people["practice_items"]) == 2
     assert not set(people["practice_items"]) & set(people["known_items"])
     study.all(_first)
-    study.pages.close()
+    study.pages.run.close()
     answered = load_study([study.folder]).answered[0]
     assert not set(people["practice_items"]) & set(answered["id"].to_list())
     assert not set(people["practice_items"]) & set(read_labels(study.folder).labels)
@@ -154,7 +154,7 @@ def test_ties_are_taken_only_where_the_question_allows_them(dataset: Path) -> No
                 continue
         state = study.answer(question, value=_first(question)).json()
     assert seen == {(), ("tie", "both_bad")}
-    study.pages.close()
+    study.pages.run.close()
     verdicts = RunFolder(study.folder).verdicts().values()
     assert {v.value for v in verdicts if v.id == "q1"} == {"tie"}
     assert load_study([study.folder]).answered[0].filter(id="q1")["parsed"].all()
@@ -175,6 +175,20 @@ def test_only_the_questions_of_a_file_are_asked(dataset: Path, tmp_path: Path) -
     (tmp_path / "ids.txt").write_text("nobody\n")
     with pytest.raises(UsageError, match="'nobody' is not in the dataset"):
         Study(dataset.parent / "ds", Settings(), questions=tmp_path / "ids.txt")
+
+
+def test_the_known_items_may_be_chosen(dataset: Path, tmp_path: Path) -> None:
+    (tmp_path / "ids.txt").write_text("q3\nq4\n")
+    (tmp_path / "known.txt").write_text("q9\nq4\n")
+    study = Study(dataset, Settings(practice=1), questions=tmp_path / "ids.txt", known_questions=tmp_path / "known.txt")
+    plan = study.pages.run.plan
+    assert (set(plan.by_id), plan.known, set(plan.practice), set(plan.wanted)) == (
+        {"q3", "q4", "q9"},
+        ("q9", "q4"),
+        {"q3"},
+        set(),
+    )
+    assert "<code>q9</code> <code>q4</code>" in study.client.get(study.pages.link(ADMIN)).text
 
 
 # ---------------------------------------------------------------- who is left out
@@ -211,10 +225,10 @@ def test_who_falls_under_a_rule_is_left_out_of_reports_and_labels(dataset: Path)
 
     study.all(careful, "careful")
     study.all(careless, "careless")
+    assert RunFolder(study.folder).manifest()["people"]["excluded"] == ["careless"]
     page = study.client.get(study.pages.link(ADMIN)).text
     assert "left out: known&lt;0.7" in page
-    assert RunFolder(study.folder).manifest()["people"]["excluded"] == ["careless"]
-    study.pages.close()
+    study.pages.run.close()
     run = load_study([study.folder]).runs[0]
     assert set(run.answered["rater"].to_list()) == {"careful"}
     assert run.answered.filter(kind="pairwise")["right"].all()

@@ -29,6 +29,7 @@ def index_of(texts: list[str], later: list[str]) -> TextIndex:
 
 def found(texts: list[str], later: list[str], query: str, fewest: int, patch: pytest.MonkeyPatch) -> NDArray[np.bool_]:
     patch.setattr(texts_module, "FEWEST_TEXTS", fewest)
+    patch.setattr(texts_module, "_SAMPLED", 1)
     return index_of(texts, later).search(query)
 
 
@@ -44,6 +45,7 @@ def test_bits_of_frequent_words_change_no_result(
 
 def test_words_in_many_texts_have_bits_and_rare_ones_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(texts_module, "FEWEST_TEXTS", 10)
+    monkeypatch.setattr(texts_module, "_SAMPLED", 1)
     index = index_of([f"cat {chr(97 + k // 26)}{chr(97 + k % 26)}q" for k in range(60)], [])
     assert index._frequent.matching("CAT", unfinished=False) == ["cat"]
     assert index._frequent.matching("ca", unfinished=True) == ["cat"]

@@ -133,8 +133,11 @@ def test_a_file_edited_by_hand_is_read_and_a_bad_one_named(tmp_path: Path) -> No
     assert sets.marks()["a"].tags == ("x", "y")
     for bad in ("[]", "{", '{"a": 1}', '{"a": {"tags": [1]}}', '{"a": {"star": "yes"}}'):
         (tmp_path / "marks.json").write_text(bad)
-        with pytest.raises(DataError, match=r"marks\.json"):
-            WorkingSets(tmp_path).marks()
+        broken = WorkingSets(tmp_path)
+        for act in (broken.marks, broken.marks, lambda: broken.change(["b"], Change(star=True))):  # noqa: B023
+            with pytest.raises(DataError, match=r"marks\.json"):
+                act()
+        assert (tmp_path / "marks.json").read_text() == bad
 
 
 CHANGES = st.builds(

@@ -5,12 +5,10 @@ Prompts and image paths are left on disk; :func:`find` reads them again for the 
 
 from __future__ import annotations
 
-import gc
 import json
 import mmap
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ import orjson
 import polars as pl
 
 from visualjudge.analysis.join import WIRE, Placed, asked_table, numbered, question_rows
+from visualjudge.core.collecting import paused_collector
 from visualjudge.core.digests import file_sha256
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Question
@@ -32,18 +31,6 @@ LONGEST_RECORD = 2_000_000
 LONGEST_BETWEEN = 100
 """Bytes between two records, at most, for a piece to end there."""
 _BETWEEN = re.compile(rb'\}\s*,\s*(\{\s*"id"\s*:)')
-
-
-@contextmanager
-def paused_collector() -> Iterator[None]:
-    """No garbage collection: it would look at every record again and again, and none is garbage yet."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 def _table(path: Path) -> pl.DataFrame | None:

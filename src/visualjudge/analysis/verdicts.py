@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.join import VERDICT_SCHEMA, ColumnTypes, published_of
-from visualjudge.analysis.questions import paused_collector
 from visualjudge.core import jsons
+from visualjudge.core.collecting import paused_collector
 from visualjudge.core.records import IntArray, Status
 from visualjudge.judges.base import verdict_of
 from visualjudge.runs.blocks import Block, blocks

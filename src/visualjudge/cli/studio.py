@@ -59,6 +59,10 @@ def studio(
     questions: Annotated[
         Path | None, typer.Option(help="With --people: ask the questions whose ids this file lists, one a line.")
     ] = None,
+    known_questions: Annotated[
+        Path | None,
+        typer.Option(help="With --people: the known items, as a file of ids, instead of the easiest questions."),
+    ] = None,
     instructions: Annotated[
         Path | None, typer.Option(help="With --people: Markdown file that raters read first.")
     ] = None,
@@ -101,7 +105,7 @@ def studio(
         least_seconds=least_seconds,
         exclude=tuple(exclude or ()),
     )
-    asked = StudyFiles(items, questions, instructions)
+    asked = StudyFiles(items, questions, known_questions, instructions)
     serve_people(folders or [Path()], people, rater or [], settings, port, asked)
 
 
@@ -128,6 +132,7 @@ class StudyFiles:
 
     items: Path | None = None
     questions: Path | None = None
+    known_questions: Path | None = None
     instructions: Path | None = None
 
 
@@ -143,7 +148,14 @@ def serve_people(
     site = Site(find_places(folders))
     check_free(port)
     pages = people_pages(
-        site, people, settings, raters, files.items, questions=files.questions, instructions=files.instructions
+        site,
+        people,
+        settings,
+        raters,
+        files.items,
+        questions=files.questions,
+        known_questions=files.known_questions,
+        instructions=files.instructions,
     )
     if not pages.run.raters:
         raise UsageError("--people needs at least one --rater")
@@ -153,7 +165,7 @@ def serve_people(
     try:
         _run(people_app(pages), port)
     finally:
-        pages.close()
+        pages.run.close()
 
 
 def _run(app: Any, port: int) -> None:

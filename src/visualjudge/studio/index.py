@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from visualjudge.core.collecting import paused_collector
 from visualjudge.core.digests import file_sha256
 from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.records import Question
@@ -65,9 +66,13 @@ Codes = NDArray[np.int32]
 
 
 def engine_for(files: Iterable[Path]) -> Engine:
-    """The engine that reads these files: other processes where they are large and there are several cores."""
-    size = sum(path.stat().st_size for path in files if path.is_file())
-    return HERE if size < _LARGE else open_engine("local", min(_MOST_PROCESSES, os.cpu_count() or 1))
+    """The engine that reads these files: other processes where they are large and there are cores for them.
+
+    One core reads and one writes the full-text index in any case. On two cores, other processes cost a third more CPU
+    (their start, and texts that are sent from one to the other) and save little time.
+    """
+    size, cores = sum(path.stat().st_size for path in files if path.is_file()), os.cpu_count() or 1
+    return HERE if size < _LARGE or cores <= 2 else open_engine("local", min(_MOST_PROCESSES, cores))
 
 
 def line_ranges(path: Path, start: int, stop: int) -> Iterator[tuple[int, int]]:
@@ -134,7 +139,8 @@ def parts(stored: QuestionFiles, engine: Engine) -> Iterator[Part]:
 
 def _part_in(place: tuple[Path, int, int]) -> Part:
     root, start, stop = place
-    return part_of(JsonQuestions(root).scan_lines(start, stop))
+    with paused_collector():
+        return part_of(JsonQuestions(root).scan_lines(start, stop))
 
 
 def part_of(located: Iterable[Located]) -> Part:

@@ -26,7 +26,9 @@ OF_PROBES = ("probe", "group")
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Right verdicts of one judge on the questions of one value; ``share`` is None where nothing was asked.
+    """Right verdicts of one judge on the questions of one value.
+
+    ``share`` is None where nothing was asked, or no reply has an answer, as in the report.
 
     ``low`` and ``high`` are the ends of the 95 % interval, None where there are too few images for one.
     """
@@ -120,9 +122,11 @@ def _cells(
     place[entry] = column
     found = shares(right, asked, place, columns)
     total = sums(place, right, columns)
+    silent = sums(column, summary.answered[rows].astype(float), columns) == 0
+    figures = (np.where(silent, np.nan, ends) for ends in (found.value, found.low, found.high))
     return [
-        Cell(int(total[k]), int(found.cases[k]), _known(found.value[k]), _known(found.low[k]), _known(found.high[k]))
-        for k in range(columns)
+        Cell(int(n), int(cases), *map(_known, told))
+        for n, cases, *told in zip(total, found.cases, *figures, strict=True)
     ]
 
 

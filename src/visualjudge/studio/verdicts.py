@@ -21,6 +21,7 @@ import orjson
 from numpy.typing import NDArray
 
 from visualjudge.core import jsons
+from visualjudge.core.collecting import paused_collector
 from visualjudge.core.records import LETTERS, QuestionType
 from visualjudge.dataset.engines import Engine
 from visualjudge.runs.compacting import GROUP, CompactedFile
@@ -127,6 +128,7 @@ def lines_of(path: Path, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
             yield start, line
 
 
+@paused_collector()
 def read_part(part: tuple[Path, int, int]) -> ReadPart:
     """The verdicts in the places ``start:stop`` of a file; a last line without an end is left for the next time."""
     path, start, stop = part
@@ -223,6 +225,8 @@ class Summary:
     """Code into CONSISTENCY."""
     asked: NDArray[np.int32]
     """Verdicts that accuracy counts; those that only check a rater are left out."""
+    answered: NDArray[np.int32]
+    """Those of ``asked`` that could be read."""
     right: NDArray[np.int32]
     """Those of ``asked`` that are right; a failed one is not."""
     share_right: NDArray[np.float32]
@@ -468,6 +472,7 @@ def _summary(rows: Rows, dataset: DatasetIndex) -> Summary:
         statuses=statuses,
         consistency=_consistency(rows, good, n),
         asked=np.bincount(q[counted], minlength=n).astype(np.int32),
+        answered=np.bincount(q[counted & good], minlength=n).astype(np.int32),
         right=np.bincount(q[counted & right], minlength=n).astype(np.int32),
         share_right=np.divide(rights, asked, out=np.full(n, np.nan), where=(asked > 0) & ~open_ended).astype(
             np.float32

@@ -10,14 +10,16 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from visualjudge.core import jsons
 from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import DataError
 from visualjudge.core.locks import FileLock
 
+T = TypeVar("T")
 LONGEST_TAG, LONGEST_NOTE, LONGEST_NAME, LONGEST_QUERY = 40, 4000, 80, 4000
 MOST_TAGS = 20
 MOST_UNDONE = 20
@@ -120,44 +122,41 @@ class WorkingSets:
     def marks(self) -> Mapping[str, Marked]:
         """Every question of which something is noted."""
         with self._lock:
-            if self._changed("marks.json"):
-                found = self._read("marks.json")
-                self._marks = {name: _marked(self.folder, name, value) for name, value in found.items()}
-                self.generation += 1
+            found = self._read("marks.json", partial(_marked, self.folder / "marks.json"))
+            if found is not None:
+                self._marks, self.generation = found, self.generation + 1
             return self._marks
 
     def views(self) -> Mapping[str, str]:
         """The query string of each saved view, by name."""
         with self._lock:
-            if self._changed("views.json"):
-                found = self._read("views.json")
-                if not all(isinstance(query, str) for query in found.values()):
-                    raise DataError(f"{self.folder / 'views.json'}: each view must be a query string")
-                self._views = found
+            found = self._read("views.json", partial(_query, self.folder / "views.json"))
+            self._views = self._views if found is None else found
             return self._views
 
-    def _changed(self, name: str) -> bool:
-        """Whether the file is another one than was read."""
+    def _read(self, name: str, read: Callable[[str, Any], T]) -> dict[str, T] | None:
+        """What the file holds; None where it is the one that was read last."""
+        stamp, path = self._stamp(name), self.folder / name
+        if name in self._stamps and self._stamps[name] == stamp:
+            return None
+        raw: Any = {}
+        if stamp is not None:
+            try:
+                raw = jsons.loads(path.read_bytes())
+            except ValueError as error:
+                raise DataError(f"{path}: must be JSON: {error}") from None
+        if not isinstance(raw, dict):
+            raise DataError(f"{path}: must be an object")
+        found = {key: read(key, value) for key, value in raw.items()}
+        self._stamps[name] = stamp  # not before: a file that cannot be read must not be written over
+        return found
+
+    def _stamp(self, name: str) -> tuple[int, int, int] | None:
         try:
             stat = (self.folder / name).stat()
-            stamp = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
-        except OSError:
-            stamp = None
-        changed = self._stamps.get(name) != stamp
-        self._stamps[name] = stamp
-        return changed
-
-    def _read(self, name: str) -> dict[str, Any]:
-        path = self.folder / name
-        if not path.is_file():
-            return {}
-        try:
-            found = jsons.loads(path.read_bytes())
-        except ValueError as error:
-            raise DataError(f"{path}: must be JSON: {error}") from None
-        if not isinstance(found, dict):
-            raise DataError(f"{path}: must be an object")
-        return found
+        except FileNotFoundError:
+            return None
+        return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
     # ---------------------------------------------------------------- writing
 
@@ -195,7 +194,7 @@ class WorkingSets:
             before = {name: self._marks.get(name, UNMARKED) for name in changed}
             after = {name: mark for name, mark in {**self._marks, **changed}.items() if mark != UNMARKED}
             write_json(self.folder / "marks.json", {name: after[name].wire() for name in sorted(after)})
-            self._changed("marks.json")
+            self._stamps["marks.json"] = self._stamp("marks.json")
             self._marks, self.generation = after, self.generation + 1
             if not undoing:
                 self._undone = [*self._undone[1 - MOST_UNDONE :], before]
@@ -220,7 +219,7 @@ class WorkingSets:
             if query is None:
                 views.pop(name, None)
             write_json(self.folder / "views.json", dict(sorted(views.items())))
-            self._changed("views.json")
+            self._stamps["views.json"] = self._stamp("views.json")
             self._views = views
 
     def _locked(self, name: str) -> _Held:
@@ -238,8 +237,13 @@ class _Held:
         self.lock.release()
 
 
-def _marked(folder: Path, name: str, value: Any) -> Marked:
-    path = folder / "marks.json"
+def _query(path: Path, name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise DataError(f"{path}: {name}: must be a query string")
+    return value
+
+
+def _marked(path: Path, name: str, value: Any) -> Marked:
     if not isinstance(value, dict) or not isinstance(value.get("tags", []), list):
         raise DataError(f"{path}: {name}: must be an object with star, tags and note")
     try:

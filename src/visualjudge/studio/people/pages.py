@@ -190,7 +190,6 @@ class PeoplePages:
             progress(rater, self.run.left(rater.name), plan.settings.rules, self._question)
             for rater in self.run.raters.values()
         ]
-        self.run.leave_out([one.name for one in raters if one.broken])
         return self.render(
             "people.html.j2",
             raters=raters,
@@ -266,6 +265,7 @@ class PeoplePages:
         except DataError as error:
             raise HTTPException(422, str(error)) from None
         await self.run.synced()
+        await asyncio.to_thread(self._apply_rules, name)
         return await asyncio.to_thread(self._next, name, _feedback(slot, given, question))
 
     # ---------------------------------------------------------------- helpers
@@ -313,12 +313,12 @@ class PeoplePages:
         state = {"question": question, "answered": len(rater.slots), "left": left, "code": code, "feedback": feedback}
         return Response(orjson.dumps(state), media_type="application/json")
 
-    def close(self) -> None:
-        """Write who is left out and how the run stands, and release the folder."""
+    def _apply_rules(self, name: str) -> None:
+        """Write down whether the rater is left out now."""
         rules = self.run.plan.settings.rules
-        told = (progress(rater, 0, rules, self._question) for rater in self.run.raters.values())
-        self.run.leave_out([one.name for one in told if one.broken])
-        self.run.close()
+        if rules:
+            told = progress(self.run.raters[name], 0, rules, self._question)
+            self.run.leave_out(name, out=bool(told.broken))
 
 
 def _feedback(slot: Slot, given: Given, question: Question) -> Mapping[str, Any] | None:
@@ -351,6 +351,7 @@ def people_pages(
     queue: Path | None = None,
     *,
     questions: Path | None = None,
+    known_questions: Path | None = None,
     instructions: Path | None = None,
 ) -> PeoplePages:
     """The pages of the run at ``folder``, over the one dataset of ``site``.
@@ -361,6 +362,8 @@ def people_pages(
         A file that ``visualjudge label`` wrote: only its items are asked, in one question each.
     questions
         A file of ids, one a line: only these questions are asked.
+    known_questions
+        A file of ids, one a line: the known items, in place of the easiest questions.
     instructions
         A Markdown file that raters read first.
 
@@ -381,19 +384,22 @@ def people_pages(
     if place.labels_only:
         raise UsageError(f"{place.root}: people cannot be asked: it holds labels only")
     shelf = site.shelf(place.slug)
-    drawn, named, told = None, None, None
+    drawn, named, known, told = None, None, None, None
     if queue is not None:
         drawn = drawn_rows(shelf, queue)
         settings = replace(settings, items=file_sha256(queue))
     if questions is not None:
         named = named_rows(shelf, questions)
         settings = replace(settings, questions=file_sha256(questions))
+    if known_questions is not None:
+        known = named_rows(shelf, known_questions)
+        settings = replace(settings, known_questions=file_sha256(known_questions))
     if instructions is not None:
         told = read_instructions(instructions, "/instructions-image/{}".format)
         settings = replace(settings, instructions=file_sha256(instructions))
     run = RatingRun(
         folder,
-        plan_of(shelf, settings, drawn, named),
+        plan_of(shelf, settings, drawn, named, known),
         {"path": str(place.root), "checksum": shelf.index.checksum},
         list(raters),
     )
@@ -448,8 +454,12 @@ def plan_of(
     settings: Settings,
     drawn: Mapping[int, float] | None = None,
     named: Sequence[int] | None = None,
+    known: Sequence[int] | None = None,
 ) -> Plan:
-    """The queue: the questions that the filter leaves, those ``drawn``, ``named`` or a sample, and the known items."""
+    """The queue: the questions that the filter leaves, those ``drawn``, ``named`` or a sample, and the known items.
+
+    ``known``: the rows of the known items, in place of the easiest; they need not be among the others.
+    """
     columns = shelf.index.columns
     rows = np.sort(shelf.select(_state_of(shelf, settings.filter)).rows)
     if drawn is not None:
@@ -461,14 +471,17 @@ def plan_of(
         rows = rows[np.sort(places)]
     if not rows.size:
         raise UsageError("no question fits --filter")
+    chosen = np.array(known or (), rows.dtype)
+    rows = np.union1d(rows, chosen)
     kinds = columns.vocabulary["type"]
     items = tuple(
         Item(identity, kinds[columns.single["type"][row]], int(columns.options[row]), (drawn or {}).get(row))
         for identity, row in zip(shelf.index.identities(rows), rows.tolist(), strict=True)
     )
     easy = [items[k].id for k in _easiest(columns, rows).tolist()]
-    known, practice = easy[: settings.known], easy[settings.known :][: settings.practice]
-    return Plan(settings, items, tuple(known), tuple(practice))
+    checks = shelf.index.identities(chosen) if known is not None else easy[: settings.known]
+    practice = [name for name in easy if name not in checks][: settings.practice]
+    return Plan(settings, items, tuple(checks), tuple(practice))
 
 
 def _state_of(shelf: Shelf, query: str) -> State:

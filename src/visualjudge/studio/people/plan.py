@@ -48,6 +48,8 @@ class Settings:
         SHA-256 of the queue of ``visualjudge label`` whose items are asked; empty = none.
     questions
         SHA-256 of the file of ids that are asked; empty = none.
+    known_questions
+        SHA-256 of the file of ids that are the known items; empty = the ``known`` easiest.
     instructions
         SHA-256 of the instructions that raters read; empty = none.
     practice
@@ -67,6 +69,7 @@ class Settings:
     filter: str = ""
     items: str = ""
     questions: str = ""
+    known_questions: str = ""
     instructions: str = ""
     practice: int = 0
     least_seconds: float = LEAST_SECONDS

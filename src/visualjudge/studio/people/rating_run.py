@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -283,11 +283,13 @@ class RatingRun:
         """Return when every answer is on the disk."""
         await self._journal.synced()
 
-    def leave_out(self, names: Sequence[str]) -> None:
-        """Write which raters fall under a rule: reports and labels leave their answers out."""
+    def leave_out(self, name: str, *, out: bool) -> None:
+        """Write whether a rater falls under a rule: reports and labels leave such answers out."""
         with self._lock:
-            if self._manifest["people"]["excluded"] != sorted(names):
-                self._manifest["people"]["excluded"] = sorted(names)
+            before = set(self._manifest["people"]["excluded"])
+            after = sorted(before | {name} if out else before - {name})
+            if after != sorted(before):
+                self._manifest["people"]["excluded"] = after
                 self._folder.write_manifest(self._manifest)
 
     def close(self) -> None:
