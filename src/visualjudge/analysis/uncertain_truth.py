@@ -1,11 +1,11 @@
-"""Where people disagree, against what is a judge measured? Against the label, the truth, and a fresh person.
+"""Where people disagree, against what is a judge measured? Label, truth, and a fresh person.
 
 The truth of an item is what Dawid and Skene's model says of it from the people's answers, as
 probabilities; of a person, from the answers of the others. ``label``: how often the rater gives the
-most probable answer; ``truth``: the mean probability of the rater's answers; ``person``: how often a
-person drawn at random says the same. No judge can be asked for more than what people reach
-against each other. Without people the judges are held against their own panel, which is weaker: judges
-who err alike look right. Intervals resample images.
+most probable answer; ``truth``: the mean probability of the rater's answers; ``person``: how often
+a person drawn at random says the same. The mean of the people, each against the others, is what a
+judge is to be compared with. Without people the judges are held against their own panel, which is
+weaker: judges who err alike look right. Intervals resample images.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Against = Literal["people", "panel"]
 
 @dataclass(frozen=True)
 class TruthRow:
-    """One rater of one dimension, 0 … 1; ``ends``: 95 % of ``truth``, None with fewer than 5 images."""
+    """One rater of one dimension, 0 … 1; ``ends``: 95 % of ``truth``, None on few images."""
 
     dimension: str
     rater: str
@@ -53,14 +53,18 @@ def truth_rows(panel: Panel, seed: int = 0) -> list[TruthRow]:
     """
     values = np.unique(panel.scores[np.isfinite(panel.scores)])
     if values.size > MOST_CLASSES:
-        raise UsageError(f"--truth must have at most {MOST_CLASSES} different answers, got {values.size}")
+        raise UsageError(
+            f"--truth must have at most {MOST_CLASSES} different answers, got {values.size}"
+        )
     flat = panel.scores.reshape(panel.scores.shape[0], -1)
     codes = np.where(np.isfinite(flat), np.searchsorted(values, np.nan_to_num(flat)), -1)
     labels = np.asarray(codes, dtype=np.int64)
     images = np.repeat(panel.images, panel.scores.shape[2])
     people, judges = (np.flatnonzero(is_one) for is_one in (~panel.is_judge, panel.is_judge))
     if people.size < 2 and judges.size < 3:
-        raise UsageError(f"{panel.dimension}: --truth needs at least 2 people, or 3 judges without people")
+        raise UsageError(
+            f"{panel.dimension}: --truth needs at least 2 people, or 3 judges without people"
+        )
     against: Against = "people" if people.size > 1 else "panel"
     raters = people if against == "people" else judges
     rows = []
@@ -77,7 +81,9 @@ def truth_rows(panel: Panel, seed: int = 0) -> list[TruthRow]:
 _Who = tuple[str, str, Literal["judge", "person"], Against]
 
 
-def _row(who: _Who, own: IntArray, others: IntArray, classes: int, images: IntArray, seed: int) -> TruthRow | None:
+def _row(
+    who: _Who, own: IntArray, others: IntArray, classes: int, images: IntArray, seed: int
+) -> TruthRow | None:
     """One rater against the others; None where none of them rated what it rated."""
     shared = (own >= 0) & (others >= 0).any(0)
     if not shared.any():
@@ -89,7 +95,9 @@ def _row(who: _Who, own: IntArray, others: IntArray, classes: int, images: IntAr
     ends = _ends(others, classes, own, shared, images, fit.posterior, seed)
     label = (fit.posterior.argmax(1) == own)[shared].mean()
     person = float(same) if who[3] == "people" else None
-    return TruthRow(*who, int(shared.sum()), float(label), float(truth[shared].mean()), ends, person)
+    return TruthRow(
+        *who, int(shared.sum()), float(label), float(truth[shared].mean()), ends, person
+    )
 
 
 def _ends(
@@ -121,7 +129,10 @@ def _ends(
 def _ceiling(people: Sequence[TruthRow]) -> TruthRow:
     """The mean over people: how well each does against the others."""
     label, truth, person = (
-        float(np.mean([getattr(row, name) for row in people])) for name in ("label", "truth", "person")
+        float(np.mean([getattr(row, name) for row in people]))
+        for name in ("label", "truth", "person")
     )
     items = max(row.items for row in people)
-    return TruthRow(people[0].dimension, "people, mean", "ceiling", "people", items, label, truth, None, person)
+    return TruthRow(
+        people[0].dimension, "people, mean", "ceiling", "people", items, label, truth, None, person
+    )

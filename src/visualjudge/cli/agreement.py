@@ -25,8 +25,8 @@ NOTHING = "nothing to compare: ratings of people are needed, and a judge (--judg
 INTERVALS = "95 %: each item is left out in turn (of runs each image); one that moves the figure makes it wide."
 
 TRUTH = (
-    "Truth: by Dawid and Skene from the other people; label: its most probable answer. The mean of the people is what "
-    "a judge can be asked for at most."
+    "Truth: by Dawid and Skene from the other people; label: its most probable answer. Compare judges with the mean "
+    "of the people."
 )
 WEAKER = "No people: each judge is held against the other judges, which is weaker, since judges may err alike."
 
