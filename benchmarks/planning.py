@@ -2,11 +2,10 @@
 
     python benchmarks/planning.py [--studies 200] [--only NAME]
 
-Each design plans from one large pilot, so that only the method can be wrong, and then 200 studies are made by another
-process than the planner supposes: logistic effects of images and pairs, images on which the judge fails as a whole,
-and answers that depend on the margin by an exponential curve. They are analysed as the report and the card analyse
-runs. Also: the looks of `judge --until` (--until), the recovery of Dawid and Skene's model (--labels), and of variance
-components (--variance).
+Each design plans from one large pilot, so that only the method can be wrong, and then 200 studies
+are made by another process than the planner supposes: logistic effects of images and pairs, images
+on which the judge fails as a whole, and answers that depend on the margin by an exponential curve.
+They are analysed as the report and the card analyse runs.
 """
 
 from __future__ import annotations
@@ -64,21 +63,21 @@ WORLDS = (
         fails=0.1,
     ),
     World(
-        "rank, 40 sources, 110 images, judge .80",
+        "rank, 40 sources, 180 images, judge .80",
         "rank",
-        Design(110, 10, 1, 1),
+        Design(180, 10, 1, 1),
         40,
         0.80,
         spread=0.12,
     ),
-    World("right, 10 images, judge .60", "right", Design(10, 10, 2), 5, 0.60, image=0.4),
+    World("right, 10 images, judge .66", "right", Design(10, 10, 2), 5, 0.66, image=0.4),
     World(
         "right, 100 images, judge .82, images fail", "right", Design(100, 5), 5, 0.82, fails=0.08
     ),
     World(
-        "right, 25 images, judge .95, hard images",
+        "right, 14 images, judge .93, hard images",
         "right",
-        Design(25, 4),
+        Design(14, 3),
         5,
         0.93,
         image=1.2,
@@ -144,7 +143,8 @@ def verdicts(
                     pairs.with_columns(
                         pl.Series("pair", np.arange(margin.size)), encoding=pl.lit(f"e{e}"),
                         order=pl.lit("BA" if o else "AB"), repeat=pl.lit(r), right=pl.Series(right),
-                        first_right=pl.Series(first_right), text=pl.Series(np.where(says_a, "A", "B")),
+                        first_right=pl.Series(first_right),
+                        text=pl.Series(np.where(says_a, "A", "B")),
                         answer=pl.Series(np.where(a_better, "A", "B")),
                         said_first=pl.Series(says_a ^ (o == 1)),
                     )
@@ -153,8 +153,9 @@ def verdicts(
         task=pl.lit("task"), cluster=pl.col("image"), kind=pl.lit("pairwise"), parsed=pl.lit(True),
         status=pl.lit("ok"), cause=pl.lit(None, pl.String), error_type=pl.lit("x"),
         probe_design=pl.lit(None, pl.String),
-        number=pl.lit(None, pl.Float64), truth=pl.lit(None, pl.Float64), probability_a=pl.lit(None, pl.Float64),
-        tokens_in=pl.lit(None, pl.Int64), options=pl.lit(2, pl.Int32), latency_s=pl.lit(None, pl.Float64),
+        number=pl.lit(None, pl.Float64), truth=pl.lit(None, pl.Float64),
+        probability_a=pl.lit(None, pl.Float64), tokens_in=pl.lit(None, pl.Int64),
+        options=pl.lit(2, pl.Int32), latency_s=pl.lit(None, pl.Float64),
         question=pl.concat_str("pair", "encoding").rank("dense").cast(pl.Int32),
         id=pl.concat_str("pair", "encoding"),
     )  # fmt: skip
@@ -281,7 +282,8 @@ def power_table(studies: int, only: str | None) -> None:
         near, count = near + (abs(apart) <= 7), count + 1
         seconds = time.process_time() - start
         print(
-            f"{world.name:45} {planned:7.1%}±{200 * error:.0f} {seen:9.1%} {apart:+7.1f} {seconds:8.1f}",
+            f"{world.name:45} {planned:7.1%}±{200 * error:.0f} {seen:9.1%} {apart:+7.1f} "
+            f"{seconds:8.1f}",
             flush=True,
         )
     print(f"within 7 points: {near} of {count}")

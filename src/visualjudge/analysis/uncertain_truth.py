@@ -1,11 +1,11 @@
-"""Where people disagree, against what is a judge measured? Against the label, the truth, and a fresh person.
+"""Where people disagree, against what is a judge measured? Label, truth, and a fresh person.
 
 The truth of an item is what Dawid and Skene's model says of it from the people's answers, as
 probabilities; of a person, from the answers of the others. ``label``: how often the rater gives the
-most probable answer; ``truth``: the mean probability of the rater's answers; ``person``: how often a
-person drawn at random says the same. No judge can be asked for more than what people reach
-against each other. Without people the judges are held against their own panel, which is weaker: judges
-who err alike look right. Intervals resample images.
+most probable answer; ``truth``: the mean probability of the rater's answers; ``person``: how often
+a person drawn at random says the same. The mean of the people, each against the others, is what a
+judge is to be compared with. Without people the judges are held against their own panel, which is
+weaker: judges who err alike look right. Intervals resample images.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Against = Literal["people", "panel"]
 
 @dataclass(frozen=True)
 class TruthRow:
-    """One rater of one dimension, 0 … 1; ``ends``: 95 % of ``truth``, None with fewer than 5 images."""
+    """One rater of one dimension, 0 … 1; ``ends``: 95 % of ``truth``, None on few images."""
 
     dimension: str
     rater: str

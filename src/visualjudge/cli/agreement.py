@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 NOTHING = "nothing to compare: ratings of people are needed, and a judge (--judge or --run) or a second person"
 
 TRUTH = (
-    "Truth: by Dawid and Skene from the other people; label: its most probable answer. The mean of the people is what "
-    "a judge can be asked for at most."
+    "Truth: by Dawid and Skene from the other people; label: its most probable answer. Compare judges with the mean "
+    "of the people."
 )
 WEAKER = "No people: each judge is held against the other judges, which is weaker, since judges may err alike."
 

@@ -1,4 +1,4 @@
-"""``visualjudge plan``: the least images, pairs, repeats, labels and money that answer a question."""
+"""``visualjudge plan``: the least images, pairs, repeats and money that answer a question."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def plan(
     thresholds: Annotated[Path | None, typer.Option(help="YAML file with your own thresholds.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the simulation and of `build --plan`.")] = 42,
 ) -> None:
-    """Plan a study before you pay for it: images, pairs, orders, repeats, labels, cost, time and power."""
+    """Plan a study before you pay: images, pairs, orders, repeats, labels, cost and power."""
     from visualjudge.apps.planning.designs import Terms, plan as planned
     from visualjudge.apps.planning.page import commands
     from visualjudge.runs.budget import Prices

@@ -1,4 +1,4 @@
-"""A plan: the judge's model, the search for the fewest images, cost, and the dataset that is built from it."""
+"""A plan: the judge's model, the search for the fewest images, cost, and what is built from it."""
 
 from __future__ import annotations
 
@@ -258,7 +258,7 @@ def test_wrong_goals_and_effects_are_refused(data: Path) -> None:
 
 
 class Counting:
-    """A server that counts tokens by rules of its own: 4 characters a token, and a token each 28 × 28 pixels."""
+    """A server that counts tokens by its own rules: 4 characters, or 28 × 28 pixels, a token."""
 
     def __init__(self) -> None:
         self.tokens_in = self.tokens_out = 0

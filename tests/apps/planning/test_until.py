@@ -1,4 +1,4 @@
-"""Looks at a run: wrong in at most 5 % however many there are, and calls saved where the truth is clear."""
+"""Looks at a run: wrong in at most 5 % however many, and calls saved where the truth is clear."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Evidence on a mean that stays valid however often one looks: betting on values that arrive in random order.
+"""Evidence on a mean that stays valid however often one looks: bets on values in random order.
 
-Against "the mean of z is at most 0" a gambler stakes a part λ of the wealth on each value, chosen from
-the values before it. The wealth Π (1 + λ z) is 1 on average at most, so that by Ville's inequality it
-ever reaches 1/α with a probability of at most α: no number of looks changes that.
+Against "the mean of z is at most 0" a gambler stakes a part λ of the wealth on each value, chosen
+from the values before it. The wealth Π (1 + λ z) is 1 on average at most, so that by Ville's
+inequality it ever reaches 1/α with a probability of at most α: no number of looks changes that.
 
 Sources: Ville 1939; Waudby-Smith & Ramdas 2024, "Estimating means of bounded random variables by
 betting" (the stake is their approximate GRAPA); Ramdas, Grünwald, Vovk & Shafer 2023.
@@ -19,7 +19,7 @@ MOST_STAKE = 0.75
 
 
 def log_wealth(values: FloatArray, lowest: float) -> FloatArray:
-    """The largest log wealth so far against "the mean is at most 0", after each of (n, K) values: (n, K).
+    """The largest log wealth so far against "the mean is at most 0", after each value: (n, K).
 
     ``lowest``: the least value there can be, below 0. NaN takes no part.
 

@@ -1,9 +1,9 @@
-"""Truth from several raters who err: Dawid and Skene's model by EM, each rater with a confusion matrix.
+"""Truth from several raters who err: Dawid and Skene's model, by EM.
 
-P(rater r says l | truth k) = confusion[r, k, l], P(truth k) = prior[k]; raters err independently given
-the truth. EM starts at the share of raters who gave each label (the majority), and maximises the
-likelihood. Source: Dawid & Skene 1979, "Maximum likelihood estimation of observer error-rates using
-the EM algorithm".
+P(rater r says l | truth k) = confusion[r, k, l], P(truth k) = prior[k]; raters err independently
+given the truth. EM starts at the share of raters who gave each label (the majority), and maximises
+the likelihood. Source: Dawid & Skene 1979, "Maximum likelihood estimation of observer error-rates
+using the EM algorithm".
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TINY = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class DawidSkene:
-    """``posterior`` (N, K) of each item's truth, ``prior`` (K,), ``confusion`` (R, K, K), rows sum to 1.
+    """``posterior`` (N, K) of each item's truth, ``prior`` (K,), ``confusion`` (R, K, K).
 
     A row of a truth that a rater never met is even. ``log_likelihood`` is that of the last step.
     """

@@ -1,7 +1,7 @@
-"""Which study answers a question at least cost: what can be asked, what it would show, and what it costs.
+"""Which study answers a question at least cost: what can be asked, what it shows and costs.
 
-A design is images × pairs × encodings × orders × repeats. Of each kind of design the fewest images are
-sought at which the goal is reached with the wanted power, by simulation
+A design is images × pairs × encodings × orders × repeats. Of each kind of design the fewest images
+are sought at which the goal is reached with the wanted power, by simulation
 (:mod:`visualjudge.apps.planning.models`); the cheapest design that the data allow is chosen.
 """
 
@@ -48,8 +48,7 @@ GOAL_CHECK: Mapping[str, str] = {
     "bias": "lean",
 }
 USUAL = JudgeModel(0.75, 0.5, (0.05, 0.35, 0.5, 0.6), 0.03, 0.01, ("share right", *models.LEVELS, "lean", "failed"))
-"""A judge of which nothing is known. Its figures are round numbers inside what published judges show
-(share right 65 to 80 %, one failed reply in a hundred); ``level`` holds the share right here."""
+"""A judge of which nothing is known, in round numbers; ``level`` holds the share right here."""
 GAP = 0.05
 """The difference of two judges that is looked for unless ``effect`` says otherwise."""
 USUAL_LEAD = 0.1
@@ -57,7 +56,7 @@ USUAL_LEAD = 0.1
 ALIKE = 0.5
 """How alike two judges' errors are supposed to be: 0 not at all, 1 the same."""
 PAIRS, SEARCHED, CONFIRMED, CURVE = (1, 2, 3, 5, 10), 100, 400, 150
-"""Pairs of an image that are tried; simulated studies of a step of the search, of a result, of a point."""
+"""Pairs of an image that are tried; simulated studies a step of the search, a result, a point."""
 LEAST, MOST = 5, 3000
 SEARCH_DRAWS, CONFIRM_DRAWS = 300, 1000
 AT_THRESHOLD = 0.01
@@ -66,8 +65,8 @@ SHOWN = 5
 NEAR = 0.06
 """How near, in parts, the search comes to the fewest images."""
 VERDICTS = (
-    "task", "encoding", "cluster", "pair", "order", "repeat", "margin", "right", "parsed", "first_right",
-    "tokens_in", "tokens_out", "latency_s",
+    "task", "encoding", "cluster", "pair", "order", "repeat", "margin", "right", "parsed",
+    "first_right",     "tokens_in", "tokens_out", "latency_s",
 )  # fmt: skip
 
 
@@ -84,7 +83,8 @@ class Rate:
 class Terms:
     """What a study may cost: prices of tokens and labels, the pace of calls, and how people label.
 
-    ``raters``: people who label each pair, 0 where the truth is there; ``rater_right``: how often one is right.
+    ``raters``: people who label each pair, 0 where the truth is there; ``rater_right``: how often
+    one is right.
     """
 
     prices: Prices = field(default_factory=Prices)
@@ -108,7 +108,7 @@ class Terms:
 
     @property
     def labels_wrong(self) -> float:
-        """How often the majority of the raters names the worse option; a tie is decided by chance."""
+        """How often the raters' majority names the worse option; a tie is decided by chance."""
         from scipy.stats import binom
 
         if not self.raters:
@@ -132,7 +132,7 @@ class Terms:
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """What is planned with: the pool of one task, the judge, and what a call in each encoding takes."""
+    """What is planned with: the pool of one task, the judge, what a call in each encoding takes."""
 
     kind: str
     place: str
@@ -203,7 +203,7 @@ class Plan:
         return body(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write the plan as ``.json``, which ``visualjudge build --plan`` reads, or as a page, ``.html`` or ``.md``."""
+        """Write ``.json``, which ``build --plan`` reads; ``.html`` or ``.md``; or ``.svg``."""
         from visualjudge.apps.planning.page import save
 
         return save(self, Path(path))
@@ -241,7 +241,7 @@ def _task_of(names: Sequence[str], task: str | None, place: Path) -> str:
     if task in known:
         return str(task)
     if not known:
-        raise UsageError(f"{place}: no two predictions can be compared, so that no pairwise question can be asked")
+        raise UsageError(f"{place}: no two predictions can be compared, so no pairwise question can be asked")
     raise UsageError(f"--task must be one of {', '.join(known)}; a plan is for one task, got {task or 'none'}")
 
 
@@ -330,9 +330,10 @@ def _usual(pool: Pool) -> JudgeModel:
 def _without_pilot(pool: Pool) -> tuple[str, ...]:
     image, pair, encoding, order = USUAL.shared
     return (
-        f"No pilot: a usual judge is supposed, right {USUAL.level:.0%} of the time where no share is "
-        f"stated above, better on wide margins; verdicts correlate {image:g} within an image, {pair:g} "
-        f"on a pair, {encoding:g} in one encoding of it, {order:g} in one order; lean {USUAL.lean:g}; "
+        f"No pilot: a usual judge is supposed, right {USUAL.level:.0%} of the time where no share "
+        "is stated above, better on wide margins; verdicts correlate "
+        f"{image:g} within an image, {pair:g} on a pair, {encoding:g} in one encoding of it, "
+        f"{order:g} in one order; lean {USUAL.lean:g}; "
         f"{USUAL.failed:.0%} of replies fail. Judge 50 to 200 questions and plan from that run for "
         "figures of your judge.",
         "Tokens are estimated as `judge --dry-run` estimates them, with reasons in each reply.",
@@ -396,7 +397,7 @@ def _of_data(root: Path, task: str | None, encodings: Sequence[str], seed: int) 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A goal made exact: the judge that is supposed, and whether each of some simulated studies reaches it."""
+    """A goal made exact: what is supposed, and the power of a design to reach it."""
 
     claim: str
     judge: JudgeModel
@@ -495,8 +496,11 @@ def _compare(pool: Pool, judge: JudgeModel, gap: float, drawn: Callable[..., Any
         shown = [low > 0 if gap > 0 else high < 0 for low, high in zip(lows, highs, strict=True)]
         return models.power_of(shown, (np.array(highs) - np.array(lows))[np.isfinite(lows)].tolist())
 
-    claim = f"a second judge is right {100 * gap:+.1f} points more often on the same questions; reached where the 95 % "
-    return Question(claim + "interval of the difference leaves out 0", judge, reached)
+    claim = (
+        f"a second judge is right {100 * gap:+.1f} points more often on the same questions; "
+        "reached where the 95 % interval of the difference leaves out 0"
+    )
+    return Question(claim, judge, reached)
 
 
 def _probe(judge: JudgeModel, effect: float, drawn: Callable[..., Any]) -> Question:
@@ -519,7 +523,7 @@ def _probe(judge: JudgeModel, effect: float, drawn: Callable[..., Any]) -> Quest
 
 
 def least_images(power_at: Callable[[int], float], wanted: float, least: int = LEAST, most: int = MOST) -> int | None:
-    """The fewest images at which ``power_at`` is ``wanted``, to 6 %; None where ``most`` are too few."""
+    """The fewest images at which ``power_at`` is ``wanted``, to 6 %; None where ``most`` fail."""
     low, high = 0, least
     while power_at(high) < wanted:
         if high >= most:
@@ -532,7 +536,7 @@ def least_images(power_at: Callable[[int], float], wanted: float, least: int = L
 
 
 def shapes(target: Target, goal: Goal, encodings: int) -> list[Design]:
-    """The kinds of designs that are tried: pairs and orders first, then one more repeat and one more encoding."""
+    """The kinds of designs that are tried: pairs and orders, then another repeat and encoding."""
     most = int(np.quantile(target.pool.per_image, 0.75))
     pairs = [k for k in PAIRS if k <= most] or [1]
     orders = (2,) if goal == "probe" else (1, 2)
@@ -555,20 +559,21 @@ def plan(
     thresholds: str | Path | None = None,
     seed: int = 42,
 ) -> Plan:
-    """Plan a study: the least images, pairs, orders and repeats that answer a question, with cost and time.
+    """Plan a study: the least images, pairs, orders and repeats that answer a question.
 
     Parameters
     ----------
     target
         A data folder, a dataset, or the run of a pilot of 50 to 200 questions.
     goal
-        ``"rank"`` (may I rank my models with this judge?), ``"right"`` (is it right often enough?), ``"bias"`` (does it
-        lean to the option shown first?), ``"compare"`` (is one judge better than another?) or ``"probe"`` (does a cue
-        move it?).
+        ``"rank"`` (may I rank my models with this judge?), ``"right"`` (is it right often enough?),
+        ``"bias"`` (does it lean to the option shown first?), ``"compare"`` (is one judge better
+        than another?) or ``"probe"`` (does a cue move it?).
     effect
-        The true effect that the study is to show: of ``right`` how far the share right lies above the card's
-        threshold, of ``bias`` the lean, of ``compare`` the difference, of ``probe`` the effect of the cue. None: the
-        pilot's (without one 0.1 for ``right``), 0.05 for ``compare`` and 0 for ``probe``.
+        The true effect that the study is to show: of ``right`` how far the share right lies above
+        the card's threshold, of ``bias`` the lean, of ``compare`` the difference, of ``probe`` the
+        effect of the cue. None: the pilot's (without one 0.1 for ``right``), 0.05 for ``compare``
+        and 0 for ``probe``.
     power
         With which probability the study is to reach its goal.
     task, encodings
@@ -673,7 +678,7 @@ def _searched(
     option: Callable[[Design, Power], Option],
     budget: float | None,
 ) -> tuple[list[Option], list[Option]]:
-    """Designs that reach the power within the budget, and those that come as near as images and budget allow."""
+    """Designs that reach the power in the budget, and the nearest that images and budget allow."""
     enough, short = [], []
     for shape in shapes(target, goal, len(target.rates)):
 
@@ -703,7 +708,7 @@ def _searched(
 def _confirmed(
     question: Question, design: Design, wanted: float, option: Callable[[Design, Power], Option]
 ) -> Option | None:
-    """The design with its power from more studies, a few images larger where the search was lucky."""
+    """The design with its power from more studies, larger where the search was lucky."""
     for _ in range(8):
         power = question.reached(design, CONFIRMED, CONFIRM_DRAWS)
         if power.value >= wanted:
@@ -751,7 +756,7 @@ def _other_checks(
 
 
 def _caps(target: Target, design: Design, seed: int) -> tuple[Caps, tuple[str, ...]]:
-    """Caps of `build` for so many images and pairs, and of a data folder what they come to exactly."""
+    """Caps of `build` for so many images and pairs, and what they come to in a data folder."""
     wanted, groups = design.images * design.pairs, design.images
     notes: tuple[str, ...] = ()
     if target.groups:
@@ -764,7 +769,7 @@ def _caps(target: Target, design: Design, seed: int) -> tuple[Caps, tuple[str, .
             images.add(found.key[0])
             pairs += min(design.pairs, len(pairs_of(found, seed, caps)))
             groups += 1
-        notes = (f"The questions that `build` draws: {min(pairs, wanted)} pairs on {len(images)} images.",)
+        notes = (f"`build` draws {many(min(pairs, wanted), 'pair')} on {many(len(images), 'image')}.",)
     return Caps(0, 0, groups, wanted, 0, 0), notes
 
 

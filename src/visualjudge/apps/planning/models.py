@@ -1,14 +1,16 @@
-"""What a judge would say in a study that nobody has paid for: a model of verdicts, and studies drawn from it.
+"""What a judge would say in a study that nobody has paid for: a model, and studies drawn from it.
 
 A verdict is right where a normal variable falls below a threshold that rises with the log of the
-margin between the two scores. The variable is a sum of effects: of the image, of the pair, of the pair
-in its encoding, of the order, and of the repeat (a nested random-effects probit; Searle, Casella &
-McCulloch 1992). The place of the better option shifts the threshold by the judge's lean. Of a pilot run
-the threshold is fitted by maximum likelihood, and the correlations are those at which two verdicts that
-share an image, a pair, … are right together as often as seen (method of moments on residuals).
+margin between the two scores. The variable is a sum of effects: of the image, of the pair, of the
+pair in its encoding, of the order, and of the repeat (a nested random-effects probit; Searle,
+Casella & McCulloch 1992). The place of the better option shifts the threshold by the judge's lean.
+Of a pilot run the threshold is fitted by maximum likelihood, and the correlations are those at
+which two verdicts that share an image, a pair, … are right together as often as seen (method of
+moments on residuals).
 
-Images, with their pairs and true scores, are drawn with replacement from those at hand, and the checks
-are the card's own (:mod:`visualjudge.analysis.decisions.checks`): what is planned is what a study has.
+Images, with their pairs and true scores, are drawn with replacement from those at hand, and the
+checks are the card's own (:mod:`visualjudge.analysis.decisions.checks`): what is planned is what a
+study has.
 """
 
 from __future__ import annotations
@@ -43,10 +45,10 @@ ALMOST = 0.999
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """The pairs that a study may ask about, (P,) each, sorted by image; the first source is the better one.
+    """The pairs that a study may ask about, (P,) each, sorted by image.
 
-    ``image`` counts from 0; ``better`` and ``worse`` are places in ``sources``, −1 where none is named;
-    ``margin`` is the difference of the two scores, 0 … 10.
+    ``image`` counts from 0; ``better`` and ``worse`` are places in ``sources``, −1 where none is
+    named; ``margin`` is the difference of the two scores, 0 … 10.
     """
 
     image: IntArray
@@ -67,7 +69,7 @@ class Pool:
 
     @property
     def hardness(self) -> FloatArray:
-        """The log of 1 + margin less its mean, (P,): on this scale thresholds are straight lines."""
+        """The log of 1 + margin less its mean, (P,): on this scale thresholds are lines."""
         logs = np.log1p(self.margin)
         return np.asarray(logs - logs.mean())
 
@@ -76,10 +78,11 @@ class Pool:
 class JudgeModel:
     """A judge as the plan supposes it.
 
-    ``level`` is the threshold at the mean log-margin and ``slope`` its rise, in standard deviations;
-    ``shared`` are correlations of what two verdicts on one image, pair, … have (LEVELS); ``lean`` is
-    half of how much more often it is right where the better option is shown first; ``failed`` is the share
-    of replies that cannot be used. ``assumed`` names what is not from a pilot.
+    ``level`` is the threshold at the mean log-margin and ``slope`` its rise, in standard
+    deviations; ``shared`` are correlations of what two verdicts on one image, pair, … have
+    (LEVELS); ``lean`` is half of how much more often it is right where the better option is shown
+    first; ``failed`` is the share of replies that cannot be used. ``assumed`` names what is not
+    from a pilot.
     """
 
     level: float
@@ -108,7 +111,7 @@ class JudgeModel:
 
     @property
     def loads(self) -> tuple[float, ...]:
-        """Standard deviations of the effects of image, pair, encoding, order and repeat; squares sum to 1."""
+        """Deviations of the effects of image, pair, encoding, order, repeat; squares sum to 1."""
         steps = np.diff([0.0, *np.maximum.accumulate(np.clip(self.shared, 0, ALMOST)), 1.0])
         return tuple(float(x) for x in np.sqrt(np.maximum(steps, 0)))
 
@@ -133,8 +136,9 @@ class Design:
 class Studies:
     """B simulated studies of one design.
 
-    ``pair`` (B, n, k): the pool's pair of each place, with ``held`` where there is one; ``first`` says
-    whether the better option is stored first. ``right`` and ``read`` (B, n, k, encodings, orders, repeats).
+    ``pair`` (B, n, k): the pool's pair of each place, with ``held`` where there is one; ``first``
+    says whether the better option is stored first. ``right`` and ``read`` (B, n, k, encodings,
+    orders, repeats).
     """
 
     pool: Pool
@@ -155,7 +159,7 @@ class Studies:
 
 
 def both_right(thresholds: FloatArray, correlation: float) -> float:
-    """The mean over (N,) thresholds of the probability that two verdicts on the same pair are both right."""
+    """The mean over (N,) thresholds of P(two verdicts on the same pair are both right)."""
     if correlation >= 1:
         return float(stats.norm.cdf(thresholds).mean())
     part = thresholds[:, None] - np.sqrt(correlation) * NODES
@@ -185,8 +189,8 @@ def correlation_of(covariance: float, thresholds: FloatArray, *, apart: bool = F
 def fitted(verdicts: pl.DataFrame, default: JudgeModel) -> JudgeModel:
     """The judge of a pilot's pairwise ``verdicts``; what they do not tell is that of ``default``.
 
-    ``verdicts``: one row a verdict with cluster, pair, encoding, order, repeat, margin, right, parsed,
-    first_right and task.
+    ``verdicts``: one row a verdict with cluster, pair, encoding, order, repeat, margin, right,
+    parsed, first_right and task.
     """
     asked = verdicts.with_columns(pl.col("right").fill_null(False))
     failed = 1 - float(asked["parsed"].mean())  # type: ignore[arg-type]
@@ -206,7 +210,7 @@ def fitted(verdicts: pl.DataFrame, default: JudgeModel) -> JudgeModel:
 
 
 def _threshold_line(x: FloatArray, place: FloatArray, right: BoolArray) -> tuple[float, float, float]:
-    """Level, slope on the margin and shift by place, with normal priors that only few verdicts feel."""
+    """Level, slope on the margin and shift by place, with weak normal priors."""
     side = np.where(right, 1.0, -1.0)
 
     def loss(line: FloatArray) -> float:
@@ -256,8 +260,8 @@ def simulated(
     """``count`` studies; of two judges where a ``second`` is given, whose effects but that of the
     repeat correlate with the first's by ``alike``, 0 … 1.
 
-    ``labels_wrong``: the share of pairs whose label names the worse option. ``cue``: the effect of a cue
-    that stands on the better option in the first order and on the other in the second.
+    ``labels_wrong``: the share of pairs whose label names the worse option. ``cue``: the effect of
+    a cue that stands on the better option in the first order and on the other in the second.
     """
     n, k = design.images, design.pairs
     chosen = rng.integers(0, pool.images, (count, n))
@@ -292,14 +296,14 @@ def simulated(
 
 
 def _effects(shape: tuple[int, ...], design: Design, rng: np.random.Generator) -> list[FloatArray]:
-    """Normal effects of image, pair, encoding, order and repeat, each broadcast over what shares it."""
+    """Normal effects of image, pair, encoding, order, repeat, each as wide as what shares it."""
     nested = (design.encodings, design.orders, design.repeats)
     sizes = [(*shape[:2], 1, 1, 1, 1)] + [(*shape, *nested[:d], *[1] * (3 - d)) for d in range(4)]
     return [np.asarray(rng.standard_normal(size, dtype=np.float32), dtype=float) for size in sizes]
 
 
 def _shift(judge: JudgeModel, pool: Pool, lean: float) -> float:
-    """What is added to the thresholds of one place, and taken from the other, for this lean, −.5 … .5."""
+    """What one place adds to the thresholds, and the other takes, for this lean, −.5 … .5."""
     line = judge.thresholds(pool)[:: max(1, pool.margin.size // 300)]
 
     def beyond(shift: float) -> float:
@@ -356,7 +360,7 @@ def leans(studies: Studies, b: int) -> Evidence:
 
 
 def source_sums(studies: Studies, b: int) -> Sums:
-    """What judge and truth say of each source on each image of study ``b``; only of named sources."""
+    """What judge and truth say of each named source on each image of study ``b``."""
     pool, pair = studies.pool, studies.pair[b]
     read = studies.read[b].sum((3, 4))
     said = np.divide(studies.right[b].sum((3, 4)), read, out=np.zeros(read.shape), where=read > 0)

@@ -65,12 +65,14 @@ def answer(plan: Plan) -> str:
     there = plan.target.pool.images
     if one.missing:
         return (
-            f"These {many(there, 'image')} cannot settle it with a power of {percent(plan.wanted, 0)}: collect "
+            f"These {many(there, 'image')} cannot settle it with a power of "
+            f"{percent(plan.wanted, 0)}: collect "
             f"{one.missing} more. Then ask about {asked}: power {with_error(one.power)}."
         )
     limit = "within this budget" if plan.terms.budget is not None else f"on {many(there, 'image')}"
     return (
-        f"No design {limit} has a power of {percent(plan.wanted, 0)}. The best asks about {asked}: power "
+        f"No design {limit} has a power of {percent(plan.wanted, 0)}. The best asks about {asked}: "
+        "power "
         f"{with_error(one.power)}."
     )
 
@@ -89,7 +91,8 @@ def designs_table(plan: Plan) -> Table:
     rows = [
         (
             str(one.design.images), shape(one), f"{one.calls:,}", f"{one.labels:,}",
-            "–" if one.cost is None else money(one.cost), duration(one.minutes), with_error(one.power),
+            "–" if one.cost is None else money(one.cost), duration(one.minutes),
+            with_error(one.power),
             number(one.power.width), str(one.missing) if one.missing else "–",
         )
         for one in plan.options
@@ -122,7 +125,8 @@ def checks_table(plan: Plan) -> Table | None:
         for row in plan.checks
     ]
     error = max(row.power.error for row in plan.checks)
-    note = f"Shares of {plan.checks[0].power.studies} simulated studies, ± {200 * error:.0f} points at most."
+    studies = plan.checks[0].power.studies
+    note = f"Shares of {studies} simulated studies, ± {200 * error:.0f} points at most."
     return Table(("Check of the card", "Pass", "Fail", "Undecided", "Width"), tuple(rows), (note,))
 
 
@@ -170,9 +174,10 @@ def body(plan: Plan, *, page: bool = False) -> str:
     state = "pass" if plan.goal_reached else "undecided"
     notes = "".join(f"<p>{escape(note)}</p>" for note in plan.notes)
     return (
-        f'<div class="answer {state}"><strong>{escape(_short(plan))}</strong><p>{escape(answer(plan))}</p>'
-        f"</div><p>Supposed: {escape(plan.claim)}.</p><figure>{image}<figcaption>{escape(drawn.caption)}</figcaption>"
-        f"</figure>{tables}<pre style='overflow-x:auto'>{escape(chr(10).join(commands(plan)))}</pre>{notes}"
+        f'<div class="answer {state}"><strong>{escape(_short(plan))}</strong>'
+        f"<p>{escape(answer(plan))}</p></div><p>Supposed: {escape(plan.claim)}.</p>"
+        f"<figure>{image}<figcaption>{escape(drawn.caption)}</figcaption></figure>{tables}"
+        f"<pre style='overflow-x:auto'>{escape(chr(10).join(commands(plan)))}</pre>{notes}"
     )
 
 
@@ -203,8 +208,8 @@ def figure(plan: Plan) -> Figure:
     return Figure(
         "plan",
         answer(plan),
-        f"Power against images; bars: twice the simulation's standard error. Large markers: {percent(plan.wanted, 0)} "
-        f"reached. The data hold {many(plan.target.pool.images, 'image')}.",
+        "Power against images; bars: twice the simulation's standard error. Large markers: "
+        f"{percent(plan.wanted, 0)} reached. The data hold {many(plan.target.pool.images, 'image')}.",
         ("design", "images", "power", "error", "cost"),
         rows,
         lambda width: _drawn(plan, width),
@@ -235,7 +240,6 @@ def _drawn(plan: Plan, width: float) -> Canvas:
             side,
         )
     for k, (one, points) in enumerate(plan.curves):
-        canvas.lines([(box.x(n), box.y(power.value)) for n, power in points], f"thin l{colour(k)}")
         canvas.lines([(box.x(n), box.y(power.value)) for n, power in points], f"ci l{colour(k)}")
         for n, power in points:
             low, high = (
@@ -273,8 +277,8 @@ def as_json(plan: Plan) -> dict[str, object]:
         "judge": {"type": "pairwise", "encodings": list(plan.encodings), "swap": design.orders == 2,
                   "repeats": design.repeats},
         "designs": [option(one) for one in plan.options],
-        "checks": {row.name: {**row.power.states, "width": row.power.width, "error": row.power.error}
-                   for row in plan.checks},
+        "checks": {row.name: {**row.power.states, "width": row.power.width,
+                              "error": row.power.error} for row in plan.checks},
         "model": asdict(plan.target.judge),
         "notes": list(plan.notes),
     }  # fmt: skip

@@ -1,12 +1,14 @@
 """`judge --until`: images in random order, and a look now and then whether the question is decided.
 
-Looks are anytime-valid (:mod:`visualjudge.analysis.statistics.anytime`): however many there are, the
-decision is wrong with a probability of at most 5 %, as images are a random sample of those one could
-have. A look takes the images whose questions all have a verdict, up to the first that has not.
+Looks are anytime-valid (:mod:`visualjudge.analysis.statistics.anytime`): however many there are,
+the decision is wrong with a probability of at most 5 %, as images are a random sample of those one
+could have. A look takes the images whose questions all have a verdict, up to the first that has
+not.
 
-``right decided`` compares the share right with the card's threshold. ``rank decided`` wants every two
-sources told apart by the judge's win rates, on images that show both. A wrong order has a wrong pair
-among the S − 1 that are neighbours in the true order, so that each pair is held to 5 % / (S − 1).
+``right decided`` compares the share right with the card's threshold. ``rank decided`` wants every
+two sources told apart by the judge's win rates, on images that show both. A wrong order has a wrong
+pair among the S − 1 that are neighbours in the true order, so that each pair is held to 5 % / (S −
+1).
 """
 
 from __future__ import annotations
@@ -65,7 +67,7 @@ def in_random_order(dataset: Dataset, seed: int = 42) -> Dataset:
 def decide(
     questions: Sequence[Question], verdicts: Verdicts, until: Until, *, swap: bool, repeats: int
 ) -> Decision | None:
-    """What the verdicts so far decide; None where it is not decided yet. ``questions`` as they are asked."""
+    """What the verdicts so far decide, or None; ``questions`` in the order they are asked in."""
     asks = [(order, k) for order in ORDERS[: 1 + swap] for k in range(repeats)]
     images: dict[str, list[Question]] = defaultdict(list)
     for one in questions:
@@ -102,7 +104,8 @@ def _right(complete: _Complete, most: int) -> Decision | None:
         return None
     word = "above" if side > 0 else "below"
     share = right.sum() / asked.sum()
-    said = f"right decided: the share right is {word} {limit:g} ({share:.0%} of {asked.sum():.0f} verdicts)"
+    seen = f"{share:.0%} of {asked.sum():.0f} verdicts"
+    said = f"right decided: the share right is {word} {limit:g} ({seen})"
     return Decision(said, len(complete))
 
 
