@@ -222,7 +222,7 @@ def _drawn(plan: Plan, width: float) -> Canvas:
         shape(one) + (f": {money(one.cost)}" if one.cost is not None else f": {one.calls:,} calls")
         for one, _ in plan.curves
     ]
-    top = legend(canvas, names) + 24
+    top = legend(canvas, names, range(len(names))) + 24
     most = 1.05 * max(n for _, points in plan.curves for n, _ in points)
     box = Box(48, width - 14, top, top + HEIGHT - 80, (0.0, most), (0.0, 1.0))
     x_axis(canvas, box, "{:g}".format, "Images")
