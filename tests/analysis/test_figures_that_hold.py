@@ -18,8 +18,8 @@ from visualjudge.analysis.join import Run, Study, join, question_table, verdict_
 from visualjudge.analysis.leaks import permutation_p
 from visualjudge.analysis.psychometric import slope_p
 from visualjudge.analysis.statistics import jackknife
+from visualjudge.analysis.statistics.clustered_shares import one_share
 from visualjudge.analysis.statistics.paired import images_needed
-from visualjudge.analysis.statistics.shares import one_share
 from visualjudge.core.records import OptionFeatures, Question, Verdict
 from visualjudge.core.seeding import rng_for
 

@@ -128,7 +128,10 @@ def test_a_missing_column_is_told_once_with_those_that_are_there(
 
 def test_scores_from_1_to_5_without_a_range_are_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert rated(tmp_path, "output,score,prompt,source") == 0
-    assert "all 2 scores are whole or half numbers from 1 to 5, and were taken to range from 0 to 10" in capsys.readouterr().err
+    assert (
+        "all 2 scores are whole or half numbers from 1 to 5, and were taken to range from 0 to 10"
+        in capsys.readouterr().err
+    )
     assert rated(tmp_path, "output,score,prompt,source", "--score-range", "0", "10") == 0
     assert "warning" not in capsys.readouterr().err
 

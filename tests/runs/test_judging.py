@@ -30,7 +30,7 @@ from visualjudge.runs.judging import (
     check_images,
     run_judge,
 )
-from visualjudge.runs.resuming import edited_images
+from visualjudge.runs.resume_check import edited_images
 from visualjudge.vision.raster.images import write_png
 
 FIELDS = ["id", "order", "value", "status", "raw_response", "usage", "latency_s"]

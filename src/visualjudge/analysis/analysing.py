@@ -14,7 +14,6 @@ import polars as pl
 from visualjudge.analysis.baselines import above_baseline, baseline_of
 from visualjudge.analysis.benchmark_scores import benchmark_scores, benchmarks_of
 from visualjudge.analysis.bias import binomial_p, both_orders, preferences, swap_figures
-from visualjudge.analysis.bootstrap import Resampling
 from visualjudge.analysis.cells import CELL, NO_ACCURACY, Counted, accuracy, accuracy_cells, counted, macro, margin_bin
 from visualjudge.analysis.comparisons import asked_like, comparisons, judge_agreement, nothing_in_common
 from visualjudge.analysis.encoding_choice import recommend
@@ -37,6 +36,7 @@ from visualjudge.analysis.pairwise_figures import OF_TWO
 from visualjudge.analysis.photograph import photograph_need
 from visualjudge.analysis.probes import probe_results, tool_trust
 from visualjudge.analysis.psychometric import Scope, curves
+from visualjudge.analysis.psychometric_bootstrap import Resampling
 from visualjudge.analysis.published import as_published
 from visualjudge.analysis.scores import RANKED, SCORED, ranking_figures, scoring_figures
 from visualjudge.analysis.unread import unread

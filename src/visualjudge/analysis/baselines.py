@@ -17,8 +17,8 @@ from visualjudge.analysis.figures import Above
 from visualjudge.analysis.join import Run, Study
 from visualjudge.analysis.scopes import ALL, above_verdicts, holm_apart, originals
 from visualjudge.analysis.statistics import jackknife
+from visualjudge.analysis.statistics.clustered_shares import ratio_influence
 from visualjudge.analysis.statistics.paired import gap_ends
-from visualjudge.analysis.statistics.shares import ratio_influence
 from visualjudge.judges.registry import LOCAL
 
 SCOPES = ("task", "error_type")

@@ -18,7 +18,7 @@ from visualjudge.analysis.figures import NO_SHARE, Leak, Share
 from visualjudge.analysis.join import lead
 from visualjudge.analysis.scopes import holm_apart, leak_verdicts, originals
 from visualjudge.analysis.statistics import jackknife
-from visualjudge.analysis.statistics.shares import ratio_influence
+from visualjudge.analysis.statistics.clustered_shares import ratio_influence
 from visualjudge.analysis.statistics.tails import norm_sf
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for

@@ -31,9 +31,9 @@ import polars as pl
 from visualjudge.analysis.cells import estimate_of, image_sums, share_of
 from visualjudge.analysis.estimates import Estimate
 from visualjudge.analysis.probe_figures import ProbeResult, ProbeState, ToolTrust
+from visualjudge.analysis.statistics.clustered_shares import ratio_influence
 from visualjudge.analysis.statistics.jackknife import TAIL, holm, spread
 from visualjudge.analysis.statistics.paired import gap_ends
-from visualjudge.analysis.statistics.shares import ratio_influence
 from visualjudge.analysis.words import many
 
 MARGIN = 0.125

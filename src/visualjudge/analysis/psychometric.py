@@ -17,10 +17,10 @@ import numpy as np
 import polars as pl
 from scipy import sparse, special
 
-from visualjudge.analysis.bootstrap import Resampling, standard_error, t_interval, widened_tail
 from visualjudge.analysis.figures import CurvePoint, Estimate, Sensitivity
 from visualjudge.analysis.join import clusters_of
 from visualjudge.analysis.pairwise_figures import OF_TWO
+from visualjudge.analysis.psychometric_bootstrap import Resampling, standard_error, t_interval, widened_tail
 from visualjudge.analysis.scopes import holm_apart, originals
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.core.records import FloatArray, IntArray

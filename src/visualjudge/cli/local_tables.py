@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import typer
 
-from visualjudge.analysis.statistics.shares import shares
+from visualjudge.analysis.statistics.clustered_shares import shares
 from visualjudge.analysis.words import percent, percents
 from visualjudge.cli.output import end_with, following, say
 from visualjudge.core.atomic import write_json

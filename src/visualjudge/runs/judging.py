@@ -26,7 +26,7 @@ from visualjudge.runs.answered import Answered, answered
 from visualjudge.runs.budget import Budget
 from visualjudge.runs.folder import COMPACTED_ABOVE, RunFolder
 from visualjudge.runs.journal import Journal
-from visualjudge.runs.resuming import changes, check_changes, edited_images, fallen_out, media_checksum, recorded
+from visualjudge.runs.resume_check import changes, check_changes, edited_images, fallen_out, media_checksum, recorded
 from visualjudge.runs.runner import Ask as AskOne, Listener, Outcome, Progress, Stop, run
 from visualjudge.runs.spending import Spending, paid_beside, priced, spent_before
 from visualjudge.runs.todo import Todo, left_of

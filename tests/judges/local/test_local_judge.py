@@ -27,7 +27,7 @@ from visualjudge.judges.local.judge import local_judge
 from visualjudge.judges.local.model import shipped
 from visualjudge.judges.local.questions import QuestionFeatures
 from visualjudge.runs.distilling import _lessons, distill
-from visualjudge.vision.depth.look import nearness_in, nearness_of
+from visualjudge.vision.depth.features import nearness_in, nearness_of
 from visualjudge.vision.encode import encode
 from visualjudge.vision.predictions import DepthMap, Detection, Detections, Prediction, WholeImage
 from visualjudge.vision.view import Given

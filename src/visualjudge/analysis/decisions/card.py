@@ -34,8 +34,8 @@ from visualjudge.analysis.guessing import guessed, pairwise_asked
 from visualjudge.analysis.join import Study, clusters_of
 from visualjudge.analysis.remarks import NO_REMARKS, Remarks
 from visualjudge.analysis.statistics import Calibration, ConformalRadius, calibration, conformal_radius
+from visualjudge.analysis.statistics.clustered_shares import SINGLE, one_share
 from visualjudge.analysis.statistics.jackknife import FEW, LEAST_IMAGES, TAIL
-from visualjudge.analysis.statistics.shares import SINGLE, one_share
 
 Interval = tuple[float, float]
 Verdict = Literal["yes", "no", "unclear"]

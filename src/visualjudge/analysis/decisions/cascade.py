@@ -14,9 +14,9 @@ from visualjudge.analysis.join import Study
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.remarks import NO_REMARKS, Remarks, remarks_on
 from visualjudge.analysis.statistics import RiskThreshold, risk_threshold
+from visualjudge.analysis.statistics.clustered_shares import one_share, ratio_influence
 from visualjudge.analysis.statistics.jackknife import renumbered, spread, sums
 from visualjudge.analysis.statistics.paired import gap_ends
-from visualjudge.analysis.statistics.shares import one_share, ratio_influence
 from visualjudge.analysis.words import many, percent
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import BoolArray, FloatArray, IntArray

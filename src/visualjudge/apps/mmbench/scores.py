@@ -1,7 +1,7 @@
 """The numbers of an evaluation, with intervals: ``scores.json``, the usual table, and models compared in pairs.
 
 A question's rotations stand or fall together, so each interval leaves out one question in turn (95 %, see
-:mod:`visualjudge.analysis.statistics.shares`); with fewer than five questions no interval is given.
+:mod:`visualjudge.analysis.statistics.clustered_shares`); with fewer than five questions no interval is given.
 
 The usual table has accuracy by MMBench's six abilities and overall, for each split and model. Models are compared on
 the questions that both were scored on: McNemar 1947, exact (a sign test of the discordant pairs), where pairs are
@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from visualjudge.analysis.bias import binomial_p
 from visualjudge.analysis.cells import estimate_of, test_of
+from visualjudge.analysis.statistics.clustered_shares import one_share, ratio_influence
 from visualjudge.analysis.statistics.jackknife import holm, spread
 from visualjudge.analysis.statistics.paired import gap_ends
-from visualjudge.analysis.statistics.shares import one_share, ratio_influence
 from visualjudge.apps.mmbench.evaluate import Evaluation, Slice
 from visualjudge.apps.mmbench.table import Row, ScoredRow
 from visualjudge.core.tables import Table

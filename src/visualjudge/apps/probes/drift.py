@@ -18,10 +18,10 @@ from visualjudge.analysis.figures import Estimate
 from visualjudge.analysis.join import Run
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.remarks import remarks_on
+from visualjudge.analysis.statistics.clustered_shares import ratio_influence
 from visualjudge.analysis.statistics.eprocess import e_process, power
 from visualjudge.analysis.statistics.jackknife import spread
 from visualjudge.analysis.statistics.paired import gap_ends
-from visualjudge.analysis.statistics.shares import ratio_influence
 from visualjudge.apps.probes.sampling import in_turn
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Question
@@ -32,7 +32,7 @@ from visualjudge.dataset.folder import MEDIA, load_dataset
 from visualjudge.dataset.predictions_file import PREDICTIONS
 from visualjudge.dataset.staging import check_target, staged
 from visualjudge.dataset.writing import write_dataset
-from visualjudge.runs.resuming import changes
+from visualjudge.runs.resume_check import changes
 
 LEVEL = 0.05
 """The probability of a false alarm, over all looks together."""

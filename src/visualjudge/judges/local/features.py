@@ -1,4 +1,4 @@
-"""What the local judge looks at: the features that each type of prediction has."""
+"""Features of a prediction for the local judge; those of each type are in ``vision/<type>/features.py``."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import FAILED, TIES, Answer, QuestionType, Status
 from visualjudge.runs.folder import PEOPLE, RunFolder, excluded_raters
-from visualjudge.runs.resuming import changes, check_changes
+from visualjudge.runs.resume_check import changes, check_changes
 from visualjudge.studio.people.plan import REPEAT_AFTER, Plan, Purpose, Settings, Slot, next_purpose, repeatable
 
 LONGEST_NOTE = 4000

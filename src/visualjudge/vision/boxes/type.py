@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from operator import attrgetter
 
-from visualjudge.vision.boxes import draw, errors, look, misread, record, score, tools
+from visualjudge.vision.boxes import draw, errors, features, misread, record, score, tools
 from visualjudge.vision.boxes.errors_matched import MATCHED
 from visualjudge.vision.contexts import classes
 from visualjudge.vision.drawing.styles import TextStyle
@@ -46,7 +46,7 @@ DETECTION = PredictionType(
     ),
     ranked=Ranked(score.box_similarity, 100, attrgetter("iscrowd")),
     context=classes,
-    look=look.box_features,
+    look=features.box_features,
     places=record.corners,
     overlap=score.box_similarity,
     misreadings=misread.MISREADINGS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from visualjudge.vision import fields
 from visualjudge.vision.contexts import type_sentence
-from visualjudge.vision.depth import draw, errors, errors_matched as matched, look, misread, record, score, tools
+from visualjudge.vision.depth import draw, errors, errors_matched as matched, features, misread, record, score, tools
 from visualjudge.vision.rows import Encoding, ErrorType, Metric, PredictionType, Task
 
 _DEPTH = (
@@ -29,8 +29,8 @@ DEPTH = PredictionType(
         ErrorType("depth", "ordinal", errors.ordinal, matched=matched.ordinal),
     ),
     context=type_sentence,
-    look=look.depth_features,
-    look_drawn=look.drawn_features,
+    look=features.depth_features,
+    look_drawn=features.drawn_features,
     misreadings=misread.MISREADINGS,
     tools=tools.TOOLS,
 )

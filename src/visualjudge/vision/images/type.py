@@ -7,7 +7,7 @@ from typing import Any
 from visualjudge.core.records import Pixels
 from visualjudge.vision import fields
 from visualjudge.vision.contexts import Prompts, mixed
-from visualjudge.vision.images import draw, errors, errors_matched as matched, look, misread, record, score, tools
+from visualjudge.vision.images import draw, errors, errors_matched as matched, features, misread, record, score, tools
 from visualjudge.vision.rows import Encoding, ErrorType, Metric, PredictionType, Task
 from visualjudge.vision.view import Features, Given
 
@@ -28,11 +28,11 @@ def goal(asset: Any, scene: Any, prompts: Prompts) -> list[str]:
 
 
 def _restored_drawn(pixels: Pixels, _stem: str, given: Given) -> Features:
-    return look.restored_look(record.WholeImage(pixels), given)
+    return features.restored_look(record.WholeImage(pixels), given)
 
 
 def _generated_drawn(pixels: Pixels, _stem: str, given: Given) -> Features:
-    return look.generated_look(record.WholeImage(pixels), given)
+    return features.generated_look(record.WholeImage(pixels), given)
 
 
 _RESTORATION = (
@@ -65,7 +65,7 @@ RESTORATION = PredictionType(
         ErrorType("restoration", "blocking", errors.blocking, matched=matched.blocking),
     ),
     context=goal,
-    look=look.restored_look,
+    look=features.restored_look,
     look_drawn=_restored_drawn,
     misreadings=misread.MISREADINGS,
     tools=tools.TOOLS,
@@ -89,7 +89,7 @@ GENERATION = PredictionType(
     ),
     encodings=_GENERATION,
     context=goal,
-    look=look.generated_look,
+    look=features.generated_look,
     look_drawn=_generated_drawn,
     tools=tools.TOOLS,
 )

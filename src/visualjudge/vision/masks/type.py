@@ -11,7 +11,7 @@ from visualjudge.vision.contexts import Prompts, classes, mixed
 from visualjudge.vision.drawing import grid
 from visualjudge.vision.drawing.styles import TextStyle
 from visualjudge.vision.errors import items
-from visualjudge.vision.masks import draw, errors, errors_matched as matched, look, record, score, texts, tools
+from visualjudge.vision.masks import draw, errors, errors_matched as matched, features, record, score, texts, tools
 from visualjudge.vision.masks.errors_matched import MATCHED
 from visualjudge.vision.rows import Encoding, ErrorType, Metric, PredictionType, Ranked, Task, combo
 
@@ -143,7 +143,7 @@ INSTANCE = PredictionType(
     ),
     ranked=Ranked(score.mask_similarity, 100, attrgetter("iscrowd")),
     context=classes,
-    look=look.mask_features,
+    look=features.mask_features,
     places=record.corners,
     overlap=score.mask_ious,
     tools=tools.TOOLS,
@@ -248,7 +248,7 @@ SEMANTIC = PredictionType(
         ),
     ),
     context=classes,
-    look=look.mask_features,
+    look=features.mask_features,
     places=record.corners,
     overlap=score.mask_ious,
     tools=tools.TOOLS,
@@ -339,7 +339,7 @@ REFERRING = PredictionType(
         ErrorType("referring", "missed", errors.eaten, items.something, matched=matched.eaten),
     ),
     context=expression,
-    look=look.mask_features,
+    look=features.mask_features,
     places=record.corners,
     tools=tools.TOOLS,
 )

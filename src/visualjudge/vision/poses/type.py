@@ -5,7 +5,7 @@ from __future__ import annotations
 from visualjudge.vision.contexts import type_sentence
 from visualjudge.vision.drawing.styles import TextStyle
 from visualjudge.vision.errors import items
-from visualjudge.vision.poses import draw, errors, errors_matched as matched, look, misread, record, score, tools
+from visualjudge.vision.poses import draw, errors, errors_matched as matched, features, misread, record, score, tools
 from visualjudge.vision.rows import Encoding, ErrorType, Metric, PredictionType, Ranked, Task
 
 _KEYPOINT = (
@@ -75,7 +75,7 @@ KEYPOINT = PredictionType(
     ),
     ranked=Ranked(score.pose_similarity, 20, score.crowd_or_unlabelled),
     context=type_sentence,
-    look=look.pose_features,
+    look=features.pose_features,
     places=record.corners,
     misreadings=misread.MISREADINGS,
     tools=tools.TOOLS,

@@ -1,4 +1,4 @@
-"""Features of masks, for the local judge: as of boxes (:mod:`visualjudge.vision.boxes.look`), along their outlines."""
+"""Features of masks, for the local judge: as of boxes (:mod:`visualjudge.vision.boxes.features`), along their outlines."""
 
 from __future__ import annotations
 
