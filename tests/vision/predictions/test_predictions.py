@@ -60,7 +60,11 @@ def test_depth_is_scaled_and_its_invalid_pixels_known() -> None:
         ("object_detection", {"detections": [{"label": "", "bbox": [0, 0, 1, 1]}]}, r"^detections\[0\]\.label"),
         ("object_detection", {"detections": [{"label": "a", "bbox": [0, 0, 1, float("nan")]}]}, "finite"),
         ("instance_segmentation", {"instances": [{"label": "a"}]}, r"^instances\[0\]\.segmentation"),
-        ("instance_segmentation", {"instances": [{"label": "a", "segmentation": RLE}]}, r"must match the image size 4×4 .* got 2×3"),
+        (
+            "instance_segmentation",
+            {"instances": [{"label": "a", "segmentation": RLE}]},
+            r"the image size 4×4 .* got 2×3",
+        ),
         ("referring_segmentation", {}, r"^segmentation: the field is missing"),
         ("semantic_segmentation", {"label_map": np.ones((4, 4), np.uint8), "classes": {}}, "class 1 is not in classes"),
         ("keypoint", {"persons": [{"keypoints": [0] * 50}]}, r"^persons\[0\]\.keypoints: must be 51 numbers"),
