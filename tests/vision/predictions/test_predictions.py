@@ -63,7 +63,7 @@ def test_depth_is_scaled_and_its_invalid_pixels_known() -> None:
         (
             "instance_segmentation",
             {"instances": [{"label": "a", "segmentation": RLE}]},
-            r"must match the image size 4×4 .* got 2×3",
+            r"the image size 4×4 .* got 2×3",
         ),
         ("referring_segmentation", {}, r"^segmentation: the field is missing"),
         ("semantic_segmentation", {"label_map": np.ones((4, 4), np.uint8), "classes": {}}, "class 1 is not in classes"),
