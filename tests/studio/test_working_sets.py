@@ -125,6 +125,9 @@ def test_two_studios_keep_each_others_marks(tmp_path: Path) -> None:
     assert dict(other.marks()) == {"a": Marked(star=True), "b": Marked(tags=("t",)), "c": Marked(note="n")}
     one.undo()
     assert set(other.marks()) == {"a", "b"}
+    before = other.generation
+    other.marks()
+    assert other.generation == before  # an untouched file is not read again
 
 
 def test_a_file_edited_by_hand_is_read_and_a_bad_one_named(tmp_path: Path) -> None:
