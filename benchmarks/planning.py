@@ -25,8 +25,9 @@ from visualjudge.analysis.decisions.card import Shown, _evidence, answer_of, ski
 from visualjudge.analysis.decisions.checks import NOT_ASKED, check, read_thresholds
 from visualjudge.analysis.join import Run, Study
 from visualjudge.apps.planning import models
-from visualjudge.apps.planning.designs import USUAL, Goal, Target, Terms, question_of
+from visualjudge.apps.planning.goals import Goal, Terms, question_of
 from visualjudge.apps.planning.models import Design
+from visualjudge.apps.planning.targets import USUAL, Target
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,8 @@ def plan(
     seed: Annotated[int, typer.Option(help="Seed of the simulation and of `build --plan`.")] = 42,
 ) -> None:
     """Plan a study before you pay: images, pairs, orders, repeats, labels, cost and power."""
-    from visualjudge.apps.planning.designs import Terms, plan as planned
+    from visualjudge.apps.planning.designs import plan as planned
+    from visualjudge.apps.planning.goals import Terms
     from visualjudge.apps.planning.page import commands
     from visualjudge.runs.budget import Prices
 

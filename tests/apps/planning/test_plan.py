@@ -16,8 +16,9 @@ from scipy import stats
 import visualjudge as vj
 from frontdoor_example import write_data
 from visualjudge.analysis.decisions.checks import read_thresholds
-from visualjudge.apps.planning import designs, models
-from visualjudge.apps.planning.designs import Plan, Terms, least_images, plan, read_build
+from visualjudge.apps.planning import designs, models, targets
+from visualjudge.apps.planning.designs import Plan, least_images, plan, read_build
+from visualjudge.apps.planning.goals import Terms
 from visualjudge.apps.planning.models import Design, JudgeModel, Pool, Studies
 from visualjudge.apps.planning.page import commands, html, markdown
 from visualjudge.core.errors import DataError, UsageError
@@ -57,7 +58,7 @@ def as_verdicts(studies: Studies) -> pl.DataFrame:
 def test_a_pilot_gives_back_the_judge_it_was_drawn_from() -> None:
     study = models.simulated(made_pool(), JUDGE, Design(2500, 4, 2, 2, 2), 1, rng_for(0, "pilot"))
     assert isinstance(study, Studies)
-    found = models.fitted(as_verdicts(study), designs.USUAL)
+    found = models.fitted(as_verdicts(study), targets.USUAL)
     assert found.assumed == ()
     assert found.failed == pytest.approx(0.05, abs=0.005)
     assert found.lean == pytest.approx(0.08, abs=0.015)
@@ -69,9 +70,9 @@ def test_a_pilot_gives_back_the_judge_it_was_drawn_from() -> None:
 def test_what_a_pilot_does_not_tell_is_named_and_taken_as_usual() -> None:
     study = models.simulated(made_pool(), JUDGE, Design(60, 1, 1, 1), 1, rng_for(0, "few"))
     assert isinstance(study, Studies)
-    found = models.fitted(as_verdicts(study), designs.USUAL)
+    found = models.fitted(as_verdicts(study), targets.USUAL)
     assert found.assumed == ("image", "pair", "encoding", "order")
-    assert found.shared == designs.USUAL.shared
+    assert found.shared == targets.USUAL.shared
 
 
 @given(st.floats(0.0, 0.95), st.floats(-1.5, 1.5))
@@ -111,8 +112,8 @@ def test_wrong_labels_of_a_majority() -> None:
 
 
 def test_time_is_the_slowest_of_the_limits() -> None:
-    rate = designs.Rate(900.0, 100.0, 2.0)
-    assert Terms().minutes(600, designs.Rate(1.0, 1.0)) is None
+    rate = targets.Rate(900.0, 100.0, 2.0)
+    assert Terms().minutes(600, targets.Rate(1.0, 1.0)) is None
     assert Terms(concurrency=10).minutes(600, rate) == pytest.approx(2.0)
     assert Terms(calls_per_minute=100).minutes(600, rate) == pytest.approx(6.0)
     assert Terms(tokens_per_minute=10_000).minutes(600, rate) == pytest.approx(60.0)
