@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from clients.loopback import Loopback, refused, serving
-from clients.tool_protocols import BACKENDS, REPLY, base_url, call
+from clients.tool_protocols import BACKENDS, REPLY, base_url, call, openai
 from visualjudge.clients import ScriptedClient, build_client
 from visualjudge.clients.base import ImagePart, Reply, Request, TextPart, ToolCall, ToolResult, ToolSpec
 from visualjudge.clients.cache import Cached, cache_key
@@ -252,6 +252,14 @@ def test_circles_are_told_and_counted() -> None:
     done = scripted(*[calling('{"x": 1}')] * 9, most=4)
     assert words(done) == ["a region", *[MADE_BEFORE] * 3, NONE_LEFT]
     assert done.ending == "tool_limit"
+
+
+def test_calls_without_ids_get_different_ones_in_each_turn() -> None:
+    _, server = talk("api", [openai(None, [call("zoom", {"x": k}, None)]) for k in (1, 2)] + [openai("A")])
+    messages = server.bodies[-1]["messages"]
+    told = [message["tool_calls"][0]["id"] for message in messages if "tool_calls" in message]
+    assert told == [message["tool_call_id"] for message in messages if message["role"] == "tool"]
+    assert len(set(told)) == 2
 
 
 def test_ids_that_occur_twice_are_not_repeated() -> None:

@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -252,6 +253,9 @@ def test_conversations_are_exported_as_chat_messages(spots: Path, tmp_path: Path
         assert all(Path(image).is_file() for image in row["images"])
         assert row["right"]
         assert [tool["function"]["name"] for tool in row["tools"]] == ["zoom", "difference"]
+    evaluated = replace(dataset, meta={**dataset.meta, "benchmark": {"use": "evaluation only"}})
+    with pytest.raises(UsageError, match="for evaluation only"):
+        write_conversations(evaluated, tmp_path / "run", tmp_path / "none", lambda done, total: None)
     changed = next(iter(dataset.questions)).images[1]
     kept = (spots / changed).read_bytes()
     write_png(spots / changed, np.zeros((48, 64, 3), np.uint8))

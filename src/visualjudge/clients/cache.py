@@ -51,7 +51,6 @@ _KINDS = {
     "notes": [str],
     "cached": bool,
     "cause": (str, None),
-} | {
     "calls": [{"id": str, "name": str, "arguments": str}],
     "echo": (str, None),
 }

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from visualjudge.clients.base import Reply, Request, TextPart, ToolCall, ToolResult, Turn
-from visualjudge.clients.tool_calls import LONGEST_TEXT, calls_in
+from visualjudge.clients.tool_calls import LONGEST_TEXT, MADE, calls_in
 from visualjudge.core.errors import ClientError, Pending
 
 MOST_AT_ONCE = 16
@@ -84,7 +84,7 @@ async def converse(ask: Callable[[Request], Awaitable[Reply]], request: Request,
         except ClientError as error:
             return done.broke(error)
         done.heard(reply)
-        calls = _calls(reply) if request.tools else ()
+        calls = _calls(reply, len(done.turns)) if request.tools else ()
         if not calls:
             return done
         if warned:
@@ -100,15 +100,20 @@ async def converse(ask: Callable[[Request], Awaitable[Reply]], request: Request,
             used += 1
             made.add(said)
             results.append(in_words(call, MADE_BEFORE) if again else await run(call))
-        echo = reply.echo if len(results) == len(reply.calls) and calls == reply.calls else None
+        whole = len(results) == len(reply.calls) and all(call.id for call in calls)
+        echo = reply.echo if whole else None
         done.turns = (*done.turns, Turn(reply.text[:LONGEST_TEXT], tuple(results), echo))
 
 
-def _calls(reply: Reply) -> tuple[ToolCall, ...]:
-    """The calls of a reply, or those in its text; ids that occur twice are taken off."""
+def _calls(reply: Reply, turn: int) -> tuple[ToolCall, ...]:
+    """The calls of a reply, or those in its text; ids that occur twice are taken off.
+
+    Ids that were made here get the number of the turn: no two of a conversation may be the same.
+    """
     calls = reply.calls or calls_in(reply.text)
-    twice = len({call.id for call in calls}) < len(calls)
-    return tuple(replace(call, id="") for call in calls) if twice else calls
+    if len({call.id for call in calls}) < len(calls):
+        return tuple(replace(call, id="") for call in calls)
+    return tuple(replace(call, id=f"{call.id}_{turn}") if call.id.startswith(MADE) else call for call in calls)
 
 
 def in_words(call: ToolCall, said: str) -> ToolResult:

@@ -20,7 +20,7 @@ from visualjudge.clients.conversation import in_words
 from visualjudge.core.atomic import atomic_path, write_bytes
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Question, Verdict
-from visualjudge.dataset.exports import Tick
+from visualjudge.dataset.exports import Tick, check_use
 from visualjudge.dataset.exports.jsonl import parts_of
 from visualjudge.dataset.folder import Dataset
 from visualjudge.judges.base import Ask
@@ -41,8 +41,9 @@ def write_conversations(dataset: Dataset, run: str | Path, out: Path, tick: Tick
     Raises
     ------
     UsageError
-        If the run had no tools, or its tools were faulty.
+        If the run had no tools, its tools were faulty, or the dataset may not be trained on.
     """
+    check_use(dataset, "--run", training=True)
     folder = RunFolder(run)
     told = folder.manifest().get("parameters")
     told = told if isinstance(told, Mapping) else {}

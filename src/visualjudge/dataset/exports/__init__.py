@@ -86,7 +86,7 @@ def export(
     form, path = _chosen(name, embed), Path(out)
     if not dataset.questions:
         raise DataError(f"{dataset.root}: no question to export (of this task, if one was named)")
-    _check_use(dataset, name, form)
+    check_use(dataset, name, training=form.training)
     check_out(path, name, is_folder=form.is_folder, force=force)
     return form.write(dataset, path, tick)
 
@@ -113,11 +113,18 @@ def _chosen(name: str, embed: bool) -> Format:
     return embedded
 
 
-def _check_use(dataset: Dataset, name: str, form: Format) -> None:
-    if form.training and dataset.benchmark.get("use") == "evaluation only":
+def check_use(dataset: Dataset, name: str, *, training: bool) -> None:
+    """Check that a dataset may be exported: for training, it must be no benchmark for evaluation only.
+
+    Raises
+    ------
+    UsageError
+        If it may not; the message calls the format ``name``.
+    """
+    if training and dataset.benchmark.get("use") == "evaluation only":
         licence = dataset.benchmark.get("licence")
         raise UsageError(f"{dataset.root}: may be used for evaluation only ({licence}); {name} is for training")
-    if form.training and dataset.labels_only:
+    if training and dataset.labels_only:
         raise UsageError(f"{dataset.root}: holds labels only; {name} needs the content that they are about")
 
 

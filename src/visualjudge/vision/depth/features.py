@@ -97,7 +97,8 @@ def nearness_in(pixels: Pixels, colour_map: str) -> FloatArray:
 
 def decoded(pixels: Pixels, colour_map: str) -> FloatArray:
     """Nearness 0..1 of every pixel, as :func:`nearness_in`."""
-    codes = pixels.astype(np.int64) @ np.array([1 << 16, 1 << 8, 1])
+    red, green, blue = (pixels[..., channel].astype(np.int32) for channel in range(3))
+    codes = red << 16 | green << 8 | blue
     known, level = _colours(colour_map)
     at = np.clip(np.searchsorted(known, codes), 0, len(known) - 1)
     if not ((known[at] == codes) | (codes == 0)).all():
@@ -110,4 +111,4 @@ def _colours(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Packed colours of a map, sorted, and the entry of each."""
     table = colormap(name).astype(np.int64)
     codes, level = np.unique(table @ np.array([1 << 16, 1 << 8, 1]), return_index=True)
-    return codes, level.astype(np.float64)
+    return codes.astype(np.int32), level.astype(np.float64)
