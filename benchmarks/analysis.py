@@ -2,8 +2,8 @@
 
     python benchmarks/analysis.py [--questions 250000] [--judges 2]
 
-Writes a dataset of pairwise, ranking and scoring questions and one run a judge, each question asked in both orders,
-then runs `visualjudge report` on them in a process of its own.
+Writes a dataset of pairwise, ranking and scoring questions and one run a judge, each question asked
+in both orders, then runs `visualjudge report` on them in a process of its own.
 """
 
 from __future__ import annotations
@@ -23,7 +23,13 @@ import orjson
 
 from visualjudge.core.seeding import rng_for
 
-TASKS = ("object_detection", "instance_segmentation", "semantic_segmentation", "keypoint", "depth_estimation")
+TASKS = (
+    "object_detection",
+    "instance_segmentation",
+    "semantic_segmentation",
+    "keypoint",
+    "depth_estimation",
+)
 STEMS = ("pixel_a", "pixel_b", "pixel_c", "text_a", "text_b", "combo")
 PROMPT = "You are shown two predictions for one image. Which is better? <image><image><image>\n" * 6
 
@@ -36,10 +42,15 @@ def question(i: int, images: int, rng: np.random.Generator) -> dict[str, Any]:
     scores = [round(float(s), 4) for s in rng.uniform(0, 10, count)]
     order = "".join("ABC"[k] for k in np.argsort(scores)[::-1])
     features = [
-        {"severity": round(float(rng.random()), 3), "text_chars": int(rng.integers(50, 900)),
-         "png_bytes": int(rng.integers(9000, 900000)), "count": int(rng.integers(0, 9)), "area": float(rng.random())}
+        {
+            "severity": round(float(rng.random()), 3),
+            "text_chars": int(rng.integers(50, 900)),
+            "png_bytes": int(rng.integers(9000, 900000)),
+            "count": int(rng.integers(0, 9)),
+            "area": float(rng.random()),
+        }
         for _ in range(count)
-    ]  # fmt: skip
+    ]
     return {
         "id": f"q{i:07d}",
         "task": TASKS[pair % len(TASKS)],
@@ -90,7 +101,11 @@ def write(home: Path, questions: int, judges: int) -> tuple[list[Path], int]:
     for j in range(judges):
         run = home / f"run{j}"
         run.mkdir()
-        info = {"judge": f"judge{j}", "simulated": True, "dataset": {"path": str(dataset), "checksum": None}}
+        info = {
+            "judge": f"judge{j}",
+            "simulated": True,
+            "dataset": {"path": str(dataset), "checksum": None},
+        }
         (run / "run.json").write_bytes(orjson.dumps(info))
         with (run / "verdicts.jsonl").open("wb") as journal:
             for q in rows:
@@ -103,7 +118,9 @@ def write(home: Path, questions: int, judges: int) -> tuple[list[Path], int]:
 
 def main() -> None:
     """Print time and peak memory."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--questions", type=int, default=256_000)
     parser.add_argument("--judges", type=int, default=2)
     args = parser.parse_args()
@@ -112,7 +129,14 @@ def main() -> None:
         folders, total = write(home, args.questions, args.judges)
         code = "from visualjudge.cli.main import run; run()"
         command = [sys.executable, "-c", code, "report", *map(str, folders)]
-        outputs = ["--out", str(home / "report.html"), "--json", str(home / "metrics.json"), "--csv", str(home / "csv")]
+        outputs = [
+            "--out",
+            str(home / "report.html"),
+            "--json",
+            str(home / "metrics.json"),
+            "--csv",
+            str(home / "csv"),
+        ]
         started = time.perf_counter()
         done = subprocess.run([*command, *outputs], check=True, capture_output=True, env=os.environ)
         wall = time.perf_counter() - started

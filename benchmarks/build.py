@@ -1,14 +1,16 @@
-"""What a full-size build costs: time, peak memory, speed-up by workers, cost per question as the data grow.
+"""What a full-size build costs: time, peak memory, speed-up by workers, cost per question as the
+data grow.
 
 usage: python benchmarks/build.py [--images N] [--workers 1 2] [--grow 10] [--keep DIR]
        python benchmarks/build.py --against SRC [--data FOLDER] [--rounds 3] [--workers 1]
 
-Makes a data folder of all 15 tasks from 640×480 photographs (groups of 5 annotations, 10 objects each), builds it by
-the command, in a process of its own, and prints one line a build. Peak memory is the sum over all processes, sampled
-every 50 ms (proportional set size, so that shared pages count once). CPU seconds tell the cost on a busy machine.
+Makes a data folder of all 15 tasks from 640×480 photographs (groups of 5 annotations, 10 objects
+each), builds it by the command, in a process of its own, and prints one line a build. Peak memory
+is the sum over all processes, sampled every 50 ms (proportional set size, so that shared pages
+count once). CPU seconds tell the cost on a busy machine.
 
-With --against the builds alternate with those of another source tree (its ``src``), and the last line compares the
-least CPU time a question of either.
+With --against the builds alternate with those of another source tree (its ``src``), and the last
+line compares the least CPU time a question of either.
 """
 
 from __future__ import annotations
@@ -35,19 +37,29 @@ RUN = "from visualjudge.cli.main import run; run()"
 
 def main() -> None:
     """Print the table."""
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--images", type=int, default=20, help="images a task; 20 fill every cap")
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    arguments.add_argument(
+        "--images", type=int, default=20, help="images a task; 20 fill every cap"
+    )
     arguments.add_argument("--workers", type=int, nargs="+", default=[1, 2])
-    arguments.add_argument("--grow", type=int, default=0, help="also build N times the data with N times the caps")
+    arguments.add_argument(
+        "--grow", type=int, default=0, help="also build N times the data with N times the caps"
+    )
     arguments.add_argument("--keep", type=Path, help="work here and leave everything")
     arguments.add_argument("--data", type=Path, help="build this data folder instead")
     arguments.add_argument("--against", type=Path, help="also build with this source tree, in turn")
-    arguments.add_argument("--rounds", type=int, default=3, help="builds of each tree with --against")
+    arguments.add_argument(
+        "--rounds", type=int, default=3, help="builds of each tree with --against"
+    )
     options = arguments.parse_args()
     work = options.keep or Path(tempfile.mkdtemp(prefix="bench-build-"))
     try:
         if options.against:
-            _beside(work, options.data, options.images, options.workers, options.against, options.rounds)
+            _beside(
+                work, options.data, options.images, options.workers, options.against, options.rounds
+            )
         else:
             _table(work, options.images, options.workers, options.grow)
     finally:
@@ -63,22 +75,31 @@ def _table(work: Path, images: int, workers: Sequence[int], grow: int) -> None:
         print(f"speed-up of 2 workers over 1: {seconds[1][0] / seconds[2][0]:.2f}")
     if grow:
         shutil.rmtree(data)
-        large = make_folder(work / "large", images=images * grow, annotations=5, size=(480, 640), objects=10)
+        large = make_folder(
+            work / "large", images=images * grow, annotations=5, size=(480, 640), objects=10
+        )
         most = max(workers)
         cost = _line(large, work / "large-out", f"{grow}x", most, _caps(grow))
         print(f"cost per question at {grow}x the data: {cost[1] / seconds[most][1] - 1:+.1%}")
 
 
-def _beside(work: Path, data: Path | None, images: int, workers: Sequence[int], other: Path, rounds: int) -> None:
+def _beside(
+    work: Path, data: Path | None, images: int, workers: Sequence[int], other: Path, rounds: int
+) -> None:
     print("  data workers questions images  seconds  CPU s ms/question  peak MB")
-    data = data or make_folder(work / "data", images=images, annotations=5, size=(480, 640), objects=10)
+    data = data or make_folder(
+        work / "data", images=images, annotations=5, size=(480, 640), objects=10
+    )
     here = Path(__file__).resolve().parent.parent / "src"
     for count in workers:
         cost: dict[str, list[float]] = {"other": [], "this": []}
         for _ in range(rounds):
             for name, tree in (("other", other), ("this", here)):
                 cost[name].append(_line(data, work / f"out-{name}", name, count, [], tree)[1])
-        print(f"CPU per question of this tree over the other: {min(cost['this']) / min(cost['other']) - 1:+.1%}")
+        print(
+            "CPU per question of this tree over the other: "
+            f"{min(cost['this']) / min(cost['other']) - 1:+.1%}"
+        )
 
 
 def _caps(grow: int) -> list[str]:
@@ -91,7 +112,18 @@ def _line(
     data: Path, out: Path, name: str, workers: int, more: Sequence[str], tree: Path | None = None
 ) -> tuple[float, float]:
     """One build: seconds, and CPU seconds per question."""
-    words = [sys.executable, "-c", RUN, "build", str(data), "--out", str(out), "--workers", str(workers), *more]
+    words = [
+        sys.executable,
+        "-c",
+        RUN,
+        "build",
+        str(data),
+        "--out",
+        str(out),
+        "--workers",
+        str(workers),
+        *more,
+    ]
     started, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     path = {} if tree is None else {"PYTHONPATH": str(tree)}
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, env=os.environ | path)

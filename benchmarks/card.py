@@ -1,11 +1,12 @@
-"""The card's answer: how often a judge gets "yes", "no" or "unclear" where it is known what it deserves.
+"""The card's answer: how often a judge gets "yes", "no" or "unclear" where it is known what it
+deserves.
 
 ``python benchmarks/card.py --runs 400`` prints a table in Markdown. Two generators of questions:
 
-- *grid*: every two of five sources on every image, asked in both orders: 20 calls an image; the sources' mean scores
-  lie 0.8 apart, with noise of an image and of an annotation;
-- *ladder*: on each image four of six sources with errors of known severity, each two asked in both orders, by
-  scores that fall with the severity; images differ in difficulty.
+- *grid*: every two of five sources on every image, asked in both orders: 20 calls an image; the
+  sources' mean scores lie 0.8 apart, with noise of an image and of an annotation;
+- *ladder*: on each image four of six sources with errors of known severity, each two asked in both
+  orders, by scores that fall with the severity; images differ in difficulty.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ RULES = read_thresholds()
 
 @dataclass(frozen=True)
 class Pairs:
-    """Questions: image, the two sources and their scores; arrays (questions,) and (questions, 2)."""
+    """Questions: image, the two sources and their scores; arrays (questions,) and (questions,
+    2).
+    """
 
     image: np.ndarray
     source: np.ndarray
@@ -42,7 +45,9 @@ class Pairs:
 
 def grid(images: int, rng: np.random.Generator) -> Pairs:
     """Every two of five sources."""
-    truth = np.linspace(7.6, 4.4, 5) + rng.normal(0, 0.7, (images, 1)) + rng.normal(0, 0.8, (images, 5))
+    truth = (
+        np.linspace(7.6, 4.4, 5) + rng.normal(0, 0.7, (images, 1)) + rng.normal(0, 0.8, (images, 5))
+    )
     rows = [(g, pair) for g in range(images) for pair in combinations(range(5), 2)]
     return _pairs(rows, truth, rng)
 
@@ -58,7 +63,9 @@ def ladder(images: int, rng: np.random.Generator) -> Pairs:
     return _pairs(rows, truth, rng)
 
 
-def _pairs(rows: list[tuple[int, tuple[int, int]]], truth: np.ndarray, rng: np.random.Generator) -> Pairs:
+def _pairs(
+    rows: list[tuple[int, tuple[int, int]]], truth: np.ndarray, rng: np.random.Generator
+) -> Pairs:
     image, source = np.array([g for g, _ in rows]), np.array([pair for _, pair in rows])
     turned = rng.random(len(rows)) < 0.5
     source[turned] = source[turned][:, ::-1]
@@ -66,7 +73,9 @@ def _pairs(rows: list[tuple[int, tuple[int, int]]], truth: np.ndarray, rng: np.r
 
 
 Reply = Callable[[Pairs, np.random.Generator], tuple[np.ndarray, np.ndarray]]
-"""What a judge says: whether it chose the first option as stored (2, questions), and whether the reply can be used."""
+"""What a judge says: whether it chose the first option as stored (2, questions), and whether the
+reply can be used.
+"""
 
 
 def judge(
@@ -79,14 +88,19 @@ def judge(
     bad_images: float = 0.0,
     bad: float = 0.0,
 ) -> Reply:
-    """A judge that sees the scores with ``noise`` (and ``lift`` on the fourth source) and is right with ``right``.
+    """A judge that sees the scores with ``noise`` (and ``lift`` on the fourth source) and is right
+    with ``right``.
 
-    It takes the first place with ``place``, and fails on a share ``failed`` of calls and ``bad_images`` of images; on a
-    share ``bad`` of images it says the opposite.
+    It takes the first place with ``place``, and fails on a share ``failed`` of calls and
+    ``bad_images`` of images; on a share ``bad`` of images it says the opposite.
     """
 
     def reply(pairs: Pairs, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        seen = pairs.score + lift * (pairs.source == 3) + rng.normal(0, noise or 1e-9, pairs.score.shape)
+        seen = (
+            pairs.score
+            + lift * (pairs.source == 3)
+            + rng.normal(0, noise or 1e-9, pairs.score.shape)
+        )
         first, images = seen[:, 0] > seen[:, 1], int(pairs.image.max()) + 1
         first = first ^ (rng.random(images) < bad)[pairs.image]
         shape = (2, first.size)
@@ -111,12 +125,16 @@ def answered(pairs: Pairs, said: np.ndarray, used: np.ndarray) -> Answer:
         "encoding": ["text_xyxy"] * n,
         "question_type": ["pairwise"] * n,
         "image_id": [f"i{g:05d}" for g in pairs.image],
-        "annotation_ids": [[f"{g}-{a}", f"{g}-{b}"] for g, (a, b) in zip(pairs.image, pairs.source, strict=True)],
+        "annotation_ids": [
+            [f"{g}-{a}", f"{g}-{b}"] for g, (a, b) in zip(pairs.image, pairs.source, strict=True)
+        ],
         "sources": [[names[a], names[b]] for a, b in pairs.source],
         "final_scores": pairs.score.tolist(),
         "answer": better.tolist(),
     }
-    raw = pl.DataFrame([pl.Series(name, columns.get(name, [None] * n), dtype=kind) for name, kind in WIRE.items()])
+    raw = pl.DataFrame(
+        [pl.Series(name, columns.get(name, [None] * n), dtype=kind) for name, kind in WIRE.items()]
+    )
     questions = numbered(asked_table(raw, pl.lit(True)))
     rows = {
         "id": ids * 2,
@@ -125,7 +143,9 @@ def answered(pairs: Pairs, said: np.ndarray, used: np.ndarray) -> Answer:
         "text": np.where(said, "A", "B").ravel().tolist(),
         "status": np.where(used, "ok", "refusal").ravel().tolist(),
     }
-    verdicts = pl.DataFrame([pl.Series(k, rows.get(k, [None] * 2 * n), dtype=t) for k, t in VERDICT_SCHEMA.items()])
+    verdicts = pl.DataFrame(
+        [pl.Series(k, rows.get(k, [None] * 2 * n), dtype=t) for k, t in VERDICT_SCHEMA.items()]
+    )
     study = Study(questions, (Run("judge", None, {}, join(questions, verdicts)),))
     table = study.kind(0, "pairwise", PAIRED)
     place = preference(table.filter("parsed"), "position").estimate
@@ -148,7 +168,9 @@ JUDGES: tuple[tuple[str, str, Reply], ...] = (
 )
 
 
-def cells(only: str) -> Iterator[tuple[str, Callable[[int, np.random.Generator], Pairs], int, str, str, Reply]]:
+def cells(
+    only: str,
+) -> Iterator[tuple[str, Callable[[int, np.random.Generator], Pairs], int, str, str, Reply]]:
     """Generator, number of images, judge, and what it deserves."""
     for name, make in (("grid", grid), ("ladder", ladder)):
         for images in (20, 45, 60):
@@ -162,7 +184,9 @@ def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("--runs", type=int, default=400)
     options.add_argument("--only", default="")
-    options.add_argument("--due", action="store_true", help="name the checks that no answer is due to")
+    options.add_argument(
+        "--due", action="store_true", help="name the checks that no answer is due to"
+    )
     chosen = options.parse_args()
     print("| generator | images | judge | deserves | yes | no | cannot tell | needs, median |")
     print("|---|---:|---|---|---:|---:|---:|---:|")
@@ -174,10 +198,17 @@ def main() -> None:
             found = answered(pairs, *reply(pairs, rng))
             seen[found.verdict] += 1
             needs += [found.needs_images] if found.needs_images else []
-            due.update(f"{line.name} {line.state}" for line in found.checks if line.state in ("fail", "undecided"))
-        shares = " | ".join(f"{100 * seen[word] / chosen.runs:.1f}" for word in ("yes", "no", "unclear"))
+            due.update(
+                f"{line.name} {line.state}"
+                for line in found.checks
+                if line.state in ("fail", "undecided")
+            )
+        shares = " | ".join(
+            f"{100 * seen[word] / chosen.runs:.1f}" for word in ("yes", "no", "unclear")
+        )
         print(
-            f"| {name} | {images} | {kind} | {deserves} | {shares} | {np.median(needs) if needs else 0:.0f} |",
+            f"| {name} | {images} | {kind} | {deserves} | {shares} | "
+            f"{np.median(needs) if needs else 0:.0f} |",
             flush=True,
         )
         if chosen.due:

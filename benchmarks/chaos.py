@@ -1,10 +1,11 @@
-"""2,000 questions to a server that fails in all the usual ways: is every verdict there, once, each failure counted?
+"""2,000 questions to a server that fails in all the usual ways: is every verdict there, once, each
+failure counted?
 
     python benchmarks/chaos.py [--questions 2000] [--seed 0]
 
-The server answers 10 % of the requests with 429, 5 % with 500, lets 2 % hang until the client gives up, sends 2 % that
-are not JSON and closes the connection on 1 %. Exit status 1 if a verdict is missing or doubled, or if the causes that
-the client counted differ from what the server did.
+The server answers 10 % of the requests with 429, 5 % with 500, lets 2 % hang until the client gives
+up, sends 2 % that are not JSON and closes the connection on 1 %. Exit status 1 if a verdict is
+missing or doubled, or if the causes that the client counted differ from what the server did.
 """
 
 from __future__ import annotations
@@ -38,31 +39,52 @@ async def judged(root: Path, server: ChaoticServer) -> RunReport:
         policy = RetryPolicy(first_wait_s=0.05, longest_wait_s=1.0)
         client = open_client(config, retry=policy, concurrency=CONCURRENCY)
         judge = QuestionJudge(client, root)
-        return await run_judge(load_dataset(root), judge, root / "run", RunSettings(concurrency=CONCURRENCY))
+        return await run_judge(
+            load_dataset(root), judge, root / "run", RunSettings(concurrency=CONCURRENCY)
+        )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--questions", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="chaos_") as folder:
-        root = make_dataset(Path(folder), pairwise=args.questions, ranking=0, scoring=0, size=(32, 32))
+        root = make_dataset(
+            Path(folder), pairwise=args.questions, ranking=0, scoring=0, size=(32, 32)
+        )
         server = ChaoticServer(RATES, seed=args.seed)
         begun = time.perf_counter()
         report = asyncio.run(judged(root, server))
         seconds = time.perf_counter() - begun
-        verdicts = [json.loads(line) for line in (root / "run" / "verdicts.jsonl").read_text().splitlines()]
+        verdicts = [
+            json.loads(line) for line in (root / "run" / "verdicts.jsonl").read_text().splitlines()
+        ]
     return told(report, server, verdicts, args.questions, seconds)
 
 
-def told(report: RunReport, server: ChaoticServer, verdicts: list[dict[str, str]], wanted: int, seconds: float) -> int:
+def told(
+    report: RunReport,
+    server: ChaoticServer,
+    verdicts: list[dict[str, str]],
+    wanted: int,
+    seconds: float,
+) -> int:
     """Print the table; 0 if all holds."""
     times = Counter(verdict["id"] for verdict in verdicts)
     once = sum(number == 1 for number in times.values())
-    print(f"{once} of {wanted} questions have exactly one verdict, in {seconds:.0f} s: {dict(report.statuses)}")
+    print(
+        f"{once} of {wanted} questions have exactly one verdict, in {seconds:.0f} s: "
+        f"{dict(report.statuses)}"
+    )
     print(f"{'cause':12} {'server':>7} {'client':>7}")
-    causes = [cause for cause in (*RATES, *report.failures) if cause in server.did or cause in report.failures]
+    causes = [
+        cause
+        for cause in (*RATES, *report.failures)
+        if cause in server.did or cause in report.failures
+    ]
     for cause in dict.fromkeys(causes):
         print(f"{cause:12} {server.did[cause]:7} {report.failures[cause]:7}")
     print(f"{'replies':12} {server.did['ok']:7} {report.statuses['ok']:7}")

@@ -1,11 +1,13 @@
-"""Do the answers to decide by keep their word? Simulated sources, images and judges; the truth is known.
+"""Do the answers to decide by keep their word? Simulated sources, images and judges; the truth is
+known.
 
     python benchmarks/decisions.py                  # the sizes of the table in benchmarks/README.md
     python benchmarks/decisions.py --quick          # a look
 
-- coverage of corrected means, win rates and rank sets: 20, 50 and 200 images; fair and biased judges; labels drawn by
-  item, by image, and as `visualjudge label` draws them. Wanted: 93 to 97 % for means, win rates, and rank sets of
-  sources with a near tie; where sources differ by more than their errors a set of whole numbers holds the rank always.
+- coverage of corrected means, win rates and rank sets: 20, 50 and 200 images; fair and biased
+  judges; labels drawn by item, by image, and as `visualjudge label` draws them. Wanted: 93 to 97 %
+  for means, win rates, and rank sets of sources with a near tie; where sources differ by more than
+  their errors a set of whole numbers holds the rank always.
 - `label`: bias, and root mean squared error beside labels drawn at random.
 - the cascade: in how many of 1,000 calibration sets the risk is kept. Wanted: at least 1 - delta.
 """
@@ -33,12 +35,16 @@ from visualjudge.core.seeding import rng_for
 SOURCES = 6
 QUALITY = 5 + np.linspace(1.2, -1.2, SOURCES)
 CLOSE = 5 + np.array([3.0, 2.99, 0.0, -0.01, -3.0, -3.01])
-"""Pairs of sources that are nearly alike, far from the others: where a set of ranks misses most often."""
+"""Pairs of sources that are nearly alike, far from the others: where a set of ranks misses most
+often.
+"""
 
 
 @dataclass(frozen=True)
 class Pool:
-    """R items: what the judge says, what is true, whose and of which image they are, how unsure the judge is."""
+    """R items: what the judge says, what is true, whose and of which image they are, how unsure the
+    judge is.
+    """
 
     said: np.ndarray
     true: np.ndarray
@@ -47,13 +53,19 @@ class Pool:
     doubt: np.ndarray
 
 
-def scores(rng: np.random.Generator, images: int, biased: bool, quality: np.ndarray = QUALITY) -> Pool:
-    """Scores of every source on every image; noise differs from item to item, and the judge knows how much."""
+def scores(
+    rng: np.random.Generator, images: int, biased: bool, quality: np.ndarray = QUALITY
+) -> Pool:
+    """Scores of every source on every image; noise differs from item to item, and the judge knows
+    how much.
+    """
     shape = (images, SOURCES)
     true = quality + rng.normal(0, 1, (images, 1)) + rng.normal(0, 1, shape)
     doubt = rng.gamma(1.0, 0.8, shape)
     lean = np.where(np.arange(SOURCES) % 3 == 0, 1.5, -0.3) if biased else 0.0
-    said = 1.0 + 0.8 * true + lean + rng.normal(0, 0.3, (images, 1)) + doubt * rng.normal(0, 1, shape)
+    said = (
+        1.0 + 0.8 * true + lean + rng.normal(0, 0.3, (images, 1)) + doubt * rng.normal(0, 1, shape)
+    )
     return _pool(said, true, doubt, images)
 
 
@@ -62,8 +74,12 @@ def _pool(said: np.ndarray, true: np.ndarray, doubt: np.ndarray, images: int) ->
     return Pool(said.ravel(), true.ravel(), system, image, doubt.ravel())
 
 
-def wins(rng: np.random.Generator, images: int, biased: bool, quality: np.ndarray = QUALITY) -> Pool:
-    """One pair of sources in a row after the other on every image: each question is an item of both its sources."""
+def wins(
+    rng: np.random.Generator, images: int, biased: bool, quality: np.ndarray = QUALITY
+) -> Pool:
+    """One pair of sources in a row after the other on every image: each question is an item of both
+    its sources.
+    """
     pairs = np.array(list(itertools.combinations(range(SOURCES), 2)))
     true = quality + rng.normal(0, 1.2, (images, SOURCES))
     gap = true[:, pairs[:, 0]] - true[:, pairs[:, 1]]
@@ -72,7 +88,9 @@ def wins(rng: np.random.Generator, images: int, biased: bool, quality: np.ndarra
     said = np.where(right, won, 1 - won)
     if biased:
         swayed = rng.random(gap.shape) < 0.25
-        said = np.where(swayed & (pairs[:, 0] == 3), 1.0, np.where(swayed & (pairs[:, 1] == 3), 0.0, said))
+        said = np.where(
+            swayed & (pairs[:, 0] == 3), 1.0, np.where(swayed & (pairs[:, 1] == 3), 0.0, said)
+        )
     columns = [np.stack([part, 1 - part], -1).ravel() for part in (said, won)]
     system = np.tile(pairs.ravel(), images)
     image = np.repeat(np.arange(images), pairs.size)
@@ -88,12 +106,18 @@ def win_rates(quality: np.ndarray = QUALITY) -> np.ndarray:
     return np.nanmean(chance, axis=1)
 
 
-def labelled(rng: np.random.Generator, pool: Pool, how: str, n: int, paired: bool) -> tuple[np.ndarray, np.ndarray]:
-    """y with NaN where there is no label, and the probabilities. ``paired``: both rows of a question are labelled."""
+def labelled(
+    rng: np.random.Generator, pool: Pool, how: str, n: int, paired: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """y with NaN where there is no label, and the probabilities. ``paired``: both rows of a
+    question are labelled.
+    """
     step = 2 if paired else 1
     heads = np.arange(0, pool.said.size, step)
     if how == "image":
-        chosen = np.flatnonzero(np.isin(pool.image[heads], rng.choice(pool.image.max() + 1, n, replace=False)))
+        chosen = np.flatnonzero(
+            np.isin(pool.image[heads], rng.choice(pool.image.max() + 1, n, replace=False))
+        )
         chances = np.full(heads.size, n / (pool.image.max() + 1))
     else:
         error = pool.doubt[heads] if how == "label" else np.ones(heads.size)
@@ -133,7 +157,9 @@ def coverage(replications: int) -> Iterator[tuple[str, ...]]:
     }
     for name, (make, target, paired) in makers.items():
         order = 1 + np.argsort(np.argsort(-target))
-        for images, biased, how in itertools.product((20, 50, 200), (False, True), ("item", "image", "label")):
+        for images, biased, how in itertools.product(
+            (20, 50, 200), (False, True), ("item", "image", "label")
+        ):
             if paired and how == "label":
                 continue
             n = {"item": 60 if not paired else 120, "label": 60, "image": 10}[how]
@@ -144,17 +170,23 @@ def coverage(replications: int) -> Iterator[tuple[str, ...]]:
                 y, probability = labelled(rng, pool, how, n, paired)
                 found = pooled_means(pool.said, y, pool.system, pool.image, probability=probability)
                 ends = [found.interval(s) for s in range(SOURCES)]
-                inside.add([e is not None and e[0] <= t <= e[1] for e, t in zip(ends, target, strict=True)])
+                inside.add(
+                    [e is not None and e[0] <= t <= e[1] for e, t in zip(ends, target, strict=True)]
+                )
                 widths += [e[1] - e[0] for e in ends if e is not None]
                 sets = rank_sets(found.values, found.covariance, found.freedom)
-                ranks.add([s is not None and s[0] <= k <= s[1] for s, k in zip(sets, order, strict=True)])
+                ranks.add(
+                    [s is not None and s[0] <= k <= s[1] for s, k in zip(sets, order, strict=True)]
+                )
             judge = "biased" if biased else "fair"
             figures = (f"{inside.share:.1%}", f"{np.mean(widths):.3f}", f"{ranks.share:.1%}")
             yield (name, str(images), judge, f"{n} by {how}", *figures)
 
 
 def queue(replications: int) -> Iterator[tuple[str, ...]]:
-    """`label` beside random labels: bias and root mean squared error of the corrected means, in units of the score."""
+    """`label` beside random labels: bias and root mean squared error of the corrected means, in
+    units of the score.
+    """
     for images, n in ((50, 60), (200, 60), (200, 120)):
         errors: dict[str, list[np.ndarray]] = {"item": [], "label": []}
         for i in range(replications):
@@ -166,13 +198,23 @@ def queue(replications: int) -> Iterator[tuple[str, ...]]:
                 found = pooled_means(pool.said, y, pool.system, pool.image, probability=probability)
                 errors[how].append(found.values - finite)
         tables = {how: np.array(values) for how, values in errors.items()}
-        cells = [f"{t.mean():+.4f} ± {t.mean(1).std() / np.sqrt(len(t)):.4f}" for t in tables.values()]
+        cells = [
+            f"{t.mean():+.4f} ± {t.mean(1).std() / np.sqrt(len(t)):.4f}" for t in tables.values()
+        ]
         spread = [float(np.sqrt((t**2).mean())) for t in tables.values()]
-        yield (str(images), str(n), *cells, *(f"{s:.3f}" for s in spread), f"{1 - (spread[1] / spread[0]) ** 2:.0%}")
+        yield (
+            str(images),
+            str(n),
+            *cells,
+            *(f"{s:.3f}" for s in spread),
+            f"{1 - (spread[1] / spread[0]) ** 2:.0%}",
+        )
 
 
 def rounds(replications: int) -> Iterator[tuple[str, ...]]:
-    """RMSE of labels in rounds, pooled and with probability 1 for earlier rounds (as version 0.2 had it)."""
+    """RMSE of labels in rounds, pooled and with probability 1 for earlier rounds (as version 0.2
+    had it).
+    """
     for images, sizes in itertools.product((50, 200), ((50,), (50, 50), (25, 25, 25, 25), (100,))):
         errors: dict[str, list[np.ndarray]] = {"pooled": [], "one": []}
         for i in range(replications):
@@ -186,17 +228,32 @@ def rounds(replications: int) -> Iterator[tuple[str, ...]]:
                 own[left[drawn]], number[left[drawn]] = chances[drawn], r
             kept = number > 0
             pooled = own.copy()
-            pooled[kept] = pooled_probabilities(own[kept], number[kept], pool.system[kept], np.bincount(pool.system))
-            for name, chance in (("pooled", pooled), ("one", np.where(number < len(sizes), 1.0, own))):
+            pooled[kept] = pooled_probabilities(
+                own[kept], number[kept], pool.system[kept], np.bincount(pool.system)
+            )
+            for name, chance in (
+                ("pooled", pooled),
+                ("one", np.where(number < len(sizes), 1.0, own)),
+            ):
                 y = np.where(kept, pool.true, np.nan)
-                found = pooled_means(pool.said, y, pool.system, pool.image, probability=np.where(kept, chance, np.nan))
+                found = pooled_means(
+                    pool.said,
+                    y,
+                    pool.system,
+                    pool.image,
+                    probability=np.where(kept, chance, np.nan),
+                )
                 errors[name].append(found.values - np.bincount(pool.system, pool.true) / images)
         cells = [f"{np.sqrt(np.nanmean(np.array(table) ** 2)):.3f}" for table in errors.values()]
         yield (str(images), " + ".join(map(str, sizes)), *cells)
 
 
-def cascades(replications: int, alpha: float = 0.1, delta: float = 0.1) -> Iterator[tuple[str, ...]]:
-    """How often the risk is kept on new questions, for judges whose confidence tells little and much."""
+def cascades(
+    replications: int, alpha: float = 0.1, delta: float = 0.1
+) -> Iterator[tuple[str, ...]]:
+    """How often the risk is kept on new questions, for judges whose confidence tells little and
+    much.
+    """
     for images, alike, skill in itertools.product((50, 200), (False, True), (0.5, 1.5)):
         kept, used = Tally(), []
         for i in range(replications):
@@ -237,12 +294,22 @@ def table(title: str, columns: tuple[str, ...], rows: Iterator[tuple[str, ...]])
 
 def main() -> None:
     """All tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true", help="100 replications instead of 1,000")
     n = 100 if parser.parse_args().quick else 1000
     columns = ("Figure", "Images", "Judge", "Labels", "Coverage", "Width", "Ranks covered")
     table("Corrected figures", columns, coverage(n))
-    columns = ("Images", "Labels", "Bias, random", "Bias, label", "RMSE, random", "RMSE, label", "Variance saved")
+    columns = (
+        "Images",
+        "Labels",
+        "Bias, random",
+        "Bias, label",
+        "RMSE, random",
+        "RMSE, label",
+        "Variance saved",
+    )
     table("What to label next", columns, queue(n))
     columns = ("Images", "Labels", "RMSE", "RMSE, earlier rounds with probability 1")
     table("Labels in rounds", columns, rounds(n))

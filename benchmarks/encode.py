@@ -1,4 +1,5 @@
-"""Time and memory of all encodings beside supervision's annotators, Pillow's and OpenCV's PNG, and a naive blend.
+"""Time and memory of all encodings beside supervision's annotators, Pillow's and OpenCV's PNG, and
+a naive blend.
 
 Run: python benchmarks/encode.py [--rounds 7] [--memory] [--cpu]
 """
@@ -24,7 +25,16 @@ import skimage.data
 from PIL import Image
 
 import visualjudge
-from visualjudge.vision.predictions import DepthMap, Detection, Detections, Instance, Masks, People, Person, WholeImage
+from visualjudge.vision.predictions import (
+    DepthMap,
+    Detection,
+    Detections,
+    Instance,
+    Masks,
+    People,
+    Person,
+    WholeImage,
+)
 from visualjudge.vision.raster.images import png_bytes, write_png
 from visualjudge.vision.raster.masks import mask_from_array
 
@@ -39,14 +49,20 @@ def photograph(width: int, height: int) -> np.ndarray:
 def boxes(width: int, height: int) -> np.ndarray:
     rng = np.random.default_rng(0)
     x, y = rng.uniform(0, 0.75 * width, 10), rng.uniform(0, 0.7 * height, 10)
-    return np.stack([x, y, x + rng.uniform(0.08, 0.24, 10) * width, y + rng.uniform(0.1, 0.28, 10) * height], axis=1)
+    return np.stack(
+        [x, y, x + rng.uniform(0.08, 0.24, 10) * width, y + rng.uniform(0.1, 0.28, 10) * height],
+        axis=1,
+    )
 
 
 def ellipses(width: int, height: int) -> list[np.ndarray]:
     masks = []
     for x1, y1, x2, y2 in boxes(width, height):
         mask = np.zeros((height, width), np.uint8)
-        center, axes = (int((x1 + x2) / 2), int((y1 + y2) / 2)), (int((x2 - x1) / 2), int((y2 - y1) / 2))
+        center, axes = (
+            (int((x1 + x2) / 2), int((y1 + y2) / 2)),
+            (int((x2 - x1) / 2), int((y2 - y1) / 2)),
+        )
         cv2.ellipse(mask, center, axes, 15, 0, 360, 1, -1)
         masks.append(mask > 0)
     return masks
@@ -55,7 +71,9 @@ def ellipses(width: int, height: int) -> list[np.ndarray]:
 def classes_map(width: int, height: int, count: int) -> np.ndarray:
     rng = np.random.default_rng(1)
     noise = [
-        cv2.resize(rng.random((9, 12), dtype=np.float32), (width, height), interpolation=cv2.INTER_CUBIC)
+        cv2.resize(
+            rng.random((9, 12), dtype=np.float32), (width, height), interpolation=cv2.INTER_CUBIC
+        )
         for _ in range(count)
     ]
     return np.stack(noise).argmax(0).astype(np.uint8) + 1
@@ -78,7 +96,8 @@ def predictions(width: int, height: int) -> dict[str, Any]:
     rows, cols = np.mgrid[0:height, 0:width]
     depth = (1 + rows / height + np.sin(cols / 40.0) * 0.2).astype(np.float32).astype(np.float64)
     detections = tuple(
-        Detection(label, tuple(box)) for label, box in zip(LABELS, boxes(width, height).tolist(), strict=True)
+        Detection(label, tuple(box))
+        for label, box in zip(LABELS, boxes(width, height).tolist(), strict=True)
     )
     return {
         "object_detection": Detections(detections),
@@ -112,7 +131,9 @@ def table(rounds: int, folder: Path) -> None:
                 continue
 
             def draw(row: Any = row, prediction: Any = prediction) -> Any:
-                return visualjudge.encode(row.task, row.stem, prediction, image, expression="the left one")
+                return visualjudge.encode(
+                    row.task, row.stem, prediction, image, expression="the left one"
+                )
 
             def write(draw: Any = draw) -> None:
                 shown = draw()
@@ -133,11 +154,21 @@ def semantic(rounds: int, folder: Path) -> None:
         shown = visualjudge.encode("semantic_segmentation", "pixel_ss1_m0_o0_l1_c0", payload, image)
         write_png(folder / "shown.png", shown.image)
 
-    parsed = Masks((480, 640), tuple(Instance(f"{k}", mask_from_array(label_map == k)) for k in range(1, 21)))
-    draw = best(lambda: visualjudge.encode("semantic_segmentation", "pixel_ss1_m0_o0_l1_c0", parsed, image), rounds)
-    print(f"semantic overlay, 20 classes (goal: 6): {draw:.2f} ms; from label map to file {best(work, rounds):.2f}")
+    parsed = Masks(
+        (480, 640), tuple(Instance(f"{k}", mask_from_array(label_map == k)) for k in range(1, 21))
+    )
+    draw = best(
+        lambda: visualjudge.encode("semantic_segmentation", "pixel_ss1_m0_o0_l1_c0", parsed, image),
+        rounds,
+    )
+    print(
+        f"semantic overlay, 20 classes (goal: 6): {draw:.2f} ms; from label map to file "
+        f"{best(work, rounds):.2f}"
+    )
     masks = predictions(640, 480)["instance_segmentation"]
-    rle = best(lambda: visualjudge.encode("instance_segmentation", "text_rle", masks, image), rounds)
+    rle = best(
+        lambda: visualjudge.encode("instance_segmentation", "text_rle", masks, image), rounds
+    )
     print(f"text_rle of 10 masks (goal: 2): {rle:.2f} ms\n")
 
 
@@ -160,18 +191,26 @@ def beside_supervision(  # noqa: C901 (seven small closures, no branch)
         return text.annotate(fill.annotate(image.copy(), masked), masked, labels=LABELS)
 
     def our_boxes() -> np.ndarray:
-        return visualjudge.encode("object_detection", "pixel_s1_m0", scene["object_detection"], image).image
+        return visualjudge.encode(
+            "object_detection", "pixel_s1_m0", scene["object_detection"], image
+        ).image
 
     def our_masks() -> np.ndarray:
         return visualjudge.encode(
-            "instance_segmentation", "pixel_ss1_m0_o0_l1_c0_b0", scene["instance_segmentation"], image
+            "instance_segmentation",
+            "pixel_ss1_m0_o0_l1_c0_b0",
+            scene["instance_segmentation"],
+            image,
         ).image
 
     def naive() -> np.ndarray:
         out = image.astype(np.float64)
         for k, mask in enumerate(dense):
             weight = mask[:, :, None] * 0.5
-            out = out * (1 - weight) + np.array(visualjudge.vision.drawing.palette.color_at(k)) * weight
+            out = (
+                out * (1 - weight)
+                + np.array(visualjudge.vision.drawing.palette.color_at(k)) * weight
+            )
         return out.astype(np.uint8)
 
     def pillow(drawn: np.ndarray) -> None:
@@ -182,13 +221,20 @@ def beside_supervision(  # noqa: C901 (seven small closures, no branch)
     def opencv(drawn: np.ndarray) -> None:
         cv2.imwrite(str(folder / "opencv.png"), drawn[:, :, ::-1])
 
-    figures = {name: best(work, rounds) for name, work in (
-        ("boxes drawn, ours", our_boxes), ("boxes drawn, supervision", sv_boxes),
-        ("boxes to file, ours", lambda: write_png(folder / "ours.png", our_boxes())),
-        ("boxes to file, supervision + Pillow", lambda: pillow(sv_boxes())),
-        ("masks drawn, ours", our_masks), ("masks drawn, supervision", sv_masks), ("masks drawn, naive blend", naive),
-        ("masks to file, ours", lambda: write_png(folder / "ours.png", our_masks())),
-        ("masks to file, supervision + OpenCV", lambda: opencv(sv_masks())))}  # fmt: skip
+    figures = {
+        name: best(work, rounds)
+        for name, work in (
+            ("boxes drawn, ours", our_boxes),
+            ("boxes drawn, supervision", sv_boxes),
+            ("boxes to file, ours", lambda: write_png(folder / "ours.png", our_boxes())),
+            ("boxes to file, supervision + Pillow", lambda: pillow(sv_boxes())),
+            ("masks drawn, ours", our_masks),
+            ("masks drawn, supervision", sv_masks),
+            ("masks drawn, naive blend", naive),
+            ("masks to file, ours", lambda: write_png(folder / "ours.png", our_masks())),
+            ("masks to file, supervision + OpenCV", lambda: opencv(sv_masks())),
+        )
+    }
     for name, value in figures.items():
         print(f"{name:<60}{value:>9.2f} ms")
     for what, ours, theirs, goal in (
@@ -199,7 +245,12 @@ def beside_supervision(  # noqa: C901 (seven small closures, no branch)
             40,
         ),
         ("boxes drawn, over supervision", "boxes drawn, ours", "boxes drawn, supervision", 1),
-        ("masks with file, over supervision + OpenCV", "masks to file, ours", "masks to file, supervision + OpenCV", 6),
+        (
+            "masks with file, over supervision + OpenCV",
+            "masks to file, ours",
+            "masks to file, supervision + OpenCV",
+            6,
+        ),
         ("masks drawn, over supervision", "masks drawn, ours", "masks drawn, supervision", 1.5),
         ("masks drawn, over the naive blend", "masks drawn, ours", "masks drawn, naive blend", 15),
     ):
@@ -217,26 +268,37 @@ def large(memory: bool) -> None:
         for row in visualjudge.encodings(task):
 
             def draw(row: Any = row, prediction: Any = prediction) -> Any:
-                return visualjudge.encode(row.task, row.stem, prediction, image, expression="the left one")
+                return visualjudge.encode(
+                    row.task, row.stem, prediction, image, expression="the left one"
+                )
 
             slowest = max(slowest, (best(draw, 1), f"{row.task} {row.stem}"))
             if memory:
                 tracemalloc.start()
                 draw()
-                fattest = max(fattest, (tracemalloc.get_traced_memory()[1] / 1e6, f"{row.task} {row.stem}"))
+                fattest = max(
+                    fattest, (tracemalloc.get_traced_memory()[1] / 1e6, f"{row.task} {row.stem}")
+                )
                 tracemalloc.stop()
     print(f"4000×3000, slowest encoding (goal: 1000): {slowest[0]:.0f} ms, {slowest[1]}")
     if memory:
         goal = 4 * image.nbytes / 1e6 + 50
-        print(f"4000×3000, highest peak of NumPy's memory (goal: {goal:.0f}): {fattest[0]:.0f} MB, {fattest[1]}")
+        print(
+            f"4000×3000, highest peak of NumPy's memory (goal: {goal:.0f}): {fattest[0]:.0f} MB, "
+            f"{fattest[1]}"
+        )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--memory", action="store_true", help="also measure peak memory at 4000×3000")
     parser.add_argument(
-        "--cpu", action="store_true", help="count CPU time, not wall time: on a machine shared with others"
+        "--memory", action="store_true", help="also measure peak memory at 4000×3000"
+    )
+    parser.add_argument(
+        "--cpu",
+        action="store_true",
+        help="count CPU time, not wall time: on a machine shared with others",
     )
     options = parser.parse_args()
     if options.cpu:

@@ -1,26 +1,27 @@
 """Tables of verdicts that others simulated, measured by benchmarks/coverage.py --from FOLDER.
 
-FOLDER holds one folder a design; a design is ``truth.json`` and any number of ``*.parquet`` or ``*.csv`` files, each
-one simulation with one verdict a row. Columns (those with a default may be left out; others are ignored):
+FOLDER holds one folder a design; a design is ``truth.json`` and any number of ``*.parquet`` or
+``*.csv`` files, each one simulation with one verdict a row. Columns (those with a default may be
+left out; others are ignored):
 
-    id        question, text                          (required)
-    image     the question's image, text or number    (required; the unit of every interval)
-    answer    the right letter in terms of order AB: A or B          (required)
-    said      the judge's letter, turned back to order AB: A or B; anything else is a failed reply (required)
-    judge     name; the first two by name are compared                      (default: one judge)
-    pair      the pair of predictions that the question is about            (default: id)
-    task, encoding                                                          (default: "task", "e0")
-    order     AB, or BA where the options were shown swapped                (default: AB)
-    score_a, score_b     true scores; their difference is the margin        (default: 1 and 0)
+    id        question, text                          (required) image     the question's image,
+    text or number    (required; the unit of every interval) answer    the right letter in terms of
+    order AB: A or B          (required) said      the judge's letter, turned back to order AB: A or
+    B; anything else is a failed reply (required) judge     name; the first two by name are compared
+    (default: one judge) pair      the pair of predictions that the question is about
+    (default: id) task, encoding                                                          (default:
+    "task", "e0") order     AB, or BA where the options were shown swapped                (default:
+    AB) score_a, score_b     true scores; their difference is the margin        (default: 1 and 0)
     source_a, source_b   names of the sources, for strengths                (default: none)
     text_chars_a, text_chars_b, count_a, …, area_a, …, png_bytes_a, …       features, all optional
 
-``truth.json`` is one object of true values by figure, each optional: ``accuracy``, ``accuracy_parsed``,
-``swap_consistency``, ``right_in_both``, ``mmrb2``, ``vl_rewardbench_micro``, ``vl_rewardbench_macro``,
-``multimodal_rewardbench``, ``judgebench``, ``macro``, ``lean FEATURE`` (half the difference of accuracies, of the first
-judge), ``strength SOURCE`` (log odds, mean 0), ``alpha`` and ``difference`` (the first judge less the second). A figure
-without a truth is left out. ``"flags": ["count", …]`` names the features that the first judge leans to (``position``
-among them); all other flags count as false.
+``truth.json`` is one object of true values by figure, each optional: ``accuracy``,
+``accuracy_parsed``, ``swap_consistency``, ``right_in_both``, ``mmrb2``, ``vl_rewardbench_micro``,
+``vl_rewardbench_macro``, ``multimodal_rewardbench``, ``judgebench``, ``macro``, ``lean FEATURE``
+(half the difference of accuracies, of the first judge), ``strength SOURCE`` (log odds, mean 0),
+``alpha`` and ``difference`` (the first judge less the second). A figure without a truth is left
+out. ``"flags": ["count", …]`` names the features that the first judge leans to (``position`` among
+them); all other flags count as false.
 """
 
 from __future__ import annotations
@@ -40,7 +41,14 @@ from visualjudge.analysis.join import lead, more_of
 from visualjudge.core.errors import DataError
 
 REQUIRED = ("id", "image", "answer", "said")
-DEFAULTS = {"judge": "judge", "encoding": "e0", "order": "AB", "task": "task", "score_a": 1.0, "score_b": 0.0}
+DEFAULTS = {
+    "judge": "judge",
+    "encoding": "e0",
+    "order": "AB",
+    "task": "task",
+    "score_a": 1.0,
+    "score_b": 0.0,
+}
 
 
 def read_table(path: Path) -> dict[str, pl.DataFrame]:
@@ -48,24 +56,33 @@ def read_table(path: Path) -> dict[str, pl.DataFrame]:
     raw = pl.read_parquet(path) if path.suffix == ".parquet" else pl.read_csv(path)
     missing = [name for name in REQUIRED if name not in raw.columns]
     if missing:
-        raise DataError(f"{path}: column {missing[0]} is missing; it must have {', '.join(REQUIRED)}")
-    raw = raw.with_columns(pl.lit(value).alias(name) for name, value in DEFAULTS.items() if name not in raw.columns)
+        raise DataError(
+            f"{path}: column {missing[0]} is missing; it must have {', '.join(REQUIRED)}"
+        )
+    raw = raw.with_columns(
+        pl.lit(value).alias(name) for name, value in DEFAULTS.items() if name not in raw.columns
+    )
     if "pair" not in raw.columns:
         raw = raw.with_columns(pair=pl.col("id"))
     for side in "ab":
         if f"source_{side}" not in raw.columns:
             raw = raw.with_columns(pl.lit(None, dtype=pl.String).alias(f"source_{side}"))
-    codes = pl.Series("cluster", np.unique(raw["image"].cast(pl.String).to_numpy(), return_inverse=True)[1])
+    codes = pl.Series(
+        "cluster", np.unique(raw["image"].cast(pl.String).to_numpy(), return_inverse=True)[1]
+    )
     told = [name for name in FEATURES if f"{name}_a" in raw.columns]
     return {
-        str(name[0]): part for name, part in sorted(raw.with_columns(codes).pipe(_as_joined, told).group_by("judge"))
+        str(name[0]): part
+        for name, part in sorted(raw.with_columns(codes).pipe(_as_joined, told).group_by("judge"))
     }
 
 
 def _as_joined(raw: pl.DataFrame, told: list[str]) -> pl.DataFrame:
     turned, parsed = pl.col("order") == "BA", pl.col("said").is_in(["A", "B"])
     leads = {
-        lead(name): (pl.col(f"{name}_a") - pl.col(f"{name}_b") if name in told else pl.lit(None)).cast(pl.Float64)
+        lead(name): (
+            pl.col(f"{name}_a") - pl.col(f"{name}_b") if name in told else pl.lit(None)
+        ).cast(pl.Float64)
         for name in FEATURES
     }
     text = pl.col("pair").cast(pl.String)
@@ -84,7 +101,9 @@ def _as_joined(raw: pl.DataFrame, told: list[str]) -> pl.DataFrame:
         status=pl.when(parsed).then(pl.lit("ok")).otherwise(pl.lit("unparseable")),
         kind=pl.lit("pairwise"),
         margin=(pl.col("score_a") - pl.col("score_b")).abs(),
-        scores=pl.concat_list(pl.col("score_a").cast(pl.Float64), pl.col("score_b").cast(pl.Float64)),
+        scores=pl.concat_list(
+            pl.col("score_a").cast(pl.Float64), pl.col("score_b").cast(pl.Float64)
+        ),
         sources=pl.concat_list("source_a", "source_b"),
         annotations=pl.concat_list(pl.format("{}-a", text), pl.format("{}-b", text)),
         tokens_in=pl.lit(None, dtype=pl.Int64),
@@ -125,7 +144,9 @@ def from_folder(folder: Path) -> None:
     """Print coverage, flags and tests of every design in ``folder``."""
     designs = sorted(path.parent for path in folder.glob("*/truth.json"))
     if not designs:
-        raise DataError(f"{folder}: holds no design; a design is a folder with truth.json and tables")
+        raise DataError(
+            f"{folder}: holds no design; a design is a folder with truth.json and tables"
+        )
     for design in designs:
         tally, truth, said = measure(design)
         print(said)

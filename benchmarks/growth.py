@@ -1,9 +1,10 @@
-"""What doubles when the data double: CPU seconds of six shapes at doubled sizes, and the exponent of each doubling.
+"""What doubles when the data double: CPU seconds of six shapes at doubled sizes, and the exponent
+of each doubling.
 
 python benchmarks/growth.py [--doublings 3] [--only "boxes an image, scored"]
 
-An exponent of 1 is linear; one above 1.15 over all doublings is marked. Sources, runs, labels and raters grow in the
-analysis: benchmarks/scale.py and benchmarks/analysis.py measure it.
+An exponent of 1 is linear; one above 1.15 over all doublings is marked. Sources, runs, labels and
+raters grow in the analysis: benchmarks/scale.py and benchmarks/analysis.py measure it.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from visualjudge.vision.scoring.average_precision import match_images
 ALLOWED = 1.15
 LABELS = [f"class {k}" for k in range(20)]
 PHOTOGRAPH = np.zeros((480, 640, 3), dtype=np.uint8)
-SENTENCE = "The boxes around the cars are closer to their outlines, though one dog at the left is missed. "
+SENTENCE = (
+    "The boxes around the cars are closer to their outlines, though one dog at the left is missed. "
+)
 
 
 def sides(count: int) -> tuple[Detections, Detections]:
@@ -37,7 +40,9 @@ def sides(count: int) -> tuple[Detections, Detections]:
     boxes = np.concatenate([corners, corners + rng.uniform(8, 40, (count, 2))], axis=1)
     pair = (boxes + rng.normal(0, 2, boxes.shape), boxes)
     found, real = (
-        Detections(tuple(Detection(LABELS[k % 20], tuple(box), 0.5) for k, box in enumerate(side.tolist())))
+        Detections(
+            tuple(Detection(LABELS[k % 20], tuple(box), 0.5) for k, box in enumerate(side.tolist()))
+        )
         for side in pair
     )
     return found, real
@@ -72,10 +77,19 @@ def options(count: int) -> Callable[[], object]:
     rng = rng_for(0, "growth", count)
     payload = {"detections": []}
     notes = [
-        Annotation(f"n{k}", "image", "object_detection", payload, round(float(rng.uniform(0, 10)), 4), source=f"s{k}")
+        Annotation(
+            f"n{k}",
+            "image",
+            "object_detection",
+            payload,
+            round(float(rng.uniform(0, 10)), 4),
+            source=f"s{k}",
+        )
         for k in range(count)
     ]
-    return lambda: sample("object_detection", notes, stems_of("object_detection"), SUBSETS, Caps(), 42)
+    return lambda: sample(
+        "object_detection", notes, stems_of("object_detection"), SUBSETS, Caps(), 42
+    )
 
 
 SHAPES: dict[str, tuple[Callable[[int], Callable[[], object]], int]] = {
@@ -90,7 +104,9 @@ SHAPES: dict[str, tuple[Callable[[int], Callable[[], object]], int]] = {
 
 def main() -> None:
     """Print a line a shape."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--doublings", type=int, default=3)
     parser.add_argument("--only", help="one of the shapes")
     chosen = parser.parse_args()
@@ -102,7 +118,9 @@ def main() -> None:
             whole = math.log2(cost[-1] / cost[0]) / chosen.doublings
             mark = "  above 1.15" if whole > ALLOWED else ""
             print(
-                f"{name:<34}{sizes[0]:>7} to {sizes[-1]:<7}{cost[-1]:>8.3f} s   {steps}   {whole:.2f}{mark}", flush=True
+                f"{name:<34}{sizes[0]:>7} to {sizes[-1]:<7}{cost[-1]:>8.3f} s   {steps}   "
+                f"{whole:.2f}{mark}",
+                flush=True,
             )
 
 

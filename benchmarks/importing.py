@@ -1,10 +1,12 @@
-"""What ``visualjudge import coco`` costs beside another source tree and beside pycocotools' evaluation, in CPU seconds.
+"""What ``visualjudge import coco`` costs beside another source tree and beside pycocotools'
+evaluation, in CPU seconds.
 
 usage: python benchmarks/importing.py [--images 5000] [--against SRC ...] [--rounds 1] [--workers 1]
 
-Makes a ground truth of 7.3 boxes an image and results of 18 an image (90,000 on 5,000 images) in 80 classes, and JPEG
-files of 640×480. Each tree imports into a folder of its own by the command, in turn with pycocotools' ``evaluate``,
-``accumulate`` and ``summarize`` with its default areas and numbers of detections; the least of all rounds is compared.
+Makes a ground truth of 7.3 boxes an image and results of 18 an image (90,000 on 5,000 images) in 80
+classes, and JPEG files of 640×480. Each tree imports into a folder of its own by the command, in
+turn with pycocotools' ``evaluate``, ``accumulate`` and ``summarize`` with its default areas and
+numbers of detections; the least of all rounds is compared.
 """
 
 from __future__ import annotations
@@ -40,10 +42,14 @@ WIDTH, HEIGHT = 640, 480
 
 
 def make(work: Path, images: int) -> None:
-    """``gt.json``, ``pred.json`` and ``images/`` in ``work``; :data:`FILES` photographs are linked many times."""
+    """``gt.json``, ``pred.json`` and ``images/`` in ``work``; :data:`FILES` photographs are linked
+    many times.
+    """
     rng = np.random.default_rng(0)
     (work / "images").mkdir(parents=True)
-    whole = cv2.resize(skimage.data.astronaut()[:, :, ::-1], (1280, 960), interpolation=cv2.INTER_CUBIC)
+    whole = cv2.resize(
+        skimage.data.astronaut()[:, :, ::-1], (1280, 960), interpolation=cv2.INTER_CUBIC
+    )
     for k in range(images):
         path = work / "images" / f"{k:012d}.jpg"
         if k < FILES:
@@ -62,7 +68,13 @@ def make(work: Path, images: int) -> None:
         crowds = rng.random(count) < 0.01
         for label, box, crowd in zip(labels.tolist(), boxes.tolist(), crowds.tolist(), strict=True):
             area = box[2] * box[3]
-            row = {"id": len(truths) + 1, "image_id": image, "category_id": label + 1, "bbox": box, "area": area}
+            row = {
+                "id": len(truths) + 1,
+                "image_id": image,
+                "category_id": label + 1,
+                "bbox": box,
+                "area": area,
+            }
             truths.append(row | {"iscrowd": int(crowd)})
         for _ in range(18):
             k = int(rng.integers(count))
@@ -71,10 +83,17 @@ def make(work: Path, images: int) -> None:
             box[2:] = np.abs(box[2:])
             label = labels[k] if rng.random() < 0.85 else rng.integers(CLASSES)
             row = {"image_id": image, "category_id": int(label) + 1, "bbox": box.round(2).tolist()}
-            found.append(row | {"score": round(float(rng.beta(5, 2) if right else rng.beta(1, 3)), 4)})
-    listed = [{"id": k, "file_name": f"{k:012d}.jpg", "width": WIDTH, "height": HEIGHT} for k in range(images)]
+            found.append(
+                row | {"score": round(float(rng.beta(5, 2) if right else rng.beta(1, 3)), 4)}
+            )
+    listed = [
+        {"id": k, "file_name": f"{k:012d}.jpg", "width": WIDTH, "height": HEIGHT}
+        for k in range(images)
+    ]
     names = [{"id": k + 1, "name": f"class {k:02d}"} for k in range(CLASSES)]
-    (work / "gt.json").write_text(json.dumps({"images": listed, "annotations": truths, "categories": names}))
+    (work / "gt.json").write_text(
+        json.dumps({"images": listed, "annotations": truths, "categories": names})
+    )
     (work / "pred.json").write_text(json.dumps(found))
 
 
@@ -86,14 +105,21 @@ def seconds(words: list[str], tree: Path | None = None) -> tuple[float, str]:
     if done.returncode:
         raise SystemExit(f"{words[:4]} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout + done.stderr
+    return (
+        after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        done.stdout + done.stderr,
+    )
 
 
 def main() -> None:
     """Print a line a run, and the ratios."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--images", type=int, default=5000)
-    parser.add_argument("--against", type=Path, nargs="*", default=[], help="other trees' src, each imports in turn")
+    parser.add_argument(
+        "--against", type=Path, nargs="*", default=[], help="other trees' src, each imports in turn"
+    )
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--no-peer", action="store_true", help="leave pycocotools out")
     options = parser.parse_args()
@@ -105,9 +131,21 @@ def main() -> None:
         make(work, options.images)
         for _ in range(options.rounds):
             for name, tree in trees.items():
-                words = [sys.executable, "-c", RUN, "import", "coco", "--task", "object_detection", "--source", "one"]
+                words = [
+                    sys.executable,
+                    "-c",
+                    RUN,
+                    "import",
+                    "coco",
+                    "--task",
+                    "object_detection",
+                    "--source",
+                    "one",
+                ]
                 words += ["--gt", str(work / "gt.json"), "--pred", str(work / "pred.json")]
-                spent, said = seconds([*words, "--images", str(work / "images"), "--out", str(work / "out")], tree)
+                spent, said = seconds(
+                    [*words, "--images", str(work / "images"), "--out", str(work / "out")], tree
+                )
                 _line(cost, name, spent, said)
                 shutil.rmtree(work / "out")
             if not options.no_peer:

@@ -1,13 +1,15 @@
-"""Clustered judge data by a generator of its own, as folders that every command reads; and what `label` does on them.
+"""Clustered judge data by a generator of its own, as folders that every command reads; and what
+`label` does on them.
 
     python benchmarks/independent.py write OUT    # OUT/data, OUT/dataset, OUT/run, OUT/truth.csv
-    python benchmarks/independent.py labels       # rounds of labels
-    python benchmarks/independent.py people       # the alternative annotator test at its boundary, coverage of α
-    python benchmarks/independent.py main         # coverage of the first lines of a report
+    python benchmarks/independent.py labels       # rounds of labels python
+    benchmarks/independent.py people       # the alternative annotator test at its boundary,
+    coverage of α python benchmarks/independent.py main         # coverage of the first lines of a
+    report
 
-Images differ in difficulty, which scales the judge's noise on all their questions; on a few images the judge misreads
-everything, or fails to reply; it leans to the option shown first, and ties what it cannot tell apart. Nothing here is
-shared with benchmarks/simulated.py, on purpose.
+Images differ in difficulty, which scales the judge's noise on all their questions; on a few images
+the judge misreads everything, or fails to reply; it leans to the option shown first, and ties what
+it cannot tell apart. Nothing here is shared with benchmarks/simulated.py, on purpose.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ TASK = "generation_t2i"
 
 @dataclass(frozen=True)
 class Design:
-    """``unsure``: how much the judge's noise differs from item to item (log scale), which its repeats show."""
+    """``unsure``: how much the judge's noise differs from item to item (log scale), which its
+    repeats show.
+    """
 
     images: int = 30
     sources: int = 5
@@ -107,7 +111,12 @@ class Noisy(OfflineJudge):
 
     def describe(self) -> dict[str, Any]:
         """For run.json."""
-        return {"backend": "independent", "base_url": None, "model": "noisy", "parameters": {"seed": self.seed}}
+        return {
+            "backend": "independent",
+            "base_url": None,
+            "model": "noisy",
+            "parameters": {"seed": self.seed},
+        }
 
     async def __call__(self, ask: Ask) -> Judged:
         """One verdict."""
@@ -117,23 +126,36 @@ class Noisy(OfflineJudge):
         return np.random.default_rng([self.seed, zlib.crc32("|".join(map(str, names)).encode())])
 
     def _sees(self, question: Question, option: int, order: str, repeat: int) -> float:
-        """The score that the judge has in mind: noise that it repeats, and a little that it does not."""
+        """The score that the judge has in mind: noise that it repeats, and a little that it does
+        not.
+        """
         world, g, s = self.world, *self._cell(question, option)
         lasting = self._rng(g, s, "lasting").normal()
         fleeting = self._rng(question.id, option, order, repeat).normal()
-        noise = world.design.noise * world.difficulty[g] * world.doubt[g, s] * (0.8 * lasting + 0.6 * fleeting)
-        value = 2.0 + 0.7 * world.true[g, s] + world.shared[g] + 0.5 * noise + (0.8 if s == 2 else 0.0)
+        noise = (
+            world.design.noise
+            * world.difficulty[g]
+            * world.doubt[g, s]
+            * (0.8 * lasting + 0.6 * fleeting)
+        )
+        value = (
+            2.0 + 0.7 * world.true[g, s] + world.shared[g] + 0.5 * noise + (0.8 if s == 2 else 0.0)
+        )
         return float(13.0 - value if world.misread[g] else value)
 
     def _cell(self, question: Question, option: int) -> tuple[int, int]:
-        return int(question.image_id.removeprefix("g")), int(str(question.sources[option]).removeprefix("s"))
+        return int(question.image_id.removeprefix("g")), int(
+            str(question.sources[option]).removeprefix("s")
+        )
 
     def verdict(self, question: Question, order: str, repeat: int) -> Verdict:
         """By the scores that it has in mind."""
         g, _ = self._cell(question, 0)
         rng = self._rng(question.id, order, repeat, "reply")
         if rng.random() < (0.8 if self.world.mute[g] else 0.005):
-            return Verdict(question.id, order, "Failed", "unparseable", "I cannot tell.", repeat=repeat)  # type: ignore[arg-type]
+            return Verdict(
+                question.id, order, "Failed", "unparseable", "I cannot tell.", repeat=repeat
+            )  # type: ignore[arg-type]
         seen = [self._sees(question, i, order, repeat) for i in range(len(question.annotation_ids))]
         value: Any
         if question.question_type == "scoring":
@@ -155,18 +177,31 @@ def write(world: World, home: Path, seed: int, *, repeats: int = 1) -> tuple[Any
         samples = []
         for g in range(design.images):
             file = pixels / f"g{g}-s{s}.png"
-            Image.fromarray(np.full((8, 8, 3), (g % 250, s * 20 % 250, (g * 7 + s) % 250), np.uint8)).save(file)
+            Image.fromarray(
+                np.full((8, 8, 3), (g % 250, s * 20 % 250, (g * 7 + s) % 250), np.uint8)
+            ).save(file)
             samples.append(
                 vj.Sample(
-                    f"g{g}", None, WholeImage(file), prompt="a thing", file=file, final_score=float(world.true[g, s])
+                    f"g{g}",
+                    None,
+                    WholeImage(file),
+                    prompt="a thing",
+                    file=file,
+                    final_score=float(world.true[g, s]),
                 )
             )
         vj.import_samples(TASK, samples, home / "data", source=f"s{s}")
     many = design.images * design.sources
     pairs = design.images * 6
-    caps = Caps(judge_groups=design.images, judge_pairs=pairs, scoring_groups=many, ranking_groups=0)
-    dataset = vj.build(home / "data", home / "dataset", subsets=["judge_analysis"], caps=caps, seed=seed)
-    return dataset, vj.judge(dataset, Noisy(world, seed), home / "run", swap=True, repeats=repeats, progress=False)
+    caps = Caps(
+        judge_groups=design.images, judge_pairs=pairs, scoring_groups=many, ranking_groups=0
+    )
+    dataset = vj.build(
+        home / "data", home / "dataset", subsets=["judge_analysis"], caps=caps, seed=seed
+    )
+    return dataset, vj.judge(
+        dataset, Noisy(world, seed), home / "run", swap=True, repeats=repeats, progress=False
+    )
 
 
 # ---------------------------------------------------------------- rounds of labels
@@ -178,13 +213,17 @@ def _ask(queue: Any, world: World, rng: np.random.Generator, path: Path) -> Path
     for row in rows:
         source, image = row["annotation_id"].split(":")
         true = world.true[int(image.removeprefix("g")), int(source.removeprefix("s"))]
-        row["score"] = row["score"] or str(round(float(np.clip(true + rng.normal(0, 0.5), 0, 10)), 1))
+        row["score"] = row["score"] or str(
+            round(float(np.clip(true + rng.normal(0, 0.5), 0, 10)), 1)
+        )
     _rows(path, rows)
     return path
 
 
 def asked(world: World, seed: int, repeats: int) -> Any:
-    """The scores of a run as `write` makes it, in memory: the folders of 400 worlds take an hour to write."""
+    """The scores of a run as `write` makes it, in memory: the folders of 400 worlds take an hour to
+    write.
+    """
     judge, questions = Noisy(world, seed), []
     for (g, s), score in np.ndenumerate(world.true):
         questions.append(
@@ -205,7 +244,9 @@ def asked(world: World, seed: int, repeats: int) -> Any:
                 answer=float(score),
             )
         )
-    said = [judge.verdict(question, "AB", repeat) for question in questions for repeat in range(repeats)]
+    said = [
+        judge.verdict(question, "AB", repeat) for question in questions for repeat in range(repeats)
+    ]
     return study_of(questions, {"noisy": said})
 
 
@@ -216,7 +257,9 @@ def _rows(path: Path, rows: list[dict[str, Any]]) -> None:
         writer.writerows(rows)
 
 
-def _in_rounds(study: Any, world: World, sizes: tuple[int, ...], rng: np.random.Generator, home: Path) -> Path:
+def _in_rounds(
+    study: Any, world: World, sizes: tuple[int, ...], rng: np.random.Generator, home: Path
+) -> Path:
     """Labels of as many rounds, each drawn by `label` from what the rounds before left."""
     labels = None
     for k, n in enumerate(sizes):
@@ -238,11 +281,18 @@ def _at_random(world: World, n: int, rng: np.random.Generator, home: Path) -> Pa
     return home / "random.csv"
 
 
-ARMS: dict[str, tuple[int, ...]] = {"50": (50,), "50 + 50": (50, 50), "30 + 30 + 40": (30, 30, 40), "100": (100,)}
+ARMS: dict[str, tuple[int, ...]] = {
+    "50": (50,),
+    "50 + 50": (50, 50),
+    "30 + 30 + 40": (30, 30, 40),
+    "100": (100,),
+}
 
 
 def labels(replications: int, designs: dict[str, tuple[Design, int]]) -> Iterator[tuple[str, ...]]:
-    """Error and coverage of corrected means, by how 50 or 100 labels were drawn; the mean of the pool is the truth."""
+    """Error and coverage of corrected means, by how 50 or 100 labels were drawn; the mean of the
+    pool is the truth.
+    """
     for name, (design, repeats) in designs.items():
         errors: dict[str, list[np.ndarray]] = {}
         inside: dict[str, list[np.ndarray]] = {}
@@ -263,7 +313,9 @@ def labels(replications: int, designs: dict[str, tuple[Design, int]]) -> Iterato
                     for s, true in enumerate(world.true.mean(0)):
                         row = rows[f"s{s}"]
                         off.append(np.nan if row.corrected is None else row.corrected - true)
-                        kept.append(row.interval is not None and row.interval[0] <= true <= row.interval[1])
+                        kept.append(
+                            row.interval is not None and row.interval[0] <= true <= row.interval[1]
+                        )
                     errors.setdefault(arm, []).append(np.array(off))
                     inside.setdefault(arm, []).append(np.array(kept))
             gain = label_study(study, 100, kind="scoring").gain
@@ -274,7 +326,9 @@ def labels(replications: int, designs: dict[str, tuple[Design, int]]) -> Iterato
         for arm, table in tables.items():
             squares, base = np.nanmean(table**2, 1), np.nanmean(tables["100"] ** 2, 1)
             ratio = squares.mean() / base.mean()
-            error = float(np.std((squares - ratio * base) / base.mean(), ddof=1) / np.sqrt(squares.size))
+            error = float(
+                np.std((squares - ratio * base) / base.mean(), ddof=1) / np.sqrt(squares.size)
+            )
             about = f"{np.sqrt(ratio):.3f} ± {error / 2 / np.sqrt(ratio):.3f}"
             bias = f"{np.nanmean(table):+.3f}"
             cover = f"{np.mean(inside[arm]):.1%}"
@@ -339,7 +393,9 @@ def main_lines(replications: int) -> Iterator[tuple[str, ...]]:
     for images in (10, 20, 50):
         design = Design(images=images)
         worlds = [_main_lines(design, seed) for seed in range(replications)]
-        others = [_main_lines(Design(images=200), 10**6 + seed) for seed in range(replications // 2)]
+        others = [
+            _main_lines(Design(images=200), 10**6 + seed) for seed in range(replications // 2)
+        ]
         for name in worlds[0]:
             truth = float(np.mean([world[name][0] for world in others]))
             ends = [world[name][1] for world in worlds if world[name][1] is not None]
@@ -352,7 +408,9 @@ def main_lines(replications: int) -> Iterator[tuple[str, ...]]:
 
 
 def alternative(replications: int) -> Iterator[tuple[str, ...]]:
-    """How often the test says that a judge may replace a person whose advantage is exactly ε = 0.2."""
+    """How often the test says that a judge may replace a person whose advantage is exactly ε =
+    0.2.
+    """
     for how in ("independent", "alike within image", "a few images alone"):
         for images in (10, 20, 60):
             wins = np.zeros(2)
@@ -381,7 +439,9 @@ def _near(answer: float, others: Sequence[float]) -> float:
 
 
 def _ahead(rng: np.random.Generator, how: str, images: int) -> np.ndarray:
-    """The probability of each image that the person is ahead on an item; behind with 0.6 less it, or never."""
+    """The probability of each image that the person is ahead on an item; behind with 0.6 less it,
+    or never.
+    """
     if how == "independent":
         return np.full(images, 0.4)
     if how == "alike within image":
@@ -390,7 +450,9 @@ def _ahead(rng: np.random.Generator, how: str, images: int) -> np.ndarray:
 
 
 def alphas(replications: int) -> Iterator[tuple[str, ...]]:
-    """Coverage of α's interval: three people, five sources an image that share most of their quality and errors."""
+    """Coverage of α's interval: three people, five sources an image that share most of their
+    quality and errors.
+    """
 
     def ratings(rng: np.random.Generator, images: int) -> np.ndarray:
         quality = rng.normal(0, 1, (images, 1)) + rng.normal(0, 0.4, (images, 5))
@@ -417,7 +479,9 @@ def table(title: str, columns: tuple[str, ...], rows: Iterator[tuple[str, ...]])
 
 def main() -> None:
     """One of the tables, or the folders of one world."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", choices=("write", "labels", "main", "people"))
     parser.add_argument("out", nargs="?", type=Path)
     parser.add_argument("--images", type=int, default=30)
@@ -432,7 +496,10 @@ def main() -> None:
         world = World.of(Design(images=asked.images, sources=asked.sources), asked.seed)
         write(world, asked.out, asked.seed, repeats=asked.repeats)
         cells = np.ndenumerate(world.true)
-        _rows(asked.out / "truth.csv", [{"annotation_id": f"s{s}:g{g}", "score": str(x)} for (g, s), x in cells])
+        _rows(
+            asked.out / "truth.csv",
+            [{"annotation_id": f"s{s}:g{g}", "score": str(x)} for (g, s), x in cells],
+        )
     elif asked.what == "labels":
         chosen = {name: row for name, row in DESIGNS.items() if asked.design in (None, name)}
         columns = (
@@ -446,7 +513,11 @@ def main() -> None:
         )
         table("Rounds of labels", columns, labels(400, chosen))
     elif asked.what == "main":
-        table("First lines of a report", ("Images", "Figure", "Truth", "Covered", "Width"), main_lines(400))
+        table(
+            "First lines of a report",
+            ("Images", "Figure", "Truth", "Covered", "Width"),
+            main_lines(400),
+        )
     else:
         columns = ("Items of an image", "Images", "as published", "clustered by image")
         table("Alternative annotator test at its boundary: wins at 5 %", columns, alternative(1000))

@@ -1,12 +1,15 @@
-"""How much of a bare HTTP client's rate judging reaches: ours, bare aiohttp, and the openai SDK, on one server.
+"""How much of a bare HTTP client's rate judging reaches: ours, bare aiohttp, and the openai SDK, on
+one server.
 
-    python benchmarks/judge.py [--questions 2000] [--processes 2] [--memory 20000] [--lean | --url http://127.0.0.1:8991/v1]
+    python benchmarks/judge.py [--questions 2000] [--processes 2] [--memory 20000] [--lean | --url
+    http://127.0.0.1:8991/v1]
 
-Each question shows two 640×480 PNG photographs. The server, a process of its own, answers at once; aiohttp's takes more
-processor time for a request than a client does, so that on two cores it is what is measured. With --lean the server
-counts bytes and no more; with --url a running server is asked, such as nginx with a fixed reply. All three send to it
-in turn with the same concurrency; bare aiohttp sends bytes that were prepared before the clock started. Ours is the
-whole `judge` core: planning, images from disk, base64, parsing, the journal synced to the disk.
+Each question shows two 640×480 PNG photographs. The server, a process of its own, answers at once;
+aiohttp's takes more processor time for a request than a client does, so that on two cores it is
+what is measured. With --lean the server counts bytes and no more; with --url a running server is
+asked, such as nginx with a fixed reply. All three send to it in turn with the same concurrency;
+bare aiohttp sends bytes that were prepared before the clock started. Ours is the whole `judge`
+core: planning, images from disk, base64, parsing, the journal synced to the disk.
 """
 
 from __future__ import annotations
@@ -45,7 +48,8 @@ from visualjudge.vision.raster.images import write_png
 IMAGES = 50
 CONCURRENCY = 32
 PROMPT = (
-    "You are a judge to decide the quality of answers to an image deblurring task.\n\nOptions:\n\nA. <image>\n\n"
+    "You are a judge to decide the quality of answers to an image deblurring "
+    "task.\n\nOptions:\n\nA. <image>\n\n"
     "B. <image>\n\nWhich prediction is better? Please answer with A or B."
 )
 REPLY = {
@@ -53,7 +57,9 @@ REPLY = {
     "object": "chat.completion",
     "created": 0,
     "model": "m",
-    "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "A"}}],
+    "choices": [
+        {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "A"}}
+    ],
     "usage": {"prompt_tokens": 100, "completion_tokens": 1, "total_tokens": 101},
 }
 
@@ -71,10 +77,15 @@ def serve(port: int) -> None:
 
 
 class Counting(asyncio.BufferedProtocol):
-    """A connection of the lean server: counts the bytes of each request, and answers when they have come."""
+    """A connection of the lean server: counts the bytes of each request, and answers when they have
+    come.
+    """
 
     body = json.dumps(REPLY).encode()
-    answer = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+    answer = (
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
+        % (len(body), body)
+    )
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -144,12 +155,16 @@ def questions(names: list[str], count: int) -> tuple[Question, ...]:
 def messages(root: Path, question: Question) -> list[dict[str, object]]:
     """As anybody would write them for the SDK."""
     urls = [
-        f"data:image/png;base64,{base64.b64encode((root / name).read_bytes()).decode()}" for name in question.images
+        f"data:image/png;base64,{base64.b64encode((root / name).read_bytes()).decode()}"
+        for name in question.images
     ]
     texts = question.prompt.split("<image>")
     content: list[dict[str, object]] = [{"type": "text", "text": texts[0]}]
     for url, text in zip(urls, texts[1:], strict=True):
-        content += [{"type": "image_url", "image_url": {"url": url}}, {"type": "text", "text": text}]
+        content += [
+            {"type": "image_url", "image_url": {"url": url}},
+            {"type": "text", "text": text},
+        ]
     return [{"role": "user", "content": content}]
 
 
@@ -170,7 +185,9 @@ async def bare(url: str, bodies: list[bytes], count: int) -> None:
 
         async def send(number: int) -> None:
             headers = {"Content-Type": "application/json"}
-            async with session.post(f"{url}/chat/completions", data=bodies[number % len(bodies)], headers=headers) as r:
+            async with session.post(
+                f"{url}/chat/completions", data=bodies[number % len(bodies)], headers=headers
+            ) as r:
                 json.loads(await r.read())["choices"][0]["message"]["content"]
 
         await drained(count, send)
@@ -191,12 +208,20 @@ async def sdk(url: str, root: Path, asked: tuple[Question, ...], count: int) -> 
         await drained(count, send)
 
 
-async def ours(url: str, root: Path, asked: tuple[Question, ...], out: Path, processes: int = 1) -> float:
-    """The judge core, journal and all, without the reply cache; seconds a question after the first quarter."""
-    client = open_client({"backend": "api", "model_name": "m", "base_url": url}, concurrency=CONCURRENCY)
+async def ours(
+    url: str, root: Path, asked: tuple[Question, ...], out: Path, processes: int = 1
+) -> float:
+    """The judge core, journal and all, without the reply cache; seconds a question after the first
+    quarter.
+    """
+    client = open_client(
+        {"backend": "api", "model_name": "m", "base_url": url}, concurrency=CONCURRENCY
+    )
     dataset = Dataset(root, asked, {}, "-")
     judge = QuestionJudge(client, root)
-    engine = live if processes == 1 else SpreadEngine(judge, partial(open_processes, count=processes))
+    engine = (
+        live if processes == 1 else SpreadEngine(judge, partial(open_processes, count=processes))
+    )
     seen = dict[int, float]()
     report = await run_judge(
         dataset,
@@ -224,14 +249,18 @@ def megabytes() -> float:
 def compare(url: str, root: Path, count: int, rounds: int, processes: int) -> None:
     """Several rounds of each in turn; the median is told."""
     asked = questions(images(root), count)
-    bodies = [json.dumps({"model": "m", "messages": messages(root, q)}).encode() for q in asked[:IMAGES]]
+    bodies = [
+        json.dumps({"model": "m", "messages": messages(root, q)}).encode() for q in asked[:IMAGES]
+    ]
     several = {f"{processes} processes": list[float]()} if processes > 1 else {}
     rates: dict[str, list[float]] = {"bare aiohttp": [], "visualjudge": [], **several}
     if find_spec("openai") is not None:
         rates["openai SDK"] = []
     for number in range(rounds):
         rates["bare aiohttp"].append(count / timed(lambda: bare(url, bodies, count)))
-        rates["visualjudge"].append(count / timed(lambda n=number: ours(url, root, asked, root / f"run{n}")))
+        rates["visualjudge"].append(
+            count / timed(lambda n=number: ours(url, root, asked, root / f"run{n}"))
+        )
         if processes > 1:
             spread = asyncio.run(ours(url, root, asked, root / f"spread{number}", processes))
             rates[f"{processes} processes"].append(1 / spread)
@@ -239,7 +268,10 @@ def compare(url: str, root: Path, count: int, rounds: int, processes: int) -> No
             few = max(count // 4, 100)
             rates["openai SDK"].append(few / timed(lambda n=few: sdk(url, root, asked, n)))
     reference = statistics.median(rates["bare aiohttp"])
-    print(f"{count} questions, two 640x480 PNGs each ({len(bodies[0]) / 1e6:.2f} MB a request), {rounds} rounds")
+    print(
+        f"{count} questions, two 640x480 PNGs each ({len(bodies[0]) / 1e6:.2f} MB a request), "
+        f"{rounds} rounds"
+    )
     for name, seen in rates.items():
         rate = statistics.median(seen)
         print(f"  {name:14} {rate:7.0f} questions/s   {rate / reference:5.2f} of bare aiohttp")
@@ -254,22 +286,37 @@ def memory(url: str, root: Path, count: int) -> None:
     asked = questions(names, count)
     begun = megabytes()
     asyncio.run(ours(url, root, asked, root / "memory_all"))
-    print(f"peak memory: {after_first:.0f} MB after {first} questions, {megabytes():.0f} MB after {count} more")
+    print(
+        f"peak memory: {after_first:.0f} MB after {first} questions, {megabytes():.0f} MB after "
+        f"{count} more"
+    )
     print(f"  (the questions themselves: {begun - after_first:.0f} MB)")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--questions", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--processes", type=int, default=1, help="also: so many processes, their start left out")
-    parser.add_argument("--memory", type=int, default=0, help="also: peak memory over so many questions")
-    parser.add_argument("--lean", action="store_true", help="ask a server that counts bytes, in place of aiohttp's")
+    parser.add_argument(
+        "--processes", type=int, default=1, help="also: so many processes, their start left out"
+    )
+    parser.add_argument(
+        "--memory", type=int, default=0, help="also: peak memory over so many questions"
+    )
+    parser.add_argument(
+        "--lean", action="store_true", help="ask a server that counts bytes, in place of aiohttp's"
+    )
     parser.add_argument("--url", help="ask this server, in place of aiohttp's")
     args = parser.parse_args()
     root = Path(tempfile.mkdtemp(prefix="judge_bench_"))
     try:
-        with nullcontext(args.url) if args.url else _server(serve_lean if args.lean else serve) as url:
+        with (
+            nullcontext(args.url)
+            if args.url
+            else _server(serve_lean if args.lean else serve) as url
+        ):
             compare(url, root, args.questions, args.rounds, args.processes)
             if args.memory:
                 memory(url, root, args.memory)

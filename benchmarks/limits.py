@@ -1,9 +1,10 @@
-"""A server that pushes back, asked by one process, by two and by two commands: refused replies and throughput.
+"""A server that pushes back, asked by one process, by two and by two commands: refused replies and
+throughput.
 
     python benchmarks/limits.py [--places 16] [--calls 1500]
 
-The server answers after 0.1 to 0.3 s and refuses with HTTP 429 what goes beyond ``places`` calls at once. Throughput
-is that over ``places`` calls at once without a pause, which no limit can exceed.
+The server answers after 0.1 to 0.3 s and refuses with HTTP 429 what goes beyond ``places`` calls at
+once. Throughput is that over ``places`` calls at once without a pause, which no limit can exceed.
 """
 
 from __future__ import annotations
@@ -51,13 +52,17 @@ class Server:
 async def ask(url: str, calls: int) -> None:
     """As many calls as one process makes, 64 at once at most."""
     config = {"backend": "api", "base_url": url, "model_name": "m", "api_key": "k"}
-    client = open_client(config, concurrency=64, retry=RetryPolicy(attempts=100, first_wait_s=0.05, longest_wait_s=2))
+    client = open_client(
+        config, concurrency=64, retry=RetryPolicy(attempts=100, first_wait_s=0.05, longest_wait_s=2)
+    )
     await asyncio.gather(*(client.ask(ASK) for _ in range(calls)))
     await client.aclose()
 
 
 async def measured(places: int, calls: int, processes: int, *, alone: bool) -> tuple[float, float]:
-    """Share of refused replies, and throughput as a share of the best. ``alone``: processes share nothing."""
+    """Share of refused replies, and throughput as a share of the best. ``alone``: processes share
+    nothing.
+    """
     server = Server(places)
     app = web.Application()
     app.router.add_post("/v1/chat/completions", server.answer)
@@ -67,11 +72,22 @@ async def measured(places: int, calls: int, processes: int, *, alone: bool) -> t
     await site.start()
     port = runner.addresses[0][1]
     with tempfile.TemporaryDirectory() as cache:
-        words = [sys.executable, __file__, "--url", f"http://127.0.0.1:{port}/v1", "--calls", str(calls // processes)]
+        words = [
+            sys.executable,
+            __file__,
+            "--url",
+            f"http://127.0.0.1:{port}/v1",
+            "--calls",
+            str(calls // processes),
+        ]
         children = []
         for number in range(processes):
             home = f"{cache}/{number}" if alone else cache
-            children.append(await asyncio.create_subprocess_exec(*words, env={**os.environ, "XDG_CACHE_HOME": home}))
+            children.append(
+                await asyncio.create_subprocess_exec(
+                    *words, env={**os.environ, "XDG_CACHE_HOME": home}
+                )
+            )
         codes = [await child.wait() for child in children]
     await runner.cleanup()
     assert codes == [0] * processes, codes
@@ -81,7 +97,9 @@ async def measured(places: int, calls: int, processes: int, *, alone: bool) -> t
 
 def main() -> None:
     """Print the table, or ask."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--places", type=int, default=16)
     options.add_argument("--calls", type=int, default=1500)
     options.add_argument("--url")
@@ -91,7 +109,9 @@ def main() -> None:
         return
     print("| Processes | Limit | Refused | Throughput |\n|---|---|---:|---:|")
     for processes, alone in ((1, False), (2, True), (2, False), (4, True), (4, False)):
-        refused, through = asyncio.run(measured(chosen.places, chosen.calls, processes, alone=alone))
+        refused, through = asyncio.run(
+            measured(chosen.places, chosen.calls, processes, alone=alone)
+        )
         kind = "each its own" if alone else "shared"
         print(f"| {processes} | {kind} | {100 * refused:.1f} % | {through:.2f} |", flush=True)
 

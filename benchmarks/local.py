@@ -1,11 +1,13 @@
-"""How often the local judge orders two predictions rightly: by task, error type and margin, beside simpler rules.
+"""How often the local judge orders two predictions rightly: by task, error type and margin, beside
+simpler rules.
 
     python benchmarks/local.py DATA... [--model default] [--json FILE]
 
-DATA are data folders with scored predictions, such as ``visualjudge perturb`` and ``visualjudge import`` write. Every
-pair of unequal scores inside a group is asked. Beside the judge stand ``random`` (a coin), ``sharpness`` (restored
-images only; half right elsewhere) and each feature alone; a feature's direction is learned on the other images of the
-same data, an advantage over the judge, which has seen none of them. Intervals are 95 %, clustered by image.
+DATA are data folders with scored predictions, such as ``visualjudge perturb`` and ``visualjudge
+import`` write. Every pair of unequal scores inside a group is asked. Beside the judge stand
+``random`` (a coin), ``sharpness`` (restored images only; half right elsewhere) and each feature
+alone; a feature's direction is learned on the other images of the same data, an advantage over the
+judge, which has seen none of them. Intervals are 95 %, clustered by image.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ BEST_FEATURES = 5
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """A prediction: its record, its features, and what the rule ``sharpness`` measures (None but for restorations)."""
+    """A prediction: its record, its features, and what the rule ``sharpness`` measures (None but
+    for restorations).
+    """
 
     note: Annotation
     features: Features
@@ -47,7 +51,9 @@ class Seen:
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """Two predictions of one group, the better one first, and what each rule says: above 0 is right, 0 is a tie."""
+    """Two predictions of one group, the better one first, and what each rule says: above 0 is
+    right, 0 is a tie.
+    """
 
     task: str
     image: str
@@ -73,13 +79,17 @@ class Row:
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("data", nargs="+", type=Path)
     parser.add_argument("--model", default="default")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     model = shipped() if options.model == "default" else load(options.model)
-    rows = [row for compared in _by_task(options.data, model).values() for row in _task_rows(compared)]
+    rows = [
+        row for compared in _by_task(options.data, model).values() for row in _task_rows(compared)
+    ]
     _print(rows)
     if options.json is not None:
         write_json(options.json, [asdict(row) for row in rows])
@@ -89,7 +99,12 @@ def _by_task(folders: Iterable[Path], model: Model) -> dict[str, list[Compared]]
     groups: defaultdict[tuple[str, ...], list[Seen]] = defaultdict(list)
     for folder in folders:
         for note, features in looked_at(folder):
-            key = (note.task, str(folder), note.image_id, *map(str, (note.class_of_interest, note.error_type)))
+            key = (
+                note.task,
+                str(folder),
+                note.image_id,
+                *map(str, (note.class_of_interest, note.error_type)),
+            )
             groups[*key, str(note.prompt)].append(Seen(note, features, _sharpness(note, folder)))
     found: defaultdict[str, list[Compared]] = defaultdict(list)
     for group in groups.values():
@@ -122,7 +137,16 @@ def _compared(better: Seen, worse: Seen, model: Model) -> Compared:
 def _task_rows(pairs: Sequence[Compared]) -> Iterator[Row]:
     judged = [pair for pair in pairs if not pair.declined]
     if not judged:
-        yield Row(pairs[0].task, "all", "declined", 0.0, None, None, len(pairs), len({p.image for p in pairs}))
+        yield Row(
+            pairs[0].task,
+            "all",
+            "declined",
+            0.0,
+            None,
+            None,
+            len(pairs),
+            len({p.image for p in pairs}),
+        )
         return
     for rule in ("local", "random", "sharpness"):
         if rule in judged[0].says:
@@ -131,7 +155,8 @@ def _task_rows(pairs: Sequence[Compared]) -> Iterator[Row]:
         yield _row(chosen, part, "local")
     alone = [_row(judged, "all", name, _directed(judged, name)) for name in judged[0].says]
     yield from sorted(
-        (row for row in alone if row.rule not in ("local", "random", "sharpness")), key=lambda row: -row.right
+        (row for row in alone if row.rule not in ("local", "random", "sharpness")),
+        key=lambda row: -row.right,
     )
 
 
@@ -159,7 +184,9 @@ def _fold(pair: Compared) -> int:
     return crc32(pair.image.encode()) % FOLDS
 
 
-def _row(pairs: Sequence[Compared], part: str, rule: str, says: Callable[[Compared], float] | None = None) -> Row:
+def _row(
+    pairs: Sequence[Compared], part: str, rule: str, says: Callable[[Compared], float] | None = None
+) -> Row:
     """A tie is half right."""
     hits: defaultdict[str, list[float]] = defaultdict(list)
     for pair in pairs:
@@ -168,7 +195,9 @@ def _row(pairs: Sequence[Compared], part: str, rule: str, says: Callable[[Compar
     sums, cases = (np.array([f(row) for row in hits.values()]) for f in (sum, len))
     found = shares(sums, cases, whole=False)
     low, high = found.interval(0) or (None, None)
-    return Row(pairs[0].task, part, rule, round(float(found.value[0]), 4), low, high, len(pairs), len(hits))
+    return Row(
+        pairs[0].task, part, rule, round(float(found.value[0]), 4), low, high, len(pairs), len(hits)
+    )
 
 
 def _print(rows: Sequence[Row]) -> None:
@@ -178,7 +207,10 @@ def _print(rows: Sequence[Row]) -> None:
         if row in alone[BEST_FEATURES:]:
             continue
         ends = "" if row.low is None or row.high is None else f"{row.low:6.1%} to {row.high:6.1%}"
-        print(f"{row.task:34} {row.part:18} {row.rule:20} {row.right:6.1%}  {ends:18} {row.pairs:6} {row.images:4}")
+        print(
+            f"{row.task:34} {row.part:18} {row.rule:20} {row.right:6.1%}  {ends:18} "
+            f"{row.pairs:6} {row.images:4}"
+        )
     surely = sum(row.low is not None and row.low > 0.5 for row in totals)
     mean = np.mean([row.right for row in totals])
     print(f"macro {mean:.1%} over {len(totals)} tasks; lower end above 50 % in {surely}")

@@ -1,7 +1,8 @@
 """Many sources on few images: processor time and memory of the report and the card.
 
-``python benchmarks/many_sources.py --sources 2000 --images 20``: on each image the sources are paired at random,
-each once as often as ``--rounds`` says; a judge that sees the scores with noise answers in one order.
+``python benchmarks/many_sources.py --sources 2000 --images 20``: on each image the sources are
+paired at random, each once as often as ``--rounds`` says; a judge that sees the scores with noise
+answers in one order.
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ def study(sources: int, images: int, rounds: int, seed: int = 0) -> Study:
 
 def main() -> None:
     """Print a row."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--sources", type=int, default=2000)
     options.add_argument("--images", type=int, default=20)
     options.add_argument("--rounds", type=int, default=1)

@@ -1,9 +1,10 @@
-"""The score of one image with many boxes, at doubled sizes: seconds, memory, and the exponent of each doubling.
+"""The score of one image with many boxes, at doubled sizes: seconds, memory, and the exponent of
+each doubling.
 
 python benchmarks/matching.py [--largest 64000]
 
-Boxes have sides of 8 to 64 pixels. "spread": the image grows with the boxes, as in aerial images; "dense": all of them
-are in 2000 × 2000 pixels.
+Boxes have sides of 8 to 64 pixels. "spread": the image grows with the boxes, as in aerial images;
+"dense": all of them are in 2000 × 2000 pixels.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ def sides_of(count: int, frame: float) -> tuple[Detections, Detections]:
 
 
 def _boxes(corners: np.ndarray) -> Detections:
-    return Detections(tuple(Detection("car", (x1, y1, x2, y2), 0.5) for x1, y1, x2, y2 in corners.tolist()))
+    return Detections(
+        tuple(Detection("car", (x1, y1, x2, y2), 0.5) for x1, y1, x2, y2 in corners.tolist())
+    )
 
 
 def main() -> None:
@@ -48,7 +51,11 @@ def main() -> None:
             seconds = time.process_time() - start
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
             exponent = f"{np.log2(seconds / before):.2f}" if before else "–"
-            print(f"{kind} {count}: {seconds:.2f} s, exponent {exponent}, peak {memory} MB, score {value}", flush=True)
+            print(
+                f"{kind} {count}: {seconds:.2f} s, exponent {exponent}, peak {memory} MB, score "
+                f"{value}",
+                flush=True,
+            )
             count, before = 2 * count, seconds
 
 

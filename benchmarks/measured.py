@@ -1,4 +1,6 @@
-"""What benchmarks/coverage.py measures of a table of verdicts, and how it counts what intervals hold."""
+"""What benchmarks/coverage.py measures of a table of verdicts, and how it counts what intervals
+hold.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +45,12 @@ def slow(table: pl.DataFrame) -> Figures:
 def together(first: pl.DataFrame, second: pl.DataFrame) -> Figures:
     """What two judges' verdicts on the same questions show."""
     keys = ["id", "order"]
-    said = [t.filter(pl.col("parsed")).select(*keys, "cluster", a=(pl.col("text") == "A").cast(pl.Float64))
-            for t in (first, second)]  # fmt: skip
+    said = [
+        t.filter(pl.col("parsed")).select(
+            *keys, "cluster", a=(pl.col("text") == "A").cast(pl.Float64)
+        )
+        for t in (first, second)
+    ]
     units = said[0].join(said[1], on=keys, how="full", coalesce=True)
     ratings = units.select("a", "a_right").to_numpy().T
     clusters = units.select(pl.coalesce("cluster", "cluster_right")).to_series().to_numpy()
@@ -58,7 +64,9 @@ def together(first: pl.DataFrame, second: pl.DataFrame) -> Figures:
 def both_judges(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
     """The verdicts that both gave: ``right``, ``right_b`` and ``cluster``."""
     keys = ["question", "order"]
-    return first.select(*keys, "right", "cluster").join(second.select(*keys, right_b="right"), on=keys)
+    return first.select(*keys, "right", "cluster").join(
+        second.select(*keys, right_b="right"), on=keys
+    )
 
 
 def told_apart(first: pl.DataFrame, second: pl.DataFrame) -> bool:
@@ -89,13 +97,16 @@ class Tally:
         self.rows[name].append((bool(low <= truth <= high), high - low, figure.value - truth))
 
     def show(self, truth: dict[str, float]) -> None:
-        """A line a figure; * where coverage lies outside 93.5..97 %, by more than its own Monte Carlo error."""
+        """A line a figure; * where coverage lies outside 93.5..97 %, by more than its own Monte
+        Carlo error.
+        """
         for name, rows in self.rows.items():
             held, width, off = (np.array(column) for column in zip(*rows, strict=True))
             share, error = held.mean(), np.sqrt(0.95 * 0.05 / held.size)
             star = "*" if not 0.935 - error <= share <= 0.97 + error else " "
             print(
                 f"  {name:24s} truth {truth[name]:7.4f}  covers {100 * share:5.1f} %{star} width "
-                f"{np.median(width):7.4f}  off {off.mean():+.4f}  given {len(rows)}/{self.tried[name]}",
+                f"{np.median(width):7.4f}  off {off.mean():+.4f}  given "
+                f"{len(rows)}/{self.tried[name]}",
                 flush=True,
             )

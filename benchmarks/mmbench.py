@@ -2,8 +2,9 @@
 
     python benchmarks/mmbench.py [--rows 20000] [--image-kb 12] [--folder DIR]
 
-Each step runs in a process of its own, so that its time and peak memory are its own. The goal for 20,000 rows is 20 s
-and 500 MB for reading the table, reading the workbook, scoring under both rules, and writing the scores.
+Each step runs in a process of its own, so that its time and peak memory are its own. The goal for
+20,000 rows is 20 s and 500 MB for reading the table, reading the workbook, scoring under both
+rules, and writing the scores.
 """
 
 from __future__ import annotations
@@ -34,8 +35,28 @@ WORDS = [
     "curtain",
 ]
 ABILITIES = ["coarse_perception", "logic_reasoning", "relation_reasoning", "attribute_reasoning"]
-COLUMNS = ["index", "question", "hint", "A", "B", "C", "D", "answer", "category", "l2-category", "split", "image"]
-REPLIES = ["{L}", "The answer is {L}.", "({L}) {T}", "It is the {T}.", "I am not sure.", "{T}, as far as one can tell"]
+COLUMNS = [
+    "index",
+    "question",
+    "hint",
+    "A",
+    "B",
+    "C",
+    "D",
+    "answer",
+    "category",
+    "l2-category",
+    "split",
+    "image",
+]
+REPLIES = [
+    "{L}",
+    "The answer is {L}.",
+    "({L}) {T}",
+    "It is the {T}.",
+    "I am not sure.",
+    "{T}, as far as one can tell",
+]
 STEPS = {
     "pandas.read_csv": """
 import pandas
@@ -51,7 +72,8 @@ app(["eval", XLSX, "--data", TSV, "--json", XLSX + ".json"], standalone_mode=Fal
 """,
     "mmbench eval (vlmevalkit)": """
 from visualjudge.cli.mmbench import app
-app(["eval", XLSX, "--data", TSV, "--json", XLSX + ".json", "--rules", "vlmevalkit"], standalone_mode=False)
+words = ["eval", XLSX, "--data", TSV, "--json", XLSX + ".json", "--rules", "vlmevalkit"]
+app(words, standalone_mode=False)
 """,
 }
 MEASURE = """
@@ -64,7 +86,9 @@ print(time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF).ru
 
 
 def make(folder: Path, rows: int, image_kb: float) -> tuple[Path, Path]:
-    """A table of questions in four rotations, each row with an image's worth of base64, and replies to it."""
+    """A table of questions in four rotations, each row with an image's worth of base64, and replies
+    to it.
+    """
     from visualjudge.apps.mmbench.results import write_workbook
     from visualjudge.apps.mmbench.table import read_table
 
@@ -80,7 +104,9 @@ def make(folder: Path, rows: int, image_kb: float) -> tuple[Path, Path]:
             where = [f"c{question % 20}", ABILITIES[question % 4], "dev", image]
             hint = 'A hint with "quotes"\nand a second line.' if question % 10 == 0 else ""
             index = question + turn * 1_000_000
-            writer.writerow([index, f"What is shown ({index})?", hint, *options, "ABCD"[question % 4], *where])
+            writer.writerow(
+                [index, f"What is shown ({index})?", hint, *options, "ABCD"[question % 4], *where]
+            )
     table = read_table(tsv)
     replies = []
     for row in table.rows:
@@ -100,10 +126,16 @@ def measure(body: str, tsv: Path, xlsx: Path) -> tuple[float, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, default=20_000)
-    parser.add_argument("--image-kb", type=float, default=12.0, help="base64 text of an image, in KB")
-    parser.add_argument("--folder", type=Path, help="where the files are made (default: a temporary folder)")
+    parser.add_argument(
+        "--image-kb", type=float, default=12.0, help="base64 text of an image, in KB"
+    )
+    parser.add_argument(
+        "--folder", type=Path, help="where the files are made (default: a temporary folder)"
+    )
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=given.folder) as scratch:
         started = time.perf_counter()

@@ -72,7 +72,9 @@ WORLDS = (
         spread=0.12,
     ),
     World("right, 10 images, judge .66", "right", Design(10, 10, 2), 5, 0.66, image=0.4),
-    World("right, 100 images, judge .82, images fail", "right", Design(100, 5), 5, 0.82, fails=0.08),
+    World(
+        "right, 100 images, judge .82, images fail", "right", Design(100, 5), 5, 0.82, fails=0.08
+    ),
     World(
         "right, 14 images, judge .93, hard images",
         "right",
@@ -109,7 +111,9 @@ def pairs_of(world: World, images: int, most: int, rng: np.random.Generator) -> 
         for t in rng.permutation(len(twos))[:most]:
             i, j = twos[t]
             better, worse = (i, j) if scores[g, i] > scores[g, j] else (j, i)
-            rows.append((g, f"s{better:02}", f"s{worse:02}", float(abs(scores[g, i] - scores[g, j]))))
+            rows.append(
+                (g, f"s{better:02}", f"s{worse:02}", float(abs(scores[g, i] - scores[g, j])))
+            )
     return pl.DataFrame(rows, schema=["image", "better", "worse", "margin"], orient="row")
 
 
@@ -157,9 +161,12 @@ def verdicts(
         id=pl.concat_str("pair", "encoding"),
     )  # fmt: skip
     first = pl.col("answer") == "A"
-    names = [pl.when(first).then(x).otherwise(y) for x, y in (("better", "worse"), ("worse", "better"))]
+    names = [
+        pl.when(first).then(x).otherwise(y) for x, y in (("better", "worse"), ("worse", "better"))
+    ]
     scores = [
-        pl.when(first).then(x).otherwise(y) for x, y in ((5 + pl.col("margin"), 5.0), (5.0, 5 + pl.col("margin")))
+        pl.when(first).then(x).otherwise(y)
+        for x, y in ((5 + pl.col("margin"), 5.0), (5.0, 5 + pl.col("margin")))
     ]
     return table.with_columns(
         sources=pl.concat_list(names), scores=pl.concat_list(scores), margin_bin=margin_bin(),
@@ -168,7 +175,9 @@ def verdicts(
     )  # fmt: skip
 
 
-def effects(world: World, pairs: pl.DataFrame, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def effects(
+    world: World, pairs: pl.DataFrame, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of images, of images that fail, and of pairs."""
     images = int(pairs["image"].max()) + 1
     return rng.normal(size=images), rng.random(images) < world.fails, rng.normal(size=pairs.height)
@@ -182,7 +191,11 @@ def shift_for(world: World, share: float) -> float:
     low, high = -8.0, 12.0
     for _ in range(16):
         middle = (low + high) / 2
-        found = float(verdicts(world, pairs, Design(0), middle, np.random.default_rng(2), shared)["right"].mean())
+        found = float(
+            verdicts(world, pairs, Design(0), middle, np.random.default_rng(2), shared)[
+                "right"
+            ].mean()
+        )
         low, high = (middle, high) if found < share else (low, middle)
     return middle
 
@@ -201,7 +214,9 @@ def reached(
     if world.goal == "compare":
         # half of the variance of the effects is common to the two judges, as the plan supposes
         one, two = (effects(world, pairs, rng) for _ in range(2))
-        mixed = tuple((a + b) / np.sqrt(2) if a.dtype != bool else a for a, b in zip(one, two, strict=True))
+        mixed = tuple(
+            (a + b) / np.sqrt(2) if a.dtype != bool else a for a, b in zip(one, two, strict=True)
+        )
         a = verdicts(world, pairs, design, other, rng, mixed)
         b = verdicts(world, pairs, design, shift, rng, one)
         both = a.select("question", "right", "cluster").with_columns(right_b=b["right"])
@@ -241,7 +256,11 @@ def planned_and_reached(world: World, studies: int) -> tuple[float, float, float
     effect = world.effect
     target = Target("run", "benchmark", "task", models.pool_of(pool), judge, {}, ())
     if world.goal == "right":
-        measured = float(np.mean([verdicts(world, pool, Design(0), shift, rng)["right"].mean() for _ in range(40)]))
+        measured = float(
+            np.mean(
+                [verdicts(world, pool, Design(0), shift, rng)["right"].mean() for _ in range(40)]
+            )
+        )
         effect = measured - rules.checks["macro_accuracy"].value
     elif world.goal == "compare":
         target = replace(target, judge=judge.at(world.right, target.pool))
@@ -264,7 +283,8 @@ def power_table(studies: int, only: str | None) -> None:
         near, count = near + (abs(apart) <= 7), count + 1
         seconds = time.process_time() - start
         print(
-            f"{world.name:45} {planned:7.1%}±{200 * error:.0f} {seen:9.1%} {apart:+7.1f} {seconds:8.1f}",
+            f"{world.name:45} {planned:7.1%}±{200 * error:.0f} {seen:9.1%} {apart:+7.1f} "
+            f"{seconds:8.1f}",
             flush=True,
         )
     print(f"within 7 points: {near} of {count}")

@@ -1,13 +1,17 @@
-"""How often probes convict a judge of the fault it has, and of faults it does not have; the same for drift.
+"""How often probes convict a judge of the fault it has, and of faults it does not have; the same
+for drift.
 
-Scripted judges answer 200 questions a probe on 100 images. Each has one fault, and is otherwise right with a
-probability of 0.9 (chance where nothing can be known). Run ``python benchmarks/probes.py --seeds 200``.
+Scripted judges answer 200 questions a probe on 100 images. Each has one fault, and is otherwise
+right with a probability of 0.9 (chance where nothing can be known). Run ``python
+benchmarks/probes.py --seeds 200``.
 
-``--few``: 40, 60 and 120 questions a probe on 10 to 60 images, judges without a fault, and each fault in 60 % of the
-answers; prints how often the fault is convicted, and how often any other probe fails.
+``--few``: 40, 60 and 120 questions a probe on 10 to 60 images, judges without a fault, and each
+fault in 60 % of the answers; prints how often the fault is convicted, and how often any other probe
+fails.
 
-``--photograph``: 60 pairs on 20 images, with the photograph and without; how often a judge that ignores the image, and
-one that is right in 75 % with the photograph and in 50 % without, are found not to need it.
+``--photograph``: 60 pairs on 20 images, with the photograph and without; how often a judge that
+ignores the image, and one that is right in 75 % with the photograph and in 50 % without, are found
+not to need it.
 """
 
 from __future__ import annotations
@@ -58,20 +62,36 @@ def question(name: str, design: ProbeDesign, k: int, images: int = IMAGES) -> Qu
     group = k // {"cue": 2, "staircase": STEPS}.get(design, 1)
     answer, step = "AB"[group % 3 == 0], k % STEPS
     note = Probe(
-        name, design, f"g{group}", "", "any" if design in ("same", "withheld") else "answer",
-        "AB"[k % 2] if design == "cue" else None, float(step) if design == "staircase" else None,
-    )  # fmt: skip
+        name,
+        design,
+        f"g{group}",
+        "",
+        "any" if design in ("same", "withheld") else "answer",
+        "AB"[k % 2] if design == "cue" else None,
+        float(step) if design == "staircase" else None,
+    )
     scoring = design == "staircase"
     if design in ("same", "withheld"):
         answer = "AB"[k % 2]
     return Question(
-        id=f"{name}{k}", task="t", encoding="e", question_type="scoring" if scoring else "pairwise", subset=(),
-        image_id=f"i{group % images}", class_of_interest=None, error_type=None,
+        id=f"{name}{k}",
+        task="t",
+        encoding="e",
+        question_type="scoring" if scoring else "pairwise",
+        subset=(),
+        image_id=f"i{group % images}",
+        class_of_interest=None,
+        error_type=None,
         annotation_ids=("a",) if scoring else ("a", "b"),
-        final_scores=(8.0 - 2 * step,) if scoring else ((6.0, 4.0) if answer == "A" else (4.0, 6.0)),
-        sources=(None,) if scoring else (None, None), prompt="", images=(),
-        answer=8.0 - 2 * step if scoring else answer, probe=note,
-    )  # fmt: skip
+        final_scores=(8.0 - 2 * step,)
+        if scoring
+        else ((6.0, 4.0) if answer == "A" else (4.0, 6.0)),
+        sources=(None,) if scoring else (None, None),
+        prompt="",
+        images=(),
+        answer=8.0 - 2 * step if scoring else answer,
+        probe=note,
+    )
 
 
 def fair(table: pl.DataFrame, rng: Rng, skill: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
@@ -131,12 +151,17 @@ def answered(questions: pl.DataFrame, judge: Judge, rng: Rng) -> pl.DataFrame:
     scoring = questions["kind"] == "scoring"
     letters = pl.Series(np.where(said, "A", "B"))
     columns = {
-        "id": questions["id"], "order": "AB", "repeat": 0, "status": "ok",
+        "id": questions["id"],
+        "order": "AB",
+        "repeat": 0,
+        "status": "ok",
         "text": pl.select(pl.when(~scoring).then(letters)).to_series(),
         "number": pl.select(pl.when(scoring).then(pl.Series(score))).to_series(),
-    }  # fmt: skip
+    }
     table = questions.select(
-        pl.lit(columns[name]).cast(kind).alias(name) if name in columns else pl.lit(None, dtype=kind).alias(name)
+        pl.lit(columns[name]).cast(kind).alias(name)
+        if name in columns
+        else pl.lit(None, dtype=kind).alias(name)
         for name, kind in VERDICT_SCHEMA.items()
     )
     return join(questions, table)
@@ -147,9 +172,14 @@ FEW = ((40, 10), (40, 20), (40, 60), (60, 20), (60, 60), (120, 60))
 
 
 def uneven(table: pl.DataFrame, rng: Rng) -> tuple[np.ndarray, np.ndarray]:
-    """A fair judge to whom images are of unlike difficulty, and who on each takes the first with a share of its own."""
+    """A fair judge to whom images are of unlike difficulty, and who on each takes the first with a
+    share of its own.
+    """
     _, image = np.unique(table["cluster"].to_numpy(), return_inverse=True)
-    skill, first = rng.beta(4.5, 1.5, image.max() + 1)[image], rng.beta(6, 6, image.max() + 1)[image]
+    skill, first = (
+        rng.beta(4.5, 1.5, image.max() + 1)[image],
+        rng.beta(6, 6, image.max() + 1)[image],
+    )
     free = table["probe_design"].is_in(["same", "withheld"]).to_numpy()
     score = fair(table, rng)[1]
     is_a = (table["answer"].fill_null("A") == "A").to_numpy()
@@ -166,7 +196,12 @@ def faulty(name: str, share: float) -> Judge:
         mine = (table["probe_name"] == name).to_numpy() & (rng.random(table.height) < share)
         is_a = (table["answer"].fill_null("A") == "A").to_numpy()
         cued = (table["probe_cue"].fill_null("A") == "A").to_numpy()
-        wanted = {"cue": cued, "withheld": is_a, "change": ~is_a, "same": np.ones(table.height, dtype=bool)}
+        wanted = {
+            "cue": cued,
+            "withheld": is_a,
+            "change": ~is_a,
+            "same": np.ones(table.height, dtype=bool),
+        }
         said = np.where(mine, wanted.get(design, said), said)
         return said, np.where(mine & (design == "staircase"), 10 - score, score)
 
@@ -186,7 +221,14 @@ def asked_of_few(number: int, images: int) -> pl.DataFrame:
     """The questions of all probes."""
     plain = [question("control", "control", k, images) for k in range(number)]
     return question_table(
-        [*plain, *(question(name, design, k, images) for name, design in DESIGNS.items() for k in range(number))]
+        [
+            *plain,
+            *(
+                question(name, design, k, images)
+                for name, design in DESIGNS.items()
+                for k in range(number)
+            ),
+        ]
     )
 
 
@@ -204,30 +246,46 @@ def few(seeds: int) -> None:
                 own += fault in failed
                 any_other += bool(failed - {fault})
             told = f"{own / seeds:.1%}" if fault else ""
-            print(f"| {label} | {number} | {images} | {told} | {any_other / seeds:.1%} |", flush=True)
+            print(
+                f"| {label} | {number} | {images} | {told} | {any_other / seeds:.1%} |", flush=True
+            )
 
 
 def drift(seeds: int) -> None:
-    """A judge that repeats its replies and is 5 points worse from one day on; judges that do not change."""
+    """A judge that repeats its replies and is 5 points worse from one day on; judges that do not
+    change.
+    """
     for number in (60, 200):
         for orders, before in ((1, 1), (1, 3), (2, 3)):
             caught = np.zeros(3)
             for seed in range(seeds):
                 caught += worse(number * orders, before, np.random.default_rng(seed)) >= ALARM
             shares = ", ".join(f"{share:.1%}" for share in caught / seeds)
-            print(f"drift by 5 points, {number} questions in {orders} order(s), {before} run(s) before: "
-                  f"alarm within 1, 2, 3 runs in {shares}", flush=True)  # fmt: skip
-    for label, shares in (("draws its replies", (0.6, 0.9, 0.99)), ("nearly repeats them", (0.02, 0.98))):
+            print(
+                f"drift by 5 points, {number} questions in {orders} order(s), {before} run(s) "
+                "before: "
+                f"alarm within 1, 2, 3 runs in {shares}",
+                flush=True,
+            )
+    for label, shares in (
+        ("draws its replies", (0.6, 0.9, 0.99)),
+        ("nearly repeats them", (0.02, 0.98)),
+    ):
         alarms = 0
         for seed in range(seeds):
             rng = np.random.default_rng(seed)
             right = rng.choice(shares, 60)
             alarms += e_process((rng.random((11, 60)) < right).astype(float).T)[-1] >= ALARM
-        print(f"no change, judge that {label}, 60 questions, 10 looks: alarm in {alarms / seeds:.1%}", flush=True)
+        print(
+            f"no change, judge that {label}, 60 questions, 10 looks: alarm in {alarms / seeds:.1%}",
+            flush=True,
+        )
 
 
 def worse(questions: int, before: int, rng: Rng) -> np.ndarray:
-    """The evidence after each of three runs of a judge that was right in 90 % and is right in 85 %."""
+    """The evidence after each of three runs of a judge that was right in 90 % and is right in 85
+    %.
+    """
     then = rng.random(questions) < 0.9
     now = then & (rng.random(questions) >= 0.05 / 0.9)
     scores = np.stack([*[then] * before, *[now] * 3], axis=1).astype(float)
@@ -241,8 +299,13 @@ def photograph(seeds: int, pairs: int = 60, images: int = 20) -> None:
         ("grey", "photograph"),
         ("other", "photograph"),
     )
-    asked = question_table([question(name, design, k, images) for name, design in versions for k in range(pairs)])
-    judges = {"ignores the image": partial(seeing, blind=True), "looks": partial(seeing, blind=False)}
+    asked = question_table(
+        [question(name, design, k, images) for name, design in versions for k in range(pairs)]
+    )
+    judges = {
+        "ignores the image": partial(seeing, blind=True),
+        "looks": partial(seeing, blind=False),
+    }
     for label, judge in judges.items():
         said = Counter[str]()
         for seed in range(seeds):
@@ -252,7 +315,9 @@ def photograph(seeds: int, pairs: int = 60, images: int = 20) -> None:
 
 
 def seeing(table: pl.DataFrame, rng: Rng, blind: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Right in 75 %: where ``blind``, by the predictions alone; else with the photograph, and in 50 % without."""
+    """Right in 75 %: where ``blind``, by the predictions alone; else with the photograph, and in 50
+    % without.
+    """
     pairs = table.height // 3
     draws = np.tile(rng.random(pairs), 3) if blind else rng.random(3 * pairs)
     skill = 0.75 if blind else np.where(table["probe_name"] == "control", 0.75, 0.5)
@@ -265,7 +330,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--few", action="store_true", help="few questions a probe")
-    parser.add_argument("--photograph", action="store_true", help="judges that do and do not need the photograph")
+    parser.add_argument(
+        "--photograph", action="store_true", help="judges that do and do not need the photograph"
+    )
     args = parser.parse_args()
     seeds = args.seeds
     if args.photograph:

@@ -1,10 +1,11 @@
-"""metrics.json recomputed from the files, by other means: plain loops, NumPy and SciPy, nothing of visualjudge.
+"""metrics.json recomputed from the files, by other means: plain loops, NumPy and SciPy, nothing of
+visualjudge.
 
     python benchmarks/recompute.py metrics.json [--tolerance 1e-9]
 
-Reads the runs and the dataset that metrics.json names, and compares counts, accuracies, intervals, swap figures,
-rankings, scores, leanings, comparisons and published figures of every judge. Prints how many values agree and every
-one that does not; ends with status 1 if there is any.
+Reads the runs and the dataset that metrics.json names, and compares counts, accuracies, intervals,
+swap figures, rankings, scores, leanings, comparisons and published figures of every judge. Prints
+how many values agree and every one that does not; ends with status 1 if there is any.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ Q = dict[str, Any]
 
 
 def read(run: Path, questions: Mapping[str, Q]) -> list[Verdict]:
-    """The last verdict of each question, order and repeat, with its question and whether it was read and right."""
+    """The last verdict of each question, order and repeat, with its question and whether it was
+    read and right.
+    """
     found: dict[tuple[str, str, int], Verdict] = {}
     for line in (run / "verdicts.jsonl").read_text().splitlines():
         v = json.loads(line)
@@ -46,9 +49,20 @@ def read(run: Path, questions: Mapping[str, Q]) -> list[Verdict]:
             "scoring": not isinstance(value, (str, bool)) and 0 <= value <= 10,
         }[kind]
         parsed = fits and v["status"] == "ok"
-        out.append({"q": q, "order": order, "repeat": repeat, "value": value, "parsed": parsed, "kind": kind,
-                    "right": parsed and value == q["answer"], "image": q["image_id"], "id": name,
-                    "status": v["status"]})  # fmt: skip
+        out.append(
+            {
+                "q": q,
+                "order": order,
+                "repeat": repeat,
+                "value": value,
+                "parsed": parsed,
+                "kind": kind,
+                "right": parsed and value == q["answer"],
+                "image": q["image_id"],
+                "id": name,
+                "status": v["status"],
+            }
+        )
     return out
 
 
@@ -81,7 +95,9 @@ def sums(cases: Iterable[tuple[str, float]]) -> tuple[np.ndarray, np.ndarray]:
     return np.array([sum(by[n]) for n in names]), np.array([float(len(by[n])) for n in names])
 
 
-def share(cases: list[tuple[str, float]], whole: bool = True) -> tuple[float | None, tuple[float, float] | None]:
+def share(
+    cases: list[tuple[str, float]], whole: bool = True
+) -> tuple[float | None, tuple[float, float] | None]:
     """A share with its interval."""
     if not cases:
         return None, None
@@ -128,7 +144,9 @@ def upper(x: np.ndarray, n: np.ndarray, whole: bool) -> float:
             more = 4 * w * max(1 - 2 * pi, 0.0) / (q * total) * variance
             return float(hits - pi * total + (raised - d).sum() + t * math.sqrt(variance) + more)
 
-        least = optimize.minimize_scalar(value, bounds=(0, float(np.abs(d).max()) + 1e-9), method="bounded")
+        least = optimize.minimize_scalar(
+            value, bounds=(0, float(np.abs(d).max()) + 1e-9), method="bounded"
+        )
         return min(value(float(np.abs(d).max())), float(least.fun))
 
     together = optimize.brentq(clustered, start + 1e-12, 1 - 1e-9, xtol=1e-12)
@@ -136,7 +154,9 @@ def upper(x: np.ndarray, n: np.ndarray, whole: bool) -> float:
     return float(max(together, nothing, alone if whole else 0.0))
 
 
-def mean(cases: list[tuple[str, float]]) -> tuple[float | None, tuple[float, float] | None, float | None]:
+def mean(
+    cases: list[tuple[str, float]],
+) -> tuple[float | None, tuple[float, float] | None, float | None]:
     """A mean with its interval and the p of its being 0."""
     if not cases:
         return None, None, None
@@ -166,7 +186,9 @@ class Compare:
                 self(f"{name}[{k}]", a, b)
             return
         both = isinstance(stated, (int, float)) and isinstance(found, (int, float, np.floating))
-        if stated == found or (both and abs(stated - found) <= self.tolerance * max(1.0, abs(found))):
+        if stated == found or (
+            both and abs(stated - found) <= self.tolerance * max(1.0, abs(found))
+        ):
             self.same += 1
         else:
             self.unlike.append(f"{name}: stated {stated!r}, recomputed {found!r}")
@@ -198,7 +220,11 @@ def pairwise(check: Compare, name: str, judge: Mapping[str, Any], rows: list[Ver
     said = [(v["value"] == "A") ^ (v["order"] == "BA") for v in rows if v["parsed"]]
     if said:
         check(f"{name}.answered_a", p["answered_a"], sum(said) / len(said))
-        check(f"{name}.position_p", p["position_p"], float(stats.binomtest(sum(said), len(said)).pvalue))
+        check(
+            f"{name}.position_p",
+            p["position_p"],
+            float(stats.binomtest(sum(said), len(said)).pvalue),
+        )
     keys = {
         "by_task": lambda q: q["task"],
         "by_encoding": lambda q: f"{q['task']}/{q['encoding']}",
@@ -206,26 +232,44 @@ def pairwise(check: Compare, name: str, judge: Mapping[str, Any], rows: list[Ver
     }
     for block, key in keys.items():
         for cell, entry in judge[block].items():
-            accuracy(check, f"{name}.{block}.{cell}", entry["pairwise"], [v for v in rows if key(v["q"]) == cell])
+            accuracy(
+                check,
+                f"{name}.{block}.{cell}",
+                entry["pairwise"],
+                [v for v in rows if key(v["q"]) == cell],
+            )
     for cell, entry in judge["by_margin"].items():
-        accuracy(check, f"{name}.by_margin.{cell}", entry, [v for v in rows if margin_of(v["q"]) == cell])
+        accuracy(
+            check, f"{name}.by_margin.{cell}", entry, [v for v in rows if margin_of(v["q"]) == cell]
+        )
     by: dict[tuple[str, int], dict[str, Verdict]] = defaultdict(dict)
     for v in rows:
         by[v["id"], v["repeat"]][v["order"]] = v
     both = [pair for pair in by.values() if len(pair) == 2]
     image = [pair["AB"]["image"] for pair in both]
-    same = [a["AB"]["parsed"] and a["BA"]["parsed"] and a["AB"]["value"] == a["BA"]["value"] for a in both]
+    same = [
+        a["AB"]["parsed"] and a["BA"]["parsed"] and a["AB"]["value"] == a["BA"]["value"]
+        for a in both
+    ]
     right = [a["AB"]["right"] and a["BA"]["right"] for a in both]
-    told = [any(v["status"] not in ("refusal", "cannot_tell") for v in pair.values()) for pair in both]
+    told = [
+        any(v["status"] not in ("refusal", "cannot_tell") for v in pair.values()) for pair in both
+    ]
     cases = [(i, agree) for i, agree, answer in zip(image, same, told, strict=True) if answer]
     value, ends = share(cases)
     check(f"{name}.swap.consistency", p["swap"]["consistency"], value)
     check(f"{name}.swap.ci95", p["swap"]["ci95"], ends)
-    check(f"{name}.swap.right_in_both", p["swap"]["right_in_both"], share(list(zip(image, right, strict=True)))[0])
+    check(
+        f"{name}.swap.right_in_both",
+        p["swap"]["right_in_both"],
+        share(list(zip(image, right, strict=True)))[0],
+    )
     published(check, f"{name}.published", p["published"], rows, both)
 
 
-def published(check: Compare, name: str, stated: Mapping[str, Any], rows: list[Verdict], both: list[Any]) -> None:
+def published(
+    check: Compare, name: str, stated: Mapping[str, Any], rows: list[Verdict], both: list[Any]
+) -> None:
     one = [v for v in rows if v["order"] == "AB"]
     asked_twice = {pair["AB"]["id"] for pair in both}
     found = {
@@ -270,7 +314,13 @@ def ranking(check: Compare, name: str, stated: Mapping[str, Any], rows: list[Ver
     tau(check, name, stated["kendall_tau"], stated["ci95"], taus)
 
 
-def tau(check: Compare, name: str, stated: float | None, stated_ends: Any, halves: list[tuple[str, float]]) -> None:
+def tau(
+    check: Compare,
+    name: str,
+    stated: float | None,
+    stated_ends: Any,
+    halves: list[tuple[str, float]],
+) -> None:
     value, ends = share(halves, whole=False)
     check(f"{name} tau", stated, None if value is None else 2 * value - 1)
     if value is None or ends is None:
@@ -284,7 +334,10 @@ def tau(check: Compare, name: str, stated: float | None, stated_ends: Any, halve
     error = math.sqrt(variance) / (1 - r**2) if abs(r) < 1 else 0.0
     if error > 1e-12:  # the nearer of the bounds and of the jackknife on Fisher's z scale
         down, up = reach(error, df, skew, 2 * r)
-        low, high = max(low, math.tanh(math.atanh(r) - down)), min(high, math.tanh(math.atanh(r) + up))
+        low, high = (
+            max(low, math.tanh(math.atanh(r) - down)),
+            min(high, math.tanh(math.atanh(r) + up)),
+        )
     check(f"{name} tau ci95", stated_ends, (low, high))
 
 
@@ -293,7 +346,10 @@ def scoring(check: Compare, name: str, stated: Mapping[str, Any], rows: list[Ver
     check(f"{name}.n", stated["n"], len(rows))
     if not known:
         return
-    x, y = (np.array(column, float) for column in zip(*((v["value"], v["q"]["answer"]) for v in known), strict=True))
+    x, y = (
+        np.array(column, float)
+        for column in zip(*((v["value"], v["q"]["answer"]) for v in known), strict=True)
+    )
     for key, function in (("spearman", stats.spearmanr), ("pearson", stats.pearsonr)):
         constant = np.ptp(x) == 0 or np.ptp(y) == 0
         check(f"{name}.{key}", stated[key], None if constant else float(function(x, y)[0]))
@@ -305,7 +361,9 @@ def scoring(check: Compare, name: str, stated: Mapping[str, Any], rows: list[Ver
     for v in known:
         q = v["q"]
         classes = None if q["class_of_interest"] is None else tuple(q["class_of_interest"])
-        groups[q["image_id"], q["task"], q["encoding"], classes, q["error_type"], v["repeat"]].append(v)
+        groups[
+            q["image_id"], q["task"], q["encoding"], classes, q["error_type"], v["repeat"]
+        ].append(v)
     halves = []
     for group in groups.values():
         truth = [v["q"]["answer"] for v in group]
@@ -322,28 +380,47 @@ def leaning(check: Compare, name: str, row: Mapping[str, Any], rows: list[Verdic
     check(f"{name}.n", row["n"], len(cases))
     if value is None or images is None:
         return
-    check(f"{name}.chosen", row["chosen"], sum(v["right"] == more for v, more in cases) / len(cases))
+    check(
+        f"{name}.chosen", row["chosen"], sum(v["right"] == more for v, more in cases) / len(cases)
+    )
     by_side = [[v["right"] for v, more in cases if more == side] for side in (True, False)]
-    check(f"{name}.crude", row["preference_crude"], float(np.mean(by_side[0]) - np.mean(by_side[1])) / 2)
+    check(
+        f"{name}.crude",
+        row["preference_crude"],
+        float(np.mean(by_side[0]) - np.mean(by_side[1])) / 2,
+    )
     if row["p"] is not None:
         check(f"{name}.p", row["p"], images.p(0.0))
     flat = images.flat_ends()
     far = int(value > 0)
     for side, end in enumerate(row["ci95"] or ()):
-        if row["feature"] == "position" and side == far:  # pairs asked in both orders may set it further out
-            check(f"{name}.ci95", images.p(end) <= 0.05 + 1e-8 if flat is None else abs(end) >= abs(flat[side]), True)
+        if (
+            row["feature"] == "position" and side == far
+        ):  # pairs asked in both orders may set it further out
+            check(
+                f"{name}.ci95",
+                images.p(end) <= 0.05 + 1e-8 if flat is None else abs(end) >= abs(flat[side]),
+                True,
+            )
         elif flat:
             check(f"{name}.ci95", end, flat[side])
         elif abs(end) < 0.5:
             check(f"{name}.ci95", round(images.p(end), 8), 0.05)
 
 
-def comparisons(check: Compare, stated: list[Mapping[str, Any]], judged: Mapping[str, list[Verdict]]) -> None:
+def comparisons(
+    check: Compare, stated: list[Mapping[str, Any]], judged: Mapping[str, list[Verdict]]
+) -> None:
     rows = {(row["a"], row["b"]): row for row in stated}
     for a, b in combinations(judged, 2):
-        right = [{(v["id"], v["order"], v["repeat"]): v for v in judged[n] if v["kind"] == "pairwise"} for n in (a, b)]
+        right = [
+            {(v["id"], v["order"], v["repeat"]): v for v in judged[n] if v["kind"] == "pairwise"}
+            for n in (a, b)
+        ]
         common = [key for key in right[0] if key in right[1]]
-        value, _, p = mean([(right[0][k]["image"], right[0][k]["right"] - right[1][k]["right"]) for k in common])
+        value, _, p = mean(
+            [(right[0][k]["image"], right[0][k]["right"] - right[1][k]["right"]) for k in common]
+        )
         check(f"{a} - {b}.difference", rows[a, b]["difference"], value)
         check(f"{a} - {b}.p", rows[a, b]["p"], p)
 
@@ -356,7 +433,9 @@ KEYS = {
 
 
 def others(check: Compare, judge: Mapping[str, Any], kinds: Mapping[str, list[Verdict]]) -> None:
-    """Ranking and scoring of single cells, the finest cells of accuracy, encodings, components and strengths."""
+    """Ranking and scoring of single cells, the finest cells of accuracy, encodings, components and
+    strengths.
+    """
     name = judge["judge"]
     for block, key in KEYS.items():
         for cell, entry in judge[f"by_{block}"].items():
@@ -366,7 +445,9 @@ def others(check: Compare, judge: Mapping[str, Any], kinds: Mapping[str, list[Ve
                     function(check, f"{name}.by_{block}.{cell}.{kind}", entry[kind], rows)
     cells: dict[tuple[str, ...], list[Verdict]] = defaultdict(list)
     for v in kinds["pairwise"]:
-        cells[v["q"]["task"], v["q"]["encoding"], v["q"]["error_type"] or "(none)", margin_of(v["q"])].append(v)
+        cells[
+            v["q"]["task"], v["q"]["encoding"], v["q"]["error_type"] or "(none)", margin_of(v["q"])
+        ].append(v)
     for row in judge["cells"]:
         found = cells[row["task"], row["encoding"], row["error_type"], row["margin_bin"]]
         accuracy(check, f"{name}.cells", row, found)
@@ -375,23 +456,34 @@ def others(check: Compare, judge: Mapping[str, Any], kinds: Mapping[str, list[Ve
         more.encodings(check, f"{name}.{task['task']}", task, rows, (spread, reach))
     for stated in judge["variance"]:
         more.components(
-            check, f"{name}.variance", stated, [v for v in kinds["pairwise"] if v["q"]["task"] == stated["task"]]
+            check,
+            f"{name}.variance",
+            stated,
+            [v for v in kinds["pairwise"] if v["q"]["task"] == stated["task"]],
         )
     more.strengths(check, f"{name}.leaderboard", judge["leaderboard"], kinds["pairwise"])
 
 
 def main() -> None:
     """Recompute and compare."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("metrics", type=Path)
     parser.add_argument("--tolerance", type=float, default=1e-9)
     args = parser.parse_args()
     metrics = json.loads(args.metrics.read_text())
-    questions = {q["id"]: q for q in json.loads((Path(metrics["dataset"]["path"]) / "questions.json").read_text())}
+    questions = {
+        q["id"]: q
+        for q in json.loads((Path(metrics["dataset"]["path"]) / "questions.json").read_text())
+    }
     check, judged = Compare(args.tolerance), dict[str, list[Verdict]]()
     for judge in metrics["judges"]:
         rows = judged[judge["judge"]] = read(Path(judge["run"]), questions)
-        kinds = {kind: [v for v in rows if v["kind"] == kind] for kind in ("pairwise", "ranking", "scoring")}
+        kinds = {
+            kind: [v for v in rows if v["kind"] == kind]
+            for kind in ("pairwise", "ranking", "scoring")
+        }
         if kinds["pairwise"]:
             pairwise(check, judge["judge"], judge, kinds["pairwise"])
             for row in judge["bias"]:
@@ -411,8 +503,16 @@ def main() -> None:
         more.compared(check, row, judged[row["a"]], judged[row["b"]], (spread, reach))
     simulated = {judge["judge"] for judge in metrics["judges"] if judge["simulated"]}
     for family in (True, False):
-        rows = [row for row in metrics["comparisons"] if family == bool({row["a"], row["b"]} & simulated)]
-        check("comparisons.p_holm", [row["p_holm"] for row in rows], more.holm(row["p"] for row in rows))
+        rows = [
+            row
+            for row in metrics["comparisons"]
+            if family == bool({row["a"], row["b"]} & simulated)
+        ]
+        check(
+            "comparisons.p_holm",
+            [row["p_holm"] for row in rows],
+            more.holm(row["p"] for row in rows),
+        )
     more.leaks(check, metrics["leak_audit"], questions.values(), share)
     more.agreement(check, metrics["judge_agreement"], judged)
     print(f"{check.same} values agree to {args.tolerance:g}, {len(check.unlike)} do not")

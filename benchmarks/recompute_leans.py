@@ -1,5 +1,6 @@
-"""Leanings recomputed for benchmarks/recompute.py, verdict by verdict: a line in each stratum, the other pairs of the
-image, and the saddlepoint tail of sign flips."""
+"""Leanings recomputed for benchmarks/recompute.py, verdict by verdict: a line in each stratum, the
+other pairs of the image, and the saddlepoint tail of sign flips.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +55,9 @@ def sides(rows: Sequence[Verdict], feature: str) -> list[tuple[Verdict, bool]]:
 
 @dataclass(frozen=True)
 class Images:
-    """What each image adds to the slope, above and below, and what its strata's lines took of it."""
+    """What each image adds to the slope, above and below, and what its strata's lines took of
+    it.
+    """
 
     top: np.ndarray
     bottom: np.ndarray
@@ -112,7 +115,9 @@ def line_taken_out(cell: np.ndarray, on: Sequence[np.ndarray], y: np.ndarray) ->
     for c in np.unique(cell):
         here = cell == c
         centred = [column[here] - column[here].mean() for column in on]
-        design = np.column_stack([np.ones(int(here.sum())), *(c for c in centred if (c**2).sum() > 1e-9)])
+        design = np.column_stack(
+            [np.ones(int(here.sum())), *(c for c in centred if (c**2).sum() > 1e-9)]
+        )
         out[here] = y[here] - design @ np.linalg.lstsq(design, y[here], rcond=None)[0]
     return out
 
@@ -130,7 +135,9 @@ def lean(rows: Sequence[Verdict], feature: str) -> tuple[float | None, Images | 
     m = np.array([width(v["q"]) for v, _ in cases])
     on = [m]
     if feature != "position":  # a lean to the place is held apart
-        first = np.array([float((v["q"]["answer"] == "A") ^ (v["order"] == "BA")) for v, _ in cases])
+        first = np.array(
+            [float((v["q"]["answer"] == "A") ^ (v["order"] == "BA")) for v, _ in cases]
+        )
         on.append(line_taken_out(cell, on, first))
     y = line_taken_out(cell, on, np.array([float(v["right"]) for v, _ in cases]))
     s = line_taken_out(cell, on, np.array([0.5 if more else -0.5 for _, more in cases]))
@@ -160,7 +167,10 @@ def images_of(
 ) -> tuple[float | None, Images | None]:
     """Sums of each image."""
     names, top, bottom, taken = np.array(image), [], [], []
-    centred = [column - np.array([column[cell == c].mean() for c in range(cell.max() + 1)])[cell] for column in on]
+    centred = [
+        column - np.array([column[cell == c].mean() for c in range(cell.max() + 1)])[cell]
+        for column in on
+    ]
     for name in np.unique(names):
         mine, gone = names == name, 0.0
         for c in np.unique(cell[mine]):

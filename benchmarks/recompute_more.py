@@ -1,4 +1,6 @@
-"""More of metrics.json recomputed for benchmarks/recompute.py: encodings, comparisons, leaks, components, strengths."""
+"""More of metrics.json recomputed for benchmarks/recompute.py: encodings, comparisons, leaks,
+components, strengths.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ Reach = Callable[[float, float, float, float], tuple[float, float]]
 
 
 class Gap:
-    """A difference of two shares over cases (image, difference): value, interval, p, images that would show one."""
+    """A difference of two shares over cases (image, difference): value, interval, p, images that
+    would show one.
+    """
 
     def __init__(self, cases: Sequence[tuple[str, float]], spread: Spread, reach: Reach) -> None:
         by: dict[str, list[float]] = defaultdict(list)
@@ -36,13 +40,21 @@ class Gap:
         error = math.sqrt(self.variance)
         flat = 1.0 if abs(self.value) < 1e-12 else min(1.0, 2 * 0.5**n.size)
         if g > 1.5:
-            self.p = flat if error <= 1e-12 else float(2 * stats.t.sf(abs(self.value) / error, self.df))
+            self.p = (
+                flat if error <= 1e-12 else float(2 * stats.t.sf(abs(self.value) / error, self.df))
+            )
         if n.size < 5 or g < 2:
             return
         apart = sum(value != 0 for _, value in cases)
-        size = sum(abs(value) for _, value in cases) if any(abs(v) not in (0, 1) for _, v in cases) else apart
+        size = (
+            sum(abs(value) for _, value in cases)
+            if any(abs(v) not in (0, 1) for _, v in cases)
+            else apart
+        )
         shrunk = self.value * self.n / (self.n + 1)
-        least = stats.norm.isf(0.05) * math.sqrt(max((size + 1) / (self.n + 1) - shrunk**2, 0) / self.n)
+        least = stats.norm.isf(0.05) * math.sqrt(
+            max((size + 1) / (self.n + 1) - shrunk**2, 0) / self.n
+        )
         edge = 1 - 0.025 ** (1 / g)
         alike = edge if size <= 0 else 2 * edge if abs(self.value) > 1 - 1e-12 else 0.0
         down, up = (max(r, least, alike) for r in reach(error, self.df, skew, 0.0))
@@ -52,9 +64,14 @@ class Gap:
         """With power 80 % at 5 %, and the range by χ²."""
         if self.ends is None or self.variance <= 0:
             return None, None
-        once = self.images * self.variance * ((stats.norm.isf(0.025) + stats.norm.isf(0.2)) / gap) ** 2
+        once = (
+            self.images * self.variance * ((stats.norm.isf(0.025) + stats.norm.isf(0.2)) / gap) ** 2
+        )
         low, high = (once * self.df / stats.chi2.ppf(q, self.df) for q in (0.975, 0.025))
-        return max(5, math.ceil(once)), (max(5.0, float(math.ceil(low))), max(5.0, float(math.ceil(high))))
+        return max(5, math.ceil(once)), (
+            max(5.0, float(math.ceil(low))),
+            max(5.0, float(math.ceil(high))),
+        )
 
 
 def holm(p_values: Iterable[float | None]) -> list[float | None]:
@@ -62,28 +79,45 @@ def holm(p_values: Iterable[float | None]) -> list[float | None]:
     found = list(p_values)
     known = sorted((p, k) for k, p in enumerate(found) if p is not None)
     for rank in range(len(known)):
-        found[known[rank][1]] = max(min(1.0, p * (len(known) - r)) for r, (p, _) in enumerate(known[: rank + 1]))
+        found[known[rank][1]] = max(
+            min(1.0, p * (len(known) - r)) for r, (p, _) in enumerate(known[: rank + 1])
+        )
     return found
 
 
-def compared(check: Check, row: Mapping[str, Any], a: list[Verdict], b: list[Verdict], tools: tuple[Any, Any]) -> None:
+def compared(
+    check: Check, row: Mapping[str, Any], a: list[Verdict], b: list[Verdict], tools: tuple[Any, Any]
+) -> None:
     """Two judges on what both answered."""
     name = f"{row['a']} - {row['b']}"
-    by = [{(v["id"], v["order"], v["repeat"]): v for v in rows if v["kind"] == "pairwise"} for rows in (a, b)]
+    by = [
+        {(v["id"], v["order"], v["repeat"]): v for v in rows if v["kind"] == "pairwise"}
+        for rows in (a, b)
+    ]
     both = [(by[0][key], by[1][key]) for key in by[0] if key in by[1]]
     if not both:
         return
     gap = Gap([(x["image"], float(x["right"]) - float(y["right"])) for x, y in both], *tools)
     check(f"{name}.ci95", row["ci95"], gap.ends)
     check(f"{name}.p", row["p"], gap.p)
-    check(f"{name}.only_a_right", row["only_a_right"], sum(x["right"] and not y["right"] for x, y in both))
-    check(f"{name}.only_b_right", row["only_b_right"], sum(y["right"] and not x["right"] for x, y in both))
+    check(
+        f"{name}.only_a_right",
+        row["only_a_right"],
+        sum(x["right"] and not y["right"] for x, y in both),
+    )
+    check(
+        f"{name}.only_b_right",
+        row["only_b_right"],
+        sum(y["right"] and not x["right"] for x, y in both),
+    )
     needed, reach = gap.images_needed(row["gap"])
     check(f"{name}.images_needed", row["images_needed"], needed)
     check(f"{name}.images_needed_range", row["images_needed_range"], reach)
 
 
-def encodings(check: Check, name: str, task: Mapping[str, Any], rows: list[Verdict], tools: tuple[Any, Any]) -> None:
+def encodings(
+    check: Check, name: str, task: Mapping[str, Any], rows: list[Verdict], tools: tuple[Any, Any]
+) -> None:
     """Every two encodings of a task on the pairs that both were asked about."""
     right: dict[tuple[str, str], list[bool]] = defaultdict(list)
     image = {item(v["q"]): v["image"] for v in rows}
@@ -118,7 +152,13 @@ def components(check: Check, name: str, stated: Mapping[str, Any], rows: list[Ve
             count[part] += 1
         return sum(v * v for v in top.values()), sum(v * v for v in count.values())
 
-    every, pair, encoding, cell, order = shared(), shared(0), shared(1), shared(0, 1), shared(0, 1, 2)
+    every, pair, encoding, cell, order = (
+        shared(),
+        shared(0),
+        shared(1),
+        shared(0, 1),
+        shared(0, 1, 2),
+    )
     if order[1] > len(y) + 0.5:
         return  # repeats: another design
     itself = (sum(value * value for value in y), float(len(y)))
@@ -139,9 +179,11 @@ def components(check: Check, name: str, stated: Mapping[str, Any], rows: list[Ve
 
 
 def strengths(check: Check, name: str, board: Mapping[str, Any], rows: list[Verdict]) -> None:
-    """Davidson's strengths by a general optimiser, to 1e-4; boards of one component whose games do not go together.
+    """Davidson's strengths by a general optimiser, to 1e-4; boards of one component whose games do
+    not go together.
 
-    The penalty's half games, h / 2 between sources that met, are found by turns: h from the curvature at the strengths.
+    The penalty's half games, h / 2 between sources that met, are found by turns: h from the
+    curvature at the strengths.
     """
     if board["regularised"] or board["components"] != 1 or len(board["rows"]) < 2:
         return
@@ -167,7 +209,11 @@ def strengths(check: Check, name: str, board: Mapping[str, Any], rows: list[Verd
     def loss(x: np.ndarray) -> float:
         half, tie = (x[:size, None] - x[None, :size]) / 2, x[-1]
         total = np.logaddexp(np.logaddexp(half, -half), tie)
-        return float(((wins + added) * (total - half)).sum() + (ties * (total - tie)).sum() / 2 + x[:size].sum() ** 2)
+        return float(
+            ((wins + added) * (total - half)).sum()
+            + (ties * (total - tie)).sum() / 2
+            + x[:size].sum() ** 2
+        )
 
     x = np.append(np.zeros(size), -1.0 if ties.any() else -30.0)
     for _ in range(30):
@@ -185,11 +231,16 @@ def strengths(check: Check, name: str, board: Mapping[str, Any], rows: list[Verd
 
 
 def leaks(
-    check: Check, stated: Iterable[Mapping[str, Any]], questions: Iterable[Mapping[str, Any]], share: Any
+    check: Check,
+    stated: Iterable[Mapping[str, Any]],
+    questions: Iterable[Mapping[str, Any]],
+    share: Any,
 ) -> None:
     """The rules that learn nothing, scored on the dataset."""
     rows = [{"q": q, "order": "AB", "image": q["image_id"], "parsed": True} for q in questions]
-    rows = [v for v in rows if v["q"]["question_type"] == "pairwise" and v["q"]["answer"] in ("A", "B")]
+    rows = [
+        v for v in rows if v["q"]["question_type"] == "pairwise" and v["q"]["answer"] in ("A", "B")
+    ]
     for row in (row for row in stated if row["rule"] != "combined"):
         part = [v for v in rows if row["scope"] in ("all", v["q"]["task"])]
         value, ends = share([(v["image"], more) for v, more in sides(part, row["rule"])])
@@ -197,16 +248,22 @@ def leaks(
         check(f"leaks.{row['scope']}.{row['rule']}.ci95", row["ci95"], ends)
 
 
-def agreement(check: Check, stated: Iterable[Mapping[str, Any]], judged: Mapping[str, list[Verdict]]) -> None:
+def agreement(
+    check: Check, stated: Iterable[Mapping[str, Any]], judged: Mapping[str, list[Verdict]]
+) -> None:
     """α of the judges that each row names, by the krippendorff package."""
     for row in stated:
         units: dict[Any, dict[str, float]] = defaultdict(dict)
         for name in row["names"]:
             for v in (v for v in judged[name] if v["kind"] == row["kind"] and v["parsed"]):
                 pairwise = row["kind"] == "pairwise"
-                value = float(("A", "B", "tie", "both_bad").index(v["value"]) if pairwise else v["value"])
+                value = float(
+                    ("A", "B", "tie", "both_bad").index(v["value"]) if pairwise else v["value"]
+                )
                 units[v["id"], v["order"], v["repeat"]][name] = value
-        table = np.array([[unit.get(name, np.nan) for unit in units.values()] for name in row["names"]])
+        table = np.array(
+            [[unit.get(name, np.nan) for unit in units.values()] for name in row["names"]]
+        )
         if row["alpha"] is not None:
             check(
                 f"alpha.{row['kind']}",

@@ -1,14 +1,16 @@
-"""What build, judge, report and the rest cost over many questions: time, CPU and memory, beside the goals.
+"""What build, judge, report and the rest cost over many questions: time, CPU and memory, beside the
+goals.
 
     python benchmarks/scale.py --questions 1000000
 
-A data folder of drawn 160×120 images, 50 questions each (object detection, four sources, pairs, rankings and scores
-in three drawn and three text encodings), is built with two workers into Parquet and tar shards, in three sizes: a
-hundredth, a tenth and all of the questions. Each is judged by a baseline and reported on, since what one more question
-costs should not depend on how many there are. On the largest, runs are killed and resumed, compacted, and converted.
+A data folder of drawn 160×120 images, 50 questions each (object detection, four sources, pairs,
+rankings and scores in three drawn and three text encodings), is built with two workers into Parquet
+and tar shards, in three sizes: a hundredth, a tenth and all of the questions. Each is judged by a
+baseline and reported on, since what one more question costs should not depend on how many there
+are. On the largest, runs are killed and resumed, compacted, and converted.
 
-``CPU s`` counts all processes of a command, ``peak MB`` adds up those of all its processes. With ``--home`` the data
-are kept, and what is there is taken.
+``CPU s`` counts all processes of a command, ``peak MB`` adds up those of all its processes. With
+``--home`` the data are kept, and what is there is taken.
 """
 
 from __future__ import annotations
@@ -47,13 +49,17 @@ GROWN = ("build", "judge", "report")
 
 
 def data_folder(root: Path, images: int) -> Path:
-    """``images`` drawn images with an annotation from each source; what is there already is taken."""
+    """``images`` drawn images with an annotation from each source; what is there already is
+    taken.
+    """
     if (root / "images").is_dir():
         return root
     for name in ("annotations", "photos", "images"):
         (root / name).mkdir(parents=True)
     records = [record for k in range(images) for record in _annotated(root, k)]
-    (root / f"annotations/{TASK}_annotations.jsonl").write_bytes(b"\n".join(map(orjson.dumps, records)))
+    (root / f"annotations/{TASK}_annotations.jsonl").write_bytes(
+        b"\n".join(map(orjson.dumps, records))
+    )
     files = {f"image-{k:06d}": {"file": f"photos/{k:06d}.png"} for k in range(images)}
     (root / f"images/{TASK}.json").write_bytes(orjson.dumps(files))
     return root
@@ -71,7 +77,11 @@ def _annotated(root: Path, number: int) -> list[dict[str, Any]]:
 
 
 def _record(
-    number: int, source: int, boxes: Sequence[Sequence[float]], score: float, rng: np.random.Generator
+    number: int,
+    source: int,
+    boxes: Sequence[Sequence[float]],
+    score: float,
+    rng: np.random.Generator,
 ) -> dict[str, Any]:
     """The boxes of an image, moved the farther the lower the score."""
     moved = [[round(v + rng.uniform(0, 10 - score), 1) for v in box] for box in boxes]
@@ -99,7 +109,9 @@ def caps(images: int) -> list[object]:
     counts = {
         "judge-pairs": pairs,
         "encoding-pairs": pairs,
-        **dict.fromkeys(("judge-groups", "encoding-groups", "scoring-groups", "ranking-groups"), images),
+        **dict.fromkeys(
+            ("judge-groups", "encoding-groups", "scoring-groups", "ranking-groups"), images
+        ),
     }
     return [word for name, count in counts.items() for word in (f"--{name}", count)]
 
@@ -127,17 +139,28 @@ def measured(name: str, count: int, *words: object) -> Cost:
     """Run a command in a process of its own; print its row."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begun = time.monotonic()
-    given = [int(str(words[words.index(flag) + 1])) for flag in ("--processes", "--workers") if flag in words]
+    given = [
+        int(str(words[words.index(flag) + 1]))
+        for flag in ("--processes", "--workers")
+        if flag in words
+    ]
     script = (
         "import resource as r, sys; from visualjudge.cli.main import run\ntry: run()\nfinally: "
         f"print('peak', (r.getrusage(r.RUSAGE_SELF).ru_maxrss + {sum(given)} * "
         "r.getrusage(r.RUSAGE_CHILDREN).ru_maxrss) // 1024, file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", script, *map(str, words)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script, *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     seconds = time.monotonic() - begun
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    cost = Cost(count, seconds, cpu, float(done.stderr.strip().rpartition("peak ")[2]), done.returncode)
+    cost = Cost(
+        count, seconds, cpu, float(done.stderr.strip().rpartition("peak ")[2]), done.returncode
+    )
     row(name, cost)
     if done.returncode:
         print(done.stderr[-2000:], file=sys.stderr)
@@ -146,13 +169,20 @@ def measured(name: str, count: int, *words: object) -> Cost:
 
 def row(name: str, cost: Cost) -> None:
     """A line of the table; the rates are of seconds and of CPU seconds."""
-    rates = f"{cost.count / cost.seconds:.0f} | {cost.count / cost.cpu:.0f}" if cost.count else " | "
+    rates = (
+        f"{cost.count / cost.seconds:.0f} | {cost.count / cost.cpu:.0f}" if cost.count else " | "
+    )
     peak = f"{cost.peak:.0f}" if cost.peak else ""
-    print(f"| {name} | {cost.seconds:.1f} | {cost.cpu:.1f} | {rates} | {peak} | {cost.status} |", flush=True)
+    print(
+        f"| {name} | {cost.seconds:.1f} | {cost.cpu:.1f} | {rates} | {peak} | {cost.status} |",
+        flush=True,
+    )
 
 
 def resumed(count: int, out: Path, *words: object) -> tuple[float, int]:
-    """Kill a run halfway; the seconds to its first new verdict when it is resumed, and its verdicts at the end."""
+    """Kill a run halfway; the seconds to its first new verdict when it is resumed, and its verdicts
+    at the end.
+    """
     command = [sys.executable, "-m", "visualjudge", *map(str, words), "--out", str(out)]
     journal = out / "verdicts.jsonl"
     first = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
@@ -160,7 +190,9 @@ def resumed(count: int, out: Path, *words: object) -> tuple[float, int]:
     first.kill()
     first.wait()
     size, begun = journal.stat().st_size, time.monotonic()
-    again = subprocess.Popen([*command, "--resume"], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    again = subprocess.Popen(
+        [*command, "--resume"], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
     grown(journal, size, again)
     seconds = time.monotonic() - begun
     fields = Path(f"/proc/{again.pid}/stat").read_text().rpartition(")")[2].split()
@@ -195,7 +227,9 @@ class Goals:
 
     def same(self, what: str, first: object, second: object) -> None:
         """A line of two that should be equal."""
-        self.add(what, "the same", "the same" if first == second else "not the same", first == second)
+        self.add(
+            what, "the same", "the same" if first == second else "not the same", first == second
+        )
 
     def show(self) -> None:
         """Print them."""
@@ -204,12 +238,22 @@ class Goals:
 
 def growing(place: Path, images: int) -> dict[str, Cost]:
     """What build, judge and report take over ``images`` images."""
-    data, dataset, run = data_folder(place / "data", images), fresh(place / "parquet"), fresh(place / "run")
+    data, dataset, run = (
+        data_folder(place / "data", images),
+        fresh(place / "parquet"),
+        fresh(place / "run"),
+    )
     forms = ("--format", "parquet", "--media", "shards", "--workers", 2)
-    built = measured("build", images * PER_IMAGE, "build", data, "--out", dataset, *caps(images), *forms)
+    built = measured(
+        "build", images * PER_IMAGE, "build", data, "--out", dataset, *caps(images), *forms
+    )
     count = json.loads((dataset / "dataset.json").read_text())["counts"]["questions"]
     judged = measured("judge", count, "judge", dataset, *BASELINE, "--out", run)
-    costs = (Cost(count, built.seconds, built.cpu, built.peak), judged, reported("report", count, run, dataset))
+    costs = (
+        Cost(count, built.seconds, built.cpu, built.peak),
+        judged,
+        reported("report", count, run, dataset),
+    )
     return dict(zip(GROWN, costs, strict=True))
 
 
@@ -256,9 +300,16 @@ def largest(place: Path, count: int, goals: Goals) -> None:
 def converted(place: Path, count: int, goals: Goals) -> None:
     """To the JSON form, to Parquet and back; media stay in shards."""
     there, back, again = (fresh(place / name) for name in ("json", "back", "again"))
-    for form, source, target in (("json", place / "parquet", there), ("parquet", there, back), ("json", back, again)):
+    for form, source, target in (
+        ("json", place / "parquet", there),
+        ("parquet", there, back),
+        ("json", back, again),
+    ):
         measured(f"convert --to {form}", count, "convert", source, "--to", form, "--out", target)
-    goals.same("questions.json there and back", *((p / "questions.json").read_bytes() for p in (there, again)))
+    goals.same(
+        "questions.json there and back",
+        *((p / "questions.json").read_bytes() for p in (there, again)),
+    )
     share = 100 * size_of(place / "parquet") / size_of(there)
     goals.most("questions as Parquet, of their bytes as JSON", share, 40, "%")
     for folder in (there, back, again):
@@ -276,7 +327,8 @@ def growth(name: str, costs: Sequence[Cost], goals: Goals) -> None:
     for less, more in pairwise(costs):
         each = 1e6 * (more.cpu - less.cpu) / (more.count - less.count)
         print(
-            f"{name}: {more.each:,.1f} µs of CPU a question of {more.count:,}; beyond {less.count:,}: {each:,.1f} each"
+            f"{name}: {more.each:,.1f} µs of CPU a question of {more.count:,}; beyond "
+            f"{less.count:,}: {each:,.1f} each"
         )
     first, last = costs[0], costs[-1]
     grown_by = 100 * (last.each / first.each - 1)
@@ -290,7 +342,11 @@ def growth(name: str, costs: Sequence[Cost], goals: Goals) -> None:
 
 def measure(home: Path, count: int) -> None:
     """Print the tables."""
-    print("| step | seconds | CPU s | questions/s | questions/CPU s | peak MB | status |\n" + "|---" * 7 + "|")
+    print(
+        "| step | seconds | CPU s | questions/s | questions/CPU s | peak MB | status |\n"
+        + "|---" * 7
+        + "|"
+    )
     goals, costs, place = Goals(), list[dict[str, Cost]](), home
     for size in (count // 100, count // 10, count):
         place = home / str(size)
@@ -310,7 +366,9 @@ def measure(home: Path, count: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--questions", type=int, default=100_000)
     parser.add_argument("--home", type=Path, help="keep the data here, and take what is there")
     args = parser.parse_args()

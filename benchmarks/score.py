@@ -37,7 +37,9 @@ def boxes_of(image: int) -> tuple[Detections, Detections]:
         w, h = rng.uniform(20, 130, 2)
         real.append(Detection(label, (x, y, x + w, y + h)))
         dx, dy = rng.normal(0, 6, 2)
-        found.append(Detection(label, (x + dx, y + dy, x + w + dx, y + h + dy), float(rng.random())))
+        found.append(
+            Detection(label, (x + dx, y + dy, x + w + dx, y + h + dy), float(rng.random()))
+        )
     return Detections(tuple(found)), Detections(tuple(real))
 
 
@@ -52,7 +54,9 @@ def _ellipses(side: Detections) -> Masks:
     items = []
     for box in side.items:
         x1, y1, x2, y2 = box.xyxy
-        inside = ((cols - (x1 + x2) / 2) * 2 / (x2 - x1)) ** 2 + ((rows - (y1 + y2) / 2) * 2 / (y2 - y1)) ** 2 <= 1
+        inside = ((cols - (x1 + x2) / 2) * 2 / (x2 - x1)) ** 2 + (
+            (rows - (y1 + y2) / 2) * 2 / (y2 - y1)
+        ) ** 2 <= 1
         items.append(Instance(box.label, mask_from_array(inside), box.score))
     return Masks(SIZE, tuple(items))
 
@@ -66,7 +70,9 @@ def score_masks(image: int) -> float:
     """Seconds to score one image's masks, from compressed RLE as files hold it."""
     sides = []
     for side in masks_of(image):
-        items = [{"label": i.label, "segmentation": _text_rle(i), "score": i.score} for i in side.items]
+        items = [
+            {"label": i.label, "segmentation": _text_rle(i), "score": i.score} for i in side.items
+        ]
         sides.append({"instances": items})
     return _timed("instance_segmentation", *sides)
 
@@ -87,7 +93,8 @@ def coco_seconds(pairs: list[tuple[Any, Any]], kind: str) -> tuple[float, float]
     truths, found = [], []
     for image, (prediction, truth) in enumerate(pairs):
         truths += [
-            {**_coco(item, image, kind), "iscrowd": 0, "id": len(truths) + k + 1} for k, item in enumerate(truth.items)
+            {**_coco(item, image, kind), "iscrowd": 0, "id": len(truths) + k + 1}
+            for k, item in enumerate(truth.items)
         ]
         found += [{**_coco(item, image, kind), "score": item.score} for item in prediction.items]
     with contextlib.redirect_stdout(io.StringIO()):
@@ -135,10 +142,14 @@ def main() -> None:
             busy = sum(pool.map(one, images, chunksize=50))
             print(f"score {name}: {options.images} images × {OBJECTS}: {busy:.1f} s of one core, "
                   f"{busy / options.workers:.1f} s on {options.workers}")  # fmt: skip
-    for task, kind, make in (("object_detection", "bbox", boxes_of), ("instance_segmentation", "segm", masks_of)):
+    for task, kind, make in (
+        ("object_detection", "bbox", boxes_of),
+        ("instance_segmentation", "segm", masks_of),
+    ):
         pairs = [make(image) for image in images[:1000]]
         (theirs, peer), (ours, mine) = coco_seconds(pairs, kind), ours_seconds(task, pairs)
-        print(f"AP {kind}, {len(pairs)} images: visualjudge {ours:.2f} s (AP {mine:.6f}), pycocotools {theirs:.2f} s "
+        print(f"AP {kind}, {len(pairs)} images: visualjudge {ours:.2f} s (AP {mine:.6f}), "
+              f"pycocotools {theirs:.2f} s "
               f"(AP {peer:.6f}), ratio {theirs / ours:.1f}×")  # fmt: skip
 
 

@@ -1,6 +1,8 @@
-"""Simulated verdicts with a known truth, for benchmarks/coverage.py: tables as the analysis joins them.
+"""Simulated verdicts with a known truth, for benchmarks/coverage.py: tables as the analysis joins
+them.
 
-Images differ in difficulty, so do pairs inside an image and encodings of a pair: verdicts of one image go together.
+Images differ in difficulty, so do pairs inside an image and encodings of a pair: verdicts of one
+image go together.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ FEATURES = ("text_chars", "count", "area", "png_bytes")
 
 @dataclass(frozen=True)
 class Design:
-    """How verdicts are made. ``alike``: deviations of the effects of image, pair, and pair × encoding, in logits."""
+    """How verdicts are made. ``alike``: deviations of the effects of image, pair, and pair ×
+    encoding, in logits.
+    """
 
     name: str
     images: int
@@ -30,12 +34,18 @@ class Design:
     failed: float = 0.0
     alike: tuple[float, float, float] = (0.9, 0.8, 0.4)
     slope: float | None = None
-    """Right with accuracy at a wide margin, and by ½ + (accuracy - ½)(1 - exp(-slope · margin)) else."""
+    """Right with accuracy at a wide margin, and by ½ + (accuracy - ½)(1 - exp(-slope · margin))
+    else.
+    """
     lean: float = 0.0
-    """How often it says the first option (or the one with more boxes, see ``leans_to``) without looking."""
+    """How often it says the first option (or the one with more boxes, see ``leans_to``) without
+    looking.
+    """
     leans_to: str = "position"
     confounded: float = 0.0
-    """Share of pairs whose count feature points to the better option where, and only where, the margin is wide."""
+    """Share of pairs whose count feature points to the better option where, and only where, the
+    margin is wide.
+    """
     better: float = 0.0
     """Logits by which the first encoding is better than the others."""
 
@@ -43,10 +53,18 @@ class Design:
 SEVEN = (
     Design("10 images, .75", 10, 0.75),
     Design("20 images, .97", 20, 0.97),
-    Design("20 images, .85, heavy-tailed sizes, 5 % failures", 20, 0.85, sizes="heavy", failed=0.05),
+    Design(
+        "20 images, .85, heavy-tailed sizes, 5 % failures", 20, 0.85, sizes="heavy", failed=0.05
+    ),
     Design("20 images, .75, one encoding, no swap", 20, 0.75, encodings=1, swap=False),
     Design("50 images, .55, no swap", 50, 0.55, swap=False),
-    Design("50 images, .90, informative sizes, 5 % failures", 50, 0.90, sizes="informative", failed=0.05),
+    Design(
+        "50 images, .90, informative sizes, 5 % failures",
+        50,
+        0.90,
+        sizes="informative",
+        failed=0.05,
+    ),
     Design("50 images, .97", 50, 0.97),
 )
 
@@ -57,7 +75,9 @@ def sizes(design: Design, effect: np.ndarray, rng: np.random.Generator) -> np.nd
     if design.sizes == "heavy":
         return np.clip(np.round(np.exp(1.5 + 0.9 * rng.normal(size=m))), 1, 80).astype(int)
     if design.sizes == "informative":
-        return np.clip(np.round(np.exp(1.8 - 0.3 * effect + 0.4 * rng.normal(size=m))), 1, 60).astype(int)
+        return np.clip(
+            np.round(np.exp(1.8 - 0.3 * effect + 0.4 * rng.normal(size=m))), 1, 60
+        ).astype(int)
     return rng.integers(4, 13, m)
 
 
@@ -91,13 +111,17 @@ def world(design: Design, images: int, rng: np.random.Generator) -> World:
     follows = rng.random(n) < design.confounded
     wide = np.abs(scores[:, 0] - scores[:, 1]) > 2.5
     more = np.where(wide, better, 1 - better)
-    forced = np.stack([np.where(more == side, 1.0, 0.0) + 1e-3 * features["count"][:, side] for side in (0, 1)], 1)
+    forced = np.stack(
+        [np.where(more == side, 1.0, 0.0) + 1e-3 * features["count"][:, side] for side in (0, 1)], 1
+    )
     features["count"] = np.where(follows[:, None], forced, features["count"])
     effect = design.alike[0] * of_image[image] + design.alike[1] * rng.normal(size=n)
     return World(image, effect, scores, sources, features)
 
 
-def chance_right(design: Design, shift: float, effect: np.ndarray, margin: np.ndarray) -> np.ndarray:
+def chance_right(
+    design: Design, shift: float, effect: np.ndarray, margin: np.ndarray
+) -> np.ndarray:
     """P(right) before leaning."""
     if design.slope is not None:
         scaled = design.slope * np.exp(effect) * margin
@@ -111,13 +135,19 @@ def judged(design: Design, seen: World, shift: float, rng: np.random.Generator) 
     a_right = seen.scores[:, 0] > seen.scores[:, 1]
     parts = []
     for e in range(design.encodings):
-        effect = seen.effect + design.alike[2] * rng.normal(size=n) + (design.better if e == 0 else 0.0)
+        effect = (
+            seen.effect + design.alike[2] * rng.normal(size=n) + (design.better if e == 0 else 0.0)
+        )
         chance = chance_right(design, shift, effect, seen.margin)
         for order in orders:
             right = rng.random(n) < chance
             says_a = right == a_right
             drawn = rng.random(n) < design.lean
-            leaning = (order == "AB") if design.leans_to == "position" else _has_more(seen, design.leans_to)
+            leaning = (
+                (order == "AB")
+                if design.leans_to == "position"
+                else _has_more(seen, design.leans_to)
+            )
             says_a = np.where(drawn, leaning, says_a)
             parsed = rng.random(n) >= design.failed
             parts.append(_rows(seen, e, order, says_a, parsed, a_right))
@@ -130,7 +160,12 @@ def _has_more(seen: World, feature: str) -> np.ndarray:
 
 
 def _rows(
-    seen: World, encoding: int, order: str, says_a: np.ndarray, parsed: np.ndarray, a_right: np.ndarray
+    seen: World,
+    encoding: int,
+    order: str,
+    says_a: np.ndarray,
+    parsed: np.ndarray,
+    a_right: np.ndarray,
 ) -> pl.DataFrame:
     number = np.arange(seen.image.size)
     return pl.DataFrame(
@@ -181,19 +216,27 @@ def _joined(rows: pl.DataFrame, seen: World) -> pl.DataFrame:
 
 
 def scored(design: Design, images: int, rng: np.random.Generator) -> pl.DataFrame:
-    """A scoring judge: numbers that follow the score, with an effect of the image, rounded to whole points."""
+    """A scoring judge: numbers that follow the score, with an effect of the image, rounded to whole
+    points.
+    """
     of_image = rng.normal(size=images)
     cluster = np.repeat(np.arange(images), np.clip(sizes(design, of_image, rng), 2, 60))
     n = cluster.size
     truth = np.clip(5 + 1.5 * rng.normal(size=images)[cluster] + 2 * rng.normal(size=n), 0, 10)
     noise = 3.0 * (1.02 - design.accuracy) / 0.3
-    said = np.round(np.clip(0.7 * truth + 1.5 + of_image[cluster] + noise * rng.normal(size=n), 0, 10))
+    said = np.round(
+        np.clip(0.7 * truth + 1.5 + of_image[cluster] + noise * rng.normal(size=n), 0, 10)
+    )
     parsed = rng.random(n) >= design.failed
     group = [f"image{c}" for c in cluster]
     fixed = {"task": "task", "encoding": "e0", "classes": "x", "error_type": "x"}
-    table = pl.DataFrame({"cluster": cluster, "image": group, "truth": truth, "number": said, "parsed": parsed})
+    table = pl.DataFrame(
+        {"cluster": cluster, "image": group, "truth": truth, "number": said, "parsed": parsed}
+    )
     status = pl.when("parsed").then(pl.lit("ok")).otherwise(pl.lit("unparseable"))
-    return table.with_columns(status=status, **{name: pl.lit(value) for name, value in fixed.items()})
+    return table.with_columns(
+        status=status, **{name: pl.lit(value) for name, value in fixed.items()}
+    )
 
 
 def ranked(design: Design, images: int, rng: np.random.Generator) -> pl.DataFrame:
@@ -207,7 +250,16 @@ def ranked(design: Design, images: int, rng: np.random.Generator) -> pl.DataFram
         score = rng.uniform(0, 10, k)
         seen = score + noise * np.exp(0.4 * of_image[c]) * rng.normal(size=k)
         order = lambda x: "".join("ABCDE"[i] for i in np.argsort(-x))  # noqa: E731
-        rows.append((int(c), order(score), order(seen), score.tolist(), k, bool(rng.random() >= design.failed)))
+        rows.append(
+            (
+                int(c),
+                order(score),
+                order(seen),
+                score.tolist(),
+                k,
+                bool(rng.random() >= design.failed),
+            )
+        )
     names = ["cluster", "answer", "text", "scores", "options", "parsed"]
     return pl.DataFrame(rows, schema=names, orient="row")
 
@@ -223,13 +275,17 @@ def shift_for(design: Design, images: int = 20_000) -> float:
     low, high = -6.0, 14.0
     for _ in range(40):
         middle = (low + high) / 2
-        share = chance_right(plain, middle, seen.effect + extra, seen.margin).mean() * (1 - design.failed)
+        share = chance_right(plain, middle, seen.effect + extra, seen.margin).mean() * (
+            1 - design.failed
+        )
         low, high = (middle, high) if share < design.accuracy else (low, middle)
     return middle
 
 
 def cases(size: int | str, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
-    """How many cases each image has: ``size``, or "1 to 20", or 3 but for one image ("one of 20")."""
+    """How many cases each image has: ``size``, or "1 to 20", or 3 but for one image ("one of
+    20").
+    """
     if size == "1 to 20":
         return np.clip(np.round(np.exp(1.3 + 0.9 * rng.normal(size=shape))), 1, 20)
     n = np.full(shape, float(size) if isinstance(size, int) else 3.0)
@@ -237,12 +293,20 @@ def cases(size: int | str, shape: tuple[int, int], rng: np.random.Generator) -> 
     return n
 
 
-def right_of(share: float, alike: float | None, n: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Right cases of images of ``n``, correlated by ``alike``; None: an image is right throughout, or half wrong."""
+def right_of(
+    share: float, alike: float | None, n: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Right cases of images of ``n``, correlated by ``alike``; None: an image is right throughout,
+    or half wrong.
+    """
     count = n.astype(int)
     if alike is None:
-        return np.where(rng.random(n.shape) < 2 * (1 - share), rng.binomial(count, 0.5), count).astype(float)
+        return np.where(
+            rng.random(n.shape) < 2 * (1 - share), rng.binomial(count, 0.5), count
+        ).astype(float)
     if alike in (0, 1):
-        return n * (rng.random(n.shape) < share) if alike else rng.binomial(count, share).astype(float)
+        return (
+            n * (rng.random(n.shape) < share) if alike else rng.binomial(count, share).astype(float)
+        )
     beta = 1 / alike - 1
     return rng.binomial(count, rng.beta(share * beta, (1 - share) * beta, n.shape)).astype(float)

@@ -1,12 +1,12 @@
 """Strengths of sources: how often their intervals, differences and rank sets hold the truth.
 
-``python benchmarks/strengths.py --runs 400`` prints a table in Markdown. Two generators, both with Bradley and Terry's
-model as their margin, so that the strengths are known:
+``python benchmarks/strengths.py --runs 400`` prints a table in Markdown. Two generators, both with
+Bradley and Terry's model as their margin, so that the strengths are known:
 
-- *copied*: each two sources that meet on an image have one outcome there, which each of their games copies with a given
-  probability and draws anew otherwise;
-- *utilities*: on each image every source has its strength plus a Gumbel draw (Yellott 1977), and its games compare
-  these; a game draws anew with a given probability.
+- *copied*: each two sources that meet on an image have one outcome there, which each of their games
+  copies with a given probability and draws anew otherwise;
+- *utilities*: on each image every source has its strength plus a Gumbel draw (Yellott 1977), and
+  its games compare these; a game draws anew with a given probability.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from visualjudge.core.seeding import rng_for
 
 @dataclass(frozen=True)
 class Design:
-    """``strengths`` of the sources; ``games`` of random pairs on each of ``images``; ``alike``: how much they share."""
+    """``strengths`` of the sources; ``games`` of random pairs on each of ``images``; ``alike``: how
+    much they share.
+    """
 
     name: str
     strengths: tuple[float, ...]
@@ -61,7 +63,9 @@ def outcomes(design: Design, kind: str, rng: np.random.Generator) -> tuple[np.nd
     fresh = rng.random(shape) >= design.alike
     if kind == "copied":
         shared = rng.random((design.images, size, size))[image, low, high]
-        won = np.where(fresh, rng.random(shape), shared) < 1 / (1 + np.exp(theta[high] - theta[low]))
+        won = np.where(fresh, rng.random(shape), shared) < 1 / (
+            1 + np.exp(theta[high] - theta[low])
+        )
     else:
         utility = theta + rng.gumbel(size=(design.images, size))
         own = utility[image, low] > utility[image, high]
@@ -110,7 +114,10 @@ def simulate(design: Design, kind: str, runs: int) -> Seen:
         ends = found.below[upper], found.above[upper]
         both = np.isfinite(ends[0])
         seen.gaps.append(((ends[0] <= gap) & (gap <= ends[1]))[both].mean())
-        sets = [np.array([row or (1, theta.size) for row in rows]) for rows in (found.alone, found.together)]
+        sets = [
+            np.array([row or (1, theta.size) for row in rows])
+            for rows in (found.alone, found.together)
+        ]
         holds = [(rows[:, 0] <= theta.size - worse) & (rows[:, 1] >= 1 + better) for rows in sets]
         seen.alone.append(float(holds[0].mean()))
         seen.together.append(bool(holds[1].all()))
@@ -129,7 +136,8 @@ def main() -> None:
     options.add_argument("--runs", type=int, default=400)
     options.add_argument("--only", default="")
     chosen = options.parse_args()
-    print("| design | images × games | generator | strengths | where one never lost or won (runs) | differences | "
+    print("| design | images × games | generator | strengths | where one never lost or won "
+          "(runs) | differences | "
           "rank sets | all at once | bias, largest |")  # fmt: skip
     print("|---|---|---|---:|---:|---:|---:|---:|---:|")
     for design in DESIGNS:
@@ -140,7 +148,8 @@ def main() -> None:
             held, told, extreme = np.array(seen.held), np.array(seen.told), np.array(seen.extreme)
             ends = percent(held[extreme].sum(), told[extreme].sum()) + f" ({extreme.sum()})"
             bias = np.abs(np.mean(seen.error, 0)).max()
-            print(f"| {design.name} | {design.images} × {design.games} | {kind} | {percent(held.sum(), told.sum())} | "
+            print(f"| {design.name} | {design.images} × {design.games} | {kind} | "
+                  f"{percent(held.sum(), told.sum())} | "
                   f"{ends} | {100 * np.mean(seen.gaps):.1f} | {100 * np.mean(seen.alone):.1f} | "
                   f"{100 * np.mean(seen.together):.1f} | {bias:.2f} |", flush=True)  # fmt: skip
 

@@ -2,9 +2,10 @@
 
     python benchmarks/studio.py --questions 200000 --out /tmp/studio-bench
 
-Makes a dataset with questions of all kinds (each with images of its own name) and two runs, starts the server as a
-process, and prints: start with a cold and a warm index, latency of filters and of scrolling through the whole grid
-(cards and thumbnails, none of them cached) and of pages of questions, and the memory of the server.
+Makes a dataset with questions of all kinds (each with images of its own name) and two runs, starts
+the server as a process, and prints: start with a cold and a warm index, latency of filters and of
+scrolling through the whole grid (cards and thumbnails, none of them cached) and of pages of
+questions, and the memory of the server.
 """
 
 from __future__ import annotations
@@ -36,26 +37,47 @@ TASKS = {
     "generation_editing": ("pixel",),
 }
 CLASSES = [f"class {i}" for i in range(300)]
-WORDS = ["cat", "dog", "street", "bicycle", "red", "small", "edge", "sky", "person", "holding", "umbrella", "window"]
+WORDS = [
+    "cat",
+    "dog",
+    "street",
+    "bicycle",
+    "red",
+    "small",
+    "edge",
+    "sky",
+    "person",
+    "holding",
+    "umbrella",
+    "window",
+]
 PHOTOGRAPHS = 40
 
 
 def main() -> None:
     """Make the data, start the server, print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--questions", type=int, default=200_000)
     parser.add_argument("--out", type=Path, default=Path("studio-bench"))
     parser.add_argument("--requests", type=int, default=150)
-    parser.add_argument("--reply-words", type=int, default=180, help="words of a chain of thought, 12 to 1000")
+    parser.add_argument(
+        "--reply-words", type=int, default=180, help="words of a chain of thought, 12 to 1000"
+    )
     arguments = parser.parse_args()
     if not (arguments.out / "ds" / "dataset.json").is_file():
         make(arguments.out, arguments.questions, arguments.reply_words)
     shutil.rmtree(arguments.out / "cache", ignore_errors=True)
-    print(f"{arguments.questions} questions, questions.json {size(arguments.out / 'ds/questions.json'):.0f} MB")
+    print(
+        f"{arguments.questions} questions, questions.json "
+        f"{size(arguments.out / 'ds/questions.json'):.0f} MB"
+    )
     for name in ("cold", "warm"):
         with Server(arguments.out) as server:
             print(
-                f"start, {name} index: {server.seconds:.2f} s ({server.cpu():.1f} s of CPU), {server.memory():.0f} MB"
+                f"start, {name} index: {server.seconds:.2f} s ({server.cpu():.1f} s of CPU), "
+                f"{server.memory():.0f} MB"
             )
             if name == "warm":
                 measure(server, arguments.questions, arguments.requests)
@@ -65,7 +87,9 @@ def main() -> None:
 
 
 def make(out: Path, count: int, reply_words: int) -> None:
-    """A dataset of ``count`` questions and two runs with chains of thought of ``reply_words`` words."""
+    """A dataset of ``count`` questions and two runs with chains of thought of ``reply_words``
+    words.
+    """
     rng = np.random.default_rng(0)
     root = out / "ds"
     (root / "media").mkdir(parents=True)
@@ -76,7 +100,9 @@ def make(out: Path, count: int, reply_words: int) -> None:
             end = "\n" if i == count - 1 else ",\n"  # as `visualjudge build` writes it
             file.write(json.dumps(question(i, rng, root, base)) + end)
         file.write("]\n")
-    (root / "dataset.json").write_text(json.dumps({"version": "2.1", "counts": {"questions": count}}))
+    (root / "dataset.json").write_text(
+        json.dumps({"version": "2.1", "counts": {"questions": count}})
+    )
     for name, right in (("one", 0.8), ("two", 0.65)):
         run(out / "runs" / name, root, count, right, reply_words, rng)
 
@@ -86,14 +112,18 @@ def photographs(root: Path, rng: np.random.Generator) -> list[Path]:
     found = []
     for i in range(PHOTOGRAPHS):
         coarse = rng.integers(0, 255, (24, 32, 3), dtype=np.uint8)
-        pixels = np.repeat(np.repeat(coarse, 20, 0), 20, 1).astype(np.int16) + rng.integers(-9, 9, (480, 640, 3))
+        pixels = np.repeat(np.repeat(coarse, 20, 0), 20, 1).astype(np.int16) + rng.integers(
+            -9, 9, (480, 640, 3)
+        )
         found.append(root / "media" / f"base_{i}.png")
         write_png(found[-1], np.clip(pixels, 0, 255).astype(np.uint8))
     return found
 
 
 def question(i: int, rng: np.random.Generator, root: Path, base: list[Path]) -> dict[str, Any]:
-    """One pairwise question; images are hard links, so that each has a name of its own and no thumbnail is shared."""
+    """One pairwise question; images are hard links, so that each has a name of its own and no
+    thumbnail is shared.
+    """
     task = list(TASKS)[int(rng.integers(len(TASKS)))]
     stem = TASKS[task][int(rng.integers(len(TASKS[task])))]
     names = [f"media/{i}_{letter}.png" for letter in "ab"] if not stem.startswith("text") else []
@@ -101,7 +131,8 @@ def question(i: int, rng: np.random.Generator, root: Path, base: list[Path]) -> 
         os.link(base[int(rng.integers(PHOTOGRAPHS))], root / name)
     scores = [round(float(s), 4) for s in rng.uniform(0, 10, 2)]
     boxes = "\n".join(
-        json.dumps({"label": CLASSES[int(c)], "bbox": [int(c), 2, 3, 4]}) for c in rng.integers(300, size=14)
+        json.dumps({"label": CLASSES[int(c)], "bbox": [int(c), 2, 3, 4]})
+        for c in rng.integers(300, size=14)
     )
     options = [boxes, boxes] if not names else ["<image>", "<image>"]
     words = " ".join(rng.choice(WORDS, 30))
@@ -125,13 +156,20 @@ def question(i: int, rng: np.random.Generator, root: Path, base: list[Path]) -> 
 
 
 def vocabulary(rng: np.random.Generator, size: int = 4000) -> tuple[np.ndarray, np.ndarray]:
-    """Words and how often each is said, by Zipf's law; those that are searched are among the frequent ones."""
-    made = ["".join(chr(97 + int(c)) for c in rng.integers(0, 26, int(rng.integers(2, 10)))) for _ in range(size)]
+    """Words and how often each is said, by Zipf's law; those that are searched are among the
+    frequent ones.
+    """
+    made = [
+        "".join(chr(97 + int(c)) for c in rng.integers(0, 26, int(rng.integers(2, 10))))
+        for _ in range(size)
+    ]
     chances = 1 / np.arange(10, size + len(WORDS) + 10)
     return np.array(WORDS + made), chances / chances.sum()
 
 
-def run(folder: Path, root: Path, count: int, right: float, reply_words: int, rng: np.random.Generator) -> None:
+def run(
+    folder: Path, root: Path, count: int, right: float, reply_words: int, rng: np.random.Generator
+) -> None:
     """A run with replies of some words."""
     folder.mkdir(parents=True)
     words, chances = vocabulary(rng)
@@ -139,9 +177,22 @@ def run(folder: Path, root: Path, count: int, right: float, reply_words: int, rn
         for i in range(count):
             value = "AB"[int(rng.random() < right)]
             reply = f"{' '.join(rng.choice(words, reply_words, p=chances))}. Answer: {value}"
-            line = {"id": f"{i:020x}", "order": "AB", "value": value, "status": "ok", "raw_response": reply}
-            file.write(json.dumps({**line, "usage": {"prompt_tokens": 900}, "latency_s": 0.5}) + "\n")
-    info = {"judge": folder.name, "asked": count, "dataset": {"path": str(root.resolve())}, "finished": "2026-01-01"}
+            line = {
+                "id": f"{i:020x}",
+                "order": "AB",
+                "value": value,
+                "status": "ok",
+                "raw_response": reply,
+            }
+            file.write(
+                json.dumps({**line, "usage": {"prompt_tokens": 900}, "latency_s": 0.5}) + "\n"
+            )
+    info = {
+        "judge": folder.name,
+        "asked": count,
+        "dataset": {"path": str(root.resolve())},
+        "finished": "2026-01-01",
+    }
     (folder / "run.json").write_text(json.dumps(info))
 
 
@@ -155,10 +206,20 @@ class Server:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
-        command = [sys.executable, "-m", "visualjudge", "studio", str(out), "--port", str(self.port)]
+        command = [
+            sys.executable,
+            "-m",
+            "visualjudge",
+            "studio",
+            str(out),
+            "--port",
+            str(self.port),
+        ]
         started = time.perf_counter()
         environment = {**os.environ, "XDG_CACHE_HOME": str(out / "cache")}
-        self.process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(
+            command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         while not self._answers():
             time.sleep(0.02)
         self.seconds = time.perf_counter() - started
@@ -180,7 +241,10 @@ class Server:
     def memory(self, field: str = "VmRSS") -> float:
         """Resident memory in MB; with "VmHWM" the most so far."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(next(line.split()[1] for line in status.splitlines() if line.startswith(field))) / 1024
+        return (
+            int(next(line.split()[1] for line in status.splitlines() if line.startswith(field)))
+            / 1024
+        )
 
     def cpu(self) -> float:
         """Seconds of CPU so far, of all threads and of the processes that it has ended."""
@@ -205,12 +269,23 @@ def measure(server: Server, count: int, requests: int) -> None:
     runs = [part.split('"')[0] for part in home.split('data-run="')[1:]]
     rng = np.random.default_rng(1)
     queries = list(filters(rng, runs, requests))
-    table("filter: facets with counts", [timed(lambda q=q: server.get(f"/d/{slug}/facets?{q}")) for q in queries])
+    table(
+        "filter: facets with counts",
+        [timed(lambda q=q: server.get(f"/d/{slug}/facets?{q}")) for q in queries],
+    )
     starts = rng.integers(0, count, requests).tolist()
     cards: list[Any] = []
-    pages = [timed(lambda s=s: cards.extend(read(server, f"/d/{slug}/cards?start={s}&count=60"))) for s in starts]
+    pages = [
+        timed(lambda s=s: cards.extend(read(server, f"/d/{slug}/cards?start={s}&count=60")))
+        for s in starts
+    ]
     table("scroll: 60 cards", pages)
-    names = [option["image"] for card in cards[: requests * 6] for option in card["options"] if option["image"]]
+    names = [
+        option["image"]
+        for card in cards[: requests * 6]
+        for option in card["options"]
+        if option["image"]
+    ]
     with ThreadPoolExecutor(6) as browser:
         address = f"/d/{slug}/thumb/320/"
         table(
@@ -219,7 +294,9 @@ def measure(server: Server, count: int, requests: int) -> None:
         )
     pages = [f"/d/{slug}/q/{card['id']}" for card in cards[:requests]]
     table("page of a question", [timed(lambda p=p: server.get(p)) for p in pages])
-    print(f"memory after all that: {server.memory():.0f} MB, at most {server.memory('VmHWM'):.0f} MB")
+    print(
+        f"memory after all that: {server.memory():.0f} MB, at most {server.memory('VmHWM'):.0f} MB"
+    )
 
 
 def filters(rng: np.random.Generator, runs: list[str], count: int) -> Iterator[str]:
@@ -254,7 +331,10 @@ def timed(act: Callable[[], object]) -> float:
 def table(title: str, times: list[float]) -> None:
     """One line of the result."""
     median, high = np.percentile(times, [50, 95])
-    print(f"{title}: median {median:.0f} ms, 95 % {high:.0f} ms, max {max(times):.0f} ms ({len(times)} requests)")
+    print(
+        f"{title}: median {median:.0f} ms, 95 % {high:.0f} ms, max {max(times):.0f} ms "
+        f"({len(times)} requests)"
+    )
 
 
 def size(path: Path) -> float:

@@ -1,6 +1,8 @@
-"""Ten detectors, one judge, 60 labels: the example of docs/decide.md. Simulated, so that the truth is known.
+"""Ten detectors, one judge, 60 labels: the example of docs/decide.md. Simulated, so that the truth
+is known.
 
-python examples/ten_detectors.py OUT        # writes OUT/dataset, OUT/run and, to play the people, OUT/truth.csv
+python examples/ten_detectors.py OUT        # writes OUT/dataset, OUT/run and, to play the people,
+OUT/truth.csv
 """
 
 from __future__ import annotations
@@ -61,7 +63,9 @@ def verdicts(asked: list[Question]) -> list[Verdict]:
     for question in asked:
         lean = FAVOURED.get(str(question.sources[0]), 0.0)
         said = 1.0 + 0.85 * float(question.answer) + lean + rng.normal(0, 0.8)
-        out.append(Verdict(question.id, "AB", round(float(np.clip(said, 0, 10))), "ok", "", latency_s=0.0))
+        out.append(
+            Verdict(question.id, "AB", round(float(np.clip(said, 0, 10))), "ok", "", latency_s=0.0)
+        )
     return out
 
 

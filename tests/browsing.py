@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 DRIVER = shutil.which("chromedriver")
 FLAGS = (
     "--headless=new",
@@ -28,7 +30,8 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
     "--window-size=1440,900",
-    "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4",  # a mouse
+    # a mouse
+    "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4",
 )
 
 
@@ -86,16 +89,29 @@ class Browser:
 
     def complaints(self) -> list[str]:
         """Errors of the console, and requests that left this machine, since the last call."""
-        errors = [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] == "SEVERE"]
-        messages = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
-        sent = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
+        errors = [
+            entry["message"]
+            for entry in self.driver.get_log("browser")
+            if entry["level"] == "SEVERE"
+        ]
+        messages = [
+            json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")
+        ]
+        sent = [
+            m["params"]["request"]["url"]
+            for m in messages
+            if m["method"] == "Network.requestWillBeSent"
+        ]
         foreign = [url for url in sent if not _local(url)]
         return errors + foreign
 
 
 def _local(url: str) -> bool:
     parts = urlsplit(url)
-    return parts.scheme in ("data", "blob", "chrome", "devtools", "about") or parts.hostname == "127.0.0.1"
+    return (
+        parts.scheme in ("data", "blob", "chrome", "devtools", "about")
+        or parts.hostname == "127.0.0.1"
+    )
 
 
 class Studio:
@@ -110,11 +126,21 @@ class Studio:
         self.start()
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "visualjudge", "studio", *self.arguments, "--port", str(self.port)]
+        command = [
+            sys.executable,
+            "-m",
+            "visualjudge",
+            "studio",
+            *self.arguments,
+            "--port",
+            str(self.port),
+        ]
         env = {**os.environ, "XDG_CACHE_HOME": str(self.cache)}
         self.process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
-        self.said = "".join(itertools.takewhile(lambda line: "Ctrl-C" not in line, self.process.stdout))
+        self.said = "".join(
+            itertools.takewhile(lambda line: "Ctrl-C" not in line, self.process.stdout)
+        )
         self.links = dict(re.findall(r"^(\w+): (http\S+)", self.said, re.MULTILINE))
         for _ in range(600):
             try:
@@ -134,7 +160,8 @@ def faults(browser: Browser, axe: str) -> list[str]:
     browser.js(axe)
     found = browser.driver.execute_async_script(
         """const done = arguments[arguments.length - 1];
-        const where = (v) => v.nodes.slice(0, 4).map((n) => `${n.target.join(" ")} ${n.failureSummary.slice(0, 200)}`);
+        const told = (n) => `${n.target.join(" ")} ${n.failureSummary.slice(0, 200)}`;
+        const where = (v) => v.nodes.slice(0, 4).map(told);
         axe.run({resultTypes: ['violations']}).then((r) =>
             done(r.violations.map((v) => [v.impact, `${v.id}: ${where(v).join(" | ")}`])));"""
     )

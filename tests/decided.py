@@ -1,4 +1,6 @@
-"""A simulated leaderboard: sources of known quality on images, and a judge of known skill and bias."""
+"""A simulated leaderboard: sources of known quality on images, and a judge of known skill and
+bias.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,10 @@ class World:
 
 
 def scores_of(
-    questions: Sequence[Question], noise: float, seed: int = 0, bias: Mapping[str, float] | None = None
+    questions: Sequence[Question],
+    noise: float,
+    seed: int = 0,
+    bias: Mapping[str, float] | None = None,
 ) -> list[Verdict]:
     """A judge that scores with noise, and favours sources by ``bias``."""
     rng = np.random.default_rng(seed)
@@ -71,9 +76,16 @@ def scores_of(
 
 
 def choices_of(
-    questions: Sequence[Question], right: float, seed: int = 0, *, favoured: str | None = None, swap: bool = False
+    questions: Sequence[Question],
+    right: float,
+    seed: int = 0,
+    *,
+    favoured: str | None = None,
+    swap: bool = False,
 ) -> list[Verdict]:
-    """A judge that is right with probability ``right``; half of the time, a ``favoured`` source wins in any case."""
+    """A judge that is right with probability ``right``; half of the time, a ``favoured`` source
+    wins in any case.
+    """
     rng = np.random.default_rng(seed)
     out = []
     for question in questions:
@@ -89,4 +101,7 @@ def choices_of(
 
 def of_task(questions: Sequence[Question], task: str) -> list[Question]:
     """The same questions on other images, of another task."""
-    return [replace(q, id=f"{task}/{q.id}", task=task, image_id=f"{task}/{q.image_id}") for q in questions]
+    return [
+        replace(q, id=f"{task}/{q.id}", task=task, image_id=f"{task}/{q.image_id}")
+        for q in questions
+    ]

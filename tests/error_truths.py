@@ -48,10 +48,19 @@ GRADIENT = np.linspace(1, 10, SIZE[0] * SIZE[1]).reshape(SIZE) / (1.0 + 3 * (DIS
 
 TRUTHS: dict[str, Prediction] = {
     "detection": Detections(
-        tuple(Detection(label, (10.0 + 50 * k, 20, 50.0 + 50 * k, 80)) for k, label in enumerate(LABELS))
+        tuple(
+            Detection(label, (10.0 + 50 * k, 20, 50.0 + 50 * k, 80))
+            for k, label in enumerate(LABELS)
+        )
     ),
-    "instance": Masks(SIZE, tuple(Instance(label, mask_from_array(d)) for label, d in zip(LABELS, DISCS, strict=True))),
-    "semantic": Masks(SIZE, (Instance("cat", mask_from_array(DISCS[0])), Instance("dog", mask_from_array(~DISCS[0])))),
+    "instance": Masks(
+        SIZE,
+        tuple(Instance(label, mask_from_array(d)) for label, d in zip(LABELS, DISCS, strict=True)),
+    ),
+    "semantic": Masks(
+        SIZE,
+        (Instance("cat", mask_from_array(DISCS[0])), Instance("dog", mask_from_array(~DISCS[0]))),
+    ),
     "referring": Masks(SIZE, (Instance("the left disc", mask_from_array(DISCS[0])),)),
     "keypoint": People((standing(40), standing(110))),
     "depth": DepthMap(GRADIENT),
@@ -75,7 +84,9 @@ def content(prediction: Prediction) -> Any:
     """What two equal predictions have in common."""
     match prediction:
         case Masks():
-            return [(item.label, item.mask.crop.tobytes(), item.mask.top) for item in prediction.items]
+            return [
+                (item.label, item.mask.crop.tobytes(), item.mask.top) for item in prediction.items
+            ]
         case People():
             return [person.keypoints.tobytes() for person in prediction.items]
         case DepthMap():

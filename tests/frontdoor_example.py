@@ -24,10 +24,18 @@ class Example:
 
 
 def make_example(root: Path) -> Example:
-    """A detection task of 6 images with 4 predictions each, its dataset, and a run of a judge that is always right."""
+    """A detection task of 6 images with 4 predictions each, its dataset, and a run of a judge that
+    is always right.
+    """
     write_data(root / "data")
     vj.build(root / "data", root / "dataset")
-    vj.judge(root / "dataset", vj.client("baseline", model="oracle:1.0"), root / "run", swap=True, progress=False)
+    vj.judge(
+        root / "dataset",
+        vj.client("baseline", model="oracle:1.0"),
+        root / "run",
+        swap=True,
+        progress=False,
+    )
     return Example(root / "data", root / "dataset", root / "run", root / "out")
 
 
@@ -37,7 +45,9 @@ def write_data(root: Path) -> None:
     notes, images = [], {}
     for number in range(6):
         name = f"photo{number}"
-        write_png(root / "images" / f"{name}.png", rng.integers(0, 256, (48, 64, 3)).astype(np.uint8))
+        write_png(
+            root / "images" / f"{name}.png", rng.integers(0, 256, (48, 64, 3)).astype(np.uint8)
+        )
         images[name] = {"file": f"images/{name}.png", "width": 64, "height": 48}
         for step in range(4):
             box = [4.0 + 3 * step, 5.0, 30.0 + 3 * step, 40.0]

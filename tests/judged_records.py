@@ -49,13 +49,22 @@ def ranking(i: int, scores: Sequence[float], **changes: Any) -> Question:
 
 def scoring(i: int, score: float, **changes: Any) -> Question:
     """A scoring question."""
-    fields = {"question_type": "scoring", "annotation_ids": (f"s{i}",), "final_scores": (score,), "sources": ("one",)}
+    fields = {
+        "question_type": "scoring",
+        "annotation_ids": (f"s{i}",),
+        "final_scores": (score,),
+        "sources": ("one",),
+    }
     return pair(i, (1.0, 0.0), **{"id": f"s{i}", **fields, "answer": score, **changes})
 
 
-def said(question: Question, value: Any, order: str = "AB", status: str = "ok", **more: Any) -> Verdict:
+def said(
+    question: Question, value: Any, order: str = "AB", status: str = "ok", **more: Any
+) -> Verdict:
     """A verdict; "Failed" where the status is not ok."""
-    return Verdict(question.id, order, value if status == "ok" else "Failed", status, str(value), **more)  # type: ignore[arg-type]
+    return Verdict(
+        question.id, order, value if status == "ok" else "Failed", status, str(value), **more
+    )  # type: ignore[arg-type]
 
 
 def features(*chars: int) -> tuple[OptionFeatures, ...]:
@@ -83,7 +92,11 @@ def _sha256(path: Path) -> str:
 def write_run(root: Path, dataset: Path, verdicts: Sequence[Verdict], **info: Any) -> Path:
     """A run folder as the judge command leaves it."""
     root.mkdir(parents=True)
-    base = {"judge": root.name, "simulated": False, "dataset": {"path": str(dataset), "checksum": _digest(dataset)}}
+    base = {
+        "judge": root.name,
+        "simulated": False,
+        "dataset": {"path": str(dataset), "checksum": _digest(dataset)},
+    }
     (root / "run.json").write_text(json.dumps({**base, **info}))
     (root / "verdicts.jsonl").write_text("".join(json.dumps(asdict(v)) + "\n" for v in verdicts))
     return root

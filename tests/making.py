@@ -1,7 +1,7 @@
 """Small data folders for tests and benchmarks: real photographs, seeded predictions, all 15 tasks.
 
-``make_folder(root)`` is enough for most; ``detection_folder(root, scores)`` makes the smallest one there is.
-``python tests/making.py FOLDER`` makes the data that docs/prompts are built from.
+``make_folder(root)`` is enough for most; ``detection_folder(root, scores)`` makes the smallest one
+there is. ``python tests/making.py FOLDER`` makes the data that docs/prompts are built from.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def make_folder(
     seed: int = 7,
     objects: int = 3,
 ) -> Path:
-    """A data folder with ``images`` images a task and one group of ``annotations`` each, with distinct scores.
+    """A data folder with ``images`` images a task and one group of ``annotations`` each, with
+    distinct scores.
 
     ``size`` is (height, width); perception tasks share their photographs. Returns ``root``.
     """
@@ -54,11 +55,15 @@ def make_folder(
 
 
 def detection_folder(root: Path, scores: Sequence[float], **fields: Any) -> Path:
-    """One image and one detection annotation for each of ``scores``; ``fields`` go into every record."""
+    """One image and one detection annotation for each of ``scores``; ``fields`` go into every
+    record.
+    """
     for name in ("annotations", "images"):
         (root / name).mkdir(parents=True, exist_ok=True)
     write_png(root / "photo.png", photograph(0, (48, 64)))
-    write_records(root, "object_detection", [detection(k, score, **fields) for k, score in enumerate(scores)])
+    write_records(
+        root, "object_detection", [detection(k, score, **fields) for k, score in enumerate(scores)]
+    )
     (root / "images/object_detection.json").write_text('{"photo": {"file": "photo.png"}}')
     return root
 
@@ -99,14 +104,23 @@ def blob(rng: Rng, size: tuple[int, int]) -> BoolArray:
     """An ellipse somewhere inside."""
     height, width = size
     canvas = np.zeros(size, np.uint8)
-    center = int(rng.integers(width // 4, 3 * width // 4)), int(rng.integers(height // 4, 3 * height // 4))
+    center = (
+        int(rng.integers(width // 4, 3 * width // 4)),
+        int(rng.integers(height // 4, 3 * height // 4)),
+    )
     axes = int(rng.integers(width // 12, width // 5)), int(rng.integers(height // 12, height // 5))
     cv2.ellipse(canvas, center, axes, float(rng.uniform(0, 180)), 0, 360, 1, -1)
     return canvas > 0
 
 
 def _task_files(
-    root: Path, task: Task, images: int, annotations: int, size: tuple[int, int], seed: int, objects: int
+    root: Path,
+    task: Task,
+    images: int,
+    annotations: int,
+    size: tuple[int, int],
+    seed: int,
+    objects: int,
 ) -> None:
     records, index = [], {}
     natural = task.type in ("restoration", "generation")
@@ -160,7 +174,9 @@ def _prompt(task: Task, k: int) -> str | None:
     return f"a lighthouse at dusk, variant {k}" if task.type == "generation" else None
 
 
-def _detections(_root: Path, rng: Rng, _task: Task, _n: int, k: int, size: tuple[int, int], objects: int) -> Json:
+def _detections(
+    _root: Path, rng: Rng, _task: Task, _n: int, k: int, size: tuple[int, int], objects: int
+) -> Json:
     return {"detections": [_box(rng, LABELS[k % 2 + j % 2], size) for j in range(objects)]}
 
 
@@ -171,26 +187,41 @@ def _box(rng: Rng, label: str, size: tuple[int, int]) -> Json:
     return {"label": label, "bbox": [round(v, 2) for v in (x1, y1, x2, y2)]}
 
 
-def _instances(_root: Path, rng: Rng, _task: Task, _n: int, k: int, size: tuple[int, int], objects: int) -> Json:
+def _instances(
+    _root: Path, rng: Rng, _task: Task, _n: int, k: int, size: tuple[int, int], objects: int
+) -> Json:
     masks = [(LABELS[k % 2 + j % 2], blob(rng, size)) for j in range(objects)]
-    return {"instances": [{"label": label, "segmentation": rle_of(mask_from_array(mask))} for label, mask in masks]}
+    return {
+        "instances": [
+            {"label": label, "segmentation": rle_of(mask_from_array(mask))} for label, mask in masks
+        ]
+    }
 
 
-def _segments(_root: Path, rng: Rng, _task: Task, _n: int, _k: int, size: tuple[int, int], objects: int) -> Json:
+def _segments(
+    _root: Path, rng: Rng, _task: Task, _n: int, _k: int, size: tuple[int, int], objects: int
+) -> Json:
     labels = np.zeros(size, np.uint8)
     for number in range(min(objects, len(STUFF))):
         labels[blob(rng, size)] = number + 1
     present = [int(v) for v in np.unique(labels) if v]
     return {
-        "segments": [{"label": STUFF[v - 1], "segmentation": rle_of(mask_from_array(labels == v))} for v in present]
+        "segments": [
+            {"label": STUFF[v - 1], "segmentation": rle_of(mask_from_array(labels == v))}
+            for v in present
+        ]
     }
 
 
-def _region(_root: Path, rng: Rng, _task: Task, _n: int, _k: int, size: tuple[int, int], _objects: int) -> Json:
+def _region(
+    _root: Path, rng: Rng, _task: Task, _n: int, _k: int, size: tuple[int, int], _objects: int
+) -> Json:
     return {"segmentation": rle_of(mask_from_array(blob(rng, size)))}
 
 
-def _persons(_root: Path, rng: Rng, _task: Task, _n: int, _k: int, size: tuple[int, int], objects: int) -> Json:
+def _persons(
+    _root: Path, rng: Rng, _task: Task, _n: int, _k: int, size: tuple[int, int], objects: int
+) -> Json:
     def points() -> list[float]:
         xs, ys = rng.uniform(1, size[1] - 2, 17).round(1), rng.uniform(1, size[0] - 2, 17).round(1)
         seen = rng.choice([0, 2, 2, 2], 17)
@@ -199,14 +230,18 @@ def _persons(_root: Path, rng: Rng, _task: Task, _n: int, _k: int, size: tuple[i
     return {"persons": [{"keypoints": points()} for _ in range(max(1, objects // 2))]}
 
 
-def _depth(root: Path, rng: Rng, task: Task, number: int, k: int, size: tuple[int, int], _objects: int) -> Json:
+def _depth(
+    root: Path, rng: Rng, task: Task, number: int, k: int, size: tuple[int, int], _objects: int
+) -> Json:
     path = f"preds/{task.name}-{number:05d}.npy"
     gray = photograph(k, size).mean(axis=2) / 32 + 1
     np.save(root / path, (gray + rng.normal(0, 0.2, size)).astype(np.float32))
     return {"depth": path}
 
 
-def _image(root: Path, rng: Rng, task: Task, number: int, k: int, size: tuple[int, int], _objects: int) -> Json:
+def _image(
+    root: Path, rng: Rng, task: Task, number: int, k: int, size: tuple[int, int], _objects: int
+) -> Json:
     path = f"preds/{task.name}-{number:05d}.png"
     noisy = photograph(k, size) + rng.normal(0, rng.uniform(3, 20), (*size, 3))
     write_png(root / path, np.clip(noisy, 0, 255).astype(np.uint8))

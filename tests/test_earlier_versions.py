@@ -31,8 +31,11 @@ def unpack(version: str, to: Path) -> Path:
 def run(*arguments: object, cwd: Path) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "visualjudge", *map(str, arguments)],
-        cwd=cwd, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
 
@@ -44,7 +47,9 @@ def point_figures(metrics: Path) -> dict[str, Any]:
         "accuracy": pairs["accuracy"],
         "n": pairs["n"],
         "swap": pairs["swap"]["consistency"],
-        "by_encoding": {name: row["pairwise"]["accuracy"] for name, row in judge["by_encoding"].items()},
+        "by_encoding": {
+            name: row["pairwise"]["accuracy"] for name, row in judge["by_encoding"].items()
+        },
         "scores": judge["scoring"]["pearson"],
         "error": judge["scoring"]["mae"],
     }
@@ -59,7 +64,17 @@ def test_data_dataset_and_run_open_with_the_same_figures(version: str, tmp_path:
     oracle = ("--backend", "baseline", "--model", "oracle:0.8", "--swap", "--seed", 1)
     run("judge", "dataset", *oracle, "--out", "run", "--resume", cwd=home)
     assert (home / "run/verdicts.jsonl").read_bytes() == verdicts  # nothing is asked again
-    run("report", "run", "--dataset", "dataset", "--out", "report.html", "--json", "now.json", cwd=home)
+    run(
+        "report",
+        "run",
+        "--dataset",
+        "dataset",
+        "--out",
+        "report.html",
+        "--json",
+        "now.json",
+        cwd=home,
+    )
     now = point_figures(home / "now.json")
     for name, figure in point_figures(home / "metrics.json").items():
         assert now[name] == pytest.approx(figure, abs=1e-9), name
@@ -69,7 +84,18 @@ def test_data_dataset_and_run_open_with_the_same_figures(version: str, tmp_path:
 def test_a_data_folder_of_then_builds_today(version: str, tmp_path: Path) -> None:
     home = unpack(version, tmp_path)
     few = ("--encoding-groups", 1, "--encoding-pairs", 2, "--judge-groups", 1, "--judge-pairs", 2)
-    run("build", "data", *few, "--ranking-groups", 0, "--scoring-groups", 1, "--out", "again", cwd=home)
+    run(
+        "build",
+        "data",
+        *few,
+        "--ranking-groups",
+        0,
+        "--scoring-groups",
+        1,
+        "--out",
+        "again",
+        cwd=home,
+    )
     assert len(vj.load_dataset(home / "again").questions) > 0
 
 
@@ -77,20 +103,60 @@ def test_a_batch_of_02_is_fetched_today(tmp_path: Path) -> None:
     home = unpack("0.2", tmp_path)
     request = next((home / "exchange").glob("*.jsonl"))
     asked = [json.loads(line) for line in request.read_text("utf-8").splitlines()]
-    body = {"choices": [{"message": {"role": "assistant", "content": '{"choice": "A"}'}, "finish_reason": "stop"}]}
+    body = {
+        "choices": [
+            {
+                "message": {"role": "assistant", "content": '{"choice": "A"}'},
+                "finish_reason": "stop",
+            }
+        ]
+    }
     lines = [
-        {"id": row["custom_id"], "custom_id": row["custom_id"], "error": None,
-         "response": {"status_code": 200, "request_id": "r", "body": body}}
+        {
+            "id": row["custom_id"],
+            "custom_id": row["custom_id"],
+            "error": None,
+            "response": {"status_code": 200, "request_id": "r", "body": body},
+        }
         for row in asked
-    ]  # fmt: skip
-    request.with_suffix(".output.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    ]
+    request.with_suffix(".output.jsonl").write_text(
+        "".join(json.dumps(line) + "\n" for line in lines), "utf-8"
+    )
     run("batch", "fetch", "batchrun", "--batch-folder", "exchange", cwd=home)
-    vllm = ("--backend", "vllm", "--model", "tiny", "--batch", "--batch-folder", "exchange", "--no-wait", "--limit", 6)
+    vllm = (
+        "--backend",
+        "vllm",
+        "--model",
+        "tiny",
+        "--batch",
+        "--batch-folder",
+        "exchange",
+        "--no-wait",
+        "--limit",
+        6,
+    )
     done = subprocess.run(
-        [sys.executable, "-m", "visualjudge", "judge", "dataset", *map(str, vllm), "--out", "batchrun", "--resume"],
-        cwd=home, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
-    verdicts = [json.loads(line) for line in (home / "batchrun/verdicts.jsonl").read_text("utf-8").splitlines()]
+        [
+            sys.executable,
+            "-m",
+            "visualjudge",
+            "judge",
+            "dataset",
+            *map(str, vllm),
+            "--out",
+            "batchrun",
+            "--resume",
+        ],
+        cwd=home,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    verdicts = [
+        json.loads(line)
+        for line in (home / "batchrun/verdicts.jsonl").read_text("utf-8").splitlines()
+    ]
     assert [verdict["value"] for verdict in verdicts] == ["A"] * len(asked), done.stderr
 
 
@@ -101,14 +167,29 @@ def test_a_study_of_02_goes_on_today(tmp_path: Path) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
-    command = [sys.executable, "-m", "visualjudge", "studio", "dataset", "--people", "people", "--port", port]
+    command = [
+        sys.executable,
+        "-m",
+        "visualjudge",
+        "studio",
+        "dataset",
+        "--people",
+        "people",
+        "--port",
+        port,
+    ]
     command += ["--rater", "anna", "--rater", "ben", "--sample", "12"]
     env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
     with subprocess.Popen(command, cwd=home, env=env, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
-        token = re.findall(r"/people/ben\?token=(\w+)", "".join(itertools.islice(server.stdout, 3)))[0]
-        client = httpx.Client(base_url=f"http://127.0.0.1:{port}/people/ben/", headers={"X-Studio-Token": token},
-                              transport=httpx.HTTPTransport(retries=8))  # fmt: skip
+        token = re.findall(
+            r"/people/ben\?token=(\w+)", "".join(itertools.islice(server.stdout, 3))
+        )[0]
+        client = httpx.Client(
+            base_url=f"http://127.0.0.1:{port}/people/ben/",
+            headers={"X-Studio-Token": token},
+            transport=httpx.HTTPTransport(retries=8),
+        )
         question = client.get("next").json()["question"]
         value = {"pairwise": "A", "ranking": "A", "scoring": 7}[question["type"]]
         body = {"slot": question["slot"], "seconds": 1.5, "value": value}

@@ -34,7 +34,9 @@ def test_a_value_that_holds_itself_is_deep() -> None:
     assert jsons.is_deep(value)
 
 
-LAUGHS = "a0: &a0 [x, x]\n" + "".join(f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 10)}]\n" for k in range(1, 9))
+LAUGHS = "a0: &a0 [x, x]\n" + "".join(
+    f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 10)}]\n" for k in range(1, 9)
+)
 
 
 @pytest.mark.parametrize(

@@ -53,8 +53,14 @@ def test_a_name_stands_for_one_thing() -> None:
 def test_a_package_does_not_hide_its_modules() -> None:
     hidden = set()
     for init in ROOT.rglob("__init__.py"):
-        modules = {path.stem for path in init.parent.iterdir() if path.suffix == ".py" or path.is_dir()}
-        nodes = [node for node in ast.walk(ast.parse(init.read_text("utf-8"))) if isinstance(node, ast.ImportFrom)]
+        modules = {
+            path.stem for path in init.parent.iterdir() if path.suffix == ".py" or path.is_dir()
+        }
+        nodes = [
+            node
+            for node in ast.walk(ast.parse(init.read_text("utf-8")))
+            if isinstance(node, ast.ImportFrom)
+        ]
         hidden |= modules & {alias.asname or alias.name for node in nodes for alias in node.names}
     assert hidden == set()
 

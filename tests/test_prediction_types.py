@@ -1,4 +1,6 @@
-"""A prediction type is one folder of ``vision/`` with one row; no other module asks which type it has before it."""
+"""A prediction type is one folder of ``vision/`` with one row; no other module asks which type it
+has before it.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +24,31 @@ from visualjudge.vision.tasks import TASKS
 ROOT = Path(visualjudge.__file__).parent
 FAMILIES = ("boxes", "depth", "images", "masks", "poses")
 OWN = tuple(f"vision/{name}/" for name in FAMILIES)
-SOURCES = [path for path in sorted(ROOT.rglob("*.py")) if not path.relative_to(ROOT).as_posix().startswith(OWN)]
+SOURCES = [
+    path
+    for path in sorted(ROOT.rglob("*.py"))
+    if not path.relative_to(ROOT).as_posix().startswith(OWN)
+]
 MAY_NAME = {
     "vision/built_in.py": "the list of the rows",
-    "vision/predictions.py": "the records are public names, which a module of this name has had since 0.1",
+    "vision/predictions.py": "the records are public names, which a module of this name has had "
+    "since 0.1",
     "cli/import_.py": "a command's default task, where a format has one only",
     "cli/perturb.py": "the options of the formats that hold a task's ground truth",
     "clients/transformers.py": "a failure's cause is called generation",
     "replies/confidence.py": "a word of replies",
 }
-"""Files outside the types' folders, ``formats/`` and the demo that may name a type or a task, and why."""
+"""Files outside the types' folders, ``formats/`` and the demo that may name a type or a task, and
+why.
+"""
 GIVEN = {"generation"}
 """Types whose scores are given by people or another metric: no metric and no controlled errors."""
-RECORDS = {row.record.__name__ for row in TYPES.own.values()} | {"Detection", "Instance", "Person", "Prediction"}
+RECORDS = {row.record.__name__ for row in TYPES.own.values()} | {
+    "Detection",
+    "Instance",
+    "Person",
+    "Prediction",
+}
 
 
 def test_every_type_is_in_every_table() -> None:
@@ -100,7 +114,9 @@ def _names(tree: ast.AST) -> Iterator[int]:
             case ast.ImportFrom(module="visualjudge.vision"):
                 yield from (node.lineno for name in node.names if name.name in FAMILIES)
             case ast.ImportFrom(module="visualjudge.vision.predictions"):
-                yield from (node.lineno for name in node.names if name.name in RECORDS - {"Prediction"})
+                yield from (
+                    node.lineno for name in node.names if name.name in RECORDS - {"Prediction"}
+                )
             case ast.ImportFrom(module=str(module)) if module.startswith("visualjudge.vision."):
                 if module.split(".")[2] in FAMILIES:
                     yield node.lineno
@@ -136,7 +152,9 @@ def _branches(tree: ast.AST) -> Iterator[int]:
                 if any(map(_reads_type, sides)) and any(map(_has_text, sides)):
                     yield node.lineno
             case ast.Call(func=ast.Name(id="isinstance"), args=[_, kinds]):
-                if {name.id for name in ast.walk(kinds) if isinstance(name, ast.Name)} & RECORDS - {"Prediction"}:
+                if {name.id for name in ast.walk(kinds) if isinstance(name, ast.Name)} & RECORDS - {
+                    "Prediction"
+                }:
                     yield node.lineno
             case ast.Match():
                 if _reads_type(node.subject) or any(map(_is_record, ast.walk(node))):
@@ -152,4 +170,8 @@ def _has_text(node: ast.AST) -> bool:
 
 
 def _is_record(node: ast.AST) -> bool:
-    return isinstance(node, ast.MatchClass) and isinstance(node.cls, ast.Name) and node.cls.id in RECORDS
+    return (
+        isinstance(node, ast.MatchClass)
+        and isinstance(node.cls, ast.Name)
+        and node.cls.id in RECORDS
+    )

@@ -41,12 +41,18 @@ def test_the_changelog_begins_with_this_version() -> None:
 
 def test_the_hosted_workflow_runs_what_every_change_must_pass() -> None:
     workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text("utf-8"))
-    assert [step["run"] for step in workflow["jobs"]["check"]["steps"] if "run" in step] == [".ci/run"]
+    assert [step["run"] for step in workflow["jobs"]["check"]["steps"] if "run" in step] == [
+        ".ci/run"
+    ]
 
 
 def test_pre_commit_uses_the_locked_linter() -> None:
-    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"][0]["hooks"]
-    locked = re.search(r"^(ruff==\S+)", (ROOT / "requirements.lock").read_text("utf-8"), re.MULTILINE)
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"][0][
+        "hooks"
+    ]
+    locked = re.search(
+        r"^(ruff==\S+)", (ROOT / "requirements.lock").read_text("utf-8"), re.MULTILINE
+    )
     assert locked
     assert {one for hook in hooks for one in hook.get("additional_dependencies", ())} == {locked[1]}
 
@@ -58,9 +64,13 @@ def test_the_benchmarks_of_make_bench_exist() -> None:
 
 
 def test_the_image_of_the_container_is_made_of_files_that_exist() -> None:
-    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", (ROOT / "Dockerfile").read_text("utf-8"), re.MULTILINE)
+    copied = re.findall(
+        r"^COPY (?!--from)(.+) \S+$", (ROOT / "Dockerfile").read_text("utf-8"), re.MULTILINE
+    )
     sources = {name for line in copied for name in line.split()}
-    allowed = set(re.findall(r"^!(\S+)$", (ROOT / ".dockerignore").read_text("utf-8"), re.MULTILINE))
+    allowed = set(
+        re.findall(r"^!(\S+)$", (ROOT / ".dockerignore").read_text("utf-8"), re.MULTILINE)
+    )
     assert sources and sources <= allowed
     assert all((ROOT / name).exists() for name in sources)
     services = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))["services"]

@@ -13,7 +13,8 @@ import visualjudge
 
 ROOT = Path(visualjudge.__file__).parent
 BAD = re.compile(
-    r": is ((an?|no|one|[0-9]+)\b|\{\})|\ban? [\w ]+ (is|are) (an? |one of|H×W|\[)|\b\w+ (is|are) one of\b"
+    r": is ((an?|no|one|[0-9]+)\b|\{\})|\ban? [\w ]+ (is|are) (an? |one of|H×W|\[)|\b\w+ "
+    r"(is|are) one of\b"
     r"|\bis due\b|\bare due\b|\bon end\b|\bso often\b|\bare let be\b|\btold on\b|\bis none\b"
     r"|\bthat is no\b|\bwhole road\b|\blet go of\b|\bpictures?\b"
 )
@@ -21,7 +22,9 @@ BAD = re.compile(
 
 
 def _messages(source: str) -> Iterator[tuple[int, str]]:
-    """Line and text of every message of a raised error, of a recorded problem, and of a help text; fields are {}."""
+    """Line and text of every message of a raised error, of a recorded problem, and of a help text;
+    fields are {}.
+    """
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.Call):
             continue
@@ -38,19 +41,32 @@ def _text(node: ast.expr) -> str:
         case ast.Constant(value=str(text)):
             return text
         case ast.JoinedStr(values=parts):
-            return "".join(_text(part) if isinstance(part, ast.Constant) else "{}" for part in parts)
+            return "".join(
+                _text(part) if isinstance(part, ast.Constant) else "{}" for part in parts
+            )
         case _:
             return ""
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT))
+)
 def test_messages_say_what_must_be(path: Path) -> None:
-    found = [f"line {line}: {text}" for line, text in _messages(path.read_text("utf-8")) if BAD.search(text)]
+    found = [
+        f"line {line}: {text}"
+        for line, text in _messages(path.read_text("utf-8"))
+        if BAD.search(text)
+    ]
     assert found == []
 
 
 HOME = ROOT.parent.parent
-PAGES = [*ROOT.rglob("*"), *(HOME / "docs").rglob("*.md"), *(HOME / "examples").rglob("*.py"), HOME / "README.md"]
+PAGES = [
+    *ROOT.rglob("*"),
+    *(HOME / "docs").rglob("*.md"),
+    *(HOME / "examples").rglob("*.py"),
+    HOME / "README.md",
+]
 WRITTEN = {".py", ".md", ".html", ".j2", ".js", ".css"}
 OLD_WORD = re.compile(r"pictur", re.IGNORECASE)
 QUOTED = re.compile(r"Complete the picture:|\(\?:image\|picture\|more")
@@ -58,22 +74,32 @@ QUOTED = re.compile(r"Complete the picture:|\(\?:image\|picture\|more")
 
 
 IDIOM = re.compile(
-    r"\b(stands? (or falls?|beside|together)|(is|are) (let be|told|due)|in the place of|so often|on end|what came of"
+    r"\b(stands? (or falls?|beside|together)|(is|are) (let be|told|due)|in the place of|so "
+    r"often|on end|what came of"
     r"|an? \w+ of (your|his|her|their) own|a (line|file|row) an? \w+|held against|made good)\b"
 )
-"""What pages of other projects do not say; decisions and the changelog are left as they were written."""
+"""What pages of other projects do not say; decisions and the changelog are left as they were
+written.
+"""
 
 
 def test_pages_have_no_invented_idiom() -> None:
     pages = [
-        path for path in PAGES if path.suffix == ".md" and path.parent.name not in ("decisions", "prompts", "gallery")
+        path
+        for path in PAGES
+        if path.suffix == ".md" and path.parent.name not in ("decisions", "prompts", "gallery")
     ]
     lines = [(path.name, line) for path in pages for line in path.read_text("utf-8").splitlines()]
     assert [one for one in lines if IDIOM.search(one[1])] == []
 
 
 def test_an_image_is_called_image_in_code_and_pages() -> None:
-    lines = [(path, line) for path in PAGES if path.suffix in WRITTEN for line in path.read_text("utf-8").splitlines()]
+    lines = [
+        (path, line)
+        for path in PAGES
+        if path.suffix in WRITTEN
+        for line in path.read_text("utf-8").splitlines()
+    ]
     assert [one for one in lines if OLD_WORD.search(one[1]) and not QUOTED.search(one[1])] == []
 
 

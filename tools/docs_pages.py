@@ -1,9 +1,10 @@
-"""Pages that are made: one for each task, all commands, and the list of decisions; ``--check`` says which are stale.
+"""Pages that are made: one for each task, all commands, and the list of decisions; ``--check`` says
+which are stale.
 
     python tools/docs_pages.py [--check]
 
-What a person writes on the page of a task stands in ``task_notes.toml``; scores, errors and encodings come from the
-tables of the package, commands from the command line itself.
+What a person writes on the page of a task stands in ``task_notes.toml``; scores, errors and
+encodings come from the tables of the package, commands from the command line itself.
 """
 
 from __future__ import annotations
@@ -40,14 +41,17 @@ METRICS = {
 }
 
 COMMANDS_PURPOSE = (
-    "Every command with all of its options, as `--help-all` prints them. Exit status: 0 on success, 1 for invalid "
+    "Every command with all of its options, as `--help-all` prints them. Exit status: 0 on "
+    "success, 1 for invalid "
     "input or a failed check, 2 for wrong usage."
 )
 DECISIONS_PURPOSE = (
-    "Why visualjudge works as it does. Each page states a question, what was decided, and what was not chosen."
+    "Why visualjudge works as it does. Each page states a question, what was decided, and what "
+    "was not chosen."
 )
 TASKS_PURPOSE = (
-    "The tasks whose predictions can be judged. Each page shows how to import predictions, how they are scored, which "
+    "The tasks whose predictions can be judged. Each page shows how to import predictions, how "
+    "they are scored, which "
     "controlled errors exist, and every encoding."
 )
 TIMES = ("", "The score is 10 times this value. ")
@@ -55,12 +59,20 @@ TIMES = ("", "The score is 10 times this value. ")
 
 def main() -> None:
     """Write the pages, or check them."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 if a page is stale")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit status 1 if a page is stale"
+    )
     check = parser.parse_args().check
-    stale = [path for path, text in pages() if not path.is_file() or path.read_text("utf-8") != text]
+    stale = [
+        path for path, text in pages() if not path.is_file() or path.read_text("utf-8") != text
+    ]
     if check and stale:
-        sys.exit(f"stale: {', '.join(str(path.relative_to(ROOT)) for path in stale)}: run make docs")
+        sys.exit(
+            f"stale: {', '.join(str(path.relative_to(ROOT)) for path in stale)}: run make docs"
+        )
     for path, text in pages():
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, "utf-8")
@@ -91,7 +103,9 @@ def index(notes: Mapping[str, Any]) -> str:
     ]
     for task, note in notes.items():
         kinds = len(errors(task))
-        lines.append(f"| [{note['title']}]({task}.md) | `{task}` | {len(final(task))} | {kinds or '–'} |")
+        lines.append(
+            f"| [{note['title']}]({task}.md) | `{task}` | {len(final(task))} | {kinds or '–'} |"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -100,13 +114,15 @@ def task_page(task: str, note: Mapping[str, Any]) -> str:
     kind = TASKS[task].type
     parts = [
         f"# {note['title']}",
-        f"How to import predictions of {note['title'].lower()}, how they are scored, and how a judge is shown them. "
+        f"How to import predictions of {note['title'].lower()}, how they are scored, and how a "
+        "judge is shown them. "
         f"The task's name in files and options is `{task}`.",
         "## Import",
         note["data"] + " All formats: [Import](../importing.md).",
         f"```console\n$ {note['import'].strip()}\n```",
         "## Score",
-        f"{METRICS[kind]} {TIMES[kind != 'generation']}Definition and options: [Scores](../metrics.md).",
+        f"{METRICS[kind]} {TIMES[kind != 'generation']}Definition and options: "
+        "[Scores](../metrics.md).",
         "## Controlled errors",
         errors_text(task),
         "## Encodings",
@@ -120,17 +136,26 @@ def task_page(task: str, note: Mapping[str, Any]) -> str:
 def errors(task: str) -> dict[str, str]:
     """The errors of a task, each with what it does."""
     kind = TASKS[task].type
-    return {row.name: " ".join(str(row.perturb.__doc__).split()) for (of, _), row in ERROR_TYPES.items() if of == kind}
+    return {
+        row.name: " ".join(str(row.perturb.__doc__).split())
+        for (of, _), row in ERROR_TYPES.items()
+        if of == kind
+    }
 
 
 def errors_text(task: str) -> str:
     """The table of errors."""
     found = errors(task)
     if not found:
-        return "None: there is no ground truth to modify. Import scored outputs; the demo generates graded ones."
+        return (
+            "None: there is no ground truth to modify. Import scored outputs; the demo generates "
+            "graded ones."
+        )
     rows = [f"| `{name}` | {text} |" for name, text in found.items()]
     command = f"visualjudge perturb --help    # {', '.join(found)}"
-    return "\n".join(["| Error | Effect |", "|---|---|", *rows, "", "```console", f"$ {command}", "```"])
+    return "\n".join(
+        ["| Error | Effect |", "|---|---|", *rows, "", "```console", f"$ {command}", "```"]
+    )
 
 
 def final(task: str) -> list[Any]:
@@ -180,7 +205,9 @@ def commands() -> Iterator[tuple[tuple[str, ...], int]]:
 
 def help_of(path: tuple[str, ...]) -> str:
     """The whole help of one command, 100 characters wide."""
-    shown = CliRunner().invoke(app, [*path, "--help-all"], prog_name="visualjudge", env={"COLUMNS": "100"})
+    shown = CliRunner().invoke(
+        app, [*path, "--help-all"], prog_name="visualjudge", env={"COLUMNS": "100"}
+    )
     return "\n".join(line.rstrip() for line in shown.stdout.strip().splitlines())
 
 
@@ -191,7 +218,9 @@ def decisions_page() -> str:
     """The list of the decisions, by their titles."""
     head = f"# Decisions\n\n{DECISIONS_PURPOSE}\n"
     pages = [page for page in sorted((DOCS / "decisions").glob("*.md")) if page.name != "README.md"]
-    titles = [(page.name, page.read_text("utf-8").partition("\n")[0].removeprefix("# ")) for page in pages]
+    titles = [
+        (page.name, page.read_text("utf-8").partition("\n")[0].removeprefix("# ")) for page in pages
+    ]
     return head + "\n" + "\n".join(f"- [{title}]({name})" for name, title in titles) + "\n"
 
 

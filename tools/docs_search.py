@@ -8,7 +8,8 @@ from typing import Any
 def on_post_page(output: str, **_: Any) -> str:
     """Name the search dialog, which the theme leaves without a name."""
     return output.replace(
-        'data-md-component="search" role="dialog"', 'data-md-component="search" aria-label="Search" role="dialog"'
+        'data-md-component="search" role="dialog"',
+        'data-md-component="search" aria-label="Search" role="dialog"',
     )
 
 

@@ -1,6 +1,8 @@
-"""Scenes with exact truth to train the local judge on: textured objects on a ground, people as jointed figures.
+"""Scenes with exact truth to train the local judge on: textured objects on a ground, people as
+jointed figures.
 
-Textures are crops of photographs that scikit-image ships and the demo does not show. No image of the demo is used.
+Textures are crops of photographs that scikit-image ships and the demo does not show. No image of
+the demo is used.
 """
 
 from __future__ import annotations
@@ -19,7 +21,17 @@ from visualjudge.vision.predictions import Instance, Person
 from visualjudge.vision.raster.masks import mask_from_array
 
 SIZE = (240, 320)
-TEXTURES = ("brick", "grass", "gravel", "retina", "hubble_deep_field", "immunohistochemistry", "moon", "page", "clock")
+TEXTURES = (
+    "brick",
+    "grass",
+    "gravel",
+    "retina",
+    "hubble_deep_field",
+    "immunohistochemistry",
+    "moon",
+    "page",
+    "clock",
+)
 LABELS = ("ball", "box", "bottle", "leaf", "stone")
 Array = np.ndarray
 
@@ -69,21 +81,30 @@ def _ground(rng: np.random.Generator) -> tuple[Array, FloatArray]:
     height, width = SIZE
     horizon = int(height * rng.uniform(0.2, 0.5))
     canvas = np.empty((height, width, 3))
-    canvas[:horizon], canvas[horizon:] = _crop((horizon, width), rng), _crop((height - horizon, width), rng)
+    canvas[:horizon], canvas[horizon:] = (
+        _crop((horizon, width), rng),
+        _crop((height - horizon, width), rng),
+    )
     rows = np.clip((np.arange(height) - horizon) / (height - horizon), 0, 1)
     depth = np.broadcast_to(0.1 + 0.9 * rows[:, None], SIZE).copy()
     return canvas, depth
 
 
-def _litter(canvas: Array, rng: np.random.Generator, count: int, within: Array | None = None) -> None:
-    """Fallen leaves of many sizes, one over the other, as edges of things that nobody marked (Lee et al., IJCV 2001).
+def _litter(
+    canvas: Array, rng: np.random.Generator, count: int, within: Array | None = None
+) -> None:
+    """Fallen leaves of many sizes, one over the other, as edges of things that nobody marked (Lee
+    et al., IJCV 2001).
 
     With ``within`` they stay inside a shape: markings on an object.
     """
     for radius in 4.0 * rng.uniform(0.02, 1.0, count) ** -0.6:
         size = int(min(2.2 * radius, 90)) + 4
         top, left = (int(rng.integers(-size // 2, n - size // 2)) for n in SIZE)
-        rows, columns = slice(max(0, top), max(0, top + size)), slice(max(0, left), max(0, left + size))
+        rows, columns = (
+            slice(max(0, top), max(0, top + size)),
+            slice(max(0, left), max(0, left + size)),
+        )
         leaf = np.zeros((size, size), dtype=np.uint8)
         outline = _shape(str(rng.choice(LABELS)), rng) * radius + size / 2
         cv2.fillPoly(leaf, [np.rint(outline).astype(np.int32)], 1)
@@ -99,8 +120,12 @@ def _crop(size: tuple[int, int], rng: np.random.Generator) -> Array:
     source = _texture(TEXTURES[rng.integers(len(TEXTURES))])
     zoom = rng.uniform(0.5, 2.0)
     wanted = [min(n, max(8, int(m * zoom))) for n, m in zip(source.shape[:2], size, strict=True)]
-    top, left = (int(rng.integers(0, n - w + 1)) for n, w in zip(source.shape[:2], wanted, strict=True))
-    piece = cv2.resize(source[top : top + wanted[0], left : left + wanted[1]], size[::-1]).astype(np.float64)
+    top, left = (
+        int(rng.integers(0, n - w + 1)) for n, w in zip(source.shape[:2], wanted, strict=True)
+    )
+    piece = cv2.resize(source[top : top + wanted[0], left : left + wanted[1]], size[::-1]).astype(
+        np.float64
+    )
     contrast, tint = rng.uniform(0.15, 0.9), rng.uniform(30, 225) + rng.normal(0, 20, 3)
     shade = np.linspace(rng.uniform(0.7, 1), rng.uniform(0.8, 1.2), size[1])[None, :, None]
     return (contrast * (piece - piece.mean(axis=(0, 1))) + tint) * shade
@@ -114,9 +139,13 @@ def _shape(label: str, rng: np.random.Generator) -> Array:
         return corners * [rng.uniform(0.5, 1.8), 1] + rng.normal(0, 0.05, (4, 2))
     radius = {
         "ball": np.ones(60),
-        "bottle": 1 / np.maximum(np.abs(np.cos(angles)) * rng.uniform(1.8, 3), np.abs(np.sin(angles))),
+        "bottle": 1
+        / np.maximum(np.abs(np.cos(angles)) * rng.uniform(1.8, 3), np.abs(np.sin(angles))),
         "leaf": 0.6 + 0.4 * np.abs(np.sin(angles * rng.integers(2, 4))),
-        "stone": 1 + sum(rng.normal(0, 0.15 / k) * np.cos(k * angles + rng.uniform(0, 6)) for k in range(1, 6)),
+        "stone": 1
+        + sum(
+            rng.normal(0, 0.15 / k) * np.cos(k * angles + rng.uniform(0, 6)) for k in range(1, 6)
+        ),
     }[label]
     return np.stack([np.cos(angles), np.sin(angles)], axis=1) * radius[:, None]
 
@@ -132,7 +161,9 @@ def _standing(outline: Array, nearness: float, rng: np.random.Generator) -> Arra
 
 
 def _paint(canvas: Array, shape: Array, rng: np.random.Generator, parts: int) -> None:
-    """Fill a shape with a texture, its lower half with another where it has two parts, and darken the ground below."""
+    """Fill a shape with a texture, its lower half with another where it has two parts, and darken
+    the ground below.
+    """
     shadow = np.roll(shape, (3, 6), axis=(0, 1)) & ~shape
     canvas[shadow] *= rng.uniform(0.6, 1)
     canvas[shape] = _crop(SIZE, rng)[shape]
@@ -171,14 +202,18 @@ _BONES = (  # from, to, length in trunks, usual direction in degrees (90 = down)
 
 
 def _figure(canvas: Array, depth: FloatArray, rng: np.random.Generator, place: int) -> Person:
-    """A person in a random pose, painted, with the 17 keypoints of COCO; some faces away, some parts out of sight."""
+    """A person in a random pose, painted, with the 17 keypoints of COCO; some faces away, some
+    parts out of sight.
+    """
     height, width = SIZE
     trunk = height * rng.uniform(0.15, 0.28)
     facing = 1.0 if rng.random() < 0.75 else -1.0
     turned = rng.uniform(0.35, 1.0) * facing
     points = np.zeros((17, 3))
     points[:, 2] = 2
-    neck = np.array([(0.25 + 0.45 * place + rng.uniform(-0.1, 0.1)) * width, height * rng.uniform(0.25, 0.4)])
+    neck = np.array(
+        [(0.25 + 0.45 * place + rng.uniform(-0.1, 0.1)) * width, height * rng.uniform(0.25, 0.4)]
+    )
     lean = rng.normal(0, 0.12)
     hip = neck + trunk * np.array([np.sin(lean), np.cos(lean)])
     for (left, right), centre, wide in (((5, 6), neck, 0.4), ((11, 12), hip, 0.26)):
@@ -188,20 +223,27 @@ def _figure(canvas: Array, depth: FloatArray, rng: np.random.Generator, place: i
     points[0, :2] = nose
     for left, right, dx, dy in ((1, 2, 0.075, -0.08), (3, 4, 0.16, -0.04)):
         step = np.array([trunk * dx * turned, 0])
-        points[left, :2], points[right, :2] = nose + step + [0, trunk * dy], nose - step + [0, trunk * dy]
+        points[left, :2], points[right, :2] = (
+            nose + step + [0, trunk * dy],
+            nose - step + [0, trunk * dy],
+        )
     for start, end, length, usual, spread in _BONES:
         angle = np.deg2rad(90 + (usual - 90) * turned + rng.normal(0, spread))
         reach = trunk * length * rng.uniform(0.75, 1.05)
         points[end, :2] = points[start, :2] + reach * np.array([np.cos(angle), np.sin(angle)])
     _draw_figure(canvas, depth, points, trunk, rng)
-    outside = (points[:, 0] < 0) | (points[:, 1] < 0) | (points[:, 0] >= width) | (points[:, 1] >= height)
+    outside = (
+        (points[:, 0] < 0) | (points[:, 1] < 0) | (points[:, 0] >= width) | (points[:, 1] >= height)
+    )
     points[outside | (rng.random(17) < rng.choice([0, 0.25]))] = 0
     present = points[:, 2] > 0
     low, high = points[present, :2].min(axis=0), points[present, :2].max(axis=0)
     return Person(points, bbox=(*low, *high), area=float(np.prod(high - low)) * 0.6)
 
 
-def _draw_figure(canvas: Array, depth: FloatArray, points: Array, trunk: float, rng: np.random.Generator) -> None:
+def _draw_figure(
+    canvas: Array, depth: FloatArray, points: Array, trunk: float, rng: np.random.Generator
+) -> None:
     body = np.zeros(SIZE, dtype=np.uint8)
     thick = max(2, int(trunk * 0.22))
     at = [tuple(int(v) for v in point) for point in points[:, :2]]
@@ -217,8 +259,12 @@ def _draw_figure(canvas: Array, depth: FloatArray, points: Array, trunk: float, 
 
 
 def degraded(clean: Pixels, task: str, rng: np.random.Generator) -> Pixels:
-    """An input for a restoration task: by the demo's degradation, or in half of the cases by another of its kind."""
-    return np.asarray((DEGRADATIONS if rng.random() < 0.5 else _OTHERWISE)[task](clean, rng), dtype=np.uint8)
+    """An input for a restoration task: by the demo's degradation, or in half of the cases by
+    another of its kind.
+    """
+    return np.asarray(
+        (DEGRADATIONS if rng.random() < 0.5 else _OTHERWISE)[task](clean, rng), dtype=np.uint8
+    )
 
 
 def _defocus(clean: Pixels, rng: np.random.Generator) -> Pixels:
@@ -250,7 +296,9 @@ def _flurry(clean: Pixels, rng: np.random.Generator) -> Pixels:
 
 def _decimated(clean: Pixels, rng: np.random.Generator) -> Pixels:
     height, width = clean.shape[:2]
-    return np.asarray(cv2.resize(clean, (width // 4, height // 4), interpolation=cv2.INTER_CUBIC), dtype=np.uint8)
+    return np.asarray(
+        cv2.resize(clean, (width // 4, height // 4), interpolation=cv2.INTER_CUBIC), dtype=np.uint8
+    )
 
 
 _OTHERWISE: dict[str, Degrade] = {

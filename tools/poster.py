@@ -1,4 +1,6 @@
-"""The README's image: six photographs, each with its truth in one of the encodings. ``make docs`` runs it."""
+"""The README's image: six photographs, each with its truth in one of the encodings. ``make docs``
+runs it.
+"""
 
 from __future__ import annotations
 
@@ -25,20 +27,34 @@ GAP = 8
 def write_poster(path: Path) -> None:
     """Write the image, three by two."""
     tiles = [_cut(_drawn(*scene)) for scene in _scenes()]
-    rows = [np.hstack([_framed(tile) for tile in tiles[k : k + 3]]) for k in range(0, len(tiles), 3)]
+    rows = [
+        np.hstack([_framed(tile) for tile in tiles[k : k + 3]]) for k in range(0, len(tiles), 3)
+    ]
     with atomic_path(path) as scratch:
         Image.fromarray(np.vstack(rows)).save(scratch, quality=88)
 
 
 def _scenes() -> Iterator[tuple[Photograph, str, str, Prediction]]:
     photos = {photo.name: photo for photo in photographs()}
-    coffee, rocket, hopper, cat = (photos[name] for name in ("coffee", "rocket", "grace_hopper", "chelsea"))
+    coffee, rocket, hopper, cat = (
+        photos[name] for name in ("coffee", "rocket", "grace_hopper", "chelsea")
+    )
     yield rocket, "object_detection", "pixel_s1_m0", boxes_of(rocket)
-    yield coffee, "instance_segmentation", "pixel_ss1_m0_o0_l1_c0_b1", Masks(coffee.size, coffee.objects)
+    yield (
+        coffee,
+        "instance_segmentation",
+        "pixel_ss1_m0_o0_l1_c0_b1",
+        Masks(coffee.size, coffee.objects),
+    )
     yield cat, "semantic_segmentation", "pixel_ss0_m0", Masks(cat.size, cat.segments)
     yield photos["astronaut"], "keypoint", "pixel_s1_c2_m0", People(photos["astronaut"].people)
     text, mask = hopper.expressions[0]
-    yield hopper, "referring_segmentation", "pixel_ss1_m0_o0_m2", Masks(hopper.size, (Instance(text, mask),))
+    yield (
+        hopper,
+        "referring_segmentation",
+        "pixel_ss1_m0_o0_m2",
+        Masks(hopper.size, (Instance(text, mask),)),
+    )
     name, disparity = stereo_disparity()
     yield photos[name], "depth_estimation", "turbo", DepthMap(disparity, inverse=True)
 

@@ -1,9 +1,10 @@
-"""Write README's table and plot of published judges: from the figures in docs/published, or from copies of the
-benchmarks.
+"""Write README's table and plot of published judges: from the figures in docs/published, or from
+copies of the benchmarks.
 
     python tools/readme_table.py [CLONE ...]
 
-With copies (see ``visualjudge atlas --help``), the figures in docs/published are computed again first.
+With copies (see ``visualjudge atlas --help``), the figures in docs/published are computed again
+first.
 """
 
 from __future__ import annotations
@@ -31,8 +32,12 @@ PARTS = {"image_edition": "Image editing", "image_generation": "Image generation
 
 def main() -> None:
     """Compute the figures where copies are given; write the plot, and the block in README.md."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("clones", nargs="*", help="local copies of benchmarks: FOLDER or NAME=FOLDER")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "clones", nargs="*", help="local copies of benchmarks: FOLDER or NAME=FOLDER"
+    )
     clones = parser.parse_args().clones
     if clones:
         PLOT.parent.mkdir(exist_ok=True)
@@ -55,7 +60,16 @@ def kept() -> tuple[tuple[AtlasRow, ...], date]:
 def block() -> str:
     """README's table of them."""
     rows, day = kept()
-    columns = ("Questions", "Judge", "Accuracy", "95 %", "Constant answer", "Authors", "Position bias", "Unread")
+    columns = (
+        "Questions",
+        "Judge",
+        "Accuracy",
+        "95 %",
+        "Constant answer",
+        "Authors",
+        "Position bias",
+        "Unread",
+    )
     cells = tuple(
         (
             f"{PARTS.get(row.part, row.part.capitalize())}",

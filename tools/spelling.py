@@ -1,9 +1,10 @@
-"""Check the spelling of the pages against an English dictionary and the project's vocabulary, tools/vocabulary.txt.
+"""Check the spelling of the pages against an English dictionary and the project's vocabulary,
+tools/vocabulary.txt.
 
     python tools/spelling.py [PAGE ...]
 
-Code blocks, code spans, links and names with digits, underscores or inner capitals are skipped. Exit status 1 if a word
-is in neither list, or if the vocabulary holds a word that no page uses.
+Code blocks, code spans, links and names with digits, underscores or inner capitals are skipped.
+Exit status 1 if a word is in neither list, or if the vocabulary holds a word that no page uses.
 """
 
 from __future__ import annotations
@@ -18,15 +19,26 @@ ROOT = Path(__file__).parents[1]
 VOCABULARY = ROOT / "tools/vocabulary.txt"
 MADE = {"docs/gallery", "docs/prompts"}  # written by commands; the prompts have words of their own
 SKIPPED = re.compile(
-    r"```.*?```|^---.*?^---|<!--.*?-->|`+[^`]+`+|\]\([^)]*\)|https?://\S+|<[^>]+>|\$[^$\n]+\$", re.DOTALL | re.MULTILINE
+    r"```.*?```|^---.*?^---|<!--.*?-->|`+[^`]+`+|\]\([^)]*\)|https?://\S+|<[^>]+>|\$[^$\n]+\$",
+    re.DOTALL | re.MULTILINE,
 )
 WORD = re.compile(r"(?<![\w.\-/@'’])[A-Za-z][a-z]+(?:['’][a-z]+)?(?![\w/@]|\.\w)")
 
 
 def pages() -> list[Path]:
     """README, CHANGELOG and every page of docs that a person wrote."""
-    docs = [page for page in (ROOT / "docs").rglob("*.md") if page.parent.relative_to(ROOT).as_posix() not in MADE]
-    return [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted(docs)]
+    docs = [
+        page
+        for page in (ROOT / "docs").rglob("*.md")
+        if page.parent.relative_to(ROOT).as_posix() not in MADE
+    ]
+    return [
+        ROOT / "README.md",
+        ROOT / "CHANGELOG.md",
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "SECURITY.md",
+        *sorted(docs),
+    ]
 
 
 def words(page: Path) -> set[str]:

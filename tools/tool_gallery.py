@@ -39,7 +39,9 @@ CALLS = (
 def box_of(task: str, data: Path) -> ToolBox:
     """The tools of the first pair of a task."""
     dataset = vj.build(vj.open_data(data), data.parent / task, tasks=[task], seed=1)
-    question = next(q for q in dataset.questions if q.question_type == "pairwise" and "text" not in q.encoding)
+    question = next(
+        q for q in dataset.questions if q.question_type == "pairwise" and "text" not in q.encoding
+    )
     return Tools(dataset.root, check_names(["all"]), 6).box(Ask(question))
 
 
@@ -52,7 +54,9 @@ def card(box: ToolBox, name: str, arguments: dict[str, object]) -> Image.Image:
             shown = Image.open(io.BytesIO(part.data)).convert("RGB")
             shown.thumbnail((WIDE - 12, HIGH - 8))
             made.paste(shown, (6, 4))
-    text = " ".join(part.text for part in result.parts if isinstance(part, TextPart)).replace("\n", "; ")
+    text = " ".join(part.text for part in result.parts if isinstance(part, TextPart)).replace(
+        "\n", "; "
+    )
     pen, font = ImageDraw.Draw(made), ImageFont.load_default(12)
     told = f"{name}({', '.join(f'{key}={value}' for key, value in arguments.items())})"
     lines = [told[:52], *textwrap.wrap(text.replace("×", "x"), 54)[:3]]

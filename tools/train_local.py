@@ -1,7 +1,8 @@
 """Train the weights of the local judge that the package ships: ``make train-local``.
 
-Scenes with exact truth (``local_scenes.py``), controlled errors of every type, mixtures of two types, and classical
-filters as restorations. The same number of scenes gives the same bytes. No image of the demo is used.
+Scenes with exact truth (``local_scenes.py``), controlled errors of every type, mixtures of two
+types, and classical filters as restorations. The same number of scenes gives the same bytes. No
+image of the demo is used.
 """
 
 from __future__ import annotations
@@ -51,7 +52,11 @@ def main() -> None:
         for task, sample in scene_samples(scene(number, people=number % 3)):
             samples[task].append(sample)
         print(f"scene {number + 1} of {chosen.scenes}", flush=True)
-    done = train({task: pairs_of(rows) for task, rows in samples.items()}, samples, f"{chosen.scenes} made scenes")
+    done = train(
+        {task: pairs_of(rows) for task, rows in samples.items()},
+        samples,
+        f"{chosen.scenes} made scenes",
+    )
     done.model.save(chosen.out)
     for task, fitted in done.fits.items():
         right = sum(row.hits for row in fitted.right) / fitted.pairs
@@ -61,7 +66,9 @@ def main() -> None:
 def scene_samples(made: Scene) -> Iterator[tuple[str, Sample]]:
     """Every training sample of one scene, with its task."""
     photo, given = made.photo, Given(made.photo.pixels)
-    around = levels.ErrorScene(photo.size, LABELS, LEVELS, None, tuple(item.mask for item in photo.objects))
+    around = levels.ErrorScene(
+        photo.size, LABELS, LEVELS, None, tuple(item.mask for item in photo.objects)
+    )
     truths: list[tuple[str, str, Prediction]] = [
         ("object_detection", "", boxes_of(photo)),
         ("instance_segmentation", "", Masks(photo.size, photo.objects)),
@@ -69,7 +76,10 @@ def scene_samples(made: Scene) -> Iterator[tuple[str, Sample]]:
         ("depth_estimation", "", DepthMap(made.depth, inverse=True)),
     ]
     regions = photo.objects[:MOST_EXPRESSIONS]
-    truths += [("referring_segmentation", str(k), Masks(photo.size, (item,))) for k, item in enumerate(regions)]
+    truths += [
+        ("referring_segmentation", str(k), Masks(photo.size, (item,)))
+        for k, item in enumerate(regions)
+    ]
     truths += [("keypoint", "", People(photo.people))] if photo.people else []
     for task, key, truth in truths:
         yield from _with_errors(task, f"{photo.name} {key}", photo.name, truth, around, given)
@@ -90,7 +100,9 @@ def _with_errors(
         yield task, Sample(image, f"{key} mixed", features_of(task, prediction, given), value)
 
 
-def _mixed(task: str, truth: Prediction, around: levels.ErrorScene, rng: np.random.Generator, key: str) -> Prediction:
+def _mixed(
+    task: str, truth: Prediction, around: levels.ErrorScene, rng: np.random.Generator, key: str
+) -> Prediction:
     """A truth with errors of two types, one on top of the other, each of a random severity."""
     found = truth
     for error_type in rng.choice(error_types(task), 2):
@@ -101,14 +113,18 @@ def _mixed(task: str, truth: Prediction, around: levels.ErrorScene, rng: np.rand
 
 
 def _completed(found: People, rng: np.random.Generator) -> People:
-    """Every keypoint is there, as pose models give them: those out of sight are guessed near others."""
+    """Every keypoint is there, as pose models give them: those out of sight are guessed near
+    others.
+    """
     people = []
     for person in found.items:
         points, present = person.keypoints.copy(), person.present
         if present.any():
             spread = np.ptp(points[present, :2], axis=0).mean()
             guesses = rng.choice(np.flatnonzero(present), int((~present).sum()))
-            points[~present, :2] = points[guesses, :2] + rng.normal(0, 0.1 * spread, (len(guesses), 2))
+            points[~present, :2] = points[guesses, :2] + rng.normal(
+                0, 0.1 * spread, (len(guesses), 2)
+            )
             points[:, 2] = 2
         people.append(replace(person, keypoints=points))
     return People(tuple(people))
@@ -120,8 +136,12 @@ def _restorations(made: Scene) -> Iterator[tuple[str, Sample]]:
     for task in RESTORED:
         spoilt = degraded(clean, task, rng_for(SEED, "degrade", task, name))
         given = Given(spoilt)
-        yield from _with_errors(task, name, name, truth, levels.ErrorScene(made.photo.size, (), LEVELS, spoilt), given)
-        for output in _filtered(cv2.resize(spoilt, clean.shape[1::-1], interpolation=cv2.INTER_CUBIC)):
+        yield from _with_errors(
+            task, name, name, truth, levels.ErrorScene(made.photo.size, (), LEVELS, spoilt), given
+        )
+        for output in _filtered(
+            cv2.resize(spoilt, clean.shape[1::-1], interpolation=cv2.INTER_CUBIC)
+        ):
             restored = WholeImage(output)
             value = score(task, restored, truth)
             yield task, Sample(name, f"{name} filters", features_of(task, restored, given), value)
@@ -137,7 +157,9 @@ def _filtered(pixels: Pixels) -> Iterator[Pixels]:
         yield np.asarray(soft, dtype=np.uint8)
         yield np.asarray(cv2.addWeighted(pixels, 1.8, soft, -0.8, 0), dtype=np.uint8)
     yield np.asarray(cv2.bilateralFilter(pixels, 7, 40, 5), dtype=np.uint8)
-    yield np.asarray(cv2.morphologyEx(pixels, cv2.MORPH_OPEN, np.ones((3, 3), np.uint8)), dtype=np.uint8)
+    yield np.asarray(
+        cv2.morphologyEx(pixels, cv2.MORPH_OPEN, np.ones((3, 3), np.uint8)), dtype=np.uint8
+    )
 
 
 def _generations(made: Scene) -> Iterator[tuple[str, Sample]]:

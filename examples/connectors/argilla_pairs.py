@@ -1,7 +1,8 @@
 """Ask people the pairs of a dataset in Argilla, and read their answers as a run.
 
 ARGILLA_API_URL=… ARGILLA_API_KEY=… python examples/connectors/argilla_pairs.py ask DATASET NAME
-ARGILLA_API_URL=… ARGILLA_API_KEY=… python examples/connectors/argilla_pairs.py read DATASET NAME RUN
+ARGILLA_API_URL=… ARGILLA_API_KEY=… python examples/connectors/argilla_pairs.py read DATASET NAME
+RUN
 """
 
 from __future__ import annotations
@@ -34,5 +35,7 @@ def read(client: rg.Argilla, dataset: str, name: str, run: str) -> None:
 
 
 if __name__ == "__main__":
-    connected = rg.Argilla(api_url=os.environ["ARGILLA_API_URL"], api_key=os.environ["ARGILLA_API_KEY"])
+    connected = rg.Argilla(
+        api_url=os.environ["ARGILLA_API_URL"], api_key=os.environ["ARGILLA_API_KEY"]
+    )
     {"ask": ask, "read": read}[sys.argv[1]](connected, *sys.argv[2:])

@@ -1,7 +1,7 @@
 """Score a model's answers about images in Inspect with a grader that sees the images.
 
-pip install 'visualjudge[inspect]'
-python examples/connectors/inspect_grader.py image.png "What is on the table?" openai/gpt-4o-mini openai/gpt-4o
+pip install 'visualjudge[inspect]' python examples/connectors/inspect_grader.py image.png "What is
+on the table?" openai/gpt-4o-mini openai/gpt-4o
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 python examples/connectors/label_studio.py ask DATASET FOLDER
 python examples/connectors/label_studio.py read DATASET export.json RUN
 
-Make a project with FOLDER/config.xml as its labelling interface, import FOLDER/tasks.json, and export as JSON.
+Make a project with FOLDER/config.xml as its labelling interface, import FOLDER/tasks.json, and
+export as JSON.
 """
 
 from __future__ import annotations

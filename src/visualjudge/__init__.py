@@ -2,8 +2,9 @@
 
 Data flows from top to bottom, one package a step::
 
-    core                      what everything rests on: records, errors, tables of rows, files, seeds
-    vision       WHAT IS JUDGED  a folder for each family of predictions: boxes, masks, poses, depth, images
+    core                      what everything rests on: records, errors, tables of rows, files,
+    seeds vision       WHAT IS JUDGED  a folder for each family of predictions: boxes, masks, poses,
+    depth, images
                  ENCODE       a prediction as an image or a text: 53 encodings, each decodable
                  SCORE        a prediction against its ground truth, 0..10; controlled errors
     formats                   files of others: a file for each format
@@ -51,7 +52,11 @@ if TYPE_CHECKING:
         correct as correct,
         label as label,
     )
-    from visualjudge.apps.frontdoor.judging import client as client, judge as judge, judge_async as judge_async
+    from visualjudge.apps.frontdoor.judging import (
+        client as client,
+        judge as judge,
+        judge_async as judge_async,
+    )
     from visualjudge.apps.frontdoor.run import Run as Run, open_run as open_run
     from visualjudge.apps.frontdoor.studies import Study as Study, analyse as analyse
     from visualjudge.apps.planning.designs import plan as plan
@@ -59,7 +64,10 @@ if TYPE_CHECKING:
     from visualjudge.dataset.exports import Format as Format
     from visualjudge.dataset.folder import Dataset as Dataset, load_dataset as load_dataset
     from visualjudge.formats.importers import Importer as Importer
-    from visualjudge.formats.in_memory import from_fiftyone as from_fiftyone, from_supervision as from_supervision
+    from visualjudge.formats.in_memory import (
+        from_fiftyone as from_fiftyone,
+        from_supervision as from_supervision,
+    )
     from visualjudge.formats.sample import Sample as Sample
     from visualjudge.plugins import (
         register_backend as register_backend,
@@ -80,7 +88,11 @@ if TYPE_CHECKING:
     from visualjudge.replies import read_reply as read_reply
     from visualjudge.vision.base import Mark as Mark
     from visualjudge.vision.drawing.encoded import Scene as Scene
-    from visualjudge.vision.encode import Encoded as Encoded, encode as encode, encodings as encodings
+    from visualjudge.vision.encode import (
+        Encoded as Encoded,
+        encode as encode,
+        encodings as encodings,
+    )
     from visualjudge.vision.predictions import Prediction as Prediction
     from visualjudge.vision.rows import (
         Encoding as Encoding,
@@ -131,7 +143,14 @@ _NAMES = {
         "register_type",
     ),
     "visualjudge.vision.predictions": ("Prediction",),
-    "visualjudge.vision.rows": ("Encoding", "ErrorType", "Metric", "PredictionType", "Ranked", "Task"),
+    "visualjudge.vision.rows": (
+        "Encoding",
+        "ErrorType",
+        "Metric",
+        "PredictionType",
+        "Ranked",
+        "Task",
+    ),
     "visualjudge.vision.base": ("Mark",),
     "visualjudge.vision.drawing.encoded": ("Scene",),
     "visualjudge.vision.tools.base": ("Shown", "Tool"),

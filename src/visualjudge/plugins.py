@@ -1,11 +1,12 @@
 """What a plug-in or a script registers: a function for each table of the project.
 
-Each raises :class:`~visualjudge.core.errors.UsageError` where a row of that name is there already. A plug-in calls them
-when it is loaded (:mod:`visualjudge.core.registry`); a script or notebook may call them at any time before the row is
-needed, and worker processes started after that have the row too, if it can be pickled.
+Each raises :class:`~visualjudge.core.errors.UsageError` where a row of that name is there already.
+A plug-in calls them when it is loaded (:mod:`visualjudge.core.registry`); a script or notebook may
+call them at any time before the row is needed, and worker processes started after that have the row
+too, if it can be pickled.
 
-Every function of a row is guarded (:mod:`visualjudge.core.guarded`): what it raises names the plug-in and the row, and
-costs one record where one record caused it.
+Every function of a row is guarded (:mod:`visualjudge.core.guarded`): what it raises names the
+plug-in and the row, and costs one record where one record caused it.
 
 >>> import visualjudge as vj
 >>> vj.register_task(vj.Task("lane_detection", "lane detection", "instance", classed=True))
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
 
 
 def register_task(task: Task) -> None:
-    """Add a task; its prediction type must be registered, here or by the project, before the task is used."""
+    """Add a task; its prediction type must be registered, here or by the project, before the task
+    is used.
+    """
     table("task").register(task.name, task)
 
 
@@ -56,12 +59,15 @@ def register_type(row: PredictionType) -> None:
 def register_encoding(row: Encoding) -> None:
     """Add an encoding of a prediction type, under a stem that the type does not have yet.
 
-    What the prompt says of it is the part ``<stem>`` of the prompt asset ``questions/format/<type>``.
+    What the prompt says of it is the part ``<stem>`` of the prompt asset
+    ``questions/format/<type>``.
     """
     table("encoding").register((row.type, row.stem), guarded_row(row, f"encoding {row.stem}"))
 
 
-def register_metric(kind: str, name: str, measure: Callable[..., float], *, options: Iterable[str] = ()) -> None:
+def register_metric(
+    kind: str, name: str, measure: Callable[..., float], *, options: Iterable[str] = ()
+) -> None:
     """Add a metric of the prediction type ``kind``; the first one registered is the type's default.
 
     Parameters
@@ -87,15 +93,17 @@ def register_error(row: ErrorType) -> None:
 
 
 def register_tool(kind: str, tool: Tool) -> None:
-    """Add a tool that judges may call for predictions of the type ``kind``; an empty ``kind`` stands for all types."""
+    """Add a tool that judges may call for predictions of the type ``kind``; an empty ``kind``
+    stands for all types.
+    """
     table("tool").register((kind, tool.name), guarded_row(tool, f"tool {tool.name}"))
 
 
 def register_context(kind: str, context: Context) -> None:
     """Add what a prompt says of tasks of the prediction type ``kind``.
 
-    A type without one has the part ``<type>`` of the prompt asset ``questions/context``, which a prompt folder of the
-    plug-in may bring.
+    A type without one has the part ``<type>`` of the prompt asset ``questions/context``, which a
+    prompt folder of the plug-in may bring.
     """
     table("context").register(kind, guarded(context, f"context of {kind}"))
 
@@ -103,8 +111,8 @@ def register_context(kind: str, context: Context) -> None:
 def register_prompts(folder: str | Path) -> None:
     """Add a folder of prompt assets, laid out as ``questions/format/<type>/v1.yaml``.
 
-    It may hold assets of its own, and add parts to assets that are there (``questions/context/v1.yaml``); it replaces
-    no text of the project.
+    It may hold assets of its own, and add parts to assets that are there
+    (``questions/context/v1.yaml``); it replaces no text of the project.
 
     Raises
     ------
@@ -125,7 +133,9 @@ def register_importer(row: Importer) -> None:
 
 
 def register_backend(name: str, client: Callable[..., Any] | str) -> None:
-    """Add a backend: a client class, or ``"module:Class"``, which is imported when it is first used."""
+    """Add a backend: a client class, or ``"module:Class"``, which is imported when it is first
+    used.
+    """
     table("backend").register(name, client)
 
 
@@ -135,7 +145,9 @@ def register_judge(name: str, judge: Callable[..., Any] | str) -> None:
 
 
 def register_question_judge(name: str, make: Callable[..., Any] | str) -> None:
-    """Add a judge of a dataset's questions that asks no backend: (model, dataset folder, *, seed) → Judge."""
+    """Add a judge of a dataset's questions that asks no backend: (model, dataset folder, *, seed) →
+    Judge.
+    """
     table("question judge").register(name, make)
 
 
@@ -145,5 +157,7 @@ def register_export(name: str, form: Format) -> None:
 
 
 def register_probe(name: str, probe: ProbeKind) -> None:
-    """Add a probe: how its questions are made of sampled ones, and how their answers are compared."""
+    """Add a probe: how its questions are made of sampled ones, and how their answers are
+    compared.
+    """
     table("probe").register(name, guarded_row(probe, f"probe {name}"))

@@ -1,4 +1,6 @@
-"""Verifiable rewards for training judges: ``reward(reply, question)``, and the functions that trainers call."""
+"""Verifiable rewards for training judges: ``reward(reply, question)``, and the functions that
+trainers call.
+"""
 
 from __future__ import annotations
 

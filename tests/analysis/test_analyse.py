@@ -23,17 +23,24 @@ FLIP = {"A": "B", "B": "A"}
 
 def pairs(n: int, **changes: Any) -> list[Question]:
     rng = rng_for(7, "pairs")
-    return [pair(i, (float(a), float(b)), **changes) for i, (a, b) in enumerate(rng.uniform(0, 10, (n, 2)).round(3))]
+    return [
+        pair(i, (float(a), float(b)), **changes)
+        for i, (a, b) in enumerate(rng.uniform(0, 10, (n, 2)).round(3))
+    ]
 
 
 def judged(questions: list[Question], verdicts: list[Verdict]) -> dict[str, Any]:
-    entry: dict[str, Any] = dict(analyse_study(study_of(questions, {"judge": verdicts})).metrics["judges"][0])
+    entry: dict[str, Any] = dict(
+        analyse_study(study_of(questions, {"judge": verdicts})).metrics["judges"][0]
+    )
     return entry
 
 
 def test_failed_is_wrong_counted_and_bounded() -> None:
     questions = pairs(40)
-    verdicts = [said(q, q.answer, status="refusal" if i < 10 else "ok") for i, q in enumerate(questions)]
+    verdicts = [
+        said(q, q.answer, status="refusal" if i < 10 else "ok") for i, q in enumerate(questions)
+    ]
     p = judged(questions, verdicts)["pairwise"]
     assert (p["n"], p["failed"], p["accuracy"]) == (40, 10, 0.75)
     assert p["accuracy_bounds"] == (0.75, 1.0)
@@ -63,7 +70,10 @@ def test_accurate_judge_of_a_lopsided_dataset_is_not_called_biased() -> None:
 
 
 def test_preference_for_the_longer_text_is_flagged() -> None:
-    questions = [pair(i, (9.0, 1.0), features=features(10, 90) if i % 2 else features(90, 10)) for i in range(120)]
+    questions = [
+        pair(i, (9.0, 1.0), features=features(10, 90) if i % 2 else features(90, 10))
+        for i in range(120)
+    ]
     verdicts = [said(q, "B" if i % 2 and i % 3 else "A") for i, q in enumerate(questions)]
     flagged = {row["feature"] for row in judged(questions, verdicts)["bias"] if row["flagged"]}
     assert flagged == {"text_chars"}
@@ -71,7 +81,11 @@ def test_preference_for_the_longer_text_is_flagged() -> None:
 
 def test_leak_audit_sees_a_dataset_that_length_gives_away() -> None:
     questions = [
-        pair(i, (9.0, 1.0) if i % 2 else (1.0, 9.0), features=features(90, 10) if i % 2 else features(10, 90))
+        pair(
+            i,
+            (9.0, 1.0) if i % 2 else (1.0, 9.0),
+            features=features(90, 10) if i % 2 else features(10, 90),
+        )
         for i in range(60)
     ]
     rows = analyse_study(study_of(questions, {})).metrics["leak_audit"]
@@ -87,7 +101,12 @@ def test_a_place_that_is_mostly_right_is_no_leak_of_the_other_features() -> None
     rng = np.random.default_rng(3)
     lengths = rng.integers(1, 5, (200, 2)) * 10
     questions = [
-        pair(i, (1.0, 9.0) if i % 10 == 0 else (9.0, 1.0), features=features(*map(int, lengths[i])), image_id=f"im{i}")
+        pair(
+            i,
+            (1.0, 9.0) if i % 10 == 0 else (9.0, 1.0),
+            features=features(*map(int, lengths[i])),
+            image_id=f"im{i}",
+        )
         for i in range(200)
     ]
     found = {row.rule: row for row in leak_audit(question_table(questions))}
@@ -99,8 +118,12 @@ def test_a_place_that_is_mostly_right_is_no_leak_of_the_other_features() -> None
 
 
 @pytest.mark.parametrize(("sizes", "flagged"), [([12, *[2] * 4], False), ([10] * 12, True)])
-def test_leak_is_flagged_only_where_its_interval_leaves_out_chance(sizes: list[int], flagged: bool) -> None:
-    """The rule errs once; few images of unequal size hold 50 % in the interval although the test finds a difference."""
+def test_leak_is_flagged_only_where_its_interval_leaves_out_chance(
+    sizes: list[int], flagged: bool
+) -> None:
+    """The rule errs once; few images of unequal size hold 50 % in the interval although the test
+    finds a difference.
+    """
     images = [image for image, size in enumerate(sizes) for _ in range(size)]
     questions = []
     for i, image in enumerate(images):
@@ -120,7 +143,10 @@ def test_ranking_counts_failed_as_not_exact_and_leaves_them_out_of_tau() -> None
     block = judged(questions, verdicts)["ranking"]
     assert block["kendall_tau"] == pytest.approx((1 - 1 + 1 / 3) / 3)
     assert (block["exact"], block["top1"], block["failed"]) == (0.25, 0.5, 1)
-    assert block["kendall_tau_bounds"] == (pytest.approx((1 / 3 - 1) / 4), pytest.approx((1 / 3 + 1) / 4))
+    assert block["kendall_tau_bounds"] == (
+        pytest.approx((1 / 3 - 1) / 4),
+        pytest.approx((1 / 3 + 1) / 4),
+    )
 
 
 def test_scoring_constants_are_null_not_nan() -> None:
@@ -152,7 +178,12 @@ def test_ranking_reply_with_a_letter_too_many_is_failed() -> None:
 
 
 def _sensitive(
-    alpha: float, lapse: float = 0.0, *, failed: float = 0.0, ties: tuple[str, ...] | None = None, seed: int = 3
+    alpha: float,
+    lapse: float = 0.0,
+    *,
+    failed: float = 0.0,
+    ties: tuple[str, ...] | None = None,
+    seed: int = 3,
 ) -> dict[str, Any]:
     rng, chance = rng_for(seed, "sensitive", alpha), 1 / (2 + len(ties or ()))
     questions, verdicts = [], []
@@ -201,14 +232,21 @@ def test_encodings_are_compared_on_the_same_pairs_only() -> None:
         for encoding, right in (("text_xyxy", 0.9), ("0305", 0.55)):
             q = pair(i, (9.0, 1.0), id=f"{encoding}{i}", encoding=encoding)
             questions.append(q)
-            verdicts.append(said(q, "A" if rng.random() < right else "B", usage={"prompt_tokens": 100}))
+            verdicts.append(
+                said(q, "A" if rng.random() < right else "B", usage={"prompt_tokens": 100})
+            )
     (task,) = judged(questions, verdicts)["encodings"]
     assert task["recommended"] == "text_xyxy"
-    assert {row["encoding"]: row["standing"] for row in task["encodings"]} == {"text_xyxy": "best", "0305": "worse"}
+    assert {row["encoding"]: row["standing"] for row in task["encodings"]} == {
+        "text_xyxy": "best",
+        "0305": "worse",
+    }
     assert task["comparisons"][0]["pairs"] == 240
 
 
-def test_without_a_difference_no_encoding_is_recommended_but_the_cheapest_equivalent_is_named() -> None:
+def test_without_a_difference_no_encoding_is_recommended_but_the_cheapest_equivalent_is_named() -> (
+    None
+):
     questions, verdicts = [], []
     for i in range(240):
         for encoding, tokens in (("text_xyxy", 50), ("0305", 900)):
@@ -225,7 +263,9 @@ def test_without_a_difference_no_encoding_is_recommended_but_the_cheapest_equiva
 def test_comparison_is_on_common_questions() -> None:
     questions = pairs(60)
     good = [said(q, q.answer) for q in questions]
-    bad = [said(q, FLIP[str(q.answer)] if i % 2 else q.answer) for i, q in enumerate(questions[:50])]
+    bad = [
+        said(q, FLIP[str(q.answer)] if i % 2 else q.answer) for i, q in enumerate(questions[:50])
+    ]
     metrics = analyse_study(study_of(questions, {"good": good, "bad": bad})).metrics
     (row,) = metrics["comparisons"]
     assert (row["n"], row["accuracy_a"], row["accuracy_b"]) == (50, 1.0, 0.5)
@@ -235,7 +275,11 @@ def test_comparison_is_on_common_questions() -> None:
 
 def test_leaderboard_counts_contradictory_orders_as_ties() -> None:
     questions = pairs(40)
-    verdicts = [v for q in questions for v in (said(q, "A", "AB"), said(q, "A" if int(q.id[1:]) % 2 else "B", "BA"))]
+    verdicts = [
+        v
+        for q in questions
+        for v in (said(q, "A", "AB"), said(q, "A" if int(q.id[1:]) % 2 else "B", "BA"))
+    ]
     board = judged(questions, verdicts)["leaderboard"]
     assert board["ties"] == 20
     assert [row["source"] for row in board["rows"]] == ["one", "two"]
@@ -247,7 +291,11 @@ def test_leaderboard_counts_contradictory_orders_as_ties() -> None:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    questions = [*pairs(30), *(ranking(i, [3.0, 2.0, 1.0]) for i in range(5)), *(scoring(i, i / 2) for i in range(12))]
+    questions = [
+        *pairs(30),
+        *(ranking(i, [3.0, 2.0, 1.0]) for i in range(5)),
+        *(scoring(i, i / 2) for i in range(12)),
+    ]
     dataset = write_dataset(tmp_path / "ds", questions)
     return write_run(tmp_path / "run", dataset, [said(q, q.answer) for q in questions])
 

@@ -1,4 +1,6 @@
-"""The local baseline beside a judge: the same questions, what it declined left out, said where no gain is shown."""
+"""The local baseline beside a judge: the same questions, what it declined left out, said where no
+gain is shown.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,11 @@ def analysed(root: Path, judge_right: int, baseline_right: int, *, declined: int
         answer = str(QUESTIONS[index].answer)
         return answer if (index // 12) % 10 < right else OTHER[answer]
 
-    orders = [said(q, says(i, judge_right), order) for order in ("AB", "BA") for i, q in enumerate(QUESTIONS)]
+    orders = [
+        said(q, says(i, judge_right), order)
+        for order in ("AB", "BA")
+        for i, q in enumerate(QUESTIONS)
+    ]
     judge = write_run(root / "vlm", dataset, orders)
     kept = [said(q, says(i, baseline_right)) for i, q in enumerate(QUESTIONS)][declined:]
     kept += [said(q, FAILED, status="refusal", cause="declined") for q in QUESTIONS[:declined]]
@@ -47,15 +53,22 @@ def test_a_judge_above_the_baseline_is_said_to_be(tmp_path: Path) -> None:
     assert (row.scope, row.gap.n, row.declined, row.standing) == ("all", 240, 0, "better")
     assert row.gap.value == pytest.approx(0.3)
     assert str(above(judge)).startswith("30.0 points above the local baseline (")
-    assert {(r.scope, r.value) for r in judge.above_baseline} >= {("task", "keypoint"), ("error_type", "missed")}
+    assert {(r.scope, r.value) for r in judge.above_baseline} >= {
+        ("task", "keypoint"),
+        ("error_type", "missed"),
+    }
     assert baseline.above_baseline == ()
     assert found.metrics["judges"][0]["above_baseline"][0]["difference"] == pytest.approx(0.3)
     assert "above_baseline" in found.tables
     assert "Points above the baseline" in markdown(found)
 
 
-@pytest.mark.parametrize(("right", "said_of_it"), [(6, "undecided whether it is better"), (3, "worse than it")])
-def test_a_judge_that_is_not_better_is_said_not_to_be(tmp_path: Path, right: int, said_of_it: str) -> None:
+@pytest.mark.parametrize(
+    ("right", "said_of_it"), [(6, "undecided whether it is better"), (3, "worse than it")]
+)
+def test_a_judge_that_is_not_better_is_said_not_to_be(
+    tmp_path: Path, right: int, said_of_it: str
+) -> None:
     found = analysed(tmp_path, right, 6)
     assert said_of_it in str(above(found.results.judges[0]))
     section = html(found).split('id="baseline"')[1].split("</details>")[0]
@@ -85,7 +98,10 @@ def test_a_baseline_that_is_not_kept_names_no_folder(tmp_path: Path) -> None:
 def test_an_image_on_which_the_baseline_declined_all_is_none_of_the_figure(tmp_path: Path) -> None:
     questions = [pair(i, (3.0, 1.0)) for i in range(60)]  # 12 images
     dataset = write_dataset(tmp_path / "dataset", questions)
-    kept = [said(q, "AB"[i % 2]) if i % 12 < 3 else said(q, FAILED, status="refusal") for i, q in enumerate(questions)]
+    kept = [
+        said(q, "AB"[i % 2]) if i % 12 < 3 else said(q, FAILED, status="refusal")
+        for i, q in enumerate(questions)
+    ]
     baseline = write_run(tmp_path / "local", dataset, kept, backend="local", judge="local baseline")
     judge = write_run(tmp_path / "vlm", dataset, [said(q, "A") for q in questions])
     row = analyse([judge, baseline]).results.judges[0].above_baseline[0]
@@ -96,17 +112,27 @@ def test_an_image_on_which_the_baseline_declined_all_is_none_of_the_figure(tmp_p
 def test_tasks_and_error_types_are_worse_after_adjustment_alone(tmp_path: Path) -> None:
     """Of eight error types, one is below the baseline by as much as luck makes one of eight."""
     rng, errors = np.random.default_rng(5), [f"error {k}" for k in range(8)]
-    questions = [pair(i, (3.0, 1.0), error_type=errors[i // 30], image_id=f"image{i % 30}") for i in range(240)]
+    questions = [
+        pair(i, (3.0, 1.0), error_type=errors[i // 30], image_id=f"image{i % 30}")
+        for i in range(240)
+    ]
     right = rng.random((2, 240)) < 0.75
     right[:, :30] = np.arange(30) % 4 > 0
     right[0, 1:20:4] = False  # five of its thirty that the baseline has right
     dataset = write_dataset(tmp_path / "dataset", questions)
-    verdicts = [[said(q, "A" if hit else "B") for q, hit in zip(questions, row, strict=True)] for row in right]
+    verdicts = [
+        [said(q, "A" if hit else "B") for q, hit in zip(questions, row, strict=True)]
+        for row in right
+    ]
     judge = write_run(tmp_path / "vlm", dataset, verdicts[0])
-    baseline = write_run(tmp_path / "local", dataset, verdicts[1], backend="local", judge="local baseline")
+    baseline = write_run(
+        tmp_path / "local", dataset, verdicts[1], backend="local", judge="local baseline"
+    )
     rows = {row.value: row for row in analyse([judge, baseline]).results.judges[0].above_baseline}
     row = rows["error 0"]
-    assert row.gap.interval is not None and row.gap.interval[1] is not None and row.gap.interval[1] < 0
+    assert (
+        row.gap.interval is not None and row.gap.interval[1] is not None and row.gap.interval[1] < 0
+    )
     assert row.p is not None and row.p_holm == pytest.approx(8 * row.p) and row.p_holm > 0.05
     assert row.standing == "undecided"
     assert rows["all"].p_holm is None
@@ -114,7 +140,9 @@ def test_tasks_and_error_types_are_worse_after_adjustment_alone(tmp_path: Path) 
 
 def test_without_a_baseline_nothing_is_said(tmp_path: Path) -> None:
     dataset = write_dataset(tmp_path / "dataset", QUESTIONS)
-    judge = analyse([write_run(tmp_path / "vlm", dataset, [said(q, "A") for q in QUESTIONS])]).results.judges[0]
+    judge = analyse(
+        [write_run(tmp_path / "vlm", dataset, [said(q, "A") for q in QUESTIONS])]
+    ).results.judges[0]
     assert judge.above_baseline == ()
     assert above(judge) is None
 
@@ -124,8 +152,12 @@ def test_above_a_baseline_below_chance_nothing_is_proved(tmp_path: Path) -> None
     row = found.results.judges[0].above_baseline[0]
     assert row.baseline_right == pytest.approx(0.2)
     assert row.standing != "better"
-    assert "this proves nothing, the baseline is right in 20.0 %, below chance" in str(above(found.results.judges[0]))
-    assert found.metrics["judges"][0]["above_baseline"][0]["baseline_accuracy"] == pytest.approx(0.2)
+    assert "this proves nothing, the baseline is right in 20.0 %, below chance" in str(
+        above(found.results.judges[0])
+    )
+    assert found.metrics["judges"][0]["above_baseline"][0]["baseline_accuracy"] == pytest.approx(
+        0.2
+    )
 
 
 def test_worse_than_a_baseline_below_chance_is_said(tmp_path: Path) -> None:

@@ -21,7 +21,14 @@ QUESTIONS = [*(pair(i, (8.0, 1.0)) for i in range(12)), scoring(50, 7.0)]
 KNOWN = pair(90, (10.0, 0.0))
 
 
-def _line(question: Any, value: Any, rater: str, order: str = "AB", purpose: str = "question", repeat: int = 0) -> Any:
+def _line(
+    question: Any,
+    value: Any,
+    rater: str,
+    order: str = "AB",
+    purpose: str = "question",
+    repeat: int = 0,
+) -> Any:
     return {
         "id": question.id,
         "order": order,
@@ -38,15 +45,24 @@ def _line(question: Any, value: Any, rater: str, order: str = "AB", purpose: str
 
 @pytest.fixture
 def people(tmp_path: Path) -> Path:
-    """Anna is right and sees A first, Ben is wrong and sees B first; both are right on the known item."""
+    """Anna is right and sees A first, Ben is wrong and sees B first; both are right on the known
+    item.
+    """
     rows = [_line(q, "A", "anna") for q in QUESTIONS[:12]]
     rows += [_line(q, "B", "ben", "BA") for q in QUESTIONS[:12]]
     rows += [_line(QUESTIONS[12], 7.0, "anna"), _line(QUESTIONS[12], 2.0, "ben", repeat=1)]
-    rows += [_line(KNOWN, "A", name, purpose="known", repeat=i) for i, name in enumerate(("anna", "ben"))]
-    rows += [_line(QUESTIONS[0], "A", "anna", "BA", "repeat", 1), _line(QUESTIONS[1], "B", "anna", "AB", "repeat", 1)]
+    rows += [
+        _line(KNOWN, "A", name, purpose="known", repeat=i) for i, name in enumerate(("anna", "ben"))
+    ]
+    rows += [
+        _line(QUESTIONS[0], "A", "anna", "BA", "repeat", 1),
+        _line(QUESTIONS[1], "B", "anna", "AB", "repeat", 1),
+    ]
     rows += [_line(QUESTIONS[12], 7.0, "anna", "AB", "repeat", 2)]
     root = write_dataset(tmp_path / "ds", [*QUESTIONS, KNOWN])
-    run = write_run(tmp_path / "people", root, [], backend="people", judge="people", asked=len(rows))
+    run = write_run(
+        tmp_path / "people", root, [], backend="people", judge="people", asked=len(rows)
+    )
     (run / "verdicts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return run
 
@@ -63,7 +79,9 @@ def test_accuracy_counts_ordinary_answers_only(found: Analysis) -> None:
 
 
 def test_every_rater_is_compared_with_a_judge(people: Path, tmp_path: Path) -> None:
-    """Anna is right and Ben wrong: a judge that is always right is 50 points above people, and agrees with Anna."""
+    """Anna is right and Ben wrong: a judge that is always right is 50 points above people, and
+    agrees with Anna.
+    """
     verdicts = [*(said(q, "A") for q in QUESTIONS[:12]), said(QUESTIONS[12], 7.0)]
     judge = write_run(tmp_path / "vlm", tmp_path / "ds", verdicts)
     results = analyse([judge, people]).results
@@ -71,7 +89,9 @@ def test_every_rater_is_compared_with_a_judge(people: Path, tmp_path: Path) -> N
     assert (row.verdicts, row.accuracy_a, row.accuracy_b, row.gap.value) == (24, 1.0, 0.5, 0.5)
     ratings = np.array([[1.0] * 12, [1.0] * 12, [0.0] * 12])
     expected = krippendorff.alpha(reliability_data=ratings, level_of_measurement="nominal")
-    assert next(row for row in results.agreement if row.kind == "pairwise").alpha.value == pytest.approx(expected)
+    assert next(
+        row for row in results.agreement if row.kind == "pairwise"
+    ).alpha.value == pytest.approx(expected)
 
 
 def test_two_raters_in_two_orders_are_no_swap(found: Analysis) -> None:
@@ -86,7 +106,9 @@ def test_order_inside_an_image_is_that_of_each_rater(tmp_path: Path) -> None:
     rows = [_line(q, float(str(q.answer)) + 6, "kind") for q in questions]
     rows += [_line(q, float(str(q.answer)), "strict", repeat=1) for q in questions[1:]]
     root = write_dataset(tmp_path / "ds", questions)
-    run = write_run(tmp_path / "people", root, [], backend="people", judge="people", asked=len(rows))
+    run = write_run(
+        tmp_path / "people", root, [], backend="people", judge="people", asked=len(rows)
+    )
     (run / "verdicts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in reversed(rows)))
     within = analyse([run]).results.judges[0].scoring.within
     assert (within.n, within.value) == (2, 1)
@@ -97,7 +119,9 @@ def test_checks_are_counted_by_rater(found: Analysis) -> None:
         RaterChecks("anna", 1, 1, 3, 2, 1, 1),
         RaterChecks("ben", 1, 1, 0, 0, 0, 0),
     )
-    assert "| anna | 1 of 1 | 2 of 3 | 1 of 1 |" in markdown(found) and "Were the raters attentive?" in html(found)
+    assert "| anna | 1 of 1 | 2 of 3 | 1 of 1 |" in markdown(
+        found
+    ) and "Were the raters attentive?" in html(found)
     assert found.metrics["judges"][0]["rater_checks"][0]["known_right"] == 1
 
 

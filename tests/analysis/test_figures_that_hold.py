@@ -1,4 +1,6 @@
-"""Figures promise no more than they hold: intervals with few images, flags, recommendations, strengths, agreement."""
+"""Figures promise no more than they hold: intervals with few images, flags, recommendations,
+strengths, agreement.
+"""
 
 from __future__ import annotations
 
@@ -50,18 +52,24 @@ def test_images_that_agree_by_luck_do_not_make_an_interval_without_width(right: 
 
 def test_one_large_image_counts_as_little_more_than_one() -> None:
     even = one_share(np.full(10, 8.0) + np.arange(10) % 2, np.full(10, 10.0)).interval(0)
-    heavy = one_share(np.array([90.0, *[8.0, 9.0] * 4, 8.0]), np.array([110.0, *[10.0] * 9])).interval(0)
+    heavy = one_share(
+        np.array([90.0, *[8.0, 9.0] * 4, 8.0]), np.array([110.0, *[10.0] * 9])
+    ).interval(0)
     assert even is not None
     assert heavy is not None
     assert heavy[1] - heavy[0] > 1.2 * (even[1] - even[0])
 
 
 def test_comparison_counts_images_and_not_verdicts() -> None:
-    """All of the difference is in one image of eight: McNemar's exact test of verdicts would be sure of it."""
+    """All of the difference is in one image of eight: McNemar's exact test of verdicts would be
+    sure of it.
+    """
     questions = [pair(i, (8.0, 1.0), image_id=f"image{i % 8}") for i in range(160)]
     first = [said(q, "A") for q in questions]
     second = [said(q, "B" if q.image_id == "image3" else "A") for q in questions]
-    (row,) = analyse_study(study_of(questions, {"first": first, "second": second})).results.comparisons
+    (row,) = analyse_study(
+        study_of(questions, {"first": first, "second": second})
+    ).results.comparisons
     assert (row.only_a_right, row.only_b_right) == (20, 0)
     assert row.p is not None
     assert row.p > 0.2
@@ -86,14 +94,24 @@ def _by_margin(seed: int) -> JudgeResult:
         margin = float(rng.uniform(0.1, 9.9))
         better_has_more = (margin > 4) == (rng.random() < 0.85)
         options = (OptionFeatures(count=2), OptionFeatures(count=1))
-        q = pair(i, (margin, 0.0), image_id=f"image{i % 20}", features=options if better_has_more else options[::-1])
+        q = pair(
+            i,
+            (margin, 0.0),
+            image_id=f"image{i % 20}",
+            features=options if better_has_more else options[::-1],
+        )
         questions.append(q)
-        verdicts += [drawn(q, 0.5 + 0.47 * (1 - np.exp(-0.5 * margin)), rng, order=order) for order in ("AB", "BA")]
+        verdicts += [
+            drawn(q, 0.5 + 0.47 * (1 - np.exp(-0.5 * margin)), rng, order=order)
+            for order in ("AB", "BA")
+        ]
     return result(questions, verdicts)
 
 
 def test_fair_judge_that_is_better_at_wide_margins_is_not_flagged() -> None:
-    rows = [next(row for row in _by_margin(seed).bias if row.feature == "count") for seed in range(6)]
+    rows = [
+        next(row for row in _by_margin(seed).bias if row.feature == "count") for seed in range(6)
+    ]
     assert np.mean([row.crude for row in rows]) > 0.03  # type: ignore[arg-type]
     assert sum(row.flagged for row in rows) <= 1
     assert abs(np.mean([row.estimate.value for row in rows])) < 0.02  # type: ignore[arg-type]
@@ -117,20 +135,26 @@ def test_recommended_encoding_has_its_figure_from_images_it_was_not_chosen_on() 
         for e in range(2)
         for i in range(200)
     ]
-    (choice,) = result(questions, [drawn(q, 0.95 if q.encoding == "e1" else 0.6, rng) for q in questions]).encodings
+    (choice,) = result(
+        questions, [drawn(q, 0.95 if q.encoding == "e1" else 0.6, rng) for q in questions]
+    ).encodings
     assert choice.recommended == "e1"
     assert (choice.chosen.n, choice.chosen.images) == (100, 10)
 
 
 def test_guessing_judge_has_no_75_percent_point() -> None:
     rng = rng_for(3, "guess")
-    questions = [pair(i, (float(rng.uniform(0.1, 9)), 0.0), image_id=f"image{i % 20}") for i in range(600)]
+    questions = [
+        pair(i, (float(rng.uniform(0.1, 9)), 0.0), image_id=f"image{i % 20}") for i in range(600)
+    ]
     rows = result(questions, [drawn(q, 0.5, rng) for q in questions]).sensitivity
     assert all(row.jnd.value is None for row in rows)
 
 
 def test_judge_that_says_one_number_has_no_order_inside_an_image() -> None:
-    questions = [scoring(4 * i + k, float(k), image_id=f"image{i}") for i in range(20) for k in range(4)]
+    questions = [
+        scoring(4 * i + k, float(k), image_id=f"image{i}") for i in range(20) for k in range(4)
+    ]
     verdicts = [said(q, float(q.answer) if q.image_id == "image0" else 7.0) for q in questions]
     within = result(questions, verdicts).scoring.within
     assert within.value == pytest.approx(1 / 20)
@@ -139,9 +163,13 @@ def test_judge_that_says_one_number_has_no_order_inside_an_image() -> None:
 
 @pytest.mark.parametrize("repeats", [1, 2, 5])
 def test_order_inside_an_image_does_not_depend_on_the_number_of_repeats(repeats: int) -> None:
-    questions = [scoring(4 * i + k, float(k), image_id=f"image{i}") for i in range(20) for k in range(4)]
+    questions = [
+        scoring(4 * i + k, float(k), image_id=f"image{i}") for i in range(20) for k in range(4)
+    ]
     verdicts = [
-        said(q, float(str(q.answer)) + 0.01 * repeat, repeat=repeat) for q in questions for repeat in range(repeats)
+        said(q, float(str(q.answer)) + 0.01 * repeat, repeat=repeat)
+        for q in questions
+        for repeat in range(repeats)
     ]
     assert result(questions, verdicts).scoring.within.value == pytest.approx(1)
 
@@ -167,8 +195,13 @@ def test_source_that_never_lost_has_an_open_side_and_counts_its_own_images() -> 
 
 @pytest.mark.parametrize("per_image", [1, 5])
 def test_difference_of_a_perfect_and_an_inverted_judge_has_a_width(per_image: int) -> None:
-    questions = [pair(i, (9.0, 1.0), image_id=f"image{i // per_image}") for i in range(30 * per_image)]
-    judged = {name: [said(q, value) for q in questions] for name, value in (("perfect", "A"), ("inverted", "B"))}
+    questions = [
+        pair(i, (9.0, 1.0), image_id=f"image{i // per_image}") for i in range(30 * per_image)
+    ]
+    judged = {
+        name: [said(q, value) for q in questions]
+        for name, value in (("perfect", "A"), ("inverted", "B"))
+    }
     (row,) = analyse_study(study_of(questions, judged)).results.comparisons
     unseen = 1 - 0.025 ** (1 / 30)
     assert row.gap.interval == pytest.approx((1 - 2 * unseen, 1))
@@ -180,11 +213,15 @@ def test_same_share_has_the_same_interval_by_every_rule() -> None:
     published = result(
         questions, [drawn(q, 0.5 + 0.4 * (i % 2), rng) for i, q in enumerate(questions)]
     ).pairwise.published
-    assert published["multimodal_rewardbench"].interval == published["vl_rewardbench_micro"].interval
+    assert (
+        published["multimodal_rewardbench"].interval == published["vl_rewardbench_micro"].interval
+    )
 
 
 def test_published_figures_count_as_their_benchmarks_do() -> None:
-    questions = [pair(i, (8.0, 1.0), task=("object_detection", "keypoint")[i == 3]) for i in range(4)]
+    questions = [
+        pair(i, (8.0, 1.0), task=("object_detection", "keypoint")[i == 3]) for i in range(4)
+    ]
     order = {"AB": ["A", "A", "B", "A"], "BA": ["A", "B", "B", None]}
     verdicts = [
         said(q, value, name, status="ok" if value else "refusal")
@@ -201,7 +238,9 @@ def test_published_figures_count_as_their_benchmarks_do() -> None:
 def test_simulated_judges_take_no_part_in_alpha() -> None:
     questions = [pair(i, (8.0, 1.0)) for i in range(24)]
     table = question_table(questions)
-    answered = join(table, verdict_table([said(q, "A" if i % 3 else "B") for i, q in enumerate(questions)]))
+    answered = join(
+        table, verdict_table([said(q, "A" if i % 3 else "B") for i, q in enumerate(questions)])
+    )
     simulated = Run("oracle", None, {"simulated": True}, answered)
     real = [Run(name, None, {}, answered) for name in ("one", "two")]
     assert judge_agreement(Study(table, (simulated, real[0]))) == ()
@@ -214,7 +253,9 @@ def test_simulated_judge_does_not_change_the_p_of_real_ones() -> None:
     table, rng = question_table(questions), np.random.default_rng(3)
 
     def run(name: str, chance: float, **info: Any) -> Run:
-        return Run(name, None, info, join(table, verdict_table([drawn(q, chance, rng) for q in questions])))
+        return Run(
+            name, None, info, join(table, verdict_table([drawn(q, chance, rng) for q in questions]))
+        )
 
     real = [run("one", 0.6), run("two", 0.8), run("three", 0.7)]
     simulated = [run("oracle", 1.0, simulated=True), run("guess", 0.5, simulated=True)]
@@ -248,7 +289,8 @@ def test_values_of_a_second_reader_count_apart_and_nowhere_else() -> None:
     questions = [pair(i, (8.0, 1.0)) for i in range(10)]
     ours = [said(q, "A") for q in questions[:6]]
     theirs = [
-        replace(said(q, "A" if i else "B"), status="ok_extracted", cause="hedge") for i, q in enumerate(questions[6:])
+        replace(said(q, "A" if i else "B"), status="ok_extracted", cause="hedge")
+        for i, q in enumerate(questions[6:])
     ]
     judge = result(questions, ours + theirs)
     assert (judge.pairwise.accuracy.share.value, judge.pairwise.accuracy.parsed.value) == (0.6, 1.0)
@@ -262,7 +304,9 @@ def test_table_of_metrics_and_markdown_come_from_the_same_columns() -> None:
 
     questions = [pair(i, (8.0, 1.0)) for i in range(24)]
     analysis = analyse_study(
-        study_of(questions, {"judge": [said(q, "A" if i % 4 else "B") for i, q in enumerate(questions)]})
+        study_of(
+            questions, {"judge": [said(q, "A" if i % 4 else "B") for i, q in enumerate(questions)]}
+        )
     )
     accuracy = analysis.results.judges[0].pairwise.accuracy
     stated = analysis.metrics["judges"][0]["pairwise"]
@@ -277,7 +321,9 @@ def test_rule_of_counting_is_in_every_output(monkeypatch: pytest.MonkeyPatch) ->
     from visualjudge.analysis.report.markdown import markdown
     from visualjudge.analysis.report.page import html
 
-    added = published.Rule("second_half", "Right in the second half", lambda pairs: published._one_order(pairs.tail(8)))
+    added = published.Rule(
+        "second_half", "Right in the second half", lambda pairs: published._one_order(pairs.tail(8))
+    )
     monkeypatch.setattr(published, "RULES", (*published.RULES, added))
     shown = tuple(columns._counted(rule) for rule in published.RULES)
     monkeypatch.setattr(columns, "PUBLISHED", columns.Table(shown))
@@ -298,13 +344,21 @@ def test_agreement_of_judges_tells_ties_from_the_second_option() -> None:
         name: [said(q, answers[k]) for q, k in zip(questions, row, strict=True)]
         for name, row in zip("ab", table, strict=True)
     }
-    found = next(row for row in judge_agreement(study_of(questions, judged)) if row.kind == "pairwise")
-    expected = krippendorff.alpha(reliability_data=table.astype(float), level_of_measurement="nominal")
+    found = next(
+        row for row in judge_agreement(study_of(questions, judged)) if row.kind == "pairwise"
+    )
+    expected = krippendorff.alpha(
+        reliability_data=table.astype(float), level_of_measurement="nominal"
+    )
     assert found.alpha.value == pytest.approx(expected)
 
 
 def test_no_slope_is_claimed_where_one_image_alone_has_other_distances() -> None:
-    distance, right, clusters = np.full(90, 2.0), np.tile([1.0, 0.0], 45), np.repeat(np.arange(9), 10)
+    distance, right, clusters = (
+        np.full(90, 2.0),
+        np.tile([1.0, 0.0], 45),
+        np.repeat(np.arange(9), 10),
+    )
     assert slope_p(distance, right, clusters) is None
     distance[:10] = np.arange(1, 11)
     with np.errstate(all="raise"):

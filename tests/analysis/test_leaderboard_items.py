@@ -54,7 +54,9 @@ def test_item_is_the_pair_and_not_its_order() -> None:
 
 
 def test_best_is_beaten_by_none_on_the_same_pairs() -> None:
-    """One encoding is asked the easy half alone: its raw accuracy leads, the other is better on common pairs."""
+    """One encoding is asked the easy half alone: its raw accuracy leads, the other is better on
+    common pairs.
+    """
     from visualjudge.analysis.encoding_choice import recommend
 
     rows = []
@@ -89,7 +91,9 @@ def test_sources_that_the_judge_cannot_tell_apart_share_a_rank() -> None:
     twos = [(a, b) for a in names for b in names if a < b] * 8
     questions = [pair(i, (7.0, 5.0), sources=names_) for i, names_ in enumerate(twos)]
     verdicts = [
-        said(q, "A", order) if order == "AB" else said(q, "B", order) for q in questions for order in ("AB", "BA")
+        said(q, "A", order) if order == "AB" else said(q, "B", order)
+        for q in questions
+        for order in ("AB", "BA")
     ]
     board = analyse_study(study_of(questions, {"judge": verdicts})).results.judges[0].leaderboard
     assert [row.rank for row in board.rows] == [1, 1, 1]
@@ -115,7 +119,9 @@ def test_differences_and_rank_sets_are_in_the_file_and_on_the_pages() -> None:
     names = ("one", "two", "three")
     twos = [(a, b) for a in names for b in names if a < b] * 16
     questions = [pair(i, (7.0, 5.0), sources=two) for i, two in enumerate(twos)]
-    verdicts = [said(q, "A" if q.sources[0] == "one" or i % 4 else "B") for i, q in enumerate(questions)]
+    verdicts = [
+        said(q, "A" if q.sources[0] == "one" or i % 4 else "B") for i, q in enumerate(questions)
+    ]
     analysis = analyse_study(study_of(questions, {"judge": verdicts}))
     board = analysis.metrics["judges"][0]["leaderboard"]
     best = board["rows"][0]
@@ -126,10 +132,15 @@ def test_differences_and_rank_sets_are_in_the_file_and_on_the_pages() -> None:
         ("one", r["source"]) for r in board["rows"][1:]
     ]
     assert all(
-        row["rank_set_all"][0] <= row["rank_set"][0] <= row["rank"] <= row["rank_set"][1] for row in board["rows"]
+        row["rank_set_all"][0] <= row["rank_set"][0] <= row["rank"] <= row["rank_set"][1]
+        for row in board["rows"]
     )
     page = html(analysis)
-    assert "differences, p (95 %)" in page and "All at once" in page and "Above \\ below" in markdown(analysis)
+    assert (
+        "differences, p (95 %)" in page
+        and "All at once" in page
+        and "Above \\ below" in markdown(analysis)
+    )
     assert analysis.tables["source_differences"].height == 3
 
 
@@ -142,17 +153,22 @@ def test_what_is_compared_elsewhere_changes_no_strength() -> None:
     questions = [pair(i, (7.0, 5.0), sources=names) for i, names in enumerate(twos)]
     verdicts = [said(q, "AB"[i % 7 == 0]) for i, q in enumerate(questions)]
     alone = _board(questions, verdicts)
-    unbeaten = [pair(100 + i, (8.0, 2.0), task="keypoint", sources=("best", "worst")) for i in range(8)]
+    unbeaten = [
+        pair(100 + i, (8.0, 2.0), task="keypoint", sources=("best", "worst")) for i in range(8)
+    ]
     both = _board([*questions, *unbeaten], [*verdicts, *(said(q, "A") for q in unbeaten)])
     assert both.regularised and not alone.regularised
-    assert [replace(row, component=0) for row in both.rows if row.group == "object_detection"] == list(alone.rows)
+    assert [
+        replace(row, component=0) for row in both.rows if row.group == "object_detection"
+    ] == list(alone.rows)
 
 
 @pytest.mark.parametrize("repeats", [2, 5])
 def test_repeated_replies_change_no_strength_of_a_source_that_never_lost(repeats: int) -> None:
     questions = [pair(i, (8.0, 2.0)) for i in range(8)]
     once, often = (
-        _board(questions, [said(q, "A", repeat=k) for q in questions for k in range(times)]) for times in (1, repeats)
+        _board(questions, [said(q, "A", repeat=k) for q in questions for k in range(times)])
+        for times in (1, repeats)
     )
     for row, other in zip(once.rows, often.rows, strict=True):
         assert other.strength.value == pytest.approx(row.strength.value)
@@ -162,7 +178,9 @@ def test_repeated_replies_change_no_strength_of_a_source_that_never_lost(repeats
 def test_rank_correlation_is_with_the_true_scores_shown() -> None:
     names = ("one", "two", "three")
     levels = (5.0, 4.0, 3.0)
-    questions = [pair(i, levels[k : k + 2], sources=names[k : k + 2]) for i in range(24) for k in (i % 2,)]
+    questions = [
+        pair(i, levels[k : k + 2], sources=names[k : k + 2]) for i in range(24) for k in (i % 2,)
+    ]
     against = [replace(q, answer="AB"[q.sources[0] == "two"]) for q in questions]
     board = _board(against, [said(q, "A") for q in against])
     assert [row.true_rank for row in board.rows] != [1, 2, 3]

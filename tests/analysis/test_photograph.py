@@ -1,4 +1,6 @@
-"""Does a judge need the photograph? Planted judges on pairs with it, over grey, and over another photograph."""
+"""Does a judge need the photograph? Planted judges on pairs with it, over grey, and over another
+photograph.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ from visualjudge.core.records import Probe, Question, Verdict
 
 Rng = np.random.Generator
 Judge = Callable[[int, Rng], np.ndarray]
-"""(number of pairs, generator) → whether each answer is right, 3 × pairs in the order of VERSIONS."""
+"""(number of pairs, generator) → whether each answer is right, 3 × pairs in the order of
+VERSIONS.
+"""
 VERSIONS = (("control", "control"), ("grey", "photograph"), ("other", "photograph"))
 
 
@@ -46,14 +50,23 @@ def declines_grey(pairs: int, rng: Rng) -> np.ndarray:
 
 def answered(judge: Judge, seed: int, pairs: int = 60, images: int = 20) -> pl.DataFrame:
     right = judge(pairs, np.random.default_rng(seed))
-    return pl.concat([
-        pl.DataFrame({
-            "probe_design": design, "probe_name": name, "probe_group": [f"g{k}" for k in range(pairs)],
-            "task": ["detection" if k % 2 else "depth" for k in range(pairs)], "order": "AB", "repeat": 0,
-            "cluster": [k % images for k in range(pairs)], "right": right[row],
-        })
-        for row, (name, design) in enumerate(VERSIONS)
-    ])  # fmt: skip
+    return pl.concat(
+        [
+            pl.DataFrame(
+                {
+                    "probe_design": design,
+                    "probe_name": name,
+                    "probe_group": [f"g{k}" for k in range(pairs)],
+                    "task": ["detection" if k % 2 else "depth" for k in range(pairs)],
+                    "order": "AB",
+                    "repeat": 0,
+                    "cluster": [k % images for k in range(pairs)],
+                    "right": right[row],
+                }
+            )
+            for row, (name, design) in enumerate(VERSIONS)
+        ]
+    )
 
 
 def need(judge: Judge, seed: int, pairs: int = 60) -> PhotographNeed:
@@ -83,7 +96,9 @@ def test_the_gain_is_the_paired_difference() -> None:
     assert grey is not None and grey.seen.value is not None and grey.blind.value is not None
     assert grey.gain.value == pytest.approx(grey.seen.value - grey.blind.value)
     assert [row.task for row in found.by_task] == ["depth", "detection"]
-    assert {row.questions for row in found.by_task} == {30} and {row.state for row in found.by_task} == {"not_shown"}
+    assert {row.questions for row in found.by_task} == {30} and {
+        row.state for row in found.by_task
+    } == {"not_shown"}
 
 
 def test_without_twins_nothing_is_told() -> None:
@@ -92,22 +107,38 @@ def test_without_twins_nothing_is_told() -> None:
 
 def question(k: int, name: str, design: str) -> Question:
     return Question(
-        id=f"{name}{k}", task="object_detection", encoding="e", question_type="pairwise", subset=(),
-        image_id=f"i{k % 20}", class_of_interest=None, error_type=None, annotation_ids=("a", "b"),
-        final_scores=(6.0, 4.0), sources=(None, None), prompt="", images=(), answer="A",
+        id=f"{name}{k}",
+        task="object_detection",
+        encoding="e",
+        question_type="pairwise",
+        subset=(),
+        image_id=f"i{k % 20}",
+        class_of_interest=None,
+        error_type=None,
+        annotation_ids=("a", "b"),
+        final_scores=(6.0, 4.0),
+        sources=(None, None),
+        prompt="",
+        images=(),
+        answer="A",
         probe=Probe(name, design, f"g{k}", "", "answer"),  # type: ignore[arg-type]
-    )  # fmt: skip
+    )
 
 
 def test_metrics_and_the_report_say_that_a_judge_does_not_need_the_photograph() -> None:
     questions = [question(k, *version) for k in range(60) for version in VERSIONS]
     verdicts = [
-        Verdict(q.id, "AB", "B" if q.probe and q.probe.group.endswith("1") else "A", "ok", "") for q in questions
+        Verdict(q.id, "AB", "B" if q.probe and q.probe.group.endswith("1") else "A", "ok", "")
+        for q in questions
     ]
     analysis = analyse_study(study_of(questions, {"judge": verdicts}))
     row = analysis.metrics["judges"][0]["photograph"]
     assert row["with"] == row["grey"] == row["other"] == pytest.approx(0.9)
-    assert row["gain"] == 0 and row["interval"][0] < 0 < row["interval"][1] and row["state"] == "not_needed"
+    assert (
+        row["gain"] == 0
+        and row["interval"][0] < 0 < row["interval"][1]
+        and row["state"] == "not_needed"
+    )
     assert row["by_task"]["object_detection"]["gain"] == 0
     assert analysis.metrics["judges"][0]["pairwise"]["n"] == 60
 
@@ -117,16 +148,24 @@ def test_metrics_and_the_report_say_that_a_judge_does_not_need_the_photograph() 
     gain = f"Does not need the photograph: 0.0 points, {percents(row['interval'])}"
     assert f"judge: {gain} (90.0 % right with it" in html(analysis)
     card = card_of(analysis)
-    for told in (markdown(analysis), card_page.html(card), card_page.text(card), card_page.markdown(card)):
+    for told in (
+        markdown(analysis),
+        card_page.html(card),
+        card_page.text(card),
+        card_page.markdown(card),
+    ):
         assert gain in told
     assert card_json(card)["judges"][0]["photograph"] == row
 
 
 @pytest.mark.parametrize(
-    ("state", "said"), [("needed", "Needs the"), ("not_needed", "Does not need"), ("not_shown", "Undecided whether")]
+    ("state", "said"),
+    [("needed", "Needs the"), ("not_needed", "Does not need"), ("not_shown", "Undecided whether")],
 )
 def test_the_states_in_words(state: str, said: str) -> None:
     gain = Estimate(0.124, (0.081, 0.169), 400, 40, None)
     row = SimpleNamespace(state=state, first=SimpleNamespace(gain=gain))
     assert photograph_gain(cast("Photograph", row)).startswith(said)
-    assert photograph_gain(cast("Photograph", row)).endswith(" the photograph: +12.4 points, 8.1 to 16.9")
+    assert photograph_gain(cast("Photograph", row)).endswith(
+        " the photograph: +12.4 points, 8.1 to 16.9"
+    )

@@ -1,4 +1,6 @@
-"""Figures: drawn from the figures of metrics.json, readable on a phone, written for papers, left out with a reason."""
+"""Figures: drawn from the figures of metrics.json, readable on a phone, written for papers, left
+out with a reason.
+"""
 
 from __future__ import annotations
 
@@ -42,10 +44,15 @@ from visualjudge.core.tables import Table
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Two judges of two tasks, asked in both orders; the second is wrong more often. Each scores, too."""
+    """Two judges of two tasks, asked in both orders; the second is wrong more often. Each scores,
+    too.
+    """
     root = tmp_path_factory.mktemp("plots")
     tasks = ("object_detection", "keypoint")
-    pairs = [pair(i, (8.0, 8.0 - i % 7 - 1), task=tasks[i % 2], sources=("yolo", "detr")) for i in range(60)]
+    pairs = [
+        pair(i, (8.0, 8.0 - i % 7 - 1), task=tasks[i % 2], sources=("yolo", "detr"))
+        for i in range(60)
+    ]
     scores = [scoring(100 + i, i / 3) for i in range(30)]
     dataset = write_dataset(root / "ds", [*pairs, *scores])
     folders = []
@@ -54,7 +61,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
             said(q, "B" if i % wrong == 0 else "A", order)
             for order in ("AB", "BA")
             for i, q in enumerate(pairs)
-        ]  # fmt: skip
+        ]
         verdicts += [said(q, min(10.0, float(q.answer) + 1)) for q in scores]
         folders.append(write_run(root / name, dataset, verdicts, judge=name))
     return folders
@@ -106,38 +113,62 @@ def test_figures_of_behaviour_hold_the_figures_of_metrics(analysis: Analysis) ->
         own = next(r for r in board if (r["source"], r["group"]) == (row["source"], row["group"]))
         assert (int(row["rank"]), int(row["true_rank"])) == (own["rank"], own["true_rank"])
     for row in rows_of(drawn(analysis, "margin")):
-        points = next(r["points"] for r in judges[row["judge"]]["sensitivity"] if r["scope"] == "all")
+        points = next(
+            r["points"] for r in judges[row["judge"]]["sensitivity"] if r["scope"] == "all"
+        )
         assert float(row["accuracy"]) in [point["share"] for point in points]
 
 
-ENCODINGS, ERRORS = ("text_xyxy", "pixel_s0_m0", "pixel_s1_m0"), ("missed", "duplicate", "classification")
+ENCODINGS, ERRORS = (
+    ("text_xyxy", "pixel_s0_m0", "pixel_s1_m0"),
+    ("missed", "duplicate", "classification"),
+)
 
 
 @pytest.fixture(scope="module")
 def rich(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
-    """A judge that states probabilities and the local baseline: three encodings, three error types."""
+    """A judge that states probabilities and the local baseline: three encodings, three error
+    types.
+    """
     root = tmp_path_factory.mktemp("rich")
     pairs = [
-        pair(3 * k + e, (8.0, 8.0 - k % 7 - 1), encoding=encoding, error_type=ERRORS[k % 3], image_id=f"i{k % 12}",
-             annotation_ids=(f"a{k}", f"b{k}"), task=("object_detection", "keypoint")[k % 2])
+        pair(
+            3 * k + e,
+            (8.0, 8.0 - k % 7 - 1),
+            encoding=encoding,
+            error_type=ERRORS[k % 3],
+            image_id=f"i{k % 12}",
+            annotation_ids=(f"a{k}", f"b{k}"),
+            task=("object_detection", "keypoint")[k % 2],
+        )
         for k in range(48)
         for e, encoding in enumerate(ENCODINGS)
-    ]  # fmt: skip
+    ]
     dataset = write_dataset(root / "ds", pairs)
-    weak = [(i % 3 == 1) == (i // 3 % 2 == 0) for i in range(len(pairs))]  # one encoding of one task, two of the other
+    weak = [
+        (i % 3 == 1) == (i // 3 % 2 == 0) for i in range(len(pairs))
+    ]  # one encoding of one task, two of the other
     wrong = [i % 5 == 0 or (weak[i] and i % 7 < 3) for i in range(len(pairs))]
-    told = [said(q, "AB"[w], probability_a=0.3 if w else 0.5 + i % 5 / 10)
-            for i, (q, w) in enumerate(zip(pairs, wrong, strict=True))]  # fmt: skip
+    told = [
+        said(q, "AB"[w], probability_a=0.3 if w else 0.5 + i % 5 / 10)
+        for i, (q, w) in enumerate(zip(pairs, wrong, strict=True))
+    ]
     kept = [said(q, "AB"[i % 4 == 1]) for i, q in enumerate(pairs)][5:]
     judge = write_run(root / "judge", dataset, told)
-    return analyse([judge, write_run(root / "local", dataset, kept, backend="local", judge="local baseline")])
+    return analyse(
+        [judge, write_run(root / "local", dataset, kept, backend="local", judge="local baseline")]
+    )
 
 
 def same(row: dict[str, str], told: dict[str, object], value: str, ends: str) -> bool:
-    """Whether a row of a figure has the value, the interval, and the numbers of cases and images of metrics.json."""
+    """Whether a row of a figure has the value, the interval, and the numbers of cases and images of
+    metrics.json.
+    """
     low, high = told[ends] or (None, None)  # type: ignore[misc]
     figures = [told[value], low, high]
-    return [row[name] for name in ("value", "low", "high")] == ["" if f is None else str(f) for f in figures]
+    return [row[name] for name in ("value", "low", "high")] == [
+        "" if f is None else str(f) for f in figures
+    ]
 
 
 def test_cells_of_the_baseline_are_those_of_metrics(rich: Analysis) -> None:
@@ -148,7 +179,9 @@ def test_cells_of_the_baseline_are_those_of_metrics(rich: Analysis) -> None:
     for row in rows:
         assert same(row, told[row["task"]], "difference", "ci95"), row
         assert row["standing"] == told[row["task"]]["standing"]
-    by_task = {row["task"]: row for row in rows_of(drawn(rich, "tasks")) if row["judge"] == judge["judge"]}
+    by_task = {
+        row["task"]: row for row in rows_of(drawn(rich, "tasks")) if row["judge"] == judge["judge"]
+    }
     for task in ("object_detection", "keypoint"):
         assert float(by_task[task]["baseline"]) == told[task]["baseline_accuracy"]
 
@@ -156,7 +189,9 @@ def test_cells_of_the_baseline_are_those_of_metrics(rich: Analysis) -> None:
 def test_cells_of_error_types_are_those_of_metrics(rich: Analysis) -> None:
     judges = {judge["judge"]: judge for judge in rich.metrics["judges"]}
     rows = rows_of(drawn(rich, "errors"))
-    assert {(row["judge"], row["error_type"]) for row in rows} == {(j, e) for j in judges for e in ERRORS}
+    assert {(row["judge"], row["error_type"]) for row in rows} == {
+        (j, e) for j in judges for e in ERRORS
+    }
     for row in rows:
         cell = judges[row["judge"]]["by_error_type"][row["error_type"]]["pairwise"]
         assert same(row, cell, "accuracy", "ci95"), row
@@ -188,16 +223,26 @@ def test_cells_of_encodings_are_those_of_metrics(rich: Analysis) -> None:
 
 def test_cells_of_reliability_are_those_of_metrics(rich: Analysis) -> None:
     judges = {judge["judge"]: judge["probabilities"] for judge in rich.metrics["judges"]}
-    told = [(name, *bin.values()) for name, found in judges.items() if found for bin in found["bins"]]
+    told = [
+        (name, *bin.values()) for name, found in judges.items() if found for bin in found["bins"]
+    ]
     rows = rows_of(drawn(rich, "reliability"))
-    assert [(r["judge"], float(r["stated"]), float(r["came_true"]), int(r["n"])) for r in rows] == told
-    assert sum(row[3] for row in told) == 144 and [name for name, found in judges.items() if found] == ["judge"]
+    assert [
+        (r["judge"], float(r["stated"]), float(r["came_true"]), int(r["n"])) for r in rows
+    ] == told
+    assert sum(row[3] for row in told) == 144 and [
+        name for name, found in judges.items() if found
+    ] == ["judge"]
 
 
 def test_the_checks_are_those_of_the_card(analysis: Analysis) -> None:
     from visualjudge.analysis.decisions.card import usual_card
 
-    lines = {(judge.judge, line.name): line for judge in usual_card(analysis).judges for line in judge.checks}
+    lines = {
+        (judge.judge, line.name): line
+        for judge in usual_card(analysis).judges
+        for line in judge.checks
+    }
     for row in rows_of(drawn(analysis, "checks")):
         line = lines[row["judge"], row["check"]]
         assert (row["state"], float(row["threshold"])) == (line.state, line.threshold.value)
@@ -206,7 +251,16 @@ def test_the_checks_are_those_of_the_card(analysis: Analysis) -> None:
 
 def test_what_has_no_data_is_left_out_with_its_reason(analysis: Analysis) -> None:
     left = {found.name: found.reason for found in figures(analysis) if isinstance(found, LeftOut)}
-    assert set(left) == {"baseline", "severity", "reliability", "photograph", "probes", "tools", "cost", "errors"}
+    assert set(left) == {
+        "baseline",
+        "severity",
+        "reliability",
+        "photograph",
+        "probes",
+        "tools",
+        "cost",
+        "errors",
+    }
     text = page(analysis)
     for name, reason in left.items():
         assert f'id="figure-{name}"' not in text
@@ -235,9 +289,15 @@ def test_text_of_a_phone_stays_inside(analysis: Analysis) -> None:
 
 @pytest.mark.parametrize(
     ("value", "ends", "told"),
-    [(0.8333, (0.7, 0.9), "83 % (70 to 90)"), (0.8333, (0.83, 0.84), "83.3 % (83.0 to 84.0)"), (0.5, None, "50 %")],
+    [
+        (0.8333, (0.7, 0.9), "83 % (70 to 90)"),
+        (0.8333, (0.83, 0.84), "83.3 % (83.0 to 84.0)"),
+        (0.5, None, "50 %"),
+    ],
 )
-def test_decimals_follow_the_interval(value: float, ends: tuple[float, float] | None, told: str) -> None:
+def test_decimals_follow_the_interval(
+    value: float, ends: tuple[float, float] | None, told: str
+) -> None:
     assert rough_share(Estimate(value, ends, 10, 10)) == told
 
 
@@ -256,8 +316,12 @@ def test_a_figure_of_fewer_than_five_images_is_hollow() -> None:
     assert 'class="hollow' not in one_row(Estimate(0.5, (0.4, 0.6), 9, 5))
 
 
-@pytest.mark.parametrize(("ends", "arrows"), [((0.1, 0.9), 0), ((-1.0, 0.5), 1), ((None, 2.0), 2), ((None, None), 0)])
-def test_an_interval_that_leaves_the_axis_has_an_arrow(ends: tuple[float | None, float | None], arrows: int) -> None:
+@pytest.mark.parametrize(
+    ("ends", "arrows"), [((0.1, 0.9), 0), ((-1.0, 0.5), 1), ((None, 2.0), 2), ((None, None), 0)]
+)
+def test_an_interval_that_leaves_the_axis_has_an_arrow(
+    ends: tuple[float | None, float | None], arrows: int
+) -> None:
     assert one_row(Estimate(0.4, ends, 9, 9)).count("<polyline") == arrows
 
 
@@ -269,7 +333,9 @@ def test_colours_of_judges_are_not_those_of_states_and_can_be_read() -> None:
 
     for theme, page_colour in zip((LIGHT, DARK), BEHIND, strict=True):
         series = {theme[f"s{k}"] for k in range(6)}
-        assert len(series) == 6 and not series & {theme[s] for s in ("pass", "fail", "undecided", "not_measured")}
+        assert len(series) == 6 and not series & {
+            theme[s] for s in ("pass", "fail", "undecided", "not_measured")
+        }
         for name, colour in theme.items():
             if name not in ("paper", "line", "mark"):
                 for behind in (theme["paper"], page_colour):
@@ -279,8 +345,10 @@ def test_colours_of_judges_are_not_those_of_states_and_can_be_read() -> None:
 
 
 def test_the_front_leaves_out_who_is_dearer_and_no_better() -> None:
-    rows = [Priced(name, 0, cost, Estimate(share, None, 9, 9)) for name, cost, share in
-            (("a", 1, 0.6), ("b", 2, 0.6), ("c", 3, 0.9), ("d", 4, 0.8))]  # fmt: skip
+    rows = [
+        Priced(name, 0, cost, Estimate(share, None, 9, 9))
+        for name, cost, share in (("a", 1, 0.6), ("b", 2, 0.6), ("c", 3, 0.9), ("d", 4, 0.8))
+    ]
     assert [row.title for row in front(rows)] == ["a", "c"]
 
 
@@ -298,8 +366,14 @@ def test_what_is_alike_is_said_once() -> None:
     assert counted("Tasks", [("a", 1, 5), ("b", 3, 5)]) == "Tasks, of 5: b 3, a 1"
     assert counted("Tasks", [("a", 1, 5), ("b", 3, 4)]) == "Tasks: b 3 of 4, a 1 of 5"
     assert counted("Tasks", [("a", 0, 5), ("b", 0, 5)]) == "Tasks: 0 of 5 for each of 2 judges"
-    assert counted("Tasks", [(str(k), k % 2, 9) for k in range(9)]) == "Tasks, of 9: 1 by 4 judges, 0 by 5 judges"
-    assert counted("Tasks", [("a", 2, 3), *((str(k), 1, 3) for k in range(7))]) == "Tasks, of 3: 2 by a, 1 by 7 judges"
+    assert (
+        counted("Tasks", [(str(k), k % 2, 9) for k in range(9)])
+        == "Tasks, of 9: 1 by 4 judges, 0 by 5 judges"
+    )
+    assert (
+        counted("Tasks", [("a", 2, 3), *((str(k), 1, 3) for k in range(7))])
+        == "Tasks, of 3: 2 by a, 1 by 7 judges"
+    )
     assert grouped([("level", str(k)) for k in range(7)]) == "all 7 judges: level"
     assert number(math.nan) == number(None) == "–"
 
@@ -332,9 +406,14 @@ def test_sources_that_may_have_any_rank_have_no_bar() -> None:
 def test_one_margin_is_no_curve(tmp_path: Path) -> None:
     pairs = [pair(i, (8.0, 4.0)) for i in range(30)]
     dataset = write_dataset(tmp_path / "ds", pairs)
-    run = write_run(tmp_path / "run", dataset, [said(q, "A" if i % 4 else "B") for i, q in enumerate(pairs)])
+    run = write_run(
+        tmp_path / "run", dataset, [said(q, "A" if i % 4 else "B") for i, q in enumerate(pairs)]
+    )
     found = PLOTS["margin"](analyse([run]))
-    assert isinstance(found, LeftOut) and found.reason == "all pairs have the same difference in margin"
+    assert (
+        isinstance(found, LeftOut)
+        and found.reason == "all pairs have the same difference in margin"
+    )
 
 
 def test_names_do_not_act_in_a_drawing() -> None:
@@ -386,7 +465,9 @@ def test_a_task_that_needs_the_photograph_says_so_beside_its_row() -> None:
     assert notes == said
     row = ForestRow("a", (Estimate(0.5, None, 9, 9),), note=notes["a"])
     for width in (350, 700):
-        assert "needs the photograph" in forest([row], ["j"], Scale(0.0, 1.0, str, rough_share), width).svg("label")
+        assert "needs the photograph" in forest(
+            [row], ["j"], Scale(0.0, 1.0, str, rough_share), width
+        ).svg("label")
 
 
 def test_a_report_as_pdf_needs_a_browser(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -395,7 +476,9 @@ def test_a_report_as_pdf_needs_a_browser(monkeypatch: pytest.MonkeyPatch, tmp_pa
         printing.print_page("<html>", tmp_path / "r.pdf")
 
 
-def test_a_browser_that_prints_nothing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_browser_that_prints_nothing_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(printing.shutil, "which", lambda name: sys.executable)
     with pytest.raises(RunError, match="did not print the page"):
         printing.print_page("<html>", tmp_path / "r.pdf")
@@ -408,10 +491,21 @@ def test_a_missing_converter_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         converted("<svg/>", ".pdf")
 
 
-def test_the_command_writes_figures_and_tables_for_a_paper(runs: list[Path], tmp_path: Path) -> None:
+def test_the_command_writes_figures_and_tables_for_a_paper(
+    runs: list[Path], tmp_path: Path
+) -> None:
     pytest.importorskip("vl_convert")
     folder, out = tmp_path / "figures", tmp_path / "r.html"
-    told = [*map(str, runs), "--figures", str(folder), "--compare", "careful", "hasty", "--out", str(out)]
+    told = [
+        *map(str, runs),
+        "--figures",
+        str(folder),
+        "--compare",
+        "careful",
+        "hasty",
+        "--out",
+        str(out),
+    ]
     done = CliRunner().invoke(app, told)
     assert done.exit_code == 0, done.output
     for kind in ("svg", "pdf", "png", "csv"):
@@ -427,8 +521,9 @@ def test_the_command_writes_figures_and_tables_for_a_paper(runs: list[Path], tmp
 def test_a_judge_that_is_not_there_cannot_be_compared(runs: list[Path]) -> None:
     done = CliRunner().invoke(app, [*map(str, runs), "--compare", "careful", "nobody"])
     assert isinstance(done.exception, UsageError)
-    assert "--compare must name two judges of these runs (careful, hasty), or their folders, got 'nobody'" in str(
-        done.exception
+    assert (
+        "--compare must name two judges of these runs (careful, hasty), or their folders, got "
+        "'nobody'" in str(done.exception)
     )
 
 
@@ -448,11 +543,17 @@ def test_figures_of_a_study_are_called_by_name(runs: list[Path]) -> None:
     study = visualjudge.analyse(runs)
     assert study.plot.tasks().rows == drawn(study.analysis, "tasks").rows
     assert "<svg" in study.plot.swap()._repr_html_()
-    with pytest.raises(UsageError, match="'cost' is not drawn: fewer than two judges have token counts"):
+    with pytest.raises(
+        UsageError, match="'cost' is not drawn: fewer than two judges have token counts"
+    ):
         study.plot.cost()
-    with pytest.raises(UsageError, match=r"task must have several encodings \(none\), got 'keypoint'"):
+    with pytest.raises(
+        UsageError, match=r"task must have several encodings \(none\), got 'keypoint'"
+    ):
         study.plot.encodings("keypoint")
-    with pytest.raises(AttributeError, match="a study has the figures baseline, checks, cost, encodings"):
+    with pytest.raises(
+        AttributeError, match="a study has the figures baseline, checks, cost, encodings"
+    ):
         _ = study.plot.pie
 
 
@@ -469,25 +570,37 @@ def test_runs_on_different_questions_are_said_to_be(tmp_path: Path) -> None:
     pairs = [pair(i, (8.0, 2.0 + i % 5)) for i in range(40)]
     dataset = write_dataset(tmp_path / "ds", pairs)
     parts = {"a": pairs[:30], "b": pairs[20:], "c": pairs[:20], "d": pairs[:30]}
-    runs = [write_run(tmp_path / name, dataset, [said(q, "A") for q in own]) for name, own in parts.items()]
+    runs = [
+        write_run(tmp_path / name, dataset, [said(q, "A") for q in own])
+        for name, own in parts.items()
+    ]
     found = analyse(runs)
     assert in_common(found, 0, 3) == "Both were asked the same 30 pairwise questions."
     assert in_common(found, 0, 1) == (
-        "Not the same questions: only the 10 pairwise questions of both are compared, of 30 of a and 20 of b."
+        "Not the same questions: only the 10 pairwise questions of both are compared, of 30 of a "
+        "and 20 of b."
     )
     assert in_common(found, 0, 2) == (
-        "Not the same questions: only the 20 pairwise questions of both are compared, of 30 of a and 20 of c."
+        "Not the same questions: only the 20 pairwise questions of both are compared, of 30 of a "
+        "and 20 of c."
     )
-    assert in_common(found, 1, 2) == "b and c have no pairwise question in common: their figures cannot be compared."
+    assert (
+        in_common(found, 1, 2)
+        == "b and c have no pairwise question in common: their figures cannot be compared."
+    )
     assert isinstance(differences(found, 0, 1), Figure)
     left = differences(found, 1, 2)
     assert isinstance(left, LeftOut) and left.reason == "no question in common"
     text = page(found, compare=(1, 2))
-    assert 'id="figure-compared"' not in text and "b and c have no pairwise question in common" in text
+    assert (
+        'id="figure-compared"' not in text and "b and c have no pairwise question in common" in text
+    )
 
 
 def test_many_judges_are_rows_and_one_answer_a_line(tmp_path: Path) -> None:
-    pairs = [pair(i, (8.0, 2.0 + i % 5), task=("keypoint", "object_detection")[i % 2]) for i in range(40)]
+    pairs = [
+        pair(i, (8.0, 2.0 + i % 5), task=("keypoint", "object_detection")[i % 2]) for i in range(40)
+    ]
     dataset = write_dataset(tmp_path / "ds", pairs)
     names = [f"judge-{k:02d}" for k in range(14)]
     runs = [write_run(tmp_path / name, dataset, [said(q, "A") for q in pairs]) for name in names]
@@ -508,13 +621,20 @@ def test_contents_lead_to_every_section(analysis: Analysis) -> None:
 
 def test_the_photograph_s_gain_is_that_of_metrics(tmp_path: Path) -> None:
     questions = [
-        pair(i, (8.0, 3.0), id=f"{name}{i}", task=("keypoint", "object_detection")[i % 2],
-             probe=Probe(name, design, f"g{i}", "", "same"))
+        pair(
+            i,
+            (8.0, 3.0),
+            id=f"{name}{i}",
+            task=("keypoint", "object_detection")[i % 2],
+            probe=Probe(name, design, f"g{i}", "", "same"),
+        )
         for i in range(60)
         for name, design in (("control", "control"), ("grey", "photograph"))
-    ]  # fmt: skip
+    ]
     dataset = write_dataset(tmp_path / "ds", questions)
-    verdicts = [said(q, "B" if q.id.startswith("grey") and k % 3 else "A") for k, q in enumerate(questions)]
+    verdicts = [
+        said(q, "B" if q.id.startswith("grey") and k % 3 else "A") for k, q in enumerate(questions)
+    ]
     found = analyse([write_run(tmp_path / "run", dataset, verdicts)])
     told = found.metrics["judges"][0]["photograph"]
     cells = {"all": told, **told["by_task"]}
@@ -526,7 +646,9 @@ def test_the_photograph_s_gain_is_that_of_metrics(tmp_path: Path) -> None:
 
 
 def test_a_judge_has_one_colour_in_all_figures(rich: Analysis, tmp_path: Path) -> None:
-    """The local baseline is the first judge here; figures that leave it out keep the second one's colour."""
+    """The local baseline is the first judge here; figures that leave it out keep the second one's
+    colour.
+    """
     runs = [run.folder for run in reversed(rich.study.runs)]
     turned = analyse([folder for folder in runs if folder is not None])
     assert [judge.name for judge in turned.results.judges] == ["local baseline", "judge"]

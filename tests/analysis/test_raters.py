@@ -38,7 +38,9 @@ def runs(tmp_path: Path) -> tuple[Path, Path, dict[str, dict[str, Any]]]:
             repeat = used[q.id, order] = used.get((q.id, order), -1) + 1
             extra = {"rater": name, "purpose": "question"}
             if rng.random() < 0.1:
-                verdicts.append(Verdict(q.id, order, "Failed", "cannot_tell", None, repeat=repeat, extra=extra))  # type: ignore[arg-type]
+                verdicts.append(
+                    Verdict(q.id, order, "Failed", "cannot_tell", None, repeat=repeat, extra=extra)
+                )  # type: ignore[arg-type]
                 continue
             value: Any = (
                 "AB"[int(rng.random() < 0.3)]
@@ -51,7 +53,11 @@ def runs(tmp_path: Path) -> tuple[Path, Path, dict[str, dict[str, Any]]]:
     people = write_run(tmp_path / "people", root, [], backend="people", judge="people")
     lines = [{**vars_of(v), **v.extra} for v in [*verdicts, again]]
     (people / "verdicts.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    judged = [said(q, "A" if i % 4 else "B", order) for i, q in enumerate(questions[:60]) for order in ("AB", "BA")]
+    judged = [
+        said(q, "A" if i % 4 else "B", order)
+        for i, q in enumerate(questions[:60])
+        for order in ("AB", "BA")
+    ]
     return people, write_run(tmp_path / "judge", root, judged, judge="vlm"), told
 
 
@@ -63,10 +69,17 @@ def vars_of(verdict: Verdict) -> dict[str, Any]:
 def _table(told: dict[str, dict[str, Any]], letter: str) -> Any:
     names = sorted({name for said_ in told.values() for name in said_ if name.startswith(letter)})
     number = {"A": 1.0, "B": 0.0}
-    return np.array([[number.get(told[r][n], told[r][n]) if n in told[r] else np.nan for n in names] for r in RATERS])
+    return np.array(
+        [
+            [number.get(told[r][n], told[r][n]) if n in told[r] else np.nan for n in names]
+            for r in RATERS
+        ]
+    )
 
 
-@pytest.mark.parametrize(("letter", "dimension", "level"), [("q", "/pairwise", "nominal"), ("s", "", "interval")])
+@pytest.mark.parametrize(
+    ("letter", "dimension", "level"), [("q", "/pairwise", "nominal"), ("s", "", "interval")]
+)
 def test_alpha_between_raters(runs: Any, letter: str, dimension: str, level: Any) -> None:
     people, judge, told = runs
     found = agreement(ratings_of_runs([people, judge]).table, level=level)
@@ -80,7 +93,10 @@ def test_the_judge_is_held_against_the_peoples_mean(runs: Any) -> None:
     people, judge, told = runs
     found = agreement(ratings_of_runs([people, judge]).table)
     row = next(r for r in found.rows if r.kind == "judge")
-    table, names = _table(told, "q"), sorted({n for t in told.values() for n in t if n.startswith("q")})
+    table, names = (
+        _table(told, "q"),
+        sorted({n for t in told.values() for n in t if n.startswith("q")}),
+    )
     mean = np.nanmean(table, axis=0)
     own = np.array([1.0 if int(n[1:]) % 4 else 0.0 for n in names])
     from scipy.stats import spearmanr
@@ -100,15 +116,25 @@ def test_cannot_tell_and_second_answers_are_no_ratings(runs: Any) -> None:
 def test_a_tie_lies_between_the_two_options() -> None:
     same = {"kind": "pairwise", "parsed": True, "rater": "anna", "task": "keypoint", "image": "i"}
     named = pl.DataFrame(
-        [{**same, "id": name, "text": text} for name, text in zip("qrs", ["A", "tie", "B"], strict=True)]
+        [
+            {**same, "id": name, "text": text}
+            for name, text in zip("qrs", ["A", "tie", "B"], strict=True)
+        ]
     )
     assert _choices(named, "person").sort("item")["score"].to_list() == [1.0, 0.5, 0.0]
 
 
 @pytest.mark.parametrize("items", [3, 6, 20])
 def test_raters_that_agree_in_all_have_a_correlation_of_one(items: int) -> None:
-    rows = [(f"i{i}", source, rater, "q", float(i)) for i in range(items) for rater in "ab" for source in ("m", "n")]
-    table = pl.DataFrame(rows, schema=["item", "source", "rater", "dimension", "score"], orient="row")
+    rows = [
+        (f"i{i}", source, rater, "q", float(i))
+        for i in range(items)
+        for rater in "ab"
+        for source in ("m", "n")
+    ]
+    table = pl.DataFrame(
+        rows, schema=["item", "source", "rater", "dimension", "score"], orient="row"
+    )
     assert [row.spearman for row in agreement(table).rows] == pytest.approx([1, 1, 1])
 
 
@@ -151,5 +177,8 @@ def test_command_takes_runs_alone(runs: Any, tmp_path: Path) -> None:
         tmp_path / "a.json",
     ]
     subprocess.run(command, check=True, capture_output=True)
-    assert {row["kind"] for row in json.loads((tmp_path / "a.json").read_text())["rows"]} >= {"judge", "person"}
+    assert {row["kind"] for row in json.loads((tmp_path / "a.json").read_text())["rows"]} >= {
+        "judge",
+        "person",
+    }
     assert subprocess.run(command[:4], capture_output=True, check=False).returncode == 2

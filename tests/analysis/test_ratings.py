@@ -27,9 +27,12 @@ def long_table(items: int = 40, sources: int = 3) -> pl.DataFrame:
         for s in range(sources):
             true = rng.normal()
             rows += [
-                (f"i{i}", f"s{s}", rater, "quality", round(true + noise * rng.normal(), 1)) for rater, noise in RATERS
+                (f"i{i}", f"s{s}", rater, "quality", round(true + noise * rng.normal(), 1))
+                for rater, noise in RATERS
             ]
-    return pl.DataFrame(rows, schema=["item", "source", "rater", "dimension", "score"], orient="row")
+    return pl.DataFrame(
+        rows, schema=["item", "source", "rater", "dimension", "score"], orient="row"
+    )
 
 
 RATERS = (("ann", 0.4), ("bob", 0.6), ("cat", 0.5), ("gpt", 0.9))
@@ -71,7 +74,9 @@ def test_unknown_judge_is_a_usage_error() -> None:
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
 def test_every_file_kind_reads_the_same(tmp_path: Path, suffix: str) -> None:
     table, path = long_table(5), tmp_path / f"ratings.{suffix}"
-    {"csv": table.write_csv, "jsonl": table.write_ndjson, "parquet": table.write_parquet}[suffix](path)
+    {"csv": table.write_csv, "jsonl": table.write_ndjson, "parquet": table.write_parquet}[suffix](
+        path
+    )
     read, problems = read_ratings(path)
     assert problems == []
     assert read.select(table.columns).equals(table)
@@ -79,7 +84,9 @@ def test_every_file_kind_reads_the_same(tmp_path: Path, suffix: str) -> None:
 
 def test_score_that_is_no_number_is_named_and_left_out(tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
-    path.write_text("item,source,rater,dimension,score\ni1,s,ann,q,good\ni2,s,ann,q,4\ni3,s,ann,q,\ni4,s,ann,q,nan\n")
+    path.write_text(
+        "item,source,rater,dimension,score\ni1,s,ann,q,good\ni2,s,ann,q,4\ni3,s,ann,q,\ni4,s,ann,q,nan\n"
+    )
     read, problems = read_ratings(path)
     assert read["item"].to_list() == ["i2"]
     assert [str(p).split(": ")[1] for p in problems] == ["row 2", "row 5"]
@@ -100,7 +107,9 @@ def test_viescore_folders_take_the_least_number_and_name_bad_cells(tmp_path: Pat
     human.mkdir(parents=True)
     judge.mkdir(parents=True)
     (human / "T2I_rater1.tsv").write_text("uid\tSD\na.jpg\t[0.5, 1]\nb.jpg\toops\n")
-    (judge / "SC.json").write_text(json.dumps({"a.jpg": {"score": [8, 3]}, "b.jpg": {"score": "n/a"}}))
+    (judge / "SC.json").write_text(
+        json.dumps({"a.jpg": {"score": [8, 3]}, "b.jpg": {"score": "n/a"}})
+    )
     (judge / "PQ.json").write_text(json.dumps({"a.jpg": {"score": [12 / 4]}}))
     table, problems = read_ratings(tmp_path)
     found = {(r["rater"], r["dimension"]): r["score"] for r in table.iter_rows(named=True)}
@@ -116,11 +125,17 @@ def test_alpha_is_given_of_what_a_judge_rated_and_of_all_that_people_rated(tmp_p
     (both,), (whole,) = (agreement(t, ["gpt"]).alpha for t in (part, table))
     (judged,) = agreement(table.filter(pl.col("source") != "s2"), ["gpt"]).alpha
     assert (both.alpha, both.units, both.ci95) == (whole.alpha, 120, whole.ci95)
-    assert (both.judged_alpha, both.judged_units, both.judged_ci95) == (judged.alpha, 80, judged.ci95)
+    assert (both.judged_alpha, both.judged_units, both.judged_ci95) == (
+        judged.alpha,
+        80,
+        judged.ci95,
+    )
     assert both.judged_alpha != both.alpha
     part.write_csv(tmp_path / "r.csv")
     said = CliRunner().invoke(app, [str(tmp_path / "r.csv"), "--judge", "gpt"]).stdout
-    assert "of all that people rated, 120 units" in said and "of what a judge rated, 80 units" in said
+    assert (
+        "of all that people rated, 120 units" in said and "of what a judge rated, 80 units" in said
+    )
     (none,) = agreement(table.filter(pl.col("rater") != "gpt")).alpha
     assert none.judged_alpha is None
 
@@ -137,7 +152,9 @@ def test_items_of_one_image_count_as_one_case(tmp_path: Path) -> None:
     assert twice.alt_test[0].images == once.alt_test[0].images == 40
 
 
-def test_the_alternative_annotator_test_names_both_forms_and_refuses_other_scales(tmp_path: Path) -> None:
+def test_the_alternative_annotator_test_names_both_forms_and_refuses_other_scales(
+    tmp_path: Path,
+) -> None:
     table = long_table()
     people = table.filter(pl.col("rater") != "gpt")
     judge = people.filter(pl.col("rater") == "ann").with_columns(rater=pl.lit("gpt"))
@@ -163,9 +180,14 @@ def test_the_page_of_agreement_draws_the_table_s_figures(tmp_path: Path) -> None
     for key, found in rows.items():
         row = told[key]  # type: ignore[index]
         assert found == (row.spearman, *(row.spearman_ci95 or (None, None)), row.items, row.items)
-    judge, people = told["quality", "judge"].spearman or 0.0, told["quality", "ceiling"].spearman or 0.0
+    judge, people = (
+        told["quality", "judge"].spearman or 0.0,
+        told["quality", "ceiling"].spearman or 0.0,
+    )
     assert judge < people
-    assert figure.finding == "Dimensions in which a judge’s ρ is at least that of people, of 2: gpt 0"
+    assert (
+        figure.finding == "Dimensions in which a judge’s ρ is at least that of people, of 2: gpt 0"
+    )
     ratings, page = tmp_path / "r.csv", tmp_path / "a.html"
     table.write_csv(ratings)
     done = CliRunner().invoke(app, [str(ratings), "--judge", "gpt", "--out", str(page)])
@@ -177,5 +199,9 @@ def test_the_page_of_agreement_draws_the_table_s_figures(tmp_path: Path) -> None
 def test_a_page_of_agreement_must_be_html(tmp_path: Path) -> None:
     ratings = tmp_path / "r.csv"
     long_table().write_csv(ratings)
-    done = CliRunner().invoke(app, [str(ratings), "--judge", "gpt", "--out", str(tmp_path / "a.pdf")])
-    assert isinstance(done.exception, UsageError) and "--out must end in .html, got" in str(done.exception)
+    done = CliRunner().invoke(
+        app, [str(ratings), "--judge", "gpt", "--out", str(tmp_path / "a.pdf")]
+    )
+    assert isinstance(done.exception, UsageError) and "--out must end in .html, got" in str(
+        done.exception
+    )

@@ -1,4 +1,6 @@
-"""The report: self-contained, everything escaped, simulated judges named, the same from the command line."""
+"""The report: self-contained, everything escaped, simulated judges named, the same from the command
+line.
+"""
 
 from __future__ import annotations
 
@@ -48,14 +50,25 @@ class Loads(html.parser.HTMLParser):
         if tag == "script":
             self.found.append("script")
         for key, value in attrs:
-            if key in ("src", "href", "srcset", "data") and value and not value.startswith(("data:", "#")):
+            if (
+                key in ("src", "href", "srcset", "data")
+                and value
+                and not value.startswith(("data:", "#"))
+            ):
                 self.found.append(f"{tag} {value}")
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     questions = [
-        pair(i, (8.0, 1.0), prompt=NASTY, error_type=NASTY, images=("media/one.png",), sources=(NASTY, "b"))
+        pair(
+            i,
+            (8.0, 1.0),
+            prompt=NASTY,
+            error_type=NASTY,
+            images=("media/one.png",),
+            sources=(NASTY, "b"),
+        )
         for i in range(30)
     ]
     dataset = write_dataset(tmp_path / "ds", questions)
@@ -92,9 +105,13 @@ def test_markdown_names_the_simulated_judge(run: Path) -> None:
 
 def test_command_writes_every_file(run: Path, tmp_path: Path) -> None:
     out, metrics, tables = tmp_path / "r.html", tmp_path / "m.json", tmp_path / "csv"
-    done = CliRunner().invoke(app, [str(run), "--out", str(out), "--json", str(metrics), "--csv", str(tables)])
+    done = CliRunner().invoke(
+        app, [str(run), "--out", str(out), "--json", str(metrics), "--csv", str(tables)]
+    )
     assert done.exit_code == 0, done.output
-    assert json.loads(metrics.read_text())["judges"][0]["pairwise"]["accuracy"] == pytest.approx(2 / 3)
+    assert json.loads(metrics.read_text())["judges"][0]["pairwise"]["accuracy"] == pytest.approx(
+        2 / 3
+    )
     assert out.stat().st_size > 5000
     assert (tables / "by_task.csv").read_text().startswith("judge,cell,")
 
@@ -109,7 +126,11 @@ def test_unreadable_line_is_said_and_ends_with_status_1(run: Path) -> None:
 
 def test_the_methods_state_the_intervals_that_are_computed(run: Path, tmp_path: Path) -> None:
     questions = [pair(i, (8.0, 1.0)) for i in range(20)]
-    part = write_run(tmp_path / "part", write_dataset(tmp_path / "d", questions), [said(q, "A") for q in questions[:8]])
+    part = write_run(
+        tmp_path / "part",
+        write_dataset(tmp_path / "d", questions),
+        [said(q, "A") for q in questions[:8]],
+    )
     whole, asked = (methods(analyse([folder]).results) for folder in (run, part))
     assert "logit" not in whole
     assert "neither the binomial test of all cases nor a test of images" in whole
@@ -137,7 +158,9 @@ def test_unfinished_run_is_said_everywhere(told: dict[str, object], tmp_path: Pa
 
 
 @pytest.mark.parametrize("told", [{"asked": 8}, {"swap": False, "repeats": 1, "limit": 8}, {}])
-def test_finished_run_says_nothing_of_missing_verdicts(told: dict[str, object], tmp_path: Path) -> None:
+def test_finished_run_says_nothing_of_missing_verdicts(
+    told: dict[str, object], tmp_path: Path
+) -> None:
     questions = [pair(i, (8.0, 1.0)) for i in range(20)]
     dataset = write_dataset(tmp_path / "ds", questions)
     run = write_run(tmp_path / "run", dataset, [said(q, "A") for q in questions[:8]], **told)
@@ -149,7 +172,11 @@ def test_finished_run_says_nothing_of_missing_verdicts(told: dict[str, object], 
 def test_failed_replies_of_every_question_type_are_shown(tmp_path: Path) -> None:
     asked = [pair(0, (8.0, 1.0)), ranking(1, (3.0, 2.0, 1.0)), scoring(2, 4.0)]
     dataset = write_dataset(tmp_path / "ds", asked)
-    verdicts = [said(asked[0], "A"), said(asked[1], "?", status="unparseable"), said(asked[2], "?", status="refusal")]
+    verdicts = [
+        said(asked[0], "A"),
+        said(asked[1], "?", status="unparseable"),
+        said(asked[2], "?", status="refusal"),
+    ]
     run = write_run(tmp_path / "run", dataset, verdicts)
     line = "Failed replies: 0 of 1 pairwise, 1 of 1 ranking, 0 of 1 scoring. "
     line += "Declined: 0 of 1 pairwise, 0 of 1 ranking, 1 of 1 scoring."
@@ -222,42 +249,58 @@ def test_judge_of_one_place_is_said_to_lean_to_it_and_has_an_interval(tmp_path: 
     dataset = write_dataset(tmp_path / "ds", questions)
     verdicts = [v for q in questions for v in (said(q, "A", "AB"), said(q, "B", "BA"))]
     run = write_run(tmp_path / "run", dataset, verdicts)
-    for text in (CliRunner().invoke(app, [str(run)]).stdout, markdown(analyse([run])), page(analyse([run]))):
+    for text in (
+        CliRunner().invoke(app, [str(run)]).stdout,
+        markdown(analyse([run])),
+        page(analyse([run])),
+    ):
         assert "Leans to the option shown first: 50.0 points" in text
     low, high = analyse([run]).metrics["judges"][0]["pairwise"]["ci95"]
     assert low < 0.5 < high
 
 
 def test_the_true_score_of_a_source_is_said_to_be_of_the_pairs_asked(tmp_path: Path) -> None:
-    questions = [pair(i, (8.0 - i % 2, 1.0), image_id=f"i{i}", sources=("one", "two")) for i in range(12)]
+    questions = [
+        pair(i, (8.0 - i % 2, 1.0), image_id=f"i{i}", sources=("one", "two")) for i in range(12)
+    ]
     dataset = write_dataset(tmp_path / "ds", questions)
     analysis = analyse([write_run(tmp_path / "run", dataset, [said(q, "A") for q in questions])])
     (one,) = [row for row in analysis.results.judges[0].leaderboard.rows if row.source == "one"]
     assert (one.mean_score, one.true_strength) == (7.5, None)
     for text in (markdown(analysis), page(analysis)):
         assert "True score, asked: the ground truth" in text
-        assert "for a source that the truth always puts above" in text  # as it does here: By truth is a dash
+        assert (
+            "for a source that the truth always puts above" in text
+        )  # as it does here: By truth is a dash
 
 
 def test_an_example_asked_in_the_other_order_is_shown_as_the_judge_saw_it(tmp_path: Path) -> None:
     data = make_folder(tmp_path / "data", tasks=("lowlevel-deblur",), images=6, annotations=2)
     build(data, tmp_path / "ds")
     asked = [q for q in load_dataset(tmp_path / "ds") if q.question_type == "pairwise"][:6]
-    verdicts = [replace(said(q, "BA"["AB".index(str(q.answer))], "BA"), raw_response=str(q.answer)) for q in asked]
+    verdicts = [
+        replace(said(q, "BA"["AB".index(str(q.answer))], "BA"), raw_response=str(q.answer))
+        for q in asked
+    ]
     study = load_study([write_run(tmp_path / "run", tmp_path / "ds", verdicts)])
     found = examples(study, 0)
     assert found
     for one in found:
         question = next(q for q in asked if q.image_id == one.image)
         shown = swapped(question)
-        assert (one.prompt, [image.path for image in one.images]) == (shown.prompt, list(shown.images))
+        assert (one.prompt, [image.path for image in one.images]) == (
+            shown.prompt,
+            list(shown.images),
+        )
         assert one.reply is not None
         assert (one.said, one.answer) == (one.reply.decided, "BA"["AB".index(str(question.answer))])
         right = [image.name for image in one.images if image.truth.endswith(", right")]
         assert right == [f"Option {one.answer}"]
         told = next(image.truth for image in one.images if image.name == "Option A")
         assert told.startswith(f"true score {question.final_scores[1]:.2f}")
-    assert "options exchanged; letters, prompt and images as shown" in page(analyse([tmp_path / "run"]))
+    assert "options exchanged; letters, prompt and images as shown" in page(
+        analyse([tmp_path / "run"])
+    )
 
 
 def test_examples_show_each_pair_once(tmp_path: Path) -> None:
@@ -274,10 +317,15 @@ def test_encoding_is_recommended_only_where_the_judge_beats_chance(
     tmp_path: Path, period: int, recommended: bool
 ) -> None:
     questions = [
-        pair(i, (8.0, 1.0), id=f"{name}{i}", encoding=name) for name in ("text_xyxy", "text_other") for i in range(60)
+        pair(i, (8.0, 1.0), id=f"{name}{i}", encoding=name)
+        for name in ("text_xyxy", "text_other")
+        for i in range(60)
     ]
     worse = {"text_xyxy": period, "text_other": 2}
-    verdicts = [said(q, "B" if (i // 12 + i) % worse[q.encoding] == 0 else "A") for i, q in enumerate(questions)]
+    verdicts = [
+        said(q, "B" if (i // 12 + i) % worse[q.encoding] == 0 else "A")
+        for i, q in enumerate(questions)
+    ]
     dataset = write_dataset(tmp_path / "ds", questions)
     analysis = analyse([write_run(tmp_path / "run", dataset, verdicts)])
     row = analysis.metrics["judges"][0]["encodings"][0]
@@ -313,7 +361,10 @@ def test_judges_that_were_asked_different_questions_stand_in_tables_of_their_own
     questions = [pair(i, (8.0, 1.0)) for i in range(40)]
     dataset = write_dataset(tmp_path / "ds", questions)
     asked = {"one": questions[:20], "two": questions[:20], "three": questions[10:30]}
-    runs = [write_run(tmp_path / name, dataset, [said(q, "A") for q in part]) for name, part in asked.items()]
+    runs = [
+        write_run(tmp_path / name, dataset, [said(q, "A") for q in part])
+        for name, part in asked.items()
+    ]
     analysis = analyse(runs)
     for shown in (terminal(analysis.results, []), markdown(analysis)):
         assert words.APART in shown
@@ -322,7 +373,10 @@ def test_judges_that_were_asked_different_questions_stand_in_tables_of_their_own
     parts = {part.split('"')[0]: part for part in told.split(' id="')}
     assert words.APART in parts["headline"]
     for mixed, end in (("figure-tasks", "</text>"), ("published", "</th>")):
-        assert all(f"{name}{end}" in parts[mixed] for name in ("one (set 1)", "two (set 1)", "three (set 2)"))
+        assert all(
+            f"{name}{end}" in parts[mixed]
+            for name in ("one (set 1)", "two (set 1)", "three (set 2)")
+        )
         assert words.SETS in parts[mixed]
     assert words.SETS not in parts["headline"] + parts["compared"]
     assert "Set 1: one, two" in parts["headline"]
@@ -336,10 +390,15 @@ def test_judges_that_were_asked_different_questions_stand_in_tables_of_their_own
 def test_what_was_asked_is_told_from_what_is_there(tmp_path: Path) -> None:
     questions = [pair(i, (8.0, 1.0)) for i in range(40)]
     dataset = write_dataset(tmp_path / "ds", questions)
-    analysis = analyse([write_run(tmp_path / "run", dataset, [said(q, "A") for q in questions[:6]])])
+    analysis = analyse(
+        [write_run(tmp_path / "run", dataset, [said(q, "A") for q in questions[:6]])]
+    )
     assert "6 of 40 questions on 6 of 12 images" in page(analysis)
     assert "6 of 40 questions on 6 of 12 images" in markdown(analysis)
-    assert (analysis.metrics["dataset"]["asked"], analysis.metrics["dataset"]["questions"]) == (6, 40)
+    assert (analysis.metrics["dataset"]["asked"], analysis.metrics["dataset"]["questions"]) == (
+        6,
+        40,
+    )
     assert "40 questions on 12 images" in page(
         analyse([write_run(tmp_path / "all", dataset, [said(q, "A") for q in questions])])
     )
@@ -347,7 +406,11 @@ def test_what_was_asked_is_told_from_what_is_there(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("option", "name", "more"),
-    [("--out", "ratings.jsonl", []), ("--out", "report.md", ["--format", "html"]), ("--json", "labels.csv", [])],
+    [
+        ("--out", "ratings.jsonl", []),
+        ("--out", "report.md", ["--format", "html"]),
+        ("--json", "labels.csv", []),
+    ],
 )
 def test_a_file_of_another_format_is_not_overwritten(
     run: Path, tmp_path: Path, option: str, name: str, more: list[str]
@@ -361,7 +424,11 @@ def test_a_file_of_another_format_is_not_overwritten(
 
 
 def test_the_format_of_the_report_is_that_of_its_suffix(run: Path, tmp_path: Path) -> None:
-    for name, start in (("report.md", "# Judge report"), ("report.html", "<!DOCTYPE html>"), ("report", "<!DOCTYPE")):
+    for name, start in (
+        ("report.md", "# Judge report"),
+        ("report.html", "<!DOCTYPE html>"),
+        ("report", "<!DOCTYPE"),
+    ):
         CliRunner().invoke(app, [str(run), "--out", str(tmp_path / name)], catch_exceptions=False)
         assert (tmp_path / name).read_text().startswith(start)
 
@@ -369,17 +436,25 @@ def test_the_format_of_the_report_is_that_of_its_suffix(run: Path, tmp_path: Pat
 def test_rows_of_the_only_task_are_shown_once_and_kept_in_files(tmp_path: Path) -> None:
     def of(*tasks: str) -> Analysis:
         questions = [
-            pair(i, (9.0, 1.0) if i % 2 else (1.0, 9.0), task=tasks[i % len(tasks)],
-                 features=features(90, 10) if i % 3 else features(10, 90))
+            pair(
+                i,
+                (9.0, 1.0) if i % 2 else (1.0, 9.0),
+                task=tasks[i % len(tasks)],
+                features=features(90, 10) if i % 3 else features(10, 90),
+            )
             for i in range(96)
-        ]  # fmt: skip
+        ]
         root = tmp_path / "-".join(tasks)
         dataset = write_dataset(root / "ds", questions)
         verdicts = [said(q, "A" if i % 5 else "B") for i, q in enumerate(questions)]
-        return analyse([
-            write_run(root / "vlm", dataset, verdicts),
-            write_run(root / "local", dataset, [said(q, q.answer) for q in questions], backend="local"),
-        ])  # fmt: skip
+        return analyse(
+            [
+                write_run(root / "vlm", dataset, verdicts),
+                write_run(
+                    root / "local", dataset, [said(q, q.answer) for q in questions], backend="local"
+                ),
+            ]
+        )
 
     one, two = of("object_detection"), of("object_detection", "keypoint_detection")
     assert "other part" not in page(one)
@@ -390,10 +465,16 @@ def test_rows_of_the_only_task_are_shown_once_and_kept_in_files(tmp_path: Path) 
         assert "| Error type | Verdicts |" not in markdown(analysis)
     leaks = one.results.leaks
     assert {row.scope for row in leaks} == {"all", "object_detection"}
-    by_scope = [[row.p_holm for row in leaks if row.scope == scope] for scope in ("all", "object_detection")]
+    by_scope = [
+        [row.p_holm for row in leaks if row.scope == scope] for scope in ("all", "object_detection")
+    ]
     assert by_scope[0] == by_scope[1] == holm([row.p for row in leaks if row.scope == "all"])
     assert len(scopes.leaks(leaks)) == len(by_scope[0])
-    assert {row.scope for row in scopes.leaks(two.results.leaks)} == {"all", "object_detection", "keypoint_detection"}
+    assert {row.scope for row in scopes.leaks(two.results.leaks)} == {
+        "all",
+        "object_detection",
+        "keypoint_detection",
+    }
     judge = one.results.judges[0]
     assert [row.value for row in scopes.above(judge.above_baseline)] == ["all"]
     assert {row.value for row in judge.above_baseline} == {"all", "object_detection", "missed"}
@@ -414,12 +495,16 @@ def test_names_break_after_underscores_alone() -> None:
 
 def test_html_of_a_judges_name_does_not_act_in_markdown(run: Path) -> None:
     told = json.loads((run / "run.json").read_text())
-    (run / "run.json").write_text(json.dumps(told | {"judge": "<img src=x onerror=alert(1)>![x](http://h/y)"}))
+    (run / "run.json").write_text(
+        json.dumps(told | {"judge": "<img src=x onerror=alert(1)>![x](http://h/y)"})
+    )
     text = markdown(analyse([run]))
     assert "&lt;img" in text and "<img" not in text and "](http" not in text
 
 
-def replied(tmp_path: Path, raw: str, value: str | float, order: str = "AB", **changes: Any) -> Example:
+def replied(
+    tmp_path: Path, raw: str, value: str | float, order: str = "AB", **changes: Any
+) -> Example:
     """The only example of a run with one reply."""
     questions = [pair(0, (8.0, 1.0), **{"images": ("i.png", "a.png", "b.png"), **changes})]
     dataset = write_dataset(tmp_path / "ds", questions)
@@ -431,7 +516,9 @@ def replied(tmp_path: Path, raw: str, value: str | float, order: str = "AB", **c
 
 
 def test_the_words_that_decided_are_marked(tmp_path: Path) -> None:
-    raw = "Option A misses <b>the dog</b>. " * 20 + "So the better option is B." + " Thank you." * 40
+    raw = (
+        "Option A misses <b>the dog</b>. " * 20 + "So the better option is B." + " Thank you." * 40
+    )
     found = replied(tmp_path, raw, "B")
     assert found.reply is not None
     assert found.reply.decided in raw and found.reply.decided.endswith("B")

@@ -50,7 +50,9 @@ def test_weighted_correlations_equal_those_of_the_repeated_sample() -> None:
 
 
 @pytest.mark.parametrize("cells", [1, 60, 10**6])
-def test_correlations_without_each_group_equal_those_of_the_rest(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_correlations_without_each_group_equal_those_of_the_rest(
+    cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(correlation, "WEIGHT_CELLS", cells)
     rng = rng_for(0, "left out")
     x, y = rng.integers(0, 5, 60).astype(float), rng.integers(0, 4, 60).astype(float)
@@ -119,7 +121,10 @@ def test_bradley_terry_equals_choix_without_ties(seed: int) -> None:
 
 
 def test_davidson_maximises_its_likelihood() -> None:
-    wins, ties = np.array([[0, 6, 4], [3, 0, 5], [2, 4, 0]]), np.array([[0, 2, 3], [2, 0, 1], [3, 1, 0]])
+    wins, ties = (
+        np.array([[0, 6, 4], [3, 0, 5], [2, 4, 0]]),
+        np.array([[0, 2, 3], [2, 0, 1], [3, 1, 0]]),
+    )
     found = davidson(wins, ties)
 
     def likelihood(theta: np.ndarray, eta: float) -> float:
@@ -130,7 +135,9 @@ def test_davidson_maximises_its_likelihood() -> None:
                 both = np.exp(eta) * np.sqrt(a * b)
                 whole = a + b + both
                 total += (
-                    wins[i, j] * np.log(a / whole) + wins[j, i] * np.log(b / whole) + ties[i, j] * np.log(both / whole)
+                    wins[i, j] * np.log(a / whole)
+                    + wins[j, i] * np.log(b / whole)
+                    + ties[i, j] * np.log(both / whole)
                 )
         return float(total)
 
@@ -156,12 +163,19 @@ def test_sources_never_compared_fall_into_components() -> None:
 
 
 def test_holm_steps_down_and_keeps_gaps() -> None:
-    assert holm([0.01, None, 0.04, 0.03]) == [pytest.approx(0.03), None, pytest.approx(0.06), pytest.approx(0.06)]
+    assert holm([0.01, None, 0.04, 0.03]) == [
+        pytest.approx(0.03),
+        None,
+        pytest.approx(0.06),
+        pytest.approx(0.06),
+    ]
 
 
 def test_interval_is_as_wide_as_the_images_make_it_not_the_verdicts() -> None:
     images = np.repeat(np.arange(20), 10)
-    table = pl.DataFrame({"cluster": images, "right": images % 2 == 0, "parsed": True, "said_first": True})
+    table = pl.DataFrame(
+        {"cluster": images, "right": images % 2 == 0, "parsed": True, "said_first": True}
+    )
     table = table.with_columns(cause=pl.lit(None, dtype=pl.String))
     (clustered,) = accuracy_cells(counted(table, ()), [])
     (single,) = accuracy_cells(counted(table.with_columns(cluster=pl.int_range(200)), ()), [])
@@ -182,8 +196,12 @@ def _ends(right: Sequence[float], asked: Sequence[float]) -> tuple[float, float]
     return ends
 
 
-@pytest.mark.parametrize(("right", "asked"), [(19, 20), (1, 20), (12, 20), (999, 1000), (998, 1000)])
-def test_with_one_case_an_image_three_quarters_of_the_count_seen_is_beyond_the_interval(right: int, asked: int) -> None:
+@pytest.mark.parametrize(
+    ("right", "asked"), [(19, 20), (1, 20), (12, 20), (999, 1000), (998, 1000)]
+)
+def test_with_one_case_an_image_three_quarters_of_the_count_seen_is_beyond_the_interval(
+    right: int, asked: int
+) -> None:
     low, high = _ends([1] * right + [0] * (asked - right), [1] * asked)
     below = stats.binom.cdf(right - 1, asked, high) + 0.75 * stats.binom.pmf(right, asked, high)
     above = stats.binom.sf(right, asked, low) + 0.75 * stats.binom.pmf(right, asked, low)
@@ -243,7 +261,9 @@ def test_interval_holds_the_truth_where_few_images_carry_all_errors() -> None:
 
 
 @pytest.mark.parametrize(("images", "told"), [(4, False), (5, True)])
-def test_the_mean_over_tasks_has_an_interval_where_each_task_has_five_images(images: int, told: bool) -> None:
+def test_the_mean_over_tasks_has_an_interval_where_each_task_has_five_images(
+    images: int, told: bool
+) -> None:
     counts = {"wide": 50, "narrow": images}
     rows = [(task, f"{task}{k}", k % 3 > 0) for task, count in counts.items() for k in range(count)]
     table = pl.DataFrame(rows, schema=["task", "image", "right"], orient="row")
@@ -274,10 +294,20 @@ def test_variance_components_are_recovered() -> None:
             for order in ("AB", "BA"):
                 o = rng.normal(0, 0.4)
                 for r in range(repeats):
-                    rows.append((f"i{i}", f"e{e}", order, r, a[i] + b[e] + both + o + rng.normal(0, 0.3)))
-    table = pl.DataFrame(rows, schema=["pair", "encoding", "order", "repeat", "right"], orient="row")
+                    rows.append(
+                        (f"i{i}", f"e{e}", order, r, a[i] + b[e] + both + o + rng.normal(0, 0.3))
+                    )
+    table = pl.DataFrame(
+        rows, schema=["pair", "encoding", "order", "repeat", "right"], orient="row"
+    )
     found = variance_components(table)
-    want = {"item": a.var(), "encoding": b.var(ddof=1), "item_x_encoding": 0.49, "order": 0.16, "repeat": 0.09}
+    want = {
+        "item": a.var(),
+        "encoding": b.var(ddof=1),
+        "item_x_encoding": 0.49,
+        "order": 0.16,
+        "repeat": 0.09,
+    }
     for name, value in want.items():
         assert found[name] == pytest.approx(value, rel=0.12), name
 
@@ -300,12 +330,16 @@ def test_the_image_holds_a_part_of_the_pairs_variance_and_intervals_cover_it() -
     assert np.mean([gain["item"] for gain in worth]) == pytest.approx(
         before / (0.36 + 0.25 / 8 + 0.16 / 16 + 0.25 / 32) - 1, abs=0.02
     )
-    assert np.mean([gain["order"] for gain in worth]) == pytest.approx(before / (before - 0.25 / 32) - 1, abs=0.005)
+    assert np.mean([gain["order"] for gain in worth]) == pytest.approx(
+        before / (before - 0.25 / 32) - 1, abs=0.005
+    )
 
 
 def test_variance_without_swap_or_repeat_stays_in_the_coarser_part() -> None:
     rng = rng_for(1, "variance")
-    rows = [(f"i{i}", f"e{e}", "AB", 0, bool(rng.random() < 0.7)) for i in range(50) for e in range(3)]
+    rows = [
+        (f"i{i}", f"e{e}", "AB", 0, bool(rng.random() < 0.7)) for i in range(50) for e in range(3)
+    ]
     found = variance_components(
         pl.DataFrame(rows, schema=["pair", "encoding", "order", "repeat", "right"], orient="row")
     )
@@ -321,9 +355,17 @@ def test_variance_of_one_encoding_is_divided_into_the_pair_and_the_order(consist
     for i in range(600):
         chance = rng.choice([0.5, 0.9])
         first, second = (bool(rng.random() < chance) for _ in range(2))
-        rows += [(f"i{i}", "e", "AB", 0, first), (f"i{i}", "e", "BA", 0, first if consistent else second)]
-    row = variance_row(pl.DataFrame(rows, schema=["pair", "encoding", "order", "repeat", "right"], orient="row"), "t")
-    item, order = (0.21, 0.0) if consistent else (0.04, 0.17)  # pairs: the variance of their chances, 0.2²
+        rows += [
+            (f"i{i}", "e", "AB", 0, first),
+            (f"i{i}", "e", "BA", 0, first if consistent else second),
+        ]
+    row = variance_row(
+        pl.DataFrame(rows, schema=["pair", "encoding", "order", "repeat", "right"], orient="row"),
+        "t",
+    )
+    item, order = (
+        (0.21, 0.0) if consistent else (0.04, 0.17)
+    )  # pairs: the variance of their chances, 0.2²
     assert row.item == pytest.approx(item, abs=0.025)
     assert row.order == pytest.approx(order, abs=0.025)
     assert row.total == pytest.approx(0.21, abs=0.02)
@@ -333,6 +375,9 @@ def test_variance_of_one_encoding_is_divided_into_the_pair_and_the_order(consist
 
 def test_variance_that_nothing_divides_has_no_shares() -> None:
     rows = [(f"i{i}", "e", "AB", 0, i % 3 > 0) for i in range(60)]
-    row = variance_row(pl.DataFrame(rows, schema=["pair", "encoding", "order", "repeat", "right"], orient="row"), "t")
+    row = variance_row(
+        pl.DataFrame(rows, schema=["pair", "encoding", "order", "repeat", "right"], orient="row"),
+        "t",
+    )
     assert row.total == 0
     assert set(row.shares.values()) == {None}

@@ -28,23 +28,41 @@ def study(tmp_path: Path, **change: Any) -> Any:
     return load_study([run]).runs[0]
 
 
-@pytest.mark.parametrize("change", [{"order": "ba"}, {"order": "XY"}, {"repeat": "x"}, {"repeat": 2**40},
-                                    {"repeat": 1.5}, {"probability_a": "x"}])  # fmt: skip
-def test_line_of_the_wrong_type_is_a_problem_and_not_a_traceback(tmp_path: Path, change: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"order": "ba"},
+        {"order": "XY"},
+        {"repeat": "x"},
+        {"repeat": 2**40},
+        {"repeat": 1.5},
+        {"probability_a": "x"},
+    ],
+)
+def test_line_of_the_wrong_type_is_a_problem_and_not_a_traceback(
+    tmp_path: Path, change: dict[str, Any]
+) -> None:
     run = study(tmp_path, **change)
     assert run.answered.height == 3
     assert any("verdicts.jsonl" in problem for problem in run.problems)
 
 
-def test_edited_questions_are_seen_although_dataset_json_states_the_old_checksum(tmp_path: Path) -> None:
+def test_edited_questions_are_seen_although_dataset_json_states_the_old_checksum(
+    tmp_path: Path,
+) -> None:
     dataset = write_dataset(tmp_path / "data", QUESTIONS)
     run = write_run(tmp_path / "run", dataset, [said(q, "A") for q in QUESTIONS])
     content = (dataset / "questions.json").read_text()
     (dataset / "questions.json").write_text(content.replace('"answer": "A"', '"answer": "B"'))
-    assert any("changed since the run" in problem for problem in load_study([run], dataset=dataset).runs[0].problems)
+    assert any(
+        "changed since the run" in problem
+        for problem in load_study([run], dataset=dataset).runs[0].problems
+    )
 
 
-def test_of_many_lines_that_are_no_verdicts_a_hundred_are_named_and_the_others_counted(tmp_path: Path) -> None:
+def test_of_many_lines_that_are_no_verdicts_a_hundred_are_named_and_the_others_counted(
+    tmp_path: Path,
+) -> None:
     dataset = write_dataset(tmp_path / "data", QUESTIONS)
     run = write_run(tmp_path / "run", dataset, [said(q, "A") for q in QUESTIONS])
     with (run / "verdicts.jsonl").open("a") as journal:
@@ -65,7 +83,9 @@ def test_a_dataset_that_was_moved_is_asked_for(tmp_path: Path) -> None:
     dataset = write_dataset(tmp_path / "data", QUESTIONS)
     run = write_run(tmp_path / "run", dataset, [said(q, "A") for q in QUESTIONS])
     moved = dataset.rename(tmp_path / "moved")
-    with pytest.raises(UsageError, match=r"is not a dataset.*a dataset that was moved is named with --dataset"):
+    with pytest.raises(
+        UsageError, match=r"is not a dataset.*a dataset that was moved is named with --dataset"
+    ):
         load_study([run])
     assert load_study([run], dataset=moved).runs[0].answered.height == 4
 
@@ -89,16 +109,25 @@ def test_tokens_that_nobody_counted_are_null_and_not_0(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("careful", [False, True])
-def test_reasoning_that_is_in_the_total_alone_counts_as_output(tmp_path: Path, careful: bool) -> None:
+def test_reasoning_that_is_in_the_total_alone_counts_as_output(
+    tmp_path: Path, careful: bool
+) -> None:
     usages = [
-        {"prompt_tokens": 258, "completion_tokens": 12, "reasoning_tokens": 88, "total_tokens": 358},
+        {
+            "prompt_tokens": 258,
+            "completion_tokens": 12,
+            "reasoning_tokens": 88,
+            "total_tokens": 358,
+        },
         {"prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 150},
         {"prompt_tokens": 7, "completion_tokens": 9, "total_tokens": 3},
         {"prompt_tokens": 21, "total_tokens": 81},
         {"completion_tokens": 4, "total_tokens": 81},
     ]
     more = {"published_right": None} if careful else {}  # lines that have it are read one by one
-    lines = [verdict_line(Verdict(f"q{n}", "AB", "A", "ok", "A", usage=u)) for n, u in enumerate(usages)]
+    lines = [
+        verdict_line(Verdict(f"q{n}", "AB", "A", "ok", "A", usage=u)) for n, u in enumerate(usages)
+    ]
     written = "".join(json.dumps({**line, **more}, separators=(",", ":")) + "\n" for line in lines)
     (tmp_path / "verdicts.jsonl").write_text(written)
     table, _, _ = read_verdicts(tmp_path)

@@ -1,4 +1,6 @@
-"""benchmarks/coverage.py --from: tables that another generator made, beta-binomial images instead of normal logits."""
+"""benchmarks/coverage.py --from: tables that another generator made, beta-binomial images instead
+of normal logits.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,11 @@ def _table(rng: np.random.Generator, lean: float, images: int = 20) -> pl.DataFr
         for order in ("AB", "BA"):
             right = np.where(rng.random(n) < chance, answer, np.where(answer == "A", "B", "A"))
             said = np.where(rng.random(n) < (lean if judge == "first" else 0), more, right)
-            columns = {"id": [f"q{k}" for k in range(n)], "image": [f"i{k}" for k in image], "answer": answer}
+            columns = {
+                "id": [f"q{k}" for k in range(n)],
+                "image": [f"i{k}" for k in image],
+                "answer": answer,
+            }
             shown = {"said": said, "score_a": scores[:, 0], "score_b": scores[:, 1]}
             counts = {"count_a": count[:, 0], "count_b": count[:, 1]}
             table = pl.DataFrame({**columns, **shown, **counts})
@@ -42,7 +48,9 @@ def _design(folder: Path, lean: float, truth: dict[str, object]) -> None:
     (folder / "truth.json").write_text(json.dumps(truth))
     for k in range(SIMULATIONS):
         table = _table(np.random.default_rng((k, int(100 * lean))), lean)
-        table.write_csv(folder / f"{k}.csv") if k % 2 else table.write_parquet(folder / f"{k}.parquet")
+        table.write_csv(folder / f"{k}.csv") if k % 2 else table.write_parquet(
+            folder / f"{k}.parquet"
+        )
 
 
 @pytest.fixture

@@ -24,14 +24,18 @@ def run_of(root: Path, dataset: Path, name: str, right: list[bool], tools: list[
     for line, names in zip(journal.read_text().splitlines(), tools, strict=True):
         trace = [{"name": tool, "failed": k == 1} for k, tool in enumerate(names)]
         usage = {"prompt_tokens": 100 * (1 + len(names)), "completion_tokens": 10}
-        lines.append(json.dumps({**json.loads(line), "usage": usage, "latency_s": 2.0, "tool_calls": trace}))
+        lines.append(
+            json.dumps({**json.loads(line), "usage": usage, "latency_s": 2.0, "tool_calls": trace})
+        )
     journal.write_text("\n".join(lines) + "\n")
     return root / name
 
 
 def test_tools_costs_and_sizes(tmp_path: Path) -> None:
     questions = [
-        replace(pair(k, (1.0, 9.0)), features=(OptionFeatures(area=area), OptionFeatures(area=area)))
+        replace(
+            pair(k, (1.0, 9.0)), features=(OptionFeatures(area=area), OptionFeatures(area=area))
+        )
         for k, area in enumerate(AREAS)
     ]
     dataset = write_dataset(tmp_path / "ds", questions)
@@ -54,7 +58,11 @@ def test_tools_costs_and_sizes(tmp_path: Path) -> None:
     named = {label: sorted(number[k] for k in numbers) for label, numbers in found.items()}
     assert named == {"under 1 %": ids[:2], "1 to 10 %": ids[2:3], "over 10 %": ids[3:5]}
     gains = tool_grids(analysis, (0, 1))[3][1]
-    assert [row.cells[:2] for row in gains.rows] == [["under 1 %", "2"], ["1 to 10 %", "1"], ["over 10 %", "2"]]
+    assert [row.cells[:2] for row in gains.rows] == [
+        ["under 1 %", "2"],
+        ["1 to 10 %", "1"],
+        ["over 10 %", "2"],
+    ]
     assert any("under 1 %" in line for line in tool_lines(analysis, (0, 1)))
 
 

@@ -33,7 +33,9 @@ def drawn(
     return truth, np.where(rng.random(labels.shape) < missing, -1, labels)
 
 
-def plainly(labels: IntArray, classes: int, steps: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+def plainly(
+    labels: IntArray, classes: int, steps: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Dawid and Skene's equations (2.3) to (2.5), item by item and rater by rater."""
     raters, items = labels.shape
     truth = [[0.0] * classes for _ in range(items)]
@@ -83,7 +85,9 @@ def test_planted_confusion_matrices_are_recovered() -> None:
         truth, labels = drawn(planted, 300, rng_for(k, "planted"))
         found = dawid_skene(labels, 3)
         off.append(np.abs(found.confusion - planted).mean())
-        assert (found.posterior.argmax(1) == truth).mean() > (majority(labels, 3).argmax(1) == truth).mean() - 0.02
+        assert (found.posterior.argmax(1) == truth).mean() > (
+            majority(labels, 3).argmax(1) == truth
+        ).mean() - 0.02
     assert np.mean(off) <= 0.03
 
 
@@ -118,7 +122,9 @@ def test_a_judge_is_held_against_the_label_the_truth_and_a_fresh_person() -> Non
     rows = {row.rater: row for row in truth_rows(panel(people, truth[None]))}
     perfect, ceiling = rows["judge0"], rows["people, mean"]
     assert perfect.label == pytest.approx(0.98, abs=0.03)
-    assert perfect.person == pytest.approx(0.8, abs=0.03), "nobody agrees more often with people who err"
+    assert perfect.person == pytest.approx(0.8, abs=0.03), (
+        "nobody agrees more often with people who err"
+    )
     assert ceiling.person == pytest.approx(0.8**2 + 2 * 0.1**2, abs=0.03)
     assert ceiling.truth < perfect.truth
     assert perfect.ends is not None and perfect.ends[0] <= perfect.truth <= perfect.ends[1]
@@ -140,6 +146,8 @@ def test_the_command_prints_the_truth_beside_the_agreement(tmp_path: Path) -> No
     for name, labels in [*((f"p{k}", row) for k, row in enumerate(people)), ("gpt", truth)]:
         lines += [f"i{n},s,{name},d,{value}" for n, value in enumerate(labels)]
     (tmp_path / "ratings.csv").write_text("\n".join(lines) + "\n")
-    found = CliRunner().invoke(app, [str(tmp_path / "ratings.csv"), "--judge", "gpt", "--level", "nominal", "--truth"])
+    found = CliRunner().invoke(
+        app, [str(tmp_path / "ratings.csv"), "--judge", "gpt", "--level", "nominal", "--truth"]
+    )
     assert found.exit_code == 0, found.output
     assert "Right by label" in found.output and "people, mean" in found.output

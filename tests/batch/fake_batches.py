@@ -1,4 +1,6 @@
-"""The batch interfaces of OpenAI, Anthropic and Gemini on loopback, with their faults; counts what was paid."""
+"""The batch interfaces of OpenAI, Anthropic and Gemini on loopback, with their faults; counts what
+was paid.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ class Faults:
     """A batch takes up to so long."""
 
 
-ALL = Faults(busy=0.15, lost=0.2, broken=0.1, half=0.3, messy=0.5, expired=0.05, failing=0.05, limited=0.1)
+ALL = Faults(
+    busy=0.15, lost=0.2, broken=0.1, half=0.3, messy=0.5, expired=0.05, failing=0.05, limited=0.1
+)
 
 
 @dataclass
@@ -114,10 +118,17 @@ class FakeBatches:
         self._thread.join(10)
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
-        self.keys |= {request.headers.get(name, "") for name in ("Authorization", "x-api-key", "x-goog-api-key")}
+        self.keys |= {
+            request.headers.get(name, "")
+            for name in ("Authorization", "x-api-key", "x-goog-api-key")
+        }
         path, body = request.path, await request.read()
         if request.method == "GET" and self._happens(self.faults.broken):
-            return self._closed(request) if self._happens(0.5) else web.json_response({"error": {}}, status=503)
+            return (
+                self._closed(request)
+                if self._happens(0.5)
+                else web.json_response({"error": {}}, status=503)
+            )
         for handler in (self._openai, self._anthropic, self._google):
             answer = handler(request, path, body)
             if answer is not None:
@@ -134,14 +145,22 @@ class FakeBatches:
 
     # ------------------------------------------------------------ what all share
 
-    def _made(self, request: web.Request, requests: list[tuple[str, dict[str, Any]]], **about: Any) -> Any:
+    def _made(
+        self, request: web.Request, requests: list[tuple[str, dict[str, Any]]], **about: Any
+    ) -> Any:
         """A batch, or the answer in its place."""
         if self._happens(self.faults.busy):
-            return web.json_response({"error": {"message": "slow down"}}, status=429, headers={"Retry-After": "0"})
+            return web.json_response(
+                {"error": {"message": "slow down"}}, status=429, headers={"Retry-After": "0"}
+            )
         number = len(self.batches) + 1
         ready = time.monotonic() + self._random.random() * self.faults.slow_s
         batch = Batch(
-            f"batch_{number}", requests, ready, about, limited=bool(about) and self._happens(self.faults.limited)
+            f"batch_{number}",
+            requests,
+            ready,
+            about,
+            limited=bool(about) and self._happens(self.faults.limited),
         )
         self.batches[batch.id] = batch
         if not batch.limited:
@@ -193,18 +212,24 @@ class FakeBatches:
             self.live += 1
             return web.json_response(self._openai_body(json.loads(body)))
         if (method, path) == ("POST", "/v1/files"):
-            return web.json_response({"id": self._file(_uploaded(request, body)), "purpose": "batch"})
+            return web.json_response(
+                {"id": self._file(_uploaded(request, body)), "purpose": "batch"}
+            )
         if (method, path) == ("POST", "/v1/batches"):
             asked = json.loads(body)
             lines = [json.loads(line) for line in self.files[asked["input_file_id"]].splitlines()]
             assert {line["url"] for line in lines} == {"/v1/chat/completions"}
             assert len({line["custom_id"] for line in lines}) == len(lines) <= 50_000
             requests = [(line["custom_id"], line["body"]) for line in lines]
-            made = self._made(request, requests, file=asked["input_file_id"], metadata=asked["metadata"])
+            made = self._made(
+                request, requests, file=asked["input_file_id"], metadata=asked["metadata"]
+            )
             return web.json_response(self._openai_row(made)) if isinstance(made, Batch) else made
         if (method, path) == ("GET", "/v1/batches"):
             page, more = self._page(request, request.query.get("after", ""))
-            return web.json_response({"data": [self._openai_row(row) for row in page], "has_more": more})
+            return web.json_response(
+                {"data": [self._openai_row(row) for row in page], "has_more": more}
+            )
         if path.startswith("/v1/batches/"):
             batch = self.batches[path.split("/")[3]]
             batch.cancelled |= path.endswith("/cancel") and not batch.ended
@@ -217,17 +242,33 @@ class FakeBatches:
     def _openai_row(self, batch: Batch) -> dict[str, Any]:
         done, status = batch.ended, "in_progress"
         if done:
-            status = "cancelled" if batch.cancelled else "expired" if batch.count("expired") else "completed"
+            status = (
+                "cancelled"
+                if batch.cancelled
+                else "expired"
+                if batch.count("expired")
+                else "completed"
+            )
         row = {
             "id": batch.id,
             "metadata": batch.about["metadata"],
             "input_file_id": batch.about["file"],
-            "request_counts": {"total": len(batch.requests), "completed": done * batch.count("ok"), "failed": 0},
+            "request_counts": {
+                "total": len(batch.requests),
+                "completed": done * batch.count("ok"),
+                "failed": 0,
+            },
         }
         if batch.limited:
-            errors = {"data": [{"code": "token_limit_exceeded", "message": "too many tokens enqueued"}]}
+            errors = {
+                "data": [{"code": "token_limit_exceeded", "message": "too many tokens enqueued"}]
+            }
             return row | {"status": "failed", "errors": errors}
-        files = {"output_file_id": f"output-{batch.id}", "error_file_id": f"error-{batch.id}"} if done else {}
+        files = (
+            {"output_file_id": f"output-{batch.id}", "error_file_id": f"error-{batch.id}"}
+            if done
+            else {}
+        )
         return row | {"status": status} | files
 
     def _openai_line(self, kind: str, name: str, body: Any, outcome: str) -> Any:
@@ -239,7 +280,9 @@ class FakeBatches:
             error = {"code": "batch_expired", "message": "not in time"}
             return {"custom_id": name, "response": None, "error": error}
         elif outcome == "refused":
-            message = next(message for field, message in self.refuse.items() if field in json.dumps(body))
+            message = next(
+                message for field, message in self.refuse.items() if field in json.dumps(body)
+            )
             response = {"status_code": 400, "body": {"error": {"message": message}}}
         else:
             response = {"status_code": 500, "body": {"error": {"message": "sorry"}}}
@@ -248,7 +291,10 @@ class FakeBatches:
     def _openai_body(self, body: dict[str, Any]) -> dict[str, Any]:
         message = {"role": "assistant", "content": said(body)}
         usage = {"prompt_tokens": 100, "completion_tokens": 2, "total_tokens": 102}
-        return {"choices": [{"index": 0, "finish_reason": "stop", "message": message}], "usage": usage}
+        return {
+            "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
+            "usage": usage,
+        }
 
     # ------------------------------------------------------------ Anthropic
 
@@ -263,7 +309,9 @@ class FakeBatches:
             return web.json_response(self._anthropic_row(made)) if isinstance(made, Batch) else made
         if (request.method, path) == ("GET", root):
             page, more = self._page(request, request.query.get("after_id", ""))
-            return web.json_response({"data": [self._anthropic_row(row) for row in page], "has_more": more})
+            return web.json_response(
+                {"data": [self._anthropic_row(row) for row in page], "has_more": more}
+            )
         if not path.startswith(root):
             return None
         batch = self.batches[path.split("/")[4]]
@@ -277,14 +325,28 @@ class FakeBatches:
         counts = {"processing": total, "succeeded": 0, "errored": 0, "canceled": 0, "expired": 0}
         if batch.ended:
             errored = total - ok - expired
-            counts = {"processing": 0, "succeeded": ok, "errored": errored, "canceled": 0, "expired": expired}
+            counts = {
+                "processing": 0,
+                "succeeded": ok,
+                "errored": errored,
+                "canceled": 0,
+                "expired": expired,
+            }
         made = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(batch.made))
         status = "ended" if batch.ended else "in_progress"
-        return {"id": batch.id, "processing_status": status, "request_counts": counts, "created_at": made}
+        return {
+            "id": batch.id,
+            "processing_status": status,
+            "request_counts": counts,
+            "created_at": made,
+        }
 
     def _anthropic_line(self, name: str, body: Any, outcome: str) -> Any:
         if outcome == "ok":
-            return {"custom_id": name, "result": {"type": "succeeded", "message": self._anthropic_body(body)}}
+            return {
+                "custom_id": name,
+                "result": {"type": "succeeded", "message": self._anthropic_body(body)},
+            }
         if outcome == "expired":
             return {"custom_id": name, "result": {"type": "expired"}}
         error = {"type": "error", "error": {"type": "api_error", "message": "sorry"}}
@@ -292,7 +354,11 @@ class FakeBatches:
 
     def _anthropic_body(self, body: dict[str, Any]) -> dict[str, Any]:
         content = [{"type": "text", "text": said(body)}]
-        return {"content": content, "stop_reason": "end_turn", "usage": {"input_tokens": 100, "output_tokens": 2}}
+        return {
+            "content": content,
+            "stop_reason": "end_turn",
+            "usage": {"input_tokens": 100, "output_tokens": 2},
+        }
 
     # ------------------------------------------------------------ Gemini
 
@@ -302,19 +368,27 @@ class FakeBatches:
             self.live += 1
             return web.json_response(self._google_body(json.loads(body)))
         if (method, path) == ("POST", "/upload/v1beta/files"):
-            return web.Response(headers={"X-Goog-Upload-URL": f"{self.url}/upload/v1beta/files/here"})
+            return web.Response(
+                headers={"X-Goog-Upload-URL": f"{self.url}/upload/v1beta/files/here"}
+            )
         if (method, path) == ("POST", "/upload/v1beta/files/here"):
             return web.json_response({"file": {"name": f"files/{self._file(body)}"}})
         if path.endswith(":batchGenerateContent"):
             asked = json.loads(body)["batch"]
             name = asked["inputConfig"]["fileName"].removeprefix("files/")
             lines = [json.loads(line) for line in self.files[name].splitlines()]
-            made = self._made(request, [(line["key"], line["request"]) for line in lines], name=asked["displayName"])
+            made = self._made(
+                request,
+                [(line["key"], line["request"]) for line in lines],
+                name=asked["displayName"],
+            )
             return web.json_response(self._google_row(made)) if isinstance(made, Batch) else made
         if (method, path) == ("GET", "/v1beta/batches"):
             page, more = self._page(request, request.query.get("pageToken", ""))
             token = {"nextPageToken": page[-1].id} if more else {}
-            return web.json_response({"operations": [self._google_row(row) for row in page], **token})
+            return web.json_response(
+                {"operations": [self._google_row(row) for row in page], **token}
+            )
         if path.startswith("/v1beta/batches/"):
             name, _, verb = path.split("/")[3].partition(":")
             batch = self.batches[name]
@@ -344,8 +418,16 @@ class FakeBatches:
 
     def _google_body(self, body: dict[str, Any]) -> dict[str, Any]:
         content = {"role": "model", "parts": [{"text": said(body)}]}
-        usage = {"promptTokenCount": 100, "candidatesTokenCount": 2, "thoughtsTokenCount": 88, "totalTokenCount": 190}
-        return {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}], "usageMetadata": usage}
+        usage = {
+            "promptTokenCount": 100,
+            "candidatesTokenCount": 2,
+            "thoughtsTokenCount": 88,
+            "totalTokenCount": 190,
+        }
+        return {
+            "candidates": [{"content": content, "finishReason": "STOP", "index": 0}],
+            "usageMetadata": usage,
+        }
 
 
 def digest_of(body: dict[str, Any]) -> str:

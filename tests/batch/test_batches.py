@@ -1,4 +1,6 @@
-"""Runs over batches: the verdicts of live runs, each request paid once, whatever the server and the machine do."""
+"""Runs over batches: the verdicts of live runs, each request paid once, whatever the server and the
+machine do.
+"""
 
 from __future__ import annotations
 
@@ -43,12 +45,18 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 def client(fake: FakeBatches, backend: str = "api", *, batch: Any = None, **fields: Any) -> Any:
     url = f"{fake.url}/v1" if backend == "api" else fake.url
     settings = Settings(size=5, poll_s=0.05) if batch is None else batch
-    return vj.client(backend, model="m", base_url=url, api_key=KEY, cache=False, batch=settings, **fields)
+    return vj.client(
+        backend, model="m", base_url=url, api_key=KEY, cache=False, batch=settings, **fields
+    )
 
 
-def judged(fake: FakeBatches, dataset: Path, out: Path, backend: str = "api", **options: Any) -> vj.Run:
+def judged(
+    fake: FakeBatches, dataset: Path, out: Path, backend: str = "api", **options: Any
+) -> vj.Run:
     own = {name: options.pop(name) for name in ("batch", "max_tokens") if name in options}
-    return vj.judge(dataset, client(fake, backend, **own), out, progress=False, **{"resume": True, **options})
+    return vj.judge(
+        dataset, client(fake, backend, **own), out, progress=False, **{"resume": True, **options}
+    )
 
 
 def rows(out: Path) -> list[dict[str, Any]]:
@@ -60,20 +68,34 @@ def rows(out: Path) -> list[dict[str, Any]]:
 
 def check_once(fake: FakeBatches, out: Path, questions: int = 12) -> None:
     assert max(fake.paid.values()) == 1
-    assert Counter(row["id"] for row in rows(out)) == Counter({f"pairwise{n}": 1 for n in range(questions)})
+    assert Counter(row["id"] for row in rows(out)) == Counter(
+        {f"pairwise{n}": 1 for n in range(questions)}
+    )
 
 
 @pytest.mark.parametrize(
-    ("backend", "mode"), [("api", "auto"), ("api", "json"), ("anthropic", "auto"), ("google", "text")]
+    ("backend", "mode"),
+    [("api", "auto"), ("api", "json"), ("anthropic", "auto"), ("google", "text")],
 )
 def test_verdicts_are_those_of_a_live_run_at_half_the_price(
     dataset: Path, tmp_path: Path, backend: str, mode: Any
 ) -> None:
     prices = Prices(10.0, 100.0)
     with FakeBatches() as fake:
-        run = judged(fake, dataset, tmp_path / "batch", backend, swap=True, mode=mode, prices=prices)
+        run = judged(
+            fake, dataset, tmp_path / "batch", backend, swap=True, mode=mode, prices=prices
+        )
         assert not fake.live
-        live = judged(fake, dataset, tmp_path / "live", backend, swap=True, mode=mode, prices=prices, batch=False)
+        live = judged(
+            fake,
+            dataset,
+            tmp_path / "live",
+            backend,
+            swap=True,
+            mode=mode,
+            prices=prices,
+            batch=False,
+        )
     assert rows(tmp_path / "batch") == rows(tmp_path / "live")
     assert run.report is not None and live.report is not None
     assert run.report.progress.budget.cost == pytest.approx(live.report.progress.budget.cost / 2)
@@ -83,7 +105,9 @@ def test_verdicts_are_those_of_a_live_run_at_half_the_price(
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_every_question_has_one_verdict_whatever_the_server_does(dataset: Path, tmp_path: Path, backend: str) -> None:
+def test_every_question_has_one_verdict_whatever_the_server_does(
+    dataset: Path, tmp_path: Path, backend: str
+) -> None:
     for seed in range(2):
         with FakeBatches(ALL, seed) as fake:
             judged(fake, dataset, tmp_path / str(seed), backend)
@@ -134,18 +158,38 @@ def test_kills_of_the_command(tmp_path: Path) -> None:
 def test_an_anonymous_batch_of_others_is_not_taken(dataset: Path, tmp_path: Path) -> None:
     with FakeBatches(Faults(lost=1.0, slow_s=0)) as fake:
         keeper = {"size": 12, "poll_s": 0.05}
-        judged(fake, dataset, tmp_path / "theirs", "anthropic", mode="text", batch=Settings(**keeper), seed=1)
+        judged(
+            fake,
+            dataset,
+            tmp_path / "theirs",
+            "anthropic",
+            mode="text",
+            batch=Settings(**keeper),
+            seed=1,
+        )
         fake.paid.clear()
-        judged(fake, dataset, tmp_path / "ours", "anthropic", mode="text", batch=Settings(**keeper), max_tokens=9)
+        judged(
+            fake,
+            dataset,
+            tmp_path / "ours",
+            "anthropic",
+            mode="text",
+            batch=Settings(**keeper),
+            max_tokens=9,
+        )
         check_once(fake, tmp_path / "ours")
         assert len(fake.batches) == 2
         assert all(row["status"] == "ok" for row in rows(tmp_path / "ours"))
 
 
-def test_what_expires_is_asked_again_and_then_fails_until_asked_for(dataset: Path, tmp_path: Path) -> None:
+def test_what_expires_is_asked_again_and_then_fails_until_asked_for(
+    dataset: Path, tmp_path: Path
+) -> None:
     with FakeBatches(Faults(expired=1.0, slow_s=0)) as fake:
         judged(fake, dataset, tmp_path, mode="text")
-        assert {(row["status"], row["cause"]) for row in rows(tmp_path)} == {("api_error", "batch expired")}
+        assert {(row["status"], row["cause"]) for row in rows(tmp_path)} == {
+            ("api_error", "batch expired")
+        }
         assert set(fake.seen.values()) == {4}
         fake.faults = Faults(slow_s=0)
         judged(fake, dataset, tmp_path, mode="text")
@@ -165,7 +209,9 @@ def test_a_reply_that_is_paid_for_and_not_given_out_is_a_failure(
     check_once(fake, tmp_path)
 
 
-def test_a_parameter_that_is_refused_inside_a_batch_is_asked_for_differently(dataset: Path, tmp_path: Path) -> None:
+def test_a_parameter_that_is_refused_inside_a_batch_is_asked_for_differently(
+    dataset: Path, tmp_path: Path
+) -> None:
     with FakeBatches(Faults(slow_s=0)) as fake:
         fake.refuse = {'"max_tokens"': "Unsupported parameter: use max_completion_tokens instead"}
         judged(fake, dataset, tmp_path, mode="text", max_tokens=50)
@@ -184,9 +230,13 @@ def test_a_refused_key_is_an_error_and_nothing_is_lost(dataset: Path, tmp_path: 
         check_once(fake, tmp_path)
 
 
-def test_no_file_holds_the_key_and_the_ledger_goes_with_the_folder(dataset: Path, tmp_path: Path) -> None:
+def test_no_file_holds_the_key_and_the_ledger_goes_with_the_folder(
+    dataset: Path, tmp_path: Path
+) -> None:
     with FakeBatches() as fake:
-        run = judged(fake, dataset, tmp_path / "here", mode="text", batch=Settings(5, 0.05, wait=False))
+        run = judged(
+            fake, dataset, tmp_path / "here", mode="text", batch=Settings(5, 0.05, wait=False)
+        )
         assert run.missing == 12
         (tmp_path / "here").rename(tmp_path / "there")
         judged(fake, dataset, tmp_path / "there", mode="text")
@@ -264,7 +314,9 @@ def test_equal_requests_are_asked_once(tmp_path: Path) -> None:
 def test_batches_are_exchanged_as_files(dataset: Path, tmp_path: Path) -> None:
     """As `vllm run-batch -i PART.jsonl -o PART.output.jsonl` does."""
     place, out = tmp_path / "files", tmp_path / "run"
-    asked = vj.client("vllm", model="m", cache=False, batch=Settings(5, 0.05, wait=False, folder=place))
+    asked = vj.client(
+        "vllm", model="m", cache=False, batch=Settings(5, 0.05, wait=False, folder=place)
+    )
     vj.judge(dataset, asked, out, mode="text", progress=False)
     for path in list(place.glob("*.jsonl")):
         lines = [json.loads(line) for line in path.read_text().splitlines()]
@@ -273,6 +325,9 @@ def test_batches_are_exchanged_as_files(dataset: Path, tmp_path: Path) -> None:
                 message = {"role": "assistant", "content": said(line["body"])}
                 body = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
                 response = {"status_code": 200, "request_id": "r", "body": body}
-                print(json.dumps({"id": "x", "custom_id": line["custom_id"], "response": response}), file=output)
+                print(
+                    json.dumps({"id": "x", "custom_id": line["custom_id"], "response": response}),
+                    file=output,
+                )
     vj.judge(dataset, asked, out, mode="text", resume=True, progress=False)
     assert Counter(row["status"] for row in rows(out)) == {"ok": 12}

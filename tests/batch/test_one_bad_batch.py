@@ -1,4 +1,6 @@
-"""One bad batch costs one batch: closed with its cause, asked for again on request, never submitted without end."""
+"""One bad batch costs one batch: closed with its cause, asked for again on request, never submitted
+without end.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Refusing(FakeBatches):
-    """Answers with an error status where ``refused`` says so: (method, part of the path) -> status."""
+    """Answers with an error status where ``refused`` says so: (method, part of the path) ->
+    status.
+    """
 
     def __init__(self, refused: dict[tuple[str, str], int] | None = None) -> None:
         super().__init__(Faults(slow_s=0))
@@ -50,9 +54,13 @@ class Refusing(FakeBatches):
         return await super()._handle(request)
 
 
-def judged(fake: FakeBatches, dataset: Path, out: Path, *, size: int = 2, wait: bool = True, **options: Any) -> vj.Run:
+def judged(
+    fake: FakeBatches, dataset: Path, out: Path, *, size: int = 2, wait: bool = True, **options: Any
+) -> vj.Run:
     settings = Settings(size, 0.02, wait=wait)
-    asked = vj.client("api", model="m", base_url=f"{fake.url}/v1", api_key=KEY, cache=False, batch=settings)
+    asked = vj.client(
+        "api", model="m", base_url=f"{fake.url}/v1", api_key=KEY, cache=False, batch=settings
+    )
     return vj.judge(dataset, asked, out, progress=False, mode="text", **{"resume": True, **options})
 
 
@@ -61,14 +69,18 @@ def causes(out: Path) -> Counter[str]:
     return Counter(line.get("cause") or line["status"] for line in lines)
 
 
-def test_a_closed_batch_is_looked_at_before_it_is_paid_for_again(dataset: Path, tmp_path: Path) -> None:
+def test_a_closed_batch_is_looked_at_before_it_is_paid_for_again(
+    dataset: Path, tmp_path: Path
+) -> None:
     with Refusing({("GET", "/batches/batch_2"): 401}) as fake:
         judged(fake, dataset, tmp_path)
         assert causes(tmp_path) == {"ok": 4, "batch closed: HTTP 401": 2}
         part = next(part for part in parts_of(tmp_path).values() if part.batch == "batch_2")
         assert (part.status, part.reason) == ("closed", "HTTP 401: not for you")
         judged(fake, dataset, tmp_path)
-        assert causes(tmp_path)["batch closed: HTTP 401"] == 2, "a resumed run asks for no failure again"
+        assert causes(tmp_path)["batch closed: HTTP 401"] == 2, (
+            "a resumed run asks for no failure again"
+        )
         fake.refused = {}
         judged(fake, dataset, tmp_path, retry_errors=True)
         assert causes(tmp_path) == {"ok": 6}
@@ -116,7 +128,9 @@ def cancelled(dataset: Path, out: Path, fake: FakeBatches) -> None:
     fake.faults = Faults(slow_s=0)
 
 
-def test_what_was_cancelled_is_not_submitted_again_without_being_told_to(dataset: Path, tmp_path: Path) -> None:
+def test_what_was_cancelled_is_not_submitted_again_without_being_told_to(
+    dataset: Path, tmp_path: Path
+) -> None:
     with FakeBatches() as fake:
         cancelled(dataset, tmp_path, fake)
         for _ in range(3):
@@ -138,7 +152,9 @@ def test_what_is_refused_as_too_much_is_queued_is_submitted_a_bounded_number_of_
         assert causes(tmp_path) == {"batch refused": 6}
 
 
-def test_a_server_that_makes_no_more_batches_ends_the_run_after_the_others(dataset: Path, tmp_path: Path) -> None:
+def test_a_server_that_makes_no_more_batches_ends_the_run_after_the_others(
+    dataset: Path, tmp_path: Path
+) -> None:
     with Refusing() as fake:
         made = fake._made
 
@@ -148,7 +164,9 @@ def test_a_server_that_makes_no_more_batches_ends_the_run_after_the_others(datas
             return made(*words, **more)
 
         fake._made = poor  # type: ignore[method-assign]
-        with pytest.raises(RunError, match="no batch was made: HTTP 402: no credit; continue with --resume"):
+        with pytest.raises(
+            RunError, match="no batch was made: HTTP 402: no credit; continue with --resume"
+        ):
             judged(fake, dataset, tmp_path, size=1)
         assert causes(tmp_path) == {"ok": 1}
         fake._made = made  # type: ignore[method-assign]
@@ -166,18 +184,27 @@ def test_a_batch_is_dropped_by_its_id_or_part(dataset: Path, tmp_path: Path) -> 
             judged(fake, dataset, tmp_path)
         assert asyncio.run(drop(tmp_path, "batch_1")).status == "dropped"
         assert asyncio.run(drop(tmp_path, second.name)).batch == "batch_2"
-        for name, reason in {"batch_1": "has ended: dropped", "batch_9": "has no batch batch_9"}.items():
+        for name, reason in {
+            "batch_1": "has ended: dropped",
+            "batch_9": "has no batch batch_9",
+        }.items():
             with pytest.raises(UsageError, match=reason):
                 asyncio.run(drop(tmp_path, name))
         fake.batches["batch_3"].ready = 0.0
         fake.faults = Faults(slow_s=0)
         judged(fake, dataset, tmp_path)
         assert causes(tmp_path)["batch dropped"] == 2
-        assert [part.status for part in parts_of(tmp_path).values()][:3] == ["dropped", "dropped", "completed"]
+        assert [part.status for part in parts_of(tmp_path).values()][:3] == [
+            "dropped",
+            "dropped",
+            "completed",
+        ]
         assert first.batch == "batch_1" and third.batch == "batch_3"
 
 
-def test_status_fetch_and_cancel_go_on_after_a_batch_that_cannot_be_had(dataset: Path, tmp_path: Path) -> None:
+def test_status_fetch_and_cancel_go_on_after_a_batch_that_cannot_be_had(
+    dataset: Path, tmp_path: Path
+) -> None:
     with Refusing() as fake:
         fake.faults = Faults(slow_s=3600)
         judged(fake, dataset, tmp_path, wait=False)
@@ -187,7 +214,11 @@ def test_status_fetch_and_cancel_go_on_after_a_batch_that_cannot_be_had(dataset:
         async def keep() -> None:
             keeper = Keeper.of(tmp_path, base_url=f"{fake.url}/v1", api_key=KEY, folder=None)
             found = [state async for _, state in keeper.states()]
-            assert found == ["cannot be retrieved", "completed, 2 replies", "in_progress, 0 replies"]
+            assert found == [
+                "cannot be retrieved",
+                "completed, 2 replies",
+                "in_progress, 0 replies",
+            ]
             assert await keeper.fetch() == (1, 2)
             assert await keeper.cancel() == 1
             assert keeper.failed == ["batch batch_1: HTTP 404: not for you"] * 3

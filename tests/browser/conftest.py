@@ -1,4 +1,6 @@
-"""Skipped, with the reason, where Selenium or Chromium is not installed; ``make test-browser`` installs what it can."""
+"""Skipped, with the reason, where Selenium or Chromium is not installed; ``make test-browser``
+installs what it can.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +18,22 @@ from browsing import CHROMIUM, DRIVER, Browser, Studio
 from judged_records import pair, ranking, said, scoring, write_dataset, write_run
 
 AXE = [Path(p) for p in (os.environ.get("VISUALJUDGE_AXE", ""), ".venv/axe.min.js") if p]
-PROMPT = "<image>\n\nJudge.\n\nOptions:\n\nA. <image>\n\nB. <image>\n\nWhich of the two predictions is better, A or B?"
-NASTY = "</script><script>document.title='broken'</script><img src=x onerror=document.title='broken'>"
+PROMPT = (
+    "<image>\n\nJudge.\n\nOptions:\n\nA. <image>\n\nB. <image>\n\nWhich of the two predictions "
+    "is better, A or B?"
+)
+NASTY = (
+    "</script><script>document.title='broken'</script><img src=x onerror=document.title='broken'>"
+)
 
 
 @pytest.fixture(scope="session")
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     pytest.importorskip("selenium", reason="Selenium is not installed: run make test-browser")
     if CHROMIUM is None or DRIVER is None:
-        pytest.skip("Chromium and chromedriver are not installed: apt-get install chromium chromium-driver")
+        pytest.skip(
+            "Chromium and chromedriver are not installed: apt-get install chromium chromium-driver"
+        )
     made = Browser(tmp_path_factory.mktemp("profile"))
     yield made
     made.driver.quit()
@@ -32,7 +41,9 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture
 def browser(chromium: Browser) -> Iterator[Browser]:
-    """The browser; a test fails if its pages complained on the console or asked anybody else for anything."""
+    """The browser; a test fails if its pages complained on the console or asked anybody else for
+    anything.
+    """
     chromium.size(1440, 900)
     chromium.theme("light")
     chromium.complaints()
@@ -86,7 +97,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for i, name in enumerate(names):
         _photograph(root / name, i)
     _data_folder(home / "data", root / names[0])
-    mixed = [said(q, "AB"[i % 3 == 0], order) for i, q in enumerate(questions[:600]) for order in ("AB", "BA")]
+    mixed = [
+        said(q, "AB"[i % 3 == 0], order)
+        for i, q in enumerate(questions[:600])
+        for order in ("AB", "BA")
+    ]
     write_run(home / "runs/one", root, mixed, judge=f"one {NASTY}")
     write_run(home / "runs/two", root, [said(q, "B") for q in questions[:900]], judge="two")
     return home
@@ -104,5 +119,7 @@ def axe() -> str:
     """The source of axe-core."""
     found = [path for path in AXE if path.is_file()]
     if not found:
-        pytest.skip("axe-core is not here: run make test-browser, or set VISUALJUDGE_AXE to axe.min.js")
+        pytest.skip(
+            "axe-core is not here: run make test-browser, or set VISUALJUDGE_AXE to axe.min.js"
+        )
     return found[0].read_text()

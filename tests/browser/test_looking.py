@@ -1,4 +1,6 @@
-"""A user looks at questions: filter, open, flicker, zoom to one pixel, next; and comes back to the same view."""
+"""A user looks at questions: filter, open, flicker, zoom to one pixel, next; and comes back to the
+same view.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ def test_filter_open_flicker_zoom_to_one_pixel_next(browser: Any, studio: Any, s
     browser.until("return location.href === arguments[0]", first)
 
 
-def test_what_is_on_the_canvas_is_the_image_to_the_pixel(browser: Any, studio: Any, slug: str, folder: Path) -> None:
+def test_what_is_on_the_canvas_is_the_image_to_the_pixel(
+    browser: Any, studio: Any, slug: str, folder: Path
+) -> None:
     from PIL import Image
 
     browser.open(f"{studio.address}/d/{slug}/q/q0")
@@ -66,7 +70,8 @@ def test_what_is_on_the_canvas_is_the_image_to_the_pixel(browser: Any, studio: A
     browser.keys("8")
     browser.until(f"{SCALE} === 8")
     colors = browser.until(
-        """return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(
+        """const next = requestAnimationFrame;
+        return new Promise((done) => next(() => next(() => done(
           [...document.querySelectorAll('vj-stage canvas')].map((c) => {
             const [x, y] = [Math.floor(c.width / 2) + 3, Math.floor(c.height / 2) + 3];
             return [...c.getContext('2d').getImageData(x, y, 1, 1).data].slice(0, 3);
@@ -79,10 +84,15 @@ def test_what_is_on_the_canvas_is_the_image_to_the_pixel(browser: Any, studio: A
 def test_the_ground_truth_goes_on_and_off(browser: Any, studio: Any, slug: str) -> None:
     browser.open(f"{studio.address}/d/{slug}/q/q0")
     browser.until("return document.querySelector('vj-stage.ready')?.dataset.shown === 'A,B'")
-    browser.until("return document.querySelector('[aria-keyshortcuts=T]')?.hidden === false")  # the labels are there
+    browser.until(
+        "return document.querySelector('[aria-keyshortcuts=T]')?.hidden === false"
+    )  # the labels are there
     browser.keys("t")
     browser.until(f"{SHOWN} === 'truth'")
-    captions = "return [...document.querySelectorAll('vj-stage figcaption')].map((c) => c.textContent).join()"
+    captions = (
+        "return [...document.querySelectorAll('vj-stage figcaption')].map((c) => "
+        "c.textContent).join()"
+    )
     assert browser.js(captions) == "Ground truth,Ground truth"
     browser.keys("t")
     browser.until(f"{SHOWN} === 'A,B'")
@@ -96,10 +106,13 @@ def test_slider_and_difference_show(browser: Any, studio: Any, slug: str) -> Non
     browser.until("return document.querySelector('vj-stage.ready')")
     browser.keys("d")
     browser.until(
-        "return document.querySelector('vj-stage figcaption').textContent.startsWith('|Option A − Option B|')"
+        "return document.querySelector('vj-stage figcaption').textContent.startsWith('|Option A "
+        "− Option B|')"
     )
     browser.keys("l")
-    browser.until("return document.querySelector('vj-stage figcaption').textContent === 'Option A | Option B'")
+    browser.until(
+        "return document.querySelector('vj-stage figcaption').textContent === 'Option A | Option B'"
+    )
 
 
 def test_the_address_restores_the_view(browser: Any, studio: Any, slug: str) -> None:
@@ -113,10 +126,14 @@ def test_the_address_restores_the_view(browser: Any, studio: Any, slug: str) -> 
     assert browser.until("return document.querySelector('vj-grid').first") == before
     assert browser.js("return document.querySelector('[name=sort]').value") == "-margin"
     assert browser.js("return document.querySelector('[name=q]').value") == "judge"
-    assert "Question type: pairwise" in browser.js("return document.querySelector('.chips').textContent")
+    assert "Question type: pairwise" in browser.js(
+        "return document.querySelector('.chips').textContent"
+    )
 
 
-def test_judges_are_compared_within_the_filters_of_the_grid(browser: Any, studio: Any, slug: str) -> None:
+def test_judges_are_compared_within_the_filters_of_the_grid(
+    browser: Any, studio: Any, slug: str
+) -> None:
     browser.open(f"{studio.address}/d/{slug}?sort=margin")
     browser.until(CARDS)
     _choose(browser, "margin", "2 to 4")
@@ -126,7 +143,9 @@ def test_judges_are_compared_within_the_filters_of_the_grid(browser: Any, studio
     assert "margin 2 to 4" in browser.js("return document.querySelector('main').textContent")
 
 
-def test_questions_are_starred_tagged_and_saved_as_a_view(browser: Any, studio: Any, slug: str, folder: Path) -> None:
+def test_questions_are_starred_tagged_and_saved_as_a_view(
+    browser: Any, studio: Any, slug: str, folder: Path
+) -> None:
     browser.open(f"{studio.address}/d/{slug}/q/q7")
     browser.until("return document.querySelector('vj-mark button')")
     browser.keys("m")
@@ -136,9 +155,13 @@ def test_questions_are_starred_tagged_and_saved_as_a_view(browser: Any, studio: 
     browser.until("return document.querySelector('vj-mark .chip')?.textContent.includes('odd <b>')")
     browser.open(f"{studio.address}/d/{slug}?star=starred")
     browser.until(CARDS)
-    assert browser.js("return [...document.querySelectorAll('.card[data-star]')].map((c) => c.dataset.id)") == ["q7"]
+    assert browser.js(
+        "return [...document.querySelectorAll('.card[data-star]')].map((c) => c.dataset.id)"
+    ) == ["q7"]
     browser.js("document.querySelector('.sets summary').click()")
-    browser.until("return document.querySelector('.commands pre')?.textContent.includes('--questions')")
+    browser.until(
+        "return document.querySelector('.commands pre')?.textContent.includes('--questions')"
+    )
     browser.js("document.querySelector('[aria-label=\\'Name of this view\\']').value = 'stars'")
     browser.js("document.querySelectorAll('vj-sets form')[1].requestSubmit()")
     browser.until("return document.querySelector('.views a')?.textContent === 'stars'")
@@ -146,26 +169,40 @@ def test_questions_are_starred_tagged_and_saved_as_a_view(browser: Any, studio: 
     browser.until("return location.search === '?star=starred'")
     browser.until("return document.querySelector('.sets summary')")
     browser.js("document.querySelector('.sets summary').click()")
-    browser.js("[...document.querySelectorAll('.sets button')].find((b) => b.textContent === 'Unstar all').click()")
+    browser.js(
+        "[...document.querySelectorAll('.sets button')].find((b) => b.textContent === 'Unstar "
+        "all').click()"
+    )
     browser.until("return document.querySelector('vj-grid').hasAttribute('data-empty')")
     browser.open(f"{studio.address}/d/{slug}/q/q7")
     browser.until("return document.querySelector('vj-mark .chip')?.textContent.includes('odd <b>')")
-    assert browser.js("return document.querySelector('vj-mark [aria-pressed]').getAttribute('aria-pressed')") == "false"
+    assert (
+        browser.js(
+            "return document.querySelector('vj-mark [aria-pressed]').getAttribute('aria-pressed')"
+        )
+        == "false"
+    )
     stored = (folder / "ds.studio/marks.json").read_text()
     assert "star" not in stored
     assert "odd <b>" in stored
 
 
-def test_only_visible_cards_are_in_the_page_and_the_last_one_is_reached(browser: Any, studio: Any, slug: str) -> None:
+def test_only_visible_cards_are_in_the_page_and_the_last_one_is_reached(
+    browser: Any, studio: Any, slug: str
+) -> None:
     browser.open(f"{studio.address}/d/{slug}")
     browser.until(CARDS)
     assert browser.js("return document.querySelectorAll('.card').length") < 60
     browser.js("const g = document.querySelector('vj-grid'); g.scrollTop = g.scrollHeight")
-    browser.until("return [...document.querySelectorAll('.card')].some((c) => c.dataset.id === 's5')")
+    browser.until(
+        "return [...document.querySelectorAll('.card')].some((c) => c.dataset.id === 's5')"
+    )
     assert browser.js("return document.querySelectorAll('.card').length") < 60
 
 
-def test_a_grid_taller_than_a_browser_allows_is_scrolled_to_its_end(browser: Any, studio: Any, slug: str) -> None:
+def test_a_grid_taller_than_a_browser_allows_is_scrolled_to_its_end(
+    browser: Any, studio: Any, slug: str
+) -> None:
     browser.open(f"{studio.address}/d/{slug}?at=0")
     browser.until(CARDS)
     browser.js("const g = document.querySelector('vj-grid'); g.total = 2_000_000; g.measure(0)")
@@ -173,7 +210,9 @@ def test_a_grid_taller_than_a_browser_allows_is_scrolled_to_its_end(browser: Any
     for card in (1_000_000, 1_999_999):
         browser.js("document.querySelector('vj-grid').goTo(arguments[0])", card)
         columns = browser.js("return document.querySelector('vj-grid').columns")
-        assert abs(browser.js("return document.querySelector('vj-grid').first") - card) < 6 * columns
+        assert (
+            abs(browser.js("return document.querySelector('vj-grid').first") - card) < 6 * columns
+        )
     browser.js("const g = document.querySelector('vj-grid'); g.scrollTop = g.scrollHeight")
     browser.until("return [...document.querySelector('vj-grid').cards.keys()].includes(1_999_999)")
     browser.js("const g = document.querySelector('vj-grid'); g.total = 10; g.measure(0)")
@@ -192,8 +231,17 @@ def test_cards_are_reached_by_the_keyboard(browser: Any, studio: Any, slug: str)
 
 
 def test_hostile_texts_stay_texts(browser: Any, studio: Any, slug: str) -> None:
-    runs = browser.js("return [...document.querySelectorAll('[data-run]')].map((e) => e.dataset.run)")
-    pages = ["", f"/d/{slug}", f"/d/{slug}/q/q1", f"/d/{slug}/q/r1", f"/d/{slug}/q/s1", f"/d/{slug}/judges"]
+    runs = browser.js(
+        "return [...document.querySelectorAll('[data-run]')].map((e) => e.dataset.run)"
+    )
+    pages = [
+        "",
+        f"/d/{slug}",
+        f"/d/{slug}/q/q1",
+        f"/d/{slug}/q/r1",
+        f"/d/{slug}/q/s1",
+        f"/d/{slug}/judges",
+    ]
     for page in [*pages, *(f"/r/{run}" for run in runs)]:
         browser.open(studio.address + page)
         browser.until("return document.readyState === 'complete'")
@@ -203,7 +251,9 @@ def test_hostile_texts_stay_texts(browser: Any, studio: Any, slug: str) -> None:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 390])
-def test_axe_finds_no_serious_fault(browser: Any, studio: Any, slug: str, axe: str, theme: str, width: int) -> None:
+def test_axe_finds_no_serious_fault(
+    browser: Any, studio: Any, slug: str, axe: str, theme: str, width: int
+) -> None:
     browser.size(width, 900)
     browser.theme(theme)
     run = browser.js("return document.querySelector('[data-run]').dataset.run")
@@ -222,5 +272,7 @@ def test_axe_finds_no_serious_fault(browser: Any, studio: Any, slug: str, axe: s
             browser.until(CARDS)
             browser.js("document.querySelector('.sets').open = true")
         assert faults(browser, axe) == []
-        overflow = browser.js("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        overflow = browser.js(
+            "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        )
         assert overflow <= 0, page

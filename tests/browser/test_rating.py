@@ -1,4 +1,6 @@
-"""People answer by keyboard alone; a server that is killed loses nothing; two at once do not meet."""
+"""People answer by keyboard alone; a server that is killed loses nothing; two at once do not
+meet.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ PRESS = (
     "new KeyboardEvent('keydown', {key: 'a', repeat, bubbles: true}));"
 )
 UNSEEN = "return document.querySelector('vj-stage')?.unseen"
-KIND = "const q = document.querySelector('vj-rater').question; return [q.type, q.options.map((o) => o.letter).join('')]"
+KIND = (
+    "const q = document.querySelector('vj-rater').question; return [q.type, q.options.map((o) => "
+    "o.letter).join('')]"
+)
 
 
 @pytest.fixture
@@ -60,7 +65,9 @@ def _answer(browser: Any, before: str | None = None) -> str:
     return slot
 
 
-def test_thirty_answers_by_keyboard_survive_a_kill_at_a_random_moment(browser: Any, rating: Studio) -> None:
+def test_thirty_answers_by_keyboard_survive_a_kill_at_a_random_moment(
+    browser: Any, rating: Studio
+) -> None:
     browser.open(rating.links["anna"])
     kill_after, slot = int(np.random.default_rng().integers(5, 25)), None
     for n in range(30):
@@ -92,11 +99,17 @@ def test_undo_note_and_cannot_tell_by_keyboard(browser: Any, rating: Studio) -> 
     browser.keys("c" if kind == "pairwise" else "x")
     browser.until(NEXT, slot)
     first, second = _lines(rating)
-    assert (second["id"], second["repeat"], second["status"]) == (first["id"], first["repeat"], "cannot_tell")
+    assert (second["id"], second["repeat"], second["status"]) == (
+        first["id"],
+        first["repeat"],
+        "cannot_tell",
+    )
     assert second["note"] == "why?"
 
 
-def test_a_corrected_ranking_is_written_with_the_new_order(browser: Any, folder: Path, tmp_path: Path) -> None:
+def test_a_corrected_ranking_is_written_with_the_new_order(
+    browser: Any, folder: Path, tmp_path: Path
+) -> None:
     people = ("--people", str(tmp_path / "people"), "--rater", "anna", "--filter", "type=ranking")
     study = Studio(str(folder / "ds"), *people, cache=folder / "cache")
     try:
@@ -115,7 +128,9 @@ def test_a_corrected_ranking_is_written_with_the_new_order(browser: Any, folder:
         study.kill()
 
 
-def test_a_letter_of_a_ranking_does_not_change_the_view(browser: Any, folder: Path, tmp_path: Path) -> None:
+def test_a_letter_of_a_ranking_does_not_change_the_view(
+    browser: Any, folder: Path, tmp_path: Path
+) -> None:
     people = ("--people", str(tmp_path / "people"), "--rater", "anna", "--filter", "type=ranking")
     study = Studio(str(folder / "ds"), *people, cache=folder / "cache")
     try:
@@ -146,21 +161,37 @@ def test_a_held_key_answers_one_question_and_no_unseen_one(browser: Any, rating:
     before = len(_lines(rating)) if (Path(rating.arguments[2]) / "verdicts.jsonl").exists() else 0
     browser.js(PRESS + "for (let i = 0; i < 40; i++) setTimeout(() => press(i > 0), 50 * i)")
     browser.until(NEXT, slot)
-    browser.js(PRESS + "document.querySelector('vj-rater').ready = false; for (let i = 0; i < 5; i++) press(false)")
-    browser.until("return document.querySelector('.toast').textContent.includes('Look at the question first')")
+    browser.js(
+        PRESS + "document.querySelector('vj-rater').ready = false; for (let i = 0; i < 5; i++) "
+        "press(false)"
+    )
+    browser.until(
+        "return document.querySelector('.toast').textContent.includes('Look at the question first')"
+    )
     assert len(_lines(rating)) == before + 1
 
 
 def test_instructions_practice_and_ties(browser: Any, tmp_path: Path) -> None:
-    questions = [pair(i, (9.0, 1.0), prompt=f"A or B, {i}?", ties=("tie", "both_bad")) for i in range(6)]
+    questions = [
+        pair(i, (9.0, 1.0), prompt=f"A or B, {i}?", ties=("tie", "both_bad")) for i in range(6)
+    ]
     dataset = write_dataset(tmp_path / "ds", questions)
     (tmp_path / "how.md").write_text("# Look well\n\n<img src=x onerror=alert(1)>")
-    design = ("--practice", "1", "--least-seconds", "1.5", "--instructions", str(tmp_path / "how.md"))
+    design = (
+        "--practice",
+        "1",
+        "--least-seconds",
+        "1.5",
+        "--instructions",
+        str(tmp_path / "how.md"),
+    )
     people = ("--people", str(tmp_path / "people"), "--rater", "anna", *design)
     study = Studio(str(dataset), *people, cache=tmp_path / "cache")
     try:
         browser.open(study.links["anna"])
-        browser.until("return document.querySelector('dialog[open] h1')?.textContent === 'Look well'")
+        browser.until(
+            "return document.querySelector('dialog[open] h1')?.textContent === 'Look well'"
+        )
         assert browser.js("return document.querySelectorAll('dialog img').length") == 0
         browser.keys("a")
         browser.until("return document.querySelector('vj-rater').question")
@@ -190,7 +221,14 @@ def test_a_phone_shows_the_buttons_at_once_and_every_image_is_swiped(
     browser: Any, folder: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "ids.txt").write_text("q0\nq1\nr0\ns0\n")
-    people = ("--people", str(tmp_path / "people"), "--rater", "anna", "--questions", str(tmp_path / "ids.txt"))
+    people = (
+        "--people",
+        str(tmp_path / "people"),
+        "--rater",
+        "anna",
+        "--questions",
+        str(tmp_path / "ids.txt"),
+    )
     rating = Studio(str(folder / "ds"), *people, cache=folder / "cache")
     try:
         _on_a_phone(browser, rating)
@@ -216,15 +254,25 @@ def _on_a_phone(browser: Any, rating: Studio) -> None:
             assert browser.js("return document.querySelector('vj-stage').mode") == "one"
             assert browser.js(UNSEEN) == 2
             browser.keys("a")
-            browser.until("return document.querySelector('.toast').textContent.includes('all images first')")
-            before = len(_lines(rating)) if (Path(rating.arguments[2]) / "verdicts.jsonl").exists() else 0
+            browser.until(
+                "return document.querySelector('.toast').textContent.includes('all images first')"
+            )
+            before = (
+                len(_lines(rating))
+                if (Path(rating.arguments[2]) / "verdicts.jsonl").exists()
+                else 0
+            )
             for left in (1, 0):
                 _swipe(browser, -120)
-                browser.until("return document.querySelector('vj-stage').unseen === arguments[0]", left)
+                browser.until(
+                    "return document.querySelector('vj-stage').unseen === arguments[0]", left
+                )
             _swipe(browser, 120)
             browser.until("return document.querySelector('vj-stage').dataset.shown === 'A'")
             browser.js("document.querySelector('.choice').click()")
-            browser.until("return document.querySelector('vj-rater').question?.slot !== arguments[0]", slot)
+            browser.until(
+                "return document.querySelector('vj-rater').question?.slot !== arguments[0]", slot
+            )
             assert len(_lines(rating)) == before + 1
         else:
             _answer(browser)
@@ -235,10 +283,18 @@ def _on_a_phone(browser: Any, rating: Studio) -> None:
 def _swipe(browser: Any, across: int) -> None:
     box = browser.js("return document.querySelector('.panes').getBoundingClientRect()")
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    steps = [("touchStart", 0.0), ("touchMove", 0.3), ("touchMove", 0.7), ("touchMove", 1.0), ("touchEnd", None)]
+    steps = [
+        ("touchStart", 0.0),
+        ("touchMove", 0.3),
+        ("touchMove", 0.7),
+        ("touchMove", 1.0),
+        ("touchEnd", None),
+    ]
     for kind, part in steps:
         points = [] if part is None else [{"x": x + across * part, "y": y}]
-        browser.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+        browser.driver.execute_cdp_cmd(
+            "Input.dispatchTouchEvent", {"type": kind, "touchPoints": points}
+        )
 
 
 def test_two_raters_in_two_windows_at_once(browser: Any, rating: Studio) -> None:
@@ -258,13 +314,17 @@ def test_two_raters_in_two_windows_at_once(browser: Any, rating: Studio) -> None
     assert Counter(line["rater"] for line in _lines(rating)) == {"anna": 6, "ben": 6}
 
 
-def test_a_window_left_behind_moves_on_without_a_second_verdict(browser: Any, rating: Studio) -> None:
+def test_a_window_left_behind_moves_on_without_a_second_verdict(
+    browser: Any, rating: Studio
+) -> None:
     browser.open(rating.links["anna"])
     slot = browser.until(SLOT)
     token = browser.js("return document.querySelector('vj-rater').dataset.token")
     browser.js(
-        "return fetch('/people/anna/answer', {method: 'POST', headers: {'X-Studio-Token': arguments[0]}, "
-        "body: JSON.stringify({slot: arguments[1], seconds: 1, cannot_tell: true})}).then((r) => r.status)",
+        "return fetch('/people/anna/answer', {method: 'POST', headers: {'X-Studio-Token': "
+        "arguments[0]}, "
+        "body: JSON.stringify({slot: arguments[1], seconds: 1, cannot_tell: true})}).then((r) => "
+        "r.status)",
         token,
         slot,
     )

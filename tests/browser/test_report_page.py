@@ -1,4 +1,6 @@
-"""The report in a browser: no serious fault, no overflow, tables that sort, and nothing asked for but the page."""
+"""The report in a browser: no serious fault, no overflow, tables that sort, and nothing asked for
+but the page.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,13 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     root = tmp_path_factory.mktemp("report")
     tasks = ("object_detection", "keypoint")
     pairs = [
-        pair(i, (8.0, 8.0 - i % 7 - 1), task=tasks[i % 2], sources=("yolo", "detr"), images=("i.png",) * 3)
+        pair(
+            i,
+            (8.0, 8.0 - i % 7 - 1),
+            task=tasks[i % 2],
+            sources=("yolo", "detr"),
+            images=("i.png",) * 3,
+        )
         for i in range(60)
     ]
     scores = [scoring(100 + i, i / 3) for i in range(30)]
@@ -30,7 +38,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     runs: list[Path] = []
     for name, wrong in (("careful", 9), ("hasty", 3)):
         verdicts = [
-            said(q, "B" if i % wrong == 0 else "A", order) for order in ("AB", "BA") for i, q in enumerate(pairs)
+            said(q, "B" if i % wrong == 0 else "A", order)
+            for order in ("AB", "BA")
+            for i, q in enumerate(pairs)
         ]
         verdicts += [said(q, min(10.0, float(q.answer) + 1)) for q in scores]
         runs.append(write_run(root / name, dataset, verdicts, judge=name))
@@ -43,20 +53,34 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.mark.parametrize(
     ("name", "theme", "width"),
-    [("report", "light", 1440), ("report", "dark", 1024), ("report", "light", 400), ("card", "dark", 400)],
+    [
+        ("report", "light", 1440),
+        ("report", "dark", 1024),
+        ("report", "light", 400),
+        ("card", "dark", 400),
+    ],
 )
-def test_axe_finds_no_serious_fault(browser: Any, axe: str, address: str, name: str, theme: str, width: int) -> None:
+def test_axe_finds_no_serious_fault(
+    browser: Any, axe: str, address: str, name: str, theme: str, width: int
+) -> None:
     browser.size(width, 900)
     browser.theme(theme)
     address = address.replace("report.html", f"{name}.html")
     browser.open(address)
     browser.js("for (const part of document.querySelectorAll('details')) part.open = true")
     assert faults(browser, axe) == []
-    assert browser.js("return document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+    assert (
+        browser.js(
+            "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        )
+        <= 0
+    )
     assert set(browser.complaints()) == {address}
 
 
-def test_the_true_scores_appear_where_the_pointer_or_the_focus_is(browser: Any, address: str) -> None:
+def test_the_true_scores_appear_where_the_pointer_or_the_focus_is(
+    browser: Any, address: str
+) -> None:
     browser.open(address)
     seen = "return getComputedStyle(document.querySelector('.strip .truth')).visibility"
     assert browser.js(seen) == "hidden"
@@ -67,7 +91,9 @@ def test_the_true_scores_appear_where_the_pointer_or_the_focus_is(browser: Any, 
 
 def test_contents_bring_each_question_to_the_top(browser: Any, address: str) -> None:
     browser.open(address)
-    for name in browser.js("return [...document.querySelectorAll('#contents a')].map(link => link.hash.slice(1))"):
+    for name in browser.js(
+        "return [...document.querySelectorAll('#contents a')].map(link => link.hash.slice(1))"
+    ):
         browser.js("document.querySelector(`#contents a[href='#${arguments[0]}']`).click()", name)
         top, end = browser.js(
             "return [document.getElementById(arguments[0]).getBoundingClientRect().top, "
@@ -80,7 +106,10 @@ def test_contents_bring_each_question_to_the_top(browser: Any, address: str) -> 
 
 def test_a_table_sorts_by_the_column_that_is_pressed(browser: Any, address: str) -> None:
     browser.open(address)
-    read = "return [...document.querySelector('#tasks table').tBodies[0].rows].map(row => row.cells[0].textContent)"
+    read = (
+        "return [...document.querySelector('#tasks table').tBodies[0].rows].map(row => "
+        "row.cells[0].textContent)"
+    )
     before = browser.js(read)
     browser.js("document.querySelector('#tasks table th button').click()")
     assert browser.js(read) == sorted(before)

@@ -1,4 +1,6 @@
-"""The built site: no serious accessibility fault on any page, no dead link, and search that asks nobody."""
+"""The built site: no serious accessibility fault on any page, no dead link, and search that asks
+nobody.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,20 @@ class Quiet(SimpleHTTPRequestHandler):
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built strictly: a dead link or anchor fails the build."""
-    pytest.importorskip("material", reason="MkDocs Material is not installed: run make test-browser")
+    pytest.importorskip(
+        "material", reason="MkDocs Material is not installed: run make test-browser"
+    )
     folder = tmp_path_factory.mktemp("site") / "site"
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--strict",
+        "--quiet",
+        "--site-dir",
+        str(folder),
+    ]
     built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert built.returncode == 0, built.stdout + built.stderr
     return folder
@@ -53,7 +66,13 @@ def test_no_page_has_a_serious_accessibility_fault(
     browser.theme(theme)
     pages = sorted(page.relative_to(site).as_posix() for page in site.rglob("*.html"))
     assert len(pages) > 50
-    kinds = {"index.html", "reference.html", "cli.html", "tasks/keypoint.html", "gallery/index.html"}
+    kinds = {
+        "index.html",
+        "reference.html",
+        "cli.html",
+        "tasks/keypoint.html",
+        "gallery/index.html",
+    }
     found = {}
     for page in pages if theme == "light" else sorted(kinds & set(pages)):
         browser.open(f"{address}/{page}")
@@ -67,7 +86,8 @@ def test_search_finds_pages_and_asks_nobody_else(browser: Browser, address: str)
     browser.js("document.querySelector('[data-md-component=search-query]').focus()")
     browser.keys(*"swap")
     found = browser.until(
-        "const links = [...document.querySelectorAll('.md-search-result__link')].map((a) => a.href);"
+        "const links = [...document.querySelectorAll('.md-search-result__link')].map((a) => "
+        "a.href);"
         "return links.length ? links : null"
     )
     assert any("/judging.html" in link for link in found), found

@@ -32,10 +32,19 @@ def test_clean_data_builds_validates_and_exports(
     assert _status(monkeypatch, "build", data, "--out", out, "--workers", 1) == 0
     assert _status(monkeypatch, "validate", out) == 0
     assert "all checksums and rules hold" in capsys.readouterr().out
-    assert _status(monkeypatch, "export", out, "--format", "trl", "--out", tmp_path / "t.jsonl") == 0
-    assert _status(monkeypatch, "export", out, "--format", "trl", "--out", tmp_path / "t.jsonl") == 2
+    assert (
+        _status(monkeypatch, "export", out, "--format", "trl", "--out", tmp_path / "t.jsonl") == 0
+    )
+    assert (
+        _status(monkeypatch, "export", out, "--format", "trl", "--out", tmp_path / "t.jsonl") == 2
+    )
     assert "add --force" in capsys.readouterr().err
-    assert _status(monkeypatch, "export", out, "--format", "trl", "--out", tmp_path / "t.jsonl", "--force") == 0
+    assert (
+        _status(
+            monkeypatch, "export", out, "--format", "trl", "--out", tmp_path / "t.jsonl", "--force"
+        )
+        == 0
+    )
     monkeypatch.setattr("visualjudge.cli.export.LARGE", 10)
     words = ("--format", "vlmevalkit", "--embed", "--limit", 1, "--out", tmp_path / "lmu")
     assert _status(monkeypatch, "export", out, *words) == 0
@@ -54,8 +63,13 @@ def test_bad_records_are_told_counted_and_left_out(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     records = [detection(k, k + 1.0) for k in range(3)]
-    write_records(data, "object_detection", [*records, detection(7, 11.0), detection(8, 1.0, image_id="gone")])
-    assert _status(monkeypatch, "build", data, "--out", tmp_path / "out", "--workers", 1, *more) == status
+    write_records(
+        data, "object_detection", [*records, detection(7, 11.0), detection(8, 1.0, image_id="gone")]
+    )
+    assert (
+        _status(monkeypatch, "build", data, "--out", tmp_path / "out", "--workers", 1, *more)
+        == status
+    )
     first, second, last = capsys.readouterr().err.splitlines()
     assert first.startswith("object_detection_annotations.json: a07: final_score: ")
     assert second.startswith("object_detection_annotations.json: a08: image_id: ")

@@ -19,7 +19,9 @@ def folder(tmp_path: Path) -> Path:
     write_png(tmp_path / "files" / "a.png", np.zeros((80, 100, 3), np.uint8))
     (tmp_path / "images").mkdir()
     (tmp_path / "annotations").mkdir()
-    (tmp_path / "images" / "object_detection.json").write_text(json.dumps({"a": {"file": "files/a.png"}}))
+    (tmp_path / "images" / "object_detection.json").write_text(
+        json.dumps({"a": {"file": "files/a.png"}})
+    )
     note = {
         "annotation_id": "n1",
         "image_id": "a",
@@ -63,10 +65,14 @@ def test_an_annotation_that_is_not_there_is_named(folder: Path) -> None:
 
 def test_the_gallery_in_docs_is_complete() -> None:
     page = Path(__file__).parents[2] / "docs" / "gallery"
-    result = CliRunner().invoke(gallery_command.app, ["--check", "--out", str(page)], catch_exceptions=False)
+    result = CliRunner().invoke(
+        gallery_command.app, ["--check", "--out", str(page)], catch_exceptions=False
+    )
     assert "complete, 55 encodings" in result.stdout
 
 
 def test_a_gallery_that_lacks_its_page_fails_the_check(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="is missing"):
-        CliRunner().invoke(gallery_command.app, ["--check", "--out", str(tmp_path)], catch_exceptions=False)
+        CliRunner().invoke(
+            gallery_command.app, ["--check", "--out", str(tmp_path)], catch_exceptions=False
+        )

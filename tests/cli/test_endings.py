@@ -31,7 +31,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Example:
     return found
 
 
-def said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: object) -> tuple[str, str]:
+def said(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: object
+) -> tuple[str, str]:
     monkeypatch.setattr(sys, "argv", ["visualjudge", *map(str, words)])
     with pytest.raises(SystemExit):
         main.run()
@@ -40,13 +42,19 @@ def said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *w
 
 def labels(made: Example) -> Path:
     rows = json.loads((made.dataset / "questions.json").read_text("utf-8"))
-    asked = {row["annotation_ids"][0]: row["final_scores"][0] for row in rows if row["question_type"] == "scoring"}
+    asked = {
+        row["annotation_ids"][0]: row["final_scores"][0]
+        for row in rows
+        if row["question_type"] == "scoring"
+    }
     path = made.out / "labels.csv"
     pl.DataFrame({"annotation_id": list(asked), "score": list(asked.values())}).write_csv(path)
     return path
 
 
-def ratings(path: Path, raters: int, item: str = "photo{}", dimension: str = "object_detection") -> Path:
+def ratings(
+    path: Path, raters: int, item: str = "photo{}", dimension: str = "object_detection"
+) -> Path:
     """People who rate each source of the example the better the lower its number."""
     rows = [
         {
@@ -66,7 +74,9 @@ def ratings(path: Path, raters: int, item: str = "photo{}", dimension: str = "ob
 
 def choices(made: Example) -> Path:
     path = made.out / "choices.tsv"
-    path.write_text("index\tquestion\tA\tB\tanswer\tcategory\timage\n1\tWhat?\tcat\tdog\tA\tx\timage\n")
+    path.write_text(
+        "index\tquestion\tA\tB\tanswer\tcategory\timage\n1\tWhat?\tcat\tdog\tA\tx\timage\n"
+    )
     return path
 
 
@@ -79,25 +89,56 @@ def replies(made: Example) -> Path:
 RANDOM = ("--backend", "baseline", "--model", "random")
 ENDINGS = {
     "describe": (lambda made: ("describe", made.data), "build"),
-    "audit": (lambda made: ("audit", made.dataset), "studio"),  # its ladder errors show without the photograph
-    "export": (lambda made: ("export", made.dataset, "--format", "trl", "--out", made.out / "t.jsonl"), "judge"),
-    "convert": (lambda made: ("convert", made.dataset, "--to", "parquet", "--out", made.out / "parquet"), "validate"),
-    "label": (lambda made: ("label", made.run, "--n", 6, "--out", made.out / "next.csv"), "correct"),
+    # its ladder errors show without the photograph
+    "audit": (lambda made: ("audit", made.dataset), "studio"),
+    "export": (
+        lambda made: ("export", made.dataset, "--format", "trl", "--out", made.out / "t.jsonl"),
+        "judge",
+    ),
+    "convert": (
+        lambda made: ("convert", made.dataset, "--to", "parquet", "--out", made.out / "parquet"),
+        "validate",
+    ),
+    "label": (
+        lambda made: ("label", made.run, "--n", 6, "--out", made.out / "next.csv"),
+        "correct",
+    ),
     "correct": (lambda made: ("correct", made.run, "--labels", labels(made)), "report"),
-    "agreement": (lambda made: ("agreement", ratings(made.out / "r.csv", 2), "--run", made.run), "card"),
-    "probe": (lambda made: ("probe", made.data, "--only", "tool", "--n", 4, "--out", made.out / "probes"), "judge"),
-    "drift build": (lambda made: ("drift", "build", made.dataset, "--n", 4, "--out", made.out / "canary"), "judge"),
+    "agreement": (
+        lambda made: ("agreement", ratings(made.out / "r.csv", 2), "--run", made.run),
+        "card",
+    ),
+    "probe": (
+        lambda made: ("probe", made.data, "--only", "tool", "--n", 4, "--out", made.out / "probes"),
+        "judge",
+    ),
+    "drift build": (
+        lambda made: ("drift", "build", made.dataset, "--n", 4, "--out", made.out / "canary"),
+        "judge",
+    ),
     "build": (lambda made: ("build", made.data, "--out", made.out / "built"), "judge"),
-    "judge": (lambda made: ("judge", made.dataset, *RANDOM, "--out", made.out / "judged"), "report"),
+    "judge": (
+        lambda made: ("judge", made.dataset, *RANDOM, "--out", made.out / "judged"),
+        "report",
+    ),
     "report": (lambda made: ("report", made.run), "card"),
     "card": (lambda made: ("card", made.run), "label"),
     "convert run": (lambda made: ("convert", made.run, "--to", "json"), "report"),
     "validate": (lambda made: ("validate", made.dataset), "judge"),
     "init": (lambda made: ("init", made.out / "project"), "import"),
-    "mmbench circular": (lambda made: ("mmbench", "circular", choices(made), "--out", made.out / "r.tsv"), "mmbench"),
-    "mmbench eval": (lambda made: ("mmbench", "eval", replies(made), "--data", choices(made)), "mmbench"),
-    "mmbench report": (lambda made: ("mmbench", "report", replies(made), "--data", choices(made)), "mmbench"),
-}  # fmt: skip
+    "mmbench circular": (
+        lambda made: ("mmbench", "circular", choices(made), "--out", made.out / "r.tsv"),
+        "mmbench",
+    ),
+    "mmbench eval": (
+        lambda made: ("mmbench", "eval", replies(made), "--data", choices(made)),
+        "mmbench",
+    ),
+    "mmbench report": (
+        lambda made: ("mmbench", "report", replies(made), "--data", choices(made)),
+        "mmbench",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", ENDINGS)
@@ -106,7 +147,9 @@ def test_a_command_names_a_next_one_that_exists(
 ) -> None:
     words, following = ENDINGS[name]
     out, _ = said(capsys, monkeypatch, *words(made))
-    (line,) = [line.removeprefix("next: ") for line in out.splitlines() if line.startswith("next: ")]
+    (line,) = [
+        line.removeprefix("next: ") for line in out.splitlines() if line.startswith("next: ")
+    ]
     assert line.startswith(f"visualjudge {following} ")
     assert problem(line) is None
     assert all(word[0] in "-/" or " " not in word for word in shlex.split(line))
@@ -115,11 +158,21 @@ def test_a_command_names_a_next_one_that_exists(
 def test_every_next_command_is_given_word_by_word() -> None:
     """A word is quoted for a shell; a path within a longer text could not be."""
     for file in (ROOT / "src/visualjudge/cli").glob("*.py"):
-        calls = (node for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.Call))
-        named = [call for call in calls if getattr(call.func, "id", "") in ("following", "following_judge", "shell")]
+        calls = (
+            node
+            for node in ast.walk(ast.parse(file.read_text("utf-8")))
+            if isinstance(node, ast.Call)
+        )
+        named = [
+            call
+            for call in calls
+            if getattr(call.func, "id", "") in ("following", "following_judge", "shell")
+        ]
         for word in (word for call in named for word in call.args):
             assert not isinstance(word, ast.JoinedStr), f"{file.name}: {ast.unparse(word)}"
-            assert not isinstance(word, ast.Constant) or " " not in str(word.value), f"{file.name}: {word.value}"
+            assert not isinstance(word, ast.Constant) or " " not in str(word.value), (
+                f"{file.name}: {word.value}"
+            )
         assert "next: visualjudge" not in file.read_text("utf-8")
 
 
@@ -133,7 +186,9 @@ def there(made: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 def filled(queue: Path, rows: int = 10**6) -> bytes:
     """Give the first ``rows`` items of a queue a score; the bytes of the file."""
     table = pl.read_csv(queue, infer_schema=False).with_row_index()
-    score = pl.when(pl.col("index") < rows).then(pl.lit("7")).otherwise(pl.lit(None, dtype=pl.String))
+    score = (
+        pl.when(pl.col("index") < rows).then(pl.lit("7")).otherwise(pl.lit(None, dtype=pl.String))
+    )
     table.with_columns(score=score).drop("index").write_csv(queue)
     return queue.read_bytes()
 
@@ -156,7 +211,9 @@ def test_the_next_command_of_correct_and_card_can_be_given(
         said(capsys, monkeypatch, "label", made.run, "--n", 12, "--out", name)
         filled(there / name)
     for command in (("correct", made.run, "--labels", "next.csv"), ("card", made.run)):
-        (line,) = [x for x in said(capsys, monkeypatch, *command)[0].splitlines() if x.startswith("next: ")]
+        (line,) = [
+            x for x in said(capsys, monkeypatch, *command)[0].splitlines() if x.startswith("next: ")
+        ]
         out, err = said(capsys, monkeypatch, *shlex.split(line.removeprefix("next: visualjudge ")))
         assert "next: visualjudge correct" in out and not err
 
@@ -168,10 +225,16 @@ def test_labels_alone_lead_to_no_judge_and_pairs_without_sources_to_no_labels(
     genai(tmp_path / "copy")
 
     def following(*words: str) -> str:
-        (line,) = [x for x in said(capsys, monkeypatch, *words)[0].splitlines() if x.startswith("next: visualjudge ")]
+        (line,) = [
+            x
+            for x in said(capsys, monkeypatch, *words)[0].splitlines()
+            if x.startswith("next: visualjudge ")
+        ]
         return line.removeprefix("next: visualjudge ")
 
-    assert following("bench", "import", "genai-bench", "--from", "copy", "--out", "set") == "audit set"
+    assert (
+        following("bench", "import", "genai-bench", "--from", "copy", "--out", "set") == "audit set"
+    )
     again = "bench import genai-bench --from FOLDER --out set --replies MODEL --force"
     assert following("validate", "set") == following("audit", "set") == again
     report = following(*again.replace("FOLDER", "copy").replace("MODEL", "m1").split())
@@ -183,9 +246,14 @@ def test_labels_alone_lead_to_no_judge_and_pairs_without_sources_to_no_labels(
 def test_what_is_found_in_labels_alone_leads_to_no_studio(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    root = write_dataset(tmp_path / "set", [pair(i, (9.0, 1.0), image_id=f"i{i}") for i in range(60)])
+    root = write_dataset(
+        tmp_path / "set", [pair(i, (9.0, 1.0), image_id=f"i{i}") for i in range(60)]
+    )
     meta = json.loads((root / "dataset.json").read_text("utf-8"))
-    for stated, following in ({}, "studio "), ({"benchmark": {"name": "bench", "labels_only": True}}, "bench import "):
+    for stated, following in (
+        ({}, "studio "),
+        ({"benchmark": {"name": "bench", "labels_only": True}}, "bench import "),
+    ):
         (root / "dataset.json").write_text(json.dumps({**meta, **stated}))
         out, _ = said(capsys, monkeypatch, "audit", root)
         assert "A is right in 100.0 %" in out
@@ -197,7 +265,9 @@ def test_one_of_a_thing_is_said_in_the_singular(
 ) -> None:
     root = write_dataset(tmp_path / "set", [pair(0, (9.0, 1.0))])
     run, table, replies = tmp_path / "run", tmp_path / "t.tsv", tmp_path / "replies.jsonl"
-    table.write_text("index\tquestion\tA\tB\tanswer\tcategory\timage\n1\tWhat?\tcat\tdog\tA\tx\timage\n")
+    table.write_text(
+        "index\tquestion\tA\tB\tanswer\tcategory\timage\n1\tWhat?\tcat\tdog\tA\tx\timage\n"
+    )
     replies.write_text('{"index":1,"prediction":"A"}\n{"index":2,"prediction":"B"}\n')
     commands: list[tuple[object, ...]] = [
         ("convert", root, "--to", "parquet", "--out", tmp_path / "parquet"),
@@ -213,14 +283,18 @@ def test_one_of_a_thing_is_said_in_the_singular(
         told = " ".join(said(capsys, monkeypatch, *words))
         wrong = re.search(r"(?<![\d.,])1 (?!of|less)\w+s\b(?!:)", told)
         assert wrong is None, (words[:2], told)
-    assert "1 verdict: " in "".join(said(capsys, monkeypatch, "judge", root, *RANDOM, "--resume", "--out", run))
+    assert "1 verdict: " in "".join(
+        said(capsys, monkeypatch, "judge", root, *RANDOM, "--resume", "--out", run)
+    )
 
 
 def test_agreement_without_people_is_an_error_that_names_the_reason(
     made: Example, there: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out, err = said(capsys, monkeypatch, "agreement", "--run", made.run, "--run", made.run)
-    assert not out and err.startswith("visualjudge: nothing to compare: ratings of people are needed")
+    assert not out and err.startswith(
+        "visualjudge: nothing to compare: ratings of people are needed"
+    )
 
 
 @pytest.mark.parametrize(
@@ -251,7 +325,9 @@ def test_a_judge_without_a_rating_in_common_with_people_is_named(
     assert err == f"visualjudge: oracle:1.0: no rating in common with people: {reason}\n"
     out, _ = said(capsys, monkeypatch, "card", made.run, "--people", table, "--json", "card.json")
     checks = json.loads((there / "card.json").read_text("utf-8"))["judges"][0]["checks"]
-    assert any(reason in str(line) for line in (checks.values() if isinstance(checks, dict) else checks))
+    assert any(
+        reason in str(line) for line in (checks.values() if isinstance(checks, dict) else checks)
+    )
 
 
 def test_a_judge_that_gave_no_score_is_named_beside_people(
@@ -262,7 +338,9 @@ def test_a_judge_that_gave_no_score_is_named_beside_people(
     said(capsys, monkeypatch, "judge", made.dataset, *asked)
     _, err = said(capsys, monkeypatch, "agreement", ratings(there / "people.csv", 2), "--run", only)
     assert (
-        err == "visualjudge: random: no rating in common with people: the judge has no usable score of a named source\n"
+        err
+        == "visualjudge: random: no rating in common with people: the judge has no usable score "
+        "of a named source\n"
     )
 
 
@@ -270,19 +348,35 @@ def test_after_the_last_label_there_is_nothing_to_draw(
     made: Example, there: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     every = labels(made)
-    assert "next: visualjudge report " in said(capsys, monkeypatch, "correct", made.run, "--labels", every)[0]
-    assert "every item has a label" in said(capsys, monkeypatch, "label", made.run, "--labels", every, "--out", "x")[1]
+    assert (
+        "next: visualjudge report "
+        in said(capsys, monkeypatch, "correct", made.run, "--labels", every)[0]
+    )
+    assert (
+        "every item has a label"
+        in said(capsys, monkeypatch, "label", made.run, "--labels", every, "--out", "x")[1]
+    )
 
 
 @pytest.mark.parametrize(
     ("words", "fields"),
     [
-        (lambda made: ("label", made.run, "--n", 6, "--out", made.out / "x.csv"), {"annotation_id", "probability"}),
-        (lambda made: ("probe", made.data, "--only", "tool", "--out", made.out / "x"), {"probe", "questions"}),
+        (
+            lambda made: ("label", made.run, "--n", 6, "--out", made.out / "x.csv"),
+            {"annotation_id", "probability"},
+        ),
+        (
+            lambda made: ("probe", made.data, "--only", "tool", "--out", made.out / "x"),
+            {"probe", "questions"},
+        ),
     ],
 )
 def test_tables_are_printed_as_json(
-    words: Any, fields: set[str], made: Example, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    words: Any,
+    fields: set[str],
+    made: Example,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     out, _ = said(capsys, monkeypatch, *words(made), "--json")
     rows = json.loads(out)
@@ -293,7 +387,16 @@ def test_tables_are_printed_as_json(
 @pytest.mark.parametrize("name", ["--help", "judge", "build", "report", "card", "nonsense"])
 def test_no_colour_where_the_environment_asks_for_none(name: str, made: Example) -> None:
     words = {
-        "judge": ("judge", made.dataset, "--backend", "baseline", "--model", "random", "--out", made.out / "coloured"),
+        "judge": (
+            "judge",
+            made.dataset,
+            "--backend",
+            "baseline",
+            "--model",
+            "random",
+            "--out",
+            made.out / "coloured",
+        ),
         "build": ("build", made.data, "--out", made.out / "built", "--workers", 1),
         "report": ("report", made.run),
         "card": ("card", made.run),

@@ -49,8 +49,19 @@ def records(scene: Path) -> dict[str, dict]:
     return {one["annotation_id"]: one for one in json.loads(path.read_text())}
 
 
-def test_two_sources_in_one_call_are_scored_class_by_class(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pred = ["--pred", f"{scene}/good.json", "--source", "good", "--pred", f"{scene}/half.json", "--source", "half"]
+def test_two_sources_in_one_call_are_scored_class_by_class(
+    scene: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pred = [
+        "--pred",
+        f"{scene}/good.json",
+        "--source",
+        "good",
+        "--pred",
+        f"{scene}/half.json",
+        "--source",
+        "half",
+    ]
     assert call(scene, *pred) == 0
     scores = {name: one["final_score"] for name, one in records(scene).items()}
     assert scores == {"good:a:cat": 10.0, "good:a:dog": 10.0, "half:a:cat": 1.0, "half:a:dog": 10.0}
@@ -67,31 +78,57 @@ def test_all_classes_together(scene: Path) -> None:
     assert one["class_of_interest"] is None and one["final_score"] == 5.5
 
 
-def test_a_bad_prediction_is_one_line_and_status_1(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bad_prediction_is_one_line_and_status_1(
+    scene: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     options = ["--pred", f"{scene}/bad.json", "--source", "bad"]
     assert call(scene, *options) == 1
     told = capsys.readouterr().err.splitlines()
-    assert told[0] == "bad.json: [0]: bbox: must be [x, y, width, height], got a negative width or height"
+    assert (
+        told[0]
+        == "bad.json: [0]: bbox: must be [x, y, width, height], got a negative width or height"
+    )
     assert told[1] == "visualjudge: invalid records left out: 1"
     assert call(scene, *options, "--skip-invalid") == 0
     assert "next:" not in capsys.readouterr().out
 
 
-def test_predictions_of_other_images_are_refused(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (scene / "other.json").write_text(json.dumps([{**row(1, 0, 0, 10, 10, score=0.9), "image_id": 8}]))
+def test_predictions_of_other_images_are_refused(
+    scene: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (scene / "other.json").write_text(
+        json.dumps([{**row(1, 0, 0, 10, 10, score=0.9), "image_id": 8}])
+    )
     assert call(scene, "--pred", f"{scene}/other.json", "--source", "x") == 1
     told = capsys.readouterr()
     assert told.err.splitlines() == [
         "other.json: [0]: image_id: must be an image of gt.json, got 8",
-        f"visualjudge: {scene}/other.json: must hold predictions for images of the ground truth, got none for its 1 "
+        f"visualjudge: {scene}/other.json: must hold predictions for images of the ground truth, "
+        "got none for its 1 "
         "images",
     ]
     assert not told.out and not (scene / "data" / "annotations").exists()
 
 
-def test_boxes_given_as_masks_name_the_task_that_reads_them(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert call(scene, "--task", "instance_segmentation", "--pred", f"{scene}/good.json", "--source", "x") == 1
-    assert "segmentation: the field is missing; --task object_detection reads boxes" in capsys.readouterr().err
+def test_boxes_given_as_masks_name_the_task_that_reads_them(
+    scene: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        call(
+            scene,
+            "--task",
+            "instance_segmentation",
+            "--pred",
+            f"{scene}/good.json",
+            "--source",
+            "x",
+        )
+        == 1
+    )
+    assert (
+        "segmentation: the field is missing; --task object_detection reads boxes"
+        in capsys.readouterr().err
+    )
 
 
 def rated(folder: Path, head: str, *options: str) -> int:
@@ -99,7 +136,15 @@ def rated(folder: Path, head: str, *options: str) -> int:
     for name in "ab":
         Image.new("RGB", (20, 10)).save(folder / f"{name}.png")
     (folder / "t.csv").write_text(f"{head}\na.png,1,a cat,sdxl\nb.png,5,a cat,flux\n")
-    given = ["--task", "generation_t2i", "--table", f"{folder}/t.csv", "--root", str(folder), *options]
+    given = [
+        "--task",
+        "generation_t2i",
+        "--table",
+        f"{folder}/t.csv",
+        "--root",
+        str(folder),
+        *options,
+    ]
     sys.argv = ["visualjudge", "import", "outputs", *given, "--out", f"{folder}/data"]
     with pytest.raises(SystemExit) as ended:
         run()
@@ -107,14 +152,19 @@ def rated(folder: Path, head: str, *options: str) -> int:
     return code if isinstance(code, int) else int(code is not None)
 
 
-def test_a_table_names_its_sources_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_names_its_sources_itself(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert rated(tmp_path, "output,score,prompt,source", "--score-range", "1", "5") == 0
     told = capsys.readouterr()
     assert "next: visualjudge build" in told.out and "warning" not in told.err
     rows = json.loads((tmp_path / "data/annotations/generation_t2i_annotations.json").read_text())
     assert {(one["source"], one["final_score"]) for one in rows} == {("sdxl", 0.0), ("flux", 10.0)}
     assert rated(tmp_path, "output,score,prompt,model") == 2
-    assert "must have a column 'source', got output, score, prompt, model; --source" in capsys.readouterr().err
+    assert (
+        "must have a column 'source', got output, score, prompt, model; --source"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_missing_column_is_told_once_with_those_that_are_there(
@@ -122,11 +172,15 @@ def test_a_missing_column_is_told_once_with_those_that_are_there(
 ) -> None:
     assert rated(tmp_path, "file,score,prompt,source") == 2
     told = capsys.readouterr().err
-    assert "must have a column 'output', got file, score, prompt, source; --column output=NAME" in told
+    assert (
+        "must have a column 'output', got file, score, prompt, source; --column output=NAME" in told
+    )
     assert rated(tmp_path, "file,score,prompt,source", "--column", "output=file") == 0
 
 
-def test_scores_from_1_to_5_without_a_range_are_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_scores_from_1_to_5_without_a_range_are_warned_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert rated(tmp_path, "output,score,prompt,source") == 0
     assert (
         "all 2 scores are whole or half numbers from 1 to 5, and were taken to range from 0 to 10"
@@ -137,7 +191,10 @@ def test_scores_from_1_to_5_without_a_range_are_warned_of(tmp_path: Path, capsys
 
 
 def test_a_source_too_few_is_wrong_usage(scene: Path) -> None:
-    assert call(scene, "--pred", f"{scene}/good.json", "--pred", f"{scene}/half.json", "--source", "x") == 2
+    assert (
+        call(scene, "--pred", f"{scene}/good.json", "--pred", f"{scene}/half.json", "--source", "x")
+        == 2
+    )
 
 
 def test_a_missing_file_is_one_line(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -157,21 +214,30 @@ def test_predictions_of_classes_that_the_image_lacks_are_counted(
     scene: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cat, dog = row(1, 0, 0, 10, 10, score=0.9), row(2, 10, 0, 8, 8, score=0.9)
-    line = "predictions of classes that the ground truth of their image lacks: 1 of 2, neither shown nor scored"
+    line = (
+        "predictions of classes that the ground truth of their image lacks: 1 of 2, neither "
+        "shown nor scored"
+    )
     assert imported(scene, [cat, dog], truth=[row(1, 0, 0, 10, 10)]) == 0
     assert line in capsys.readouterr().out
     assert imported(scene, [cat, dog], "--class-of-interest", "all", "--replace") == 0
     assert "lacks" not in capsys.readouterr().out
 
 
-def test_where_nothing_matches_nothing_is_left_out(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_nothing_matches_nothing_is_left_out(
+    scene: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     exchanged = [row(2, 0, 0, 10, 10, score=0.9), row(1, 10, 0, 8, 8, score=0.2)]
     assert imported(scene, exchanged) == 0
-    assert "no prediction matches a truth at IoU (OKS) 0.5, so all are kept" in capsys.readouterr().out
+    assert (
+        "no prediction matches a truth at IoU (OKS) 0.5, so all are kept" in capsys.readouterr().out
+    )
     assert [len(one["prediction"]["detections"]) for one in records(scene).values()] == [1, 1]
 
 
-def test_a_prediction_without_a_score_is_told(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_prediction_without_a_score_is_told(
+    scene: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert imported(scene, [row(1, 0, 0, 10, 10, score=0.9), row(2, 10, 0, 8, 8)]) == 0
     assert "predictions without a score: 1 of 2; AP and the threshold" in capsys.readouterr().out
     assert imported(scene, [row(1, 0, 0, 10, 10), row(2, 10, 0, 8, 8)], "--replace") == 0
@@ -180,13 +246,22 @@ def test_a_prediction_without_a_score_is_told(scene: Path, capsys: pytest.Captur
 
 def test_doubtful_truth_is_told_by_kind(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cat = row(1, 0, 0, 10, 10, id=1)
-    truth = [cat, cat, row(2, 10, 0, 8, 0, id=2), row(2, 15, 0, 100, 8, id=3), {**cat, "id": 4, "image_id": 99}]
+    truth = [
+        cat,
+        cat,
+        row(2, 10, 0, 8, 0, id=2),
+        row(2, 15, 0, 100, 8, id=3),
+        {**cat, "id": 4, "image_id": 99},
+    ]
     assert imported(scene, [row(1, 0, 0, 10, 10, score=0.9)], truth=truth) == 0
     told = capsys.readouterr().err
     for where, line in (
         (1, "id: occurs before, and counts as another object; records like this: 1"),
         (2, "bbox: has no area; records like this: 1"),
         (3, "bbox: leaves its image; records like this: 1"),
-        (4, "image_id: is of no image of the file, so the record is left out; records like this: 1"),
+        (
+            4,
+            "image_id: is of no image of the file, so the record is left out; records like this: 1",
+        ),
     ):
         assert f"gt.json: annotations[{where}]: {line}" in told

@@ -71,7 +71,9 @@ def test_a_killed_run_resumes_to_one_verdict_a_question(tmp_path: Path, dataset:
             "--out",
             tmp_path / "run",
         ]
-        process = subprocess.Popen([*COMMAND, *map(str, args)], env=environment(tmp_path), stderr=subprocess.PIPE)
+        process = subprocess.Popen(
+            [*COMMAND, *map(str, args)], env=environment(tmp_path), stderr=subprocess.PIPE
+        )
         while server.did.total() < 6:
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
@@ -84,16 +86,29 @@ def test_a_killed_run_resumes_to_one_verdict_a_question(tmp_path: Path, dataset:
         assert "cut short" in done.stderr
         assert server.did.total() - asked == 12 - before.count(b"\n")
     assert (tmp_path / "run" / "verdicts.jsonl").read_bytes().startswith(before)
-    assert sorted(line["id"] for line in lines(tmp_path / "run")) == sorted(f"pairwise{k}" for k in range(12))
+    assert sorted(line["id"] for line in lines(tmp_path / "run")) == sorted(
+        f"pairwise{k}" for k in range(12)
+    )
 
 
 def test_a_repeated_run_comes_out_of_the_cache(tmp_path: Path, dataset: Path) -> None:
     with running(ChaoticServer({})) as server:
         for name in ("one", "two"):
-            done = judge(tmp_path, dataset, "--model", "m", "--base-url", server.url, "--out", tmp_path / name)
+            done = judge(
+                tmp_path,
+                dataset,
+                "--model",
+                "m",
+                "--base-url",
+                server.url,
+                "--out",
+                tmp_path / name,
+            )
             assert done.returncode == 0
         assert server.did.total() == 12
-    values = [[(line["id"], line["value"]) for line in lines(tmp_path / name)] for name in ("one", "two")]
+    values = [
+        [(line["id"], line["value"]) for line in lines(tmp_path / name)] for name in ("one", "two")
+    ]
     assert sorted(values[0]) == sorted(values[1])
 
 
@@ -109,12 +124,25 @@ def test_a_budget_stops_the_run_and_resume_goes_on(tmp_path: Path, dataset: Path
 
 
 def test_no_budget_is_exceeded_by_concurrency_or_retries(tmp_path: Path, dataset: Path) -> None:
-    args = [dataset, "--model", "m", "--no-cache", "--mode", "text", "--out", tmp_path / "run", "--base-url"]
+    args = [
+        dataset,
+        "--model",
+        "m",
+        "--no-cache",
+        "--mode",
+        "text",
+        "--out",
+        tmp_path / "run",
+        "--base-url",
+    ]
     with running(ChaoticServer({}, delay_s=0.02)) as server:
-        done = judge(tmp_path, *args, server.url, "--max-cost", "0.0005", "--price-in", 1, "--price-out", 1)
+        done = judge(
+            tmp_path, *args, server.url, "--max-cost", "0.0005", "--price-in", 1, "--price-out", 1
+        )
         assert server.did["ok"] == 4
         assert (
-            "(cost 0.0005) is exceeded: cost 0.000404 used, the next may add cost 0.000101; 8 verdicts" in done.stderr
+            "(cost 0.0005) is exceeded: cost 0.000404 used, the next may add cost 0.000101; 8 "
+            "verdicts" in done.stderr
         )
     with running(ChaoticServer({}, delay_s=0.02, text="who knows")) as server:
         done = judge(tmp_path, *args, server.url, "--resume", "--max-calls", 8, "--retries", 2)
@@ -130,30 +158,60 @@ def test_no_budget_is_exceeded_by_concurrency_or_retries(tmp_path: Path, dataset
 def test_a_refused_key_is_said_once_and_shown_nowhere(tmp_path: Path, dataset: Path) -> None:
     key = "sk-test-0123456789abcdefghij"
     with running(ChaoticServer({"HTTP 401": 1.0})) as server:
-        args = [dataset, "--model", "m", "--base-url", server.url, "--api-key-env", "MY_KEY", "--out", tmp_path / "run"]
+        args = [
+            dataset,
+            "--model",
+            "m",
+            "--base-url",
+            server.url,
+            "--api-key-env",
+            "MY_KEY",
+            "--out",
+            tmp_path / "run",
+        ]
         done = judge(tmp_path, *args, "--concurrency", 1, MY_KEY=key)
         assert server.did.total() == 8
     assert done.returncode == 1
     assert "given up: HTTP 401" in done.stderr and "no API key was sent" not in done.stderr
     assert f"the last: {server.url}: HTTP 401: no" in done.stderr
     assert key not in done.stdout + done.stderr
-    assert all(key.encode() not in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert all(
+        key.encode() not in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()
+    )
 
 
 def test_a_key_that_was_not_sent_is_said(tmp_path: Path, dataset: Path) -> None:
     with running(ChaoticServer({"HTTP 401": 1.0})) as server:
-        done = judge(tmp_path, dataset, "--model", "m", "--base-url", server.url, "--out", tmp_path / "run")
-    assert "HTTP 401: no; no API key was sent: set it, or name its variable with --api-key-env" in done.stderr
+        done = judge(
+            tmp_path, dataset, "--model", "m", "--base-url", server.url, "--out", tmp_path / "run"
+        )
+    assert (
+        "HTTP 401: no; no API key was sent: set it, or name its variable with --api-key-env"
+        in done.stderr
+    )
     done = judge(tmp_path, dataset, "--model", "m", "--out", tmp_path / "run2")
     assert "set OPENAI_API_KEY, or name its variable with --api-key-env" in done.stderr
-    done = judge(tmp_path, dataset, "--model", "m", "--api-key-env", "NOKEY", "--out", tmp_path / "run2")
+    done = judge(
+        tmp_path, dataset, "--model", "m", "--api-key-env", "NOKEY", "--out", tmp_path / "run2"
+    )
     assert "the environment variable NOKEY is not set\n" in done.stderr
 
 
 def test_a_server_that_is_not_there_is_named_with_the_reason(tmp_path: Path, dataset: Path) -> None:
     url = "http://joe:long-password@127.0.0.1:9/v1"
     done = judge(
-        tmp_path, dataset, "--model", "m", "--base-url", url, "--attempts", 1, "--limit", 2, "--out", tmp_path / "run"
+        tmp_path,
+        dataset,
+        "--model",
+        "m",
+        "--base-url",
+        url,
+        "--attempts",
+        1,
+        "--limit",
+        2,
+        "--out",
+        tmp_path / "run",
     )
     assert done.returncode == 1
     assert "the last: http://127.0.0.1:9/v1: connection refused\n" in done.stderr
@@ -175,7 +233,9 @@ def test_a_dry_run_with_resume_counts_only_what_is_left(tmp_path: Path, dataset:
 
 def test_a_file_where_a_folder_is_meant_is_told(tmp_path: Path, dataset: Path) -> None:
     (tmp_path / "run").write_text("mine")
-    done = judge(tmp_path, dataset, "--backend", "baseline", "--model", "first", "--out", tmp_path / "run")
+    done = judge(
+        tmp_path, dataset, "--backend", "baseline", "--model", "first", "--out", tmp_path / "run"
+    )
     assert done.returncode == 2
     assert f"--out must be a folder, got the file {tmp_path / 'run'}" in done.stderr
 
@@ -199,16 +259,31 @@ def test_a_dry_run_counts_and_asks_nothing(tmp_path: Path, dataset: Path) -> Non
     assert "calls: 24" in done.stdout
     assert "images: 72 (36 different files)" in done.stdout
     args = [dataset, "--model", "m", "--swap", "--dry-run", "--out", tmp_path / "run"]
-    assert "--max-calls 6 stops the run after about 25% of it" in judge(tmp_path, *args, "--max-calls", 6).stdout
+    assert (
+        "--max-calls 6 stops the run after about 25% of it"
+        in judge(tmp_path, *args, "--max-calls", 6).stdout
+    )
     assert "stops" not in judge(tmp_path, *args, "--max-calls", 24).stdout
     assert "cost" in done.stdout
     assert "2880 out (reasons and an answer; --mode text asks for none)" in done.stdout
-    args = [dataset, "--model", "m", "--swap", "--dry-run", "--mode", "text", "--out", tmp_path / "run"]
+    args = [
+        dataset,
+        "--model",
+        "m",
+        "--swap",
+        "--dry-run",
+        "--mode",
+        "text",
+        "--out",
+        tmp_path / "run",
+    ]
     assert "192 out (an answer without reasoning)" in judge(tmp_path, *args).stdout
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize(("more", "share"), [((), 1.0), (("--batch",), 0.5), (("--batch", "--batch-folder", "x"), 1.0)])
+@pytest.mark.parametrize(
+    ("more", "share"), [((), 1.0), (("--batch",), 0.5), (("--batch", "--batch-folder", "x"), 1.0)]
+)
 def test_a_dry_run_states_what_the_provider_charges(
     tmp_path: Path, dataset: Path, more: tuple[str, ...], share: float
 ) -> None:
@@ -219,7 +294,9 @@ def test_a_dry_run_states_what_the_provider_charges(
 
 def test_a_panel_needs_no_model(tmp_path: Path, dataset: Path) -> None:
     for name, model in (("a", "oracle:1"), ("b", "oracle:1"), ("c", "first")):
-        judge(tmp_path, dataset, "--backend", "baseline", "--model", model, "--out", tmp_path / name)
+        judge(
+            tmp_path, dataset, "--backend", "baseline", "--model", model, "--out", tmp_path / name
+        )
     panel = [part for name in "abc" for part in ("--panel", tmp_path / name)]
     assert judge(tmp_path, dataset, *panel, "--out", tmp_path / "majority").returncode == 0
     answers = {q["id"]: q["answer"] for q in json.loads((dataset / "questions.json").read_text())}
@@ -229,8 +306,14 @@ def test_a_panel_needs_no_model(tmp_path: Path, dataset: Path) -> None:
 
 def test_a_dry_run_says_where_calls_may_be_others(tmp_path: Path, dataset: Path) -> None:
     args = [dataset, "--model", "m", "--dry-run", "--out", tmp_path / "run"]
-    assert "calls: 12 (at most, since" in judge(tmp_path, *args, "--cascade", "rule.json", "--cheap", "run").stdout
-    assert "calls: 12 (one a question, without --retries)\n" in judge(tmp_path, *args, "--retries", 2).stdout
+    assert (
+        "calls: 12 (at most, since"
+        in judge(tmp_path, *args, "--cascade", "rule.json", "--cheap", "run").stdout
+    )
+    assert (
+        "calls: 12 (one a question, without --retries)\n"
+        in judge(tmp_path, *args, "--retries", 2).stdout
+    )
     done = judge(tmp_path, *args, "--panel", "run")
     assert done.returncode == 2 and "asks no model" in done.stderr
 
@@ -247,13 +330,23 @@ EXTRACTOR = ["--extractor-model", "e", "--extractor-api-key-env", "sk-1"]
         (["--model", "m", "--api-key-env", "NOT_SET_ANYWHERE"], 2, "NOT_SET_ANYWHERE"),
         (["--backend", "baseline", "--model", "first", *EXTRACTOR], 2, "--extractor-api-key-env: "),
         (["--model", "m", "--max-cost", "1"], 2, "--price-in"),
-        (["--model", "m", "--price-in", "1"], 2, "--price-in and --price-out must be given together"),
+        (
+            ["--model", "m", "--price-in", "1"],
+            2,
+            "--price-in and --price-out must be given together",
+        ),
         (["--model", "m", "--task", "poetry"], 2, "poetry"),
-        (["--model", "m", "--base-url", "localhost:8765/v1"], 2, "--base-url: must begin with http:// or https://"),
+        (
+            ["--model", "m", "--base-url", "localhost:8765/v1"],
+            2,
+            "--base-url: must begin with http:// or https://",
+        ),
         (["--panel", "nowhere"], 1, "nowhere"),
     ],
 )
-def test_mistakes_are_one_line(tmp_path: Path, dataset: Path, args: list[str], status: int, said: str) -> None:
+def test_mistakes_are_one_line(
+    tmp_path: Path, dataset: Path, args: list[str], status: int, said: str
+) -> None:
     done = judge(tmp_path, dataset, *args, "--out", tmp_path / "run")
     assert (done.returncode, done.stderr.count("\n")) == (status, 1)
     assert said in done.stderr
@@ -261,6 +354,8 @@ def test_mistakes_are_one_line(tmp_path: Path, dataset: Path, args: list[str], s
 
 def test_a_missing_image_is_told_before_anything_is_asked(tmp_path: Path, dataset: Path) -> None:
     (dataset / "media" / "pairwise3_1.png").unlink()
-    done = judge(tmp_path, dataset, "--backend", "baseline", "--model", "first", "--out", tmp_path / "run")
+    done = judge(
+        tmp_path, dataset, "--backend", "baseline", "--model", "first", "--out", tmp_path / "run"
+    )
     assert done.returncode == 1
     assert "pairwise3_1.png" in done.stderr

@@ -12,9 +12,14 @@ from visualjudge.cli import main
 from visualjudge.core.errors import DataError, UsageError
 
 
-@pytest.mark.parametrize(("error", "status"), [(DataError("a.json: broken\nhere"), 1), (UsageError("no such"), 2)])
+@pytest.mark.parametrize(
+    ("error", "status"), [(DataError("a.json: broken\nhere"), 1), (UsageError("no such"), 2)]
+)
 def test_errors_become_one_line_and_a_status(
-    error: Exception, status: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    error: Exception,
+    status: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     def fail() -> None:
         raise error
@@ -39,7 +44,13 @@ def test_every_command_has_help_with_an_example() -> None:
     ("words", "offered"), [("visualjudge ju", "judge"), ("visualjudge judge --base", "--base-url")]
 )
 def test_the_shell_completes_commands_and_options(words: str, offered: str) -> None:
-    place = {"_VISUALJUDGE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    place = {
+        "_VISUALJUDGE_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(words.count(" ")),
+    }
     script = "import sys; sys.argv[0] = 'visualjudge'; from visualjudge.cli.main import run; run()"
-    done = subprocess.run([sys.executable, "-c", script], env={**os.environ, **place}, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], env={**os.environ, **place}, capture_output=True, text=True
+    )
     assert done.stdout.split() == [offered]

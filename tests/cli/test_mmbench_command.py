@@ -13,7 +13,9 @@ HEADER = "index\tquestion\tA\tB\tanswer\tcategory\timage\n"
 
 def call(*words):
     code = "from visualjudge.cli.main import run; run()"
-    done = subprocess.run([sys.executable, "-c", code, "mmbench", *map(str, words)], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, "mmbench", *map(str, words)], capture_output=True, text=True
+    )
     assert "Traceback" not in done.stderr
     return done
 
@@ -41,7 +43,17 @@ def test_scores_are_written_and_summed_up(data, replies, tmp_path):
 
 def test_report_of_two_models_names_both(data, replies, tmp_path):
     done = call(
-        "report", replies, replies, "--name", "one", "--name", "two", "--data", data, "--out", tmp_path / "r.html"
+        "report",
+        replies,
+        replies,
+        "--name",
+        "one",
+        "--name",
+        "two",
+        "--data",
+        data,
+        "--out",
+        tmp_path / "r.html",
     )
     assert done.returncode == 0, done.stderr
     assert "one − two" in done.stdout
@@ -83,22 +95,53 @@ def test_a_results_file_that_is_no_workbook_is_one_line_of_our_own(data, tmp_pat
 
 
 def test_image_that_is_none_stops_before_asking(data, tmp_path):
-    done = call("infer", data, "--model", "m", "--base-url", "http://127.0.0.1:9/v1", "--out", tmp_path / "p.xlsx")
+    done = call(
+        "infer",
+        data,
+        "--model",
+        "m",
+        "--base-url",
+        "http://127.0.0.1:9/v1",
+        "--out",
+        tmp_path / "p.xlsx",
+    )
     assert done.returncode == 1
     assert "index 1: image: neither base64 nor the index of a row" in done.stderr
     assert not (tmp_path / "p.jsonl").exists()
 
 
 def test_lists_of_images_are_one_line_before_anything_is_asked(tmp_path):
-    """Tables of several images a question, as ``export --format vlmevalkit`` writes them, embedded and as paths."""
+    """Tables of several images a question, as ``export --format vlmevalkit`` writes them, embedded
+    and as paths.
+    """
     table = tmp_path / "several.tsv"
-    rows = "".join(f"{index}\tWhich?\tone\ttwo\tA\tx\t['iVBORw0K', 'iVBORw0K']\n" for index in range(1, 31))
+    rows = "".join(
+        f"{index}\tWhich?\tone\ttwo\tA\tx\t['iVBORw0K', 'iVBORw0K']\n" for index in range(1, 31)
+    )
     for header, cells, line in (
-        (HEADER, rows, f"{table}: index 1, index 2, index 3 and 27 more: image: must be one image, got a list; "),
-        (HEADER.replace("image", "image_path"), rows, "; the files that image_path names are not read"),
+        (
+            HEADER,
+            rows,
+            f"{table}: index 1, index 2, index 3 and 27 more: image: must be one image, got a "
+            "list; ",
+        ),
+        (
+            HEADER.replace("image", "image_path"),
+            rows,
+            "; the files that image_path names are not read",
+        ),
     ):
         table.write_text(header + cells)
-        done = call("infer", table, "--model", "m", "--base-url", "http://127.0.0.1:9/v1", "--out", tmp_path / "p.xlsx")
+        done = call(
+            "infer",
+            table,
+            "--model",
+            "m",
+            "--base-url",
+            "http://127.0.0.1:9/v1",
+            "--out",
+            tmp_path / "p.xlsx",
+        )
         assert done.returncode == 1
         assert line in done.stderr and done.stderr.count("index 1") <= 1
         assert not (tmp_path / "p.jsonl").exists()

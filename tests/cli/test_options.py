@@ -1,4 +1,6 @@
-"""Options that commands share: one definition each, shown under its heading, and the choice of questions."""
+"""Options that commands share: one definition each, shown under its heading, and the choice of
+questions.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ from visualjudge.core.records import Question
 from visualjudge.dataset.choosing import Choice, chosen, condition, margin, sample_positions
 
 
-def _run(*args: object, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> tuple[int, str, str]:
+def _run(
+    *args: object, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> tuple[int, str, str]:
     monkeypatch.setattr(sys, "argv", ["visualjudge", *map(str, args)])
     status = 0
     try:
@@ -49,9 +53,14 @@ def test_commands_show_the_same_options_under_their_headings(
     assert "--concurrency" in out.partition("Run:\n")[2].partition("\n\n")[0]
 
 
-def test_examples_in_help_are_not_wrapped(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_in_help_are_not_wrapped(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     _, out, _ = _run("judge", "--help", capsys=capsys, monkeypatch=monkeypatch)
-    example = "visualjudge judge DATASET --backend api --model gpt-4o-mini --api-key-env OPENAI_API_KEY --out RUN"
+    example = (
+        "visualjudge judge DATASET --backend api --model gpt-4o-mini --api-key-env "
+        "OPENAI_API_KEY --out RUN"
+    )
     assert f"  {example}\n" in out
 
 
@@ -59,7 +68,9 @@ def _paths() -> list[tuple[str, ...]]:
     """Every command that has options of its own."""
     found: list[tuple[str, ...]] = []
     for name in main.COMMANDS:
-        command = typer.main.get_command(importlib.import_module(f"visualjudge.cli.{main.MODULES.get(name, name)}").app)
+        command = typer.main.get_command(
+            importlib.import_module(f"visualjudge.cli.{main.MODULES.get(name, name)}").app
+        )
         below = getattr(command, "commands", None)
         found += [(name,)] if below is None else [(name, sub) for sub in below]
     return found
@@ -79,15 +90,21 @@ def test_the_help_of_a_command_fits_a_screen_and_all_options_are_one_step_away(
     assert short.count("[required]") == whole.count("[required]")
 
 
-def test_the_help_names_every_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_help_names_every_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     _, out, _ = _run("--help", capsys=capsys, monkeypatch=monkeypatch)
     commands = out.partition("Commands:")[2]
-    assert [name for name in main.COMMANDS if not re.search(rf"(?<!-)\b{name}\b", commands)] == ["view"]
+    assert [name for name in main.COMMANDS if not re.search(rf"(?<!-)\b{name}\b", commands)] == [
+        "view"
+    ]
     assert out.count("\n") <= 40
 
 
-def test_rare_options_exist(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rare_options_exist(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     known = set()
     for path in _paths():
         _, whole, _ = _run(*path, "--help-all", capsys=capsys, monkeypatch=monkeypatch)
@@ -99,8 +116,8 @@ HELP_OF_ALL = """
 import contextlib, io, sys
 import visualjudge
 from visualjudge.cli.main import COMMANDS, app
-heavy = {"numpy", "polars", "pyarrow", "cv2", "scipy", "skimage", "matplotlib", "PIL", "aiohttp", "google",
-         "rich.console"}
+heavy = {"numpy", "polars", "pyarrow", "cv2", "scipy", "skimage", "matplotlib", "PIL", "aiohttp",
+         "google", "rich.console"}
 for words in ([], *([name] for name in COMMANDS)):
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
         app([*words, "--help"], prog_name="visualjudge")
@@ -109,7 +126,9 @@ for words in ([], *([name] for name in COMMANDS)):
 
 
 def test_no_command_imports_a_heavy_library_for_its_help() -> None:
-    done = subprocess.run([sys.executable, "-c", HELP_OF_ALL], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", HELP_OF_ALL], capture_output=True, text=True, check=True
+    )
     lines = done.stdout.splitlines()
     assert len(lines) > 30
     assert [line for line in lines if not line.endswith("[]")] == []
@@ -131,7 +150,10 @@ def test_a_sample_is_balanced_over_tasks_and_encodings() -> None:
     drawn = _sample(12)
     assert len(drawn) == 12
     assert Counter(question.task for question in drawn) == {"object_detection": 6, "keypoint": 6}
-    assert Counter(q.encoding for q in drawn if q.task == "object_detection") == {"text_xyxy": 3, "0305": 3}
+    assert Counter(q.encoding for q in drawn if q.task == "object_detection") == {
+        "text_xyxy": 3,
+        "0305": 3,
+    }
     places = [_questions().index(question) for question in drawn]
     assert places == sorted(places)
 
@@ -175,8 +197,14 @@ def test_margin_is_the_least_difference() -> None:
         (Choice(where=("size=3",)), "--where must name one of id, task, .*, got 'size'"),
         (Choice(where=("task",)), "--where must be FIELD=VALUE"),
         (Choice(where=("margin<x",)), "< must be followed by a number, got 'x'"),
-        (Choice(encodings=("0305", "nope")), "--encoding must be one of text_xyxy, 0305, .*, got 'nope'"),
-        (Choice(types=("multiple",)), "--type must be one of pairwise, ranking, scoring, got 'multiple'"),
+        (
+            Choice(encodings=("0305", "nope")),
+            "--encoding must be one of text_xyxy, 0305, .*, got 'nope'",
+        ),
+        (
+            Choice(types=("multiple",)),
+            "--type must be one of pairwise, ranking, scoring, got 'multiple'",
+        ),
         (Choice(tasks=("keypoint",), encodings=("0305",)), "no question of the dataset fits"),
     ],
 )
@@ -197,12 +225,28 @@ def test_judge_asks_the_chosen_and_build_takes_prompts_in_both_spellings(
         return _run(*args, capsys=capsys, monkeypatch=monkeypatch)
 
     for name, spelling in (("one", ["--prompts", "v2"]), ("two", ["--prompt-version", "v2"])):
-        assert command("build", tmp_path / "data", "--out", tmp_path / name, "--workers", 1, *spelling)[0] == 0
+        assert (
+            command(
+                "build", tmp_path / "data", "--out", tmp_path / name, "--workers", 1, *spelling
+            )[0]
+            == 0
+        )
     questions = (tmp_path / "one" / "questions.json").read_bytes()
     assert questions == (tmp_path / "two" / "questions.json").read_bytes()
     assert b"End with: Answer: A or Answer: B" in questions
-    asked = ["--backend", "baseline", "--model", "oracle:1", "--type", "pairwise", "--where", "margin>4"]
-    status, out, _ = command("judge", tmp_path / "one", "--out", tmp_path / "run", "--sample", 7, *asked)
+    asked = [
+        "--backend",
+        "baseline",
+        "--model",
+        "oracle:1",
+        "--type",
+        "pairwise",
+        "--where",
+        "margin>4",
+    ]
+    status, out, _ = command(
+        "judge", tmp_path / "one", "--out", tmp_path / "run", "--sample", 7, *asked
+    )
     assert (status, "7 verdicts: ok 7" in out) == (0, True)
     known = {question.id: question for question in load_dataset(tmp_path / "one")}
     given = [known[identity] for identity, _, _ in open_run(tmp_path / "run").verdicts]

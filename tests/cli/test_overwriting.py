@@ -1,4 +1,6 @@
-"""No command writes over what it reads, nor over a part of a dataset, run or data folder: through the command line."""
+"""No command writes over what it reads, nor over a part of a dataset, run or data folder: through
+the command line.
+"""
 
 from __future__ import annotations
 
@@ -31,23 +33,40 @@ def places(tmp_path: Path) -> Path:
     [
         ("correct run --labels labels.csv --json labels.csv", "labels.csv", "is an input file"),
         ("agreement labels.csv --json labels.csv", "labels.csv", "is an input file"),
-        ("card run --people labels.csv --out page.md --json labels.csv", "labels.csv", "is an input file"),
+        (
+            "card run --people labels.csv --out page.md --json labels.csv",
+            "labels.csv",
+            "is an input file",
+        ),
         ("card run --json ds/questions.json", "ds/questions.json", "is part of the dataset"),
         ("card run --badge run/verdicts.jsonl", "run/verdicts.jsonl", "is part of the run"),
         ("cascade run run --json run/run.json", "run/run.json", "is part of the run"),
         ("audit ds --json ds/dataset.json", "ds/dataset.json", "is part of the dataset"),
-        ("describe data --json data/annotations/object_detection_annotations.json", "", "is part of the data folder"),
         (
-            "encode data --task object_detection --stem bbox --out data/annotations/object_detection_annotations.json",
+            "describe data --json data/annotations/object_detection_annotations.json",
+            "",
+            "is part of the data folder",
+        ),
+        (
+            "encode data --task object_detection --stem bbox --out "
+            "data/annotations/object_detection_annotations.json",
             "",
             "part of the data folder",
         ),
         ("report run --out run/../run/verdicts.jsonl", "", "is part of the run"),
         ("report run --json run/run.json", "", "is part of the run"),
         ("report run --csv ds/questions.json", "", "is part of the dataset"),
-        ("train-local data --out data/annotations/object_detection_annotations.json", "", "part of the data folder"),
+        (
+            "train-local data --out data/annotations/object_detection_annotations.json",
+            "",
+            "part of the data folder",
+        ),
         ("distill run --out run/verdicts.jsonl", "run/verdicts.jsonl", "is part of the run"),
-        ("export ds --format sharegpt --out ds/questions.json --force", "ds/questions.json", "is part of the dataset"),
+        (
+            "export ds --format sharegpt --out ds/questions.json --force",
+            "ds/questions.json",
+            "is part of the dataset",
+        ),
     ],
 )
 def test_what_a_command_reads_is_kept(
@@ -74,7 +93,9 @@ def test_two_outputs_of_a_command_are_two_files(
     places: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(places)
-    monkeypatch.setattr("sys.argv", ["visualjudge", "card", "run", "--out", "card.md", "--json", "./card.md"])
+    monkeypatch.setattr(
+        "sys.argv", ["visualjudge", "card", "run", "--out", "card.md", "--json", "./card.md"]
+    )
     with pytest.raises(SystemExit) as ended:
         run()
     assert ended.value.code == 2
@@ -104,7 +125,11 @@ def test_an_earlier_report_in_a_run_folder_may_be_written_again(
     ],
 )
 def test_a_file_of_another_format_is_refused(
-    places: Path, command: str, suffixes: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    places: Path,
+    command: str,
+    suffixes: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(places)
     monkeypatch.setattr("sys.argv", ["visualjudge", *command.split()])

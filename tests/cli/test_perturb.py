@@ -22,12 +22,20 @@ BOXES = {1: [[10, 10, 40, 30], [60, 20, 30, 50]], 2: [[5, 5, 50, 60]]}
 def coco(tmp_path: Path) -> Path:
     annotations: list[dict[str, Any]] = []
     for image, boxes in BOXES.items():
-        write_png(tmp_path / "images" / f"{image}.png", np.full((90, 120, 3), 90 + image, dtype=np.uint8))
+        write_png(
+            tmp_path / "images" / f"{image}.png", np.full((90, 120, 3), 90 + image, dtype=np.uint8)
+        )
         for k, box in enumerate(boxes):
             annotations.append(
-                {"id": len(annotations), "image_id": image, "category_id": 1 + k, "bbox": box, "iscrowd": 0,
-                 "area": box[2] * box[3]}
-            )  # fmt: skip
+                {
+                    "id": len(annotations),
+                    "image_id": image,
+                    "category_id": 1 + k,
+                    "bbox": box,
+                    "iscrowd": 0,
+                    "area": box[2] * box[3],
+                }
+            )
     content = {
         "images": [{"id": k, "file_name": f"{k}.png", "width": 120, "height": 90} for k in BOXES],
         "categories": [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}],
@@ -38,7 +46,14 @@ def coco(tmp_path: Path) -> Path:
 
 
 def perturb(root: Path, *options: str, out: str = "data") -> Any:
-    words = ["--task", "object_detection", "--gt", str(root / "gt.json"), "--images", str(root / "images")]
+    words = [
+        "--task",
+        "object_detection",
+        "--gt",
+        str(root / "gt.json"),
+        "--images",
+        str(root / "images"),
+    ]
     return CliRunner().invoke(app, [*words, "--out", str(root / out), *options])
 
 
@@ -52,7 +67,13 @@ def test_every_annotation_is_valid_graded_and_shows_its_labels(coco: Path) -> No
         groups.setdefault((note.image_id, note.error_type), []).append(note)
         shown = {item["label"] for item in note.prediction["detections"]}
         assert shown <= set(note.class_of_interest or ())
-    assert {error for _, error in groups} == {"classification", "localization", "duplicate", "background", "missed"}
+    assert {error for _, error in groups} == {
+        "classification",
+        "localization",
+        "duplicate",
+        "background",
+        "missed",
+    }
     for members in groups.values():
         ordered = sorted(members, key=lambda note: note.metadata["severity"])
         scores = [note.final_score for note in ordered]
@@ -62,7 +83,10 @@ def test_every_annotation_is_valid_graded_and_shows_its_labels(coco: Path) -> No
 def test_same_seed_same_bytes_and_another_seed_other_boxes(coco: Path) -> None:
     for out, seed in (("a", "1"), ("b", "1"), ("c", "2")):
         assert perturb(coco, "--seed", seed, "--error-type", "localization", out=out).exit_code == 0
-    a, b, c = ((coco / out / "annotations" / "object_detection_annotations.json").read_bytes() for out in "abc")
+    a, b, c = (
+        (coco / out / "annotations" / "object_detection_annotations.json").read_bytes()
+        for out in "abc"
+    )
     assert a == b
     assert a != c
 
@@ -99,13 +123,18 @@ def test_matched_errors_are_the_default_and_say_so(coco: Path) -> None:
         (("--pairing", "pairs"), "--pairing must be matched or ladder, got 'pairs'"),
     ],
 )
-def test_pairings_that_do_not_fit_are_refused(coco: Path, options: tuple[str, ...], said: str) -> None:
+def test_pairings_that_do_not_fit_are_refused(
+    coco: Path, options: tuple[str, ...], said: str
+) -> None:
     assert said in str(perturb(coco, *options).exception)
 
 
 def test_with_truth_puts_the_clean_truth_into_each_group(coco: Path) -> None:
     assert (
-        perturb(coco, "--per-image", "3", "--pairing", "ladder", "--with-truth", "--id-prefix", "set-").exit_code == 0
+        perturb(
+            coco, "--per-image", "3", "--pairing", "ladder", "--with-truth", "--id-prefix", "set-"
+        ).exit_code
+        == 0
     )
     with DataFolder(coco / "data") as folder:
         notes = list(folder.annotations("object_detection"))

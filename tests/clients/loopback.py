@@ -12,8 +12,9 @@ from aiohttp import web
 
 
 class Loopback:
-    """Answers in turn, the last one for ever; an answer is (status, body, headers), a text of a chat completion, a
-    number of seconds to hang, or None to close the connection."""
+    """Answers in turn, the last one for ever; an answer is (status, body, headers), a text of a
+    chat completion, a number of seconds to hang, or None to close the connection.
+    """
 
     def __init__(self, answers: Sequence[Any]) -> None:
         self.answers = list(answers)
@@ -49,7 +50,11 @@ class Loopback:
 
 def completion(text: str | None, finish: str = "stop", **more: Any) -> dict[str, Any]:
     usage = {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}
-    choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text}}
+    choice = {
+        "index": 0,
+        "finish_reason": finish,
+        "message": {"role": "assistant", "content": text},
+    }
     return {"choices": [choice | more], "usage": usage}
 
 

@@ -28,7 +28,9 @@ SCHEMA = {
 HELLO = Request((TextPart("hello"),))
 
 
-def ask(answers: list[Any], request: Request = HELLO, times: int = 1, **options: Any) -> tuple[list[Reply], Loopback]:
+def ask(
+    answers: list[Any], request: Request = HELLO, times: int = 1, **options: Any
+) -> tuple[list[Reply], Loopback]:
     async def main() -> tuple[list[Reply], Loopback]:
         async with serving(*answers) as server:
             client = ApiClient("m", base_url=f"{server.url}/v1", api_key=KEY, **options)
@@ -48,11 +50,15 @@ def error_of(answers: list[Any], **options: Any) -> Exception:
 
 @pytest.mark.parametrize("backend", ["api", "vllm", "anthropic"])
 def test_a_url_without_a_scheme_is_refused_before_anything_is_asked(backend: str) -> None:
-    with pytest.raises(UsageError, match=r"^base_url, --base-url: must begin with http:// or https://$"):
+    with pytest.raises(
+        UsageError, match=r"^base_url, --base-url: must begin with http:// or https://$"
+    ):
         build_client(backend, model_name="m", base_url="localhost:8765/v1", api_key=KEY)
 
 
-def test_a_url_without_a_scheme_in_the_environment_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_url_without_a_scheme_in_the_environment_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "joe:secret@localhost:8765/v1")
     with pytest.raises(UsageError, match=r"^OPENAI_BASE_URL: must begin with http:// or https://$"):
         ApiClient("m", api_key=KEY)
@@ -61,7 +67,9 @@ def test_a_url_without_a_scheme_in_the_environment_is_refused(monkeypatch: pytes
 def test_text_and_images_are_sent_in_order_with_the_system_text_in_a_message_of_its_own() -> None:
     image = image_part(np.full((4, 5, 3), 9, np.uint8))
     request = Request((TextPart('say "hi"\n'), image, TextPart("ü")), system="be brief")
-    replies, server = ask(["A"], request, max_tokens=11, temperature=0.5, seed=3, extra_body={"x": 1})
+    replies, server = ask(
+        ["A"], request, max_tokens=11, temperature=0.5, seed=3, extra_body={"x": 1}
+    )
     body = server.bodies[0]
     url = "data:image/png;base64," + base64.b64encode(image.data).decode()
     assert body["messages"] == [
@@ -84,7 +92,9 @@ def test_text_and_images_are_sent_in_order_with_the_system_text_in_a_message_of_
     }
     assert server.paths == ["/v1/chat/completions"]
     assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
-    assert replies[0] == Reply("A", "stop", {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9})
+    assert replies[0] == Reply(
+        "A", "stop", {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}
+    )
 
 
 def test_a_request_overrides_the_clients_defaults() -> None:
@@ -119,15 +129,24 @@ def test_bodies_above_a_mebibyte_raise_no_warning() -> None:
         (completion("x", "content_filter"), "x", "refusal"),
         (completion("x", "tool_calls"), "x", "other"),
         (completion(None), "", "stop"),
-        (completion("ignored", message={"content": None, "refusal": "I will not"}), "I will not", "refusal"),
         (
-            completion("", message={"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}),
+            completion("ignored", message={"content": None, "refusal": "I will not"}),
+            "I will not",
+            "refusal",
+        ),
+        (
+            completion(
+                "",
+                message={"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},
+            ),
             "ab",
             "stop",
         ),
     ],
 )
-def test_finish_reasons_refusals_and_content_in_parts_are_read(choice: Any, text: str, finish: str) -> None:
+def test_finish_reasons_refusals_and_content_in_parts_are_read(
+    choice: Any, text: str, finish: str
+) -> None:
     replies, _ = ask([(200, choice, {})])
     assert (replies[0].text, replies[0].finish_reason) == (text, finish)
 
@@ -135,7 +154,8 @@ def test_finish_reasons_refusals_and_content_in_parts_are_read(choice: Any, text
 def test_log_probabilities_are_asked_for_and_read() -> None:
     content = [{"token": "A", "logprob": -0.1, "top_logprobs": [{"token": "B", "logprob": -2.0}]}]
     replies, server = ask(
-        [(200, completion("A", logprobs={"content": content}), {})], Request((TextPart("x"),), top_logprobs=5)
+        [(200, completion("A", logprobs={"content": content}), {})],
+        Request((TextPart("x"),), top_logprobs=5),
     )
     assert (server.bodies[0]["logprobs"], server.bodies[0]["top_logprobs"]) == (True, 5)
     assert replies[0].tokens is not None
@@ -174,7 +194,9 @@ def test_a_schema_that_the_server_ignores_is_noted(said: str) -> None:
 def test_a_parameter_refused_by_name_is_asked_for_differently_once_and_for_all(
     message: str, without: str, with_: str | None
 ) -> None:
-    request = Request((TextPart("x"),), schema=SCHEMA, max_tokens=5, temperature=0, seed=1, top_logprobs=2)
+    request = Request(
+        (TextPart("x"),), schema=SCHEMA, max_tokens=5, temperature=0, seed=1, top_logprobs=2
+    )
     replies, server = ask([refused(400, message), '{"winner": "A"}'], request, times=2)
     assert [without in body for body in server.bodies] == [True, False, False]
     assert with_ is None or server.bodies[1][with_] == 5
@@ -216,7 +238,12 @@ def test_secret_headers_are_masked_and_others_left_readable() -> None:
 
 
 def test_a_key_is_in_no_repr() -> None:
-    client = ApiClient("m", base_url="http://user:pass-word@host/v1", api_key=KEY, headers={"X-Token": "hidden-token"})
+    client = ApiClient(
+        "m",
+        base_url="http://user:pass-word@host/v1",
+        api_key=KEY,
+        headers={"X-Token": "hidden-token"},
+    )
     assert KEY not in repr(client)
     assert "pass-word" not in repr(client) + str(client.identity)
 
@@ -277,11 +304,16 @@ def test_a_proxy_of_the_environment_carries_requests_and_its_password_is_in_no_m
 
     proxy, failure = asyncio.run(main())
     login = base64.b64encode(b"joe:tiger").decode()
-    assert (proxy.headers[0]["Host"], proxy.headers[0]["Proxy-Authorization"]) == ("model.example", f"Basic {login}")
+    assert (proxy.headers[0]["Host"], proxy.headers[0]["Proxy-Authorization"]) == (
+        "model.example",
+        f"Basic {login}",
+    )
     assert "tiger" not in str(failure)
 
 
-def test_a_login_of_netrc_is_not_in_the_way_of_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_login_of_netrc_is_not_in_the_way_of_a_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "netrc").write_text("machine 127.0.0.1 login joe password tiger")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     replies, server = ask(["A"])
@@ -302,7 +334,9 @@ def test_one_client_can_be_asked_from_several_loops() -> None:
     assert [asyncio.run(main()), asyncio.run(main())] == ["A", "A"]
 
 
-def test_openai_needs_a_key_and_a_server_of_ones_own_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_openai_needs_a_key_and_a_server_of_ones_own_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(UsageError, match="OPENAI_API_KEY"):
@@ -312,7 +346,9 @@ def test_openai_needs_a_key_and_a_server_of_ones_own_does_not(monkeypatch: pytes
     assert ApiClient("m").base_url == "https://api.openai.com/v1"
 
 
-def test_vllm_is_found_by_address_and_port_and_sends_no_key_of_openais(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vllm_is_found_by_address_and_port_and_sends_no_key_of_openais(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere/v1")
     client = VllmClient("m", ip_address="10.0.0.5", port="8011")

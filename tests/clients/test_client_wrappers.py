@@ -99,7 +99,11 @@ def test_retry_after_is_waited_for_in_full() -> None:
 def test_a_retry_after_beyond_patience_is_reported_at_once() -> None:
     waits = Waits()
     with pytest.raises(ApiError):
-        run(Retrying(ScriptedClient([ApiError(429, "tomorrow", retry_after=9e4)]), sleep=waits).ask(HELLO))
+        run(
+            Retrying(ScriptedClient([ApiError(429, "tomorrow", retry_after=9e4)]), sleep=waits).ask(
+                HELLO
+            )
+        )
     assert waits.seconds == []
 
 
@@ -147,7 +151,9 @@ def test_no_more_are_under_way_than_allowed() -> None:
     assert (crowd.asked, crowd.most) == (50, 4)
 
 
-@pytest.mark.parametrize("failure", [ApiError(429, "x"), ApiError(503, "x"), TransportError("x", cause="timeout")])
+@pytest.mark.parametrize(
+    "failure", [ApiError(429, "x"), ApiError(503, "x"), TransportError("x", cause="timeout")]
+)
 def test_push_back_halves_once_for_all_that_had_begun(failure: Exception) -> None:
     limit = AdaptiveLimit(8)
     run(_many(Limited(Crowd(lambda n: failure if n <= 8 else None), limit), 8))
@@ -276,7 +282,9 @@ def test_two_equal_requests_at_once_are_asked_once(tmp_path: Path) -> None:
 
     async def main() -> list[bool]:
         client = Cached(crowd, tmp_path)
-        return sorted(reply.cached for reply in await asyncio.gather(*(client.ask(HELLO) for _ in range(5))))
+        return sorted(
+            reply.cached for reply in await asyncio.gather(*(client.ask(HELLO) for _ in range(5)))
+        )
 
     assert run(main()) == [False, True, True, True, True]
     assert crowd.asked == 1
@@ -309,7 +317,9 @@ def entry(tmp_path: Path, text: str = "A") -> tuple[Cached, Path]:
     return client, client.path(HELLO, 0)
 
 
-def test_an_entry_of_another_user_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_entry_of_another_user_is_not_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nor one with a checksum alone, as older versions wrote them."""
     client, place = entry(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another"))
@@ -374,7 +384,9 @@ def test_an_entry_that_is_no_small_regular_file_is_asked_again(tmp_path: Path, w
     assert run(client.ask(HELLO)).text == "asked again"
 
 
-def test_nothing_is_written_over_a_link_in_a_cache(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_nothing_is_written_over_a_link_in_a_cache(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     client = Cached(ScriptedClient(["A"]), tmp_path / "cache")
     outside, folder = tmp_path / "outside", client.path(HELLO, 0).parent
     outside.mkdir()
@@ -384,7 +396,9 @@ def test_nothing_is_written_over_a_link_in_a_cache(tmp_path: Path, caplog: pytes
     assert not list(outside.iterdir()) and "must not be a link" in caplog.text
 
 
-def test_a_cache_that_cannot_be_written_is_one_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_cache_that_cannot_be_written_is_one_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     (tmp_path / "file").write_text("")
     client = Cached(ScriptedClient(["A"]), tmp_path / "file")
     for repeat in range(3):
@@ -397,7 +411,10 @@ def test_a_cache_that_cannot_be_written_is_one_warning(tmp_path: Path, caplog: p
 
 def test_images_are_shrunk_by_option_and_each_is_noted() -> None:
     inner = ScriptedClient(["A"])
-    big, small = image_part(np.full((40, 80, 3), 7, np.uint8)), image_part(np.zeros((5, 5, 3), np.uint8))
+    big, small = (
+        image_part(np.full((40, 80, 3), 7, np.uint8)),
+        image_part(np.zeros((5, 5, 3), np.uint8)),
+    )
     reply = run(Shrinking(inner, 20).ask(Request((small, TextPart("x"), big))))
     assert reply.notes == ("image 2 resized from 80×40 to 20×10",)
     first, _, third = inner.requests[0].parts

@@ -15,7 +15,12 @@ print(within_limit(200))
 
 
 def told(limit: int) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", CODE.format(limit=limit)], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-c", CODE.format(limit=limit)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def test_concurrency_is_lowered_with_a_warning() -> None:
@@ -25,7 +30,10 @@ def test_concurrency_is_lowered_with_a_warning() -> None:
 
 
 def test_too_few_descriptors_are_named() -> None:
-    assert "too few open files are allowed: at least 41 are needed, got 40 (ulimit -n)" in told(40).stderr
+    assert (
+        "too few open files are allowed: at least 41 are needed, got 40 (ulimit -n)"
+        in told(40).stderr
+    )
 
 
 def test_enough_descriptors_change_nothing() -> None:

@@ -18,10 +18,14 @@ from visualjudge.vision.raster.images import png_bytes
 PNG = png_bytes(np.zeros((4, 5, 3), np.uint8))
 
 
-def fetch(answers: list[Any], *, allow_private: bool = True, timeout_s: float = 5.0, path: str = "/a.png") -> bytes:
+def fetch(
+    answers: list[Any], *, allow_private: bool = True, timeout_s: float = 5.0, path: str = "/a.png"
+) -> bytes:
     async def main() -> bytes:
         async with serving(*answers) as server:
-            return await fetch_image(server.url + path, allow_private=allow_private, timeout_s=timeout_s)
+            return await fetch_image(
+                server.url + path, allow_private=allow_private, timeout_s=timeout_s
+            )
 
     return asyncio.run(main())
 
@@ -44,21 +48,26 @@ def test_a_public_server_cannot_send_to_a_private_one(monkeypatch: pytest.Monkey
         fetch([(302, b"", {"Location": "http://169.254.169.254/latest"})], allow_private=False)
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "127.1", "0x7f000001", "2130706433", "0.0.0.0"])
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "localhost", "[::1]", "127.1", "0x7f000001", "2130706433", "0.0.0.0"]
+)
 def test_loopback_is_refused_however_it_is_written(host: str) -> None:
     with pytest.raises(DataError, match=r"is not a public address|cannot be fetched"):
         asyncio.run(fetch_image(f"http://{host}:9/a.png", allow_private=False, timeout_s=5))
 
 
 @pytest.mark.parametrize(
-    "host", ["\uff11\uff12\uff17.0.0.1", "127\u30020\u30020\u30021", "[::ffff:127.0.0.1]", "a@127.0.0.1"]
+    "host",
+    ["\uff11\uff12\uff17.0.0.1", "127\u30020\u30020\u30021", "[::ffff:127.0.0.1]", "a@127.0.0.1"],
 )
 def test_an_address_is_checked_as_it_is_connected_to(host: str) -> None:
     with pytest.raises(DataError, match="is not a public address"):
         asyncio.run(fetch_image(f"http://{host}:9/a.png", allow_private=False, timeout_s=5))
 
 
-def test_a_name_that_resolves_to_a_private_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_that_resolves_to_a_private_address_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     answer = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.0.0.7", 80))]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *a, **k: answer)
     with pytest.raises(DataError, match="is not a public address"):
@@ -97,7 +106,14 @@ def test_a_network_fault_is_one_line(answer: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["http://[::1", "http://", "http://h:99999/", "http://" + "a" * 300 + ".example/", "http://xn--0.\ud800/"]
+    "url",
+    [
+        "http://[::1",
+        "http://",
+        "http://h:99999/",
+        "http://" + "a" * 300 + ".example/",
+        "http://xn--0.\ud800/",
+    ],
 )
 def test_a_malformed_url_is_one_line(url: str) -> None:
     with pytest.raises(DataError):

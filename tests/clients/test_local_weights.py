@@ -1,4 +1,6 @@
-"""Local weights through transformers, on a tiny random LLaVA that is made here; what it says means nothing."""
+"""Local weights through transformers, on a tiny random LLaVA that is made here; what it says means
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -46,11 +48,23 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import transformers as hf
 
     tokenizer = _tokenizer()
-    text = {"vocab_size": len(tokenizer), "hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 1}
+    text = {
+        "vocab_size": len(tokenizer),
+        "hidden_size": 32,
+        "intermediate_size": 32,
+        "num_hidden_layers": 1,
+    }
     heads = {"num_attention_heads": 2, "num_key_value_heads": 1, "max_position_embeddings": 1024}
-    vision = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
+    vision = {
+        "hidden_size": 32,
+        "intermediate_size": 32,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+    }
     config = hf.LlavaConfig(
-        vision_config=hf.CLIPVisionConfig(**vision, image_size=28, patch_size=14, projection_dim=32),
+        vision_config=hf.CLIPVisionConfig(
+            **vision, image_size=28, patch_size=14, projection_dim=32
+        ),
         text_config=hf.LlamaConfig(**text, **heads),
         image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
         vision_feature_layer=-1,
@@ -77,10 +91,15 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def requests(number: int, **more: Any) -> list[Request]:
     random = np.random.default_rng(1)
     shown = [image_part(random.integers(0, 256, (20, 30, 3), np.uint8)) for _ in range(number)]
-    return [Request((TextPart("q" * (i + 1) * 5), shown[i]), system="be brief", **more) for i in range(number)]
+    return [
+        Request((TextPart("q" * (i + 1) * 5), shown[i]), system="be brief", **more)
+        for i in range(number)
+    ]
 
 
-def ask(weights: Path, asked: Sequence[Request], *, together: bool = True, **options: Any) -> list[Reply]:
+def ask(
+    weights: Path, asked: Sequence[Request], *, together: bool = True, **options: Any
+) -> list[Reply]:
     async def main() -> list[Reply]:
         client = build_client("transformers", model_name=str(weights), max_tokens=6, **options)
         if together:
@@ -119,7 +138,9 @@ def test_a_cut_reply_says_so(weights: Path) -> None:
 
 
 def test_a_seed_repeats_a_sampled_reply(weights: Path) -> None:
-    one, again, other = (ask(weights, requests(1, temperature=1.0, seed=seed))[0].text for seed in (1, 1, 2))
+    one, again, other = (
+        ask(weights, requests(1, temperature=1.0, seed=seed))[0].text for seed in (1, 1, 2)
+    )
     assert one == again != other
 
 

@@ -11,7 +11,15 @@ import numpy as np
 import pytest
 
 from clients.loopback import Loopback, completion, refused, serving
-from visualjudge.clients import CLIENT_REGISTRY, Reply, Request, TextPart, build_client, image_part, open_client
+from visualjudge.clients import (
+    CLIENT_REGISTRY,
+    Reply,
+    Request,
+    TextPart,
+    build_client,
+    image_part,
+    open_client,
+)
 from visualjudge.clients.base import Alternative, Token
 from visualjudge.clients.fields import LOGPROBS_UNUSABLE
 from visualjudge.clients.limiter import Limited
@@ -27,14 +35,22 @@ KEY = "a-secret-of-some-length"
 IMAGE = image_part(np.full((3, 4, 3), 200, np.uint8))
 SCHEMA = {"type": "object", "properties": {"winner": {"type": "string"}}, "required": ["winner"]}
 FULL = Request(
-    (TextPart("first"), IMAGE, TextPart("last")), system="be brief", temperature=0.0, max_tokens=9, schema=SCHEMA
+    (TextPart("first"), IMAGE, TextPart("last")),
+    system="be brief",
+    temperature=0.0,
+    max_tokens=9,
+    schema=SCHEMA,
 )
 
 
-def ask(backend: str, answers: list[Any], request: Request = FULL, **options: Any) -> tuple[Reply, Loopback]:
+def ask(
+    backend: str, answers: list[Any], request: Request = FULL, **options: Any
+) -> tuple[Reply, Loopback]:
     async def main() -> tuple[Reply, Loopback]:
         async with serving(*answers) as server:
-            client = build_client(backend, model_name="m", base_url=server.url, api_key=KEY, timeout=0.5, **options)
+            client = build_client(
+                backend, model_name="m", base_url=server.url, api_key=KEY, timeout=0.5, **options
+            )
             try:
                 return await client.ask(request), server
             finally:
@@ -46,13 +62,25 @@ def ask(backend: str, answers: list[Any], request: Request = FULL, **options: An
 def gemini(text: str | None, finish: str = "STOP", **more: Any) -> tuple[int, Any, dict[str, str]]:
     parts = [] if text is None else [{"text": "thinking…", "thought": True}, {"text": text}]
     candidate = {"content": {"role": "model", "parts": parts}, "finishReason": finish, "index": 0}
-    usage = {"promptTokenCount": 5, "candidatesTokenCount": 2, "thoughtsTokenCount": 4, "totalTokenCount": 11}
+    usage = {
+        "promptTokenCount": 5,
+        "candidatesTokenCount": 2,
+        "thoughtsTokenCount": 4,
+        "totalTokenCount": 11,
+    }
     return 200, {"candidates": [candidate | more], "usageMetadata": usage}, {}
 
 
 def claude(text: str, stop: str = "end_turn") -> tuple[int, Any, dict[str, str]]:
     usage = {"input_tokens": 5, "output_tokens": 2}
-    message = {"id": "x", "type": "message", "role": "assistant", "model": "m", "stop_reason": stop, "usage": usage}
+    message = {
+        "id": "x",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "stop_reason": stop,
+        "usage": usage,
+    }
     return 200, message | {"content": [{"type": "text", "text": text}]}, {}
 
 
@@ -65,28 +93,43 @@ def test_gemini_gets_system_images_and_schema() -> None:
     body = server.bodies[0]
     first, image, last = body["contents"][0]["parts"]
     assert (first["text"], last["text"]) == ("first", "last")
-    assert image["inlineData"] == {"mimeType": "image/png", "data": base64.b64encode(IMAGE.data).decode()}
+    assert image["inlineData"] == {
+        "mimeType": "image/png",
+        "data": base64.b64encode(IMAGE.data).decode(),
+    }
     assert body["systemInstruction"]["parts"][0]["text"] == "be brief"
     how = body["generationConfig"]
     assert how == {
-        "maxOutputTokens": 9, "temperature": 0.0, "responseMimeType": "application/json", "responseJsonSchema": SCHEMA
-    }  # fmt: skip
+        "maxOutputTokens": 9,
+        "temperature": 0.0,
+        "responseMimeType": "application/json",
+        "responseJsonSchema": SCHEMA,
+    }
     assert server.paths == ["/v1beta/models/m:generateContent"]
     assert reply == Reply(
         '{"winner": "A"}',
-        usage={"prompt_tokens": 5, "completion_tokens": 6, "reasoning_tokens": 4, "total_tokens": 11},
+        usage={
+            "prompt_tokens": 5,
+            "completion_tokens": 6,
+            "reasoning_tokens": 4,
+            "total_tokens": 11,
+        },
     )
 
 
 @pytest.mark.parametrize(("backend", "each"), [("google", 11), ("api", 9), ("anthropic", 7)])
 @pytest.mark.parametrize("good", [True, False])
-def test_calls_that_brought_no_reply_and_were_billed_are_counted(backend: str, each: int, good: bool) -> None:
+def test_calls_that_brought_no_reply_and_were_billed_are_counted(
+    backend: str, each: int, good: bool
+) -> None:
     status, body, headers = GOOD.get(backend, (200, completion("A"), {}))
     said = body.keys() & {"candidates", "choices", "content"}
     nothing = status, {name: value for name, value in body.items() if name not in said}, headers
 
     async def main() -> Any:
-        async with serving(nothing, nothing, (status, body, headers) if good else nothing) as server:
+        async with serving(
+            nothing, nothing, (status, body, headers) if good else nothing
+        ) as server:
             client = build_client(backend, model_name="m", base_url=server.url, api_key=KEY)
             try:
                 return await Retrying(client, RetryPolicy(attempts=3, first_wait_s=0.001)).ask(FULL)
@@ -111,7 +154,9 @@ def test_calls_that_brought_no_reply_and_were_billed_are_counted(backend: str, e
         ("anthropic", "/v1/", "must not end in a version"),
     ],
 )
-def test_a_404_names_the_version_that_the_address_lacks_or_has(backend: str, end: str, hint: str | None) -> None:
+def test_a_404_names_the_version_that_the_address_lacks_or_has(
+    backend: str, end: str, hint: str | None
+) -> None:
     async def main() -> str:
         async with serving(refused(404, "Not Found")) as server:
             client = build_client(backend, model_name="m", base_url=server.url + end, api_key=KEY)
@@ -121,29 +166,54 @@ def test_a_404_names_the_version_that_the_address_lacks_or_has(backend: str, end
             return str(failure.value)
 
     said = asyncio.run(main())
-    assert said == "HTTP 404: Not Found" if hint is None else f"; base_url (--base-url) {hint}" in said
+    assert (
+        said == "HTTP 404: Not Found" if hint is None else f"; base_url (--base-url) {hint}" in said
+    )
 
 
 @pytest.mark.parametrize(
     ("backend", "usage", "expected"),
     [
-        (  # https://ai.google.dev/api/generate-content: candidates, thoughts, prompt and tool use stand side by side
-            "google",
-            {"promptTokenCount": 258, "candidatesTokenCount": 12, "thoughtsTokenCount": 88, "totalTokenCount": 358},
-            (258, 100, 358),
-        ),
-        ("google", {"promptTokenCount": 21, "thoughtsTokenCount": 60, "totalTokenCount": 81}, (21, 60, 81)),
+        # https://ai.google.dev/api/generate-content: candidates, thoughts, prompt and tool use
+        # stand side by side
         (
             "google",
-            {"promptTokenCount": 9, "toolUsePromptTokenCount": 30, "candidatesTokenCount": 2, "totalTokenCount": 41},
+            {
+                "promptTokenCount": 258,
+                "candidatesTokenCount": 12,
+                "thoughtsTokenCount": 88,
+                "totalTokenCount": 358,
+            },
+            (258, 100, 358),
+        ),
+        (
+            "google",
+            {"promptTokenCount": 21, "thoughtsTokenCount": 60, "totalTokenCount": 81},
+            (21, 60, 81),
+        ),
+        (
+            "google",
+            {
+                "promptTokenCount": 9,
+                "toolUsePromptTokenCount": 30,
+                "candidatesTokenCount": 2,
+                "totalTokenCount": 41,
+            },
             (39, 2, 41),
         ),
         (
             "google",
-            {"promptTokenCount": 90, "cachedContentTokenCount": 80, "candidatesTokenCount": 2, "totalTokenCount": 92},
+            {
+                "promptTokenCount": 90,
+                "cachedContentTokenCount": 80,
+                "candidatesTokenCount": 2,
+                "totalTokenCount": 92,
+            },
             (90, 2, 92),
         ),
-        (  # https://platform.openai.com/docs/api-reference/chat/object: reasoning and cached tokens are parts
+        # https://platform.openai.com/docs/api-reference/chat/object: reasoning and cached tokens
+        # are parts
+        (
             "api",
             {
                 "prompt_tokens": 100,
@@ -164,10 +234,16 @@ def test_a_404_names_the_version_that_the_address_lacks_or_has(backend: str, end
             },
             (32, 103, 135),
         ),
-        ("api", {"prompt_tokens": 258, "completion_tokens": 12, "total_tokens": 358}, (258, 100, 358)),
+        (
+            "api",
+            {"prompt_tokens": 258, "completion_tokens": 12, "total_tokens": 358},
+            (258, 100, 358),
+        ),
         ("api", {"prompt_tokens": 7, "completion_tokens": 2}, (7, 2, None)),
         ("vllm", {"prompt_tokens": 7, "completion_tokens": 30, "total_tokens": 37}, (7, 30, 37)),
-        (  # https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching: cached input stands beside the rest
+        # https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching: cached input stands
+        # beside the rest
+        (
             "anthropic",
             {
                 "input_tokens": 3,
@@ -179,26 +255,44 @@ def test_a_404_names_the_version_that_the_address_lacks_or_has(backend: str, end
         ),
     ],
 )
-def test_tokens_are_all_that_is_billed(backend: str, usage: Any, expected: tuple[int | None, ...]) -> None:
+def test_tokens_are_all_that_is_billed(
+    backend: str, usage: Any, expected: tuple[int | None, ...]
+) -> None:
     status, body, headers = GOOD.get(backend, (200, completion("A"), {}))
     counts = {name: usage for name in ("usage", "usageMetadata") if name in body}
     reply, _ = ask(backend, [(status, body | counts, headers)], Request((TextPart("x"),)))
-    assert tuple(map(reply.usage.get, ("prompt_tokens", "completion_tokens", "total_tokens"))) == expected
+    assert (
+        tuple(map(reply.usage.get, ("prompt_tokens", "completion_tokens", "total_tokens")))
+        == expected
+    )
     assert token_counts(reply.usage) == expected[:2]
 
 
 def test_further_fields_for_gemini_stand_where_its_protocol_has_them() -> None:
-    extra = {"thinking_config": {"thinking_budget": 0}, "topK": 3, "max_output_tokens": 5, "tools": [{"a": 1}]}
-    _, server = ask("google", [gemini("A")], Request((TextPart("x"),), max_tokens=9), extra_body=extra)
+    extra = {
+        "thinking_config": {"thinking_budget": 0},
+        "topK": 3,
+        "max_output_tokens": 5,
+        "tools": [{"a": 1}],
+    }
+    _, server = ask(
+        "google", [gemini("A")], Request((TextPart("x"),), max_tokens=9), extra_body=extra
+    )
     how = {"maxOutputTokens": 5, "thinkingConfig": {"thinking_budget": 0}, "topK": 3}
     assert server.bodies[0] == {
-        "contents": [{"role": "user", "parts": [{"text": "x"}]}], "generationConfig": how, "tools": [{"a": 1}]
-    }  # fmt: skip
+        "contents": [{"role": "user", "parts": [{"text": "x"}]}],
+        "generationConfig": how,
+        "tools": [{"a": 1}],
+    }
 
 
 @pytest.mark.parametrize(
     ("model", "path"),
-    [("models/m", "models/m"), ("tunedModels/m-1", "tunedModels/m-1"), ("a b?key=1", "models/a b?key=1")],
+    [
+        ("models/m", "models/m"),
+        ("tunedModels/m-1", "tunedModels/m-1"),
+        ("a b?key=1", "models/a b?key=1"),
+    ],
 )
 def test_a_model_of_gemini_is_one_path(model: str, path: str) -> None:
     async def main() -> str:
@@ -212,14 +306,21 @@ def test_a_model_of_gemini_is_one_path(model: str, path: str) -> None:
 
 
 def test_log_probabilities_of_gemini_are_read_and_malformed_ones_left_out() -> None:
-    one, other = {"token": "A", "tokenId": 1, "logProbability": -0.1}, {"token": "B", "logProbability": -2.5}
+    one, other = (
+        {"token": "A", "tokenId": 1, "logProbability": -0.1},
+        {"token": "B", "logProbability": -2.5},
+    )
     good = {"chosenCandidates": [one, other], "topCandidates": [{"candidates": [one, other]}]}
     request = Request((TextPart("x"),), top_logprobs=2)
     reply, server = ask("google", [gemini("A", logprobsResult=good)], request)
     assert server.bodies[0]["generationConfig"] == {"responseLogprobs": True, "logprobs": 2}
     top = (Alternative("A", -0.1), Alternative("B", -2.5))
     assert reply.tokens == (Token("A", -0.1, top), Token("B", -2.5))
-    for bad in ({"chosenCandidates": 5}, {"chosenCandidates": [5]}, good | {"topCandidates": [{"candidates": 7}]}):
+    for bad in (
+        {"chosenCandidates": 5},
+        {"chosenCandidates": [5]},
+        good | {"topCandidates": [{"candidates": 7}]},
+    ):
         reply, _ = ask("google", [gemini("A", logprobsResult=bad)], request)
         assert (reply.text, reply.tokens) == ("A", None)
         assert reply.notes == (LOGPROBS_UNUSABLE,)
@@ -232,7 +333,9 @@ def test_claude_gets_system_images_and_schema() -> None:
     assert base64.b64decode(image["source"]["data"]) == IMAGE.data
     assert (body["system"], body["max_tokens"], body["temperature"]) == ("be brief", 9, 0.0)
     assert body["output_config"]["format"]["schema"] == SCHEMA
-    assert reply == Reply('{"winner": "A"}', usage={"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7})
+    assert reply == Reply(
+        '{"winner": "A"}', usage={"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}
+    )
 
 
 @pytest.mark.parametrize(
@@ -262,14 +365,20 @@ def test_an_error_keeps_status_words_and_wish_and_loses_the_key(backend: str) ->
 
 
 def test_googles_own_way_to_ask_for_patience_is_understood() -> None:
-    error = {"code": 429, "message": "quota", "details": [{"@type": "RetryInfo", "retryDelay": "34s"}]}
+    error = {
+        "code": 429,
+        "message": "quota",
+        "details": [{"@type": "RetryInfo", "retryDelay": "34s"}],
+    }
     with pytest.raises(ApiError) as caught:
         ask("google", [(429, {"error": error}, {})])
     assert caught.value.retry_after == 34.0
 
 
 @pytest.mark.parametrize("backend", OTHERS)
-@pytest.mark.parametrize(("answer", "cause"), [(5.0, "timeout"), (None, "connection"), ((200, b"<p>", {}), "not JSON")])
+@pytest.mark.parametrize(
+    ("answer", "cause"), [(5.0, "timeout"), (None, "connection"), ((200, b"<p>", {}), "not JSON")]
+)
 def test_a_lost_reply_has_a_cause(backend: str, answer: Any, cause: str) -> None:
     with pytest.raises(TransportError) as caught:
         ask(backend, [answer])
@@ -291,7 +400,9 @@ def test_a_client_sends_a_failed_call_once(backend: str) -> None:
 
 @pytest.mark.parametrize("backend", OTHERS)
 def test_a_schema_that_the_server_refuses_is_left_out(backend: str) -> None:
-    name = {"google": "response_schema is not supported", "anthropic": "output_config: unknown"}[backend]
+    name = {"google": "response_schema is not supported", "anthropic": "output_config: unknown"}[
+        backend
+    ]
     reply, server = ask(backend, [refused(400, name), GOOD[backend]])
     assert len(server.raw) == 2
     assert any("schema refused" in note for note in reply.notes)
@@ -302,7 +413,10 @@ def test_what_a_backend_cannot_do_is_noted_with_the_reply_and_of_the_client() ->
         async with serving(claude("A")) as server:
             client = build_client("anthropic", model_name="m", base_url=server.url, api_key=KEY)
             reply = await client.ask(Request((TextPart("x"),), seed=1, top_logprobs=3))
-            assert reply.notes == ("this backend gives no log-probabilities", "this backend does not support a seed")
+            assert reply.notes == (
+                "this backend gives no log-probabilities",
+                "this backend does not support a seed",
+            )
             assert client.diagnostics.adjustments == reply.notes
             await client.aclose()
 
@@ -337,18 +451,32 @@ def test_a_registry_imports_when_asked_and_takes_ones_own() -> None:
     registry = Registry("thing", {"path": "pathlib:PurePath"})
     registry.register("mine", int)
     assert registry["path"].__name__ == "PurePath"
-    assert (registry.get("mine"), registry.get("other"), sorted(registry)) == (int, None, ["mine", "path"])
+    assert (registry.get("mine"), registry.get("other"), sorted(registry)) == (
+        int,
+        None,
+        ["mine", "path"],
+    )
     registry.remove("mine")
 
 
 def test_values_may_be_text_and_null_is_left_out() -> None:
-    client = build_client("vllm", model_name="m", port="8011", timeout="15", max_tokens="7", base_url=None)
+    client = build_client(
+        "vllm", model_name="m", port="8011", timeout="15", max_tokens="7", base_url=None
+    )
     assert client.base_url == "http://127.0.0.1:8011/v1"
     assert client.sampling.max_tokens == 7
 
 
 def test_keys_of_judges_and_of_other_backends_may_stand_in_a_configuration() -> None:
-    build_client("api", model_name="m", base_url="http://h", retries=3, prompt_info={}, port=1, ip_address="x")
+    build_client(
+        "api",
+        model_name="m",
+        base_url="http://h",
+        retries=3,
+        prompt_info={},
+        port=1,
+        ip_address="x",
+    )
 
 
 @pytest.mark.parametrize(
@@ -361,7 +489,9 @@ def test_keys_of_judges_and_of_other_backends_may_stand_in_a_configuration() -> 
         ({"model_name": "m", "temperature": -1}, "temperature"),
     ],
 )
-def test_a_wrong_field_is_named_and_its_value_is_not_shown(fields: dict[str, Any], named: str) -> None:
+def test_a_wrong_field_is_named_and_its_value_is_not_shown(
+    fields: dict[str, Any], named: str
+) -> None:
     with pytest.raises(UsageError, match=named) as caught:
         build_client("api", base_url="http://h", api_key=KEY, **fields)
     assert KEY not in str(caught.value)

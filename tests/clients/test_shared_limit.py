@@ -1,4 +1,6 @@
-"""Processes that ask one server with one key share what it allows; what one learns serves the others."""
+"""Processes that ask one server with one key share what it allows; what one learns serves the
+others.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ def test_it_rises_again(tmp_path: Path) -> None:
 
 
 def test_a_process_that_ended_has_no_share(tmp_path: Path) -> None:
-    child = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
+    child = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True
+    )
     limit = SharedLimit(8, tmp_path / "limit")
     _call(limit, pushed_back=True)
     state = orjson.loads((tmp_path / "limit").read_bytes())
@@ -81,7 +85,9 @@ def test_a_limit_that_is_closed_leaves_its_share(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("learned", "first"), [(True, 2), (False, 8)])
-def test_the_next_command_starts_from_what_was_learned(learned: bool, first: int, tmp_path: Path) -> None:
+def test_the_next_command_starts_from_what_was_learned(
+    learned: bool, first: int, tmp_path: Path
+) -> None:
     limit = SharedLimit(4, tmp_path / "limit", learned=learned)
     _call(limit, pushed_back=True)
     limit.close()
@@ -111,12 +117,18 @@ def test_where_nothing_can_be_written_a_process_keeps_to_a_limit_of_its_own(tmp_
     assert limit.allowed == 4.25
 
 
-def test_the_file_tells_neither_server_nor_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_file_tells_neither_server_nor_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    limits = [shared_limit(4, "https://api.example.org/v1", key) for key in ("sk-one", "sk-one", "sk-two")]
+    limits = [
+        shared_limit(4, "https://api.example.org/v1", key) for key in ("sk-one", "sk-one", "sk-two")
+    ]
     for limit in limits:
         _call(limit)
-    files = sorted(path for path in (tmp_path / "visualjudge/limits").iterdir() if path.suffix != ".lock")
+    files = sorted(
+        path for path in (tmp_path / "visualjudge/limits").iterdir() if path.suffix != ".lock"
+    )
     assert len(files) == 2
     for path in files:
         assert b"example" not in path.read_bytes() + path.name.encode()

@@ -16,9 +16,23 @@ import pytest
 from clients.loopback import Loopback, refused, serving
 from clients.tool_protocols import BACKENDS, REPLY, base_url, call, openai
 from visualjudge.clients import ScriptedClient, build_client
-from visualjudge.clients.base import ImagePart, Reply, Request, TextPart, ToolCall, ToolResult, ToolSpec
+from visualjudge.clients.base import (
+    ImagePart,
+    Reply,
+    Request,
+    TextPart,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+)
 from visualjudge.clients.cache import Cached, cache_key
-from visualjudge.clients.conversation import MADE_BEFORE, MOST_AT_ONCE, NONE_LEFT, Conversation, converse
+from visualjudge.clients.conversation import (
+    MADE_BEFORE,
+    MOST_AT_ONCE,
+    NONE_LEFT,
+    Conversation,
+    converse,
+)
 from visualjudge.clients.payload import image_part
 from visualjudge.clients.resize import Shrinking
 from visualjudge.clients.tool_calls import calls_in, in_text
@@ -36,7 +50,10 @@ SCHEMA = {
 SPEC = ToolSpec("zoom", "Show a region.", SCHEMA)
 TOOLS = (SPEC, ToolSpec("count", "Count.", SCHEMA))
 REQUEST = Request(
-    (TextPart("Which?"), IMAGE), system="be brief", max_tokens=50, tools=(SPEC, ToolSpec("count", "Count.", SCHEMA))
+    (TextPart("Which?"), IMAGE),
+    system="be brief",
+    max_tokens=50,
+    tools=(SPEC, ToolSpec("count", "Count.", SCHEMA)),
 )
 
 
@@ -48,14 +65,20 @@ async def run(called: ToolCall) -> ToolResult:
     return ToolResult(called, (TextPart("a region"), SHOWN))
 
 
-def talk(backend: str, replies: Sequence[Any], *, most: int = 6, **options: Any) -> tuple[Conversation, Loopback]:
+def talk(
+    backend: str, replies: Sequence[Any], *, most: int = 6, **options: Any
+) -> tuple[Conversation, Loopback]:
     async def main() -> tuple[Conversation, Loopback]:
         answers = [reply if isinstance(reply, tuple) else (200, reply, {}) for reply in replies]
         async with serving(*answers) as server:
             client = build_client(
-                backend, model_name="m", base_url=base_url(backend, server.url), api_key="a-secret-of-some-length",
-                timeout=2.0, **options,
-            )  # fmt: skip
+                backend,
+                model_name="m",
+                base_url=base_url(backend, server.url),
+                api_key="a-secret-of-some-length",
+                timeout=2.0,
+                **options,
+            )
             try:
                 return await converse(client.ask, REQUEST, run, most), server
             finally:
@@ -79,8 +102,17 @@ def dialogue(backend: str) -> list[dict[str, Any]]:
 def test_a_conversation_with_tools(backend: str) -> None:
     done, server = talk(backend, dialogue(backend))
     assert (done.ending, done.reply.text, done.calls) == ("answered", "Answer: A", 4)
-    assert [result.call.name for turn in done.turns for result in turn.results] == ["zoom", "zoom", "count", "zoom"]
-    assert done.usage == {"prompt_tokens": 400, "completion_tokens": 40, "total_tokens": 440} == done.paid
+    assert [result.call.name for turn in done.turns for result in turn.results] == [
+        "zoom",
+        "zoom",
+        "count",
+        "zoom",
+    ]
+    assert (
+        done.usage
+        == {"prompt_tokens": 400, "completion_tokens": 40, "total_tokens": 440}
+        == done.paid
+    )
     picture = base64.b64encode(SHOWN.data).decode()
     assert [body.count(picture.encode()) for body in server.raw] == [0, 1, 2, 3]
     assert all(b"be brief" in body for body in server.raw)
@@ -94,8 +126,19 @@ def test_openai_bodies() -> None:
     }
     roles = [message["role"] for message in server.bodies[-1]["messages"]]
     assert roles == [
-        "system", "user", "assistant", "tool", "user", "assistant", "tool", "tool", "user", "assistant", "tool", "user",
-    ]  # fmt: skip
+        "system",
+        "user",
+        "assistant",
+        "tool",
+        "user",
+        "assistant",
+        "tool",
+        "tool",
+        "user",
+        "assistant",
+        "tool",
+        "user",
+    ]
     said, result, image = server.bodies[1]["messages"][2:]
     assert said["content"] == "Let me look."
     assert said["tool_calls"][0]["id"] == result["tool_call_id"] == "call-1"
@@ -113,7 +156,11 @@ def test_reasoning_goes_back_with_its_calls() -> None:
 
 def test_anthropic_bodies() -> None:
     _, server = talk("anthropic", dialogue("anthropic"))
-    assert server.bodies[0]["tools"][0] == {"name": "zoom", "description": "Show a region.", "input_schema": SCHEMA}
+    assert server.bodies[0]["tools"][0] == {
+        "name": "zoom",
+        "description": "Show a region.",
+        "input_schema": SCHEMA,
+    }
     roles = [message["role"] for message in server.bodies[-1]["messages"]]
     assert roles == ["user", "assistant"] * 3 + ["user"]
     said, results = server.bodies[2]["messages"][3:]
@@ -130,11 +177,21 @@ def test_gemini_bodies() -> None:
         "parametersJsonSchema": SCHEMA,
     }
     said, results = server.bodies[1]["contents"][1:]
-    assert said["parts"][1]["thoughtSignature"] == "c2lnbmVk", "a signed thought must come back unchanged"
-    assert results["parts"][0]["functionResponse"] == {"name": "zoom", "response": {"output": "a region"}}
+    assert said["parts"][1]["thoughtSignature"] == "c2lnbmVk", (
+        "a signed thought must come back unchanged"
+    )
+    assert results["parts"][0]["functionResponse"] == {
+        "name": "zoom",
+        "response": {"output": "a region"},
+    }
     assert "inlineData" in results["parts"][2]
     both = server.bodies[2]["contents"][4]["parts"]
-    assert [next(iter(part)) for part in both] == ["functionResponse", "functionResponse", "text", "inlineData"]
+    assert [next(iter(part)) for part in both] == [
+        "functionResponse",
+        "functionResponse",
+        "text",
+        "inlineData",
+    ]
 
 
 def _consume(value: Any) -> None:
@@ -201,7 +258,11 @@ def test_calls_that_no_protocol_can_repeat_are_repeated_as_text(backend: str) ->
 @pytest.mark.parametrize(
     ("status", "message"),
     [
-        (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
+        (
+            400,
+            '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be '
+            "set",
+        ),
         (400, "registry.ollama.ai/library/llava does not support tools"),
         (404, "No endpoints found that support tool use."),
         (400, "Function calling is not enabled for this model"),
@@ -226,12 +287,18 @@ def scripted(*lines: Any, most: int = 6) -> Conversation:
 
 
 def calling(*arguments: str) -> Reply:
-    return Reply("", calls=tuple(ToolCall(f"c{k}", "zoom", text) for k, text in enumerate(arguments)))
+    return Reply(
+        "", calls=tuple(ToolCall(f"c{k}", "zoom", text) for k, text in enumerate(arguments))
+    )
 
 
 def words(done: Conversation) -> list[str]:
     return [
-        part.text for turn in done.turns for one in turn.results for part in one.parts if isinstance(part, TextPart)
+        part.text
+        for turn in done.turns
+        for one in turn.results
+        for part in one.parts
+        if isinstance(part, TextPart)
     ]
 
 
@@ -255,7 +322,9 @@ def test_circles_are_told_and_counted() -> None:
 
 
 def test_calls_without_ids_get_different_ones_in_each_turn() -> None:
-    _, server = talk("api", [openai(None, [call("zoom", {"x": k}, None)]) for k in (1, 2)] + [openai("A")])
+    _, server = talk(
+        "api", [openai(None, [call("zoom", {"x": k}, None)]) for k in (1, 2)] + [openai("A")]
+    )
     messages = server.bodies[-1]["messages"]
     told = [message["tool_calls"][0]["id"] for message in messages if "tool_calls" in message]
     assert told == [message["tool_call_id"] for message in messages if message["role"] == "tool"]
@@ -263,7 +332,9 @@ def test_calls_without_ids_get_different_ones_in_each_turn() -> None:
 
 
 def test_ids_that_occur_twice_are_not_repeated() -> None:
-    reply = Reply("", calls=(ToolCall("c", "zoom", '{"x": 1}'), ToolCall("c", "zoom", '{"x": 2}')), echo="[]")
+    reply = Reply(
+        "", calls=(ToolCall("c", "zoom", '{"x": 1}'), ToolCall("c", "zoom", '{"x": 2}')), echo="[]"
+    )
     (turn,) = scripted(reply, "A").turns
     assert not turn.is_native
     assert turn.echo is None
@@ -308,17 +379,24 @@ def test_requests_without_tools_have_the_cache_key_that_they_had() -> None:
 
 def test_images_of_results_keep_to_the_largest_side() -> None:
     async def enlarged(called: ToolCall) -> ToolResult:
-        return ToolResult(called, (TextPart("x"), ImagePart(png_bytes(np.zeros((90, 60, 3), np.uint8)))))
+        return ToolResult(
+            called, (TextPart("x"), ImagePart(png_bytes(np.zeros((90, 60, 3), np.uint8))))
+        )
 
     asked = ScriptedClient([calling('{"x": 1}'), "A"])
     done = asyncio.run(converse(Shrinking(asked, 30).ask, REQUEST, enlarged, 6))
-    (image,) = (part for part in asked.requests[1].turns[0].results[0].parts if isinstance(part, ImagePart))
+    (image,) = (
+        part for part in asked.requests[1].turns[0].results[0].parts if isinstance(part, ImagePart)
+    )
     assert image.data == png_bytes(np.zeros((30, 20, 3), np.uint8))
     assert "image 2 resized from 60×90 to 20×30" in done.notes
 
 
 def test_calls_in_text_are_read() -> None:
-    text = 'x <tool_call>{"name": "zoom", "arguments": {"x": 1}}</tool_call> y <tool_call>\n{"name": "count"}'
+    text = (
+        'x <tool_call>{"name": "zoom", "arguments": {"x": 1}}</tool_call> y '
+        '<tool_call>\n{"name": "count"}'
+    )
     assert calls_in(text) == (ToolCall("", "zoom", '{"x":1}'), ToolCall("", "count", "{}"))
     assert calls_in("<tool_call>nonsense</tool_call>")[0].name == ""
     assert calls_in("no call") == ()

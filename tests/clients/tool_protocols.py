@@ -15,19 +15,38 @@ def call(name: Any, arguments: Any = None, call_id: Any = "call-1") -> Call:
     return call_id, name, {} if arguments is None else arguments
 
 
-def openai(text: str | None, calls: Sequence[Call] = (), finish: str | None = None) -> dict[str, Any]:
+def openai(
+    text: str | None, calls: Sequence[Call] = (), finish: str | None = None
+) -> dict[str, Any]:
     made = [
-        {"id": i, "type": "function", "function": {"name": n, "arguments": a if isinstance(a, str) else json.dumps(a)}}
+        {
+            "id": i,
+            "type": "function",
+            "function": {"name": n, "arguments": a if isinstance(a, str) else json.dumps(a)},
+        }
         for i, n, a in calls
     ]
     message: dict[str, Any] = {"role": "assistant", "content": text}
     message |= {"tool_calls": made} if made else {}
-    choice = {"index": 0, "finish_reason": finish or ("tool_calls" if made else "stop"), "message": message}
+    choice = {
+        "index": 0,
+        "finish_reason": finish or ("tool_calls" if made else "stop"),
+        "message": message,
+    }
     usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
-    return {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}
+    return {
+        "id": "x",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "m",
+        "choices": [choice],
+        "usage": usage,
+    }
 
 
-def claude(text: str | None, calls: Sequence[Call] = (), finish: str | None = None) -> dict[str, Any]:
+def claude(
+    text: str | None, calls: Sequence[Call] = (), finish: str | None = None
+) -> dict[str, Any]:
     content: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
     content += [{"type": "tool_use", "id": i, "name": n, "input": a} for i, n, a in calls]
     return {
@@ -41,10 +60,19 @@ def claude(text: str | None, calls: Sequence[Call] = (), finish: str | None = No
     }
 
 
-def gemini(text: str | None, calls: Sequence[Call] = (), finish: str | None = None) -> dict[str, Any]:
+def gemini(
+    text: str | None, calls: Sequence[Call] = (), finish: str | None = None
+) -> dict[str, Any]:
     parts: list[dict[str, Any]] = [{"text": text}] if text else []
-    parts += [{"functionCall": {"name": n, "args": a}, "thoughtSignature": "c2lnbmVk"} for _, n, a in calls]
-    candidate = {"content": {"role": "model", "parts": parts}, "finishReason": finish or "STOP", "index": 0}
+    parts += [
+        {"functionCall": {"name": n, "args": a}, "thoughtSignature": "c2lnbmVk"}
+        for _, n, a in calls
+    ]
+    candidate = {
+        "content": {"role": "model", "parts": parts},
+        "finishReason": finish or "STOP",
+        "index": 0,
+    }
     usage = {"promptTokenCount": 100, "candidatesTokenCount": 10, "totalTokenCount": 110}
     return {"candidates": [candidate], "usageMetadata": usage}
 

@@ -1,4 +1,6 @@
-"""Parquet in parts: what is written is the same however it comes, and what cannot be read is one line."""
+"""Parquet in parts: what is written is the same however it comes, and what cannot be read is one
+line.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from visualjudge.core.columnar import parquet_height, parquet_parts, parquet_rows, parquet_schema, write_parquet
+from visualjudge.core.columnar import (
+    parquet_height,
+    parquet_parts,
+    parquet_rows,
+    parquet_schema,
+    write_parquet,
+)
 from visualjudge.core.errors import DataError
 
 OPTION = pl.Struct({"bytes": pl.Binary(), "path": pl.String()})
@@ -50,13 +58,19 @@ def test_cuts_change_neither_the_bytes_nor_what_is_read(
     assert parquet_rows(path, start, rows).equals(TABLE.slice(start, rows))
 
 
-def test_row_groups_are_as_asked_and_pyarrow_finds_types_with_32_bits(whole: tuple[Path, bytes]) -> None:
+def test_row_groups_are_as_asked_and_pyarrow_finds_types_with_32_bits(
+    whole: tuple[Path, bytes],
+) -> None:
     path, _ = whole
     assert (parquet_height(path), parquet_schema(path)) == (100, TABLE.schema)
     file = pq.ParquetFile(path)
-    assert [file.metadata.row_group(k).num_rows for k in range(file.num_row_groups)] == [16] * 6 + [4]
+    assert [file.metadata.row_group(k).num_rows for k in range(file.num_row_groups)] == [16] * 6 + [
+        4
+    ]
     option = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
-    names = pa.schema([("id", pa.string()), ("scores", pa.list_(pa.float64())), ("images", pa.list_(option))])
+    names = pa.schema(
+        [("id", pa.string()), ("scores", pa.list_(pa.float64())), ("images", pa.list_(option))]
+    )
     assert file.schema_arrow == names
     assert file.read().to_pylist() == TABLE.to_dicts()
 
@@ -80,7 +94,12 @@ def test_what_is_no_parquet_is_said_in_one_line(tmp_path: Path, content: bytes |
     path = tmp_path / "a.parquet"
     if content is not None:
         path.write_bytes(content)
-    for read in (parquet_height, parquet_schema, lambda p: list(parquet_parts(p, 5)), lambda p: parquet_rows(p, 0, 5)):
+    for read in (
+        parquet_height,
+        parquet_schema,
+        lambda p: list(parquet_parts(p, 5)),
+        lambda p: parquet_rows(p, 0, 5),
+    ):
         with pytest.raises(DataError, match=r"a\.parquet: must be a Parquet file: \S") as caught:
             read(path)
         assert "\n" not in str(caught.value)

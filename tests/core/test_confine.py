@@ -61,7 +61,9 @@ def test_any_other_name_is_refused(root: Path, name: object) -> None:
 
 
 @pytest.mark.parametrize("kind", ["file", "folder", "loop", "device", "fifo"])
-def test_links_out_loops_devices_and_pipes_are_refused(root: Path, tmp_path: Path, kind: str) -> None:
+def test_links_out_loops_devices_and_pipes_are_refused(
+    root: Path, tmp_path: Path, kind: str
+) -> None:
     name = "media/x.png"
     if kind == "file":
         (root / name).symlink_to(tmp_path / "secret.png")
@@ -104,7 +106,9 @@ def test_the_blobs_of_a_hub_snapshot_are_at_home(tmp_path: Path) -> None:
             confined_path(snapshot, name)
 
 
-def test_an_import_that_is_told_so_reads_files_anywhere_but_no_devices(root: Path, tmp_path: Path) -> None:
+def test_an_import_that_is_told_so_reads_files_anywhere_but_no_devices(
+    root: Path, tmp_path: Path
+) -> None:
     (root / "media/x.png").symlink_to(tmp_path / "secret.png")
     names = (str(tmp_path / "secret.png"), "../secret.png", "media/x.png")
     with importing(outside=True):

@@ -1,4 +1,6 @@
-"""A fault of a plug-in's function names the plug-in and the row, and costs the records that it is about."""
+"""A fault of a plug-in's function names the plug-in and the row, and costs the records that it is
+about.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ def failing_for_one(scene, style):  # type: ignore[no-untyped-def]
 
 def test_a_fault_names_the_row_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry._STATE, "loading", "aerial")
-    with pytest.raises(PluginError, match=r"^plug-in aerial, metric gap: ZeroDivisionError: division by zero$"):
+    with pytest.raises(
+        PluginError, match=r"^plug-in aerial, metric gap: ZeroDivisionError: division by zero$"
+    ):
         guarded(divided, "metric gap")(None, None)
 
 
@@ -83,10 +87,14 @@ def test_an_encoding_that_fails_costs_the_questions_about_that_annotation(
     data = detection_folder(tmp_path / "data", (2.0, 6.0, 9.0))
     whole = build(data, tmp_path / "whole")
     row = CATALOGUE[AT]
-    monkeypatch.setitem(CATALOGUE._rows, AT, guarded_row(replace(row, draw=failing_for_one), "encoding text_xyxy"))
+    monkeypatch.setitem(
+        CATALOGUE._rows, AT, guarded_row(replace(row, draw=failing_for_one), "encoding text_xyxy")
+    )
     done = build(data, tmp_path / "left")
     told = [str(problem) for problem in done.problems]
-    assert told and all("script, encoding text_xyxy: ValueError: no room left" in line for line in told)
+    assert told and all(
+        "script, encoding text_xyxy: ValueError: no room left" in line for line in told
+    )
     [lost] = {problem.record for problem in done.problems}
     left = load_dataset(tmp_path / "left").questions
     asked = [q for q in load_dataset(tmp_path / "whole").questions if q.encoding == "text_xyxy"]

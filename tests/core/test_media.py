@@ -1,4 +1,6 @@
-"""Images in tar shards: found where the index says, read like files, and never outside the dataset."""
+"""Images in tar shards: found where the index says, read like files, and never outside the
+dataset.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,22 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from visualjudge.clients.payload import ImageStore
 from visualjudge.core import media
 from visualjudge.core.errors import DataError
-from visualjudge.core.media import INDEX, Part, ShardWriter, image_at, media_form, packed_images, shard_files
+from visualjudge.core.media import (
+    INDEX,
+    Part,
+    ShardWriter,
+    image_at,
+    media_form,
+    packed_images,
+    shard_files,
+)
 from visualjudge.vision.raster.images import image_size, png_bytes, read_rgb
 
-NAMES = st.text(st.characters(blacklist_categories=("C", "Z"), blacklist_characters="/\\:"), min_size=1, max_size=150)
+NAMES = st.text(
+    st.characters(blacklist_categories=("C", "Z"), blacklist_characters="/\\:"),
+    min_size=1,
+    max_size=150,
+)
 
 
 def _packed(root: Path, images: dict[str, bytes]) -> Path:
@@ -27,10 +41,18 @@ def _packed(root: Path, images: dict[str, bytes]) -> Path:
     return root
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(images=st.dictionaries(NAMES.filter(lambda n: n not in (".", "..")), st.binary(max_size=3000), max_size=12))
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    images=st.dictionaries(
+        NAMES.filter(lambda n: n not in (".", "..")), st.binary(max_size=3000), max_size=12
+    )
+)
 def test_every_image_is_where_the_index_says(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, images: dict[str, bytes]
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    images: dict[str, bytes],
 ) -> None:
     monkeypatch.setattr(media, "SHARD_BYTES", 4000)
     root = _packed(tmp_path_factory.mktemp("media") / "dataset", images)
@@ -38,20 +60,30 @@ def test_every_image_is_where_the_index_says(
     for name, content in images.items():
         place = image_at(root, f"media/{name}")
         assert isinstance(place, Part)
-        assert (place.read_bytes(), place.stat().st_size, place.name) == (content, len(content), name)
+        assert (place.read_bytes(), place.stat().st_size, place.name) == (
+            content,
+            len(content),
+            name,
+        )
         with place.open() as file:
             assert file.read() == content
     assert [(part.relative, part.read_bytes()) for part in packed_images(root)] == [
         (f"media/{name}", content) for name, content in images.items()
     ]
-    assert sorted(shard_files(root)) == sorted(p.relative_to(root).as_posix() for p in root.rglob("*") if p.is_file())
+    assert sorted(shard_files(root)) == sorted(
+        p.relative_to(root).as_posix() for p in root.rglob("*") if p.is_file()
+    )
     for shard in root.glob("media/*.tar"):
         with tarfile.open(shard) as tar:
             tar.extractall(root / "unpacked", filter="data")
-    assert all((root / "unpacked/media" / name).read_bytes() == content for name, content in images.items())
+    assert all(
+        (root / "unpacked/media" / name).read_bytes() == content for name, content in images.items()
+    )
 
 
-def test_shards_are_of_a_bounded_size_and_the_same_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shards_are_of_a_bounded_size_and_the_same_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(media, "SHARD_BYTES", 4000)
     images = {f"{k}.png": bytes([k]) * 700 for k in range(9)} | {"large.png": bytes(9000)}
     one, two = (_packed(tmp_path / name, images) for name in ("one", "two"))
@@ -73,7 +105,9 @@ def test_readers_of_images_read_parts(tmp_path: Path) -> None:
         read_rgb(image_at(root, "media/b.png"))
 
 
-@pytest.mark.parametrize("name", ["../a.png", "/etc/passwd", "media/../../a", "media/none.png", 7, ""])
+@pytest.mark.parametrize(
+    "name", ["../a.png", "/etc/passwd", "media/../../a", "media/none.png", 7, ""]
+)
 def test_a_name_leads_nowhere_else(tmp_path: Path, name: object) -> None:
     root = _packed(tmp_path / "dataset", {"a.png": b"x"})
     with pytest.raises(DataError, match=r"leads out|there is no file|must be a relative path"):

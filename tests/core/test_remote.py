@@ -1,4 +1,6 @@
-"""Datasets in an object store: read where they are, by every command that reads one; nothing secret is told."""
+"""Datasets in an object store: read where they are, by every command that reads one; nothing secret
+is told.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,11 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("stated", ["s3://bucket/a/b", "s3:/bucket/a/b", Path("s3://bucket/a/b")])
 def test_an_address_stays_one_however_pathlib_writes_it(memory: Any, stated: str | Path) -> None:
     path = located(stated)
-    assert (str(path), str(path / "c.json"), path.name) == ("s3://bucket/a/b", "s3://bucket/a/b/c.json", "b")
+    assert (str(path), str(path / "c.json"), path.name) == (
+        "s3://bucket/a/b",
+        "s3://bucket/a/b/c.json",
+        "b",
+    )
     assert str((path / "media/c.png").relative_to(path)) == "media/c.png"
     assert located(path) is path
     assert path.resolve() == path
@@ -111,7 +117,9 @@ def _counted(real: Any, names: list[str]) -> Any:
 
 def test_what_is_wrong_with_an_image_in_a_store_is_said(memory: Any, built: Path) -> None:
     memory.put(str(built / "dataset"), "/bucket/dataset", recursive=True)
-    first, second = sorted(path for path in memory.find("/bucket/dataset") if path.endswith(".png"))[:2]
+    first, second = sorted(
+        path for path in memory.find("/bucket/dataset") if path.endswith(".png")
+    )[:2]
     memory.pipe_file(first, b"no image")
     memory.rm(second)
     remote._listed.cache_clear()
@@ -147,13 +155,17 @@ def test_credentials_in_an_address_are_refused_and_not_repeated() -> None:
     assert "hush" not in str(caught.value)
 
 
-def test_errors_of_a_store_are_one_line_without_secrets(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_of_a_store_are_one_line_without_secrets(
+    memory: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError("key hush-hush is not allowed\nand more")
 
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hush-hush")
     monkeypatch.setattr(memory, "cat_file", refuse, raising=False)
-    with pytest.raises(DataError, match=r"^s3://b/a: cannot be read: PermissionError: key … is not allowed$"):
+    with pytest.raises(
+        DataError, match=r"^s3://b/a: cannot be read: PermissionError: key … is not allowed$"
+    ):
         RemotePath("s3:/b/a").read_bytes()
 
 
@@ -167,14 +179,25 @@ def _tree(store: Any, folder: str) -> dict[str, bytes]:
 
 
 def _local_tree(root: Path) -> dict[str, bytes]:
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file()
+    }
 
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder whose records name images, masks, controls and files of predictions, and its dataset."""
+    """A data folder whose records name images, masks, controls and files of predictions, and its
+    dataset.
+    """
     home = tmp_path_factory.mktemp("many")
-    tasks = ("object_detection", "depth_estimation", "lowlevel-deblur", "generation_inpainting_high_level")
+    tasks = (
+        "object_detection",
+        "depth_estimation",
+        "lowlevel-deblur",
+        "generation_inpainting_high_level",
+    )
     build(make_folder(home / "data", tasks=tasks), home / "dataset")
     return home
 
@@ -193,10 +216,14 @@ def test_a_data_folder_in_a_store_builds_the_bytes_of_a_local_one(
     assert not list((tmp_path / "tmp").iterdir())
 
 
-def test_problems_of_a_data_folder_in_a_store_name_what_its_owner_knows(memory: Any, tmp_path: Path) -> None:
+def test_problems_of_a_data_folder_in_a_store_name_what_its_owner_knows(
+    memory: Any, tmp_path: Path
+) -> None:
     memory.put(str(detection_folder(tmp_path / "data", [1.0, 1.0])), "/bucket/data", recursive=True)
     with pytest.raises(DataError, match=r"^s3://bucket/data: no question can be asked"):
-        build("s3://bucket/data", tmp_path / "dataset", BuildOptions(subsets=("encoding_analysis",)))
+        build(
+            "s3://bucket/data", tmp_path / "dataset", BuildOptions(subsets=("encoding_analysis",))
+        )
     with pytest.raises(UsageError, match=r"^s3://bucket/none is not a data folder"):
         build("s3://bucket/none", tmp_path / "dataset")
 
@@ -204,7 +231,10 @@ def test_problems_of_a_data_folder_in_a_store_name_what_its_owner_knows(memory: 
 def test_a_file_of_a_store_whose_name_leads_out_is_not_fetched(
     memory: Any, many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = ["bucket/data/annotations/depth_estimation_annotations.json", "bucket/data/annotations/../../../out.png"]
+    names = [
+        "bucket/data/annotations/depth_estimation_annotations.json",
+        "bucket/data/annotations/../../../out.png",
+    ]
     monkeypatch.setattr(memory, "find", lambda key: names, raising=False)
     monkeypatch.setattr(memory, "get", lambda *_: pytest.fail("it was fetched"), raising=False)
     with pytest.raises(DataError, match="leads out"):
@@ -261,7 +291,9 @@ def test_a_build_that_fails_leaves_nothing_in_the_store(
         real(local, there)
 
     monkeypatch.setattr(memory, "put", put, raising=False)
-    with pytest.raises(RunError, match=r"^s3://bucket/far\S*: cannot be written: PermissionError: no room$"):
+    with pytest.raises(
+        RunError, match=r"^s3://bucket/far\S*: cannot be written: PermissionError: no room$"
+    ):
         build(built / "data", "s3://bucket/far", form="parquet", media="shards")
     assert not memory.find("/bucket/far")
 
@@ -305,7 +337,9 @@ def gs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     server = pytest.importorskip("gcp_storage_emulator.server")
     port = _free_port()
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{port}")
-    monkeypatch.setenv("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")  # it asks the server by another protocol
+    monkeypatch.setenv(
+        "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false"
+    )  # it asks the server by another protocol
     running = server.create_server("127.0.0.1", port, in_memory=True, default_bucket="bucket")
     running.start()
     gcsfs.GCSFileSystem.clear_instance_cache()
@@ -341,13 +375,17 @@ def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 def _run(home: Path, *words: object) -> str:
     command = [sys.executable, "-m", "visualjudge", *map(str, words)]
-    done = subprocess.run(command, cwd=home, env={**os.environ}, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=home, env={**os.environ}, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("form", ["dataset", "packed"])
-def test_commands_read_a_dataset_on_s3_without_a_copy(s3: Any, built: Path, tmp_path: Path, form: str) -> None:
+def test_commands_read_a_dataset_on_s3_without_a_copy(
+    s3: Any, built: Path, tmp_path: Path, form: str
+) -> None:
     s3.put(str(built / form), f"bucket/{form}", recursive=True)
     address = f"s3://bucket/{form}"
     judge = ("--backend", "local", "--model", "default")
@@ -363,10 +401,14 @@ def test_commands_read_a_dataset_on_s3_without_a_copy(s3: Any, built: Path, tmp_
     assert not list(tmp_path.rglob("*.png"))
 
 
-def test_a_dataset_is_built_judged_and_reported_on_s3_without_a_copy(s3: Any, built: Path, tmp_path: Path) -> None:
+def test_a_dataset_is_built_judged_and_reported_on_s3_without_a_copy(
+    s3: Any, built: Path, tmp_path: Path
+) -> None:
     work, address = tmp_path / "work", "s3://bucket/built"
     work.mkdir()
-    told = _run(work, "build", built / "data", "--out", address, "--media", "shards", "--format", "parquet")
+    told = _run(
+        work, "build", built / "data", "--out", address, "--media", "shards", "--format", "parquet"
+    )
     assert f"in {address}" in told
     assert _tree(s3, "bucket/built") == _local_tree(built / "packed")
     _run(work, "judge", address, "--backend", "local", "--model", "default", "--out", "run")
@@ -379,7 +421,9 @@ def test_a_dataset_is_built_judged_and_reported_on_s3_without_a_copy(s3: Any, bu
 
 
 @pytest.mark.parametrize("media_form", ["files", "shards"])
-def test_google_cloud_storage_holds_data_and_datasets(gs: Any, many: Path, tmp_path: Path, media_form: str) -> None:
+def test_google_cloud_storage_holds_data_and_datasets(
+    gs: Any, many: Path, tmp_path: Path, media_form: str
+) -> None:
     gs.put(str(many / "data"), "bucket/data", recursive=True)
     address = "gs://bucket/built"
     _run(tmp_path, "build", "gs://bucket/data", "--out", address, "--media", media_form)
@@ -394,13 +438,26 @@ def test_google_cloud_storage_holds_data_and_datasets(gs: Any, many: Path, tmp_p
         build(many / "data", address)
 
 
-def test_a_data_folder_on_s3_is_built_into_a_dataset_on_s3(s3: Any, many: Path, tmp_path: Path) -> None:
+def test_a_data_folder_on_s3_is_built_into_a_dataset_on_s3(
+    s3: Any, many: Path, tmp_path: Path
+) -> None:
     s3.put(str(many / "data"), "bucket/folder/data", recursive=True)
-    _run(tmp_path, "build", "s3://bucket/folder/data", "--out", "s3://bucket/folder/built", "--workers", "2")
+    _run(
+        tmp_path,
+        "build",
+        "s3://bucket/folder/data",
+        "--out",
+        "s3://bucket/folder/built",
+        "--workers",
+        "2",
+    )
     s3.invalidate_cache()
     assert _tree(s3, "bucket/folder/built") == _local_tree(many / "dataset")
     assert not list(tmp_path.iterdir())
 
 
 def _values(run: Path) -> dict[str, object]:
-    return {v["id"]: v["value"] for v in map(json.loads, (run / "verdicts.jsonl").read_text().splitlines())}
+    return {
+        v["id"]: v["value"]
+        for v in map(json.loads, (run / "verdicts.jsonl").read_text().splitlines())
+    }

@@ -11,7 +11,9 @@ KEYS = st.lists(st.one_of(st.text(), st.integers(), st.none()), max_size=4)
 
 
 @given(st.integers(0, 2**31), KEYS)
-def test_same_keys_give_the_same_draws_whatever_was_drawn_before(seed: int, keys: list[object]) -> None:
+def test_same_keys_give_the_same_draws_whatever_was_drawn_before(
+    seed: int, keys: list[object]
+) -> None:
     first = rng_for(seed, *keys).integers(0, 2**63, 4).tolist()
     rng_for(seed, "something else").random(100)
     assert rng_for(seed, *keys).integers(0, 2**63, 4).tolist() == first

@@ -23,7 +23,9 @@ BOARD = Table(
 def test_without_a_limit_a_row_is_a_line() -> None:
     lines = BOARD.text(200).splitlines()
     assert len(lines) == 4
-    assert [line.index("7.439") + 5 for line in lines[1:2]] == [line.index("−7.1") + 4 for line in lines[2:3]]
+    assert [line.index("7.439") + 5 for line in lines[1:2]] == [
+        line.index("−7.1") + 4 for line in lines[2:3]
+    ]
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])
@@ -55,7 +57,11 @@ CELL = st.text("abc ,.-_0123456789", max_size=40)
 
 
 @example([("0" * 29, "0" * 30, "0.00")])
-@given(st.lists(st.tuples(CELL, CELL, st.from_regex(r"\A-?[0-9]{1,6}\.[0-9]{2}\Z")), min_size=1, max_size=5))
+@given(
+    st.lists(
+        st.tuples(CELL, CELL, st.from_regex(r"\A-?[0-9]{1,6}\.[0-9]{2}\Z")), min_size=1, max_size=5
+    )
+)
 def test_no_character_of_a_cell_is_lost(rows: list[tuple[str, str, str]]) -> None:
     text = Table(("name", "other", "value"), tuple(rows)).text(60)
     assert max(map(len, text.splitlines())) <= 60
@@ -71,7 +77,10 @@ def test_a_column_may_be_empty() -> None:
 
 
 def test_sentences_below_a_table_break_between_words() -> None:
-    sentence = "assumes the labelled items were chosen with the probabilities of the labels file, as written by label"
+    sentence = (
+        "assumes the labelled items were chosen with the probabilities of the labels file, as "
+        "written by label"
+    )
     lines = Table(("a",), (("1",),), (sentence,)).text(60).splitlines()[2:]
     assert len(lines) == 2 and max(map(len, lines)) <= 60 and " ".join(lines) == sentence
     assert Table(("a",), (("1",),), (sentence,)).text(sys.maxsize).splitlines()[2:] == [sentence]

@@ -8,7 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from corpus.workspace import HEIGHT, POSE, WIDTH, Case, Json, dump, gray, photo, region, rle, truncated
+from corpus.workspace import (
+    HEIGHT,
+    POSE,
+    WIDTH,
+    Case,
+    Json,
+    dump,
+    gray,
+    photo,
+    region,
+    rle,
+    truncated,
+)
 
 Change = Callable[[Json, Json, Path], Any]
 """``change(record, image index, folder)`` edits the record ``bad`` or the index of its task."""
@@ -20,26 +32,43 @@ def cases() -> Iterator[Case]:
         for name, change in changes.items():
             yield Case(f"build {task}: {name}", _folder(task, change), WORDS)
     for name, more in OPTIONS.items():
-        yield Case(f"build options: {name}", _folder("object_detection", lambda a, i, r: None), (*WORDS, *more))
+        yield Case(
+            f"build options: {name}",
+            _folder("object_detection", lambda a, i, r: None),
+            (*WORDS, *more),
+        )
     for name, change in FILES.items():
-        yield Case(f"build files: {name}", _folder("object_detection", lambda a, i, r: None, change), WORDS)
+        yield Case(
+            f"build files: {name}", _folder("object_detection", lambda a, i, r: None, change), WORDS
+        )
 
 
-def _folder(task: str, change: Change, after: Callable[[Path], Any] = lambda root: None) -> Callable[[Path], None]:
+def _folder(
+    task: str, change: Change, after: Callable[[Path], Any] = lambda root: None
+) -> Callable[[Path], None]:
     def make(root: Path) -> None:
         data = root / "data"
         photo(data / "a.png")
         photo(data / "b.png", seed=1)
         index: Json = {"a": {"file": "a.png"}, "b": {"file": "b.png"}}
         records: list[Json] = [
-            {"annotation_id": name, "image_id": "b" if name == "bad" else "a", "task": task, "prompt": "the cat",
-             "prediction": PREDICTION[task], "final_score": float(score)}
+            {
+                "annotation_id": name,
+                "image_id": "b" if name == "bad" else "a",
+                "task": task,
+                "prompt": "the cat",
+                "prediction": PREDICTION[task],
+                "final_score": float(score),
+            }
             for score, name in enumerate(("one", "two", "bad"), 1)
-        ]  # fmt: skip
+        ]
         records[0] = {**records[0], "prediction": OTHER[task]}
         if task in ("depth_estimation", "generation_t2i"):
             for k, file in enumerate(("p.npy", "q.npy")):
-                np.save(data / file, np.linspace(1 + k, 5, WIDTH * HEIGHT).reshape(HEIGHT, WIDTH)[:, :: 1 - 2 * k])
+                np.save(
+                    data / file,
+                    np.linspace(1 + k, 5, WIDTH * HEIGHT).reshape(HEIGHT, WIDTH)[:, :: 1 - 2 * k],
+                )
             for k, file in enumerate(("p.png", "q.png")):
                 photo(data / file, seed=5 + k)
         bad = records[2]
@@ -71,8 +100,12 @@ PREDICTION: dict[str, Json] = {
 }
 OTHER: dict[str, Json] = {
     "object_detection": boxes(box(bbox=[8, 2, 18, 9])),
-    "instance_segmentation": {"instances": [{"label": "cat", "segmentation": rle(region(8, 0, 20, 10))}]},
-    "semantic_segmentation": {"segments": [{"label": "road", "segmentation": rle(region(8, 0, 20, 10))}]},
+    "instance_segmentation": {
+        "instances": [{"label": "cat", "segmentation": rle(region(8, 0, 20, 10))}]
+    },
+    "semantic_segmentation": {
+        "segments": [{"label": "road", "segmentation": rle(region(8, 0, 20, 10))}]
+    },
     "referring_segmentation": {"segmentation": rle(region(8, 0, 20, 10))},
     "keypoint": {"persons": [{"keypoints": [v + (k % 3 != 2) * 3 for k, v in enumerate(POSE)]}]},
     "depth_estimation": {"depth": "q.npy"},
@@ -143,10 +176,12 @@ RECORDS: dict[str, Change] = {
     "image file is cut short": lambda a, i, r: truncated(r / "b.png"),
     "image width is another": lambda a, i, r: i.update(b={"file": "b.png", "width": 5}),
     "image width is a text": lambda a, i, r: i.update(b={"file": "b.png", "width": "20"}),
-    "image mask is of another size": lambda a, i, r: [gray(r / "m.png", np.ones((4, 4), np.uint8) * 255),
-                                                      i.update(b={"file": "b.png", "mask": "m.png"})],
+    "image mask is of another size": lambda a, i, r: [
+        gray(r / "m.png", np.ones((4, 4), np.uint8) * 255),
+        i.update(b={"file": "b.png", "mask": "m.png"}),
+    ],
     "image control is not there": lambda a, i, r: i.update(b={"file": "b.png", "control": "c.png"}),
-}  # fmt: skip
+}
 TABLES: dict[str, dict[str, Change]] = {
     "object_detection": RECORDS,
     "instance_segmentation": {
@@ -155,7 +190,9 @@ TABLES: dict[str, dict[str, Change]] = {
         "mask file is not there": items("instances", segmentation="m.png"),
         "mask file leaves the folder": items("instances", segmentation="../m.png"),
         "mask file is a photograph": items("instances", segmentation="a.png"),
-        "mask counts are nonsense": items("instances", segmentation={"size": [10, 20], "counts": "~~"}),
+        "mask counts are nonsense": items(
+            "instances", segmentation={"size": [10, 20], "counts": "~~"}
+        ),
     },
     "semantic_segmentation": {
         "neither segments nor map": predicted(),
@@ -198,7 +235,14 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "too many ranked": ("--per-group", "6"),
     "negative count": ("--judge-pairs", "-1"),
     "negative margin": ("--min-margin", "-1"),
-    "margin that no pair has": ("--min-margin", "11", "--scoring-groups", "0", "--ranking-groups", "0"),
+    "margin that no pair has": (
+        "--min-margin",
+        "11",
+        "--scoring-groups",
+        "0",
+        "--ranking-groups",
+        "0",
+    ),
 }
 
 
@@ -215,7 +259,9 @@ FILES: dict[str, Callable[[Path], Any]] = {
     "images are an array": lambda data: dump(data / "images/object_detection.json", "[]"),
     "images are not JSON": lambda data: dump(data / "images/object_detection.json", "{"),
     "no annotations folder": lambda data: (data / "annotations").rename(data / "notes"),
-    "two files of a task": lambda data: dump(data / "annotations/object_detection_annotations.jsonl", ""),
+    "two files of a task": lambda data: dump(
+        data / "annotations/object_detection_annotations.jsonl", ""
+    ),
     "parquet is a text": lambda data: [
         dump(data / "annotations/object_detection_annotations.parquet", "no"),
         (data / "annotations/object_detection_annotations.json").unlink(),

@@ -42,9 +42,15 @@ GT: dict[str, Any] = {
     "gt without annotations": lambda g, p, r: g.pop("annotations"),
     "gt without categories": lambda g, p, r: g.pop("categories"),
     "category without name": lambda g, p, r: g.update(categories=[{"id": 1}]),
-    "category name is empty": lambda g, p, r: g.update(categories=[{"id": 1, "name": " "}, {"id": 2, "name": "dog"}]),
-    "two categories of one name": lambda g, p, r: g.update(categories=[{"id": 1, "name": "a"}, {"id": 2, "name": "a"}]),
-    "two categories of one id": lambda g, p, r: g.update(categories=[{"id": 1, "name": "a"}, {"id": 1, "name": "b"}]),
+    "category name is empty": lambda g, p, r: g.update(
+        categories=[{"id": 1, "name": " "}, {"id": 2, "name": "dog"}]
+    ),
+    "two categories of one name": lambda g, p, r: g.update(
+        categories=[{"id": 1, "name": "a"}, {"id": 2, "name": "a"}]
+    ),
+    "two categories of one id": lambda g, p, r: g.update(
+        categories=[{"id": 1, "name": "a"}, {"id": 1, "name": "b"}]
+    ),
     "category id is a list": lambda g, p, r: g.update(categories=[{"id": [1], "name": "a"}]),
     "image without id": lambda g, p, r: g["images"][0].pop("id"),
     "image id occurs twice": lambda g, p, r: g["images"].append(dict(g["images"][0])),
@@ -71,8 +77,12 @@ GT: dict[str, Any] = {
     "annotation bbox is nested": lambda g, p, r: first(g).update(bbox=[[1, 2, 3, 4]]),
     "annotation width is negative": lambda g, p, r: first(g).update(bbox=[9, 2, -3, 4]),
     "annotation bbox is NaN": lambda g, p, r: (g_nan(g), p),
-    "gt boxes are normalised": lambda g, p, r: [a.update(bbox=[0.1, 0.2, 0.4, 0.5]) for a in g["annotations"]],
-    "gt boxes are corners": lambda g, p, r: [a.update(bbox=[9, 6, 19, 9]) for a in g["annotations"]],
+    "gt boxes are normalised": lambda g, p, r: [
+        a.update(bbox=[0.1, 0.2, 0.4, 0.5]) for a in g["annotations"]
+    ],
+    "gt boxes are corners": lambda g, p, r: [
+        a.update(bbox=[9, 6, 19, 9]) for a in g["annotations"]
+    ],
     "gt and predictions exchanged": lambda g, p, r: exchanged(g, p),
 }
 PRED: dict[str, Any] = {
@@ -103,16 +113,34 @@ SEGMENTS: dict[str, Any] = {
     "mask is a number": lambda g, p, r: p[0].update(segmentation=5),
     "mask is of another size": lambda g, p, r: p[0].update(segmentation=rle(np.ones((4, 4)))),
     "mask sides are exchanged": lambda g, p, r: p[0].update(segmentation=rle(region().T)),
-    "rle counts are too few": lambda g, p, r: p[0].update(segmentation={"size": [10, 20], "counts": [5]}),
-    "rle counts are too many": lambda g, p, r: p[0].update(segmentation={"size": [10, 20], "counts": [300]}),
-    "rle count is negative": lambda g, p, r: p[0].update(segmentation={"size": [10, 20], "counts": [-1, 201]}),
-    "rle count is a fraction": lambda g, p, r: p[0].update(segmentation={"size": [10, 20], "counts": [0.5, 199.5]}),
-    "rle counts are a number": lambda g, p, r: p[0].update(segmentation={"size": [10, 20], "counts": 200}),
-    "rle size is a text": lambda g, p, r: p[0].update(segmentation={"size": "10x20", "counts": [200]}),
-    "rle size has three numbers": lambda g, p, r: p[0].update(segmentation={"size": [10, 20, 3], "counts": [200]}),
+    "rle counts are too few": lambda g, p, r: p[0].update(
+        segmentation={"size": [10, 20], "counts": [5]}
+    ),
+    "rle counts are too many": lambda g, p, r: p[0].update(
+        segmentation={"size": [10, 20], "counts": [300]}
+    ),
+    "rle count is negative": lambda g, p, r: p[0].update(
+        segmentation={"size": [10, 20], "counts": [-1, 201]}
+    ),
+    "rle count is a fraction": lambda g, p, r: p[0].update(
+        segmentation={"size": [10, 20], "counts": [0.5, 199.5]}
+    ),
+    "rle counts are a number": lambda g, p, r: p[0].update(
+        segmentation={"size": [10, 20], "counts": 200}
+    ),
+    "rle size is a text": lambda g, p, r: p[0].update(
+        segmentation={"size": "10x20", "counts": [200]}
+    ),
+    "rle size has three numbers": lambda g, p, r: p[0].update(
+        segmentation={"size": [10, 20, 3], "counts": [200]}
+    ),
     "rle size is nought": lambda g, p, r: p[0].update(segmentation={"size": [0, 20], "counts": []}),
-    "rle text is nonsense": lambda g, p, r: p[0].update(segmentation={"size": [10, 20], "counts": "~~~~"}),
-    "rle text is cut short": lambda g, p, r: p[0].update(segmentation={"size": [10, 20], "counts": "d"}),
+    "rle text is nonsense": lambda g, p, r: p[0].update(
+        segmentation={"size": [10, 20], "counts": "~~~~"}
+    ),
+    "rle text is cut short": lambda g, p, r: p[0].update(
+        segmentation={"size": [10, 20], "counts": "d"}
+    ),
     "rle text is empty": lambda g, p, r: p[0].update(segmentation={"size": [10, 20], "counts": ""}),
     "polygon is flat": lambda g, p, r: p[0].update(segmentation=[1, 1, 5, 1, 5, 5]),
     "polygon has two points": lambda g, p, r: p[0].update(segmentation=[[1, 1, 5, 5]]),
@@ -139,7 +167,9 @@ def g_nan(gt: Json) -> Json:
 
 
 def exchanged(gt: Json, pred: Json) -> tuple[Json, Json]:
-    rows = [{key: value for key, value in row.items() if key != "score"} for row in gt["annotations"]]
+    rows = [
+        {key: value for key, value in row.items() if key != "score"} for row in gt["annotations"]
+    ]
     return {**gt, "annotations": pred}, rows
 
 
@@ -174,7 +204,9 @@ def cases() -> Iterator[Case]:
                 words = (*words, key, value)
         yield Case(f"coco options: {name}", plain, words)
     unscored = coco_files(lambda g, p, r: p[0].pop("score"))
-    yield Case("coco options: min-score without scores", unscored, coco_words(BOXES, "--min-score", "0.3"))
+    yield Case(
+        "coco options: min-score without scores", unscored, coco_words(BOXES, "--min-score", "0.3")
+    )
     yield Case("coco: turned image, size of the stored frame", _turned, coco_words(BOXES))
     yield Case("coco: two folders, one name", _two_folders, coco_words(BOXES))
     yield from _panoptic_cases()
@@ -204,8 +236,14 @@ def _panoptic(change: Any) -> Any:
         ids = np.zeros((HEIGHT, WIDTH, 3), np.uint8)
         ids[:, :10, 0], ids[:, 10:, 0] = 1, 2
         gray(root / "gt/a.png", ids)
-        segments = [{"id": 1, "category_id": 1, "iscrowd": 0}, {"id": 2, "category_id": 2, "iscrowd": 0}]
-        gt = {**coco_gt(), "annotations": [{"image_id": 7, "file_name": "a.png", "segments_info": segments}]}
+        segments = [
+            {"id": 1, "category_id": 1, "iscrowd": 0},
+            {"id": 2, "category_id": 2, "iscrowd": 0},
+        ]
+        gt = {
+            **coco_gt(),
+            "annotations": [{"image_id": 7, "file_name": "a.png", "segments_info": segments}],
+        }
         change(gt, root)
         dump(root / "gt.json", gt)
 
@@ -213,13 +251,29 @@ def _panoptic(change: Any) -> Any:
 
 
 def _panoptic_cases() -> Iterator[Case]:
-    words = ("import", "coco", "--task", "semantic_segmentation", "--gt", "{}/gt.json", "--gt-pngs", "{}/gt",
-             "--images", "{}/images", "--source", "truth", "--out", "{}/data")  # fmt: skip
+    words = (
+        "import",
+        "coco",
+        "--task",
+        "semantic_segmentation",
+        "--gt",
+        "{}/gt.json",
+        "--gt-pngs",
+        "{}/gt",
+        "--images",
+        "{}/images",
+        "--source",
+        "truth",
+        "--out",
+        "{}/data",
+    )
     table: dict[str, Any] = {
         "png is not there": lambda g, r: (r / "gt/a.png").unlink(),
         "png is a text": lambda g, r: dump(r / "gt/a.png", "no"),
         "png is of another size": lambda g, r: gray(r / "gt/a.png", np.zeros((4, 4, 3), np.uint8)),
-        "segment is not in the png": lambda g, r: first(g)["segments_info"].append({"id": 5, "category_id": 1}),
+        "segment is not in the png": lambda g, r: first(g)["segments_info"].append(
+            {"id": 5, "category_id": 1}
+        ),
         "segment category unknown": lambda g, r: first(g)["segments_info"][0].update(category_id=5),
         "segments are a number": lambda g, r: first(g).update(segments_info=3),
         "segment is a number": lambda g, r: first(g).update(segments_info=[3]),

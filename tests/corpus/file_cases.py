@@ -1,4 +1,6 @@
-"""Formats of one file an image: VOC, YOLO, label maps, depth maps, image pairs, tables of outputs, expressions."""
+"""Formats of one file an image: VOC, YOLO, label maps, depth maps, image pairs, tables of outputs,
+expressions.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,12 @@ from corpus.workspace import HEIGHT, WIDTH, Case, Json, dump, gray, photo, regio
 Change = Callable[[Path], Any]
 
 
-def table_of(format_name: str, make: Callable[[Path], None], words: tuple[str, ...], changes: dict[str, Change]) -> Any:
+def table_of(
+    format_name: str,
+    make: Callable[[Path], None],
+    words: tuple[str, ...],
+    changes: dict[str, Change],
+) -> Any:
     """A case for each change, made after the right files are written."""
     for name, change in changes.items():
 
@@ -27,34 +34,83 @@ def table_of(format_name: str, make: Callable[[Path], None], words: tuple[str, .
 
 def cases() -> Iterator[Case]:
     yield from table_of("voc", voc, words("voc", "Annotations", "pred", "images"), VOC)
-    yield from table_of("yolo", yolo, (*words("yolo", "labels", "pred", "images"), *YOLO_MORE), YOLO)
+    yield from table_of(
+        "yolo", yolo, (*words("yolo", "labels", "pred", "images"), *YOLO_MORE), YOLO
+    )
     maps = (*words("label-map", "gt", "pred", "images"), "--classes", "{}/classes.csv")
     yield from table_of("label-map", label_map, maps, LABEL_MAP)
     yield from table_of("depth", depth, words("depth", "gt", "pred", "images"), DEPTH)
-    yield from table_of("pairs", pairs, (*words("pairs", "gt", "pred", "images"), "--task", "lowlevel-deblur"), PAIRS)
+    yield from table_of(
+        "pairs",
+        pairs,
+        (*words("pairs", "gt", "pred", "images"), "--task", "lowlevel-deblur"),
+        PAIRS,
+    )
     yield from table_of("outputs", outputs, OUTPUT_WORDS, OUTPUTS)
-    yield from table_of("referring", referring, words("referring", "gt.json", "pred.json", "images"), REFERRING)
+    yield from table_of(
+        "referring", referring, words("referring", "gt.json", "pred.json", "images"), REFERRING
+    )
     plain = words("depth", "gt", "pred", "images")
-    for name, more in {"scale is a text": "deep", "scale is nought": "0", "scale divides by nought": "1/0"}.items():
+    for name, more in {
+        "scale is a text": "deep",
+        "scale is nought": "0",
+        "scale divides by nought": "1/0",
+    }.items():
         yield Case(f"depth options: {name}", depth, (*plain, "--gt-scale", more))
     yield Case("depth options: align is unknown", depth, (*plain, "--align", "best"))
-    yield Case("depth options: two stars", depth, tuple("{}/*/*.npy" if w == "{}/gt" else w for w in plain))
-    yield Case("outputs options: score range is turned", outputs, (*OUTPUT_WORDS, "--score-range", "5", "1"))
-    yield Case("outputs options: mask-white is unknown", outputs, (*OUTPUT_WORDS, "--mask-white", "gray"))
-    yield Case("outputs options: no such column", outputs, (*OUTPUT_WORDS, "--score-column", "stars"))
+    yield Case(
+        "depth options: two stars", depth, tuple("{}/*/*.npy" if w == "{}/gt" else w for w in plain)
+    )
+    yield Case(
+        "outputs options: score range is turned",
+        outputs,
+        (*OUTPUT_WORDS, "--score-range", "5", "1"),
+    )
+    yield Case(
+        "outputs options: mask-white is unknown", outputs, (*OUTPUT_WORDS, "--mask-white", "gray")
+    )
+    yield Case(
+        "outputs options: no such column", outputs, (*OUTPUT_WORDS, "--score-column", "stars")
+    )
     no_table = tuple("{}/none.csv" if word == "{}/table.csv" else word for word in OUTPUT_WORDS)
     yield Case("outputs options: no such table", outputs, no_table)
-    yield Case("outputs options: an editing table without sources", outputs, editing("generation_editing"))
+    yield Case(
+        "outputs options: an editing table without sources", outputs, editing("generation_editing")
+    )
     yield Case("outputs options: a task with a metric", outputs, editing("keypoint"))
 
 
 def words(command: str, gt: str, pred: str, images: str) -> tuple[str, ...]:
-    return ("import", command, "--gt", "{}/" + gt, "--pred", "{}/" + pred, "--images", "{}/" + images,
-            "--source", "m", "--out", "{}/data")  # fmt: skip
+    return (
+        "import",
+        command,
+        "--gt",
+        "{}/" + gt,
+        "--pred",
+        "{}/" + pred,
+        "--images",
+        "{}/" + images,
+        "--source",
+        "m",
+        "--out",
+        "{}/data",
+    )
 
 
-OUTPUT_WORDS = ("import", "outputs", "--task", "generation_t2i", "--table", "{}/table.csv", "--root", "{}", "--source",
-                "m", "--out", "{}/data")  # fmt: skip
+OUTPUT_WORDS = (
+    "import",
+    "outputs",
+    "--task",
+    "generation_t2i",
+    "--table",
+    "{}/table.csv",
+    "--root",
+    "{}",
+    "--source",
+    "m",
+    "--out",
+    "{}/data",
+)
 
 
 def editing(task: str) -> tuple[str, ...]:
@@ -64,8 +120,10 @@ def editing(task: str) -> tuple[str, ...]:
 # ---------------------------------------------------------------- VOC
 
 BOX = "<bndbox><xmin>2</xmin><ymin>2</ymin><xmax>9</xmax><ymax>8</ymax></bndbox>"
-XML = ("<annotation><filename>a.png</filename><size><width>20</width><height>10</height></size>"
-       f"<object><name>cat</name>{BOX}</object></annotation>")  # fmt: skip
+XML = (
+    "<annotation><filename>a.png</filename><size><width>20</width><height>10</height></size>"
+    f"<object><name>cat</name>{BOX}</object></annotation>"
+)
 
 
 def voc(root: Path) -> None:
@@ -200,7 +258,9 @@ def content(data: bytes, name: str = "a.npy") -> Change:
 
 
 DEPTH: dict[str, Change] = {
-    "a colour-mapped image": in_place_of(np.arange(600, dtype=np.uint8).reshape(HEIGHT, WIDTH, 3), "a.png"),
+    "a colour-mapped image": in_place_of(
+        np.arange(600, dtype=np.uint8).reshape(HEIGHT, WIDTH, 3), "a.png"
+    ),
     "map is of another size": in_place_of(np.ones((5, 10))),
     "map has three axes": in_place_of(np.ones((HEIGHT, WIDTH, 2))),
     "map is nothing but noughts": in_place_of(np.zeros((HEIGHT, WIDTH))),
@@ -285,7 +345,9 @@ def one(**fields: Any) -> Change:
 
 
 def predicted(text: Any) -> Change:
-    return lambda root: dump(root / "pred.json", text if isinstance(text, str) else json.dumps(text))
+    return lambda root: dump(
+        root / "pred.json", text if isinstance(text, str) else json.dumps(text)
+    )
 
 
 REFERRING: dict[str, Change] = {
@@ -295,11 +357,15 @@ REFERRING: dict[str, Change] = {
     "region is of another size": one(segmentation=rle(np.ones((4, 4)))),
     "region is a number": one(segmentation=3),
     "objects is a number": lambda r: dump(r / "gt.json", [{"image": "a.png", "objects": 3}]),
-    "expressions is a text": lambda r: dump(r / "gt.json", [{"image": "a.png", "objects": [{"expressions": "cat"}]}]),
+    "expressions is a text": lambda r: dump(
+        r / "gt.json", [{"image": "a.png", "objects": [{"expressions": "cat"}]}]
+    ),
     "row is a text": lambda r: dump(r / "gt.json", ["the cat"]),
     "prediction is missing": predicted([]),
     "prediction without key": predicted([{"segmentation": rle(region())}]),
-    "prediction is of another size": predicted([{"key": "1", "segmentation": rle(np.ones((4, 4)))}]),
+    "prediction is of another size": predicted(
+        [{"key": "1", "segmentation": rle(np.ones((4, 4)))}]
+    ),
     "prediction is not JSON": predicted("["),
     "image is cut short": lambda r: truncated(r / "images/a.png"),
     "no such images folder": lambda r: (r / "images").rename(r / "photos"),

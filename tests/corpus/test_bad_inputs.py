@@ -1,6 +1,8 @@
-"""Over 200 bad or odd inputs: each gives the one line that ``expected.json`` has for it, and never a traceback.
+"""Over 200 bad or odd inputs: each gives the one line that ``expected.json`` has for it, and never
+a traceback.
 
-``python tests/corpus/test_bad_inputs.py`` prints what each case gives now, in the form of that file.
+``python tests/corpus/test_bad_inputs.py`` prints what each case gives now, in the form of that
+file.
 """
 
 from __future__ import annotations
@@ -20,15 +22,20 @@ from corpus.workspace import Case
 from visualjudge.cli.main import run
 
 CASES = [*coco_cases.cases(), *file_cases.cases(), *build_cases.cases()]
-EXPECTED: dict[str, list[str | int]] = json.loads((Path(__file__).parent / "expected.json").read_text())
+EXPECTED: dict[str, list[str | int]] = json.loads(
+    (Path(__file__).parent / "expected.json").read_text()
+)
 _COUNT = re.compile(
-    r"visualjudge: (invalid records left out: \d+|\d+ invalid records? left|\S+: must hold predictions for images of)"
+    r"visualjudge: (invalid records left out: \d+|\d+ invalid records? left|\S+: must hold "
+    r"predictions for images of)"
 )
 """The line after those of the records."""
 
 
 def outcome(case: Case, root: Path) -> tuple[int, str]:
-    """Exit status and stderr of the command, with ``{}`` for the folder and without the closing line on all records."""
+    """Exit status and stderr of the command, with ``{}`` for the folder and without the closing
+    line on all records.
+    """
     case.make(root)
     sys.argv = ["visualjudge", *(word.replace("{}", str(root)) for word in case.words)]
     said, status = io.StringIO(), 0
@@ -37,7 +44,11 @@ def outcome(case: Case, root: Path) -> tuple[int, str]:
             run()
         except SystemExit as ended:
             status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-    lines = [line for line in said.getvalue().replace(str(root), "{}").splitlines() if not _COUNT.match(line)]
+    lines = [
+        line
+        for line in said.getvalue().replace(str(root), "{}").splitlines()
+        if not _COUNT.match(line)
+    ]
     return status, "\n".join(lines)
 
 

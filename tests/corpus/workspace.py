@@ -18,7 +18,9 @@ WIDTH, HEIGHT = 20, 10
 
 @dataclass(frozen=True)
 class Case:
-    """One bad or odd input: ``make`` writes its files into a folder, ``words`` is the command with ``{}`` for it."""
+    """One bad or odd input: ``make`` writes its files into a folder, ``words`` is the command with
+    ``{}`` for it.
+    """
 
     name: str
     make: Make
@@ -73,23 +75,40 @@ def coco_gt() -> Json:
         "images": [{"id": 7, "file_name": "a.png", "width": WIDTH, "height": HEIGHT}],
         "categories": CATEGORIES,
         "annotations": [
-            {"id": k + 1, "image_id": 7, "category_id": k + 1, "bbox": boxes[k], "area": 48, "iscrowd": 0,
-             "segmentation": polygons[k], "keypoints": POSE, "num_keypoints": 17}
+            {
+                "id": k + 1,
+                "image_id": 7,
+                "category_id": k + 1,
+                "bbox": boxes[k],
+                "area": 48,
+                "iscrowd": 0,
+                "segmentation": polygons[k],
+                "keypoints": POSE,
+                "num_keypoints": 17,
+            }
             for k in range(2)
         ],
-    }  # fmt: skip
+    }
 
 
 def coco_pred() -> Json:
     return [
-        {"image_id": 7, "category_id": k + 1, "bbox": [1 + 9 * k, 2, 8, 5], "score": 0.9 - k / 10,
-         "segmentation": rle(region(1 + 9 * k, 2, 9 + 9 * k, 7)), "keypoints": POSE}
+        {
+            "image_id": 7,
+            "category_id": k + 1,
+            "bbox": [1 + 9 * k, 2, 8, 5],
+            "score": 0.9 - k / 10,
+            "segmentation": rle(region(1 + 9 * k, 2, 9 + 9 * k, 7)),
+            "keypoints": POSE,
+        }
         for k in range(2)
-    ]  # fmt: skip
+    ]
 
 
 def coco_files(change: Callable[[Json, Json, Path], Any]) -> Make:
-    """``change(gt, pred, folder)`` edits in place, or returns what takes the place of (gt, pred)."""
+    """``change(gt, pred, folder)`` edits in place, or returns what takes the place of (gt,
+    pred).
+    """
 
     def make(root: Path) -> None:
         photo(root / "images/a.png")
@@ -104,5 +123,20 @@ def coco_files(change: Callable[[Json, Json, Path], Any]) -> Make:
 
 
 def coco_words(task: str, *more: str) -> tuple[str, ...]:
-    return ("import", "coco", "--task", task, "--gt", "{}/gt.json", "--pred", "{}/pred.json", "--images", "{}/images",
-            "--source", "m", "--out", "{}/data", *more)  # fmt: skip
+    return (
+        "import",
+        "coco",
+        "--task",
+        task,
+        "--gt",
+        "{}/gt.json",
+        "--pred",
+        "{}/pred.json",
+        "--images",
+        "{}/images",
+        "--source",
+        "m",
+        "--out",
+        "{}/data",
+        *more,
+    )

@@ -1,4 +1,6 @@
-"""Data sets that other libraries hold: Hugging Face on disk, supervision and FiftyOne in memory, published ratings."""
+"""Data sets that other libraries hold: Hugging Face on disk, supervision and FiftyOne in memory,
+published ratings.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,9 @@ def detection_set(photos: list[str], shift: float, *, scores: bool = False) -> A
 
 
 @pytest.mark.parametrize("kind", ["folder", "parquet"])
-def test_a_data_set_on_disk_is_imported_with_its_embedded_images(photos: list[str], tmp_path: Path, kind: str) -> None:
+def test_a_data_set_on_disk_is_imported_with_its_embedded_images(
+    photos: list[str], tmp_path: Path, kind: str
+) -> None:
     for name, shift in (("gt", 0.0), ("pred", 1.0)):
         made = detection_set(photos, shift, scores=name == "pred")
         if kind == "folder":
@@ -77,18 +81,34 @@ def test_a_data_set_on_disk_is_imported_with_its_embedded_images(photos: list[st
             (tmp_path / name).mkdir()
             made.to_parquet(tmp_path / name / "train-00000-of-00001.parquet")
     task = "object_detection"
-    code = run("import", "hugging-face", "--task", task, "--gt", tmp_path / "gt", "--pred", tmp_path / "pred",
-               "--source", "detr", "--out", tmp_path / "data")  # fmt: skip
+    code = run(
+        "import",
+        "hugging-face",
+        "--task",
+        task,
+        "--gt",
+        tmp_path / "gt",
+        "--pred",
+        tmp_path / "pred",
+        "--source",
+        "detr",
+        "--out",
+        tmp_path / "data",
+    )
     assert code == 0
     notes = records(tmp_path / "data", task)
-    assert sorted(notes) == [f"detr:street{k}:{label}" for k in range(3) for label in ("cat", "dog")]
+    assert sorted(notes) == [
+        f"detr:street{k}:{label}" for k in range(3) for label in ("cat", "dog")
+    ]
     cat = notes["detr:street1:cat"]
     assert cat["prediction"]["detections"][0]["bbox"] == pytest.approx([3, 3, 12, 11])
     index = json.loads((tmp_path / f"data/images/{task}.json").read_text())
     assert (read_rgb(tmp_path / "data" / index["street1"]["file"]) == read_rgb(photos[1])).all()
 
 
-def test_label_maps_of_a_data_set_take_their_classes_from_a_table(photos: list[str], tmp_path: Path) -> None:
+def test_label_maps_of_a_data_set_take_their_classes_from_a_table(
+    photos: list[str], tmp_path: Path
+) -> None:
     datasets = pytest.importorskip("datasets")
     from PIL import Image
 
@@ -100,26 +120,64 @@ def test_label_maps_of_a_data_set_take_their_classes_from_a_table(photos: list[s
     rows = [{"image": path, "annotation": str(tmp_path / "map.png")} for path in photos]
     datasets.Dataset.from_list(rows, features=features).save_to_disk(tmp_path / "gt")
     dump(tmp_path / "classes.json", {"1": "road", "2": "sky"})
-    code = run("import", "hugging-face", "--task", "semantic_segmentation", "--gt", tmp_path / "gt", "--classes",
-               tmp_path / "classes.json", "--column", "label=annotation", "--source", "gt",
-               "--out", tmp_path / "data")  # fmt: skip
+    code = run(
+        "import",
+        "hugging-face",
+        "--task",
+        "semantic_segmentation",
+        "--gt",
+        tmp_path / "gt",
+        "--classes",
+        tmp_path / "classes.json",
+        "--column",
+        "label=annotation",
+        "--source",
+        "gt",
+        "--out",
+        tmp_path / "data",
+    )
     assert code == 0
     notes = records(tmp_path / "data", "semantic_segmentation")
     assert len(notes) == 3
-    assert {item["label"] for item in notes["gt:street0"]["prediction"]["segments"]} == {"road", "sky"}
+    assert {item["label"] for item in notes["gt:street0"]["prediction"]["segments"]} == {
+        "road",
+        "sky",
+    }
 
 
 def test_ratings_with_embedded_images_are_a_table(photos: list[str], tmp_path: Path) -> None:
     datasets = pytest.importorskip("datasets")
     features = datasets.Features(
-        {"output": datasets.Image(), "prompt": datasets.Value("string"), "score": datasets.Value("float32")}
+        {
+            "output": datasets.Image(),
+            "prompt": datasets.Value("string"),
+            "score": datasets.Value("float32"),
+        }
     )
-    rows = [{"output": embedded(path), "prompt": "a street", "score": float(k)} for k, path in enumerate(photos)]
+    rows = [
+        {"output": embedded(path), "prompt": "a street", "score": float(k)}
+        for k, path in enumerate(photos)
+    ]
     datasets.Dataset.from_list(rows, features=features).to_parquet(tmp_path / "ratings.parquet")
-    code = run("import", "outputs", "--task", "generation_t2i", "--table", tmp_path / "ratings.parquet",
-               "--score-range", 0, 4, "--source", "sdxl", "--out", tmp_path / "data")  # fmt: skip
+    code = run(
+        "import",
+        "outputs",
+        "--task",
+        "generation_t2i",
+        "--table",
+        tmp_path / "ratings.parquet",
+        "--score-range",
+        0,
+        4,
+        "--source",
+        "sdxl",
+        "--out",
+        tmp_path / "data",
+    )
     assert code == 0
-    scores = sorted(note["final_score"] for note in records(tmp_path / "data", "generation_t2i").values())
+    scores = sorted(
+        note["final_score"] for note in records(tmp_path / "data", "generation_t2i").values()
+    )
     assert scores == [0.0, 2.5, 5.0]
 
 
@@ -128,39 +186,81 @@ def test_several_splits_are_named(photos: list[str], tmp_path: Path) -> None:
     made = detection_set(photos, 0.0)
     datasets.DatasetDict({"train": made, "test": made}).save_to_disk(tmp_path / "gt")
     with pytest.raises(UsageError, match=r"has several splits; give one of .*gt/train.*gt/test"):
-        run("import", "hugging-face", "--task", "object_detection", "--gt", tmp_path / "gt", "--source", "x",
-            "--out", tmp_path / "data")  # fmt: skip
+        run(
+            "import",
+            "hugging-face",
+            "--task",
+            "object_detection",
+            "--gt",
+            tmp_path / "gt",
+            "--source",
+            "x",
+            "--out",
+            tmp_path / "data",
+        )
 
 
-def test_a_data_set_that_names_files_elsewhere_says_what_to_do(photos: list[str], tmp_path: Path) -> None:
+def test_a_data_set_that_names_files_elsewhere_says_what_to_do(
+    photos: list[str], tmp_path: Path
+) -> None:
     datasets = pytest.importorskip("datasets")
     features = datasets.Features({"output": datasets.Image(), "score": datasets.Value("float32")})
     rows = [{"output": photos[0], "score": 1.0}]
     datasets.Dataset.from_list(rows, features=features).to_parquet(tmp_path / "r.parquet")
-    with pytest.raises(DataError, match=r"r.parquet: output: .* leads out of .*save_to_disk embeds images"):
-        run("import", "outputs", "--task", "generation_t2i", "--table", tmp_path / "r.parquet", "--source", "x",
-            "--out", tmp_path / "data")  # fmt: skip
+    with pytest.raises(
+        DataError, match=r"r.parquet: output: .* leads out of .*save_to_disk embeds images"
+    ):
+        run(
+            "import",
+            "outputs",
+            "--task",
+            "generation_t2i",
+            "--table",
+            tmp_path / "r.parquet",
+            "--source",
+            "x",
+            "--out",
+            tmp_path / "data",
+        )
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda root: None, "is not a Hugging Face data set: state.json and"),
-        (lambda root: (root / "a.parquet").write_bytes(b"PAR1 no"), "a.parquet: must be a Parquet file"),
-        (lambda root: dump(root / "state.json", {"_data_files": [{"filename": "../x.arrow"}]}), "x.arrow"),
         (
-            lambda root: (dump(root / "state.json", {"_data_files": [{"filename": "x.arrow"}]}),
-                          (root / "x.arrow").write_bytes(b"no arrow")),
+            lambda root: (root / "a.parquet").write_bytes(b"PAR1 no"),
+            "a.parquet: must be a Parquet file",
+        ),
+        (
+            lambda root: dump(root / "state.json", {"_data_files": [{"filename": "../x.arrow"}]}),
+            "x.arrow",
+        ),
+        (
+            lambda root: (
+                dump(root / "state.json", {"_data_files": [{"filename": "x.arrow"}]}),
+                (root / "x.arrow").write_bytes(b"no arrow"),
+            ),
             "x.arrow: must be an Arrow stream or file",
         ),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_data_set_is_one_line(tmp_path: Path, make: Any, message: str) -> None:
     (tmp_path / "gt").mkdir()
     make(tmp_path / "gt")
     with pytest.raises((DataError, UsageError), match=message):
-        run("import", "hugging-face", "--task", "object_detection", "--gt", tmp_path / "gt", "--source", "x",
-            "--out", tmp_path / "data")  # fmt: skip
+        run(
+            "import",
+            "hugging-face",
+            "--task",
+            "object_detection",
+            "--gt",
+            tmp_path / "gt",
+            "--source",
+            "x",
+            "--out",
+            tmp_path / "data",
+        )
 
 
 # ---------------------------------------------------------------- supervision and FiftyOne
@@ -192,7 +292,9 @@ def test_detections_of_supervision_become_boxes_or_masks() -> None:
 
 
 def test_what_detections_of_supervision_lack_is_said() -> None:
-    with pytest.raises(DataError, match=r"class_name: must be in detections.data, or class_id and classes be given"):
+    with pytest.raises(
+        DataError, match=r"class_name: must be in detections.data, or class_id and classes be given"
+    ):
         vj.from_supervision(supervision_detections())
     with pytest.raises(DataError, match=r"class_id: must be one of classes, got 1"):
         vj.from_supervision(supervision_detections(), ["cat"])
@@ -202,8 +304,13 @@ def test_what_detections_of_supervision_lack_is_said() -> None:
 
 def test_samples_from_a_script_are_scored_and_added(photos: list[str], tmp_path: Path) -> None:
     found = vj.from_supervision(supervision_detections(), ["cat", "dog"])
-    samples = [vj.Sample(f"street{k}", Path(path), found, found, found.labels) for k, path in enumerate(photos)]
-    data = vj.import_samples("object_detection", samples, tmp_path / "data", source="yolo", min_score=0.6)
+    samples = [
+        vj.Sample(f"street{k}", Path(path), found, found, found.labels)
+        for k, path in enumerate(photos)
+    ]
+    data = vj.import_samples(
+        "object_detection", samples, tmp_path / "data", source="yolo", min_score=0.6
+    )
     notes = {note.annotation_id: note for note in data.annotations("object_detection")}
     assert notes["yolo:street0:dog"].final_score == 10
     assert notes["yolo:street0:cat"].final_score == 0
@@ -211,7 +318,9 @@ def test_samples_from_a_script_are_scored_and_added(photos: list[str], tmp_path:
 
 
 @pytest.mark.parametrize("given", [None, float("nan"), float("inf"), -0.1, 10.5, True, "7"])
-def test_a_sample_without_truth_needs_a_score_from_0_to_10(photos: list[str], tmp_path: Path, given: object) -> None:
+def test_a_sample_without_truth_needs_a_score_from_0_to_10(
+    photos: list[str], tmp_path: Path, given: object
+) -> None:
     found = vj.from_supervision(supervision_detections(), ["cat", "dog"])
     samples = [
         vj.Sample("bad", Path(photos[0]), found, None, found.labels, final_score=given),  # type: ignore[arg-type]
@@ -219,7 +328,9 @@ def test_a_sample_without_truth_needs_a_score_from_0_to_10(photos: list[str], tm
     ]
     told = "truth: must be given" if given is None else "final_score: must be a number from 0 to 10"
     with pytest.warns(UserWarning, match=told):
-        data = vj.import_samples("object_detection", samples, tmp_path / "data", source="yolo", classes=("all",))
+        data = vj.import_samples(
+            "object_detection", samples, tmp_path / "data", source="yolo", classes=("all",)
+        )
     notes = list(data.annotations("object_detection"))
     assert [(note.image_id, note.final_score) for note in notes] == [("good", 7)]
 
@@ -248,11 +359,16 @@ class OneSample:
         return self.fields[name]
 
 
-def test_samples_of_fiftyone_are_read_by_their_attributes(photos: list[str], tmp_path: Path) -> None:
+def test_samples_of_fiftyone_are_read_by_their_attributes(
+    photos: list[str], tmp_path: Path
+) -> None:
     height, width = image_size(photos[0])
     truth = Items([Item("cat", [0.25, 0.25, 0.5, 0.5])])
     fields = {"ground_truth": truth, "yolo": Items([Item("cat", [0.25, 0.25, 0.5, 0.5], 0.9)])}
-    samples = [OneSample(photos[0], fields), OneSample(photos[1], {"ground_truth": truth, "yolo": None})]
+    samples = [
+        OneSample(photos[0], fields),
+        OneSample(photos[1], {"ground_truth": truth, "yolo": None}),
+    ]
     found = list(vj.from_fiftyone(samples, "yolo"))
     assert found[0].prediction.items[0].xyxy == (width / 4, height / 4, width * 0.75, height * 0.75)
     assert [one.prediction.count for one in found] == [1, 0]
@@ -264,7 +380,9 @@ def test_masks_of_fiftyone_lie_in_their_boxes(photos: list[str]) -> None:
     height, width = image_size(photos[0])
     mask = np.ones((height // 2, width // 2), bool)
     mask[0] = False
-    sample = OneSample(photos[0], {"ground_truth": Items([Item("cat", [0.5, 0.5, 0.5, 0.5], mask=mask)])})
+    sample = OneSample(
+        photos[0], {"ground_truth": Items([Item("cat", [0.5, 0.5, 0.5, 0.5], mask=mask)])}
+    )
     (one,) = vj.from_fiftyone([sample], None, task="instance_segmentation")
     dense = one.prediction.items[0].mask.dense()
     assert dense[height // 2 + 1 :, width // 2 :].all() and dense.sum() == mask.sum()
@@ -274,14 +392,19 @@ def test_a_box_in_pixels_is_refused_as_one_of_fiftyone(photos: list[str]) -> Non
     sample = OneSample(photos[0], {"ground_truth": Items([Item("cat", [10, 10, 50, 50])])})
     (problem,) = vj.from_fiftyone([sample], None)
     assert str(problem) == (
-        "FiftyOne: street0.png: bounding_box: must be shares of the image, 0 to 1, got [10, 10, 50, 50]"
+        "FiftyOne: street0.png: bounding_box: must be shares of the image, 0 to 1, got [10, 10, "
+        "50, 50]"
     )
 
 
 def test_fiftyone_itself_where_it_is_installed(photos: list[str]) -> None:
-    fo = pytest.importorskip("fiftyone", reason="FiftyOne needs a database server and is not installed")
+    fo = pytest.importorskip(
+        "fiftyone", reason="FiftyOne needs a database server and is not installed"
+    )
     sample = fo.Sample(filepath=photos[0])
-    sample["ground_truth"] = fo.Detections(detections=[fo.Detection(label="cat", bounding_box=[0.1, 0.1, 0.5, 0.5])])
+    sample["ground_truth"] = fo.Detections(
+        detections=[fo.Detection(label="cat", bounding_box=[0.1, 0.1, 0.5, 0.5])]
+    )
     (one,) = vj.from_fiftyone([sample], None)
     assert one.prediction.labels == ("cat",)
 
@@ -296,19 +419,42 @@ def generated(root: Path, *names: str) -> None:
 
 
 def scores(root: Path, task: str) -> dict[str, tuple[float, str | None, str | None]]:
-    return {name: (note["final_score"], note["source"], note["prompt"]) for name, note in records(root, task).items()}
+    return {
+        name: (note["final_score"], note["source"], note["prompt"])
+        for name, note in records(root, task).items()
+    }
 
 
 def test_ratings_of_tifa(tmp_path: Path) -> None:
     generated(tmp_path, "coco_1_mini_dalle.png", "coco_1_sd.png")
     rows = {
-        f"coco_1_{model}": {"text_id": "coco_1", "image_path": f"coco_1_{model}.png", "text": "two cats",
-                            "human_scores": given, "human_avg": 0}
+        f"coco_1_{model}": {
+            "text_id": "coco_1",
+            "image_path": f"coco_1_{model}.png",
+            "text": "two cats",
+            "human_scores": given,
+            "human_avg": 0,
+        }
         for model, given in (("mini_dalle", [1, 2]), ("sd", [5, 5]))
-    }  # fmt: skip
+    }
     dump(tmp_path / "human.json", {**rows, "broken": {"text": "x"}})
-    code = run("import", "outputs", "--task", "generation_t2i", "--layout", "tifa", "--table", tmp_path / "human.json",
-               "--root", tmp_path, "--source", "x", "--skip-invalid", "--out", tmp_path / "data")  # fmt: skip
+    code = run(
+        "import",
+        "outputs",
+        "--task",
+        "generation_t2i",
+        "--layout",
+        "tifa",
+        "--table",
+        tmp_path / "human.json",
+        "--root",
+        tmp_path,
+        "--source",
+        "x",
+        "--skip-invalid",
+        "--out",
+        tmp_path / "data",
+    )
     assert code == 0
     assert scores(tmp_path / "data", "generation_t2i") == {
         "mini_dalle:coco_1:coco_1_mini_dalle": (1.25, "mini_dalle", "two cats"),
@@ -316,39 +462,101 @@ def test_ratings_of_tifa(tmp_path: Path) -> None:
     }
 
 
-def test_ranks_of_imagereward_become_steps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ranks_of_imagereward_become_steps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     generated(tmp_path, "a.png", "b.png", "c.png")
-    good = {"id": "7-1", "prompt": "an ocean", "generations": ["a.png", "b.png", "c.png"], "ranking": [2, 1, 2]}
+    good = {
+        "id": "7-1",
+        "prompt": "an ocean",
+        "generations": ["a.png", "b.png", "c.png"],
+        "ranking": [2, 1, 2],
+    }
     dump(tmp_path / "test.json", [good, {**good, "ranking": [1, 2]}])
-    run("import", "outputs", "--task", "generation_t2i", "--layout", "imagereward", "--table", tmp_path / "test.json",
-        "--root", tmp_path, "--source", "db", "--skip-invalid", "--out", tmp_path / "data")  # fmt: skip
+    run(
+        "import",
+        "outputs",
+        "--task",
+        "generation_t2i",
+        "--layout",
+        "imagereward",
+        "--table",
+        tmp_path / "test.json",
+        "--root",
+        tmp_path,
+        "--source",
+        "db",
+        "--skip-invalid",
+        "--out",
+        tmp_path / "data",
+    )
     found = scores(tmp_path / "data", "generation_t2i")
     assert found["db:7-1:b"] == (10.0, "db", "an ocean")
     assert found["db:7-1:a"][0] == found["db:7-1:c"][0] == 5.0
     assert (
-        "test.json: [1]: ranking: must hold a rank from 1 (best) for each of 'generations'" in capsys.readouterr().err
+        "test.json: [1]: ranking: must hold a rank from 1 (best) for each of 'generations'"
+        in capsys.readouterr().err
     )
 
 
 def test_ranks_with_gaps_keep_their_order(tmp_path: Path) -> None:
     generated(tmp_path, "a.png", "b.png", "c.png")
-    row = {"id": "7-1", "prompt": "an ocean", "generations": ["a.png", "b.png", "c.png"], "ranking": [5, 2, 9]}
+    row = {
+        "id": "7-1",
+        "prompt": "an ocean",
+        "generations": ["a.png", "b.png", "c.png"],
+        "ranking": [5, 2, 9],
+    }
     dump(tmp_path / "test.json", [row])
-    run("import", "outputs", "--task", "generation_t2i", "--layout", "imagereward", "--table", tmp_path / "test.json",
-        "--root", tmp_path, "--source", "db", "--out", tmp_path / "data")  # fmt: skip
+    run(
+        "import",
+        "outputs",
+        "--task",
+        "generation_t2i",
+        "--layout",
+        "imagereward",
+        "--table",
+        tmp_path / "test.json",
+        "--root",
+        tmp_path,
+        "--source",
+        "db",
+        "--out",
+        tmp_path / "data",
+    )
     found = scores(tmp_path / "data", "generation_t2i")
     assert [found[f"db:7-1:{name}"][0] for name in "abc"] == [5.0, 10.0, 0.0]
 
 
 def test_pairs_of_editscore(tmp_path: Path) -> None:
     generated(tmp_path / "images", "k1_input.png", "k1.png", "k2.png")
-    line = {"key": ["k1", "k2"], "idx": 0, "score": [7.5, 2.0], "input_image": "/elsewhere/results/images/k1_input.png",
-            "output_images": ["/elsewhere/results/images/k1.png", "/elsewhere/results/images/k2.png"]}  # fmt: skip
+    line = {
+        "key": ["k1", "k2"],
+        "idx": 0,
+        "score": [7.5, 2.0],
+        "input_image": "/elsewhere/results/images/k1_input.png",
+        "output_images": ["/elsewhere/results/images/k1.png", "/elsewhere/results/images/k2.png"],
+    }
     (tmp_path / "overall.jsonl").write_text(json.dumps(line) + "\n")
     dump(tmp_path / "prompts.json", {"k1": "make it blue", "k2": {"instruction": "make it blue"}})
-    code = run("import", "outputs", "--task", "generation_editing", "--layout", "editscore", "--table",
-               tmp_path / "overall.jsonl", "--root", tmp_path, "--prompts", tmp_path / "prompts.json",
-               "--source", "x", "--out", tmp_path / "data")  # fmt: skip
+    code = run(
+        "import",
+        "outputs",
+        "--task",
+        "generation_editing",
+        "--layout",
+        "editscore",
+        "--table",
+        tmp_path / "overall.jsonl",
+        "--root",
+        tmp_path,
+        "--prompts",
+        tmp_path / "prompts.json",
+        "--source",
+        "x",
+        "--out",
+        tmp_path / "data",
+    )
     assert code == 0
     assert scores(tmp_path / "data", "generation_editing") == {
         "x:k1_input:k1": (7.5, "x", "make it blue"),
@@ -362,13 +570,29 @@ def test_wide_tables_of_imagenhub_are_averaged_over_raters(tmp_path: Path) -> No
         text = f"uid\tSD\tSDXL\nsample_0.png\t{cell}\t[1,1]\n"
         (tmp_path / f"ie_rater{rater}.tsv").write_text(text)
     dump(tmp_path / "dataset_lookup.json", {"sample_0.png": {"instruction": "add a hat"}})
-    words = ["import", "outputs", "--task", "generation_editing", "--layout", "imagenhub", "--table",
-             tmp_path / "ie_rater*.tsv", "--root", tmp_path / "out", "--prompts", tmp_path / "dataset_lookup.json",
-             "--source", "x"]  # fmt: skip
+    words = [
+        "import",
+        "outputs",
+        "--task",
+        "generation_editing",
+        "--layout",
+        "imagenhub",
+        "--table",
+        tmp_path / "ie_rater*.tsv",
+        "--root",
+        tmp_path / "out",
+        "--prompts",
+        tmp_path / "dataset_lookup.json",
+        "--source",
+        "x",
+    ]
     assert run(*words, "--out", tmp_path / "data") == 0
     found = scores(tmp_path / "data", "generation_editing")
     score, *named = found["SD:sample_0:sample_0"]
-    assert score == pytest.approx(5 * (math.sqrt(0.5) + 0.5), abs=1e-3) and named == ["SD", "add a hat"]
+    assert score == pytest.approx(5 * (math.sqrt(0.5) + 0.5), abs=1e-3) and named == [
+        "SD",
+        "add a hat",
+    ]
     assert found["SDXL:sample_0:sample_0"][0] == 10.0
     assert run(*words, "--score-column", "PQ", "--out", tmp_path / "quality") == 0
     assert scores(tmp_path / "quality", "generation_editing")["SD:sample_0:sample_0"][0] == 5.0
@@ -376,6 +600,21 @@ def test_wide_tables_of_imagenhub_are_averaged_over_raters(tmp_path: Path) -> No
 
 def test_a_layout_that_is_not_there_lists_those_that_are(tmp_path: Path) -> None:
     dump(tmp_path / "t.json", [])
-    with pytest.raises(UsageError, match=r"--layout must be one of rows, editscore, imagenhub, imagereward, tifa, got"):
-        run("import", "outputs", "--task", "generation_t2i", "--layout", "no", "--table", tmp_path / "t.json",
-            "--source", "x", "--out", tmp_path / "data")  # fmt: skip
+    with pytest.raises(
+        UsageError,
+        match=r"--layout must be one of rows, editscore, imagenhub, imagereward, tifa, got",
+    ):
+        run(
+            "import",
+            "outputs",
+            "--task",
+            "generation_t2i",
+            "--layout",
+            "no",
+            "--table",
+            tmp_path / "t.json",
+            "--source",
+            "x",
+            "--out",
+            tmp_path / "data",
+        )

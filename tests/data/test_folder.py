@@ -21,7 +21,9 @@ FULL_RLE = {"size": [48, 64], "counts": [48 * 64]}
 
 
 def _record(place: str, prediction: Any, /, **fields: Any) -> dict[str, Any]:
-    return detection(0, 5.0) | {"task": place, "prediction": prediction, "prompt": "the dog"} | fields
+    return (
+        detection(0, 5.0) | {"task": place, "prediction": prediction, "prompt": "the dog"} | fields
+    )
 
 
 def _box(box: Any, label: Any = "dog") -> dict[str, Any]:
@@ -33,29 +35,64 @@ DET = "object_detection"
 BAD: list[tuple[str, dict[str, Any], str, str]] = [
     (DET, _record(DET, _box(GOOD_BOX), final_score=11), "final_score", "at most 10"),
     (DET, _record(DET, _box(GOOD_BOX), final_score=-0.5), "final_score", "at least 0"),
-    (DET, _record(DET, _box(GOOD_BOX), final_score="7"), "final_score", "must be a number, got '7'"),
+    (
+        DET,
+        _record(DET, _box(GOOD_BOX), final_score="7"),
+        "final_score",
+        "must be a number, got '7'",
+    ),
     (DET, _record(DET, _box(GOOD_BOX), final_score=True), "final_score", "must be a number"),
     (DET, _record(DET, _box(GOOD_BOX), final_score=float("nan")), "final_score", "finite number"),
     (DET, _record(DET, _box(GOOD_BOX), final_score=None), "final_score", "must be a number"),
-    (DET, _record(DET, _box(GOOD_BOX), image_id="nowhere"), "image_id", "there is no image 'nowhere'"),
+    (
+        DET,
+        _record(DET, _box(GOOD_BOX), image_id="nowhere"),
+        "image_id",
+        "there is no image 'nowhere'",
+    ),
     (DET, _record(DET, _box(GOOD_BOX), image_id=12), "image_id", "must be a string, got 12"),
     (DET, _record(DET, _box(GOOD_BOX), annotation_id=""), "annotation_id", "must not be empty"),
     (DET, _record(DET, _box(GOOD_BOX), task="flying_carpets"), "task", "there is no such task"),
     (DET, _record(DET, _box(GOOD_BOX), task="keypoint"), "task", "another task's file"),
-    (DET, _record(DET, _box(GOOD_BOX), class_of_interest="dog"), "class_of_interest", "must be a list, got 'dog'"),
+    (
+        DET,
+        _record(DET, _box(GOOD_BOX), class_of_interest="dog"),
+        "class_of_interest",
+        "must be a list, got 'dog'",
+    ),
     (DET, _record(DET, _box(GOOD_BOX), error_type=3), "error_type", "must be a string"),
     (DET, _record(DET, _box(GOOD_BOX), prompt="see <image>"), "prompt", "marks an image"),
     (DET, _record(DET, _box(GOOD_BOX), metadata=[]), "metadata", "must be an object"),
     (DET, _record(DET, None), "prediction", "must be an object"),
     (DET, _record(DET, {}), "prediction.detections", "list of objects"),
-    (DET, _record(DET, _box([1, float("nan"), 5, 5])), "prediction.detections[0].bbox", "a finite number"),
-    (DET, _record(DET, _box([1, 1, float("inf"), 5])), "prediction.detections[0].bbox", "a finite number"),
+    (
+        DET,
+        _record(DET, _box([1, float("nan"), 5, 5])),
+        "prediction.detections[0].bbox",
+        "a finite number",
+    ),
+    (
+        DET,
+        _record(DET, _box([1, 1, float("inf"), 5])),
+        "prediction.detections[0].bbox",
+        "a finite number",
+    ),
     (DET, _record(DET, _box([9, 9, 5, 5])), "prediction.detections[0].bbox", "x2 < x1"),
-    (DET, _record(DET, _box([1, 1, 5])), "prediction.detections[0].bbox", "must be [x1, y1, x2, y2]"),
+    (
+        DET,
+        _record(DET, _box([1, 1, 5])),
+        "prediction.detections[0].bbox",
+        "must be [x1, y1, x2, y2]",
+    ),
     (DET, _record(DET, _box(GOOD_BOX, label=" ")), "prediction.detections[0].label", "not empty"),
     (DET, _record(DET, _box(GOOD_BOX, label="a <image>")), "prediction.label", "one line of text"),
     (DET, _record(DET, _box(GOOD_BOX, label="a\nB. b")), "prediction.label", "one line of text"),
-    ("keypoint", _record("keypoint", {"persons": [{"keypoints": KEYPOINTS}]}), "prediction.persons[0].keypoints", "51"),
+    (
+        "keypoint",
+        _record("keypoint", {"persons": [{"keypoints": KEYPOINTS}]}),
+        "prediction.persons[0].keypoints",
+        "51",
+    ),
     (
         "instance_segmentation",
         _record("instance_segmentation", {"instances": [{"label": "dog", "segmentation": RLE}]}),
@@ -73,7 +110,10 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
     ),
     (
         "instance_segmentation",
-        _record("instance_segmentation", {"instances": [{"label": "dog", "segmentation": [[1, 2, 3, 4]]}]}),
+        _record(
+            "instance_segmentation",
+            {"instances": [{"label": "dog", "segmentation": [[1, 2, 3, 4]]}]},
+        ),
         "prediction.instances[0].segmentation",
         "at least 3 points",
     ),
@@ -95,7 +135,12 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
         "prediction.depth",
         "must match the image size 48×64 (height×width), got 4×4",
     ),
-    ("depth_estimation", _record("depth_estimation", {"depth": "empty.npy"}), "prediction.depth", "no valid value"),
+    (
+        "depth_estimation",
+        _record("depth_estimation", {"depth": "empty.npy"}),
+        "prediction.depth",
+        "no valid value",
+    ),
     (
         "depth_estimation",
         _record("depth_estimation", {"depth": "good.npy", "scale": -1}),
@@ -108,14 +153,24 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
         "prediction.image",
         "there is no file 'nowhere.png'",
     ),
-    ("lowlevel-deblur", _record("lowlevel-deblur", {"image": "cut.png"}), "prediction.image", "cannot be decoded"),
+    (
+        "lowlevel-deblur",
+        _record("lowlevel-deblur", {"image": "cut.png"}),
+        "prediction.image",
+        "cannot be decoded",
+    ),
 ]
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     detection_folder(tmp_path, [1.0])
-    for task in ("keypoint", "instance_segmentation", "semantic_segmentation", "referring_segmentation"):
+    for task in (
+        "keypoint",
+        "instance_segmentation",
+        "semantic_segmentation",
+        "referring_segmentation",
+    ):
         (tmp_path / f"images/{task}.json").write_text('{"photo": {"file": "photo.png"}}')
     (tmp_path / "images/depth_estimation.json").write_text('{"photo": {"file": "photo.png"}}')
     np.save(tmp_path / "small.npy", np.ones((4, 4)))
@@ -125,7 +180,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(("task", "record", "field", "reason"), BAD, ids=lambda v: v[:40] if isinstance(v, str) else "")
+@pytest.mark.parametrize(
+    ("task", "record", "field", "reason"), BAD, ids=lambda v: v[:40] if isinstance(v, str) else ""
+)
 def test_bad_record_is_told_with_file_record_field_and_reason_and_left_out(
     folder: Path, task: str, record: dict[str, Any], field: str, reason: str
 ) -> None:
@@ -140,25 +197,33 @@ def test_bad_record_is_told_with_file_record_field_and_reason_and_left_out(
     assert str(folder) not in str(problem)
 
 
-@pytest.mark.parametrize("field", ["annotation_id", "image_id", "task", "prediction", "final_score"])
+@pytest.mark.parametrize(
+    "field", ["annotation_id", "image_id", "task", "prediction", "final_score"]
+)
 def test_missing_field_is_told(folder: Path, field: str) -> None:
     record = detection(0, 5.0)
     del record[field]
     write_records(folder, "object_detection", [record])
     opened = DataFolder(folder)
     assert opened.entries("object_detection") == []
-    assert [(problem.field, problem.reason) for problem in opened.problems] == [(field, "the field is missing")]
+    assert [(problem.field, problem.reason) for problem in opened.problems] == [
+        (field, "the field is missing")
+    ]
 
 
 def test_bad_record_does_not_stop_the_good_ones(folder: Path) -> None:
-    write_records(folder, "object_detection", [detection(0, 5.0), detection(1, 99.0), detection(2, 6.0)])
+    write_records(
+        folder, "object_detection", [detection(0, 5.0), detection(1, 99.0), detection(2, 6.0)]
+    )
     opened = DataFolder(folder)
     assert [note.annotation_id for note in opened.annotations("object_detection")] == ["a00", "a02"]
     assert len(opened.problems) == 1
 
 
 def test_id_that_occurs_twice_takes_out_both(folder: Path) -> None:
-    write_records(folder, "object_detection", [detection(0, 5.0), detection(0, 6.0), detection(1, 6.0)])
+    write_records(
+        folder, "object_detection", [detection(0, 5.0), detection(0, 6.0), detection(1, 6.0)]
+    )
     opened = DataFolder(folder)
     assert [note.annotation_id for note in opened.annotations("object_detection")] == ["a01"]
     assert "occurs 2 times" in opened.problems[0].reason
@@ -177,7 +242,9 @@ def test_id_that_occurs_twice_takes_out_both(folder: Path) -> None:
         ([], "must be an object"),
     ],
 )
-def test_bad_image_record_is_told_with_the_annotation_that_needs_it(folder: Path, record: Any, reason: str) -> None:
+def test_bad_image_record_is_told_with_the_annotation_that_needs_it(
+    folder: Path, record: Any, reason: str
+) -> None:
     write_png(folder / "small.png", photograph(0, (4, 4)))
     (folder / "cut.txt").write_text("no image")
     (folder / "images/object_detection.json").write_text(json.dumps({"photo": record}))
@@ -202,7 +269,9 @@ def test_bad_image_record_is_told_with_the_annotation_that_needs_it(folder: Path
         ("", "an empty file"),
     ],
 )
-def test_file_that_is_no_array_is_a_problem_that_names_it(folder: Path, text: str, reason: str) -> None:
+def test_file_that_is_no_array_is_a_problem_that_names_it(
+    folder: Path, text: str, reason: str
+) -> None:
     (folder / "annotations/object_detection_annotations.json").write_text(text)
     data = DataFolder(folder)
     assert data.entries("object_detection") == []

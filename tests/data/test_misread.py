@@ -1,4 +1,6 @@
-"""An import that scores low names the likely mistake; one that is merely bad, or right, names none."""
+"""An import that scores low names the likely mistake; one that is merely bad, or right, names
+none.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def _boxes(rng: np.random.Generator) -> Detections:
 def _segments(rng: np.random.Generator) -> Masks:
     edges = np.sort(rng.choice(np.arange(10, 90), 3, replace=False))
     values = np.searchsorted(edges, np.arange(SIZE[1])) + 1
-    return masks_from_label_map(np.tile(values, (SIZE[0], 1)), dict(enumerate("abcd", 1)), unlabelled=(0,))
+    return masks_from_label_map(
+        np.tile(values, (SIZE[0], 1)), dict(enumerate("abcd", 1)), unlabelled=(0,)
+    )
 
 
 def _depth(rng: np.random.Generator) -> DepthMap:
@@ -44,7 +48,9 @@ def _depth(rng: np.random.Generator) -> DepthMap:
 
 
 def _pose(rng: np.random.Generator) -> People:
-    points = np.column_stack([rng.uniform(50, 250, 17), rng.uniform(300, 600, 17), np.full(17, 2.0)])
+    points = np.column_stack(
+        [rng.uniform(50, 250, 17), rng.uniform(300, 600, 17), np.full(17, 2.0)]
+    )
     return People((Person(points, (50, 300, 250, 600), 60_000.0),))
 
 
@@ -62,41 +68,64 @@ def _tried(make: Callable[[np.random.Generator], Any], spoil: Callable[[Any], An
 
 
 def _boxes_as(change: Callable[..., Any]) -> Callable[[Detections], Detections]:
-    return lambda found: found.with_items(replace(item, xyxy=change(*item.xyxy)) for item in found.items)
+    return lambda found: found.with_items(
+        replace(item, xyxy=change(*item.xyxy)) for item in found.items
+    )
 
 
 MISTAKES = {
     "y before x": ("object_detection", _boxes, _boxes_as(lambda a, b, c, d: (b, a, d, c))),
-    "read as [x, y, width, height]": ("object_detection", _boxes, _boxes_as(lambda a, b, c, d: (a, b, a + c, b + d))),
+    "read as [x, y, width, height]": (
+        "object_detection",
+        _boxes,
+        _boxes_as(lambda a, b, c, d: (a, b, a + c, b + d)),
+    ),
     "[centre x": (
         "object_detection",
         _boxes,
-        _boxes_as(lambda a, b, c, d: ((a + c) / 2, (b + d) / 2, (a + c) / 2 + c - a, (b + d) / 2 + d - b)),
+        _boxes_as(
+            lambda a, b, c, d: ((a + c) / 2, (b + d) / 2, (a + c) / 2 + c - a, (b + d) / 2 + d - b)
+        ),
     ),
-    "another size": ("object_detection", _boxes, _boxes_as(lambda *box: tuple(v * 0.6 for v in box))),
+    "another size": (
+        "object_detection",
+        _boxes,
+        _boxes_as(lambda *box: tuple(v * 0.6 for v in box)),
+    ),
     "labels are numbered": (
         "object_detection",
         _boxes,
         lambda found: found.with_items(
-            replace(item, label={"cat": "dog", "dog": "cow", "cow": "bird"}[item.label]) for item in found.items
+            replace(item, label={"cat": "dog", "dog": "cow", "cow": "bird"}[item.label])
+            for item in found.items
         ),
     ),
     "('b' lies where the ground truth has 'a')": (
         "semantic_segmentation",
         _segments,
-        lambda found: found.with_items(replace(item, label=chr(ord(item.label) + 1)) for item in found.items),
+        lambda found: found.with_items(
+            replace(item, label=chr(ord(item.label) + 1)) for item in found.items
+        ),
     ),
     "disparities": ("depth_estimation", _depth, lambda found: DepthMap(1 / found.values)),
     "keypoints are exchanged": (
         "keypoint",
         _pose,
         lambda found: People(
-            tuple(replace(p, keypoints=p.keypoints[[0, *(k + (1 if k % 2 else -1) for k in range(1, 17))]])
-                  for p in found.items)
+            tuple(
+                replace(
+                    p, keypoints=p.keypoints[[0, *(k + (1 if k % 2 else -1) for k in range(1, 17))]]
+                )
+                for p in found.items
+            )
         ),
     ),
-    "blue, green, red": ("lowlevel-deblur", _restored, lambda found: WholeImage(found.pixels[:, :, ::-1])),
-}  # fmt: skip
+    "blue, green, red": (
+        "lowlevel-deblur",
+        _restored,
+        lambda found: WholeImage(found.pixels[:, :, ::-1]),
+    ),
+}
 
 
 @pytest.mark.parametrize("told", MISTAKES)
@@ -110,7 +139,12 @@ def test_a_mistake_is_named(told: str) -> None:
 def test_predictions_that_are_right_or_only_bad_are_not_accused(told: str) -> None:
     task, make, _ = MISTAKES[told]
     assert likely_mistake(task, _tried(make, lambda truth: truth), {}) is None
-    others = Tried([(make(np.random.default_rng(100 + k)), make(np.random.default_rng(k))) for k in range(IMAGES)])
+    others = Tried(
+        [
+            (make(np.random.default_rng(100 + k)), make(np.random.default_rng(k)))
+            for k in range(IMAGES)
+        ]
+    )
     assert likely_mistake(task, others, {}) is None
 
 

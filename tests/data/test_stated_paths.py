@@ -24,8 +24,12 @@ def images(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", ["../private.png", "{}/private.png", "link.png", ".", "", None, 3, "b.png", "a\0.png"])
-def test_what_leads_out_or_is_not_there_is_refused_with_its_field(images: Path, name: object) -> None:
+@pytest.mark.parametrize(
+    "name", ["../private.png", "{}/private.png", "link.png", ".", "", None, 3, "b.png", "a\0.png"]
+)
+def test_what_leads_out_or_is_not_there_is_refused_with_its_field(
+    images: Path, name: object
+) -> None:
     (images / "link.png").symlink_to(images.parent / "private.png")
     stated = name.format(images.parent) if isinstance(name, str) else name
     with pytest.raises(DataError, match=r"^file_name: "):

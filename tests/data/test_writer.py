@@ -27,7 +27,9 @@ def photo(path: Path, value: int = 0) -> Path:
 
 def note(source: str, *, score: float = 5.0, image_id: str = "a", **metadata: str) -> Annotation:
     shown = {"detections": [{"label": "cat", "bbox": [0.0, 0.1, 2.0, 3.0]}]}
-    return Annotation(f"{source}:{image_id}", image_id, TASK, shown, score, source=source, metadata=metadata)
+    return Annotation(
+        f"{source}:{image_id}", image_id, TASK, shown, score, source=source, metadata=metadata
+    )
 
 
 def grow(root: Path, image: Path, *notes: Annotation, replace: bool = False) -> None:
@@ -57,7 +59,9 @@ def test_the_same_again_changes_no_byte(tmp_path: Path) -> None:
     grow(tmp_path / "data", image, note("x"))
     before = {path: path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file()}
     grow(tmp_path / "data", image, note("x"))
-    assert {path: path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file()} == before
+    assert {
+        path: path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file()
+    } == before
 
 
 def test_scores_of_two_metrics_are_not_put_together(tmp_path: Path) -> None:
@@ -65,7 +69,8 @@ def test_scores_of_two_metrics_are_not_put_together(tmp_path: Path) -> None:
     grow(tmp_path / "data", image, note("x", metric="psnr"))
     grow(tmp_path / "data", image, note("y", metric="psnr"))
     with pytest.raises(
-        DataError, match=r"z:a: metadata\.metric: must be psnr as for source 'x', got the default metric"
+        DataError,
+        match=r"z:a: metadata\.metric: must be psnr as for source 'x', got the default metric",
     ):
         grow(tmp_path / "data", image, note("z"))
     assert read(tmp_path / "data") == {"x:a": 5, "y:a": 5}
@@ -136,7 +141,9 @@ def test_any_text_becomes_a_file_name_of_its_own(text: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "kind"), [("dataset.json", "a dataset"), ("run.json", "a run")])
-def test_records_are_not_put_into_a_folder_of_another_kind(tmp_path: Path, name: str, kind: str) -> None:
+def test_records_are_not_put_into_a_folder_of_another_kind(
+    tmp_path: Path, name: str, kind: str
+) -> None:
     (tmp_path / name).write_text("{}")
     with pytest.raises(UsageError, match=f"must be a data folder or a new folder, got {kind}"):
         FolderWriter(tmp_path, TASK)
@@ -146,7 +153,10 @@ def test_records_are_not_put_into_a_folder_of_another_kind(tmp_path: Path, name:
 def tree(root: Path) -> dict[str, bytes]:
     """All files, and folders as empty bytes; the lock apart."""
     paths = [path for path in root.rglob("*") if path.name != ".lock"]
-    return {path.relative_to(root).as_posix(): path.read_bytes() if path.is_file() else b"" for path in paths}
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes() if path.is_file() else b""
+        for path in paths
+    }
 
 
 @pytest.mark.parametrize("new", [note("y"), note("x", image_id="b", metric="psnr")])
@@ -175,7 +185,9 @@ def test_a_refused_import_does_not_change_a_prediction_that_is_there(tmp_path: P
     assert tree(tmp_path / "data") == before
 
 
-def test_a_folder_that_a_refused_import_made_is_gone_and_one_that_was_there_stays(tmp_path: Path) -> None:
+def test_a_folder_that_a_refused_import_made_is_gone_and_one_that_was_there_stays(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "old").mkdir()
     for name in ("old", "new/deep"):
         with FolderWriter(tmp_path / name, TASK) as writer:

@@ -1,4 +1,6 @@
-"""An image that cannot be decoded is left out with its records, and stops neither a build nor an import."""
+"""An image that cannot be decoded is left out with its records, and stops neither a build nor an
+import.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def _folder(root: Path, images: int, bad: int) -> Path:
     for k in range(images):
         Image.fromarray(photograph(k, (48, 64))).save(root / f"photo{k}.jpg")
         for j in range(3):
-            records.append({**detection(j, float(j)), "annotation_id": f"{k}-{j}", "image_id": f"photo{k}"})
+            records.append(
+                {**detection(j, float(j)), "annotation_id": f"{k}-{j}", "image_id": f"photo{k}"}
+            )
     broken = root / f"photo{bad}.jpg"
     broken.write_bytes(broken.read_bytes()[:-300])
     write_records(root, "object_detection", records)
@@ -33,8 +37,13 @@ def _folder(root: Path, images: int, bad: int) -> Path:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_build_goes_on_without_the_truncated_image(tmp_path: Path, workers: int) -> None:
     built = build(_folder(tmp_path / "data", 26, bad=7), tmp_path / "out", workers=workers)
-    assert [(p.record, p.field) for p in built.problems] == [(f"7-{j}", "image_id") for j in range(3)]
-    assert all("photo7.jpg: image cannot be decoded: image file is truncated" in p.reason for p in built.problems)
+    assert [(p.record, p.field) for p in built.problems] == [
+        (f"7-{j}", "image_id") for j in range(3)
+    ]
+    assert all(
+        "photo7.jpg: image cannot be decoded: image file is truncated" in p.reason
+        for p in built.problems
+    )
     read = load_dataset(tmp_path / "out")
     assert "photo7" not in {q.image_id for q in read.questions}
     assert len({q.image_id for q in read.questions if q.question_type == "scoring"}) == 20
@@ -60,10 +69,25 @@ def test_import_decodes_each_image(tmp_path: Path, capsys: pytest.CaptureFixture
         "annotations": [{**box, "id": k + 1, "image_id": k} for k in range(3)],
     }
     (tmp_path / "gt.json").write_text(json.dumps(gt))
-    words = ["import", "coco", "--task", "object_detection", "--gt", str(tmp_path / "gt.json"), "--images", str(data),
-             "--source", "truth", "--out", str(tmp_path / "out")]  # fmt: skip
+    words = [
+        "import",
+        "coco",
+        "--task",
+        "object_detection",
+        "--gt",
+        str(tmp_path / "gt.json"),
+        "--images",
+        str(data),
+        "--source",
+        "truth",
+        "--out",
+        str(tmp_path / "out"),
+    ]
     assert app(words, standalone_mode=False) == 1
     said = capsys.readouterr().err
     assert said.count("photo1.jpg") == 1
     assert "image cannot be decoded" in said
-    assert set(json.loads((tmp_path / "out/images/object_detection.json").read_text())) == {"photo0", "photo2"}
+    assert set(json.loads((tmp_path / "out/images/object_detection.json").read_text())) == {
+        "photo0",
+        "photo2",
+    }

@@ -1,4 +1,6 @@
-"""A build end to end: the same bytes however it is done, whole or not there, and true to its data."""
+"""A build end to end: the same bytes however it is done, whole or not there, and true to its
+data.
+"""
 
 from __future__ import annotations
 
@@ -65,21 +67,48 @@ def test_everything_holds(dataset: Path) -> None:
     assert validate(dataset)[1] == []
 
 
-def test_workers_order_of_records_and_place_do_not_change_a_byte(data: Path, dataset: Path, tmp_path: Path) -> None:
+def test_workers_order_of_records_and_place_do_not_change_a_byte(
+    data: Path, dataset: Path, tmp_path: Path
+) -> None:
     moved = tmp_path / "elsewhere"
     make_folder(moved, images=2, annotations=3)
     for path in (moved / "annotations").iterdir():
         path.write_text(json.dumps(json.loads(path.read_text())[::-1]))
-    caps = ["encoding-groups", "encoding-pairs", "judge-groups", "judge-pairs", "scoring-groups", "ranking-groups"]
+    caps = [
+        "encoding-groups",
+        "encoding-pairs",
+        "judge-groups",
+        "judge-pairs",
+        "scoring-groups",
+        "ranking-groups",
+    ]
     numbers = [2, 2, 2, 2, 1, 1]
-    words = [word for name, count in zip(caps, numbers, strict=True) for word in (f"--{name}", str(count))]
-    command = [sys.executable, "-c", RUN, "build", str(moved), "--out", str(tmp_path / "out"), "--per-group", "3"]
+    words = [
+        word
+        for name, count in zip(caps, numbers, strict=True)
+        for word in (f"--{name}", str(count))
+    ]
+    command = [
+        sys.executable,
+        "-c",
+        RUN,
+        "build",
+        str(moved),
+        "--out",
+        str(tmp_path / "out"),
+        "--per-group",
+        "3",
+    ]
     another = {**os.environ, "PYTHONHASHSEED": "77", "TZ": "Asia/Tokyo"}
-    subprocess.run([*command, *words, "--workers", "2"], check=True, env=another, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [*command, *words, "--workers", "2"], check=True, env=another, stdout=subprocess.DEVNULL
+    )
     assert _bytes(tmp_path / "out") == _bytes(dataset)
 
 
-def test_same_question_has_the_same_id_in_a_build_of_one_task(data: Path, dataset: Path, tmp_path: Path) -> None:
+def test_same_question_has_the_same_id_in_a_build_of_one_task(
+    data: Path, dataset: Path, tmp_path: Path
+) -> None:
     build(data, tmp_path / "out", BuildOptions(tasks=("keypoint",), caps=SMALL.caps))
     whole = {q.id: q for q in load_dataset(dataset).questions if q.task == "keypoint"}
     alone = {q.id: q for q in load_dataset(tmp_path / "out").questions}
@@ -94,7 +123,9 @@ def test_original_is_the_photograph_and_first(data: Path, dataset: Path) -> None
     np.testing.assert_array_equal(read_rgb(dataset / "media/original_photo-0000.png"), photo)
 
 
-def test_inpainting_original_shows_the_masked_region_and_nothing_else(data: Path, dataset: Path) -> None:
+def test_inpainting_original_shows_the_masked_region_and_nothing_else(
+    data: Path, dataset: Path
+) -> None:
     name = "inpainting_high_level-0000"
     shown = read_rgb(dataset / f"media/original_{name}.png")
     changed = (shown != read_rgb(data / f"photos/{name}.png")).any(axis=2)
@@ -115,15 +146,23 @@ def test_features_of_an_option_are_those_of_its_file_and_prediction(tmp_path: Pa
             assert option.png_bytes == (tmp_path / "out" / path).stat().st_size
         if question.encoding == "text_xyxy" and question.question_type == "pairwise":
             text = question.prompt.partition("A. ")[2].partition("\n\nB. ")[0]
-            assert (question.features[0].text_chars, question.features[0].png_bytes) == (len(text), None)
+            assert (question.features[0].text_chars, question.features[0].png_bytes) == (
+                len(text),
+                None,
+            )
 
 
 def test_colours_agree_between_all_options_of_an_image(dataset: Path) -> None:
     colours: dict[tuple[str, str, str], set[str]] = {}
     for question in load_dataset(dataset).questions:
-        if question.task == "instance_segmentation" and question.encoding == "pixel_ss1_m0_o0_l1_c0_b1":
+        if (
+            question.task == "instance_segmentation"
+            and question.encoding == "pixel_ss1_m0_o0_l1_c0_b1"
+        ):
             for line in question.prompt.splitlines():
-                for part in line.removeprefix("Legend: ").split(", ") if line.startswith("Legend:") else ():
+                for part in (
+                    line.removeprefix("Legend: ").split(", ") if line.startswith("Legend:") else ()
+                ):
                     label, colour = part.split(" = ")
                     colours.setdefault((question.image_id, label, ""), set()).add(colour)
     assert colours
@@ -132,12 +171,17 @@ def test_colours_agree_between_all_options_of_an_image(dataset: Path) -> None:
 
 def test_bad_record_changes_nothing_but_the_count(tmp_path: Path) -> None:
     good = [detection(k, k + 1.0) for k in range(3)]
-    for name, records in (("clean", good), ("dirty", [detection(9, 50.0), *good, detection(8, 3.0, image_id="gone")])):
+    for name, records in (
+        ("clean", good),
+        ("dirty", [detection(9, 50.0), *good, detection(8, 3.0, image_id="gone")]),
+    ):
         detection_folder(tmp_path / name, [1.0])
         write_records(tmp_path / name, "object_detection", records)
     clean, dirty = (build(tmp_path / name, tmp_path / f"{name}-out") for name in ("clean", "dirty"))
     assert (len(clean.problems), len(dirty.problems)) == (0, 2)
-    questions = [(tmp_path / f"{name}-out/questions.json").read_bytes() for name in ("clean", "dirty")]
+    questions = [
+        (tmp_path / f"{name}-out/questions.json").read_bytes() for name in ("clean", "dirty")
+    ]
     assert questions[0] == questions[1]
 
 
@@ -189,9 +233,27 @@ def test_failed_stage_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_killed_build_leaves_nothing_under_the_name_and_the_next_one_completes(tmp_path: Path) -> None:
-    data = make_folder(tmp_path / "data", tasks=["instance_segmentation"], images=12, annotations=5, size=(240, 320))
-    words = [sys.executable, "-c", RUN, "build", str(data), "--out", str(tmp_path / "out"), "--workers", "1"]
+def test_killed_build_leaves_nothing_under_the_name_and_the_next_one_completes(
+    tmp_path: Path,
+) -> None:
+    data = make_folder(
+        tmp_path / "data",
+        tasks=["instance_segmentation"],
+        images=12,
+        annotations=5,
+        size=(240, 320),
+    )
+    words = [
+        sys.executable,
+        "-c",
+        RUN,
+        "build",
+        str(data),
+        "--out",
+        str(tmp_path / "out"),
+        "--workers",
+        "1",
+    ]
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
     while not list(tmp_path.glob(".out.partial-*/media/*")) and time.monotonic() < deadline:
@@ -223,13 +285,17 @@ def test_file_name_that_would_be_too_long_ends_in_a_digest() -> None:
     assert all(len(name.encode()) <= 200 for name in names)
 
 
-def test_images_are_shown_at_most_so_large_and_predictions_with_them(data: Path, dataset: Path, tmp_path: Path) -> None:
+def test_images_are_shown_at_most_so_large_and_predictions_with_them(
+    data: Path, dataset: Path, tmp_path: Path
+) -> None:
     build(data, tmp_path / "out", replace(SMALL, max_side=48))
     made = load_dataset(tmp_path / "out")
     assert made.meta["options"]["max_side"] == 48
     sizes = {read_rgb(path).shape[:2] for path in (tmp_path / "out/media").glob("*.png")}
     assert max(max(size) for size in sizes) == 48
-    first = {q.annotation_ids: q for q in load_dataset(dataset).questions if q.encoding == "text_xyxy"}
+    first = {
+        q.annotation_ids: q for q in load_dataset(dataset).questions if q.encoding == "text_xyxy"
+    }
     for question in made.questions:
         if question.encoding == "text_xyxy" and question.question_type == "scoring":
             full, small = (json.loads(q.prompt[slice(*q.spans.options[0])].partition("\n")[2])

@@ -1,4 +1,6 @@
-"""Questions whose options an encoding shows alike are not asked, are counted, and are found again by validate."""
+"""Questions whose options an encoding shows alike are not asked, are counted, and are found again
+by validate.
+"""
 
 from __future__ import annotations
 
@@ -30,13 +32,26 @@ def _person(shift: float = 0.0, *, mirrored: bool = False) -> Json:
 
 
 def _poses(root: Path, images: int = 4) -> Path:
-    """Groups of an error that swaps left and right, which no encoding without limbs or parts can show."""
+    """Groups of an error that swaps left and right, which no encoding without limbs or parts can
+    show.
+    """
     records: list[Json] = []
     for k in range(images):
         write_png(root / f"photo{k}.png", photograph(k, (64, 64)))
-        for name, prediction, score in (("right", _person(), 9.0), ("mirrored", _person(mirrored=True), 4.0)):
-            records.append({"annotation_id": f"{name}{k}", "image_id": f"photo{k}", "task": "keypoint",
-                            "error_type": "inversion", "prediction": prediction, "final_score": score})  # fmt: skip
+        for name, prediction, score in (
+            ("right", _person(), 9.0),
+            ("mirrored", _person(mirrored=True), 4.0),
+        ):
+            records.append(
+                {
+                    "annotation_id": f"{name}{k}",
+                    "image_id": f"photo{k}",
+                    "task": "keypoint",
+                    "error_type": "inversion",
+                    "prediction": prediction,
+                    "final_score": score,
+                }
+            )
         records.append({**records[-1], "annotation_id": f"moved{k}", "error_type": "jitter"})
         records.append({**records[-3], "annotation_id": f"still{k}", "error_type": "jitter"})
     write_records(root, "keypoint", records)
@@ -130,6 +145,10 @@ def test_validate_finds_options_that_look_the_same(dataset: Path, stem: str) -> 
 
 
 def test_least_margin_of_a_pair(tmp_path: Path) -> None:
-    build(_boxes(tmp_path / "data", (0.0, 5.0, 9.0)), tmp_path / "out", BuildOptions(caps=Caps(min_margin=2.0)))
+    build(
+        _boxes(tmp_path / "data", (0.0, 5.0, 9.0)),
+        tmp_path / "out",
+        BuildOptions(caps=Caps(min_margin=2.0)),
+    )
     pairs = [q for q in load_dataset(tmp_path / "out").questions if q.question_type == "pairwise"]
     assert {abs(q.final_scores[0] - q.final_scores[1]) for q in pairs} == {2.0}

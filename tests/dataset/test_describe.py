@@ -28,7 +28,11 @@ def test_margins_are_of_pairs_within_a_group_that_differ() -> None:
 
 def test_sources_are_told_apart_and_a_missing_one_is_named() -> None:
     parts = describe("keypoint", NOTES).to_json()["by_source"]
-    assert [(part["name"], part["annotations"]) for part in parts] == [("(none)", 1), ("a", 2), ("b", 1)]
+    assert [(part["name"], part["annotations"]) for part in parts] == [
+        ("(none)", 1),
+        ("a", 2),
+        ("b", 1),
+    ]
 
 
 def test_the_pairs_of_a_source_are_those_that_it_is_in() -> None:
@@ -49,7 +53,9 @@ def test_image_is_written(tmp_path: Path) -> None:
     assert (tmp_path / "scores.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_plot_without_matplotlib_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plot_without_matplotlib_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(UsageError, match=r"visualjudge\[plot\]"):
         plot([describe("keypoint", NOTES)], tmp_path / "scores.png")

@@ -63,14 +63,18 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 def test_vlmevalkit_tables_hold_images_marks_and_options(dataset: Dataset, tmp_path: Path) -> None:
     files = export(dataset, "vlmevalkit", tmp_path, embed=True)
-    assert {path.name for path in files} == {f"mine_{kind}.tsv" for kind in ("pairwise", "ranking", "scoring")}
+    assert {path.name for path in files} == {
+        f"mine_{kind}.tsv" for kind in ("pairwise", "ranking", "scoring")
+    }
     asked = {question.id: question for question in dataset.questions}
     rows = _rows(tmp_path / "mine_pairwise.tsv")
     assert [row["index"] for row in rows] == [str(k + 1) for k in range(len(rows))]
     for row in rows:
         question = asked[row["question_id"]]
         images = ast.literal_eval(row["image"]) if row["image"].startswith("[") else [row["image"]]
-        assert [base64.b64decode(p) for p in images] == [dataset.image_path(p).read_bytes() for p in question.images]
+        assert [base64.b64decode(p) for p in images] == [
+            dataset.image_path(p).read_bytes() for p in question.images
+        ]
         assert f"<image {len(images)}>" in row["question"]
         assert row["A"] and row["B"] and row["answer"] == question.answer
     assert "A" not in _rows(tmp_path / "mine_scoring.tsv")[0]
@@ -83,7 +87,9 @@ def test_vlmevalkit_names_images_that_are_written_once(dataset: Dataset, tmp_pat
         for row in _rows(tmp_path / f"mine_{kind}.tsv"):
             question = asked[row["question_id"]]
             named = row["image_path"]
-            paths = [Path(p) for p in (ast.literal_eval(named) if named.startswith("[") else [named])]
+            paths = [
+                Path(p) for p in (ast.literal_eval(named) if named.startswith("[") else [named])
+            ]
             assert "image" not in row
             assert all(path.is_absolute() for path in paths)
             expected = [dataset.image_path(p).read_bytes() for p in question.images]
@@ -92,7 +98,9 @@ def test_vlmevalkit_names_images_that_are_written_once(dataset: Dataset, tmp_pat
     assert len([path for path in (tmp_path / "images").rglob("*") if path.is_file()]) == len(shown)
 
 
-def test_the_size_of_embedded_images_is_that_of_the_tables(dataset: Dataset, tmp_path: Path) -> None:
+def test_the_size_of_embedded_images_is_that_of_the_tables(
+    dataset: Dataset, tmp_path: Path
+) -> None:
     files = export(dataset, "vlmevalkit", tmp_path, embed=True)
     images = sum(len(row["image"]) for file in files for row in _rows(file))
     assert embedded_bytes(dataset, "vlmevalkit", embed=True) == pytest.approx(images, rel=0.02)
@@ -100,10 +108,14 @@ def test_the_size_of_embedded_images_is_that_of_the_tables(dataset: Dataset, tmp
 
 
 @pytest.mark.parametrize("name", ["sharegpt", "trl"])
-def test_a_file_that_is_there_is_kept_unless_forced(dataset: Dataset, tmp_path: Path, name: str) -> None:
+def test_a_file_that_is_there_is_kept_unless_forced(
+    dataset: Dataset, tmp_path: Path, name: str
+) -> None:
     file = tmp_path / "mine.jsonl"
     file.write_text("precious")
-    with pytest.raises(UsageError, match=r"mine.jsonl is there already; name another, or add --force"):
+    with pytest.raises(
+        UsageError, match=r"mine.jsonl is there already; name another, or add --force"
+    ):
         export(dataset, name, file)
     assert file.read_text() == "precious"
     export(dataset, name, file, force=True)
@@ -113,7 +125,9 @@ def test_a_file_that_is_there_is_kept_unless_forced(dataset: Dataset, tmp_path: 
 
 
 @pytest.mark.parametrize("name", ["parquet", "vlmevalkit"])
-def test_a_folder_that_is_not_empty_is_kept_unless_forced(dataset: Dataset, tmp_path: Path, name: str) -> None:
+def test_a_folder_that_is_not_empty_is_kept_unless_forced(
+    dataset: Dataset, tmp_path: Path, name: str
+) -> None:
     (tmp_path / "notes.txt").write_text("precious")
     with pytest.raises(UsageError, match="is a folder that is not empty"):
         export(dataset, name, tmp_path)
@@ -137,7 +151,9 @@ def test_parts_of_an_earlier_export_do_not_stay(
 def test_only_a_task_and_so_many_questions_are_exported(dataset: Dataset, tmp_path: Path) -> None:
     few = selected(dataset, ["generation_t2i"], 3)
     [path] = export(few, "sharegpt", tmp_path / "few.jsonl")
-    wanted = [question.id for question in dataset.questions if question.task == "generation_t2i"][:3]
+    wanted = [question.id for question in dataset.questions if question.task == "generation_t2i"][
+        :3
+    ]
     assert [json.loads(line)["id"] for line in path.read_text().splitlines()] == wanted
     with pytest.raises(DataError, match="no question to export"):
         export(selected(dataset, ["depth_estimation"]), "trl", tmp_path / "none.jsonl")
@@ -149,7 +165,9 @@ def test_marks_are_numbered_in_order() -> None:
     assert numbered("<image>\nA. <image> B") == "<image 1>\nA. <image 2> B"
 
 
-def test_sharegpt_conversations_have_a_mark_for_each_image(dataset: Dataset, tmp_path: Path) -> None:
+def test_sharegpt_conversations_have_a_mark_for_each_image(
+    dataset: Dataset, tmp_path: Path
+) -> None:
     [path] = export(dataset, "sharegpt", tmp_path / "deep/train.jsonl")
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert len(lines) == len(dataset.questions)
@@ -158,10 +176,14 @@ def test_sharegpt_conversations_have_a_mark_for_each_image(dataset: Dataset, tmp
         assert asked["value"].count("<image>") == len(line["images"])
         assert all((path.parent / name).resolve().is_file() for name in line["images"])
         assert (asked["from"], said["from"]) == ("human", "gpt")
-        assert said["value"] == (question.answer if isinstance(question.answer, str) else f"{question.answer:g}")
+        assert said["value"] == (
+            question.answer if isinstance(question.answer, str) else f"{question.answer:g}"
+        )
 
 
-def test_trl_preferences_put_the_right_answer_before_the_wrong_one(dataset: Dataset, tmp_path: Path) -> None:
+def test_trl_preferences_put_the_right_answer_before_the_wrong_one(
+    dataset: Dataset, tmp_path: Path
+) -> None:
     [path] = export(dataset, "trl", tmp_path / "preferences.jsonl")
     asked = {question.id: question for question in dataset.questions}
     lines = [json.loads(line) for line in path.read_text().splitlines()]
@@ -170,9 +192,16 @@ def test_trl_preferences_put_the_right_answer_before_the_wrong_one(dataset: Data
         question = asked[line["id"]]
         chosen, rejected = (line[name][0]["content"][0]["text"] for name in ("chosen", "rejected"))
         assert chosen == question.answer
-        assert (rejected != chosen and sorted(rejected) == sorted(chosen)) or {chosen, rejected} == {"A", "B"}
+        assert (rejected != chosen and sorted(rejected) == sorted(chosen)) or {
+            chosen,
+            rejected,
+        } == {"A", "B"}
         parts = line["prompt"][0]["content"]
-        assert [part["type"] for part in parts].count("image") == len(line["images"]) == len(question.images)
+        assert (
+            [part["type"] for part in parts].count("image")
+            == len(line["images"])
+            == len(question.images)
+        )
 
 
 def test_unknown_format_and_missing_image_are_told(dataset: Dataset, tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""JSON and Parquet hold the same dataset; a large one is read from disk as it is used, with the same results."""
+"""JSON and Parquet hold the same dataset; a large one is read from disk as it is used, with the
+same results.
+"""
 
 from __future__ import annotations
 
@@ -162,7 +164,9 @@ def test_a_file_that_changes_under_the_reader_is_refused(built: Path, tmp_path: 
         (lambda text: text + b"[]", "must be JSON"),
     ],
 )
-def test_a_flaw_is_found_when_a_large_file_is_opened(built: Path, tmp_path: Path, change: Any, reason: str) -> None:
+def test_a_flaw_is_found_when_a_large_file_is_opened(
+    built: Path, tmp_path: Path, change: Any, reason: str
+) -> None:
     root = tmp_path / "dataset"
     shutil.copytree(built, root)
     (root / "questions.json").write_bytes(change((root / "questions.json").read_bytes()))
@@ -190,14 +194,18 @@ def test_a_shard_with_another_answer_is_refused(built: Path, tmp_path: Path) -> 
         load_dataset(tmp_path / "parquet")
 
 
-def test_pyarrow_reads_the_shards_and_shards_that_it_wrote_are_read(built: Path, tmp_path: Path) -> None:
+def test_pyarrow_reads_the_shards_and_shards_that_it_wrote_are_read(
+    built: Path, tmp_path: Path
+) -> None:
     """Versions up to 0.1 wrote shards with pyarrow."""
     convert(built, tmp_path / "parquet", "parquet")
     dataset = load_dataset(tmp_path / "parquet")
     path = tmp_path / "parquet/questions/part-00000.parquet"
     table = pq.read_table(path)
     assert table["id"].to_pylist() == [question.id for question in dataset]
-    assert table["final_scores"].to_pylist() == [list(question.final_scores) for question in dataset]
+    assert table["final_scores"].to_pylist() == [
+        list(question.final_scores) for question in dataset
+    ]
     pq.write_table(table, path, compression="zstd", row_group_size=7)
     index = json.loads((tmp_path / "parquet/questions/index.json").read_text())
     index["shards"][path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -235,7 +243,11 @@ BACKWARDS = {"options": [[5, 9], [2, 4]], "original": None, "final": None}
         ("features", [None, None], "has a field of the wrong type"),
         ("ties", ["both"], "ties must be of"),
         ("spans", BACKWARDS, "spans must lie in the prompt in order"),
-        ("spans", {**BACKWARDS, "options": [[0, 1], [10**6, 10**6]]}, "spans must lie in the prompt in order"),
+        (
+            "spans",
+            {**BACKWARDS, "options": [[0, 1], [10**6, 10**6]]},
+            "spans must lie in the prompt in order",
+        ),
         ("spans", {**BACKWARDS, "options": [[1, 2, 3]]}, "has a field of the wrong type"),
     ],
 )
@@ -243,13 +255,21 @@ def test_a_row_that_is_no_question_is_named(
     built: Path, tmp_path: Path, column: str, value: object, reason: str
 ) -> None:
     convert(built, tmp_path / "parquet", "parquet")
-    place = next(k for k, question in enumerate(load_dataset(built)) if question.question_type == "pairwise")
+    place = next(
+        k for k, question in enumerate(load_dataset(built)) if question.question_type == "pairwise"
+    )
     _edited(tmp_path / "parquet", place, column, value)
     dataset = load_dataset(tmp_path / "parquet")
     with pytest.raises(DataError, match=f"{load_dataset(built)[place].id}: .*{reason}"):
         list(dataset)
-    if column not in ("spans", "sources", "question_type"):  # those are told by what stands beside them
-        with pytest.raises(DataError, match=rf"part-00000\.parquet: .*{column}.*convert the dataset again"):
+    if column not in (
+        "spans",
+        "sources",
+        "question_type",
+    ):  # those are told by what stands beside them
+        with pytest.raises(
+            DataError, match=rf"part-00000\.parquet: .*{column}.*convert the dataset again"
+        ):
             list(columns(dataset.questions, column))
 
 
@@ -266,7 +286,9 @@ def test_a_stated_digest_that_is_not_of_the_rows_is_found(built: Path, tmp_path:
 
 @pytest.mark.usefixtures("on_disk")
 @pytest.mark.parametrize("name", ["../outside.png", "/etc/passwd"])
-def test_images_stay_inside_the_dataset_in_both_forms(built: Path, tmp_path: Path, name: str) -> None:
+def test_images_stay_inside_the_dataset_in_both_forms(
+    built: Path, tmp_path: Path, name: str
+) -> None:
     root = tmp_path / "json"
     shutil.copytree(built, root)
     questions = json.loads((root / "questions.json").read_text())
@@ -277,7 +299,9 @@ def test_images_stay_inside_the_dataset_in_both_forms(built: Path, tmp_path: Pat
         dataset = load_dataset(form)
         with pytest.raises(DataError, match="leads out of the dataset"):
             dataset.image_path(dataset[0].images[0])
-        assert any("leads out" in p.reason or "is not in media" in p.reason for p in validate(form)[1])
+        assert any(
+            "leads out" in p.reason or "is not in media" in p.reason for p in validate(form)[1]
+        )
 
 
 def test_a_shard_name_cannot_lead_out(built: Path, tmp_path: Path) -> None:
@@ -327,7 +351,9 @@ def _status(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
 
 
 @pytest.mark.usefixtures("on_disk", "small_groups")
-def test_judging_either_form_gives_the_same_run(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_judging_either_form_gives_the_same_run(
+    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     parquet = tmp_path / "parquet"
     assert _status(monkeypatch, "convert", built, "--to", "parquet", "--out", parquet) == 0
     assert _status(monkeypatch, "validate", parquet) == 0
@@ -352,7 +378,9 @@ def _folder(tmp_path: Path) -> Path:
     return detection_folder(tmp_path / "data", [1.0, 2.0, 3.0, 4.5])
 
 
-def test_build_writes_each_form_and_any_number_of_workers_the_same_bytes(built: Path, tmp_path: Path) -> None:
+def test_build_writes_each_form_and_any_number_of_workers_the_same_bytes(
+    built: Path, tmp_path: Path
+) -> None:
     data = _folder(tmp_path)
     build(data, tmp_path / "one", form="parquet", media="shards")
     build(data, tmp_path / "two", form="parquet", media="shards", workers=2)
@@ -365,7 +393,9 @@ def test_build_writes_each_form_and_any_number_of_workers_the_same_bytes(built: 
     assert _tree(tmp_path / "parquet/questions") == _tree(tmp_path / "one/questions")
 
 
-def test_images_go_into_shards_and_back(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_images_go_into_shards_and_back(
+    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(media, "SHARD_BYTES", 20_000)
     assert convert(built, tmp_path / "packed", media="shards") == len(load_dataset(built))
     assert len(list((tmp_path / "packed/media").glob("*.tar"))) > 1
@@ -398,20 +428,48 @@ def test_exports_with_images_inside_read_shards_and_those_with_paths_say_what_to
     for name, dataset in (("packed", packed), ("loose", loose)):
         export(dataset, "parquet", tmp_path / f"export-{name}")
     assert _tree(tmp_path / "export-packed") == _tree(tmp_path / "export-loose")
-    with pytest.raises(DataError, match=r"lies in shard-00000\.tar; use visualjudge convert --media files"):
+    with pytest.raises(
+        DataError, match=r"lies in shard-00000\.tar; use visualjudge convert --media files"
+    ):
         export(packed, "sharegpt", tmp_path / "a.jsonl")
     assert not (tmp_path / "a.jsonl").exists()
 
 
-def test_commands_take_the_forms(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_take_the_forms(
+    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     packed = tmp_path / "packed"
     words = ("--out", packed, "--media", "shards", "--format", "parquet", "--workers", 1)
     assert _status(monkeypatch, "build", _folder(tmp_path), *words) == 0
     words = ("--backend", "local", "--model", "default")
     assert _status(monkeypatch, "judge", packed, *words, "--out", tmp_path / "run") == 0
-    assert _status(monkeypatch, "report", tmp_path / "run", "--dataset", packed, "--out", tmp_path / "r.html") == 0
+    assert (
+        _status(
+            monkeypatch,
+            "report",
+            tmp_path / "run",
+            "--dataset",
+            packed,
+            "--out",
+            tmp_path / "r.html",
+        )
+        == 0
+    )
     assert "data:image/jpeg;base64," in (tmp_path / "r.html").read_text()
-    assert _status(monkeypatch, "convert", packed, "--media", "files", "--to", "json", "--out", tmp_path / "back") == 0
+    assert (
+        _status(
+            monkeypatch,
+            "convert",
+            packed,
+            "--media",
+            "files",
+            "--to",
+            "json",
+            "--out",
+            tmp_path / "back",
+        )
+        == 0
+    )
     assert _tree(tmp_path / "back") == _tree(built)
 
 
@@ -423,13 +481,19 @@ def test_each_form_gives_its_questions_their_places_and_the_bytes_of_the_file(
     if form == "parquet":
         convert(built, tmp_path / "other", "parquet")
     stored = folder.open_questions(built if form == "json" else tmp_path / "other")
-    assert [stored.read(start, stop) for start, stop, _ in stored.scan()] == list(stored) == list(expected)
+    assert (
+        [stored.read(start, stop) for start, stop, _ in stored.scan()]
+        == list(stored)
+        == list(expected)
+    )
     content = b"".join(before + record for before, record in stored.records()) + stored.ending
     assert content == (built / "questions.json").read_bytes()
     assert hashlib.sha256(content).hexdigest() == stored.digest
 
 
-def test_a_file_that_leaves_the_layout_of_build_half_way_is_read_to_its_end(built: Path, on_disk: None) -> None:
+def test_a_file_that_leaves_the_layout_of_build_half_way_is_read_to_its_end(
+    built: Path, on_disk: None
+) -> None:
     content = (built / "questions.json").read_bytes()
     lines = content.split(b",\n")
     mixed = b",\n".join(lines[:2]) + b" ,\n\n " + b" , ".join(lines[2:])

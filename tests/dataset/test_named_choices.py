@@ -16,5 +16,8 @@ def test_few_names_are_listed_and_of_many_the_close_ones() -> None:
 
 
 def test_an_unknown_encoding_is_one_short_line() -> None:
-    with pytest.raises(UsageError, match=r"encoding of object_detection must be one of .*text_xyxy.*, got 'text_xyx'"):
+    with pytest.raises(
+        UsageError,
+        match=r"encoding of object_detection must be one of .*text_xyxy.*, got 'text_xyx'",
+    ):
         encoding_named("object_detection", "text_xyx")

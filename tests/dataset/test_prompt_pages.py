@@ -37,7 +37,9 @@ def test_page_has_the_words_of_the_asset_in_use(row: object) -> None:
     task = TASKS[row.task]  # type: ignore[attr-defined]
     page = (DOCS / f"{task.name}.md").read_text("utf-8")
     natural = task.type in ("restoration", "generation")
-    asset = PromptAssetStore().get_prompt("questions/context" if natural else f"questions/format/{task.type}")
+    asset = PromptAssetStore().get_prompt(
+        "questions/context" if natural else f"questions/format/{task.type}"
+    )
     words = asset.parts[task.name if natural else row.stem]  # type: ignore[attr-defined]
     for between in re.split(r"\{\{.*?\}\}", words):
         assert between in page

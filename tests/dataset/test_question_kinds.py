@@ -1,4 +1,6 @@
-"""A question whose fields are of a wrong kind is refused where it is read, by name, so that no command meets it."""
+"""A question whose fields are of a wrong kind is refused where it is read, by name, so that no
+command meets it.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,30 @@ import pytest
 from visualjudge.core.errors import DataError
 from visualjudge.dataset.json_form import question_from_wire
 
-GOOD: dict[str, Any] = json.loads((Path(__file__).parent.parent / "faults/seeds/question/0").read_bytes())
-ODD: tuple[Any, ...] = (None, 5, 1e308, "", "text", True, [1], [["a"]], [None], {"a": 1}, ["a", "b", "c"])
+GOOD: dict[str, Any] = json.loads(
+    (Path(__file__).parent.parent / "faults/seeds/question/0").read_bytes()
+)
+ODD: tuple[Any, ...] = (
+    None,
+    5,
+    1e308,
+    "",
+    "text",
+    True,
+    [1],
+    [["a"]],
+    [None],
+    {"a": 1},
+    ["a", "b", "c"],
+)
 FITTING = {
-    ("error_type", None), ("class_of_interest", None), ("error_type", ""), ("error_type", "text"), ("answer", "text"),
+    ("error_type", None),
+    ("class_of_interest", None),
+    ("error_type", ""),
+    ("error_type", "text"),
+    ("answer", "text"),
     ("answer", ""),
-}  # fmt: skip
+}
 TEXTS = ("task", "encoding", "image_id", "prompt")
 MANY = ("class_of_interest", "subset", "images")
 
@@ -24,7 +44,9 @@ MANY = ("class_of_interest", "subset", "images")
 @pytest.mark.parametrize("field", [name for name in GOOD if name not in ("id", "features")])
 def test_a_value_of_a_wrong_kind_is_refused_with_its_field(field: str) -> None:
     for value in ODD:
-        fits = (field in TEXTS and isinstance(value, str)) or (field in MANY and value == ["a", "b", "c"])
+        fits = (field in TEXTS and isinstance(value, str)) or (
+            field in MANY and value == ["a", "b", "c"]
+        )
         if fits or (not isinstance(value, list | dict) and (field, value) in FITTING):
             read = getattr(question_from_wire({**GOOD, field: value}), field)
             assert (list(read) if isinstance(read, tuple) else read) == value

@@ -13,12 +13,24 @@ from hypothesis import given, settings, strategies as st
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Annotation
 from visualjudge.dataset import sampling as sampling_module
-from visualjudge.dataset.sampling import SUBSETS, Caps, Group, Item, Stems, deal, group, sample, spread
+from visualjudge.dataset.sampling import (
+    SUBSETS,
+    Caps,
+    Group,
+    Item,
+    Stems,
+    deal,
+    group,
+    sample,
+    spread,
+)
 
 STEMS = Stems(("s0", "s1", "s2"), ("s0", "s1", "s2"))
 
 
-def _notes(images: int, scores: Sequence[float], prompts: Sequence[str | None] = (None,)) -> list[Annotation]:
+def _notes(
+    images: int, scores: Sequence[float], prompts: Sequence[str | None] = (None,)
+) -> list[Annotation]:
     return [
         Annotation(
             f"a{i:03d}-{j}-{k}",
@@ -36,11 +48,14 @@ def _notes(images: int, scores: Sequence[float], prompts: Sequence[str | None] =
     ]
 
 
-def _sample(notes: list[Annotation], caps: Caps | None = None, seed: int = 42, stems: Stems = STEMS) -> list[Item]:
+def _sample(
+    notes: list[Annotation], caps: Caps | None = None, seed: int = 42, stems: Stems = STEMS
+) -> list[Item]:
     items = sample("depth_estimation", notes, stems, SUBSETS, caps or Caps(), seed)
     turned = deal(items, seed)
     return [
-        replace(i, annotation_ids=i.annotation_ids[::-1]) if turn else i for i, turn in zip(items, turned, strict=True)
+        replace(i, annotation_ids=i.annotation_ids[::-1]) if turn else i
+        for i, turn in zip(items, turned, strict=True)
     ]
 
 
@@ -65,7 +80,9 @@ def test_caps_of_both_subsets_are_reached_and_kept() -> None:
 
 def test_every_encoding_asks_about_the_same_pairs() -> None:
     items = [item for item in _sample(_notes(8, [1, 2, 3])) if item.question_type == "pairwise"]
-    pairs = {stem: {frozenset(i.annotation_ids) for i in items if i.stem == stem} for stem in STEMS.base}
+    pairs = {
+        stem: {frozenset(i.annotation_ids) for i in items if i.stem == stem} for stem in STEMS.base
+    }
     assert pairs["s0"] == pairs["s1"] == pairs["s2"]
 
 
@@ -74,16 +91,24 @@ def test_pair_of_both_subsets_is_one_question_that_lists_both() -> None:
     assert Counter(item.subset for item in items) == {SUBSETS: 9}
 
 
-@pytest.mark.parametrize("stems", [Stems(("p",), ("p",)), STEMS, Stems(("a", "b", "c", "d"), ("a", "b", "c", "d"))])
+@pytest.mark.parametrize(
+    "stems", [Stems(("p",), ("p",)), STEMS, Stems(("a", "b", "c", "d"), ("a", "b", "c", "d"))]
+)
 @pytest.mark.parametrize("seed", [0, 1, 42])
-def test_a_is_right_in_half_of_every_encodings_and_subsets_questions(stems: Stems, seed: int) -> None:
+def test_a_is_right_in_half_of_every_encodings_and_subsets_questions(
+    stems: Stems, seed: int
+) -> None:
     notes = _notes(40, [1, 2, 3, 4, 5])
     scores = {note.annotation_id: note.final_score for note in notes}
-    items = [item for item in _sample(notes, seed=seed, stems=stems) if item.question_type == "pairwise"]
+    items = [
+        item for item in _sample(notes, seed=seed, stems=stems) if item.question_type == "pairwise"
+    ]
     for stem in stems.base:
         for subset in SUBSETS:
             mine = [item for item in items if item.stem == stem and subset in item.subset]
-            right = sum(scores[item.annotation_ids[0]] > scores[item.annotation_ids[1]] for item in mine)
+            right = sum(
+                scores[item.annotation_ids[0]] > scores[item.annotation_ids[1]] for item in mine
+            )
             assert abs(right - len(mine) / 2) <= 1
 
 
@@ -95,7 +120,10 @@ def test_paraphrases_are_used_alike() -> None:
 
 def test_ranking_leaves_the_prompt_out_of_its_key_and_takes_distinct_scores() -> None:
     notes = _notes(6, [1, 2], prompts=["x", "y", "z"]) + _notes(0, [])
-    moved = [n if n.prompt != "y" else Annotation(**_fields(n) | {"final_score": n.final_score + 4}) for n in notes]
+    moved = [
+        n if n.prompt != "y" else Annotation(**_fields(n) | {"final_score": n.final_score + 4})
+        for n in notes
+    ]
     scores = {note.annotation_id: note.final_score for note in moved}
     rankings = [item for item in _sample(moved) if item.question_type == "ranking"]
     assert Counter(item.stem for item in rankings) == {"s0": 6, "s1": 6, "s2": 6}
@@ -110,12 +138,18 @@ def test_rankings_are_not_shown_in_the_right_order() -> None:
     scores = {note.annotation_id: note.final_score for note in notes}
     rankings = [item for item in _sample(notes) if item.question_type == "ranking"]
     assert {len(item.annotation_ids) for item in rankings} == {5}
-    firsts = Counter(int(np.argmax([scores[name] for name in item.annotation_ids])) for item in rankings)
+    firsts = Counter(
+        int(np.argmax([scores[name] for name in item.annotation_ids])) for item in rankings
+    )
     assert set(firsts) == {0, 1, 2, 3, 4}
 
 
 def test_scoring_takes_at_most_five_of_at_most_twenty_groups() -> None:
-    items = [item for item in _sample(_notes(30, range(8))) if item.question_type == "scoring" and item.stem == "s0"]
+    items = [
+        item
+        for item in _sample(_notes(30, range(8)))
+        if item.question_type == "scoring" and item.stem == "s0"
+    ]
     assert len(items) == 100
     assert set(Counter(item.image_id for item in items).values()) == {5}
 
@@ -141,12 +175,16 @@ def test_order_of_records_does_not_matter(random: object, seed: int) -> None:
     notes = _notes(5, [1, 2, 2, 4], prompts=["x", None])
     shuffled = list(notes)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    assert sorted(map(str, _sample(notes, seed=seed))) == sorted(map(str, _sample(shuffled, seed=seed)))
+    assert sorted(map(str, _sample(notes, seed=seed))) == sorted(
+        map(str, _sample(shuffled, seed=seed))
+    )
 
 
 def test_another_seed_asks_otherwise() -> None:
     notes = _notes(30, [1, 2, 3])
-    first, second = ({(i.stem, i.annotation_ids) for i in _sample(notes, seed=seed)} for seed in (42, 43))
+    first, second = (
+        {(i.stem, i.annotation_ids) for i in _sample(notes, seed=seed)} for seed in (42, 43)
+    )
     assert len(first & second) < len(first) * 0.6
 
 
@@ -182,12 +220,16 @@ def test_each_next_group_is_the_one_least_like_those_chosen(
     left, chosen = list(groups), list[Group]()
     while left and len(chosen) < count:
         costs = [sum(g.key[k] == c.key[k] for c in chosen for k in range(3)) for g in left]
-        chosen.append(left.pop(min(range(len(left)), key=lambda k: (costs[k], left[k].rank(seed, "group")))))
+        chosen.append(
+            left.pop(min(range(len(left)), key=lambda k: (costs[k], left[k].rank(seed, "group"))))
+        )
     assert spread(groups, count, seed) == chosen
 
 
 @pytest.mark.parametrize("shared", ["class", "error", "both", "neither"])
-def test_the_work_of_a_choice_does_not_grow_with_the_groups(shared: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_work_of_a_choice_does_not_grow_with_the_groups(
+    shared: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     looks = 0
 
     class Counted(Counter[object]):

@@ -28,7 +28,9 @@ def test_an_older_folder_is_replaced_and_nothing_is_left(
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_a_kill_between_the_renames_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kill_between_the_renames_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / ".out.replaced-0123abcd").mkdir()
     (tmp_path / ".out.replaced-0123abcd/a").write_text("old")
     (tmp_path / ".out.partial-0123abcd").mkdir()

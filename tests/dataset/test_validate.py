@@ -34,7 +34,9 @@ def dataset(built: Path, tmp_path: Path) -> Path:
 
 
 def _edit(dataset: Path, kind: str, change: Callable[[Json], object]) -> None:
-    """Change the first question of ``kind``, and the checksum with it, so that only the rule is broken."""
+    """Change the first question of ``kind``, and the checksum with it, so that only the rule is
+    broken.
+    """
     questions = json.loads((dataset / "questions.json").read_text())
     change(next(q for q in questions if q["question_type"] == kind))
     text = json.dumps(questions).encode()
@@ -65,11 +67,17 @@ def test_whole_dataset_has_no_problem(dataset: Path) -> None:
         ("scoring", lambda q: q.update(subset=["encoding_analysis"]), "subset"),
         ("pairwise", lambda q: q.update(subset=[]), "subset"),
         ("pairwise", lambda q: q.update(encoding="pixel_x"), "encoding"),
-        ("pairwise", lambda q: q.update(annotation_ids=[q["annotation_ids"][0]] * 2), "annotation_ids"),
+        (
+            "pairwise",
+            lambda q: q.update(annotation_ids=[q["annotation_ids"][0]] * 2),
+            "annotation_ids",
+        ),
         ("pairwise", lambda q: q.update(task="nothing"), "encoding"),
     ],
 )
-def test_broken_rule_is_told(dataset: Path, kind: str, change: Callable[[Json], object], field: str) -> None:
+def test_broken_rule_is_told(
+    dataset: Path, kind: str, change: Callable[[Json], object], field: str
+) -> None:
     _edit(dataset, kind, change)
     assert field in _fields(dataset)
 
@@ -96,7 +104,9 @@ def test_changed_missing_and_added_files_are_told(dataset: Path) -> None:
     missing.unlink()
     (dataset / "media/added.png").write_bytes(b"")
     told = {
-        (problem.record, problem.reason.split(";")[0]) for problem in validate(dataset)[1] if problem.field == "files"
+        (problem.record, problem.reason.split(";")[0])
+        for problem in validate(dataset)[1]
+        if problem.field == "files"
     }
     assert told == {
         (f"media/{changed.name}", "the SHA-256 of the file differs"),
@@ -133,10 +143,16 @@ def test_a_sample_is_checked_alone(dataset: Path) -> None:
     assert validate(dataset, sample=5)[1] == []
     _edit(dataset, "scoring", lambda q: q.update(answer=q["answer"] + 0.1))
     assert [problem.field for problem in validate(dataset, sample=10**6)[1]] == ["answer"]
-    shown = {name for question in validate(dataset, sample=10**6)[0].questions for name in question.images}
+    shown = {
+        name
+        for question in validate(dataset, sample=10**6)[0].questions
+        for name in question.images
+    }
     for name in sorted(shown):
         (dataset / name).unlink()
-    told = {problem.record for problem in validate(dataset, sample=1)[1] if problem.field == "files"}
+    told = {
+        problem.record for problem in validate(dataset, sample=1)[1] if problem.field == "files"
+    }
     assert 0 < len(told) <= 4
 
 
@@ -151,7 +167,9 @@ def test_a_sample_is_checked_alone(dataset: Path) -> None:
         ("counts", {"by_task": 5}),
     ],
 )
-def test_a_field_of_dataset_json_of_another_kind_is_named(dataset: Path, field: str, value: object) -> None:
+def test_a_field_of_dataset_json_of_another_kind_is_named(
+    dataset: Path, field: str, value: object
+) -> None:
     meta = json.loads((dataset / "dataset.json").read_text())
     (dataset / "dataset.json").write_text(json.dumps(meta | {field: value}))
     with pytest.raises(DataError, match=rf"dataset\.json: {field}.*: must be .*, got "):

@@ -26,7 +26,9 @@ def blocks(page: str, language: str) -> list[str]:
     return [block for name, block in found if name == language]
 
 
-def test_the_table_of_ten_detectors_is_what_the_commands_print(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_table_of_ten_detectors_is_what_the_commands_print(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["ten_detectors.py", "OUT"])
     runpy.run_path(str(ROOT / "examples/ten_detectors.py"), run_name="__main__")
@@ -38,7 +40,9 @@ def test_the_table_of_ten_detectors_is_what_the_commands_print(tmp_path: Path, m
     assert "a difference of 0.5: 580 labels in all" in printed
 
 
-def test_the_script_of_the_multiple_choice_page_writes_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_script_of_the_multiple_choice_page_writes_a_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (script,) = blocks("mmbench.md", "python")
     for name in ("coffee", "chelsea", "rocket", "coins"):
         write_png(tmp_path / f"demo-out/data/files/{name}.png", np.zeros((4, 4, 3), np.uint8))
@@ -50,7 +54,9 @@ def test_the_script_of_the_multiple_choice_page_writes_a_table(tmp_path: Path, m
 
 
 @pytest.mark.parametrize("page", ["tutorials/editing.md", "judge-modules.md"])
-def test_configurations_of_judge_modules_are_valid(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_configurations_of_judge_modules_are_valid(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-some-length")
     (text,) = (text for text in blocks(page, "yaml") if "metric_configs" in text)
     (tmp_path / "judges.yaml").write_text(text, "utf-8")

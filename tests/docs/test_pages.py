@@ -34,7 +34,9 @@ OFFERED = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
 
 
 def nav_pages(entry: object) -> Iterator[str]:
-    for value in entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else [entry]:
+    for value in (
+        entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else [entry]
+    ):
         if isinstance(value, str):
             yield value
         else:
@@ -55,7 +57,9 @@ def test_the_navigation_is_short_enough_to_read() -> None:
     assert words <= MOST_WORDS
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *(DOCS / page for page in sorted(navigation()))], ids=str)
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", *(DOCS / page for page in sorted(navigation()))], ids=str
+)
 def test_a_page_begins_with_its_purpose(page: Path) -> None:
     """A paragraph of two sentences or more, before any code, table or heading."""
     first = page.read_text("utf-8").split("\n\n")[1]
@@ -71,9 +75,15 @@ def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
 
 
 def commands_of(page: Path) -> list[str]:
-    """What is written as a command, in blocks and in code spans; a comment and what is piped on are cut off."""
+    """What is written as a command, in blocks and in code spans; a comment and what is piped on are
+    cut off.
+    """
     text = page.read_text("utf-8").replace("\\\n", " ")
-    blocks = [body for kind, body in re.findall(r"```(\w*)\n(.*?)```", text, re.DOTALL) if kind != "python"]
+    blocks = [
+        body
+        for kind, body in re.findall(r"```(\w*)\n(.*?)```", text, re.DOTALL)
+        if kind != "python"
+    ]
     lines = [line.strip().removeprefix("$ ") for body in blocks for line in body.splitlines()]
     outside = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     spans = [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", outside)]
@@ -82,26 +92,48 @@ def commands_of(page: Path) -> list[str]:
 
 
 def click_command(name: str) -> click.Command:
-    return typer.main.get_command(importlib.import_module(f"visualjudge.cli.{MODULES.get(name, name)}").app)
+    return typer.main.get_command(
+        importlib.import_module(f"visualjudge.cli.{MODULES.get(name, name)}").app
+    )
 
 
 def problem(line: str) -> str | None:
     """Why the command line cannot be one of ours, or None."""
     words = shlex.split(line)[1:]
     if words[0].startswith("-"):
-        return None if words[0] in ("--version", "--help", "--install-completion") else f"{words[0]} is no option"
+        return (
+            None
+            if words[0] in ("--version", "--help", "--install-completion")
+            else f"{words[0]} is no option"
+        )
     if words[0] not in COMMANDS:
         return None if words[0].isupper() else f"{words[0]} is no command"
     command, rest = click_command(words[0]), words[1:]
-    while isinstance(getattr(command, "commands", None), dict) and rest and not rest[0].startswith("-"):
+    while (
+        isinstance(getattr(command, "commands", None), dict)
+        and rest
+        and not rest[0].startswith("-")
+    ):
         if rest[0].isupper() or rest[0] in PLUGGED_IN:  # FORMAT stands for any of them
             return None
         if rest[0] not in command.commands:
             return f"{rest[0]} is no command of {words[0]}"
         command, rest = command.commands[rest[0]], rest[1:]
-    known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
-    unknown = [word for word in rest if OFFERED.fullmatch(word.split("=")[0]) and word.split("=")[0] not in known]
-    return f"{words[0]} knows no {', '.join(unknown)}" if set(unknown) - {"--help", "--help-all"} else None
+    known = {
+        option
+        for parameter in command.params
+        for option in (*parameter.opts, *parameter.secondary_opts)
+    }
+    unknown = [
+        word
+        for word in rest
+        if OFFERED.fullmatch(word.split("=")[0]) and word.split("=")[0] not in known
+    ]
+    return (
+        f"{words[0]} knows no {', '.join(unknown)}"
+        if set(unknown) - {"--help", "--help-all"}
+        else None
+    )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -111,8 +143,13 @@ def test_every_command_on_a_page_has_the_options_that_it_names(page: Path) -> No
 
 def test_a_page_with_a_wrong_command_would_be_noticed(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text("`visualjudge jugde x`\n```console\n$ visualjudge build data \\\n   --outt x  # y\n```\n")
-    assert [problem(line) for line in commands_of(page)] == ["build knows no --outt", "jugde is no command"]
+    page.write_text(
+        "`visualjudge jugde x`\n```console\n$ visualjudge build data \\\n   --outt x  # y\n```\n"
+    )
+    assert [problem(line) for line in commands_of(page)] == [
+        "build knows no --outt",
+        "jugde is no command",
+    ]
 
 
 def test_the_readme_names_the_commands_of_the_first_hours() -> None:
@@ -144,18 +181,25 @@ def test_the_readme_leads_with_the_make_commands_and_has_its_headings() -> None:
 def test_the_snippet_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_folder(tmp_path / "demo-out" / "data", tasks=["object_detection"])
     monkeypatch.chdir(tmp_path)
-    [snippet] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    [snippet] = re.findall(
+        r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL
+    )
     exec(compile(snippet, "README.md", "exec"), {})
     assert (tmp_path / "report.html").is_file()
 
 
-def test_the_judge_of_the_page_on_python_judges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_judge_of_the_page_on_python_judges(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     make_folder(tmp_path / "data", tasks=["object_detection"])
     dataset = visualjudge.build(tmp_path / "data", out=tmp_path / "ds")
     names = {"vj": visualjudge, "dataset": dataset}
     monkeypatch.chdir(tmp_path)
     section = (ROOT / "docs/python.md").read_text("utf-8").partition("## Your own judge")[2]
-    exec(compile(re.findall(r"```python\n(.*?)```", section, re.DOTALL)[0], "python.md", "exec"), names)
+    exec(
+        compile(re.findall(r"```python\n(.*?)```", section, re.DOTALL)[0], "python.md", "exec"),
+        names,
+    )
     run = visualjudge.open_run(tmp_path / "runs/mine")
     assert run.manifest["judge"] == "shortest-name"
     assert {verdict.status for verdict in run.verdicts.values()} == {"ok"}
@@ -163,5 +207,7 @@ def test_the_judge_of_the_page_on_python_judges(tmp_path: Path, monkeypatch: pyt
 
 
 def test_the_pages_that_are_made_from_the_code_are_fresh() -> None:
-    made = subprocess.run([sys.executable, ROOT / "tools/docs_pages.py", "--check"], capture_output=True, text=True)
+    made = subprocess.run(
+        [sys.executable, ROOT / "tools/docs_pages.py", "--check"], capture_output=True, text=True
+    )
     assert made.returncode == 0, made.stderr

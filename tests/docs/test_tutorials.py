@@ -1,4 +1,6 @@
-"""The commands of the tutorials, run as written: the first on detections made here, others in the demo's folder."""
+"""The commands of the tutorials, run as written: the first on detections made here, others in the
+demo's folder.
+"""
 
 from __future__ import annotations
 
@@ -30,15 +32,27 @@ def steps(page: Path) -> list[list[str]]:
     """The commands of a page but the demo itself, without their first word."""
     text = page.read_text("utf-8").replace("\\\n", " ")
     blocks = re.findall(r"```console\n(.*?)```", text, re.DOTALL)
-    lines = [line.removeprefix("$ ") for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+    lines = [
+        line.removeprefix("$ ")
+        for block in blocks
+        for line in block.splitlines()
+        if line.startswith("$ ")
+    ]
     return [shlex.split(line)[1:] for line in lines if not line.startswith("visualjudge demo")]
 
 
 def run(commands: list[list[str]], folder: Path) -> None:
     assert commands
     for words in commands:
-        done = subprocess.run([sys.executable, "-m", "visualjudge", *words], cwd=folder, capture_output=True, text=True)
-        assert done.returncode == 0, f"{shlex.join(words)}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+        done = subprocess.run(
+            [sys.executable, "-m", "visualjudge", *words],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, (
+            f"{shlex.join(words)}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+        )
 
 
 def detections(folder: Path, images: int = 12) -> None:
@@ -53,11 +67,20 @@ def detections(folder: Path, images: int = 12) -> None:
         for label in (1, 2):
             box = [float(rng.integers(5, 60)), float(rng.integers(5, 40)), 50.0, 40.0]
             truth["annotations"].append(
-                {"id": 2 * k + label, "image_id": k, "category_id": label, "bbox": box, "area": 2000.0, "iscrowd": 0}
+                {
+                    "id": 2 * k + label,
+                    "image_id": k,
+                    "category_id": label,
+                    "bbox": box,
+                    "area": 2000.0,
+                    "iscrowd": 0,
+                }
             )
             for source, error in (("detr", 2.0), ("yolo", 9.0)):
                 moved = [box[0] + rng.uniform(0, error), box[1] + rng.uniform(0, error), *box[2:]]
-                found[source].append({"image_id": k, "category_id": label, "bbox": moved, "score": 0.9})
+                found[source].append(
+                    {"image_id": k, "category_id": label, "bbox": moved, "score": 0.9}
+                )
     (folder / "instances_val.json").write_bytes(orjson.dumps(truth))
     for source, rows in found.items():
         (folder / f"{source}.json").write_bytes(orjson.dumps(rows))
@@ -83,7 +106,9 @@ def test_a_table_of_verdicts_is_enough(tmp_path: Path) -> None:
     rows = [f"{k},{k % 5},detr,yolo,{'AB'[k % 3 == 0]},A,gpt-4o" for k in range(40)]
     header = "item,image,model_a,model_b,verdict,truth,judge"
     (tmp_path / "verdicts.csv").write_text("\n".join([header, *rows]), "utf-8")
-    block = re.findall(r"```bash\n(.*?)```", (ROOT / "docs/adopt.md").read_text("utf-8"), re.DOTALL)[0]
+    block = re.findall(
+        r"```bash\n(.*?)```", (ROOT / "docs/adopt.md").read_text("utf-8"), re.DOTALL
+    )[0]
     run([shlex.split(line)[1:] for line in block.splitlines()], tmp_path)
 
 

@@ -1,4 +1,6 @@
-"""The examples in examples/connectors/ run, where their package is there and no server of it is needed."""
+"""The examples in examples/connectors/ run, where their package is there and no server of it is
+needed.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,10 @@ def test_people_answer_in_label_studio(tmp_path: Path) -> None:
     module.ask(str(root), str(tmp_path / "project"))
     tasks = json.loads((tmp_path / "project" / "tasks.json").read_text())
     assert "<Choices" in (tmp_path / "project" / "config.xml").read_text() and tasks
-    done = {"completed_by": 1, "result": [{"from_name": "answer", "type": "choices", "value": {"choices": ["A"]}}]}
+    done = {
+        "completed_by": 1,
+        "result": [{"from_name": "answer", "type": "choices", "value": {"choices": ["A"]}}],
+    }
     export = tmp_path / "export.json"
     export.write_text(json.dumps([{**task, "annotations": [done]} for task in tasks]))
     module.read(str(root), str(export), str(tmp_path / "people"))
@@ -50,9 +55,13 @@ def test_an_evaluator_sees_the_image(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_inspect_grades_with_a_grader_that_sees_the_image(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("inspect_ai", reason="inspect-ai is not installed: pip install visualjudge[inspect]")
+    pytest.importorskip(
+        "inspect_ai", reason="inspect-ai is not installed: pip install visualjudge[inspect]"
+    )
     image = next(iter((make_dataset(tmp_path / "set") / "media").iterdir()))
-    pytest.importorskip("openai", reason="openai is not installed: pip install visualjudge[inspect]")
+    pytest.importorskip(
+        "openai", reason="openai is not installed: pip install visualjudge[inspect]"
+    )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     with server("Answer: 8") as (url, received):
@@ -62,7 +71,9 @@ def test_inspect_grades_with_a_grader_that_sees_the_image(
     assert [len(images_of(body)) for body in received] == [1, 1]
 
 
-@pytest.mark.parametrize(("name", "package"), [("argilla_pairs", "argilla"), ("fiftyone_view", "fiftyone")])
+@pytest.mark.parametrize(
+    ("name", "package"), [("argilla_pairs", "argilla"), ("fiftyone_view", "fiftyone")]
+)
 def test_examples_that_need_a_server_import(name: str, package: str) -> None:
     pytest.importorskip(package, reason=f"{package} is not installed: pip install {package}")
     assert example(name)

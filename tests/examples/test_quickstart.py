@@ -24,7 +24,10 @@ def _outputs(notebook: Any) -> list[str]:
     """What each code cell shows, as text and as HTML."""
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     return [
-        "".join(out.get("text", "") + "".join(map(str, out.get("data", {}).values())) for out in cell.outputs)
+        "".join(
+            out.get("text", "") + "".join(map(str, out.get("data", {}).values()))
+            for out in cell.outputs
+        )
         for cell in cells
     ]
 

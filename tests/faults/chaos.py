@@ -1,7 +1,8 @@
-"""A server that answers wrongly in every way that has a name; it speaks raw bytes, so that nothing is repaired.
+"""A server that answers wrongly in every way that has a name; it speaks raw bytes, so that nothing
+is repaired.
 
-``said_faults`` are faults of what is said, in an otherwise right reply of each protocol; ``wire_faults`` are faults of
-how it is said, the same for all.
+``said_faults`` are faults of what is said, in an otherwise right reply of each protocol;
+``wire_faults`` are faults of how it is said, the same for all.
 """
 
 from __future__ import annotations
@@ -22,8 +23,12 @@ Wire = Callable[[bytes], Iterable[bytes | float]]
 """A good body -> the pieces that are sent; a number waits so many seconds."""
 
 
-def head(status: object = 200, body: bytes = b"", *, length: object = None, **headers: str) -> bytes:
-    lines = [f"HTTP/1.1 {status} X"] + [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+def head(
+    status: object = 200, body: bytes = b"", *, length: object = None, **headers: str
+) -> bytes:
+    lines = [f"HTTP/1.1 {status} X"] + [
+        f"{name.replace('_', '-')}: {value}" for name, value in headers.items()
+    ]
     if length is not False:
         lines.append(f"Content-Length: {len(body) if length is None else length}")
     return "\r\n".join([*lines, "", ""]).encode("utf-8", "surrogateescape")
@@ -33,7 +38,7 @@ def answer(body: bytes, status: object = 200, **headers: str) -> list[bytes | fl
     return [head(status, body, Content_Type="application/json", **headers) + body]
 
 
-# ---------------------------------------------------------------- protocols: a good reply, and its parts by name
+# ------------------------------------------------ protocols: a good reply, and its parts by name
 
 
 def openai_reply(text: Any = "Answer: A", **changes: Any) -> dict[str, Any]:
@@ -41,7 +46,10 @@ def openai_reply(text: Any = "Answer: A", **changes: Any) -> dict[str, Any]:
     choice = {"index": 0, "finish_reason": changes.pop("finish", "stop"), "message": message}
     choice |= {"logprobs": changes.pop("logprobs")} if "logprobs" in changes else {}
     usage = {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}
-    return {"choices": changes.pop("choices", [choice]), "usage": changes.pop("usage", usage)} | changes
+    return {
+        "choices": changes.pop("choices", [choice]),
+        "usage": changes.pop("usage", usage),
+    } | changes
 
 
 def google_reply(text: Any = "Answer: A", **changes: Any) -> dict[str, Any]:
@@ -57,14 +65,27 @@ def anthropic_reply(text: Any = "Answer: A", **changes: Any) -> dict[str, Any]:
     usage = _counted(changes.pop("usage", {"prompt_tokens": 5}), "input_tokens")
     fixed = {"id": "x", "type": "message", "role": "assistant", "model": "m"}
     stop, changes = changes.pop("finish", "end_turn"), changes | changes.pop("message", {})
-    return fixed | {"content": changes.pop("choices", blocks), "stop_reason": stop, "usage": usage} | changes
+    return (
+        fixed
+        | {"content": changes.pop("choices", blocks), "stop_reason": stop, "usage": usage}
+        | changes
+    )
 
 
 def _counted(usage: Any, name: str) -> Any:
-    return {name: usage["prompt_tokens"]} if isinstance(usage, dict) and "prompt_tokens" in usage else usage
+    return (
+        {name: usage["prompt_tokens"]}
+        if isinstance(usage, dict) and "prompt_tokens" in usage
+        else usage
+    )
 
 
-GOOD = {"api": openai_reply, "vllm": openai_reply, "google": google_reply, "anthropic": anthropic_reply}
+GOOD = {
+    "api": openai_reply,
+    "vllm": openai_reply,
+    "google": google_reply,
+    "anthropic": anthropic_reply,
+}
 
 
 # ---------------------------------------------------------------- what is said
@@ -82,7 +103,10 @@ def texts_said() -> Iterator[tuple[str, str]]:
     yield "NUL and control characters", "A\0\x01\x1b[31m"
     yield "key, plain", f"your key is {KEY}"
     yield "key, base64", base64.b64encode(f"Bearer {KEY}".encode()).decode()
-    yield "key, URL-encoded", "".join(f"%{byte:02X}" if not chr(byte).isalnum() else chr(byte) for byte in KEY.encode())
+    yield (
+        "key, URL-encoded",
+        "".join(f"%{byte:02X}" if not chr(byte).isalnum() else chr(byte) for byte in KEY.encode()),
+    )
     yield "key, split", KEY[:9] + "\n" + KEY[9:]
     yield "key, cut at the end", "your key is " + KEY[:-4]
 
@@ -121,7 +145,10 @@ def said_faults() -> dict[str, dict[str, Any]]:
         found[f"finish reason is {kind}"] = {"finish": value}
     for kind, value in {"empty": [], "null": None, "object": {}, "text": "A"}.items():
         found[f"choices are {kind}"] = {"choices": value}
-    nulls = {"content": [{"token": None, "logprob": None, "top_logprobs": None}], "chosenCandidates": [{"token": 5}]}
+    nulls = {
+        "content": [{"token": None, "logprob": None, "top_logprobs": None}],
+        "chosenCandidates": [{"token": 5}],
+    }
     large = [{"token": "A", "logprob": 1e308, "top_logprobs": [{"token": "A", "logprob": 1e308}]}]
     for kind, value in {
         "text": "none",
@@ -199,9 +226,22 @@ def wire_faults() -> dict[str, Wire]:
     for odd in (100, 101, 204, 99, 999, "abc", "-1", "20000000000000000000000"):
         found[f"status {odd}"] = _status(odd, b"")
     for value in (
-        "0", "Wed, 21 Oct 2015 07:28:00 GMT", "301", "99999999", "nan", "inf", "-5", "1e400", "9" * 400, "²³",
-        "Fri, 31 Dec 9999 23:59:59 GMT", "1 Jan 99999999999999 1:1:1", "", "soon", "\u0661",
-    ):  # fmt: skip
+        "0",
+        "Wed, 21 Oct 2015 07:28:00 GMT",
+        "301",
+        "99999999",
+        "nan",
+        "inf",
+        "-5",
+        "1e400",
+        "9" * 400,
+        "²³",
+        "Fri, 31 Dec 9999 23:59:59 GMT",
+        "1 Jan 99999999999999 1:1:1",
+        "",
+        "soon",
+        "\u0661",
+    ):
         found[f"Retry-After {value[:20]!r}"] = _retry_after(value)
     found["retry-after-ms nan"] = _retry_after("nan", "retry-after-ms")
     for status in (301, 302, 303, 307, 308):
@@ -226,13 +266,19 @@ def wire_faults() -> dict[str, Wire]:
         "garbage before the status line": lambda body: [b"xx\r\n" + head(200, body) + body],
         "HTTP/0.9": lambda body: [body],
         "a header of a megabyte": lambda body: [head(200, body, X="x" * 2**20) + body],
-        "100,000 headers": lambda body: [head(200, body, **{f"X{k}": "1" for k in range(100_000)}) + body],
+        "100,000 headers": lambda body: [
+            head(200, body, **{f"X{k}": "1" for k in range(100_000)}) + body
+        ],
         "no length": lambda body: [head(200, length=False) + body],
         "negative length": lambda body: [head(200, length=-5) + body],
         "double length": lambda body: [head(200, body, Content_length="3") + body],
         "length is text": lambda body: [head(200, length="many") + body],
-        "bad chunks": lambda body: [head(200, length=False, Transfer_Encoding="chunked") + b"zz\r\n" + body],
-        "cut chunks": lambda body: [head(200, length=False, Transfer_Encoding="chunked") + b"ffff\r\n" + body],
+        "bad chunks": lambda body: [
+            head(200, length=False, Transfer_Encoding="chunked") + b"zz\r\n" + body
+        ],
+        "cut chunks": lambda body: [
+            head(200, length=False, Transfer_Encoding="chunked") + b"ffff\r\n" + body
+        ],
         "gzip, cut": lambda body: answer(_gz(body)[:-12], Content_Encoding="gzip"),
         "gzip, false": lambda body: answer(body, Content_Encoding="gzip"),
         "gzip, nested": lambda body: answer(_gz(_gz(body)), Content_Encoding="gzip, gzip"),
@@ -255,7 +301,9 @@ def wire_faults() -> dict[str, Wire]:
         "JSON: lone surrogate": lambda body: answer(body.replace(b"Answer", b"\\ud800")),
         "JSON: NUL": lambda body: answer(body.replace(b"Answer", b"\0")),
         "JSON: 1e999": lambda body: answer(body.replace(b"7", b"1e999").replace(b"5", b"1e999")),
-        "content filter": lambda body: answer(b'{"error": {"code": "content_filter", "message": "blocked"}}', "400"),
+        "content filter": lambda body: answer(
+            b'{"error": {"code": "content_filter", "message": "blocked"}}', "400"
+        ),
         "the key in an error, cut": lambda body: answer(b"x" * 380 + KEY.encode(), "400"),
     }
     return found
@@ -285,7 +333,9 @@ class Chaos:
             while True:
                 raw = await reader.readuntil(b"\r\n\r\n")
                 lengths = [
-                    line.split(b":")[1] for line in raw.lower().split(b"\r\n") if line.startswith(b"content-length")
+                    line.split(b":")[1]
+                    for line in raw.lower().split(b"\r\n")
+                    if line.startswith(b"content-length")
                 ]
                 body = await reader.readexactly(int(lengths[0])) if lengths else b""
                 name = _named(body)

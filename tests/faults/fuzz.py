@@ -1,7 +1,9 @@
-"""Mutated inputs for every reader of foreign bytes: nothing but the project's own errors may come out.
+"""Mutated inputs for every reader of foreign bytes: nothing but the project's own errors may come
+out.
 
-``python tests/faults/fuzz.py --seconds 60`` spends so long on each target; ``make fuzz`` does. The seed corpus is in
-``tests/faults/seeds/<target>/``; an input that escapes is written beside it, to be fixed and kept.
+``python tests/faults/fuzz.py --seconds 60`` spends so long on each target; ``make fuzz`` does. The
+seed corpus is in ``tests/faults/seeds/<target>/``; an input that escapes is written beside it, to
+be fixed and kept.
 """
 
 from __future__ import annotations
@@ -73,7 +75,9 @@ def _object(raw: bytes) -> dict[str, Any]:
 
 
 def _prediction(task: str) -> Target:
-    return lambda raw, place: read_prediction(task, _object(raw), size=SIZE, root=place, expression="it")
+    return lambda raw, place: read_prediction(
+        task, _object(raw), size=SIZE, root=place, expression="it"
+    )
 
 
 def _imported(name: str, read: Callable[[Path, Path], Iterator[object]]) -> Target:
@@ -115,7 +119,11 @@ def _run(raw: bytes, place: Path) -> object:
 def _replies(raw: bytes, _: Path) -> object:
     """Every reader of a reply's text."""
     text = raw.decode("utf-8", "replace")
-    kinds = [read_reply(text, kind, 3, ties=ties) for kind in ("pairwise", "ranking", "scoring") for ties in ((), TIES)]
+    kinds = [
+        read_reply(text, kind, 3, ties=ties)
+        for kind in ("pairwise", "ranking", "scoring")
+        for ties in ((), TIES)
+    ]
     return kinds, [read(text, {"A": "a dog", "B": "None"}) for read in READERS.values()]
 
 
@@ -128,7 +136,9 @@ def _published(raw: bytes, place: Path) -> object:
 TARGETS: dict[str, Target] = {
     "records-json": _file(".json", lambda path: list(spans(path))),
     "records-jsonl": _file(".jsonl", lambda path: list(spans(path))),
-    "annotation": lambda raw, _: annotation_from_wire(_object(raw), file="f", task="object_detection", position=0),
+    "annotation": lambda raw, _: annotation_from_wire(
+        _object(raw), file="f", task="object_detection", position=0
+    ),
     "image-record": lambda raw, _: image_from_wire("x", _object(raw), file="f"),
     "boxes": _prediction("object_detection"),
     "instances": _prediction("instance_segmentation"),
@@ -144,18 +154,28 @@ TARGETS: dict[str, Target] = {
     "question": lambda raw, _: question_from_wire(parsed(raw, "input")),
     "chat-completion": lambda raw, _: openai_protocol.reply_of(_object(raw), None),
     "message": lambda raw, _: anthropic.reply_of(_object(raw), None),
-    "error-body": lambda raw, _: failures.api_error(429, raw, {"Retry-After": raw.decode("latin-1")}, _REDACT),
+    "error-body": lambda raw, _: failures.api_error(
+        429, raw, {"Retry-After": raw.decode("latin-1")}, _REDACT
+    ),
     "redacted": lambda raw, _: _REDACT(raw.decode("utf-8", "replace")),
     "journal": _file(".jsonl", lambda path: list(read_records(path))),
     "table": _file(".tsv", read_table),
     "rows": _file(".jsonl", read_rows),
     "table-row": _file(".csv", lambda path: list(outputs("generation_t2i", path, path.parent))),
-    "coco": _imported("gt.json", lambda path, images: coco("instance_segmentation", path, None, images)),
+    "coco": _imported(
+        "gt.json", lambda path, images: coco("instance_segmentation", path, None, images)
+    ),
     "voc": _imported("voc/x.xml", lambda path, images: voc(_BOXES, path.parent, None, images)),
     "yolo": _imported("yolo/x.txt", _yolo),
-    "labelme": _imported("me/x.json", lambda path, images: shapes(_BOXES, "labelme", path.parent, None, images)),
-    "label-studio": _imported("ls.json", lambda path, images: shapes(_BOXES, "label-studio", path, None, images)),
-    "refs": _imported("refs.p", lambda path, images: referring("referring_segmentation", path, path, images)),
+    "labelme": _imported(
+        "me/x.json", lambda path, images: shapes(_BOXES, "labelme", path.parent, None, images)
+    ),
+    "label-studio": _imported(
+        "ls.json", lambda path, images: shapes(_BOXES, "label-studio", path, None, images)
+    ),
+    "refs": _imported(
+        "refs.p", lambda path, images: referring("referring_segmentation", path, path, images)
+    ),
     "class-names": _file(".yaml", class_names),
     "workbook": _file(".xlsx", read_workbook),
     "config": _file(".yaml", lambda path: build_pipes(read_config(path))),
@@ -229,7 +249,9 @@ def inputs(name: str, seed: int) -> Iterator[bytes]:
 
 
 def escapes(name: str, raw: bytes, place: Path) -> str | None:
-    """What is wrong: an error that is not the project's own, or reading that takes more than two seconds."""
+    """What is wrong: an error that is not the project's own, or reading that takes more than two
+    seconds.
+    """
     begun = time.process_time()
     try:
         TARGETS[name](raw, place)

@@ -1,8 +1,10 @@
-"""Parquet files, indexes, shards and cache entries that somebody wrote or damaged: one line, little memory, no hang.
+"""Parquet files, indexes, shards and cache entries that somebody wrote or damaged: one line, little
+memory, no hang.
 
-Each is read by a command in a fork, whose memory and time are measured. ``python tests/faults/hostile_columns.py FOLDER
-STEP EACH`` tries every STEP-th by EACH of the commands, in turn, and prints a line of JSON for each; nothing but forks
-uses polars, whose threads no fork inherits.
+Each is read by a command in a fork, whose memory and time are measured. ``python
+tests/faults/hostile_columns.py FOLDER STEP EACH`` tries every STEP-th by EACH of the commands, in
+turn, and prints a line of JSON for each; nothing but forks uses polars, whose threads no fork
+inherits.
 """
 
 from __future__ import annotations
@@ -77,7 +79,9 @@ def read_in_a_fork(name: str, read: Callable[[], object]) -> Ended:
     said = os.read(told, 4000).decode()
     os.close(told)
     used = os.wait4(child, 0)[2]
-    return Ended(name, said or "ended without a word", used.ru_utime + used.ru_stime, used.ru_maxrss >> 10)
+    return Ended(
+        name, said or "ended without a word", used.ru_utime + used.ru_stime, used.ru_maxrss >> 10
+    )
 
 
 def commanded(*words: object) -> None:
@@ -114,12 +118,35 @@ READERS: dict[str, Callable[[Path], tuple[object, ...]]] = {
     "validate": lambda ds: ("validate", ds),
     "export": lambda ds: ("export", ds, "--format", "parquet", "--out", ds.parent / "out"),
     "judge": lambda ds: ("judge", ds, *JUDGE, "--out", ds.parent / "out"),
-    "report": lambda ds: ("report", ds.parent / "run", "--dataset", ds, "--out", ds.parent / "r.html"),
+    "report": lambda ds: (
+        "report",
+        ds.parent / "run",
+        "--dataset",
+        ds,
+        "--out",
+        ds.parent / "r.html",
+    ),
     "convert": lambda ds: ("convert", ds, "--to", "json", "--out", ds.parent / "out"),
     "studio": lambda ds: ("studio", ds),
     "audit": lambda ds: ("audit", ds),
-    "export images": lambda ds: ("export", ds, "--format", "vlmevalkit", "--out", ds.parent / "out"),
-    "local judge": lambda ds: ("judge", ds, "--backend", "local", "--model", "default", "--out", ds.parent / "out"),
+    "export images": lambda ds: (
+        "export",
+        ds,
+        "--format",
+        "vlmevalkit",
+        "--out",
+        ds.parent / "out",
+    ),
+    "local judge": lambda ds: (
+        "judge",
+        ds,
+        "--backend",
+        "local",
+        "--model",
+        "default",
+        "--out",
+        ds.parent / "out",
+    ),
     "drift": lambda ds: ("drift", "build", ds, "--n", 2, "--out", ds.parent / "out"),
 }
 """Commands that read a dataset."""
@@ -135,7 +162,9 @@ RUN_READERS: dict[str, Callable[[Path], tuple[object, ...]]] = {
 
 
 def made(root: Path) -> None:
-    """``ds``, a dataset as Parquet and shards, and ``run`` on it as Parquet, in ``root / "good"``."""
+    """``ds``, a dataset as Parquet and shards, and ``run`` on it as Parquet, in ``root /
+    "good"``.
+    """
     make_folder(root / "data", tasks=["object_detection"], images=3, annotations=4)
     build(root / "data", root / "json", BuildOptions(tasks=("object_detection",)))
     convert(root / "json", root / "good/ds", "parquet", media="shards")
@@ -170,7 +199,9 @@ def field(name: str, value: Any, where: Any = None) -> Spoil:
 
 def many(value: Any, rows: int, name: str = "prompt") -> Spoil:
     """Many rows with one long text, which stands once in the file."""
-    return with_rows(lambda frame: frame[[0] * rows].with_columns(pl.lit(value, schema()[name]).alias(name)))
+    return with_rows(
+        lambda frame: frame[[0] * rows].with_columns(pl.lit(value, schema()[name]).alias(name))
+    )
 
 
 def index(change: Callable[[np.ndarray], np.ndarray]) -> Spoil:
@@ -210,7 +241,9 @@ SPOILT: dict[str, Spoil] = {
     "very long prompts": many("x" * 70_000_000, 2),
     "long ids": many("x" * 500_000, 300, "id"),
     "long answers": many("x" * 500_000, 300, "answer"),
-    "zstd bomb": with_rows(lambda frame: frame.head(1).with_columns(prompt=pl.lit("x" * 140_000_000))),
+    "zstd bomb": with_rows(
+        lambda frame: frame.head(1).with_columns(prompt=pl.lit("x" * 140_000_000))
+    ),
     "many rows": with_rows(lambda frame: frame[[0] * 100_000], row_group_size=100_000),
     "many images": field("images", ["media/x.png"] * 200_000, PAIRS & (pl.int_range(pl.len()) < 3)),
     "number as answer": field("answer", "A", SCORING),
@@ -250,19 +283,33 @@ SPOILT: dict[str, Spoil] = {
     "a dataset.json with a hole": grown("dataset.json", 20 << 30),
     "a dataset.json of brackets": lambda root: (root / "dataset.json").write_bytes(b"[" * 2**27),
     "an index that states 2**60 images": lambda root: (root / IMAGES).write_bytes(
-        b"\x93NUMPY\x01\0v\0{'descr': '<u8', 'fortran_order': False, 'shape': (4, 1152921504606846976), }".ljust(128)
+        b"\x93NUMPY\x01\0v\0{'descr': '<u8', 'fortran_order': False, 'shape': (4, "
+        b"1152921504606846976), }".ljust(128)
     ),
-    "an index of objects": lambda root: np.save(root / IMAGES, np.array([[{}] * 4] * 4), allow_pickle=True),
+    "an index of objects": lambda root: np.save(
+        root / IMAGES, np.array([[{}] * 4] * 4), allow_pickle=True
+    ),
     "a shard with a hole": grown(TAR, 20 << 30),
     "no shard": lambda root: (root / TAR).unlink(),
     "an empty shard": lambda root: (root / TAR).write_bytes(b""),
     "a shard that is a pipe": lambda root: ((root / TAR).unlink(), os.mkfifo(root / TAR)),
-    "a shard that is a device": lambda root: ((root / TAR).unlink(), (root / TAR).symlink_to("/dev/zero")),
+    "a shard that is a device": lambda root: (
+        (root / TAR).unlink(),
+        (root / TAR).symlink_to("/dev/zero"),
+    ),
     "a shard with a large header": lambda root: (root / TAR).write_bytes(
-        (content := (root / TAR).read_bytes())[:124] + b"77777777777\0" + content[136:156] + b"x" + content[157:]
+        (content := (root / TAR).read_bytes())[:124]
+        + b"77777777777\0"
+        + content[136:156]
+        + b"x"
+        + content[157:]
     ),
 }
-SPOILT |= {f"{name} cut to {share}": cut(name, share) for name in (SHARD, IMAGES, TAR, INDEX) for share in (0.1, 0.9)}
+SPOILT |= {
+    f"{name} cut to {share}": cut(name, share)
+    for name in (SHARD, IMAGES, TAR, INDEX)
+    for share in (0.1, 0.9)
+}
 
 
 def flipped(name: str, seed: int) -> Spoil:
@@ -271,7 +318,9 @@ def flipped(name: str, seed: int) -> Spoil:
     def spoil(root: Path) -> None:
         rng = rng_for(seed, "hostile columns", name)
         content = bytearray((root / name).read_bytes())
-        low = len(content) // 2 if name == SHARD and seed % 2 else 0  # the footer, and headers of pages
+        low = (
+            len(content) // 2 if name == SHARD and seed % 2 else 0
+        )  # the footer, and headers of pages
         for place in rng.integers(low, len(content), 1 + seed % 6).tolist():
             content[place] = int(rng.integers(256))
         (root / name).write_bytes(content)
@@ -279,7 +328,9 @@ def flipped(name: str, seed: int) -> Spoil:
             told = load_json(root)
             write_index(
                 root,
-                Shards(told["questions"], told["plain"], {Path(SHARD).name: file_sha256(root / SHARD)}),
+                Shards(
+                    told["questions"], told["plain"], {Path(SHARD).name: file_sha256(root / SHARD)}
+                ),
                 told["questions_sha256"],
                 bytes.fromhex(told["after"]),
             )
@@ -288,7 +339,9 @@ def flipped(name: str, seed: int) -> Spoil:
 
 
 FLIPS = 10
-SPOILT |= {f"{name} flipped {k}": flipped(name, k) for name in (SHARD, IMAGES, TAR) for k in range(FLIPS)}
+SPOILT |= {
+    f"{name} flipped {k}": flipped(name, k) for name in (SHARD, IMAGES, TAR) for k in range(FLIPS)
+}
 
 
 def verdicts(change: Callable[[pl.DataFrame], pl.DataFrame]) -> Spoil:
@@ -309,7 +362,9 @@ def verdict(name: str, value: Any) -> Spoil:
 RUN, JOURNAL = "../run/verdicts.parquet", "../run/verdicts.jsonl"
 SPOILT_RUNS: dict[str, Spoil] = {
     "long replies": verdict("raw_response", "x" * 500_000),
-    "reply of 70 MB": verdicts(lambda frame: frame.head(2).with_columns(raw_response=pl.lit("x" * 70_000_000))),
+    "reply of 70 MB": verdicts(
+        lambda frame: frame.head(2).with_columns(raw_response=pl.lit("x" * 70_000_000))
+    ),
     "many verdicts": verdicts(lambda frame: frame[[0] * 2_000_000]),
     "no ids": verdict("id", None),
     "no value": verdict("value", None),
@@ -326,8 +381,13 @@ SPOILT_RUNS: dict[str, Spoil] = {
     "with a hole": grown(RUN, 20 << 30),
     "a run.json with a hole": grown("../run/run.json", 20 << 30),
     "a run.json of brackets": lambda root: (root / "../run/run.json").write_bytes(b"[" * 2**24),
-    "a run.json of numbers": lambda root: (root / "../run/run.json").write_bytes(b"[" + b"1e9," * 2**21 + b"0]"),
-    "a journal that is a hole": lambda root: ((root / JOURNAL).touch(), os.truncate(root / JOURNAL, 20 << 30)),
+    "a run.json of numbers": lambda root: (root / "../run/run.json").write_bytes(
+        b"[" + b"1e9," * 2**21 + b"0]"
+    ),
+    "a journal that is a hole": lambda root: (
+        (root / JOURNAL).touch(),
+        os.truncate(root / JOURNAL, 20 << 30),
+    ),
     "a journal of one line": lambda root: (root / JOURNAL).write_bytes(b"x" * (70 << 20)),
     "a journal of line breaks": lambda root: (root / JOURNAL).write_bytes(b"\n" * (20 << 20)),
     "a journal of small objects": lambda root: (root / JOURNAL).write_bytes(b"{}\n" * 300_000),
@@ -362,7 +422,9 @@ def asked_again(place: Path, spoil: Spoil) -> None:
 
 
 def signed(reply: Any) -> Spoil:
-    """An entry of other fields that bears the user's own mark, as another version could have written it."""
+    """An entry of other fields that bears the user's own mark, as another version could have
+    written it.
+    """
 
     def spoil(path: Path) -> None:
         entry, secret = orjson.dumps(reply), cache_secret(default_cache_dir().parent)
@@ -385,26 +447,37 @@ ENTRIES: dict[str, Spoil] = {
     "a file with a hole": lambda path: os.truncate(path, 20 << 30),
     "a file at the bound with a hole": lambda path: os.truncate(path, LARGEST_BODY),
     "a file of brackets": lambda path: path.write_bytes(b"[" * LARGEST_BODY),
-    "a deep reply": lambda path: path.write_bytes(b'{"mac":"' + b"0" * 64 + b'","reply":' + b"[" * 10**7 + b"}"),
+    "a deep reply": lambda path: path.write_bytes(
+        b'{"mac":"' + b"0" * 64 + b'","reply":' + b"[" * 10**7 + b"}"
+    ),
     "an empty file": lambda path: path.write_bytes(b""),
-    **{f"signed: {value!r}": signed(value) for value in (None, 7, "x", [], {}, {"tokens": 3}, GOOD | {"notes": 5})},
+    **{
+        f"signed: {value!r}": signed(value)
+        for value in (None, 7, "x", [], {}, {"tokens": 3}, GOOD | {"notes": 5})
+    },
     "signed: an unknown field": signed(GOOD | {"x": 1}),
     "signed: tokens of other kinds": signed(GOOD | {"tokens": [[1], {"token": 1}]}),
     "signed: a text that is none": signed(GOOD | {"text": 7}),
     "signed: counts that are none": signed(GOOD | {"usage": {"prompt_tokens": "x"}}),
-    **{f"cut to {size}": (lambda path, size=size: os.truncate(path, size)) for size in (1, 60, 90, 150)},
+    **{
+        f"cut to {size}": (lambda path, size=size: os.truncate(path, size))
+        for size in (1, 60, 90, 150)
+    },
 }
 
 
 def tables() -> Iterator[tuple[str, Callable[[Path], object]]]:
     """Parquet tables of any columns."""
     long = pl.Series("a", ["x" * 1_000_000]).new_from_index(0, 1000)
-    yield "long texts", lambda path: pl.DataFrame({"a": long}).write_parquet(path, row_group_size=1000)
+    yield (
+        "long texts",
+        lambda path: pl.DataFrame({"a": long}).write_parquet(path, row_group_size=1000),
+    )
     yield (
         "nulls",
-        lambda path: pl.DataFrame({"a": pl.Series([None] * 20_000_000, dtype=pl.Int8)}).write_parquet(
-            path, row_group_size=20_000_000
-        ),
+        lambda path: pl.DataFrame(
+            {"a": pl.Series([None] * 20_000_000, dtype=pl.Int8)}
+        ).write_parquet(path, row_group_size=20_000_000),
     )
     lists = pl.Series("a", [[["y" * 1000] * 1000]]).new_from_index(0, 500)
     yield "lists", lambda path: pl.DataFrame({"a": lists}).write_parquet(path, row_group_size=500)
@@ -421,17 +494,27 @@ def main(place: Path, step: int, each: int) -> None:
     for what, spoilt, readers in (("", SPOILT, READERS), ("verdicts: ", SPOILT_RUNS, RUN_READERS)):
         chosen = [*readers]
         for number, (name, spoil) in enumerate([*spoilt.items()][::step]):
-            for reader in [chosen[(each * number + k) % len(chosen)] for k in range(min(each, len(chosen)))]:
+            for reader in [
+                chosen[(each * number + k) % len(chosen)] for k in range(min(each, len(chosen)))
+            ]:
                 shutil.copytree(place / "good", place / "bad")
                 (place / "bad/run/run.json").write_text(
-                    (place / "good/run/run.json").read_text().replace(str(place / "good/ds"), str(place / "bad/ds"))
+                    (place / "good/run/run.json")
+                    .read_text()
+                    .replace(str(place / "good/ds"), str(place / "bad/ds"))
                 )
                 spoiled(spoil, place / "bad/ds")
                 words = readers[reader](place / "bad/ds")
-                tell(read_in_a_fork(f"{what}{name}, {reader}", lambda words=words: commanded(*words)))
+                tell(
+                    read_in_a_fork(f"{what}{name}, {reader}", lambda words=words: commanded(*words))
+                )
                 shutil.rmtree(place / "bad")
     for name, spoil_entry in ENTRIES.items():
-        tell(read_in_a_fork(f"entry: {name}", lambda spoil=spoil_entry: asked_again(place / "entry", spoil)))
+        tell(
+            read_in_a_fork(
+                f"entry: {name}", lambda spoil=spoil_entry: asked_again(place / "entry", spoil)
+            )
+        )
         shutil.rmtree(place / "entry")
     for name, write in tables():
         spoiled(write, place / "table.parquet")

@@ -10,11 +10,15 @@ from pathlib import Path
 from typing import Any
 
 Change = Callable[[Path, Path], None]
-"""What is done to a run folder; the second folder is another, whose files must stay as they are and unread."""
+"""What is done to a run folder; the second folder is another, whose files must stay as they are and
+unread.
+"""
 SECRET = "the-text-of-a-file-outside"
 ELSEWHERE = "http://127.0.0.2:9"
 OPEN, ENDED = 0, 1
-"""Places of two parts in the folder's journal: of the first nothing has come, of the second the results are here."""
+"""Places of two parts in the folder's journal: of the first nothing has come, of the second the
+results are here.
+"""
 
 
 def victim(folder: Path) -> Path:
@@ -22,7 +26,9 @@ def victim(folder: Path) -> Path:
     folder.mkdir()
     (folder / "authorized_keys").write_text(f'{{"id": "{SECRET}"}}\n')
     (folder / "data.jsonl").write_text(f'{{"id": "{SECRET}"}}\n')
-    (folder / "run.json").write_text(json.dumps({"judge": SECRET, "model": SECRET, "backend": "api"}))
+    (folder / "run.json").write_text(
+        json.dumps({"judge": SECRET, "model": SECRET, "backend": "api"})
+    )
     return folder
 
 
@@ -91,7 +97,10 @@ def servers() -> Iterator[tuple[str, Change]]:
     }.items():
         yield f"server {name}", partial(_manifest, base_url=url)
     for backend in ("google", "anthropic", "vllm"):
-        yield f"server elsewhere, of {backend}", partial(_manifest, backend=backend, base_url=ELSEWHERE)
+        yield (
+            f"server elsewhere, of {backend}",
+            partial(_manifest, backend=backend, base_url=ELSEWHERE),
+        )
 
 
 def folders() -> Iterator[tuple[str, Change]]:
@@ -117,10 +126,34 @@ def folders() -> Iterator[tuple[str, Change]]:
         yield f"folder {name}", partial(_special, name=name, kind="folder")
     yield "hard link verdicts.jsonl", partial(_special, name="verdicts.jsonl", kind="hard link")
     yield "file batches", _batches_is_a_file
-    for value in ("../../x", "/etc/x", "..", "a/b", "x", "", 7, None, [], "0123456789abcdeF", "0123456789abcdef\n"):
+    for value in (
+        "../../x",
+        "/etc/x",
+        "..",
+        "a/b",
+        "x",
+        "",
+        7,
+        None,
+        [],
+        "0123456789abcdeF",
+        "0123456789abcdef\n",
+    ):
         for event in ("planned", "begun"):
             yield f"{event}: part {value!r}", partial(_line, at_event=event, part=value)
-    for value in ("../victim/data", "../../v1/files", f"{ELSEWHERE}/x", "", 7, None, [1], "a?b", "a\nb", "/x", "é"):
+    for value in (
+        "../victim/data",
+        "../../v1/files",
+        f"{ELSEWHERE}/x",
+        "",
+        7,
+        None,
+        [1],
+        "a?b",
+        "a\nb",
+        "/x",
+        "é",
+    ):
         yield f"submitted: batch {value!r}", partial(_line, at_event="submitted", batch=value)
     for value in ("../../x", "", 7, None):
         yield f"uploaded: file {value!r}", partial(_line, at_event="uploaded", file=value)
@@ -132,7 +165,10 @@ def folders() -> Iterator[tuple[str, Change]]:
         "event": ("unknown", None, [], ...),
     }.items():
         for value in values:
-            yield f"planned: {field} {value!r}", partial(_line, at_event="planned", **{field: value})
+            yield (
+                f"planned: {field} {value!r}",
+                partial(_line, at_event="planned", **{field: value}),
+            )
     for value in ("yesterday", "2020-01-01", "", 7, None, ...):
         yield f"submitting: at {value!r}", partial(_line, at_event="submitting", at=value)
     for field, value in {"status": [], "replies": "x"}.items():
@@ -143,12 +179,22 @@ def folders() -> Iterator[tuple[str, Change]]:
         "text": b"not JSON\nat all\n",
         "bytes": bytes(range(256)) * 9,
         "deep": b'{"a":' * 5000 + b"\n" + b'{"event": "ended"}\n',
-        "ended before it was planned": b'{"event": "ended", "part": "0123456789abcdef", "status": "x", "replies": 0}\n',
+        "ended before it was planned": b'{"event": "ended", "part": "0123456789abcdef", '
+        b'"status": "x", "replies": 0}\n',
     }.items():
         yield f"journal: {name}", partial(_journal, content=content)
     for name, value in {"backend": "transformers", "model": ...}.items():
         yield f"run.json: {name}", partial(_manifest, **{name: value})
-    for name in ("backend", "model", "base_url", "started", "statuses", "total", "dataset", "changes"):
+    for name in (
+        "backend",
+        "model",
+        "base_url",
+        "started",
+        "statuses",
+        "total",
+        "dataset",
+        "changes",
+    ):
         yield f"run.json: {name} is a number", partial(_manifest, **{name: 7})
     for name, content in {"missing": None, "bytes": b"\xff\xfe"}.items():
         yield f"names: {name}", partial(_file, name="{}.names", place=OPEN, content=content)
@@ -158,4 +204,7 @@ def folders() -> Iterator[tuple[str, Change]]:
         "wrong kinds": b'{"name":"x","status":"200","cause":7,"retryable":null}\n',
     }
     for name, content in rows.items():
-        yield f"results: {name}", partial(_file, name="{}.results.jsonl", place=ENDED, content=content)
+        yield (
+            f"results: {name}",
+            partial(_file, name="{}.results.jsonl", place=ENDED, content=content),
+        )

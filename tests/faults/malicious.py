@@ -1,4 +1,6 @@
-"""Records and files that somebody wrote to break a build, by name: each is one among good ones of a data folder."""
+"""Records and files that somebody wrote to break a build, by name: each is one among good ones of a
+data folder.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ Case = Callable[[Path], None]
 """Adds its one bad record (or file) to a data folder."""
 
 _GOOD: dict[str, Callable[[int], Json]] = {
-    "object_detection": lambda k: {"detections": [{"label": "dog", "bbox": [5 + k, 6, 30 + k, 40]}]},
+    "object_detection": lambda k: {
+        "detections": [{"label": "dog", "bbox": [5 + k, 6, 30 + k, 40]}]
+    },
     "instance_segmentation": lambda k: {"instances": [{"label": "dog", "segmentation": _rle(k)}]},
     "keypoint": lambda k: {"persons": [{"keypoints": [float(v % 40 + k) for v in range(51)]}]},
     "depth_estimation": lambda k: {"depth": f"d{k}.npy"},
@@ -47,7 +51,10 @@ def good_folder(root: Path) -> Path:
         (root / name).mkdir(parents=True)
     write_png(root / "photo.png", photograph(0, SIZE))
     for k in range(3):
-        np.save(root / f"d{k}.npy", (np.linspace(1, 5, SIZE[0] * SIZE[1]) ** (k + 1)).reshape(SIZE).astype(np.float32))
+        np.save(
+            root / f"d{k}.npy",
+            (np.linspace(1, 5, SIZE[0] * SIZE[1]) ** (k + 1)).reshape(SIZE).astype(np.float32),
+        )
         write_png(root / f"p{k}.png", photograph(k, SIZE))
     for task in _GOOD:
         add_records(root, task, [record(task, k, _GOOD[task](k)) for k in range(3)])
@@ -66,10 +73,14 @@ def add_records(root: Path, task: str, records: list[Json]) -> None:
 def _append(root: Path, task: str, text: str) -> None:
     """One more record, as it is written here."""
     path = root / f"annotations/{task}_annotations.json"
-    path.write_bytes(path.read_bytes().rstrip()[:-1] + b", " + text.encode("utf-8", "surrogatepass") + b"]")
+    path.write_bytes(
+        path.read_bytes().rstrip()[:-1] + b", " + text.encode("utf-8", "surrogatepass") + b"]"
+    )
 
 
-def _with(task: str, prediction: Any, files: Callable[[Path], None] | None = None, **fields: Any) -> Case:
+def _with(
+    task: str, prediction: Any, files: Callable[[Path], None] | None = None, **fields: Any
+) -> Case:
     def case(root: Path) -> None:
         if files is not None:
             files(root)
@@ -93,26 +104,48 @@ def _raw(task: str, text: str) -> Case:
 
 def _numbers() -> Iterator[tuple[str, Case]]:
     odd: dict[str, Any] = {
-        "text": "7", "list": [7], "object": {"a": 7}, "10**400": 10**400, "1e308": 1e308, "-1e308": -1e308,
-        "nan": float("nan"), "inf": float("inf"), "true": True,
-    }  # fmt: skip
+        "text": "7",
+        "list": [7],
+        "object": {"a": 7},
+        "10**400": 10**400,
+        "1e308": 1e308,
+        "-1e308": -1e308,
+        "nan": float("nan"),
+        "inf": float("inf"),
+        "true": True,
+    }
     for name, value in odd.items():
         yield (
             f"score of a box is {name}",
-            _with("object_detection", {"detections": [{"label": "dog", "bbox": [1, 1, 9, 9], "score": value}]}),
+            _with(
+                "object_detection",
+                {"detections": [{"label": "dog", "bbox": [1, 1, 9, 9], "score": value}]},
+            ),
         )
         yield (
             f"corner of a box is {name}",
             _with("object_detection", {"detections": [{"label": "dog", "bbox": [1, 1, 9, value]}]}),
         )
-        yield f"keypoint is {name}", _with("keypoint", {"persons": [{"keypoints": [value] + [1.0] * 50}]})
-        yield f"area is {name}", _with("keypoint", {"persons": [{"keypoints": [1.0] * 51, "area": value}]})
+        yield (
+            f"keypoint is {name}",
+            _with("keypoint", {"persons": [{"keypoints": [value] + [1.0] * 50}]}),
+        )
+        yield (
+            f"area is {name}",
+            _with("keypoint", {"persons": [{"keypoints": [1.0] * 51, "area": value}]}),
+        )
         yield f"scale is {name}", _with("depth_estimation", {"depth": "d0.npy", "scale": value})
-        yield f"final_score is {name}", _with("object_detection", _GOOD["object_detection"](0), final_score=value)
+        yield (
+            f"final_score is {name}",
+            _with("object_detection", _GOOD["object_detection"](0), final_score=value),
+        )
     yield "a number of a million digits", _raw("object_detection", "1" * 1_000_000)
     yield (
         "a box of 1e308",
-        _with("object_detection", {"detections": [{"label": "dog", "bbox": [-1e308, -1e308, 1e308, 1e308]}]}),
+        _with(
+            "object_detection",
+            {"detections": [{"label": "dog", "bbox": [-1e308, -1e308, 1e308, 1e308]}]},
+        ),
     )
 
 
@@ -125,18 +158,25 @@ def _texts() -> Iterator[tuple[str, Case]]:
     }
     for name, text in odd.items():
         for field in ("annotation_id", "source", "prompt", "error_type"):
-            yield f"{field} holds {name}", _with("object_detection", _GOOD["object_detection"](0), **{field: text})
+            yield (
+                f"{field} holds {name}",
+                _with("object_detection", _GOOD["object_detection"](0), **{field: text}),
+            )
         yield (
             f"label holds {name}",
             _with(
-                "object_detection", {"detections": [{"label": text, "bbox": [1, 1, 9, 9]}]}, class_of_interest=[text]
+                "object_detection",
+                {"detections": [{"label": text, "bbox": [1, 1, 9, 9]}]},
+                class_of_interest=[text],
             ),
         )
     yield "lone surrogate", _raw("object_detection", '"\\ud800"')
     yield (
         "lone surrogate in an id",
         lambda root: _append(
-            root, "object_detection", json.dumps(record("object_detection", 9, {})).replace("a09", "\\udfff")
+            root,
+            "object_detection",
+            json.dumps(record("object_detection", 9, {})).replace("a09", "\\udfff"),
         ),
     )
     yield "deep metadata", _raw("object_detection", "[" * 5_000 + "]" * 5_000)
@@ -159,8 +199,14 @@ def _paths() -> Iterator[tuple[str, Case]]:
 
     for target in ("/etc/passwd", "link.png", "/dev/zero"):
         yield f"link to {target}", _with("lowlevel-deblur", {"image": "link.png"}, link(target))
-    yield "FIFO", _with("lowlevel-deblur", {"image": "pipe.png"}, lambda root: os.mkfifo(root / "pipe.png"))
-    yield "annotation_id leads out", _with("lowlevel-deblur", {"image": "p0.png"}, annotation_id="../../x")
+    yield (
+        "FIFO",
+        _with("lowlevel-deblur", {"image": "pipe.png"}, lambda root: os.mkfifo(root / "pipe.png")),
+    )
+    yield (
+        "annotation_id leads out",
+        _with("lowlevel-deblur", {"image": "p0.png"}, annotation_id="../../x"),
+    )
 
 
 # ---------------------------------------------------------------- files
@@ -181,9 +227,15 @@ def _files() -> Iterator[tuple[str, Case]]:
     yield "BOM", _edited(task, lambda raw: b"\xef\xbb\xbf" + raw)
     yield "UTF-16", _edited(task, lambda raw: raw.decode().encode("utf-16"))
     yield "CRLF", _edited(task, lambda raw: raw.replace(b", ", b",\r\n"))
-    yield "JSONL named .json", _edited(task, lambda raw: b"\n".join(json.dumps(x).encode() for x in json.loads(raw)))
+    yield (
+        "JSONL named .json",
+        _edited(task, lambda raw: b"\n".join(json.dumps(x).encode() for x in json.loads(raw))),
+    )
     yield "double keys", _raw(task, '1, "final_score": 3')
-    yield "50,000 escaped quotes", _edited(task, lambda raw: raw[:-1] + b', {"a": "' + b'\\"' * 50_000)
+    yield (
+        "50,000 escaped quotes",
+        _edited(task, lambda raw: raw[:-1] + b', {"a": "' + b'\\"' * 50_000),
+    )
     yield "50,000 escaped quotes outside", _edited(task, lambda raw: raw[:-1] + b'\\"' * 50_000)
     yield "one malformed record", lambda root: _append(root, task, '{"annotation_id": ,}')
     yield "garbage between records", lambda root: _append(root, task, "garbage, {}")
@@ -198,7 +250,10 @@ def _files() -> Iterator[tuple[str, Case]]:
             ".jsonl",
         ),
     )
-    yield "images file of another kind", lambda root: (root / "images/keypoint.json").write_text("[" * 100_000) and None
+    yield (
+        "images file of another kind",
+        lambda root: (root / "images/keypoint.json").write_text("[" * 100_000) and None,
+    )
     yield "no parquet", _edited(task, lambda raw: b"PAR1" + raw[:100] + b"PAR1", ".parquet")
 
 
@@ -206,7 +261,9 @@ def _files() -> Iterator[tuple[str, Case]]:
 
 
 def _mask(segmentation: Any) -> Case:
-    return _with("instance_segmentation", {"instances": [{"label": "dog", "segmentation": segmentation}]})
+    return _with(
+        "instance_segmentation", {"instances": [{"label": "dog", "segmentation": segmentation}]}
+    )
 
 
 def _masks() -> Iterator[tuple[str, Case]]:
@@ -233,9 +290,13 @@ def _masks() -> Iterator[tuple[str, Case]]:
 # ---------------------------------------------------------------- images
 
 
-def _png(width: int, height: int, *, bits: int = 1, chunks: bytes = b"", rows: int | None = None) -> bytes:
+def _png(
+    width: int, height: int, *, bits: int = 1, chunks: bytes = b"", rows: int | None = None
+) -> bytes:
     def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
 
     packer = zlib.compressobj(9)
     row = bytes(1 + (width * bits + 7) // 8)
@@ -247,7 +308,12 @@ def _png(width: int, height: int, *, bits: int = 1, chunks: bytes = b"", rows: i
 
 def _text_bomb() -> bytes:
     data = b"k\0\0" + zlib.compress(bytes(64 * 2**20), 9)
-    return struct.pack(">I", len(data)) + b"zTXt" + data + struct.pack(">I", zlib.crc32(b"zTXt" + data))
+    return (
+        struct.pack(">I", len(data))
+        + b"zTXt"
+        + data
+        + struct.pack(">I", zlib.crc32(b"zTXt" + data))
+    )
 
 
 def _saved(kind: str, mode: str = "RGB", **options: Any) -> bytes:
@@ -257,7 +323,11 @@ def _saved(kind: str, mode: str = "RGB", **options: Any) -> bytes:
 
 
 def _image(content: Callable[[], bytes], name: str = "bad.png") -> Case:
-    return _with("lowlevel-deblur", {"image": name}, lambda root: (root / name).write_bytes(content()) and None)
+    return _with(
+        "lowlevel-deblur",
+        {"image": name},
+        lambda root: (root / name).write_bytes(content()) and None,
+    )
 
 
 def _images() -> Iterator[tuple[str, Case]]:
@@ -268,14 +338,28 @@ def _images() -> Iterator[tuple[str, Case]]:
         for share in (0.1, 0.6):
             yield (
                 f"a {kind} cut at {share:.0%}",
-                _image(lambda kind=kind, share=share: _saved(kind)[: int(len(_saved(kind)) * share)]),
+                _image(
+                    lambda kind=kind, share=share: _saved(kind)[: int(len(_saved(kind)) * share)]
+                ),
             )
     yield "a PNG with a text bomb", _image(lambda: _png(*SIZE[::-1], chunks=_text_bomb()))
-    yield "a PNG of 100,000 chunks", _image(lambda: _png(*SIZE[::-1], chunks=b"\0\0\0\0abCd\0\0\0\0" * 100_000))
-    yield "bad EXIF", _image(lambda: _saved("JPEG", exif=b"Exif\0\0II*\0\xff\xff\xff\xff" + b"\xff" * 50))
-    yield "SVG", _image(lambda: b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>')
+    yield (
+        "a PNG of 100,000 chunks",
+        _image(lambda: _png(*SIZE[::-1], chunks=b"\0\0\0\0abCd\0\0\0\0" * 100_000)),
+    )
+    yield (
+        "bad EXIF",
+        _image(lambda: _saved("JPEG", exif=b"Exif\0\0II*\0\xff\xff\xff\xff" + b"\xff" * 50)),
+    )
+    yield (
+        "SVG",
+        _image(lambda: b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'),
+    )
     yield "a float TIFF", _image(lambda: _saved("TIFF", "F"), "bad.tif")
-    yield "PostScript named .png", _image(lambda: b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n(x) run\n")
+    yield (
+        "PostScript named .png",
+        _image(lambda: b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n(x) run\n"),
+    )
     yield "an empty file", _image(lambda: b"")
     yield "an original of 50,000²", _original(lambda: _png(50_000, 50_000))
     yield "an original that is cut", _original(lambda: _saved("PNG")[:-2_000])
@@ -286,7 +370,11 @@ def _original(content: Callable[[], bytes]) -> Case:
         (root / "bad.png").write_bytes(content())
         index = {"photo": {"file": "photo.png"}, "bad": {"file": "bad.png"}}
         (root / "images/object_detection.json").write_text(json.dumps(index))
-        _append(root, "object_detection", json.dumps(record("object_detection", 9, {"detections": []}, image_id="bad")))
+        _append(
+            root,
+            "object_detection",
+            json.dumps(record("object_detection", 9, {"detections": []}, image_id="bad")),
+        )
 
     return case
 
@@ -308,7 +396,11 @@ def _npz(**members: bytes) -> bytes:
 
 
 def _array(content: Callable[[], bytes], name: str = "bad.npy") -> Case:
-    return _with("depth_estimation", {"depth": name}, lambda root: (root / name).write_bytes(content()) and None)
+    return _with(
+        "depth_estimation",
+        {"depth": name},
+        lambda root: (root / name).write_bytes(content()) and None,
+    )
 
 
 def _saved_array(array: Any) -> bytes:
@@ -331,15 +423,24 @@ def _arrays() -> Iterator[tuple[str, Case]]:
     ):
         yield f"npy of shape {shape}", _array(lambda shape=shape: _npy(shape))
     for dtype in ("<c8", "<U5", "|S5", "<M8[s]", "|O", "<f16", "[('a', '<f4')]"):
-        yield f"npy of dtype {dtype}", _array(lambda dtype=dtype: _npy(SIZE, dtype, b"\0" * 200_000))
+        yield (
+            f"npy of dtype {dtype}",
+            _array(lambda dtype=dtype: _npy(SIZE, dtype, b"\0" * 200_000)),
+        )
     yield "npy with a long header", _array(lambda: _npy("(" * 30_000 + ")" * 30_000))
     yield "npy cut", _array(lambda: _saved_array(np.ones(SIZE))[:-100])
     yield "npz cut", _array(lambda: _npz(a__npy=_saved_array(np.ones(SIZE)))[:-60], "bad.npz")
-    yield "npz bomb", _array(lambda: _npz(a__npy=_npy((40_000, 40_000), "<f4", bytes(2**28))), "bad.npz")
+    yield (
+        "npz bomb",
+        _array(lambda: _npz(a__npy=_npy((40_000, 40_000), "<f4", bytes(2**28))), "bad.npz"),
+    )
     yield "npz without arrays", _array(lambda: _npz(a__txt=b"x"), "bad.npz")
     yield "npz with a broken array", _array(lambda: _npz(a__npy=b"nonsense"), "bad.npz")
     for size in ("99999 99999", "-1 -1", "2e9 1", "9" * 5_000, ""):
-        yield f"PFM of {size[:12]!r}", _array(lambda size=size: f"Pf\n{size}\n-1.0\n".encode() + bytes(64), "bad.pfm")
+        yield (
+            f"PFM of {size[:12]!r}",
+            _array(lambda size=size: f"Pf\n{size}\n-1.0\n".encode() + bytes(64), "bad.pfm"),
+        )
 
 
 @cache

@@ -1,10 +1,11 @@
-"""Every command that writes, without room, without the right to write, and ended by a signal at some moment.
+"""Every command that writes, without room, without the right to write, and ended by a signal at
+some moment.
 
-``python tests/faults/starving.py PLACE SECONDS [NAME,…] [--kill NAME,…]`` goes through the table of :func:`commands`
-(those that are named; those after ``--kill`` are only killed), and prints a line for each that leaves half a file, a
-hidden file or folder, a traceback, or an exit status of 0 without its files, and for each of :data:`GOES_ON` that,
-given again after ``kill -9``, does not make what it usually makes. Each case is a fork of this process, which has
-imported everything.
+``python tests/faults/starving.py PLACE SECONDS [NAME,…] [--kill NAME,…]`` goes through the table of
+:func:`commands` (those that are named; those after ``--kill`` are only killed), and prints a line
+for each that leaves half a file, a hidden file or folder, a traceback, or an exit status of 0
+without its files, and for each of :data:`GOES_ON` that, given again after ``kill -9``, does not
+make what it usually makes. Each case is a fork of this process, which has imported everything.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ from visualjudge.vision.raster.images import png_bytes, write_png
 
 warnings.simplefilter("ignore")
 KEPT_ON = ("judge", "pipeline", "mmbench infer", "studio people")
-"""Commands whose journals are meant to be there after an interruption, whole lines of them; ``--resume`` goes on."""
+"""Commands whose journals are meant to be there after an interruption, whole lines of them;
+``--resume`` goes on.
+"""
 FORMATS = [
     "parquet",
     "vlmevalkit",
@@ -67,7 +70,9 @@ GOES_ON = {
     "pipeline": ("--resume", "r.jsonl", "key"),
     "mmbench infer": ("--resume", "p.jsonl", "index"),
 }
-"""Commands that are always killed: the option to go on with, and the file and field where each record stands once."""
+"""Commands that are always killed: the option to go on with, and the file and field where each
+record stands once.
+"""
 LIMITS = (0, 100, 2_000, 20_000)
 """Bytes of a file, at most."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
@@ -87,7 +92,9 @@ class Usual:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended: its exit status (negative: the signal), what it said, and after how many seconds."""
+    """How a command ended: its exit status (negative: the signal), what it said, and after how many
+    seconds.
+    """
 
     status: int
     said: str
@@ -130,7 +137,9 @@ def commands(made: Path, server: str) -> dict[str, list[str]]:
         "studio people": f"studio {made}/dataset --people out --rater {RATER}",
     }
     for name in FORMATS:
-        lines[f"export {name}"] = f"export {made}/dataset --format {name} --out out{'.jsonl' * (name in ONE_FILE)}"
+        lines[f"export {name}"] = (
+            f"export {made}/dataset --format {name} --out out{'.jsonl' * (name in ONE_FILE)}"
+        )
     return {name: line.split() for name, line in lines.items()}
 
 
@@ -142,7 +151,9 @@ USUAL = {"audit": 1}
 
 
 def visit(app: Any, port: int) -> None:
-    """In place of a server until Ctrl-C: what a browser asks of the studio, or a rater who answers six questions."""
+    """In place of a server until Ctrl-C: what a browser asks of the studio, or a rater who answers
+    six questions.
+    """
     client = TestClient(app, base_url=f"http://127.0.0.1:{port}")
     if Path("out").exists():
         rate(client)
@@ -172,26 +183,62 @@ def prepare(made: Path, server: str) -> None:
     """The inputs of :func:`commands`."""
     make_folder(made / "data", tasks=["object_detection"], images=6, annotations=4)
     for number in range(4):
-        write_png(made / f"images/i{number}.png", (rng_for(number).random((96, 96, 3)) * 255).astype("uint8"))
-    boxes = [{"image_id": k, "category_id": 1, "bbox": [9, 9, 40 + k, 40], "iscrowd": 0, "area": 9} for k in range(4)]
+        write_png(
+            made / f"images/i{number}.png",
+            (rng_for(number).random((96, 96, 3)) * 255).astype("uint8"),
+        )
+    boxes = [
+        {"image_id": k, "category_id": 1, "bbox": [9, 9, 40 + k, 40], "iscrowd": 0, "area": 9}
+        for k in range(4)
+    ]
     images = [{"id": k, "file_name": f"i{k}.png", "width": 96, "height": 96} for k in range(4)]
     truths = [{"id": k} | box for k, box in enumerate(boxes)]
     labels = [{"id": 1, "name": "dog"}]
-    (made / "gt.json").write_text(json.dumps({"images": images, "categories": labels, "annotations": truths}))
-    (made / "pred.json").write_text(json.dumps([box | {"score": 0.9} for box in boxes]))
-    image = base64.b64encode(png_bytes((rng_for(9).random((16, 16, 3)) * 255).astype("uint8"))).decode()
-    rows = ["index\tquestion\tA\tB\tanswer\timage", *(f"{k}\twhich?\tcat\tdog\tA\t{image}" for k in range(8))]
-    (made / "t.tsv").write_text("\n".join(rows) + "\n")
-    row = {"instruction": "x", "input_image": "images/i0.png", "edited_images": ["images/i1.png", "images/i2.png"]}
-    (made / "rows.jsonl").write_text("".join(json.dumps({"key": f"r{k}"} | row) + "\n" for k in range(8)))
-    (made / "c.yaml").write_text(
-        "metric_configs: {m: {pipe_name: pairwise-judge, init_config: {backend: api, model_name: m, retries: 0, "
-        f"base_url: '{server}', prompt_info: {{prompt_id: vlm/assessment/visual_consistency/pairwise}}}}}}}}"
+    (made / "gt.json").write_text(
+        json.dumps({"images": images, "categories": labels, "annotations": truths})
     )
-    ratings = [f"{k},s,{who},boxes,{k + turn}" for k in range(6) for turn, who in enumerate(("anna", "ben"))]
-    (made / "people.csv").write_text("\n".join(["item,source,rater,dimension,score", *ratings]) + "\n")
-    one = {"pair_id": "p", "original_id": "1", "source": "mmlu", "question": "?", "response_model": "m"}
-    pairs = [one | {"pair_id": str(k), "response_A": f"a{k}", "response_B": f"b{k}", "label": "A>B"} for k in range(6)]
+    (made / "pred.json").write_text(json.dumps([box | {"score": 0.9} for box in boxes]))
+    image = base64.b64encode(
+        png_bytes((rng_for(9).random((16, 16, 3)) * 255).astype("uint8"))
+    ).decode()
+    rows = [
+        "index\tquestion\tA\tB\tanswer\timage",
+        *(f"{k}\twhich?\tcat\tdog\tA\t{image}" for k in range(8)),
+    ]
+    (made / "t.tsv").write_text("\n".join(rows) + "\n")
+    row = {
+        "instruction": "x",
+        "input_image": "images/i0.png",
+        "edited_images": ["images/i1.png", "images/i2.png"],
+    }
+    (made / "rows.jsonl").write_text(
+        "".join(json.dumps({"key": f"r{k}"} | row) + "\n" for k in range(8))
+    )
+    (made / "c.yaml").write_text(
+        "metric_configs: {m: {pipe_name: pairwise-judge, init_config: {backend: api, model_name: "
+        "m, retries: 0, "
+        f"base_url: '{server}', prompt_info: {{prompt_id: "
+        f"vlm/assessment/visual_consistency/pairwise}}}}}}}}"
+    )
+    ratings = [
+        f"{k},s,{who},boxes,{k + turn}"
+        for k in range(6)
+        for turn, who in enumerate(("anna", "ben"))
+    ]
+    (made / "people.csv").write_text(
+        "\n".join(["item,source,rater,dimension,score", *ratings]) + "\n"
+    )
+    one = {
+        "pair_id": "p",
+        "original_id": "1",
+        "source": "mmlu",
+        "question": "?",
+        "response_model": "m",
+    }
+    pairs = [
+        one | {"pair_id": str(k), "response_A": f"a{k}", "response_B": f"b{k}", "label": "A>B"}
+        for k in range(6)
+    ]
     (made / "judgebench").mkdir()
     (made / "judgebench/d.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
     told = BOXES.format(made)
@@ -207,12 +254,18 @@ def prepare(made: Path, server: str) -> None:
         ended = forked(line.split(), made)
         assert ended.status == 0, (line, ended)
     asked = json.loads((made / "dataset/questions.json").read_bytes())
-    answers = [f"{one['id']},{one['answer']}" for one in asked if one["question_type"] == "pairwise"][::3]
+    answers = [
+        f"{one['id']},{one['answer']}" for one in asked if one["question_type"] == "pairwise"
+    ][::3]
     (made / "labels.csv").write_text("\n".join(["question_id,answer", *answers]) + "\n")
 
 
-def forked(words: list[str], place: Path, before: Callable[[], object] = bool, after: Any = None) -> Ended:
-    """Run a command in a fork of this process, in ``place``, after ``before``; ``after``: (seconds, signal)."""
+def forked(
+    words: list[str], place: Path, before: Callable[[], object] = bool, after: Any = None
+) -> Ended:
+    """Run a command in a fork of this process, in ``place``, after ``before``; ``after``: (seconds,
+    signal).
+    """
     reading, writing = os.pipe()
     begun = time.monotonic()
     child = os.fork()
@@ -246,7 +299,9 @@ def forked(words: list[str], place: Path, before: Callable[[], object] = bool, a
 
 
 def _said(reading: int, child: int, after: Any) -> str:
-    """All that a command says; it is sent ``after``'s signal, and is killed after :data:`LONGEST_S`."""
+    """All that a command says; it is sent ``after``'s signal, and is killed after
+    :data:`LONGEST_S`.
+    """
     begun, parts = time.monotonic(), list[bytes]()
     os.set_blocking(reading, False)
     while True:
@@ -277,7 +332,9 @@ def no_room(most: int) -> Callable[[], None]:
 
 
 def no_rights() -> None:
-    """Root loses the right to write where the mode forbids it: DAC_OVERRIDE, DAC_READ_SEARCH and FOWNER."""
+    """Root loses the right to write where the mode forbids it: DAC_OVERRIDE, DAC_READ_SEARCH and
+    FOWNER.
+    """
     if os.geteuid() == 0:
         header = (ctypes.c_uint32 * 2)(0x20080522, 0)
         data = (ctypes.c_uint32 * 6)()
@@ -297,7 +354,9 @@ def faults(name: str, place: Path, ended: Ended, usual: set[str]) -> Iterator[st
     lines = [line for line in ended.said.splitlines() if line.strip()]
     if ended.status > 0 and ended.status not in (130, 143) and not lines:
         yield f"status {ended.status} and not a word"
-    files = {path.relative_to(place).as_posix(): path for path in place.rglob("*") if path.is_file()}
+    files = {
+        path.relative_to(place).as_posix(): path for path in place.rglob("*") if path.is_file()
+    }
     missing = usual - _in(place)
     yield from (
         f"left over: {path.relative_to(place)}"
@@ -337,7 +396,9 @@ def _read(path: Path) -> None:
     elif suffix in (".html", ".svg"):
         assert content.rstrip().endswith(b"</html>" if suffix == ".html" else b"</svg>")
     elif suffix == ".parquet":
-        assert content[:4] == content[-4:] == b"PAR1"  # polars would start threads here, which no fork survives
+        assert (
+            content[:4] == content[-4:] == b"PAR1"
+        )  # polars would start threads here, which no fork survives
     elif suffix == ".xlsx":
         assert zipfile.ZipFile(path).testzip() is None
     elif suffix == ".sqlite":
@@ -370,7 +431,9 @@ def serving() -> Iterator[str]:
 
 
 def records(name: str, place: Path) -> list[str]:
-    """What stands once in the file that a command of :data:`GOES_ON` makes; nothing for other commands."""
+    """What stands once in the file that a command of :data:`GOES_ON` makes; nothing for other
+    commands.
+    """
     if name not in GOES_ON:
         return []
     _, file, field = GOES_ON[name]
@@ -396,7 +459,12 @@ def cases(name: str, usual: float, seed: int, *, only_kill: bool) -> Iterator[Ca
         yield "read-only folder", no_rights, None, 0o555
         numbers.add(SIGNALS[seed % len(SIGNALS)])
     for number in sorted(numbers):
-        yield number.name, bool, (float(rng_for(seed, name, number).uniform(0.02, 1.0)) * usual, number), 0o755
+        yield (
+            number.name,
+            bool,
+            (float(rng_for(seed, name, number).uniform(0.02, 1.0)) * usual, number),
+            0o755,
+        )
 
 
 def _in(root: Path) -> set[str]:
@@ -405,7 +473,10 @@ def _in(root: Path) -> set[str]:
 
 def main(place: Path, seconds: float, wanted: list[str], killed: list[str]) -> int:
     """Print each fault; the number of them."""
-    os.environ |= {"OPENAI_API_KEY": "sk-not-a-real-key-0123456789", "XDG_CACHE_HOME": str(place / "cache")}
+    os.environ |= {
+        "OPENAI_API_KEY": "sk-not-a-real-key-0123456789",
+        "XDG_CACHE_HOME": str(place / "cache"),
+    }
     made, count, done = place / "made", 0, 0
     (place / "tmp").mkdir(parents=True)
     os.environ["TMPDIR"] = str(place / "tmp")
@@ -422,9 +493,15 @@ def main(place: Path, seconds: float, wanted: list[str], killed: list[str]) -> i
                 if name not in usual:
                     with _folder(place, made, name) as here:
                         ended = forked(words, here)
-                        count += _told(name, "as usual", [] if ended.status == USUAL.get(name, 0) else [f"{ended}"])
+                        count += _told(
+                            name,
+                            "as usual",
+                            [] if ended.status == USUAL.get(name, 0) else [f"{ended}"],
+                        )
                         usual[name] = Usual(ended.seconds, _in(here), records(name, here))
-                for what, first, after, mode in cases(name, usual[name].seconds, seed + k, only_kill=name in killed):
+                for what, first, after, mode in cases(
+                    name, usual[name].seconds, seed + k, only_kill=name in killed
+                ):
                     with _folder(place, made, name) as here:
                         here.chmod(mode)
                         ended = forked(words, here, first, after)
@@ -436,17 +513,26 @@ def main(place: Path, seconds: float, wanted: list[str], killed: list[str]) -> i
                             found += not_completed(name, words, here, usual[name])
                         if left := _in(place / "tmp"):
                             if ended.status != -signal.SIGKILL:
-                                found.append(f"left in the folder for temporary files: {sorted(left)[:3]}")
+                                found.append(
+                                    f"left in the folder for temporary files: {sorted(left)[:3]}"
+                                )
                             shutil.rmtree(place / "tmp")
                             (place / "tmp").mkdir()
                         count, done = count + _told(name, what, found), done + 1
                         if os.environ.get("SHOW"):
-                            print(f"    {name}: {what}: {ended.status} {ended.seconds:.2f} s {ended.said[-200:]!r}")
+                            print(
+                                f"    {name}: {what}: {ended.status} {ended.seconds:.2f} s "
+                                f"{ended.said[-200:]!r}"
+                            )
             seed += 1
             print(f"{done} cases so far, seed {seed}", flush=True)
             if time.monotonic() >= end:
                 break
-        changed = [str(path) for path, mtime in before.items() if not path.exists() or path.stat().st_mtime_ns != mtime]
+        changed = [
+            str(path)
+            for path, mtime in before.items()
+            if not path.exists() or path.stat().st_mtime_ns != mtime
+        ]
         count += _told("all", "inputs", [f"changed: {path}" for path in changed])
     print(f"{done} cases of {len(table)} commands: {count} faults")
     return count
@@ -473,5 +559,7 @@ def _folder(place: Path, made: Path, name: str) -> Iterator[Path]:
 
 if __name__ == "__main__":
     named, _, only_killed = " ".join(sys.argv[3:]).partition("--kill")
-    names = [[name for name in part.split(",") if name] for part in (named.strip(), only_killed.strip())]
+    names = [
+        [name for name in part.split(",") if name] for part in (named.strip(), only_killed.strip())
+    ]
     sys.exit(min(main(Path(sys.argv[1]), float(sys.argv[2]), *names), 100))

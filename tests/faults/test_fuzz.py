@@ -13,7 +13,11 @@ from faults.fuzz import SEEDS, TARGETS, escapes, inputs
 @pytest.mark.parametrize("name", TARGETS)
 def test_only_the_projects_own_errors_come_out(name: str, tmp_path: Path) -> None:
     count = 50 if name == "image-sent" else 150  # each of its inputs is decoded whole
-    found = [(reason, raw[:200]) for raw in islice(inputs(name, 1), count) if (reason := escapes(name, raw, tmp_path))]
+    found = [
+        (reason, raw[:200])
+        for raw in islice(inputs(name, 1), count)
+        if (reason := escapes(name, raw, tmp_path))
+    ]
     assert found == []
 
 

@@ -1,4 +1,6 @@
-"""A stranger's run folder: nothing outside it is read, written or sent to, and each is told in one line."""
+"""A stranger's run folder: nothing outside it is read, written or sent to, and each is told in one
+line.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ def good(fake: FakeBatches, dataset: Path, tmp_path_factory: pytest.TempPathFact
     """A run of two batches, of which the second has been fetched, and one verdict."""
     run = tmp_path_factory.mktemp("good") / "run"
     settings = Settings(2, 0.1, wait=False)
-    asked = vj.client("api", model="m", base_url=f"{fake.url}/v1", api_key=KEY, cache=False, batch=settings)
+    asked = vj.client(
+        "api", model="m", base_url=f"{fake.url}/v1", api_key=KEY, cache=False, batch=settings
+    )
     vj.judge(dataset, asked, run, mode="text", progress=False)
     fake.batches["batch_1"].ready = float("inf")
     assert commanded("batch", "fetch", run, "--base-url", f"{fake.url}/v1")[0] == 0
@@ -82,16 +86,38 @@ def state(folder: Path) -> dict[str, tuple[str, int, int]]:
     found = {}
     for path in sorted(folder.rglob("*")):
         at = path.stat()
-        found[str(path)] = (hashlib.sha256(path.read_bytes()).hexdigest(), at.st_mtime_ns, at.st_size)
+        found[str(path)] = (
+            hashlib.sha256(path.read_bytes()).hexdigest(),
+            at.st_mtime_ns,
+            at.st_size,
+        )
     return found
 
 
 def commands(run: Path, dataset: Path, url: str) -> list[tuple[object, ...]]:
     batch = [("batch", name, run, "--base-url", url) for name in ("status", "fetch", "cancel")]
-    asked = ("judge", dataset, "--model", "m", "--base-url", url, "--no-cache", "--mode", "text", "--out", run)
+    asked = (
+        "judge",
+        dataset,
+        "--model",
+        "m",
+        "--base-url",
+        url,
+        "--no-cache",
+        "--mode",
+        "text",
+        "--out",
+        run,
+    )
     batched = (*asked, "--batch", "--poll", "0.1")
     dropped = ("batch", "drop", run, "batch_1")
-    return [*batch, (*asked, "--resume"), (*batched, "--resume"), (*batched, "--retry-errors"), dropped]
+    return [
+        *batch,
+        (*asked, "--resume"),
+        (*batched, "--resume"),
+        (*batched, "--retry-errors"),
+        dropped,
+    ]
 
 
 def check_told(said: list[Said]) -> None:
@@ -107,9 +133,21 @@ def check_told(said: list[Said]) -> None:
 
 
 NAMES = [name for name, _ in folders()]
-WORST = ["link batches", "link verdicts.jsonl", "submitted: batch '../victim/data'", "planned: part '../../x'"]
-WORST += ["hard link verdicts.jsonl", "FIFO run.json", "journal: of another program", "link .verdicts.jsonl.lock"]
-CHOSEN = NAMES if os.environ.get("VISUALJUDGE_SOAK") else sorted({*WORST, *NAMES[::24]}, key=NAMES.index)
+WORST = [
+    "link batches",
+    "link verdicts.jsonl",
+    "submitted: batch '../victim/data'",
+    "planned: part '../../x'",
+]
+WORST += [
+    "hard link verdicts.jsonl",
+    "FIFO run.json",
+    "journal: of another program",
+    "link .verdicts.jsonl.lock",
+]
+CHOSEN = (
+    NAMES if os.environ.get("VISUALJUDGE_SOAK") else sorted({*WORST, *NAMES[::24]}, key=NAMES.index)
+)
 
 
 def test_there_are_forty_hostile_folders_or_more() -> None:
@@ -128,13 +166,19 @@ def test_nothing_outside_a_hostile_folder_is_read_or_written(
         said.append(commanded(*words))
         assert state(other) == before, words
     check_told(said)
-    inside = [path for path in run.rglob("*") if path.is_file() and not path.is_symlink() and path.stat().st_nlink == 1]
+    inside = [
+        path
+        for path in run.rglob("*")
+        if path.is_file() and not path.is_symlink() and path.stat().st_nlink == 1
+    ]
     assert not any(SECRET.encode() in path.read_bytes() for path in inside)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run", "victim"]
 
 
 @pytest.mark.parametrize("name", [name for name, _ in servers()])
-def test_no_key_goes_to_a_server_that_only_a_folder_names(name: str, good: Path, tmp_path: Path) -> None:
+def test_no_key_goes_to_a_server_that_only_a_folder_names(
+    name: str, good: Path, tmp_path: Path
+) -> None:
     run = tmp_path / "run"
     shutil.copytree(good, run)
     dict(servers())[name](run, tmp_path)
@@ -143,7 +187,11 @@ def test_no_key_goes_to_a_server_that_only_a_folder_names(name: str, good: Path,
         server.bind(("127.0.0.2", 0))
         server.listen()
         server.settimeout(0.05)
-        told = (run / "run.json").read_text().replace("127.0.0.2:9", f"127.0.0.2:{server.getsockname()[1]}")
+        told = (
+            (run / "run.json")
+            .read_text()
+            .replace("127.0.0.2:9", f"127.0.0.2:{server.getsockname()[1]}")
+        )
         (run / "run.json").write_text(told)
         for command in ("status", "fetch", "cancel"):
             status, text = commanded("batch", command, run, "--api-key-env", "OPENAI_API_KEY")
@@ -185,7 +233,9 @@ def test_the_servers_of_the_makers_need_no_confirmation(
     assert keeper.server == "https://api.openai.com/v1"
 
 
-def test_the_run_folder_itself_may_be_a_link(good: Path, fake: FakeBatches, dataset: Path, tmp_path: Path) -> None:
+def test_the_run_folder_itself_may_be_a_link(
+    good: Path, fake: FakeBatches, dataset: Path, tmp_path: Path
+) -> None:
     shutil.copytree(good, tmp_path / "run")
     (tmp_path / "link").symlink_to(tmp_path / "run")
     assert commanded(*commands(tmp_path / "link", dataset, f"{fake.url}/v1")[4])[0] == 0
@@ -197,7 +247,12 @@ def test_only_files_of_the_runs_own_parts_are_removed(
 ) -> None:
     run = tmp_path / "run"
     shutil.copytree(good, run)
-    others = ["notes.txt", "0123456789abcdef.jsonl", "0123456789abcdef.names", f"{part(run, 0)}.txt"]
+    others = [
+        "notes.txt",
+        "0123456789abcdef.jsonl",
+        "0123456789abcdef.names",
+        f"{part(run, 0)}.txt",
+    ]
     for name in others:
         (run / "batches" / name).write_text("mine")
     assert commanded(*commands(run, dataset, f"{fake.url}/v1")[4])[0] == 0
@@ -206,7 +261,9 @@ def test_only_files_of_the_runs_own_parts_are_removed(
 
 
 @pytest.mark.parametrize("batch", ["../victim/data", "data", "0123456789abcdef"])
-def test_a_batch_folder_keeps_what_no_part_of_the_run_made(batch: str, good: Path, tmp_path: Path) -> None:
+def test_a_batch_folder_keeps_what_no_part_of_the_run_made(
+    batch: str, good: Path, tmp_path: Path
+) -> None:
     run, other = tmp_path / "run", victim(tmp_path / "victim")
     (tmp_path / "files").mkdir()
     (tmp_path / "files/0123456789abcdef.output.jsonl").symlink_to(other / "made")
@@ -228,7 +285,9 @@ def test_a_full_or_read_only_place_is_one_line_and_no_half_file(
     url = f"{fake.url}/v1"
     words = commands(tmp_path / "run", dataset, url)[4]
     program = [sys.executable, "-m", "visualjudge", *map(str, words)]
-    limited = subprocess.run(["bash", "-c", 'ulimit -f 1; exec "$@"', "-", *program], capture_output=True, text=True)
+    limited = subprocess.run(
+        ["bash", "-c", 'ulimit -f 1; exec "$@"', "-", *program], capture_output=True, text=True
+    )
     print(limited.stderr)
     assert limited.returncode == 1
     assert "Traceback" not in limited.stderr

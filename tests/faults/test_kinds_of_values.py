@@ -1,4 +1,6 @@
-"""Values of another kind in the files of a dataset and of a run: one clear line from every command that reads them."""
+"""Values of another kind in the files of a dataset and of a run: one clear line from every command
+that reads them.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +43,16 @@ KINDS = (
 )
 """What a value is replaced by; JSON texts."""
 MARK = "\N{REPLACEMENT CHARACTER}here"
-FILES = {"dataset.json": 5, "questions.json": 5, "predictions.jsonl": 3, "run.json": 5, "verdicts.jsonl": 3}
-"""Files, and how many mutations are drawn; ``VISUALJUDGE_MUTATIONS`` times as many, by ``VISUALJUDGE_SEED``."""
+FILES = {
+    "dataset.json": 5,
+    "questions.json": 5,
+    "predictions.jsonl": 3,
+    "run.json": 5,
+    "verdicts.jsonl": 3,
+}
+"""Files, and how many mutations are drawn; ``VISUALJUDGE_MUTATIONS`` times as many, by
+``VISUALJUDGE_SEED``.
+"""
 
 
 @dataclass(frozen=True)
@@ -53,17 +63,33 @@ class Judged:
 
     def path(self, name: str) -> Path:
         """A file that is mutated."""
-        return self.root / ("ds" if name in ("dataset.json", "questions.json", "predictions.jsonl") else "run") / name
+        return (
+            self.root
+            / ("ds" if name in ("dataset.json", "questions.json", "predictions.jsonl") else "run")
+            / name
+        )
 
 
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
     root = tmp_path_factory.mktemp("kinds")
-    data = make_folder(root / "data", tasks=("object_detection",), images=2, annotations=4, size=(24, 32))
+    data = make_folder(
+        root / "data", tasks=("object_detection",), images=2, annotations=4, size=(24, 32)
+    )
     build(data, root / "ds", BuildOptions())
     for name, model in (("run", "oracle:0.8"), ("other", "random")):
         assert (
-            command("judge", root / "ds", "--backend", "baseline", "--model", model, "--swap", "--out", root / name)[0]
+            command(
+                "judge",
+                root / "ds",
+                "--backend",
+                "baseline",
+                "--model",
+                model,
+                "--swap",
+                "--out",
+                root / name,
+            )[0]
             == 0
         )
     (root / "labels.csv").write_text("annotation_id,score\nobject_detection-00000,5\n")
@@ -94,7 +120,8 @@ def commands(root: Path, name: str) -> Iterator[tuple[object, ...]]:
         yield "audit", ds
         yield "drift", "build", ds, "--n", 2, "--out", new
         yield from (
-            ("export", ds, "--format", form, "--out", new) for form in ("parquet", "vlmevalkit", "sharegpt", "trl-grpo")
+            ("export", ds, "--format", form, "--out", new)
+            for form in ("parquet", "vlmevalkit", "sharegpt", "trl-grpo")
         )
         yield "judge", ds, *model, "--out", new
         yield "judge", ds, "--backend", "local", "--model", "default", "--limit", 4, "--out", new
@@ -111,7 +138,9 @@ def commands(root: Path, name: str) -> Iterator[tuple[object, ...]]:
 
 
 def mutations(text: str) -> Iterator[tuple[str, str]]:
-    """Each value, and each value one level below it, replaced by each kind: what was replaced, and the new text."""
+    """Each value, and each value one level below it, replaced by each kind: what was replaced, and
+    the new text.
+    """
     value = json.loads(text)
     for place in dict.fromkeys(_places(value)):
         changed = json.loads(text)
@@ -123,11 +152,16 @@ def mutations(text: str) -> Iterator[tuple[str, str]]:
         else:
             changed = MARK
         for kind in KINDS:
-            yield f"{'/'.join(map(str, place))[:60]}={kind[:20]}", json.dumps(changed).replace(json.dumps(MARK), kind)
+            yield (
+                f"{'/'.join(map(str, place))[:60]}={kind[:20]}",
+                json.dumps(changed).replace(json.dumps(MARK), kind),
+            )
 
 
 def _places(value: Any, depth: int = 3) -> Iterator[tuple[Any, ...]]:
-    """Of an array the first item and of an object of many fields the first few: the others are alike."""
+    """Of an array the first item and of an object of many fields the first few: the others are
+    alike.
+    """
     yield ()
     if depth and isinstance(value, dict | list):
         keys = range(len(value))[:1] if isinstance(value, list) else [*value][:30]
@@ -147,10 +181,18 @@ def mutated(name: str, text: str) -> Iterator[tuple[str, str]]:
 def studio(root: Path) -> str:
     """What went wrong in a studio over the folders, empty where nothing did."""
     try:
-        site = Site(find_places([root / "ds", root / "run", root / "other"]), root / "new" / "cache")
-        client = TestClient(create_app(site), base_url="http://127.0.0.1:8421", raise_server_exceptions=True)
+        site = Site(
+            find_places([root / "ds", root / "run", root / "other"]), root / "new" / "cache"
+        )
+        client = TestClient(
+            create_app(site), base_url="http://127.0.0.1:8421", raise_server_exceptions=True
+        )
         pages = ["/", *(f"/d/{place.slug}" for place in site.places.datasets)]
-        wrong = [(page, answer.status_code) for page in pages if (answer := client.get(page)).status_code >= 500]
+        wrong = [
+            (page, answer.status_code)
+            for page in pages
+            if (answer := client.get(page)).status_code >= 500
+        ]
         return f"{wrong}" if wrong else ""
     except VisualJudgeError:
         return ""
@@ -164,11 +206,17 @@ def fault(said: tuple[int | None, str]) -> str:
     if status is None or "Traceback" in err:
         return err[-1500:]
     last = err.strip().splitlines()[-1:] or [""]
-    return f"no line: {err[-300:]}" if status not in (0, 1, 2) or (status and not last[0].strip()) else ""
+    return (
+        f"no line: {err[-300:]}"
+        if status not in (0, 1, 2) or (status and not last[0].strip())
+        else ""
+    )
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_value_of_another_kind_is_one_line(judged: Judged, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_value_of_another_kind_is_one_line(
+    judged: Judged, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root, path = judged.root, judged.path(name)
     monkeypatch.setenv("XDG_CACHE_HOME", str(root / "cache"))
     before = {file: file.read_bytes() for file in (root / "run").iterdir() if file.is_file()} | {
@@ -177,7 +225,10 @@ def test_a_value_of_another_kind_is_one_line(judged: Judged, name: str, monkeypa
     cases = list(mutated(name, path.read_text()))
     rng = rng_for(int(os.environ.get("VISUALJUDGE_SEED", 0)), name)
     times = int(os.environ.get("VISUALJUDGE_MUTATIONS", 1))
-    chosen = [cases[k] for k in rng.choice(len(cases), min(len(cases), FILES[name] * times), replace=False)]
+    chosen = [
+        cases[k]
+        for k in rng.choice(len(cases), min(len(cases), FILES[name] * times), replace=False)
+    ]
     faults: dict[str, list[str]] = {}
     try:
         for what, text in chosen:
@@ -191,7 +242,9 @@ def test_a_value_of_another_kind_is_one_line(judged: Judged, name: str, monkeypa
                 faults.setdefault(found, []).append(f"{what}: studio")
     finally:
         _again(root, before, path, before[path].decode())
-    assert not faults, "\n".join(f"{where[:3]} ({len(where)})\n{found}" for found, where in faults.items())
+    assert not faults, "\n".join(
+        f"{where[:3]} ({len(where)})\n{found}" for found, where in faults.items()
+    )
 
 
 def _again(root: Path, before: dict[Path, bytes], path: Path, text: str) -> None:

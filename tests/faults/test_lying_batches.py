@@ -23,7 +23,12 @@ BACKENDS = ("api", "anthropic", "google")
 WHOLE = bool(os.environ.get("VISUALJUDGE_SOAK"))
 UNREADABLE = ("a number", "a list", "null")
 """Texts that are none: their requests are put again, as in live calls, up to four times."""
-MADE_ALL_THE_SAME = {"HTTP 400 with text", "HTTP 404 with HTML", "307 to another host", "the id is another batch"}
+MADE_ALL_THE_SAME = {
+    "HTTP 400 with text",
+    "HTTP 404 with HTML",
+    "307 to another host",
+    "the id is another batch",
+}
 """Lies about a batch that was made: a server that says that it made none is believed."""
 
 
@@ -37,11 +42,15 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
-def judged(fake: LyingBatches, dataset: Path, out: Path, backend: str, **options: Any) -> str | None:
+def judged(
+    fake: LyingBatches, dataset: Path, out: Path, backend: str, **options: Any
+) -> str | None:
     """The error that the run ended with."""
     url = f"{fake.url}/v1" if backend == "api" else fake.url
     batch = Settings(size=1, poll_s=0.02)
-    asked = vj.client(backend, model="m", base_url=url, api_key=KEY, cache=False, batch=batch, timeout=0.5)
+    asked = vj.client(
+        backend, model="m", base_url=url, api_key=KEY, cache=False, batch=batch, timeout=0.5
+    )
     try:
         vj.judge(dataset, asked, out, mode="text", progress=False, resume=True, **options)
     except vj.RunError as error:
@@ -57,7 +66,11 @@ def statuses(out: Path) -> dict[str, list[str]]:
 
 
 def leaks(out: Path, *said: str | None) -> list[str]:
-    texts = {str(path): path.read_bytes().decode("utf-8", "replace") for path in out.rglob("*") if path.is_file()}
+    texts = {
+        str(path): path.read_bytes().decode("utf-8", "replace")
+        for path in out.rglob("*")
+        if path.is_file()
+    }
     texts |= {f"message {number}": text or "" for number, text in enumerate(said)}
     return [name for name, text in texts.items() if any(mark in text for mark in MARKS)]
 
@@ -82,19 +95,30 @@ def test_other_batches_replies_all_reach_the_run(
         found = statuses(out)
         lied_about = {f"pairwise{2 * place + 1}" for place in range(len(told))}
         others = {f"pairwise{number}" for number in range(2 * len(told) + 1)} - lied_about
-        print(f"{backend}: {len(told)} lies, {time.monotonic() - begun:.1f} s, {len(fake.batches)} batches, {error}")
+        print(
+            f"{backend}: {len(told)} lies, {time.monotonic() - begun:.1f} s, {len(fake.batches)} "
+            f"batches, {error}"
+        )
         assert {name: found.get(name) for name in others if found.get(name) != ["ok"]} == {}
         assert leaks(tmp_path / "run", error, caplog.text) == []
         assert len(fake.batches) <= len(others) + 4 * len(told), "submitted again without end"
         fake.told = []
         error = judged(fake, dataset, out, backend, retry_errors=True)
         assert leaks(out, error, caplog.text) == []
-        assert {name for name, all_of_it in statuses(out).items() if all_of_it == ["api_error"]} == set()
+        assert {
+            name for name, all_of_it in statuses(out).items() if all_of_it == ["api_error"]
+        } == set()
         again = paid_twice(fake, told)
         assert {name for step, name in again if step == "create"} <= MADE_ALL_THE_SAME
-        looked = {name for step, name in again if step == "look"}  # a server that says that nothing ran is believed
-        assert {name for name in looked if not name.startswith("refused")} <= {"cancelled in the console"}
-        assert {name for step, name in again if step == "results"} <= {f"the text is {kind}" for kind in UNREADABLE}
+        looked = {
+            name for step, name in again if step == "look"
+        }  # a server that says that nothing ran is believed
+        assert {name for name in looked if not name.startswith("refused")} <= {
+            "cancelled in the console"
+        }
+        assert {name for step, name in again if step == "results"} <= {
+            f"the text is {kind}" for kind in UNREADABLE
+        }
 
 
 def paid_twice(fake: LyingBatches, told: list[Lie]) -> set[tuple[str, str]]:
@@ -103,5 +127,9 @@ def paid_twice(fake: LyingBatches, told: list[Lie]) -> set[tuple[str, str]]:
     for batch in fake.batches.values():
         if any(fake.paid[digest_of(body)] > 1 for _, body in batch.requests):
             place = fake.parts.index(fake.made[batch.id])
-            found.add((told[place // 2].step, told[place // 2].name) if place // 2 < len(told) else ("later", ""))
+            found.add(
+                (told[place // 2].step, told[place // 2].name)
+                if place // 2 < len(told)
+                else ("later", "")
+            )
     return found - {("later", "")}

@@ -1,4 +1,6 @@
-"""One bad record costs one record: each case is built in a process of its own, with a limit on its memory."""
+"""One bad record costs one record: each case is built in a process of its own, with a limit on its
+memory.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ class Ended:
 
 
 def built(name: str, good: Path) -> Ended:
-    """Build a copy of ``good`` with one case in it, in a fork that may use one gibibyte more than it has."""
+    """Build a copy of ``good`` with one case in it, in a fork that may use one gibibyte more than
+    it has.
+    """
     from visualjudge.dataset.build import BuildOptions, build
 
     with tempfile.TemporaryDirectory() as place, (Path(place) / "log").open("w+") as log:
@@ -50,7 +54,11 @@ def built(name: str, good: Path) -> Ended:
                 pages = int(Path("/proc/self/statm").read_text().split()[0])
                 limit = pages * resource.getpagesize() + GIB
                 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-                done = build(folder, Path(place) / "out", BuildOptions(subsets=("encoding_analysis",), tasks=tasks))
+                done = build(
+                    folder,
+                    Path(place) / "out",
+                    BuildOptions(subsets=("encoding_analysis",), tasks=tasks),
+                )
                 log.write(json.dumps({"questions": done.questions, "problems": len(done.problems)}))
                 status = 0
             except BaseException:
@@ -59,7 +67,9 @@ def built(name: str, good: Path) -> Ended:
                 log.flush()
                 os._exit(status)
         _, status, used = os.wait4(child, 0)
-        seconds = used.ru_utime + used.ru_stime  # of the processor: a busy machine is not the case's
+        seconds = (
+            used.ru_utime + used.ru_stime
+        )  # of the processor: a busy machine is not the case's
         log.seek(0)
         said = log.read()
     counts = json.loads(said) if status == 0 else {"questions": 0, "problems": 0}
@@ -68,11 +78,15 @@ def built(name: str, good: Path) -> Ended:
 
 def _content(folder: Path) -> dict[str, list[bytes]]:
     """What the files of each task hold."""
-    return {task: [path.read_bytes() for path in sorted(folder.glob(f"*/{task}*"))] for task in TASKS}
+    return {
+        task: [path.read_bytes() for path in sorted(folder.glob(f"*/{task}*"))] for task in TASKS
+    }
 
 
 def prepared(good: Path) -> float:
-    """Everything imported and warm, so that a fork's time is the case's; the seconds of a good build."""
+    """Everything imported and warm, so that a fork's time is the case's; the seconds of a good
+    build.
+    """
     return min(built_good(good) for _ in range(2))
 
 

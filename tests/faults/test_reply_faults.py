@@ -27,7 +27,9 @@ ONCE = RetryPolicy(attempts=1)
 
 def opened(backend: str, server: Chaos, cache: Path, **options: Any) -> Cached:
     url = f"{server.url}/v1" if backend in ("api", "vllm") else server.url
-    client = build_client(backend, model_name="m", base_url=url, api_key=KEY, timeout=1.5, **options)
+    client = build_client(
+        backend, model_name="m", base_url=url, api_key=KEY, timeout=1.5, **options
+    )
     return Cached(Retrying(client, ONCE), cache)
 
 
@@ -44,7 +46,13 @@ async def outcome(client: Cached, name: str, **more: Any) -> Reply | ClientError
 
 
 async def outcomes_of(client: Cached, names: list[str]) -> dict[str, Reply | ClientError]:
-    return dict(zip(names, await asyncio.gather(*(outcome(client, n, top_logprobs=2) for n in names)), strict=True))
+    return dict(
+        zip(
+            names,
+            await asyncio.gather(*(outcome(client, n, top_logprobs=2) for n in names)),
+            strict=True,
+        )
+    )
 
 
 Outcomes = dict[str, tuple[dict[str, Reply | ClientError], Path]]
@@ -54,7 +62,10 @@ Outcomes = dict[str, tuple[dict[str, Reply | ClientError], Path]]
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
     """What each fault leads to at each backend, and the folder of the reply cache."""
     caches = {backend: tmp_path_factory.mktemp(backend) for backend in BACKENDS}
-    return {backend: (asyncio.run(all_outcomes(backend, cache)), cache) for backend, cache in caches.items()}
+    return {
+        backend: (asyncio.run(all_outcomes(backend, cache)), cache)
+        for backend, cache in caches.items()
+    }
 
 
 async def all_outcomes(backend: str, cache: Path) -> dict[str, Reply | ClientError]:
@@ -74,7 +85,9 @@ async def all_outcomes(backend: str, cache: Path) -> dict[str, Reply | ClientErr
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_every_fault_is_a_reply_or_a_typed_failure_that_can_be_written(backend: str, outcomes: Outcomes) -> None:
+def test_every_fault_is_a_reply_or_a_typed_failure_that_can_be_written(
+    backend: str, outcomes: Outcomes
+) -> None:
     found, cache = outcomes[backend]
     assert len(found) >= 105
     for name, one in found.items():
@@ -93,15 +106,34 @@ def test_every_fault_is_a_reply_or_a_typed_failure_that_can_be_written(backend: 
 
 
 MALFORMED = [
-    "content is number", "content is object", "content is true", "content is bad parts", "finish reason is list",
-    "choices are null", "choices are object", "choices are text", "error with status 200: text",
-    "JSON: list", "JSON: deep", "JSON: invalid UTF-8", "JSON: lone surrogate", "gzip bomb", "an endless body", "br",
-    "307 to another host", "status 99", "half a body", "300 levels in content", "HTTP 400 with deep JSON",
-]  # fmt: skip
+    "content is number",
+    "content is object",
+    "content is true",
+    "content is bad parts",
+    "finish reason is list",
+    "choices are null",
+    "choices are object",
+    "choices are text",
+    "error with status 200: text",
+    "JSON: list",
+    "JSON: deep",
+    "JSON: invalid UTF-8",
+    "JSON: lone surrogate",
+    "gzip bomb",
+    "an endless body",
+    "br",
+    "307 to another host",
+    "status 99",
+    "half a body",
+    "300 levels in content",
+    "HTTP 400 with deep JSON",
+]
 
 
 @pytest.mark.parametrize("backend", ["api", "google", "anthropic"])
-def test_what_is_no_reply_is_a_failure_and_never_an_answer(backend: str, outcomes: Outcomes) -> None:
+def test_what_is_no_reply_is_a_failure_and_never_an_answer(
+    backend: str, outcomes: Outcomes
+) -> None:
     found, _ = outcomes[backend]
     assert [name for name in MALFORMED if not isinstance(found[name], ClientError)] == []
 
@@ -110,7 +142,9 @@ def test_what_is_a_good_reply_with_a_bad_margin_is_kept(outcomes: Outcomes) -> N
     found, _ = outcomes["api"]
     kept = [name for name in found if name.startswith(("usage", "logprobs"))]
     assert [name for name in kept if getattr(found[name], "text", None) != "Answer: A"] == []
-    refused = [found[f"refusal is {kind}"] for kind in ("list", "object", "true")] + [found["content filter"]]
+    refused = [found[f"refusal is {kind}"] for kind in ("list", "object", "true")] + [
+        found["content filter"]
+    ]
     assert [one.finish_reason for one in refused if isinstance(one, Reply)] == ["refusal"] * 4
 
 
@@ -133,7 +167,9 @@ def test_a_bomb_costs_no_more_memory_than_the_limit(backend: str, tmp_path: Path
 
 
 @pytest.mark.parametrize(("follow", "reached"), [(False, False), (True, True)])
-def test_a_redirect_is_followed_only_on_request_and_only_at_home(follow: bool, reached: bool, tmp_path: Path) -> None:
+def test_a_redirect_is_followed_only_on_request_and_only_at_home(
+    follow: bool, reached: bool, tmp_path: Path
+) -> None:
     async def main(fault: str) -> Any:
         async with chaos("api") as server:
             client = opened("api", server, tmp_path, follow_redirects=follow)
@@ -142,8 +178,12 @@ def test_a_redirect_is_followed_only_on_request_and_only_at_home(follow: bool, r
             finally:
                 await client.aclose()
 
-    home, elsewhere = (asyncio.run(main(fault)) for fault in ("redirect to '/v1/again'", "307 to another host"))
-    assert isinstance(home, ClientError)  # the fault redirects again and again; what matters is how often it was asked
+    home, elsewhere = (
+        asyncio.run(main(fault)) for fault in ("redirect to '/v1/again'", "307 to another host")
+    )
+    assert isinstance(
+        home, ClientError
+    )  # the fault redirects again and again; what matters is how often it was asked
     assert isinstance(elsewhere, ClientError)
     assert str(elsewhere).startswith("HTTP 307")
 
@@ -181,7 +221,18 @@ def question(kind: Any, prompt: str) -> Question:
         "class_of_interest": None,
         "error_type": None,
     }
-    listed = {"annotation_ids": ("a", "b")[:n], "final_scores": (1.0, 2.0)[:n], "sources": (None, None)[:n]}
+    listed = {
+        "annotation_ids": ("a", "b")[:n],
+        "final_scores": (1.0, 2.0)[:n],
+        "sources": (None, None)[:n],
+    }
     return Question(
-        id=prompt, question_type=kind, subset=(), prompt=prompt, images=(), answer=letters, **fixed, **listed
+        id=prompt,
+        question_type=kind,
+        subset=(),
+        prompt=prompt,
+        images=(),
+        answer=letters,
+        **fixed,
+        **listed,
     )

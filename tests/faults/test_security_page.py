@@ -1,4 +1,6 @@
-"""docs/security.md: each row of its tables and each sentence of its guarantees has a test, named here."""
+"""docs/security.md: each row of its tables and each sentence of its guarantees has a test, named
+here.
+"""
 
 from __future__ import annotations
 
@@ -29,16 +31,32 @@ from visualjudge.vision.scoring import close_boxes
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/security.md").read_text("utf-8")
 
-CONFINE, RUNS, STRANGERS = "core/test_confine", "faults/test_hostile_runs", "faults/test_strangers_datasets"
-REPLIES, LIES, BAD = "faults/test_reply_faults", "faults/test_lying_batches", "batch/test_one_bad_batch"
+CONFINE, RUNS, STRANGERS = (
+    "core/test_confine",
+    "faults/test_hostile_runs",
+    "faults/test_strangers_datasets",
+)
+REPLIES, LIES, BAD = (
+    "faults/test_reply_faults",
+    "faults/test_lying_batches",
+    "batch/test_one_bad_batch",
+)
 CACHE, PEOPLE, SAFETY = "clients/test_client_wrappers", "studio/test_people", "studio/test_safety"
-API, STARVING, FILES = "clients/test_api_client", "faults/test_starving", "faults/test_hostile_columns"
+API, STARVING, FILES = (
+    "clients/test_api_client",
+    "faults/test_starving",
+    "faults/test_hostile_columns",
+)
 RECORDS, KINDS, PIPELINES = (
     "faults/test_malicious_records",
     "faults/test_kinds_of_values",
     "apps/pipelines/test_pipelines",
 )
-DOWNLOAD, IMAGES, SHAPES = "clients/test_download", "vision/raster/test_images", "formats/test_shape_files"
+DOWNLOAD, IMAGES, SHAPES = (
+    "clients/test_download",
+    "vision/raster/test_images",
+    "formats/test_shape_files",
+)
 OUTSIDE = f"{RUNS}.test_nothing_outside_a_hostile_folder_is_read_or_written"
 HOSTILE_FILES = f"{FILES}.test_no_hostile_column_takes_much_or_ends_in_a_traceback"
 NO_CASE = f"{RECORDS}.test_no_case_ends_a_build"
@@ -50,7 +68,11 @@ INPUTS = {
     "command line, configuration, environment, prompt folders, plug-ins": [
         "plugins/test_registry.test_prompt_folders_add_parts_and_replace_none"
     ],
-    "data folders, datasets, images, arrays, tables of rows, run folders": [NO_CASE, HOSTILE_FILES, OUTSIDE],
+    "data folders, datasets, images, arrays, tables of rows, run folders": [
+        NO_CASE,
+        HOSTILE_FILES,
+        OUTSIDE,
+    ],
     "servers that are asked, servers that images are fetched from": [
         EVERY_FAULT,
         LIED_TO,
@@ -188,7 +210,9 @@ GUARANTEES = {
 
 
 def section(title: str) -> str:
-    return re.split(r"^## ", PAGE, flags=re.MULTILINE)[[*re.findall(r"^## (.+)$", PAGE, re.MULTILINE)].index(title) + 1]
+    return re.split(r"^## ", PAGE, flags=re.MULTILINE)[
+        [*re.findall(r"^## (.+)$", PAGE, re.MULTILINE)].index(title) + 1
+    ]
 
 
 def bullets() -> dict[str, int]:
@@ -202,19 +226,34 @@ def bullets() -> dict[str, int]:
 
 
 def first_cells(text: str) -> list[str]:
-    return [line.split(" | ")[0].removeprefix("| ") for line in text.splitlines() if line.startswith("| ")]
+    return [
+        line.split(" | ")[0].removeprefix("| ")
+        for line in text.splitlines()
+        if line.startswith("| ")
+    ]
 
 
 @cache
 def functions_of(module: str) -> frozenset[str]:
     tree = ast.parse((ROOT / f"tests/{module}.py").read_text("utf-8"))
-    return frozenset(node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return frozenset(
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
 
 
 def test_each_test_that_is_named_exists() -> None:
-    named = {test for table in (INPUTS, FOLDERS, GUARANTEES) for tests in table.values() for test in tests}
+    named = {
+        test
+        for table in (INPUTS, FOLDERS, GUARANTEES)
+        for tests in table.values()
+        for test in tests
+    }
     parts = [test.partition(".") for test in sorted(named)]
-    assert [f"{module}.{name}" for module, _, name in parts if name not in functions_of(module)] == []
+    assert [
+        f"{module}.{name}" for module, _, name in parts if name not in functions_of(module)
+    ] == []
 
 
 def test_each_kind_of_input_and_folder_has_tests() -> None:
@@ -244,7 +283,8 @@ BOUNDS = {
     "longest accepted `Retry-After`": [f"{retry.RetryPolicy().patience_s:.0f} s"],
     "redirects on the same host, where allowed": [f"{wire.MOST_REDIRECTS}"],
     "seconds for a file of a batch; its size; a line in it": [
-        f"{limits.LONGEST_TRANSFER_S:,.0f}; {limits.LARGEST_DOWNLOAD >> 30} GiB; {mib(blocks.LONGEST_LINE)}"
+        f"{limits.LONGEST_TRANSFER_S:,.0f}; {limits.LARGEST_DOWNLOAD >> 30} GiB; "
+        f"{mib(blocks.LONGEST_LINE)}"
     ],
     "pages of a server's list of batches": [f"{limits.MOST_PAGES:,}"],
     "looks in a row at a batch that fail before it is closed": [f"{submitting._LOOKS}"],
@@ -254,7 +294,8 @@ BOUNDS = {
     "batches in a row that a server refuses to create": [f"{submitting._REFUSALS}"],
     "token count in a reply": ["10¹²" if limits.MOST_TOKENS == 10**12 else ""],
     "reply that is read on the event loop; in a separate process": [
-        f"{bounded_reading.READ_AT_ONCE >> 10} Ki; {bounded_reading.LONGEST_READ >> 20} Mi characters and "
+        f"{bounded_reading.READ_AT_ONCE >> 10} Ki; {bounded_reading.LONGEST_READ >> 20} Mi "
+        "characters and "
         f"{bounded_reading.READ_WITHIN_S:.0f} s"
     ],
     "image that is sent or fetched": [mib(limits.LARGEST_IMAGE_FILE)],
@@ -266,14 +307,19 @@ BOUNDS = {
         f"{SAMPLES // 8 // 10**6} of 16-bit RGBA or of a depth map",
     ],
     "pixels of a WebP; of a JPEG 2000 image": [
-        f"{PIXELS // raster.SLOWER['WEBP'] // 10**6}; {PIXELS // raster.SLOWER['JPEG2000'] // 10**6} million"
+        f"{PIXELS // raster.SLOWER['WEBP'] // 10**6}; "
+        f"{PIXELS // raster.SLOWER['JPEG2000'] // 10**6} million"
     ],
     "pixels of a PPM in text or of an odd depth, and of a run-length BMP": [
         f"{raster.SLOWEST}th: {PIXELS // raster.SLOWEST // 10**6} million"
     ],
     "scans of a JPEG": [f"{raster.MOST_SCANS}"],
-    "header of a PPM, PGM or PBM file, comments included": [f"{raster.LONGEST_NETPBM_HEADER:,} bytes"],
-    "formats of images": [", ".join(FORMAT_NAMES.get(name, name) for name in images.FORMATS if name != "DIB")],
+    "header of a PPM, PGM or PBM file, comments included": [
+        f"{raster.LONGEST_NETPBM_HEADER:,} bytes"
+    ],
+    "formats of images": [
+        ", ".join(FORMAT_NAMES.get(name, name) for name in images.FORMATS if name != "DIB")
+    ],
     "arrays": [f"{arrays.MOST_AXES} axes, headers of {arrays._LONGEST_HEADER:,} bytes"],
     "polygons of a mask": [
         f"{raster.MOST_POINTS:,} points, {raster.LONGEST_OUTLINE // 10**6} million pixels",
@@ -283,9 +329,8 @@ BOUNDS = {
         "10¹⁵" if raster.LARGEST_COORDINATE == fields.LARGEST_NUMBER == 1e15 else ""
     ],
     "boxes, masks or people of a prediction": [f"{raster.MOST_ITEMS:,}"],
-    "pairs with the ground truth, of one image, each within a class: boxes near each other, masks that touch, people": [
-        f"{close_boxes.MOST_PAIRS // 10**6} million"
-    ],
+    "pairs with the ground truth, of one image, each within a class: boxes near each other, "
+    "masks that touch, people": [f"{close_boxes.MOST_PAIRS // 10**6} million"],
     "classes that are asked about on one image, times its boxes or masks": [
         f"{importing.MOST_LOOKED_AT // 10**6} million"
     ],
@@ -293,10 +338,11 @@ BOUNDS = {
         f"{mib(parquet_bounds.UNPACKED)}, or {parquet_bounds.RATIO} times"
     ],
     "row group of a Parquet file: values of all columns": [f"{parquet_bounds.MOST_VALUES:,}"],
-    "footer of a Parquet file; its pages": [f"{mib(parquet_bounds.LONGEST_FOOTER)}; {parquet_bounds.MOST_PAGES:,}"],
-    f"texts of {parquet_form.ROWS_A_GROUP:,} questions in Parquet, a text that is stored once counted for each": [
-        mib(parquet_form.LARGEST_GROUP)
+    "footer of a Parquet file; its pages": [
+        f"{mib(parquet_bounds.LONGEST_FOOTER)}; {parquet_bounds.MOST_PAGES:,}"
     ],
+    f"texts of {parquet_form.ROWS_A_GROUP:,} questions in Parquet, a text that is stored once "
+    "counted for each": [mib(parquet_form.LARGEST_GROUP)],
     "row of a Parquet or Arrow table": [
         f"{mib(columnar.LARGEST_ROW)}; rows are read in parts of {mib(columnar.BYTES_A_PART)}"
     ],
@@ -306,7 +352,8 @@ BOUNDS = {
     ],
     "annotations in Parquet, as JSON": [f"{mib(scan.LARGEST_SPOOL)}, or {scan.SPOOL_RATIO} times"],
     "index of the images of a dataset; shard; image in a shard": [
-        f"{mib(media.LARGEST_INDEX)}; {mib(media.SHARD_BYTES + media.LARGEST_IMAGE)}; {mib(media.LARGEST_IMAGE)}"
+        f"{mib(media.LARGEST_INDEX)}; {mib(media.SHARD_BYTES + media.LARGEST_IMAGE)}; "
+        f"{mib(media.LARGEST_IMAGE)}"
     ],
     "entry of the reply cache": [mib(limits.LARGEST_BODY)],
     "`dataset.json` and the index of shards; `run.json`; line of a run's verdicts": [
@@ -317,12 +364,19 @@ BOUNDS = {
         f"; {record_fields.LONGEST_NAME} bytes",
     ],
     "depth of JSON in files; in replies": [f"{jsons.DEEPEST_JSON}; {DEEPEST_REPLY:,} levels"],
-    "YAML": [f"{mib(yamls.LARGEST_YAML)}, {yamls.DEEPEST_YAML} levels, {yamls.MOST_NODES:,} values"],
-    "line of an MMBench table; record with quotes": [f"{mib(table.LONGEST_LINE)}; {mib(table.LARGEST_QUOTED)}"],
-    "workbook (`.xlsx`)": [
-        f"{mib(results.LARGEST_WORKBOOK)} unpacked, {results.MOST_ROWS:,} rows, {results.MOST_COLUMNS} columns"
+    "YAML": [
+        f"{mib(yamls.LARGEST_YAML)}, {yamls.DEEPEST_YAML} levels, {yamls.MOST_NODES:,} values"
     ],
-    "VOC annotation; edited images of a pipeline row": [f"{mib(voc.LARGEST_XML)}; {rows.MOST_IMAGES}"],
+    "line of an MMBench table; record with quotes": [
+        f"{mib(table.LONGEST_LINE)}; {mib(table.LARGEST_QUOTED)}"
+    ],
+    "workbook (`.xlsx`)": [
+        f"{mib(results.LARGEST_WORKBOOK)} unpacked, {results.MOST_ROWS:,} rows, "
+        f"{results.MOST_COLUMNS} columns"
+    ],
+    "VOC annotation; edited images of a pipeline row": [
+        f"{mib(voc.LARGEST_XML)}; {rows.MOST_IMAGES}"
+    ],
     "script of a benchmark that holds its prompts": [mib(prompts.LARGEST)],
     "paths in data": [f"{confine.LONGEST_PATH:,} characters"],
     "connections": [f"minus {descriptors.RESERVED}"],

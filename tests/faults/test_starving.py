@@ -1,4 +1,6 @@
-"""Commands without room, without rights, ended by signals: no half file, nothing left over, and they go on."""
+"""Commands without room, without rights, ended by signals: no half file, nothing left over, and
+they go on.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ SOAK_S = os.environ.get("VISUALJUDGE_SOAK", "0")
 SAMPLE = "mmbench infer,export vlmevalkit,studio people"
 KILLED = "build,import,judge,pipeline"
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="capabilities and forks are Linux's")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="capabilities and forks are Linux's"
+)
 
 
 @pytest.fixture(scope="module")
@@ -22,13 +26,17 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """What the script found, a line a fault, and a last line of counts."""
     names = [] if float(SOAK_S) else [SAMPLE, "--kill", KILLED]
     words = [sys.executable, SCRIPT, tmp_path_factory.mktemp("starving") / "place", SOAK_S, *names]
-    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False, timeout=7000)
+    done = subprocess.run(
+        list(map(str, words)), capture_output=True, text=True, check=False, timeout=7000
+    )
     assert " cases of " in done.stdout, (done.stdout + done.stderr)[-6000:]
     return done.stdout.splitlines()
 
 
 def test_no_command_leaves_half_a_file_or_a_traceback(told: list[str]) -> None:
-    assert [line for line in told[:-1] if "after a kill" not in line and " cases so far" not in line] == []
+    assert [
+        line for line in told[:-1] if "after a kill" not in line and " cases so far" not in line
+    ] == []
 
 
 def test_a_killed_command_goes_on_and_loses_and_doubles_nothing(told: list[str]) -> None:

@@ -1,4 +1,6 @@
-"""What a stranger's run.json says of its dataset: a private one is neither read into figures nor shown."""
+"""What a stranger's run.json says of its dataset: a private one is neither read into figures nor
+shown.
+"""
 
 from __future__ import annotations
 
@@ -61,12 +63,16 @@ def test_a_run_cannot_name_a_dataset_whose_questions_it_does_not_know(
     assert not (run.parent / "scratch").exists()
 
 
-def test_a_dataset_that_the_user_names_is_used_and_the_difference_is_told(run: Path, private: Path) -> None:
+def test_a_dataset_that_the_user_names_is_used_and_the_difference_is_told(
+    run: Path, private: Path
+) -> None:
     found = analyse([run], dataset=private).results.judges[0]
     assert "has changed since the run" in found.problems[0]
 
 
-@pytest.mark.parametrize("far", ["s3://bucket/set", "s3:/bucket/set", "gs://b/x", "//server/share", "\\\\server\\x"])
+@pytest.mark.parametrize(
+    "far", ["s3://bucket/set", "s3:/bucket/set", "gs://b/x", "//server/share", "\\\\server\\x"]
+)
 @pytest.mark.parametrize("reader", READERS)
 def test_no_other_machine_is_asked_because_a_run_names_it(
     reader: str, far: str, run: Path, monkeypatch: pytest.MonkeyPatch
@@ -74,11 +80,15 @@ def test_no_other_machine_is_asked_because_a_run_names_it(
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: pytest.fail("asked"))
     monkeypatch.setattr("visualjudge.core.remote._store", lambda *_: pytest.fail("asked"))
     stated(run, path=far)
-    with pytest.raises(DataError, match=r"dataset\.path must be a folder on this machine.*--dataset"):
+    with pytest.raises(
+        DataError, match=r"dataset\.path must be a folder on this machine.*--dataset"
+    ):
         READERS[reader](run, None)
 
 
-@pytest.mark.parametrize("path", ["a\x1b[31mb", "a\0b", "a\nb", "\udc80", "x" * 5000, "/dev/zero", ""])
+@pytest.mark.parametrize(
+    "path", ["a\x1b[31mb", "a\0b", "a\nb", "\udc80", "x" * 5000, "/dev/zero", ""]
+)
 def test_a_path_that_is_none_is_one_printable_line(path: str, run: Path) -> None:
     stated(run, path=path)
     with pytest.raises((VisualJudgeError, OSError)) as told:

@@ -34,23 +34,41 @@ def _scores(data: vj.Data) -> list[tuple[str, float]]:
 
 def _supervision(box: list[int]) -> Any:
     names = {"class_name": np.array(["dog"])}
-    return SimpleNamespace(xyxy=np.array([box]), confidence=None, class_id=None, mask=None, data=names)
+    return SimpleNamespace(
+        xyxy=np.array([box]), confidence=None, class_id=None, mask=None, data=names
+    )
 
 
 FORMS = {
-    "a sample of payloads, a path as text, no labels": lambda image: [vj.Sample("a", str(image), FOUND, TRUTH)],  # type: ignore[arg-type]
-    "a mapping": lambda image: [{"image_id": "a", "image": str(image), "prediction": FOUND, "truth": TRUTH}],
-    "a mapping without an id": lambda image: [{"image": image, "prediction": FOUND, "truth": TRUTH}],
+    "a sample of payloads, a path as text, no labels": lambda image: [
+        vj.Sample("a", str(image), FOUND, TRUTH)
+    ],  # type: ignore[arg-type]
+    "a mapping": lambda image: [
+        {"image_id": "a", "image": str(image), "prediction": FOUND, "truth": TRUTH}
+    ],
+    "a mapping without an id": lambda image: [
+        {"image": image, "prediction": FOUND, "truth": TRUTH}
+    ],
     "objects of supervision": lambda image: [
-        {"image": image, "prediction": _supervision([0, 0, 10, 8]), "truth": _supervision([0, 0, 10, 10])}
+        {
+            "image": image,
+            "prediction": _supervision([0, 0, 10, 8]),
+            "truth": _supervision([0, 0, 10, 10]),
+        }
     ],
     "records": lambda image: [
-        {"image": image, "prediction": Detections((Detection("dog", (0, 0, 10, 8)),)), "truth": TRUTH}
+        {
+            "image": image,
+            "prediction": Detections((Detection("dog", (0, 0, 10, 8)),)),
+            "truth": TRUTH,
+        }
     ],
     "pandas": lambda image: pandas.DataFrame(
         [{"image": str(image), "prediction": FOUND, "truth": TRUTH, "prompt": None}]
     ),
-    "Polars": lambda image: pl.DataFrame([{"image": str(image), "prediction": FOUND, "truth": TRUTH}]),
+    "Polars": lambda image: pl.DataFrame(
+        [{"image": str(image), "prediction": FOUND, "truth": TRUTH}]
+    ),
 }
 
 
@@ -72,7 +90,9 @@ def test_predictions_that_are_files_or_arrays(photo: Path, tmp_path: Path) -> No
 
 
 def test_a_score_in_place_of_a_truth(photo: Path, tmp_path: Path) -> None:
-    rows = pandas.DataFrame([{"image_id": "p1", "prediction": str(photo), "score": 6.5, "prompt": "a dog"}])
+    rows = pandas.DataFrame(
+        [{"image_id": "p1", "prediction": str(photo), "score": 6.5, "prompt": "a dog"}]
+    )
     data = vj.import_samples("generation_t2i", rows, tmp_path / "data", source="x")
     assert _scores(data) == [("p1", 6.5)]
 
@@ -80,7 +100,10 @@ def test_a_score_in_place_of_a_truth(photo: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "told"),
     [
-        ({"prediction": FOUND, "truth": TRUTH, "lable": "dog"}, "'lable' is not a field of a sample"),
+        (
+            {"prediction": FOUND, "truth": TRUTH, "lable": "dog"},
+            "'lable' is not a field of a sample",
+        ),
         (7, "must be a vj.Sample or a mapping of its fields, got int"),
     ],
 )
@@ -93,13 +116,18 @@ def test_what_is_no_sample_is_refused(row: Any, told: str, photo: Path, tmp_path
     ("changed", "told"),
     [
         ({"prediction": None}, "prediction: the field is missing"),
-        ({"prediction": 3}, "prediction: must be a payload, a record or a file of the task, got int"),
+        (
+            {"prediction": 3},
+            "prediction: must be a payload, a record or a file of the task, got int",
+        ),
         ({"prediction": {"detections": [{"label": "dog"}]}}, r"prediction: detections\[0\]\.bbox"),
         ({"image": np.zeros((5, 5, 3))}, "image_id: must be given where the image is no file"),
         ({"image": np.zeros((5, 5, 3)), "image_id": "a"}, "image: must be a path, got ndarray"),
     ],
 )
-def test_a_sample_that_cannot_be_read_is_named(changed: dict[str, Any], told: str, photo: Path, tmp_path: Path) -> None:
+def test_a_sample_that_cannot_be_read_is_named(
+    changed: dict[str, Any], told: str, photo: Path, tmp_path: Path
+) -> None:
     rows = [{"image": photo, "prediction": FOUND, "truth": TRUTH, **changed}]
     with pytest.raises(DataError, match=told):
         vj.import_samples("object_detection", rows, tmp_path / "data", source="x")

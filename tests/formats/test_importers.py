@@ -44,7 +44,10 @@ def ground_truth(tmp_path: Path, annotations: list[dict], **image: object) -> Pa
     photo(tmp_path / "images" / "a.png")
     record = {"id": 7, "file_name": "a.png", "width": WIDTH, "height": HEIGHT, **image}
     categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
-    return dump(tmp_path / "gt.json", {"images": [record], "categories": categories, "annotations": annotations})
+    return dump(
+        tmp_path / "gt.json",
+        {"images": [record], "categories": categories, "annotations": annotations},
+    )
 
 
 def box(category: int, *xywh: float, **extra: object) -> dict:
@@ -72,17 +75,26 @@ class TestCoco:
             ("cat", (2, 3, 6, 8), False),
             ("dog", (0, 0, 9, 9), True),
         ]
-        assert [(i.label, i.xyxy, i.score) for i in sample.prediction.items] == [("dog", (1, 1, 3, 3), 0.5)]
+        assert [(i.label, i.xyxy, i.score) for i in sample.prediction.items] == [
+            ("dog", (1, 1, 3, 3), 0.5)
+        ]
 
-    def test_without_results_the_truth_is_the_prediction_but_for_crowds(self, tmp_path: Path) -> None:
+    def test_without_results_the_truth_is_the_prediction_but_for_crowds(
+        self, tmp_path: Path
+    ) -> None:
         gt = ground_truth(tmp_path, [box(1, 2, 3, 4, 5), box(2, 0, 0, 9, 9, iscrowd=1)])
         sample = only(coco("object_detection", gt, None, tmp_path / "images"))
         assert [i.label for i in sample.prediction.items] == ["cat"]
 
     def test_instances_from_polygons_and_uncompressed_rle(self, tmp_path: Path) -> None:
         rle = {"size": [HEIGHT, WIDTH], "counts": [0, 30, 170]}
-        rows = [box(1, 0, 0, 1, 1, segmentation=[[0, 0, 4, 0, 4, 4, 0, 4]]), box(2, 0, 0, 3, 10, segmentation=rle)]
-        sample = only(coco("instance_segmentation", ground_truth(tmp_path, rows), None, tmp_path / "images"))
+        rows = [
+            box(1, 0, 0, 1, 1, segmentation=[[0, 0, 4, 0, 4, 4, 0, 4]]),
+            box(2, 0, 0, 3, 10, segmentation=rle),
+        ]
+        sample = only(
+            coco("instance_segmentation", ground_truth(tmp_path, rows), None, tmp_path / "images")
+        )
         assert [i.mask.area for i in sample.truth.items] == [16, 30]
 
     def test_a_persons_area_is_that_of_the_segmentation(self, tmp_path: Path) -> None:
@@ -90,20 +102,32 @@ class TestCoco:
         row = box(1, 0, 0, 9, 9, keypoints=points, area=33.0, segmentation=[[0, 0, 4, 0, 4, 4]])
         bare = {**row, "segmentation": None}
         del bare["segmentation"]
-        sample = only(coco("keypoint", ground_truth(tmp_path, [row, bare]), None, tmp_path / "images"))
+        sample = only(
+            coco("keypoint", ground_truth(tmp_path, [row, bare]), None, tmp_path / "images")
+        )
         assert [person.area for person in sample.truth.items] == [33.0, None]
 
     def test_lvis_leaves_out_what_was_not_looked_for(self, tmp_path: Path) -> None:
         gt = ground_truth(
-            tmp_path, [box(1, 2, 3, 4, 5)], neg_category_ids=[], not_exhaustive_category_ids=[], file_name=None,
+            tmp_path,
+            [box(1, 2, 3, 4, 5)],
+            neg_category_ids=[],
+            not_exhaustive_category_ids=[],
+            file_name=None,
             coco_url="http://images.cocodataset.org/val2017/a.png",
-        )  # fmt: skip
-        pred = dump(tmp_path / "pred.json", [box(2, 1, 1, 2, 2, score=0.5), box(1, 2, 3, 4, 5, score=0.9)])
+        )
+        pred = dump(
+            tmp_path / "pred.json", [box(2, 1, 1, 2, 2, score=0.5), box(1, 2, 3, 4, 5, score=0.9)]
+        )
         sample = only(coco("object_detection", gt, pred, tmp_path / "images"))
         assert [i.label for i in sample.prediction.items] == ["cat"]
 
-    def test_lvis_does_not_score_a_class_whose_instances_are_not_all_marked(self, tmp_path: Path) -> None:
-        gt = ground_truth(tmp_path, [box(1, 2, 3, 4, 5)], neg_category_ids=[2], not_exhaustive_category_ids=[1])
+    def test_lvis_does_not_score_a_class_whose_instances_are_not_all_marked(
+        self, tmp_path: Path
+    ) -> None:
+        gt = ground_truth(
+            tmp_path, [box(1, 2, 3, 4, 5)], neg_category_ids=[2], not_exhaustive_category_ids=[1]
+        )
         assert only(coco("object_detection", gt, None, tmp_path / "images")).labels == ()
 
     @pytest.mark.parametrize(
@@ -118,17 +142,25 @@ class TestCoco:
     def test_a_bad_truth_is_told_and_its_image_left_out(
         self, tmp_path: Path, row: dict, field: str, words: str
     ) -> None:
-        told = problem(coco("object_detection", ground_truth(tmp_path, [row]), None, tmp_path / "images"))
+        told = problem(
+            coco("object_detection", ground_truth(tmp_path, [row]), None, tmp_path / "images")
+        )
         assert (told.file, told.record, told.field) == ("gt.json", "annotations[0]", field)
         assert words in told.reason
 
     def test_a_result_on_an_unknown_image_is_told(self, tmp_path: Path) -> None:
         pred = dump(tmp_path / "pred.json", [{**box(1, 0, 0, 1, 1, score=1), "image_id": 8}])
-        told = problem(coco("object_detection", ground_truth(tmp_path, []), pred, tmp_path / "images"))
+        told = problem(
+            coco("object_detection", ground_truth(tmp_path, []), pred, tmp_path / "images")
+        )
         assert told.field == "image_id" and "must be an image of gt.json, got 8" in told.reason
 
     def test_a_size_that_is_not_the_images_is_told(self, tmp_path: Path) -> None:
-        told = problem(coco("object_detection", ground_truth(tmp_path, [], width=21), None, tmp_path / "images"))
+        told = problem(
+            coco(
+                "object_detection", ground_truth(tmp_path, [], width=21), None, tmp_path / "images"
+            )
+        )
         assert told.field == "width" and "must be that of a.png, 10×20, got 10×21" in told.reason
 
     def test_a_file_that_is_not_json_is_one_line_with_its_line_number(self, tmp_path: Path) -> None:
@@ -164,10 +196,14 @@ class TestVoc:
         photo(tmp_path / "images" / "a.jpg")
         folder = tmp_path / "xml"
         folder.mkdir()
-        (folder / "a.xml").write_text(f"<annotation><filename>a.jpg</filename>{objects}</annotation>")
+        (folder / "a.xml").write_text(
+            f"<annotation><filename>a.jpg</filename>{objects}</annotation>"
+        )
         return folder
 
-    def test_pixels_count_from_one_and_difficult_objects_need_not_be_found(self, tmp_path: Path) -> None:
+    def test_pixels_count_from_one_and_difficult_objects_need_not_be_found(
+        self, tmp_path: Path
+    ) -> None:
         bndbox = "<bndbox><xmin>1</xmin><ymin>2</ymin><xmax>4</xmax><ymax>5</ymax></bndbox>"
         gt = self.xml(
             tmp_path,
@@ -178,8 +214,13 @@ class TestVoc:
         pred.mkdir()
         (pred / "comp4_det_val_cat.txt").write_text("a 0.75 1 2 4 5\n")
         sample = only(voc("object_detection", gt, pred, tmp_path / "images"))
-        assert [(i.xyxy, i.iscrowd) for i in sample.truth.items] == [((0, 1, 4, 5), False), ((0, 1, 4, 5), True)]
-        assert [(i.label, i.xyxy, i.score) for i in sample.prediction.items] == [("cat", (0, 1, 4, 5), 0.75)]
+        assert [(i.xyxy, i.iscrowd) for i in sample.truth.items] == [
+            ((0, 1, 4, 5), False),
+            ((0, 1, 4, 5), True),
+        ]
+        assert [(i.label, i.xyxy, i.score) for i in sample.prediction.items] == [
+            ("cat", (0, 1, 4, 5), 0.75)
+        ]
 
     def test_a_corner_that_is_no_number_is_told(self, tmp_path: Path) -> None:
         gt = self.xml(tmp_path, "<object><name>cat</name><bndbox><xmin>x</xmin></bndbox></object>")
@@ -187,11 +228,19 @@ class TestVoc:
         assert str(told) == "a.xml: object 1: bndbox.xmin: must be a number, got 'x'"
 
     @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
-    def test_entities_are_refused_whatever_the_encoding(self, tmp_path: Path, encoding: str) -> None:
+    def test_entities_are_refused_whatever_the_encoding(
+        self, tmp_path: Path, encoding: str
+    ) -> None:
         gt = self.xml(tmp_path, "")
-        text = f"<?xml version='1.0' encoding='{encoding}'?><!DOCTYPE a [<!ENTITY b 'c'>]><annotation>&b;</annotation>"
+        text = (
+            f"<?xml version='1.0' encoding='{encoding}'?><!DOCTYPE a [<!ENTITY b "
+            "'c'>]><annotation>&b;</annotation>"
+        )
         (gt / "a.xml").write_bytes(text.encode(encoding))
-        assert "declares entities" in problem(voc("object_detection", gt, None, tmp_path / "images")).reason
+        assert (
+            "declares entities"
+            in problem(voc("object_detection", gt, None, tmp_path / "images")).reason
+        )
 
 
 class TestYolo:
@@ -228,7 +277,11 @@ class TestYolo:
     def test_names_as_a_list_or_lines(self, tmp_path: Path) -> None:
         (tmp_path / "list.yaml").write_text("names: [cat, dog]\n")
         (tmp_path / "names.txt").write_text("cat\ndog\n")
-        assert class_names(tmp_path / "list.yaml") == class_names(tmp_path / "names.txt") == {0: "cat", 1: "dog"}
+        assert (
+            class_names(tmp_path / "list.yaml")
+            == class_names(tmp_path / "names.txt")
+            == {0: "cat", 1: "dog"}
+        )
 
 
 class TestLabelMaps:
@@ -238,8 +291,17 @@ class TestLabelMaps:
         values[:, :3], values[0, 0] = 1, 255
         gray(tmp_path / "gt" / "a.png", values)
         (tmp_path / "names.txt").write_text("sky\nroad\n")
-        read = label_maps("semantic_segmentation", f"{tmp_path}/gt", None, f"{tmp_path}/images", tmp_path / "names.txt")
-        assert [(i.label, i.mask.area) for i in only(read).truth.items] == [("sky", 170), ("road", 29)]
+        read = label_maps(
+            "semantic_segmentation",
+            f"{tmp_path}/gt",
+            None,
+            f"{tmp_path}/images",
+            tmp_path / "names.txt",
+        )
+        assert [(i.label, i.mask.area) for i in only(read).truth.items] == [
+            ("sky", 170),
+            ("road", 29),
+        ]
 
     def test_an_empty_line_of_the_names_is_counted(self, tmp_path: Path) -> None:
         (tmp_path / "names.txt").write_text("sky\n\nroad\n\n")
@@ -255,17 +317,23 @@ class TestLabelMaps:
 
     def test_a_text_in_another_encoding_is_told(self, tmp_path: Path) -> None:
         (tmp_path / "names.txt").write_text("löwe\n", "latin-1")
-        with pytest.raises(DataError, match="must be UTF-8, got another byte at 1; save it as UTF-8"):
+        with pytest.raises(
+            DataError, match="must be UTF-8, got another byte at 1; save it as UTF-8"
+        ):
             class_names(tmp_path / "names.txt")
 
     def test_a_value_outside_the_table_is_told(self, tmp_path: Path) -> None:
         photo(tmp_path / "images" / "a.png")
         gray(tmp_path / "gt" / "a.png", np.full((HEIGHT, WIDTH), 9, dtype=np.uint8))
         table = dump(tmp_path / "classes.json", {"1": "road"})
-        read = label_maps("semantic_segmentation", f"{tmp_path}/gt", None, f"{tmp_path}/images", table)
+        read = label_maps(
+            "semantic_segmentation", f"{tmp_path}/gt", None, f"{tmp_path}/images", table
+        )
         assert "value 9 is not in the class table" in problem(read).reason
 
-    def test_a_name_is_the_part_before_the_semicolon_where_that_is_unique(self, tmp_path: Path) -> None:
+    def test_a_name_is_the_part_before_the_semicolon_where_that_is_unique(
+        self, tmp_path: Path
+    ) -> None:
         path = tmp_path / "table.csv"
         path.write_text("Idx,Ratio,Name\n1,0.1,person;individual\n2,0.1,car;auto\n")
         assert class_table(path) == {1: "person", 2: "car"}
@@ -279,9 +347,13 @@ class TestDepth:
         gt = gray(tmp_path / "gt" / "a_depth.png", np.full((HEIGHT, WIDTH), 512, dtype=np.uint16))
         np.save(tmp_path / "a.npy", np.ones((HEIGHT, WIDTH), dtype=np.float32))
         read = depth_maps(
-            "depth_estimation", f"{gt.parent}/*_depth.png", f"{tmp_path}/a.npy", f"{tmp_path}/rgb",
-            DepthForm.of("1/256", False), DepthForm.of("2", True),
-        )  # fmt: skip
+            "depth_estimation",
+            f"{gt.parent}/*_depth.png",
+            f"{tmp_path}/a.npy",
+            f"{tmp_path}/rgb",
+            DepthForm.of("1/256", False),
+            DepthForm.of("2", True),
+        )
         sample = only(read)
         assert sample.truth.values[0, 0] == 2 and not sample.truth.inverse
         assert sample.extra == {"scale": 2.0, "inverse": True} and sample.prediction.inverse
@@ -291,14 +363,22 @@ class TestDepth:
         values = np.arange(1, HEIGHT * WIDTH + 1, dtype="<f4").reshape(HEIGHT, WIDTH)
         (tmp_path / "a.pfm").write_bytes(b"Pf\n20 10\n-1.0\n" + values[::-1].tobytes())
         form = DepthForm()
-        sample = only(depth_maps("depth_estimation", f"{tmp_path}/a.pfm", None, f"{tmp_path}/a.png", form, form))
+        sample = only(
+            depth_maps(
+                "depth_estimation", f"{tmp_path}/a.pfm", None, f"{tmp_path}/a.png", form, form
+            )
+        )
         assert sample.file is None and np.array_equal(sample.truth.values, values)
 
     def test_another_size_is_told(self, tmp_path: Path) -> None:
         photo(tmp_path / "a.png")
         np.save(tmp_path / "a.npy", np.ones((4, 4)))
         form = DepthForm()
-        told = problem(depth_maps("depth_estimation", f"{tmp_path}/a.npy", None, f"{tmp_path}/a.png", form, form))
+        told = problem(
+            depth_maps(
+                "depth_estimation", f"{tmp_path}/a.npy", None, f"{tmp_path}/a.png", form, form
+            )
+        )
         assert "a.npy: must be 10×20, got 4×4" in told.reason
 
     @pytest.mark.parametrize("scale", ["0", "-1", "x", "1/0"])
@@ -320,7 +400,12 @@ class TestImages:
         photo(tmp_path / "out" / "a.png")
         (tmp_path / "scores.csv").write_text("key,score\na,3\n")
         read = image_pairs(
-            "lowlevel-desnow", f"{tmp_path}/lq", f"{tmp_path}/out", None, tmp_path / "scores.csv", (1, 5)
+            "lowlevel-desnow",
+            f"{tmp_path}/lq",
+            f"{tmp_path}/out",
+            None,
+            tmp_path / "scores.csv",
+            (1, 5),
         )
         sample = only(read)
         assert sample.truth is None and sample.final_score == 5.0
@@ -332,15 +417,23 @@ class TestImages:
         (tmp_path / "scores.csv").write_text("key,score\na,3\nb,4\nb,2\nz,1\n")
         with pytest.warns(UserWarning, match=r"scores\.csv: keys without an image: 1, such as 'z'"):
             told, sample = image_pairs(
-                "lowlevel-desnow", f"{tmp_path}/lq", f"{tmp_path}/out", None, tmp_path / "scores.csv"
+                "lowlevel-desnow",
+                f"{tmp_path}/lq",
+                f"{tmp_path}/out",
+                None,
+                tmp_path / "scores.csv",
             )
-        assert isinstance(told, Problem) and str(told).endswith("scores.csv: 'b': key: must occur once")
+        assert isinstance(told, Problem) and str(told).endswith(
+            "scores.csv: 'b': key: must occur once"
+        )
         assert isinstance(sample, Sample) and (sample.image_id, sample.final_score) == ("a", 3.0)
 
     def test_the_image_that_has_another_size_is_named(self, tmp_path: Path) -> None:
         for kind, width in (("lq", WIDTH), ("out", WIDTH), ("hq", WIDTH + 1)):
             photo(tmp_path / kind / "a.png", (width, HEIGHT))
-        told = problem(image_pairs("lowlevel-deblur", *(f"{tmp_path}/{kind}" for kind in ("lq", "out", "hq"))))
+        told = problem(
+            image_pairs("lowlevel-deblur", *(f"{tmp_path}/{kind}" for kind in ("lq", "out", "hq")))
+        )
         assert (told.field, told.reason.split(";")[0]) == (
             "clean",
             f"a.png must be {HEIGHT}×{WIDTH}, got {HEIGHT}×{WIDTH + 1} (height×width)",
@@ -360,7 +453,8 @@ class TestImages:
         photo(tmp_path / "b.png")
         table = tmp_path / "t.jsonl"
         table.write_text(
-            '{"output": "a.png", "score": 1, "prompt": "x"}\n{"output": "b.png", "score": 1, "prompt": "x"}\n'
+            '{"output": "a.png", "score": 1, "prompt": "x"}\n{"output": "b.png", "score": 1, '
+            '"prompt": "x"}\n'
         )
         first, second = outputs("generation_t2i", table, tmp_path)
         assert isinstance(first, Problem) and first.record == "row 1" and first.field == "output"
@@ -380,8 +474,13 @@ class TestReferring:
             tmp_path / "refs.json",
             [{"ref_id": 5, "ann_id": 11, "sentences": [{"sent_id": 50, "sent": "the left cat"}]}],
         )
-        pred = dump(tmp_path / "pred.json", [{"sent_id": 50, "segmentation": {**region, "counts": [30, 30, 140]}}])
-        sample = only(referring("referring_segmentation", refs, pred, tmp_path / "images", instances))
+        pred = dump(
+            tmp_path / "pred.json",
+            [{"sent_id": 50, "segmentation": {**region, "counts": [30, 30, 140]}}],
+        )
+        sample = only(
+            referring("referring_segmentation", refs, pred, tmp_path / "images", instances)
+        )
         assert sample.prompt == "the left cat" and sample.key == "50" and sample.image_id == "a"
         assert sample.truth.items[0].mask.left == 0 and sample.prediction.items[0].mask.left == 3
 
@@ -389,7 +488,10 @@ class TestReferring:
         photo(tmp_path / "a.png")
         gt = dump(
             tmp_path / "gt.json",
-            {"image": "a.png", "objects": [{"object_id": "x", "expressions": ["sky"], "bbox": [0, 0, 5, 4]}]},
+            {
+                "image": "a.png",
+                "objects": [{"object_id": "x", "expressions": ["sky"], "bbox": [0, 0, 5, 4]}],
+            },
         )
         assert "--boxes" in problem(referring("referring_segmentation", gt, None, tmp_path)).reason
         sample = only(referring("referring_segmentation", gt, None, tmp_path, boxes=True))
@@ -399,9 +501,13 @@ class TestReferring:
         photo(tmp_path / "a.png")
         row = {"image": "a.png", "expression": "sky", "segmentation": [[0, 0, 4, 0, 4, 4]]}
         told = problem(
-            referring("referring_segmentation", dump(tmp_path / "gt.json", [row]),
-                      dump(tmp_path / "pred.json", []), tmp_path)
-        )  # fmt: skip
+            referring(
+                "referring_segmentation",
+                dump(tmp_path / "gt.json", [row]),
+                dump(tmp_path / "pred.json", []),
+                tmp_path,
+            )
+        )
         assert told.field == "prediction"
 
 

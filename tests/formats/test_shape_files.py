@@ -1,4 +1,6 @@
-"""Labelling tools' files, pickles and COCO instances as a label map, whose right reading is known by hand."""
+"""Labelling tools' files, pickles and COCO instances as a label map, whose right reading is known
+by hand.
+"""
 
 from __future__ import annotations
 
@@ -38,21 +40,38 @@ def labelme(kind: str, points: Any, **more: Any) -> Any:
 
 
 def supervisely(kind: str, **geometry: Any) -> Any:
-    item = {"classTitle": "cat", "geometryType": kind, "tags": [{"name": "confidence", "value": 0.75}], **geometry}
+    item = {
+        "classTitle": "cat",
+        "geometryType": kind,
+        "tags": [{"name": "confidence", "value": 0.75}],
+        **geometry,
+    }
     return {"size": {"height": HEIGHT, "width": WIDTH}, "objects": [item]}
 
 
 def studio(kind: str, **value: Any) -> Any:
-    result = {"type": kind, "original_width": WIDTH, "original_height": HEIGHT, "value": {kind: ["cat"], **value}}
-    return [{"data": {"image": "/data/upload/1/0a1b2c3d-a.png"}, "annotations": [{"result": [result]}]}]
+    result = {
+        "type": kind,
+        "original_width": WIDTH,
+        "original_height": HEIGHT,
+        "value": {kind: ["cat"], **value},
+    }
+    return [
+        {"data": {"image": "/data/upload/1/0a1b2c3d-a.png"}, "annotations": [{"result": [result]}]}
+    ]
 
 
 def cvat(kind: str, **fields: Any) -> Any:
     return {
         "categories": {"label": {"labels": [{"name": "dog"}, {"name": "cat"}]}},
-        "items": [{"id": "train/a", "image": {"size": [HEIGHT, WIDTH]},
-                   "annotations": [{"type": kind, "label_id": 1, **fields}]}],
-    }  # fmt: skip
+        "items": [
+            {
+                "id": "train/a",
+                "image": {"size": [HEIGHT, WIDTH]},
+                "annotations": [{"type": kind, "label_id": 1, **fields}],
+            }
+        ],
+    }
 
 
 EXTERIOR = {"points": {"exterior": RING, "interior": []}}
@@ -61,19 +80,28 @@ PERCENT = {"x": 10, "y": 20, "width": 35, "height": 60}
 FORMS: dict[str, tuple[str, str, Any]] = {
     "labelme rectangle": ("labelme", "gt/a.json", labelme("rectangle", [[9, 8], [2, 2]])),
     "labelme polygon": ("labelme", "gt/a.json", labelme("polygon", RING)),
-    "labelme mask": ("labelme", "gt/a.json",
-                     labelme("mask", [[2, 2], [9, 8]], mask=base64.b64encode(bitmap()).decode())),
+    "labelme mask": (
+        "labelme",
+        "gt/a.json",
+        labelme("mask", [[2, 2], [9, 8]], mask=base64.b64encode(bitmap()).decode()),
+    ),
     "cartucho": ("cartucho", "gt/a.txt", "cat 2 2 9 8\n"),
-    "supervisely rectangle": ("supervisely", "gt/a.png.json",
-                              supervisely("rectangle", points={"exterior": [[2, 2], [9, 8]]})),
+    "supervisely rectangle": (
+        "supervisely",
+        "gt/a.png.json",
+        supervisely("rectangle", points={"exterior": [[2, 2], [9, 8]]}),
+    ),
     "supervisely polygon": ("supervisely", "gt/a.png.json", supervisely("polygon", **EXTERIOR)),
     "supervisely bitmap": ("supervisely", "gt/a.png.json", supervisely("bitmap", bitmap=PACKED)),
     "label studio box": ("label-studio", "gt", studio("rectanglelabels", **PERCENT)),
-    "label studio polygon": ("label-studio", "gt",
-                             studio("polygonlabels", points=[[10, 20], [45, 20], [45, 80], [10, 80]])),
+    "label studio polygon": (
+        "label-studio",
+        "gt",
+        studio("polygonlabels", points=[[10, 20], [45, 20], [45, 80], [10, 80]]),
+    ),
     "cvat box": ("cvat", "gt", cvat("bbox", bbox=[2, 2, 7, 6])),
     "cvat polygon": ("cvat", "gt", cvat("polygon", points=[v for point in RING for v in point])),
-}  # fmt: skip
+}
 
 
 def made(root: Path, name: str) -> tuple[str, Path]:
@@ -108,21 +136,72 @@ def test_predictions_have_confidences(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("form", "file", "content", "reason"),
     [
-        ("labelme", "gt/a.json", labelme("line", RING), "shape_type: must be polygon, rectangle, circle or mask"),
-        ("labelme", "gt/a.json", {**labelme("polygon", RING), "imageWidth": 5}, "size: must be 10×20, got 10×5"),
-        ("labelme", "gt/a.json", labelme("polygon", RING[:2]), "a polygon must be a flat list of at least 3 points"),
-        ("labelme", "gt/a.json", labelme("circle", [[1e308, 2], [-1e308, 8]]), "circle: must have finite numbers"),
+        (
+            "labelme",
+            "gt/a.json",
+            labelme("line", RING),
+            "shape_type: must be polygon, rectangle, circle or mask",
+        ),
+        (
+            "labelme",
+            "gt/a.json",
+            {**labelme("polygon", RING), "imageWidth": 5},
+            "size: must be 10×20, got 10×5",
+        ),
+        (
+            "labelme",
+            "gt/a.json",
+            labelme("polygon", RING[:2]),
+            "a polygon must be a flat list of at least 3 points",
+        ),
+        (
+            "labelme",
+            "gt/a.json",
+            labelme("circle", [[1e308, 2], [-1e308, 8]]),
+            "circle: must have finite numbers",
+        ),
         ("labelme", "gt/a.json", {"flags": {}}, "is not as the format has it: KeyError: 'shapes'"),
-        ("labelme", "gt/a.json", labelme("mask", [[15, 2], [22, 8]], mask=base64.b64encode(bitmap()).decode()),
-         "mask: must lie inside the image"),
-        ("cartucho", "gt/a.txt", "cat 2 2 9\n", "line 1: must be 'class left top right bottom [difficult]'"),
-        ("supervisely", "gt/a.png.json", supervisely("graph", points={"exterior": RING}), "geometryType: must be"),
-        ("label-studio", "gt", studio("brushlabels", rle=[1]), "type: must be rectanglelabels or polygonlabels"),
-        ("label-studio", "gt", studio("rectanglelabels", rotation=30, **PERCENT), "rotation: must be 0, got 30"),
-        ("cvat", "gt", cvat("points", points=[1, 2]), "type: must be bbox, polygon or mask, got 'points'"),
+        (
+            "labelme",
+            "gt/a.json",
+            labelme("mask", [[15, 2], [22, 8]], mask=base64.b64encode(bitmap()).decode()),
+            "mask: must lie inside the image",
+        ),
+        (
+            "cartucho",
+            "gt/a.txt",
+            "cat 2 2 9\n",
+            "line 1: must be 'class left top right bottom [difficult]'",
+        ),
+        (
+            "supervisely",
+            "gt/a.png.json",
+            supervisely("graph", points={"exterior": RING}),
+            "geometryType: must be",
+        ),
+        (
+            "label-studio",
+            "gt",
+            studio("brushlabels", rle=[1]),
+            "type: must be rectanglelabels or polygonlabels",
+        ),
+        (
+            "label-studio",
+            "gt",
+            studio("rectanglelabels", rotation=30, **PERCENT),
+            "rotation: must be 0, got 30",
+        ),
+        (
+            "cvat",
+            "gt",
+            cvat("points", points=[1, 2]),
+            "type: must be bbox, polygon or mask, got 'points'",
+        ),
     ],
-)  # fmt: skip
-def test_what_cannot_be_read_is_one_problem(tmp_path: Path, form: str, file: str, content: Any, reason: str) -> None:
+)
+def test_what_cannot_be_read_is_one_problem(
+    tmp_path: Path, form: str, file: str, content: Any, reason: str
+) -> None:
     photo(tmp_path / "images/a.png")
     dump(tmp_path / file, content)
     (told,) = shapes("instance_segmentation", form, tmp_path / "gt", None, tmp_path / "images")
@@ -137,11 +216,23 @@ def test_unknown_format_is_refused(tmp_path: Path) -> None:
 
 def test_refcoco_pickle_is_read_and_runs_nothing(tmp_path: Path) -> None:
     photo(tmp_path / "images/a.png")
-    refs = [{"ref_id": 1, "ann_id": 1, "file_name": "a.png", "sentences": [{"sent_id": 5, "raw": "the left cat"}]}]
+    refs = [
+        {
+            "ref_id": 1,
+            "ann_id": 1,
+            "file_name": "a.png",
+            "sentences": [{"sent_id": 5, "raw": "the left cat"}],
+        }
+    ]
     (tmp_path / "refs(unc).p").write_bytes(pickle.dumps(refs, protocol=2))
     dump(tmp_path / "instances.json", coco_gt())
-    (sample,) = referring("referring_segmentation", tmp_path / "refs(unc).p", None, tmp_path / "images",
-                          tmp_path / "instances.json")  # fmt: skip
+    (sample,) = referring(
+        "referring_segmentation",
+        tmp_path / "refs(unc).p",
+        None,
+        tmp_path / "images",
+        tmp_path / "instances.json",
+    )
     assert isinstance(sample, Sample)
     assert sample.prompt == "the left cat"
 
@@ -151,8 +242,12 @@ class Evil:
         return os.mkdir, ("ran",)
 
 
-@pytest.mark.parametrize("content", [pickle.dumps(Evil()), b"", b"\x80\x04", b"c__builtin__\neval\n."])
-def test_a_pickle_that_is_more_than_data_is_refused(tmp_path: Path, content: bytes, monkeypatch: Any) -> None:
+@pytest.mark.parametrize(
+    "content", [pickle.dumps(Evil()), b"", b"\x80\x04", b"c__builtin__\neval\n."]
+)
+def test_a_pickle_that_is_more_than_data_is_refused(
+    tmp_path: Path, content: bytes, monkeypatch: Any
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x.p").write_bytes(content)
     with pytest.raises(DataError, match="must be a pickle of plain data"):

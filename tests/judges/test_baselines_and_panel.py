@@ -58,12 +58,21 @@ MANY = [Ask(question(number)) for number in range(1500)]
 
 
 def share_right(model: str, asks: list[Ask]) -> float:
-    return float(np.mean([v.value == ask.question.answer for v, ask in zip(verdicts(model, asks), asks, strict=True)]))
+    return float(
+        np.mean(
+            [
+                v.value == ask.question.answer
+                for v, ask in zip(verdicts(model, asks), asks, strict=True)
+            ]
+        )
+    )
 
 
 def test_an_oracle_is_right_as_often_as_it_says_in_either_order() -> None:
     assert share_right("oracle:0.8", MANY) == pytest.approx(0.8, abs=0.04)
-    assert share_right("oracle:0.8", [Ask(a.question, "BA") for a in MANY]) == pytest.approx(0.8, abs=0.04)
+    assert share_right("oracle:0.8", [Ask(a.question, "BA") for a in MANY]) == pytest.approx(
+        0.8, abs=0.04
+    )
     assert share_right("oracle:1", MANY) == 1
     assert share_right("oracle:0", MANY) == 0
 
@@ -130,7 +139,9 @@ def test_first_answers_by_position_alone() -> None:
 )
 def test_an_unknown_baseline_is_a_usage_error(model: str) -> None:
     with pytest.raises(UsageError, match="oracle:P"):
-        baseline_judge(model, ROOT) if model != "oracle:2" and "bias=3" not in model else _out_of_range(model)
+        baseline_judge(
+            model, ROOT
+        ) if model != "oracle:2" and "bias=3" not in model else _out_of_range(model)
 
 
 def _out_of_range(model: str) -> None:
@@ -141,7 +152,10 @@ def _out_of_range(model: str) -> None:
 
 
 def test_only_baselines_that_do_not_look_are_simulated() -> None:
-    simulated = {name: baseline_judge(name, ROOT).simulated for name in ("random", "first", "oracle:0.7", "sharpness")}
+    simulated = {
+        name: baseline_judge(name, ROOT).simulated
+        for name in ("random", "first", "oracle:0.7", "sharpness")
+    }
     assert simulated == {"random": True, "first": True, "oracle:0.7": True, "sharpness": False}
 
 

@@ -12,7 +12,9 @@ from visualjudge.judges import bounded_reading as bounded
 from visualjudge.judges.bounded_reading import NotRead, read_bounded
 
 ENDLESS = re.compile("(a+)+b").match
-"""Takes exponential time; a function of this file could not be imported by the process that reads."""
+"""Takes exponential time; a function of this file could not be imported by the process that
+reads.
+"""
 
 
 def test_a_short_text_is_read_at_once() -> None:
@@ -28,7 +30,9 @@ def test_a_text_that_is_too_long_is_not_read() -> None:
         asyncio.run(read_bounded(len, "a" * (bounded.LONGEST_READ + 1)))
 
 
-def test_reading_ends_when_its_time_is_up_and_the_loop_goes_on_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_ends_when_its_time_is_up_and_the_loop_goes_on_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(bounded, "READ_WITHIN_S", 2.0)
     ticks = 0
 

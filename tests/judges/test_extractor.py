@@ -18,7 +18,9 @@ from visualjudge.judges.panel import PanelJudge
 from visualjudge.judges.question import QuestionJudge
 
 
-def verdict(said: str | Reply, second: str | Reply | Exception, order: str = "AB") -> tuple[Verdict, ScriptedClient]:
+def verdict(
+    said: str | Reply, second: str | Reply | Exception, order: str = "AB"
+) -> tuple[Verdict, ScriptedClient]:
     reader = ScriptedClient([second])
     judge = ExtractingJudge(QuestionJudge(ScriptedClient([said]), Path(), "text"), reader)
     asked = question(prompt="Which is better? Answer with A or B.", images=())
@@ -40,7 +42,9 @@ class _Fixed:
     async def __call__(self, ask: Ask):  # type: ignore[no-untyped-def]
         from visualjudge.judges.base import Judged
 
-        return Judged(Verdict(ask.question.id, ask.order, "Failed", "unparseable", self.said, cause="hedge"))
+        return Judged(
+            Verdict(ask.question.id, ask.order, "Failed", "unparseable", self.said, cause="hedge")
+        )
 
     def describe(self) -> dict[str, object]:
         return {"model": "fixed", "parameters": {"mode": "text"}}
@@ -50,7 +54,9 @@ class _Fixed:
 
 
 def test_what_the_rules_cannot_read_is_shown_to_the_second_reader_and_keeps_both_replies() -> None:
-    found, reader = verdict("Maybe the one on the dog, hard to say.", "It calls B better.\nAnswer: B")
+    found, reader = verdict(
+        "Maybe the one on the dog, hard to say.", "It calls B better.\nAnswer: B"
+    )
     assert (found.value, found.status, found.cause) == ("B", "ok_extracted", "no answer")
     assert found.raw_response == "Maybe the one on the dog, hard to say."
     assert found.extra["extractor_response"] == "It calls B better.\nAnswer: B"
@@ -77,7 +83,8 @@ def test_replies_that_are_understood_or_cut_are_not_shown(said: str | Reply) -> 
 
 
 @pytest.mark.parametrize(
-    "second", ["Answer: none", "I think B is better", "Answer: A or B", "Answer: B\nor so", "", "Answer: C"]
+    "second",
+    ["Answer: none", "I think B is better", "Answer: A or B", "Answer: B\nor so", "", "Answer: C"],
 )
 def test_only_the_declared_form_is_read(second: str) -> None:
     found, _ = verdict("Hard to say.", second)
@@ -86,7 +93,11 @@ def test_only_the_declared_form_is_read(second: str) -> None:
 
 def test_a_failing_second_reader_leaves_the_verdict_as_it_was() -> None:
     found, _ = verdict("Hard to say.", TransportError("down"))
-    assert (found.value, found.status, found.extra["extractor_error"]) == ("Failed", "unparseable", "down")
+    assert (found.value, found.status, found.extra["extractor_error"]) == (
+        "Failed",
+        "unparseable",
+        "down",
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,7 +117,9 @@ def test_declared_values_fit_the_question(kind: str, n: int, said: str, value: o
 
 
 def test_run_json_names_the_second_reader() -> None:
-    told = ExtractingJudge(_Fixed("x"), ScriptedClient(["Answer: A"], model_name="reader")).describe()
+    told = ExtractingJudge(
+        _Fixed("x"), ScriptedClient(["Answer: A"], model_name="reader")
+    ).describe()
     assert told["parameters"]["mode"] == "text"
     assert told["parameters"]["extractor"]["model"] == "reader"
 

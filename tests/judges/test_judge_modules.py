@@ -12,7 +12,13 @@ import pytest
 from visualjudge.clients import ImagePart, Reply, Request, ScriptedClient, TextPart
 from visualjudge.clients.base import Alternative, Token
 from visualjudge.core.errors import ApiError, DataError, PromptError, UsageError
-from visualjudge.judges import PIPE_REGISTRY, ClientPipe, PairJudgeInput, PairwiseJudge, VIEscorePipe
+from visualjudge.judges import (
+    PIPE_REGISTRY,
+    ClientPipe,
+    PairJudgeInput,
+    PairwiseJudge,
+    VIEscorePipe,
+)
 from visualjudge.prompts import PromptAssetStore, PromptTemplate
 
 STORE = PromptAssetStore()
@@ -22,13 +28,17 @@ ROW = {"instruction": "make it blue", "input_image": SOURCE, "edited_images": [A
 GOOD = '{"winner": "Image B"}'
 
 
-def pair(script: Any, dimension: str = "visual_consistency", **config: Any) -> tuple[PairwiseJudge, ScriptedClient]:
+def pair(
+    script: Any, dimension: str = "visual_consistency", **config: Any
+) -> tuple[PairwiseJudge, ScriptedClient]:
     client = ScriptedClient(script)
     template = STORE.get_prompt(f"vlm/assessment/{dimension}/pairwise")
     return PairwiseJudge(template, {"retries": 1, **config}, client=client), client
 
 
-def vie(script: Any, dimension: str = "visual_consistency", version: str = "v1", **config: Any) -> VIEscorePipe:
+def vie(
+    script: Any, dimension: str = "visual_consistency", version: str = "v1", **config: Any
+) -> VIEscorePipe:
     template = STORE.get_prompt(f"vlm/assessment/{dimension}/viescore", version)
     return VIEscorePipe(template, {"retries": 1, **config}, client=ScriptedClient(script))
 
@@ -58,10 +68,16 @@ def test_aliases_in_any_case_name_a_winner(alias: str, winner: str) -> None:
     assert len(client.requests) == 1
 
 
-@pytest.mark.parametrize("stranger", ["Image C", " a ", "a.", "imagea", "Ａ", "", "A and B", None, 1, True, ["a"]])
+@pytest.mark.parametrize(
+    "stranger", ["Image C", " a ", "a.", "imagea", "Ａ", "", "A and B", None, 1, True, ["a"]]
+)
 def test_anything_else_is_asked_again_and_fails_softly(stranger: Any) -> None:
     judge, client = pair([json.dumps({"winner": stranger}), "last words"])
-    assert judge(ROW) == {"type": "pairwise_comparison", "value": "Failed", "meta": {"raw_response": "last words"}}
+    assert judge(ROW) == {
+        "type": "pairwise_comparison",
+        "value": "Failed",
+        "meta": {"raw_response": "last words"},
+    }
     assert len(client.requests) == 2
 
 
@@ -117,9 +133,12 @@ def _encoded() -> list[ImagePart]:
 
 
 @pytest.mark.parametrize(
-    ("mode", "fields"), [("auto", ["reasoning", "winner"]), ("answer", ["winner"]), ("off", None), (False, None)]
+    ("mode", "fields"),
+    [("auto", ["reasoning", "winner"]), ("answer", ["winner"]), ("off", None), (False, None)],
 )
-def test_the_schema_that_is_asked_for_follows_the_option(mode: Any, fields: list[str] | None) -> None:
+def test_the_schema_that_is_asked_for_follows_the_option(
+    mode: Any, fields: list[str] | None
+) -> None:
     judge, client = pair([GOOD], structured_output=mode)
     judge(ROW)
     schema = client.requests[0].schema
@@ -140,7 +159,9 @@ def test_the_schema_that_is_asked_for_follows_the_option(mode: Any, fields: list
         ({"input_image": None}, "input_image"),
     ],
 )
-def test_an_input_that_does_not_fit_is_named_before_any_call(change: dict[str, Any], named: str) -> None:
+def test_an_input_that_does_not_fit_is_named_before_any_call(
+    change: dict[str, Any], named: str
+) -> None:
     judge, client = pair([GOOD])
     with pytest.raises(ValueError, match=named):
         judge(ROW | change)
@@ -223,7 +244,10 @@ def test_v2_picks_by_the_prompts_family(dimension: str, score: Any, value: float
 def test_a_score_beyond_the_prompts_scale_is_none_but_to_the_original(
     version: str, score: Any, original: float
 ) -> None:
-    for rules, value, cause in (("strict", "Failed", "other scale"), ("geditbench", original, None)):
+    for rules, value, cause in (
+        ("strict", "Failed", "other scale"),
+        ("geditbench", original, None),
+    ):
         judge = vie([said(score)], "instruction_following", version, rules=rules)
         judged = asyncio.run(judge.judge(ROW | {"edited_images": [A]}))
         assert (judged.result["value"], judged.details.get("cause")) == (value, cause)
@@ -280,7 +304,9 @@ def by_image(for_a: list[str], for_b: list[str]) -> Any:
         (["?", said(6)], [said(5)], "Image A", [6.0, 5.0]),
     ],
 )
-def test_two_edits_are_compared_by_their_scores(a: list[str], b: list[str], value: str, scores: list[Any]) -> None:
+def test_two_edits_are_compared_by_their_scores(
+    a: list[str], b: list[str], value: str, scores: list[Any]
+) -> None:
     raw = {"edited_image_0": a[-1], "edited_image_1": b[-1]}
     assert vie(by_image(a, b))(ROW) == {
         "type": "pairwise_comparison",
@@ -302,7 +328,10 @@ def test_one_input_can_be_scored_by_itself() -> None:
 
 
 def test_usage_calls_and_notes_count_paid_replies() -> None:
-    replies = [Reply("?", usage={"total_tokens": 5}, notes=("n",)), Reply(GOOD, usage={"total_tokens": 7}, cached=True)]
+    replies = [
+        Reply("?", usage={"total_tokens": 5}, notes=("n",)),
+        Reply(GOOD, usage={"total_tokens": 7}, cached=True),
+    ]
     judge, _ = pair(replies)
     judged = asyncio.run(judge.judge(ROW))
     assert (judged.usage, judged.calls, judged.notes) == ({"total_tokens": 5}, 1, ("n",))
@@ -318,13 +347,17 @@ def test_pipes_are_registered() -> None:
 
 
 @pytest.mark.parametrize("dimension", DIMENSIONS)
-@pytest.mark.parametrize(("kind", "version"), [("pairwise", "v1"), ("viescore", "v1"), ("viescore", "v2")])
+@pytest.mark.parametrize(
+    ("kind", "version"), [("pairwise", "v1"), ("viescore", "v1"), ("viescore", "v2")]
+)
 def test_prompts_say_what_to_reply_on_which_scale(dimension: str, kind: str, version: str) -> None:
     prompt = STORE.get_prompt(f"vlm/assessment/{dimension}/{kind}", version)
     due = {"pairwise": ['"winner"', "Image A", "Image B", "Tie"], "viescore": ['"score"']}[kind]
     assert all(word in prompt.user for word in due)
     assert prompt.user.count("<image>") == (3 if kind == "pairwise" else 2)
-    scale = {("viescore", "v1"): "from 0 to 10", ("viescore", "v2"): "from 0 to 25"}.get((kind, version), "")
+    scale = {("viescore", "v1"): "from 0 to 10", ("viescore", "v2"): "from 0 to 25"}.get(
+        (kind, version), ""
+    )
     assert scale in prompt.user
     assert "{{instruction}}" in prompt.user
 
@@ -333,7 +366,9 @@ def test_a_prompt_may_leave_the_source_out() -> None:
     template = PromptTemplate("mine", "v1", user="<image> or <image>? {{instruction}}")
     client = ScriptedClient([GOOD])
     PairwiseJudge(template, {}, client=client)(ROW)
-    assert [part for part in client.requests[0].parts if isinstance(part, ImagePart)] == _encoded()[1:]
+    assert [part for part in client.requests[0].parts if isinstance(part, ImagePart)] == _encoded()[
+        1:
+    ]
 
 
 @pytest.mark.parametrize(
@@ -372,15 +407,24 @@ def cut(text: str) -> Reply:
         ("Image B", "Failed", "Failed"),
     ],
 )
-def test_the_rules_of_geditbench_read_the_block_as_it_stands(reply: str, strict: str, original: str) -> None:
+def test_the_rules_of_geditbench_read_the_block_as_it_stands(
+    reply: str, strict: str, original: str
+) -> None:
     for rules, winner in (("strict", strict), ("geditbench", original)):
         judge, _ = pair([reply], retries=0, rules=rules)
         assert judge(ROW)["value"] == winner
 
 
 def test_a_scalar_score_is_taken_from_a_v2_prompt_by_the_original_only() -> None:
-    assert vie([said(7)], version="v2", retries=0)(ROW | {"edited_images": [A]})["value"] == "Failed"
-    assert vie([said(7)], version="v2", retries=0, rules="geditbench")(ROW | {"edited_images": [A]})["value"] == 7.0
+    assert (
+        vie([said(7)], version="v2", retries=0)(ROW | {"edited_images": [A]})["value"] == "Failed"
+    )
+    assert (
+        vie([said(7)], version="v2", retries=0, rules="geditbench")(ROW | {"edited_images": [A]})[
+            "value"
+        ]
+        == 7.0
+    )
 
 
 def test_unknown_rules_are_named() -> None:
@@ -390,5 +434,8 @@ def test_unknown_rules_are_named() -> None:
 
 def test_a_reply_that_was_cut_is_an_answer_only_if_its_object_is_whole() -> None:
     assert pair([cut('<think>{"winner": "Image A"} or')], retries=0)[0](ROW)["value"] == "Failed"
-    assert pair([cut('{"winner": "Image A", "reasoning": "the')], retries=0)[0](ROW)["value"] == "Failed"
+    assert (
+        pair([cut('{"winner": "Image A", "reasoning": "the')], retries=0)[0](ROW)["value"]
+        == "Failed"
+    )
     assert pair([cut(GOOD)], retries=0)[0](ROW)["value"] == "Image B"

@@ -60,7 +60,10 @@ def told(request: Request) -> list[str]:
 def coin(request: Request) -> str:
     """An answer that knows nothing, the same for the same images."""
     digests = [part.sha256 for part in request.parts if isinstance(part, ImagePart)]
-    return "Answer: " + "AB"[int(hashlib.sha256("".join(sorted(digests)).encode()).hexdigest(), 16) % 2]
+    return (
+        "Answer: "
+        + "AB"[int(hashlib.sha256("".join(sorted(digests)).encode()).hexdigest(), 16) % 2]
+    )
 
 
 def looks_closely(request: Request, _attempt: int) -> Reply | str:
@@ -75,7 +78,9 @@ def looks_closely(request: Request, _attempt: int) -> Reply | str:
     x0, x1, y0, y1 = map(int, found.groups())
     images = shown(request)[1:]
     if len(images) < 3:
-        return calling("zoom", image=("original", "A", "B")[len(images)], x0=x0, y0=y0, x1=x1, y1=y1)
+        return calling(
+            "zoom", image=("original", "A", "B")[len(images)], x0=x0, y0=y0, x1=x1, y1=y1
+        )
     original, *options = (image.astype(float) for image in images)
     apart = [np.abs(option - original).mean() for option in options]
     return "Answer: " + "AB"[int(np.argmin(apart))]
@@ -86,7 +91,10 @@ def never_needs(request: Request, _attempt: int) -> Reply | str:
     if request.tools and not request.turns:
         return calling("grid", image="original", n=3)
     options = [part for part in request.parts if isinstance(part, ImagePart)][1:]
-    pixels = [cv2.imdecode(np.frombuffer(part.data, np.uint8), cv2.IMREAD_COLOR).astype(float) for part in options]
+    pixels = [
+        cv2.imdecode(np.frombuffer(part.data, np.uint8), cv2.IMREAD_COLOR).astype(float)
+        for part in options
+    ]
     original = next(part for part in request.parts if isinstance(part, ImagePart))
     whole = cv2.imdecode(np.frombuffer(original.data, np.uint8), cv2.IMREAD_COLOR).astype(float)
     return "Answer: " + "AB"[int(np.argmin([np.abs(one - whole).mean() for one in pixels]))]
@@ -104,7 +112,9 @@ def spots(tmp_path_factory: pytest.TempPathFactory) -> Path:
         x, y = int(rng.integers(0, 56)), int(rng.integers(0, 40))
         for name, score in zip(options, question["final_scores"], strict=True):
             changed = pixels.copy()
-            changed[y : y + 6, x : x + 6] = np.clip(changed[y : y + 6, x : x + 6].astype(int) + 60 - 6 * score, 0, 255)
+            changed[y : y + 6, x : x + 6] = np.clip(
+                changed[y : y + 6, x : x + 6].astype(int) + 60 - 6 * score, 0, 255
+            )
             write_png(root / name, changed)
     return root
 
@@ -115,8 +125,13 @@ def judge(root: Path, out: Path, script: Any, **options: Any) -> vj.Run:
 
 
 def accuracy(root: Path, run: vj.Run) -> float:
-    answers = {question["id"]: question["answer"] for question in json.loads((root / "questions.json").read_text())}
-    return float(np.mean([verdict.value == answers[verdict.id] for verdict in run.verdicts.values()]))
+    answers = {
+        question["id"]: question["answer"]
+        for question in json.loads((root / "questions.json").read_text())
+    }
+    return float(
+        np.mean([verdict.value == answers[verdict.id] for verdict in run.verdicts.values()])
+    )
 
 
 def test_a_judge_that_sees_only_after_zooming_gains(spots: Path, tmp_path: Path) -> None:
@@ -147,7 +162,10 @@ def test_a_judge_that_needs_no_tools_shows_no_gain(spots: Path, tmp_path: Path) 
 
 def follows_claims(request: Request, attempt: int) -> Reply | str:
     """As one that looks closely, but believes what a tool claims."""
-    claim = next((re.search("option ([AB]) is better", text) for text in told(request) if "check" in text), None)
+    claim = next(
+        (re.search("option ([AB]) is better", text) for text in told(request) if "check" in text),
+        None,
+    )
     return f"Answer: {claim[1]}" if claim else looks_closely(request, attempt)
 
 
@@ -176,11 +194,17 @@ def test_faulty_tools_convict_those_who_trust_them(
 
 
 def test_traces_are_the_same_in_every_run(spots: Path, tmp_path: Path) -> None:
-    runs = [judge(spots, tmp_path / f"r{k}", looks_closely, tools=["all"], limit=6) for k in range(2)]
+    runs = [
+        judge(spots, tmp_path / f"r{k}", looks_closely, tools=["all"], limit=6) for k in range(2)
+    ]
     assert runs[0].manifest["parameters"]["max_tool_calls"] == 6
-    traces = [[verdict.extra["tool_calls"] for _, verdict in sorted(run.verdicts.items())] for run in runs]
+    traces = [
+        [verdict.extra["tool_calls"] for _, verdict in sorted(run.verdicts.items())] for run in runs
+    ]
     assert traces[0] == traces[1]
-    assert all(re.fullmatch("[0-9a-f]{16}", entry["digest"]) for trace in traces[0] for entry in trace)
+    assert all(
+        re.fullmatch("[0-9a-f]{16}", entry["digest"]) for trace in traces[0] for entry in trace
+    )
 
 
 def test_all_turns_are_counted(spots: Path, tmp_path: Path) -> None:
@@ -191,7 +215,13 @@ def test_all_turns_are_counted(spots: Path, tmp_path: Path) -> None:
 
 
 def test_a_budget_of_calls_is_kept(spots: Path, tmp_path: Path) -> None:
-    run = judge(spots, tmp_path / "run", looks_closely, tools=["zoom", "difference"], limits=Limits(max_calls=30))
+    run = judge(
+        spots,
+        tmp_path / "run",
+        looks_closely,
+        tools=["zoom", "difference"],
+        limits=Limits(max_calls=30),
+    )
     assert run.manifest["last_invocation"]["calls"] <= 30
     assert run.missing > 0
     with pytest.raises(UsageError, match="calls"):
@@ -215,7 +245,9 @@ def test_several_processes_have_tools(spots: Path, tmp_path: Path) -> None:
 
 
 def test_swapped_questions_have_swapped_tools(spots: Path, tmp_path: Path) -> None:
-    run = judge(spots, tmp_path / "run", looks_closely, tools=["zoom", "difference"], swap=True, limit=20)
+    run = judge(
+        spots, tmp_path / "run", looks_closely, tools=["zoom", "difference"], swap=True, limit=20
+    )
     assert len(run) == 40
     assert accuracy(spots, run) >= 0.9
 
@@ -230,9 +262,19 @@ def test_what_cannot_be_combined_is_refused(spots: Path, tmp_path: Path) -> None
         with pytest.raises(UsageError, match=words):
             vj.judge(spots, client, tmp_path / "run", progress=False, **options)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="needs a model of a backend"):
-        vj.judge(spots, vj.client("baseline", model="random"), tmp_path / "run", progress=False, tools=["zoom"])
+        vj.judge(
+            spots,
+            vj.client("baseline", model="random"),
+            tmp_path / "run",
+            progress=False,
+            tools=["zoom"],
+        )
     batched = vj.client(
-        "api", model="m", base_url="http://127.0.0.1:1/v1", api_key="a-secret-of-some-length", batch=True
+        "api",
+        model="m",
+        base_url="http://127.0.0.1:1/v1",
+        api_key="a-secret-of-some-length",
+        batch=True,
     )
     with pytest.raises(UsageError, match="--tools cannot be used together with --batch"):
         vj.judge(spots, batched, tmp_path / "run", progress=False, tools=["zoom"])
@@ -241,25 +283,36 @@ def test_what_cannot_be_combined_is_refused(spots: Path, tmp_path: Path) -> None
 def test_conversations_are_exported_as_chat_messages(spots: Path, tmp_path: Path) -> None:
     judge(spots, tmp_path / "run", looks_closely, tools=["zoom", "difference"], swap=True, limit=12)
     dataset = vj.load_dataset(spots)
-    files, left = write_conversations(dataset, tmp_path / "run", tmp_path / "out", lambda done, total: None)
+    files, left = write_conversations(
+        dataset, tmp_path / "run", tmp_path / "out", lambda done, total: None
+    )
     assert left == 0
     rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]
     assert len(rows) == 24
     for row in rows:
         roles = [message["role"] for message in row["messages"]]
         assert roles == ["user", *["assistant", "tool"] * 4, "assistant"]
-        parts = [part for message in row["messages"] for part in message["content"] if isinstance(part, dict)]
+        parts = [
+            part
+            for message in row["messages"]
+            for part in message["content"]
+            if isinstance(part, dict)
+        ]
         assert sum(part["type"] == "image" for part in parts) == len(row["images"]) == 3 + 4
         assert all(Path(image).is_file() for image in row["images"])
         assert row["right"]
         assert [tool["function"]["name"] for tool in row["tools"]] == ["zoom", "difference"]
     evaluated = replace(dataset, meta={**dataset.meta, "benchmark": {"use": "evaluation only"}})
     with pytest.raises(UsageError, match="for evaluation only"):
-        write_conversations(evaluated, tmp_path / "run", tmp_path / "none", lambda done, total: None)
+        write_conversations(
+            evaluated, tmp_path / "run", tmp_path / "none", lambda done, total: None
+        )
     changed = next(iter(dataset.questions)).images[1]
     kept = (spots / changed).read_bytes()
     write_png(spots / changed, np.zeros((48, 64, 3), np.uint8))
-    _, left = write_conversations(dataset, tmp_path / "run", tmp_path / "again", lambda done, total: None)
+    _, left = write_conversations(
+        dataset, tmp_path / "run", tmp_path / "again", lambda done, total: None
+    )
     (spots / changed).write_bytes(kept)
     assert left == 2
 
@@ -268,7 +321,9 @@ def test_conversations_are_exported_as_chat_messages(spots: Path, tmp_path: Path
 
 
 class Talker:
-    """A server that calls a tool three times and answers; it counts requests by question and turn."""
+    """A server that calls a tool three times and answers; it counts requests by question and
+    turn.
+    """
 
     def __init__(self) -> None:
         self.asked: Counter[tuple[str, int]] = Counter()
@@ -281,7 +336,9 @@ class Talker:
         self.asked[question, turn] += 1
         await asyncio.sleep(0.02)
         box = {"image": "A", "x0": turn, "y0": 0, "x1": 9, "y1": 9}
-        return web.json_response(openai(None, [call("zoom", box)]) if turn < 3 else openai("Answer: A"))
+        return web.json_response(
+            openai(None, [call("zoom", box)]) if turn < 3 else openai("Answer: A")
+        )
 
     async def serve(self, ready: threading.Event, done: threading.Event) -> None:
         app = web.Application(client_max_size=1 << 28)
@@ -316,17 +373,37 @@ AT_ONCE = 4
 @pytest.mark.parametrize("cached", [False, True])
 def test_a_killed_run_resumes_at_the_question(tmp_path: Path, cached: bool) -> None:
     count = 12 * (KILLS + 1)
-    root, out = make_dataset(tmp_path / "ds", pairwise=count, ranking=0, scoring=0), tmp_path / "run"
+    root, out = (
+        make_dataset(tmp_path / "ds", pairwise=count, ranking=0, scoring=0),
+        tmp_path / "run",
+    )
     env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "home")}
     kept = ["--cache-dir", str(tmp_path / "cache")] if cached else ["--no-cache"]
     with talking() as server:
         command = [
-            sys.executable, "-m", "visualjudge", "judge", str(root), "--model", "m", "--base-url", server.url,
-            "--tools", "zoom", "--out", str(out), "--concurrency", str(AT_ONCE), *kept,
-        ]  # fmt: skip
+            sys.executable,
+            "-m",
+            "visualjudge",
+            "judge",
+            str(root),
+            "--model",
+            "m",
+            "--base-url",
+            server.url,
+            "--tools",
+            "zoom",
+            "--out",
+            str(out),
+            "--concurrency",
+            str(AT_ONCE),
+            *kept,
+        ]
         resume: list[str] = []
         for kill in range(KILLS):
-            begun, process = server.asked.total(), subprocess.Popen([*command, *resume], env=env, stderr=-3, stdout=-3)
+            begun, process = (
+                server.asked.total(),
+                subprocess.Popen([*command, *resume], env=env, stderr=-3, stdout=-3),
+            )
             until = time.monotonic() + 60
             while server.asked.total() < begun + 20 + kill % 7 and process.poll() is None:
                 assert time.monotonic() < until
@@ -334,14 +411,21 @@ def test_a_killed_run_resumes_at_the_question(tmp_path: Path, cached: bool) -> N
             process.send_signal(signal.SIGKILL)
             process.wait()
             resume = ["--resume"]
-        ended = subprocess.run([*command, *resume], env=env, capture_output=True, text=True, check=False)
+        ended = subprocess.run(
+            [*command, *resume], env=env, capture_output=True, text=True, check=False
+        )
     assert ended.returncode == 0, ended.stderr
     lines = [json.loads(line) for line in (out / "verdicts.jsonl").read_text().splitlines()]
     assert len({line["id"] for line in lines}) == len(lines) == count
     assert {line["value"] for line in lines} == {"A"}
     again = Counter(
-        question for question, turn in server.asked if turn == 0 for _ in range(server.asked[question, 0] - 1)
+        question
+        for question, turn in server.asked
+        if turn == 0
+        for _ in range(server.asked[question, 0] - 1)
     )
     assert sum(again.values()) <= KILLS * AT_ONCE, "only questions in flight are asked again"
     if cached:
-        assert sum(times - 1 for times in server.asked.values()) <= KILLS * AT_ONCE, "and of those, the turn in flight"
+        assert sum(times - 1 for times in server.asked.values()) <= KILLS * AT_ONCE, (
+            "and of those, the turn in flight"
+        )

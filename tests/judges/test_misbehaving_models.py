@@ -91,18 +91,29 @@ KINDS: dict[str, Callable[[Say], list[Answer]]] = {
     "an id that is a number": lambda say: [say("", [call("zoom", BOX, 12)]), say("A")],
     "a huge id": lambda say: [say("", [call("zoom", BOX, "i" * 10_000)]), say("A")],
     "one id twice": lambda say: [say("", [zoom(), zoom(x0=3)]), say("A")],
-    "fifty calls at once": lambda say: [say("", [call("zoom", BOX | {"x0": k}, f"c{k}") for k in range(50)]), say("A")],
+    "fifty calls at once": lambda say: [
+        say("", [call("zoom", BOX | {"x0": k}, f"c{k}") for k in range(50)]),
+        say("A"),
+    ],
     "good and bad calls at once": lambda say: [
         say("", [call("zoom", BOX, "a"), call("none", {}, "b"), call("zoom", "{", "c")]),
         say("A"),
     ],
     "an answer with a call": lambda say: [say("Answer: B", [zoom()]), say("Answer: A")],
-    "answers with calls without end": lambda say: [say("Answer: B", [zoom(x0=k)]) for k in range(19)],
+    "answers with calls without end": lambda say: [
+        say("Answer: B", [zoom(x0=k)]) for k in range(19)
+    ],
     "calls in the text": lambda say: [
-        say('<tool_call>{"name": "zoom", "arguments": {"image": "A", "x0": 1, "y0": 1, "x1": 9, "y1": 9}}</tool_call>'),
+        say(
+            '<tool_call>{"name": "zoom", "arguments": {"image": "A", "x0": 1, "y0": 1, "x1": 9, '
+            '"y1": 9}}</tool_call>'
+        ),
         say("A"),
     ],
-    "malformed calls in the text": lambda say: [say("<tool_call>zoom A</tool_call><tool_call>"), say("A")],
+    "malformed calls in the text": lambda say: [
+        say("<tool_call>zoom A</tool_call><tool_call>"),
+        say("A"),
+    ],
     "a call that is cut": lambda say: [say("", [zoom()], "length"), say("A")],
     "a call with a refusal": lambda say: [say("I cannot", [zoom()], "refusal"), say("A")],
     "nothing after a call": lambda say: [say("", [zoom()]), say("")],
@@ -114,22 +125,34 @@ KINDS: dict[str, Callable[[Say], list[Answer]]] = {
     "calls that are texts": lambda say: [raw(say, ["zoom", 3]), say("A")],
     "half a surrogate pair": half_a_pair,
     "a failure after a call": lambda say: [say("", [zoom()]), refused(500, "overloaded")],
-    "a refusal of results": lambda say: [say("", [zoom()]), refused(400, "tool results are not supported"), say("A")],
+    "a refusal of results": lambda say: [
+        say("", [zoom()]),
+        refused(400, "tool results are not supported"),
+        say("A"),
+    ],
     "a refusal of the body": lambda say: [say("", [zoom()]), refused(400, "invalid request")],
     "a closed connection after a call": lambda say: [say("", [zoom()]), None],
     "no JSON after a call": lambda say: [say("", [zoom()]), (200, b"<html>", {})],
-}  # fmt: skip
+}
 
 
 def judged(backend: str, kind: str, root: Path) -> tuple[Judged, Loopback]:
     async def main() -> tuple[Judged, Loopback]:
-        replies = [(200, reply, {}) if isinstance(reply, dict) else reply for reply in KINDS[kind](REPLY[backend])]
+        replies = [
+            (200, reply, {}) if isinstance(reply, dict) else reply
+            for reply in KINDS[kind](REPLY[backend])
+        ]
         async with serving(*replies) as server:
             client = build_client(
-                backend, model_name="m", base_url=base_url(backend, server.url), api_key="a-secret-of-some-length",
+                backend,
+                model_name="m",
+                base_url=base_url(backend, server.url),
+                api_key="a-secret-of-some-length",
                 timeout=5.0,
-            )  # fmt: skip
-            judge = QuestionJudge(client, root, "text", tools=Tools(root, check_names(["all"]), MOST))
+            )
+            judge = QuestionJudge(
+                client, root, "text", tools=Tools(root, check_names(["all"]), MOST)
+            )
             try:
                 question = load_dataset(root).questions[0]
                 assert judge.most_calls == MOST + MORE_REQUESTS

@@ -1,4 +1,6 @@
-"""What judges that ask several times cost, and the most that one ask may take: what a budget books."""
+"""What judges that ask several times cost, and the most that one ask may take: what a budget
+books.
+"""
 
 from __future__ import annotations
 

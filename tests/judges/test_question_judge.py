@@ -20,8 +20,10 @@ from visualjudge.runs.todo import left_of
 from visualjudge.vision.raster.images import write_png
 
 TURNED = (
-    "<image>\n\nYou are a judge. The class(es) of interest is A.\n\nFormat of predictions: boxes.\n\nOptions:\n\n"
-    'A. <image>\n{"label":"right"}\nLegend: cat = blue\n\nB. <image>\n{"label":"left"}\nLegend: dog = red\n\n'
+    "<image>\n\nYou are a judge. The class(es) of interest is A.\n\nFormat of predictions: "
+    "boxes.\n\nOptions:\n\n"
+    'A. <image>\n{"label":"right"}\nLegend: cat = blue\n\nB. <image>\n{"label":"left"}\nLegend: '
+    "dog = red\n\n"
     "Which of the two is the better result? Please answer with A or B."
 )
 
@@ -54,7 +56,11 @@ def test_texts_and_images_alternate_at_the_marks(root: Path) -> None:
 
 
 def test_white_space_between_images_is_no_part_of_its_own() -> None:
-    assert interleaved("<image>\n<image>\n\nText", ("o", "c")) == [("o", True), ("c", True), ("\n\nText", False)]
+    assert interleaved("<image>\n<image>\n\nText", ("o", "c")) == [
+        ("o", True),
+        ("c", True),
+        ("\n\nText", False),
+    ]
 
 
 def test_marks_must_be_as_many_as_images() -> None:
@@ -79,7 +85,11 @@ def test_stored_spans_are_swapped_whatever_the_options_look_like() -> None:
     prompt = "<image>\n\n1) Options:\n\nA. x\nB. y <image>\n2) <image> z \nBetter?"
     first, second, final = "Options:\n\nA. x\nB. y <image>", "<image> z ", "Better?"
     starts = [prompt.index(part) for part in (first, second, final)]
-    spans = Spans(((starts[0], starts[0] + len(first)), (starts[1], starts[1] + len(second))), (0, 7), (starts[2], 99))
+    spans = Spans(
+        ((starts[0], starts[0] + len(first)), (starts[1], starts[1] + len(second))),
+        (0, 7),
+        (starts[2], 99),
+    )
     asked = replace(question(prompt=prompt), spans=replace(spans, final=(starts[2], len(prompt))))
     turned = swapped(asked)
     assert turned.prompt == prompt.replace(first, "#").replace(second, first).replace("#", second)
@@ -89,13 +99,18 @@ def test_stored_spans_are_swapped_whatever_the_options_look_like() -> None:
 
 
 def test_options_without_images_keep_the_original_first() -> None:
-    prompt = "<image>\n\nOptions:\n\nA. [1]\n\nB. [2]\n\nWhich prediction is better? Please answer with A or B."
+    prompt = (
+        "<image>\n\nOptions:\n\nA. [1]\n\nB. [2]\n\nWhich prediction is better? Please answer "
+        "with A or B."
+    )
     turned = swapped(question(prompt=prompt, images=("o",)))
     assert "A. [2]\n\nB. [1]\n\nWhich" in turned.prompt
     assert turned.images == ("o",)
 
 
-@pytest.mark.parametrize("prompt", ["Which prediction is better?", "Options:\n\nA. x\n\nWhich prediction is better?"])
+@pytest.mark.parametrize(
+    "prompt", ["Which prediction is better?", "Options:\n\nA. x\n\nWhich prediction is better?"]
+)
 def test_a_prompt_without_two_options_cannot_be_swapped(prompt: str) -> None:
     with pytest.raises(DataError, match="Options:"):
         swapped(question(prompt=prompt, images=()))
@@ -115,7 +130,11 @@ def test_failures_keep_the_raw_reply_and_their_reason(root: Path) -> None:
         (Reply("", "refusal"), "refusal"),
     ):
         verdict = ask(QuestionJudge(ScriptedClient([reply]), root), Ask(question(), "BA"))
-        assert (verdict.value, verdict.status, verdict.raw_response) == ("Failed", status, reply.text)
+        assert (verdict.value, verdict.status, verdict.raw_response) == (
+            "Failed",
+            status,
+            reply.text,
+        )
 
 
 def test_a_question_that_could_not_be_asked_is_an_api_error_with_its_cause(root: Path) -> None:
@@ -166,16 +185,30 @@ def test_log_probabilities_weigh_a_against_b_in_the_letters_stored(root: Path) -
 def test_parts_are_shared_between_questions(root: Path) -> None:
     judge = QuestionJudge(ScriptedClient(["A"]), root)
     one, two = judge.request(Ask(question())), judge.request(Ask(replace(question(), id="r")))
-    assert [a is b for a, b in zip(one.parts, two.parts, strict=True) if not isinstance(a, TextPart)] == [True] * 3
+    assert [
+        a is b for a, b in zip(one.parts, two.parts, strict=True) if not isinstance(a, TextPart)
+    ] == [True] * 3
 
 
 def test_the_plan_holds_each_order_and_repeat_once() -> None:
-    asked = [a.key for a in left_of([question(), replace(question("scoring"), id="s")], swap=True, repeats=2)()]
-    assert asked == [("q", "AB", 0), ("q", "AB", 1), ("q", "BA", 0), ("q", "BA", 1), ("s", "AB", 0), ("s", "AB", 1)]
+    asked = [
+        a.key
+        for a in left_of([question(), replace(question("scoring"), id="s")], swap=True, repeats=2)()
+    ]
+    assert asked == [
+        ("q", "AB", 0),
+        ("q", "AB", 1),
+        ("q", "BA", 0),
+        ("q", "BA", 1),
+        ("s", "AB", 0),
+        ("s", "AB", 1),
+    ]
 
 
 def test_a_verdict_survives_its_line() -> None:
-    verdict = Verdict("q", "BA", 7.5, "ok", "7.5", {"prompt_tokens": 3}, 0.5, 2, None, 7.2, None, {"notes": ["x"]})
+    verdict = Verdict(
+        "q", "BA", 7.5, "ok", "7.5", {"prompt_tokens": 3}, 0.5, 2, None, 7.2, None, {"notes": ["x"]}
+    )
     assert verdict_of(verdict_line(verdict)) == verdict
 
 
@@ -202,6 +235,11 @@ def test_ties_are_allowed_in_prompt_schema_and_reading_where_asked_for(root: Pat
     last = client.requests[0].parts[-1]
     assert isinstance(last, TextPart)
     assert last.text.endswith("answer Both bad instead.")
-    assert client.requests[0].schema["properties"]["answer"]["enum"] == ["A", "B", "tie", "both_bad"]
+    assert client.requests[0].schema["properties"]["answer"]["enum"] == [
+        "A",
+        "B",
+        "tie",
+        "both_bad",
+    ]
     assert judge.describe()["parameters"]["ties"] is True
     assert ask(QuestionJudge(ScriptedClient(["It's a tie."]), root), Ask(question())).cause == "tie"

@@ -44,7 +44,9 @@ class Server:
             return web.json_response({"error": {"message": "no such model"}}, status=404)
         if self.schemas + self.texts <= self.declines:
             return web.json_response(completion("I'm sorry, I can't help with that."))
-        return web.json_response(completion(IN_SCHEMA if asked and self.does == "followed" else "Answer: B"))
+        return web.json_response(
+            completion(IN_SCHEMA if asked and self.does == "followed" else "Answer: B")
+        )
 
 
 @asynccontextmanager
@@ -64,21 +66,32 @@ def run(
     tmp_path: Path, does: str, declines: int = 0, **options: Any
 ) -> tuple[Server, dict[str, Any], list[dict[str, Any]]]:
     """The server, which declines the first questions, run.json, and the verdicts."""
-    dataset, out = make_dataset(tmp_path / "ds", pairwise=QUESTIONS, ranking=0, scoring=0), tmp_path / "run"
+    dataset, out = (
+        make_dataset(tmp_path / "ds", pairwise=QUESTIONS, ranking=0, scoring=0),
+        tmp_path / "run",
+    )
     server = Server(does, declines)
 
     async def main() -> None:
         async with serving(server) as url:
-            client = open_client({"backend": "api", "model_name": "m", "base_url": url, "attempts": 1})
+            client = open_client(
+                {"backend": "api", "model_name": "m", "base_url": url, "attempts": 1}
+            )
             await judge_async(dataset, client, out, concurrency=8, **options)
 
     asyncio.run(main())
     lines = (out / "verdicts.jsonl").read_text("utf-8").splitlines()
-    return server, json.loads((out / "run.json").read_text("utf-8")), [json.loads(line) for line in lines]
+    return (
+        server,
+        json.loads((out / "run.json").read_text("utf-8")),
+        [json.loads(line) for line in lines],
+    )
 
 
 @pytest.mark.parametrize("does", ["named", "unnamed", "ignored"])
-def test_a_server_without_schemas_is_tried_once_and_then_asked_in_text(tmp_path: Path, does: str) -> None:
+def test_a_server_without_schemas_is_tried_once_and_then_asked_in_text(
+    tmp_path: Path, does: str
+) -> None:
     server, manifest, verdicts = run(tmp_path, does)
     outcome = "ignored" if does == "ignored" else "refused"
     assert server.schemas == 1
@@ -123,7 +136,9 @@ def test_a_refusal_does_not_switch_the_schema_off(tmp_path: Path, processes: int
     assert [v["status"] for v in verdicts] == ["refusal"] * 2 + ["ok"] * (QUESTIONS - 2)
 
 
-def test_a_server_that_declines_at_first_and_ignores_the_schema_is_asked_in_text_then(tmp_path: Path) -> None:
+def test_a_server_that_declines_at_first_and_ignores_the_schema_is_asked_in_text_then(
+    tmp_path: Path,
+) -> None:
     server, manifest, _ = run(tmp_path, "ignored", declines=2)
     assert (server.schemas, server.texts, manifest["schema"]) == (3, QUESTIONS - 3, "ignored")
 
@@ -133,7 +148,9 @@ def test_where_no_reply_tells_in_time_the_mode_stays_as_it_is(tmp_path: Path) ->
     assert (server.schemas, server.texts, manifest["schema"]) == (QUESTIONS, 0, None)
 
 
-@pytest.mark.parametrize(("first", "then"), [("ignored", "followed"), ("followed", "ignored"), ("named", "followed")])
+@pytest.mark.parametrize(
+    ("first", "then"), [("ignored", "followed"), ("followed", "ignored"), ("named", "followed")]
+)
 @pytest.mark.parametrize("killed", [False, True])
 def test_a_resumed_run_goes_on_in_the_mode_that_it_began_with(
     tmp_path: Path, first: str, then: str, killed: bool
@@ -142,7 +159,10 @@ def test_a_resumed_run_goes_on_in_the_mode_that_it_began_with(
 
     async def main() -> tuple[int, int]:
         async with serving(server) as url:
-            dataset, out = make_dataset(tmp_path / "ds", pairwise=QUESTIONS, ranking=0, scoring=0), tmp_path / "run"
+            dataset, out = (
+                make_dataset(tmp_path / "ds", pairwise=QUESTIONS, ranking=0, scoring=0),
+                tmp_path / "run",
+            )
             fields = {"backend": "api", "model_name": "m", "base_url": url, "attempts": 1}
             states = []
             await judge_async(

@@ -31,16 +31,27 @@ SECRET = ["b-model", "13.37", "hidden-error"]
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     for level, name in enumerate("oab"):
-        write_png(tmp_path / "media" / f"{name}.png", np.full((20, 30, 3), 30 + 40 * level, np.uint8))
+        write_png(
+            tmp_path / "media" / f"{name}.png", np.full((20, 30, 3), 30 + 40 * level, np.uint8)
+        )
     with (tmp_path / "predictions.jsonl").open("w") as file:
         for name, label in (("name-1", "dog"), ("name-2", "cat")):
-            items = [{"label": label, "bbox": [1, 2, 11, 12], "score": 0.77}, {"label": "cow", "bbox": [1, 1, 5, 5]}]
-            row = {"task": "object_detection", "annotation_id": name, "prediction": {"detections": items}}
+            items = [
+                {"label": label, "bbox": [1, 2, 11, 12], "score": 0.77},
+                {"label": "cow", "bbox": [1, 1, 5, 5]},
+            ]
+            row = {
+                "task": "object_detection",
+                "annotation_id": name,
+                "prediction": {"detections": items},
+            }
             file.write(json.dumps(row) + "\n")
     return tmp_path
 
 
-def asked(order: Any = "AB", images: tuple[str, ...] = ("o", "a", "b"), prompt: str = PROMPT) -> Ask:
+def asked(
+    order: Any = "AB", images: tuple[str, ...] = ("o", "a", "b"), prompt: str = PROMPT
+) -> Ask:
     made = question(images=tuple(f"media/{name}.png" for name in images), prompt=prompt)
     shown = replace(
         made,
@@ -82,7 +93,10 @@ def test_only_the_class_of_interest_is_seen(root: Path) -> None:
 
 def test_nothing_tells_a_score_a_source_or_an_error_type(root: Path) -> None:
     box = box_of(root, asked())
-    told = [box.introduction(6), json.dumps([[spec.name, spec.description, spec.parameters] for spec in box.specs])]
+    told = [
+        box.introduction(6),
+        json.dumps([[spec.name, spec.description, spec.parameters] for spec in box.specs]),
+    ]
     for spec in box.specs:
         for arguments in (
             {"option": "B"},
@@ -124,14 +138,17 @@ WRONG: list[tuple[str, str, str]] = [
     ("zoom", "{", "must be a JSON object"),
     ("zoom", "null", "must be a JSON object"),
     ("zoom", '{"image": "A", "x0": NaN, "y0": 0, "x1": 3, "y1": 4}', "must be a JSON object"),
-    ("zoom", '{"image": "A", "x0": 1e999, "y0": 0, "x1": 3, "y1": 4}', "x0: must be of type number|JSON object"),
+    ("zoom", '{"image": "A", "x0": 1e999, "y0": 0, "x1": 3, "y1": 4}', "x0: must be of type "
+                                                                       "number|JSON object"),
     ("zoom", '{"image": "A", "x0": "3", "y0": 0, "x1": 3, "y1": 4}', "x0: must be of type number"),
     ("zoom", '{"image": "A", "x0": true, "y0": 0, "x1": 3, "y1": 4}', "x0: must be of type number"),
     ("zoom", '{"image": "A", "x0": 5, "y0": 0, "x1": 3, "y1": 4}', "x0 < x1"),
     ("zoom", '{"image": "A", "x0": 50, "y0": 0, "x1": 60, "y1": 4}', "overlap the image of 30×20"),
     ("zoom", '{"image": "Z", "x0": 0, "y0": 0, "x1": 3, "y1": 4}', "image: must be one of"),
-    ("zoom", '{"image": ["A"], "x0": 0, "y0": 0, "x1": 3, "y1": 4}', "image: must be of type string"),
-    ("zoom", '{"image": "A", "x0": 0, "y0": 0, "x1": 3, "y1": 4, "why": 1}', "why: unknown argument"),
+    ("zoom", '{"image": ["A"], "x0": 0, "y0": 0, "x1": 3, "y1": 4}', "image: must be of type "
+                                                                     "string"),
+    ("zoom", '{"image": "A", "x0": 0, "y0": 0, "x1": 3, "y1": 4, "why": 1}', "why: unknown "
+                                                                             "argument"),
     ("grid", '{"image": "A", "n": 1}', "n: must be from 2 to 10"),
     ("grid", '{"image": "A", "n": 1e30}', "n: must be of type integer"),
     ("grid", '{"image": "A", "n": 2.5}', "n: must be of type integer"),
@@ -146,7 +163,9 @@ WRONG: list[tuple[str, str, str]] = [
 
 
 @pytest.mark.parametrize(("name", "arguments", "words"), WRONG)
-def test_wrong_calls_are_answered_in_words(root: Path, name: str, arguments: str, words: str) -> None:
+def test_wrong_calls_are_answered_in_words(
+    root: Path, name: str, arguments: str, words: str
+) -> None:
     result = asyncio.run(box_of(root, asked()).run(ToolCall("c", name, arguments or "{}")))
     assert result.failed
     assert re.search(words, said(result)), said(result)
@@ -155,10 +174,15 @@ def test_wrong_calls_are_answered_in_words(root: Path, name: str, arguments: str
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
     max_leaves=3,
 )
-RULES = schema({"x": {"type": "number"}, "n": {"type": "integer", "minimum": 1}, "s": {"type": "string"}}, ("s",))
+RULES = schema(
+    {"x": {"type": "number"}, "n": {"type": "integer", "minimum": 1}, "s": {"type": "string"}},
+    ("s",),
+)
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
@@ -176,7 +200,9 @@ def test_arguments_that_pass_keep_to_the_schema(arguments: dict[str, Any]) -> No
 
 
 def test_optional_arguments_may_be_null(root: Path) -> None:
-    assert said(run(box_of(root, asked()), "count", option="A", label=None)).startswith("A: 2 items")
+    assert said(run(box_of(root, asked()), "count", option="A", label=None)).startswith(
+        "A: 2 items"
+    )
 
 
 def test_a_fault_of_a_tool_is_told_in_words() -> None:
@@ -200,7 +226,9 @@ def test_an_image_that_cannot_be_read_is_told_in_words(root: Path) -> None:
 
 def test_questions_of_all_kinds_have_tools(root: Path) -> None:
     single: Question = replace(
-        question("scoring", images=("media/o.png", "media/a.png"), n=1, prompt="<image><image>Score it."),
+        question(
+            "scoring", images=("media/o.png", "media/a.png"), n=1, prompt="<image><image>Score it."
+        ),
         annotation_ids=("name-1",),
         class_of_interest=None,
     )

@@ -1,4 +1,6 @@
-"""A fresh environment with a plug-in installed in it: a new interpreter prefix that sees this one's libraries."""
+"""A fresh environment with a plug-in installed in it: a new interpreter prefix that sees this one's
+libraries.
+"""
 
 from __future__ import annotations
 
@@ -39,19 +41,27 @@ class Environment:
         return next(path for path in self.root.rglob("site-packages") if path.is_dir())
 
     def install(self, project: Path) -> None:
-        """What an editable installation leaves behind: a path file, and metadata with the entry points."""
+        """What an editable installation leaves behind: a path file, and metadata with the entry
+        points.
+        """
         stated = tomllib.loads((project / "pyproject.toml").read_text("utf-8"))["project"]
         name, version = stated["name"].replace("-", "_"), stated["version"]
         info = self.site_packages / f"{name}-{version}.dist-info"
         info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {stated['name']}\nVersion: {version}\n")
+        (info / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {stated['name']}\nVersion: {version}\n"
+        )
         lines = [f"[{group}]" + "".join(f"\n{k} = {v}" for k, v in points.items())
                  for group, points in stated["entry-points"].items()]  # fmt: skip
         (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
         (self.site_packages / f"{name}.pth").write_text(str(project / "src"))
 
-    def run(self, *arguments: str | Path, status: int | None = 0) -> subprocess.CompletedProcess[str]:
-        """``visualjudge`` with these arguments; fails unless it ends with ``status`` (None: any)."""
+    def run(
+        self, *arguments: str | Path, status: int | None = 0
+    ) -> subprocess.CompletedProcess[str]:
+        """``visualjudge`` with these arguments; fails unless it ends with ``status`` (None:
+        any).
+        """
         return self._run(["-m", "visualjudge", *map(str, arguments)], status)
 
     def run_each(self, *commands: tuple[str | Path, ...]) -> None:
@@ -73,8 +83,12 @@ class Environment:
     def _run(self, arguments: list[str], status: int | None) -> subprocess.CompletedProcess[str]:
         clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
         command = [str(self.python), *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, env=clean, timeout=240, check=False)
-        assert status in (None, done.returncode), f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        done = subprocess.run(
+            command, capture_output=True, text=True, env=clean, timeout=240, check=False
+        )
+        assert status in (None, done.returncode), (
+            f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        )
         return done
 
 
@@ -90,7 +104,9 @@ def write_plugin(root: Path, name: str, code: str, *, entry: str = "") -> Path:
     return package
 
 
-if __name__ == "__main__":  # python tests/plugins/environment.py ENV PROJECT …: to try a plug-in by hand
+if (
+    __name__ == "__main__"
+):  # python tests/plugins/environment.py ENV PROJECT …: to try a plug-in by hand
     made = Environment.made(Path(sys.argv[1]))
     for one in sys.argv[2:]:
         made.install(Path(one).resolve())

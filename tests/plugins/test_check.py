@@ -1,4 +1,6 @@
-"""``plugins new`` writes a plug-in that passes ``plugins check``, which names what is wrong with others."""
+"""``plugins new`` writes a plug-in that passes ``plugins check``, which names what is wrong with
+others.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ SPOILED = {
         "return vj.Encoded(text=str(__import__('time').perf_counter_ns()) + json.dumps",
     ),
     "metric": ("return max(0.0, 1 -", "return max(0.0, 0.5 -"),
-    "error": ("return Count(truth.number + round(severity * truth.number))", "return Count(truth.number)"),
+    "error": (
+        "return Count(truth.number + round(severity * truth.number))",
+        "return Count(truth.number)",
+    ),
     "write": ('return {"number": prediction.number}', 'return {"number": prediction.number + 1}'),
     "draws": ("return vj.Encoded(pixels)", "raise KeyError('no colour')"),
     "reader": ("    truth = _numbers(gt)\n", "    truth = {}[gt]\n"),
@@ -35,7 +40,8 @@ def test_a_new_plugin_passes_its_check_and_its_tests(tmp_path: Path) -> None:
         t["what"] for t in trials
     }
     sys.path.append(str(tmp_path / "crates" / "src"))
-    env.python_run(f"import runpy\nfor name, one in runpy.run_path({str(tmp_path / 'crates/tests/test_crates.py')!r})"
+    env.python_run("import runpy\nfor name, one in "
+                   f"runpy.run_path({str(tmp_path / 'crates/tests/test_crates.py')!r})"
                    ".items():\n    if name.startswith('test_'):\n        one()\n")  # fmt: skip
 
 
@@ -59,7 +65,9 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
     at = "task crates_task, "
     assert failed[at + "record"].startswith("write: must give the same payload")
     assert failed[at + "metric closeness"] == "must give 1 for the truth against itself, got 0.5"
-    assert failed[at + "error type overcount"].startswith("must lower the score as its severity rises")
+    assert failed[at + "error type overcount"].startswith(
+        "must lower the score as its severity rises"
+    )
     assert failed[at + "encoding text_number"] == "must show the same prediction alike each time"
     assert failed[at + "encoding dots"] == "plug-in crates, encoding dots: KeyError: 'no colour'"
     assert "text_number" in failed[at + "prompt text_number"]

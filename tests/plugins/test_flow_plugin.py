@@ -1,4 +1,6 @@
-"""The optical-flow example, installed into a fresh environment: import → perturb → build → judge → report."""
+"""The optical-flow example, installed into a fresh environment: import → perturb → build → judge →
+report.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,15 @@ STEMS = {"wheel", "arrows", "text_vectors"}
 
 def write_flo(path: Path, vectors: np.ndarray) -> None:
     height, width = vectors.shape[:2]
-    path.write_bytes(b"PIEH" + np.array([width, height], "<i4").tobytes() + vectors.astype("<f4").tobytes())
+    path.write_bytes(
+        b"PIEH" + np.array([width, height], "<i4").tobytes() + vectors.astype("<f4").tobytes()
+    )
 
 
 def write_kitti(path: Path, vectors: np.ndarray) -> None:
-    stored = np.dstack([np.ones(vectors.shape[:2]), vectors[..., 1] * 64 + 2**15, vectors[..., 0] * 64 + 2**15])
+    stored = np.dstack(
+        [np.ones(vectors.shape[:2]), vectors[..., 1] * 64 + 2**15, vectors[..., 0] * 64 + 2**15]
+    )
     cv2.imwrite(str(path), np.rint(stored).astype(np.uint16))
 
 
@@ -34,14 +40,18 @@ def env(tmp_path_factory: pytest.TempPathFactory) -> Environment:
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three frames, their flow as .flo, and a model's as KITTI PNG: off by 5 pixels to the right."""
+    """Three frames, their flow as .flo, and a model's as KITTI PNG: off by 5 pixels to the
+    right.
+    """
     root = tmp_path_factory.mktemp("flow")
     for folder in ("frames", "gt", "pred"):
         (root / folder).mkdir()
     rng = np.random.default_rng(0)
     rows, cols = np.mgrid[: SIZE[0], : SIZE[1]]
     for k in range(3):
-        cv2.imwrite(str(root / "frames" / f"f{k}.png"), rng.integers(0, 255, (*SIZE, 3)).astype(np.uint8))
+        cv2.imwrite(
+            str(root / "frames" / f"f{k}.png"), rng.integers(0, 255, (*SIZE, 3)).astype(np.uint8)
+        )
         moving = (cols - 40 - 10 * k) ** 2 + (rows - 50) ** 2 < 900
         vectors = np.where(moving[..., None], (6.0, -4.0), (-2.0, 1.0 + k))
         write_flo(root / "gt" / f"f{k}.flo", vectors)
@@ -51,8 +61,14 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_plugin_is_listed_with_what_it_registers(env: Environment) -> None:
     [plugin] = json.loads(env.run("plugins", "--json").stdout)
-    assert (plugin["name"], plugin["distribution"], plugin["problem"]) == ("flow", "visualjudge-flow", None)
-    assert {"task optical_flow", "prediction type flow", "importer flow"} <= set(plugin["registered"])
+    assert (plugin["name"], plugin["distribution"], plugin["problem"]) == (
+        "flow",
+        "visualjudge-flow",
+        None,
+    )
+    assert {"task optical_flow", "prediction type flow", "importer flow"} <= set(
+        plugin["registered"]
+    )
     assert "task optical_flow, build: ok" in env.run("plugins", "check", "flow").stdout
 
 
@@ -63,14 +79,26 @@ def test_help_and_catalogue_show_what_is_registered(env: Environment) -> None:
 
 
 def test_import_perturb_build_judge_report(env: Environment, root: Path) -> None:
-    data, dataset, run, metrics = (root / name for name in ("data", "dataset", "run", "metrics.json"))
+    data, dataset, run, metrics = (
+        root / name for name in ("data", "dataset", "run", "metrics.json")
+    )
     truth = ("--gt", root / "gt", "--images", root / "frames")
     env.run_each(
         ("import", "flow", *truth, "--pred", root / "pred", "--source", "shifted", "--out", data),
         ("perturb", "--task", "optical_flow", *truth, "--out", data),
         ("build", data, "--out", dataset),
         ("validate", dataset),
-        ("judge", dataset, "--backend", "baseline", "--model", "oracle:1.0", "--swap", "--out", run),
+        (
+            "judge",
+            dataset,
+            "--backend",
+            "baseline",
+            "--model",
+            "oracle:1.0",
+            "--swap",
+            "--out",
+            run,
+        ),
         ("report", run, "--json", metrics, "--out", root / "report.html"),
     )
     made = json.loads((data / "annotations" / "optical_flow_annotations.json").read_text())
@@ -78,7 +106,9 @@ def test_import_perturb_build_judge_report(env: Environment, root: Path) -> None
     assert shifted == [5.0, 5.0, 5.0]  # 5 of at most 10 pixels
     assert {row["error_type"] for row in made} == {None, "magnitude", "direction", "oversmoothing"}
     meta = json.loads((dataset / "dataset.json").read_text())
-    assert [(one["name"], one["distribution"]) for one in meta["plugins"]] == [("flow", "visualjudge-flow")]
+    assert [(one["name"], one["distribution"]) for one in meta["plugins"]] == [
+        ("flow", "visualjudge-flow")
+    ]
     questions = json.loads((dataset / "questions.json").read_text())
     assert {question["encoding"] for question in questions} == STEMS
     assert all("an optical flow estimation task" in question["prompt"] for question in questions)
@@ -105,16 +135,31 @@ def test_a_bad_flow_file_is_one_line(env: Environment, root: Path, tmp_path: Pat
         for file in sorted((root / name).iterdir())[:2]:
             (tmp_path / name / file.name).write_bytes(file.read_bytes())
     (tmp_path / "gt" / "f0.flo").write_bytes(b"PIEH\x10\x00\x00\x00\x10\x00\x00\x00cut")
-    told = env.run("import", "flow", "--gt", tmp_path / "gt", "--images", tmp_path / "frames", "--source", "truth",
-                   "--out", tmp_path / "data", status=1).stderr  # fmt: skip
+    told = env.run(
+        "import",
+        "flow",
+        "--gt",
+        tmp_path / "gt",
+        "--images",
+        tmp_path / "frames",
+        "--source",
+        "truth",
+        "--out",
+        tmp_path / "data",
+        status=1,
+    ).stderr
     assert "f0" in told
     assert "must be a complete .flo file" in told
 
 
-def test_files_name_the_plugin_that_they_were_made_with(env: Environment, root: Path, tmp_path: Path) -> None:
+def test_files_name_the_plugin_that_they_were_made_with(
+    env: Environment, root: Path, tmp_path: Path
+) -> None:
     data, dataset = root / "data", root / "dataset"  # as the test above left them
     [stated] = json.loads((data / "plugins.json").read_text())
-    assert {"task optical_flow", "prediction type flow", "error type flow magnitude"} <= set(stated["rows"])
+    assert {"task optical_flow", "prediction type flow", "error type flow magnitude"} <= set(
+        stated["rows"]
+    )
     assert json.loads((root / "run" / "run.json").read_text())["plugins"][0]["version"] == "0.1.0"
     bare = Environment.made(tmp_path / "bare")
     told = (
@@ -126,4 +171,6 @@ def test_files_name_the_plugin_that_they_were_made_with(env: Environment, root: 
         assert done.returncode in (1, 2)
         assert told in done.stdout + done.stderr
         assert "Traceback" not in done.stderr
-    bare.run("report", root / "run", "--out", tmp_path / "r.html")  # what needs no row of the plug-in works without it
+    bare.run(
+        "report", root / "run", "--out", tmp_path / "r.html"
+    )  # what needs no row of the plug-in works without it

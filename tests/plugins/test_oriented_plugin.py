@@ -28,7 +28,8 @@ def env(tmp_path_factory: pytest.TempPathFactory) -> Environment:
 
 def lines_of(boxes: tuple[OrientedBox, ...], shift: float, last: list[float]) -> str:
     rows = [
-        [*(item.corners + shift).ravel().tolist(), item.label, value] for item, value in zip(boxes, last, strict=True)
+        [*(item.corners + shift).ravel().tolist(), item.label, value]
+        for item, value in zip(boxes, last, strict=True)
     ]
     return "imagesource:made\n" + "".join(" ".join(map(str, row)) + "\n" for row in rows)
 
@@ -56,7 +57,9 @@ def test_everything_that_a_built_in_type_has(env: Environment, tmp_path: Path) -
     for k in range(3):
         cv2.imwrite(str(tmp_path / "images" / f"h{k}.png"), np.roll(image, k, axis=1)[..., ::-1])
         (tmp_path / "gt" / f"h{k}.txt").write_text(lines_of(truth.items, 0, [0] * 5))
-        (tmp_path / "pred" / f"h{k}.txt").write_text(lines_of(truth.items, 3, [0.9, 0.8, 0.7, 0.6, 0.1]))
+        (tmp_path / "pred" / f"h{k}.txt").write_text(
+            lines_of(truth.items, 3, [0.9, 0.8, 0.7, 0.6, 0.1])
+        )
     data, dataset, run = (tmp_path / name for name in ("data", "dataset", "run"))
     gt = ("--gt", tmp_path / "gt", "--images", tmp_path / "images", "--out", data)
     pred = ("--pred", tmp_path / "pred", "--min-score", "0.5")

@@ -14,9 +14,13 @@ PAGE = Path(__file__).parents[2] / "docs" / "plugins.md"
 
 
 def assembled(root: Path) -> Path:
-    """The files of the page: a block that names its file begins it, and later Python blocks continue ``count.py``."""
+    """The files of the page: a block that names its file begins it, and later Python blocks
+    continue ``count.py``.
+    """
     files: dict[str, str] = {}
-    for body in re.findall(r"```(?:toml|python|yaml)\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL):
+    for body in re.findall(
+        r"```(?:toml|python|yaml)\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL
+    ):
         named = re.match(r"# (\S+)\n", body)
         name = named.group(1) if named else "src/visualjudge_counting/count.py"
         files[name] = files.get(name, "") + body + "\n"
@@ -31,10 +35,14 @@ def test_the_plugin_of_the_page_works_from_import_to_report(tmp_path: Path) -> N
     env.install(assembled(tmp_path / "counting"))
     (tmp_path / "photos").mkdir()
     for name, shift in (("gt.csv", 8), ("pred.csv", 6)):
-        (tmp_path / name).write_text("image,count\n" + "".join(f"p{k},{shift + k}\n" for k in range(3)))
+        (tmp_path / name).write_text(
+            "image,count\n" + "".join(f"p{k},{shift + k}\n" for k in range(3))
+        )
     for k in range(3):
         cv2.imwrite(str(tmp_path / "photos" / f"p{k}.png"), np.full((32, 32, 3), 60 * k, np.uint8))
-    data, dataset, run, metrics = (tmp_path / name for name in ("data", "dataset", "run", "metrics.json"))
+    data, dataset, run, metrics = (
+        tmp_path / name for name in ("data", "dataset", "run", "metrics.json")
+    )
     truth = ("--gt", tmp_path / "gt.csv", "--images", tmp_path / "photos", "--out", data)
     env.run_each(
         ("plugins",),

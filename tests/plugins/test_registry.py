@@ -53,7 +53,9 @@ def always_half(_prediction: Detections, _truth: Detections, *, offset: float = 
 
 
 def test_a_task_of_a_known_type_is_one_row(lanes: vj.Task) -> None:
-    assert [row.stem for row in vj.encodings(lanes.name)] == [row.stem for row in vj.encodings("object_detection")]
+    assert [row.stem for row in vj.encodings(lanes.name)] == [
+        row.stem for row in vj.encodings("object_detection")
+    ]
     assert vj.score(lanes.name, BOX, BOX) == 10.0
     assert vj.encode(lanes.name, "text_xyxy", BOX, np.zeros((8, 8, 3), np.uint8)).text is not None
 
@@ -123,7 +125,8 @@ def test_a_broken_plugin_is_one_line_and_skipped(tmp_path: Path) -> None:
     ]
     assert done.stderr.splitlines() == [
         "visualjudge: plug-in broken skipped: RuntimeError: no licence found",
-        "visualjudge: plug-in missing skipped: ModuleNotFoundError: No module named 'no_such_module'",
+        "visualjudge: plug-in missing skipped: ModuleNotFoundError: No module named "
+        "'no_such_module'",
         "visualjudge: plug-in taken skipped: UsageError: task keypoint is already registered",
     ]
     listed = env.run("encodings", "--task", "surface_depth").stdout
@@ -136,7 +139,8 @@ def test_no_table_is_read_while_a_module_is_imported() -> None:
     code = (
         "import importlib, pkgutil, visualjudge, visualjudge.core.registry as r\n"
         "for found in pkgutil.walk_packages(visualjudge.__path__, 'visualjudge.'):\n"
-        "    if not found.name.startswith('visualjudge.cli') and not found.name.endswith('__main__'):\n"
+        "    if not found.name.startswith('visualjudge.cli') and not "
+        "found.name.endswith('__main__'):\n"
         "        try:\n"
         "            importlib.import_module(found.name)\n"
         "        except ImportError:\n"
@@ -152,8 +156,15 @@ def stated(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_missing_row_is_named_with_its_plugin_only_where_a_file_says_so(stated: None) -> None:
-    aerial = {"name": "aerial", "distribution": "vj-aerial", "version": "1.0", "rows": ["task quads"]}
-    registry.note_made_with([aerial, {"name": "script"}, "no object", {**aerial, "name": "x; rm -r", "rows": []}])
+    aerial = {
+        "name": "aerial",
+        "distribution": "vj-aerial",
+        "version": "1.0",
+        "rows": ["task quads"],
+    }
+    registry.note_made_with(
+        [aerial, {"name": "script"}, "no object", {**aerial, "name": "x; rm -r", "rows": []}]
+    )
     told = (
         ", of the plug-in aerial (vj-aerial 1.0), which is not installed; "
         "if you trust its makers: pip install vj-aerial==1.0; known: "
@@ -163,4 +174,6 @@ def test_a_missing_row_is_named_with_its_plugin_only_where_a_file_says_so(stated
     with pytest.raises(UsageError, match=r"^unknown task 'other'; known: "):
         task_named("other")
     registry.note_made_with([{**aerial, "name": "old", "rows": None}])
-    assert registry.lacking("task", "other").startswith(", perhaps of the plug-in old (vj-aerial 1.0)")
+    assert registry.lacking("task", "other").startswith(
+        ", perhaps of the plug-in old (vj-aerial 1.0)"
+    )

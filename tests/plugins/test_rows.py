@@ -1,4 +1,6 @@
-"""A plug-in's type has what a built-in one has: thresholds, classes, metrics, features, marks, the gallery."""
+"""A plug-in's type has what a built-in one has: thresholds, classes, metrics, features, marks, the
+gallery.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,10 @@ class Spots(LabelledItems):
     items: tuple[Spot, ...]
 
     def marks(self) -> Iterator[vj.Mark]:
-        return (vj.Mark(item.label, (item.x - 1, item.y - 1, item.x + 1, item.y + 1)) for item in self.items)
+        return (
+            vj.Mark(item.label, (item.x - 1, item.y - 1, item.x + 1, item.y + 1))
+            for item in self.items
+        )
 
 
 def _read(payload: Any, _reading: Any) -> Spots:
@@ -48,16 +53,22 @@ def _read(payload: Any, _reading: Any) -> Spots:
 
 
 def _write(prediction: Spots, _writing: Any) -> dict[str, Any]:
-    return {"spots": [{"label": i.label, "x": i.x, "y": i.y, "score": i.score} for i in prediction.items]}
+    return {
+        "spots": [
+            {"label": i.label, "x": i.x, "y": i.y, "score": i.score} for i in prediction.items
+        ]
+    }
 
 
 def _near(found: Sequence[Spot], real: Sequence[Spot]) -> np.ndarray:
-    return np.array([[float(abs(a.x - b.x) + abs(a.y - b.y) < 3) for b in real] for a in found]).reshape(
-        len(found), len(real)
-    )
+    return np.array(
+        [[float(abs(a.x - b.x) + abs(a.y - b.y) < 3) for b in real] for a in found]
+    ).reshape(len(found), len(real))
 
 
-def _hit(prediction: Spots, truth: Spots, *, class_of_interest: Sequence[str] | None = None) -> float:
+def _hit(
+    prediction: Spots, truth: Spots, *, class_of_interest: Sequence[str] | None = None
+) -> float:
     wanted = set(class_of_interest or truth.labels)
     found, real = ([i for i in side.items if i.label in wanted] for side in (prediction, truth))
     hits = int(_near(found, real).max(axis=0).sum()) if found and real else 0
@@ -65,7 +76,9 @@ def _hit(prediction: Spots, truth: Spots, *, class_of_interest: Sequence[str] | 
 
 
 def _count(prediction: Spots, truth: Spots) -> float:
-    return min(len(prediction.items), len(truth.items)) / max(len(prediction.items), len(truth.items), 1)
+    return min(len(prediction.items), len(truth.items)) / max(
+        len(prediction.items), len(truth.items), 1
+    )
 
 
 def _look(found: Spots, given: Given) -> Features:
@@ -84,7 +97,13 @@ def _table(task: str, gt: str, pred: str | None, images: str) -> Iterator[vj.Sam
     truth, found = (json.loads(Path(name).read_text()) for name in (gt, pred or gt))
     for name, items in truth.items():
         real = _read({"spots": items}, None)
-        yield vj.Sample(name, Path(images) / f"{name}.png", _read({"spots": found[name]}, None), real, real.labels)
+        yield vj.Sample(
+            name,
+            Path(images) / f"{name}.png",
+            _read({"spots": found[name]}, None),
+            real,
+            real.labels,
+        )
 
 
 ROW = vj.PredictionType(
@@ -130,8 +149,19 @@ def files(tmp_path: Path) -> Path:
 
 def _imported(files: Path, *options: str, to: str = "data") -> tuple[str, dict[str, float]]:
     out = files / to
-    command = ["import", "spots", "--gt", f"{files}/gt.json", "--pred", f"{files}/pred.json", "--images", str(files)]
-    done = CliRunner().invoke(app, [*command, "--source", "m", "--out", str(out), "--replace", *options])
+    command = [
+        "import",
+        "spots",
+        "--gt",
+        f"{files}/gt.json",
+        "--pred",
+        f"{files}/pred.json",
+        "--images",
+        str(files),
+    ]
+    done = CliRunner().invoke(
+        app, [*command, "--source", "m", "--out", str(out), "--replace", *options]
+    )
     assert done.exit_code == 0, done.output
     records = json.loads((out / "annotations/spotting_annotations.json").read_text())
     return done.output, {record["annotation_id"]: record["final_score"] for record in records}
@@ -146,7 +176,9 @@ def test_classes_thresholds_and_metrics_are_options_of_the_import(spots: None, f
     assert scores["m:a:dog"] == pytest.approx(6.6667)
     _, scores = _imported(files, "--top-k", "1", "--class-of-interest", "cat")
     assert scores == {"m:a:cat": 0.0, "m:b:cat": 0.0}
-    _, scores = _imported(files, "--min-score", "0", "--class-of-interest", "all", "--metric", "count", to="counted")
+    _, scores = _imported(
+        files, "--min-score", "0", "--class-of-interest", "all", "--metric", "count", to="counted"
+    )
     assert scores["m:a"] == pytest.approx(6.6667)
 
 

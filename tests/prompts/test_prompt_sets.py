@@ -30,7 +30,9 @@ def _prompt(kind: QuestionType, texts: list[str], prompts: PromptSet = V1) -> Pr
 @pytest.mark.parametrize("kind", COUNT)
 @settings(deadline=None)
 @given(texts=st.lists(Texts, min_size=5, max_size=5))
-def test_spans_cut_out_what_was_put_in_whatever_it_holds(kind: QuestionType, texts: list[str]) -> None:
+def test_spans_cut_out_what_was_put_in_whatever_it_holds(
+    kind: QuestionType, texts: list[str]
+) -> None:
     shown = texts[: COUNT[kind]]
     made = _prompt(kind, shown)
     found = [made.text[start:end] for start, end in made.spans.options]
@@ -46,10 +48,14 @@ def test_options_of_older_datasets_are_found_where_spans_say_they_are(row: objec
     task, stem, shape = row.task, row.stem, row.kind  # type: ignore[attr-defined]
     scene = QuestionScene(TASKS[task], stem, (480, 640), True, combo=shape == "combo")
     image, text = shape != "text", None if shape == "pixel" else "[\n1\n]"
-    options = [Shown(image, text, f"Legend: {name} = red" if image else None, "a cup") for name in "ab"]
+    options = [
+        Shown(image, text, f"Legend: {name} = red" if image else None, "a cup") for name in "ab"
+    ]
     made = question_prompt("pairwise", scene, options)
     found = find_spans(made.text)
-    assert [made.text[s:e].strip() for s, e in found.options] == [made.text[s:e] for s, e in made.spans.options]
+    assert [made.text[s:e].strip() for s, e in found.options] == [
+        made.text[s:e] for s, e in made.spans.options
+    ]
     assert found.final == made.spans.final
 
 
@@ -60,7 +66,10 @@ def test_version_2_says_in_which_form_to_answer_and_changes_nothing_else() -> No
         "scoring": "End with: Answer: and a single number from 0 to 10",
     }
     for kind, ending in endings.items():
-        one, two = (_prompt(kind, ["[1]", "[2]", "[3]", "[4]"][: COUNT[kind]], prompts) for prompts in (V1, V2))  # type: ignore[index, arg-type]
+        one, two = (
+            _prompt(kind, ["[1]", "[2]", "[3]", "[4]"][: COUNT[kind]], prompts)
+            for prompts in (V1, V2)
+        )  # type: ignore[index, arg-type]
         assert two.text.endswith(ending)
         assert one.spans.final is not None
         assert two.text.startswith(one.text[: one.spans.final[0]])
@@ -86,13 +95,17 @@ def _layout(folder: Path, version: str, text: str) -> Path:
 def test_a_folder_brings_a_version_that_extends_ours(tmp_path: Path) -> None:
     _layout(tmp_path, "v9", 'extends: v1\nparts:\n  final_pairwise: "{{question}} One letter."\n')
     chosen = prompt_set(tmp_path, "v9")
-    assert _prompt("pairwise", ["[1]", "[2]"], chosen).text.endswith("Which prediction is better? One letter.")
+    assert _prompt("pairwise", ["[1]", "[2]"], chosen).text.endswith(
+        "Which prediction is better? One letter."
+    )
     assert list(chosen.digests()) == ["questions/layout"]
     assert V1.digests() == {}
 
 
 def test_a_layout_may_show_options_in_another_way(tmp_path: Path) -> None:
-    _layout(tmp_path, "v9", 'extends: v1\nparts:\n  option: "<{{letter}}>{{content}}</{{letter}}>"\n')
+    _layout(
+        tmp_path, "v9", 'extends: v1\nparts:\n  option: "<{{letter}}>{{content}}</{{letter}}>"\n'
+    )
     made = _prompt("pairwise", ["[1]", "[2]"], prompt_set(tmp_path, "v9"))
     assert "<A>[1]</A>\n\n<B>[2]</B>" in made.text
     assert [made.text[s:e] for s, e in made.spans.options] == ["[1]", "[2]"]
@@ -102,7 +115,10 @@ def test_a_layout_may_show_options_in_another_way(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("extends: v9\n", "extends: must be another version"),
-        ('extends: v1\nparts:\n  option: "{{letter}}"\n', "must hold {{content}} exactly once, got 0"),
+        (
+            'extends: v1\nparts:\n  option: "{{letter}}"\n',
+            "must hold {{content}} exactly once, got 0",
+        ),
     ],
 )
 def test_a_layout_that_cannot_be_used_is_named(tmp_path: Path, text: str, message: str) -> None:
@@ -114,9 +130,21 @@ def test_a_layout_that_cannot_be_used_is_named(tmp_path: Path, text: str, messag
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda tmp: prompt_set("v7"), UnknownPrompt, "--prompt-version must be one of v1, v2, got 'v7'"),
-        (lambda tmp: prompt_set("v2", "v1"), UsageError, "--prompts v2 and --prompt-version v1 name two versions"),
-        (lambda tmp: prompt_set(tmp / "none"), UsageError, "--prompts must be a version such as v2 or a folder, got"),
+        (
+            lambda tmp: prompt_set("v7"),
+            UnknownPrompt,
+            "--prompt-version must be one of v1, v2, got 'v7'",
+        ),
+        (
+            lambda tmp: prompt_set("v2", "v1"),
+            UsageError,
+            "--prompts v2 and --prompt-version v1 name two versions",
+        ),
+        (
+            lambda tmp: prompt_set(tmp / "none"),
+            UsageError,
+            "--prompts must be a version such as v2 or a folder, got",
+        ),
         (lambda tmp: prompt_set(tmp), UsageError, "no asset found"),
     ],
 )
@@ -128,4 +156,9 @@ def test_wrong_choices_are_refused(
 
 
 def test_both_spellings_name_the_same_set() -> None:
-    assert prompt_set("v2") == prompt_set(None, "v2") == prompt_set("v2", "v2") == replace(V1, version="v2")
+    assert (
+        prompt_set("v2")
+        == prompt_set(None, "v2")
+        == prompt_set("v2", "v2")
+        == replace(V1, version="v2")
+    )

@@ -1,4 +1,6 @@
-"""Templates are filled in one pass; the store finds versions and says what is wrong with an asset."""
+"""Templates are filled in one pass; the store finds versions and says what is wrong with an
+asset.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,16 @@ def test_placeholder_is_filled_and_single_braces_stay() -> None:
 
 @given(st.text(), st.text())
 def test_value_is_taken_as_it_is_whatever_it_holds(value: str, other: str) -> None:
-    assert fill("{{a}}|{{b}}", {"a": "{{b}}" + value, "b": other}, where="p") == "{{b}}" + value + "|" + other
+    assert (
+        fill("{{a}}|{{b}}", {"a": "{{b}}" + value, "b": other}, where="p")
+        == "{{b}}" + value + "|" + other
+    )
 
 
 @pytest.mark.parametrize("values", [{}, {"b": 1}, {"a": None}])
-def test_missing_placeholder_is_an_error_that_names_prompt_and_placeholder(values: dict[str, object]) -> None:
+def test_missing_placeholder_is_an_error_that_names_prompt_and_placeholder(
+    values: dict[str, object],
+) -> None:
     template = PromptTemplate("some/prompt", "v3", user="{{a}}")
     with pytest.raises(PromptError, match=r"some/prompt@v3.*placeholder a"):
         template.render_user(values)
@@ -38,7 +45,8 @@ def test_missing_placeholder_is_an_error_that_names_prompt_and_placeholder(value
 def test_asset_is_read_whole(tmp_path: Path) -> None:
     store = _asset(
         tmp_path,
-        "prompt_id: a/b\nversion: v1\nsystem: be fair\nuser: |\n  rate {{x}}\ninput_schema: In\noutput_schema: Out\n"
+        "prompt_id: a/b\nversion: v1\nsystem: be fair\nuser: |\n  rate {{x}}\ninput_schema: "
+        "In\noutput_schema: Out\n"
         "parts: {p: 'q {{x}}'}\nchoices: [c, d]\nscale: 10\n",
     )
     template = store.get_prompt("a/b", "v1")
@@ -55,7 +63,9 @@ def test_asset_is_read_whole(tmp_path: Path) -> None:
 
 
 def test_own_folder_adds_versions_to_the_projects_assets(tmp_path: Path) -> None:
-    store = _asset(tmp_path, "prompt_id: questions/layout\nversion: v9\nuser: mine\n", "questions/layout", "v9")
+    store = _asset(
+        tmp_path, "prompt_id: questions/layout\nversion: v9\nuser: mine\n", "questions/layout", "v9"
+    )
     assert store.get_prompt("questions/layout", "v9").user == "mine"
     assert store.get_prompt("questions/layout", "v1").choices
 

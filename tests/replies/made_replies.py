@@ -1,4 +1,5 @@
-"""Replies whose label is known because they are put together: style × language × heading × bullets × dash × order × correction.
+"""Replies whose label is known because they are put together: style × language × heading × bullets
+× dash × order × correction.
 
 Nothing here comes from the reader or its phrases; a reply that could be argued about is not made.
 """
@@ -10,9 +11,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 OTHER = {"A": "B", "B": "A"}
-FLAWS = ("misses the dog", "is blurry at the edges", "has a hole in the mask", "leaks into the background")
+FLAWS = (
+    "misses the dog",
+    "is blurry at the edges",
+    "has a hole in the mask",
+    "leaks into the background",
+)
 MERITS = ("finds everything", "keeps the fine structure", "follows the outline", "has tight boxes")
-HEADINGS = ("Conclusion", "Summary", "Overall", "Comparison", "Evaluation", "Analysis", "Reasoning", "Final thoughts")
+HEADINGS = (
+    "Conclusion",
+    "Summary",
+    "Overall",
+    "Comparison",
+    "Evaluation",
+    "Analysis",
+    "Reasoning",
+    "Final thoughts",
+)
 BULLETS, DASHES, BOLD = (
     ("- ", "* ", "• ", "1. "),
     (" – ", ": ", " - ", " — "),
@@ -77,7 +92,14 @@ def replies(seed: int, count: int) -> Iterator[Made]:
     """``count`` replies of each family."""
     rng = random.Random(seed)
     for _ in range(count):
-        yield from (_pairwise(rng), _nothing(rng), _truncated(rng), _ranking(rng), _scoring(rng), _no_score(rng))
+        yield from (
+            _pairwise(rng),
+            _nothing(rng),
+            _truncated(rng),
+            _ranking(rng),
+            _scoring(rng),
+            _no_score(rng),
+        )
 
 
 def _listing(rng: random.Random, better: str) -> str:
@@ -101,7 +123,11 @@ def _said(rng: random.Random, letter: str) -> tuple[str, bool]:
     if rng.random() < 0.5:
         return rng.choice(MARKS).format(letter), True
     name = rng.choice(("{}", "option {}", "Option {}", "image {}"))
-    text = rng.choice(PROSE).replace("{X}", name.format(letter)).replace("{Y}", name.format(OTHER[letter]))
+    text = (
+        rng.choice(PROSE)
+        .replace("{X}", name.format(letter))
+        .replace("{Y}", name.format(OTHER[letter]))
+    )
     return text[0].upper() + text[1:], False
 
 
@@ -116,13 +142,21 @@ def _pairwise(rng: random.Random) -> Made:
         parts.append(said)
     if rng.random() < 0.2:
         parts.insert(0, "<think>" + _said(rng, OTHER[letter])[0] + "</think>")
-    return Made("\n\n".join(parts), "pairwise", 2, letter, marked=marked and len(parts) == 1 and "\n" not in said)
+    return Made(
+        "\n\n".join(parts),
+        "pairwise",
+        2,
+        letter,
+        marked=marked and len(parts) == 1 and "\n" not in said,
+    )
 
 
 def _nothing(rng: random.Random) -> Made:
     letter = rng.choice("AB")
     text = rng.choice(NO_ANSWER).replace("{X}", letter).replace("{Y}", OTHER[letter])
-    return Made(_listing(rng, letter) + "\n\n" + text if rng.random() < 0.3 else text, "pairwise", 2, None)
+    return Made(
+        _listing(rng, letter) + "\n\n" + text if rng.random() < 0.3 else text, "pairwise", 2, None
+    )
 
 
 def _truncated(rng: random.Random) -> Made:

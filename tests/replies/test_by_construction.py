@@ -1,4 +1,6 @@
-"""Replies whose label is known by construction: none is misread, few are refused, and marks nearly never."""
+"""Replies whose label is known by construction: none is misread, few are refused, and marks nearly
+never.
+"""
 
 from __future__ import annotations
 
@@ -14,22 +16,35 @@ from visualjudge.replies import read_reply
 @pytest.fixture(scope="module")
 def read() -> list[tuple[made.Made, object, str | None]]:
     """Each reply with its value and tier."""
-    readings = ((m, read_reply(m.text, m.kind, m.n, finish_reason=m.finish)) for m in made.replies(7, 500))  # type: ignore[arg-type]
+    readings = (
+        (m, read_reply(m.text, m.kind, m.n, finish_reason=m.finish)) for m in made.replies(7, 500)
+    )  # type: ignore[arg-type]
     return [(m, reading.value, reading.read_by) for m, reading in readings]
 
 
 def test_none_is_misread(read: list[tuple[made.Made, object, str | None]]) -> None:
-    assert [(m.label, value, m.text) for m, value, _ in read if value not in ("Failed", m.label)] == []
+    assert [
+        (m.label, value, m.text) for m, value, _ in read if value not in ("Failed", m.label)
+    ] == []
 
 
 @pytest.mark.parametrize(
     ("kind", "marked", "most"),
-    [("pairwise", False, 0.15), ("pairwise", True, 0.01), ("ranking", False, 0.05), ("scoring", True, 0.05)],
+    [
+        ("pairwise", False, 0.15),
+        ("pairwise", True, 0.01),
+        ("ranking", False, 0.05),
+        ("scoring", True, 0.05),
+    ],
 )
 def test_few_are_refused(
     read: list[tuple[made.Made, object, str | None]], kind: str, marked: bool, most: float
 ) -> None:
-    stated = [value for m, value, _ in read if m.kind == kind and m.label is not None and m.marked == marked]
+    stated = [
+        value
+        for m, value, _ in read
+        if m.kind == kind and m.label is not None and m.marked == marked
+    ]
     assert len(stated) > 50
     assert stated.count("Failed") <= most * len(stated)
 
@@ -49,7 +64,8 @@ HEADED = "{heading}\n- **A** – misses the dog\n- **B** – finds everything\n\
 
 
 @pytest.mark.parametrize(
-    "heading", ["Conclusion:", "**Summary:**", "### Verdict", "Final thoughts:", "Answer:", "Result"]
+    "heading",
+    ["Conclusion:", "**Summary:**", "### Verdict", "Final thoughts:", "Answer:", "Result"],
 )
 def test_a_heading_over_a_list_declares_nothing(heading: str) -> None:
     assert read_reply(HEADED.format(heading=heading), "pairwise").value in ("B", "Failed")
@@ -75,14 +91,26 @@ def test_a_heading_over_a_list_declares_nothing(heading: str) -> None:
         ("A is better\n\nAnswer: Model B'S Edited image:", "pairwise", "A"),
         ("Therefore, Model A is better with the label: [[1>B]].", "pairwise", "Failed"),
         ("A is blurry. B wins. Oh, sorry: A.", "pairwise", "A"),
-        ("### Option A\nIt is sharp.\n\n### Option B\nIt is blurry.\n\nSo I choose A.", "pairwise", "A"),
+        (
+            "### Option A\nIt is sharp.\n\n### Option B\nIt is blurry.\n\nSo I choose A.",
+            "pairwise",
+            "A",
+        ),
         ("> Which is better?\n\n### Option A\nIt is sharp.\n\nPerhaps B.", "pairwise", "Failed"),
         ("The options are D > C > A.", "ranking", "Failed"),
         ("I guess A... or B.", "pairwise", "Failed"),
         ("It's a tie. A is slightly sharper.", "pairwise", "Failed"),
         ("1. B\n2. A", "pairwise", "B"),
-        ("1. Colour\nVerdict: A is better.\n2. Shape\nSo the verdict is a tie.", "pairwise", "Failed"),
-        ("* option A - looks natural\n• option B - drops the tail\n\nOption A is hardly better.", "pairwise", "Failed"),
+        (
+            "1. Colour\nVerdict: A is better.\n2. Shape\nSo the verdict is a tie.",
+            "pairwise",
+            "Failed",
+        ),
+        (
+            "* option A - looks natural\n• option B - drops the tail\n\nOption A is hardly better.",
+            "pairwise",
+            "Failed",
+        ),
         ("Question 7: 5", "scoring", "Failed"),
         ("Without the blur, I'd give it a 9.", "scoring", "Failed"),
         ("Max score: 7", "scoring", "Failed"),
@@ -108,7 +136,9 @@ def test_faults_that_were(text: str, kind: str, value: object) -> None:
         "Worst to best: {2}, {1}, {0}",
     ],
 )
-@pytest.mark.parametrize("lead", ["", "### A\nIt misses nothing.\n\n### B\nIt has no holes.\n\n### C\nLoose.\n\n"])
+@pytest.mark.parametrize(
+    "lead", ["", "### A\nIt misses nothing.\n\n### B\nIt has no holes.\n\n### C\nLoose.\n\n"]
+)
 def test_orders_after_an_account_of_each_option(lead: str, form: str, order: str) -> None:
     assert read_reply(lead + form.format(*order), "ranking", 3).value == order
 
@@ -119,7 +149,10 @@ def test_what_follows_a_list_does_not_turn_it() -> None:
 
 
 def test_headings_alone_are_no_order() -> None:
-    assert read_reply("### B\nSharp.\n\n### C\nBlurry.\n\n### A\nLoose.", "ranking", 3).value == "Failed"
+    assert (
+        read_reply("### B\nSharp.\n\n### C\nBlurry.\n\n### A\nLoose.", "ranking", 3).value
+        == "Failed"
+    )
 
 
 @pytest.mark.parametrize("between", ["", "**Summary**\n"])
@@ -127,7 +160,9 @@ def test_the_question_does_not_make_an_account_an_order(between: str) -> None:
     account = "- A: leaves a gap\n- B: adds a box\n- C: finds all\n\n"
     text = f"Rank A, B, C from best to worst.\n\n{between}{account}"
     assert read_reply(text, "ranking", 3).value == "Failed"
-    assert read_reply(text + "The best is C, then B, and the worst is A.", "ranking", 3).value == "CBA"
+    assert (
+        read_reply(text + "The best is C, then B, and the worst is A.", "ranking", 3).value == "CBA"
+    )
     assert read_reply("From best to worst:\n" + account, "ranking", 3).value == "ABC"
 
 
@@ -149,7 +184,9 @@ def test_sentences_of_an_independent_generator(text: str, value: str) -> None:
     assert read_reply(text, "pairwise").value == value
 
 
-@pytest.mark.parametrize("text", ["\\boxed{B}", "Answer: B", "B", "I prefer B.", "B is better than A."])
+@pytest.mark.parametrize(
+    "text", ["\\boxed{B}", "Answer: B", "B", "I prefer B.", "B is better than A."]
+)
 @pytest.mark.parametrize("read", ["all", "marked"])
 def test_a_reply_that_the_token_limit_cut_is_never_read(text: str, read: Any) -> None:
     reading = read_reply(text, "pairwise", finish_reason="length", read=read)

@@ -55,5 +55,8 @@ def test_a_verdict_says_where_its_probability_is_from(tmp_path: Path) -> None:
     judge = QuestionJudge(ScriptedClient(["B (80% confident)"]), dataset.root, mode="text")
     asyncio.run(run_judge(dataset, judge, tmp_path / "run", RunSettings(swap=True, limit=2)))
     found = RunFolder(tmp_path / "run").verdicts()
-    assert {(v.order, v.value, v.probability_a) for v in found.values()} == {("AB", "B", 0.2), ("BA", "A", 0.8)}
+    assert {(v.order, v.value, v.probability_a) for v in found.values()} == {
+        ("AB", "B", 0.2),
+        ("BA", "A", 0.8),
+    }
     assert {v.extra.get("probability_from") for v in found.values()} == {"stated"}

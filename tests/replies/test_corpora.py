@@ -1,7 +1,7 @@
 """Replies that were written by hand over time: none may be misread, and most are read.
 
-``grammar.yaml`` and ``languages.yaml`` hold forms, ``paraphrases.yaml`` and ``replies.yaml`` whole replies. What is
-left unread is allowed by a share; another value than the label never is.
+``grammar.yaml`` and ``languages.yaml`` hold forms, ``paraphrases.yaml`` and ``replies.yaml`` whole
+replies. What is left unread is allowed by a share; another value than the label never is.
 """
 
 from __future__ import annotations
@@ -55,20 +55,29 @@ def pair(form: str, letter: str, name: str = "{}") -> str:
 def grammar() -> Iterator[Case]:
     found = load("grammar.yaml")
     for form in found["pairwise"]:
-        yield from ((pair(form, letter, name), "pairwise", 2, letter) for name in found["names"][:3] for letter in "AB")
+        yield from (
+            (pair(form, letter, name), "pairwise", 2, letter)
+            for name in found["names"][:3]
+            for letter in "AB"
+        )
     for n, core in enumerate(found["cores"]):
         for k, before in enumerate(found["before"]):
             after = ["", *found["after"]][(n + k) % (len(found["after"]) + 1)]
             yield before + pair(core, "B", "option {}")[:-1] + after + ".", "pairwise", 2, "B"
     for doubt in found["doubts"]:
-        yield from ((doubt.format(said=pair(core, "A").rstrip(".")), "pairwise", 2, None) for core in found["cores"])
+        yield from (
+            (doubt.format(said=pair(core, "A").rstrip(".")), "pairwise", 2, None)
+            for core in found["cores"]
+        )
     yield from (
         (form.format(*order), "ranking", 3, "".join(order))
         for form in found["ranking"]
         for order in permutations("ABC")
     )
     yield from (
-        (form.format(score), "scoring", 1, float(score)) for form in found["scoring"] for score in (0, 1, 7, 7.5, 10)
+        (form.format(score), "scoring", 1, float(score))
+        for form in found["scoring"]
+        for score in (0, 1, 7, 7.5, 10)
     )
 
 
@@ -82,11 +91,18 @@ def languages() -> Iterator[Case]:
 
 def in_language(kind: str, form: str, *, read: bool) -> Iterator[Case]:
     if kind == "ranking":
-        yield from ((form.format(*order), "ranking", 3, order if read else None) for order in ("BAC", "CBA", "ACB"))
+        yield from (
+            (form.format(*order), "ranking", 3, order if read else None)
+            for order in ("BAC", "CBA", "ACB")
+        )
     elif kind == "scoring":
-        yield from ((form.format(score), "scoring", 1, score if read else None) for score in (0.0, 6.5, 7.0))
+        yield from (
+            (form.format(score), "scoring", 1, score if read else None) for score in (0.0, 6.5, 7.0)
+        )
     else:
-        yield from ((pair(form, letter), "pairwise", 2, letter if read else None) for letter in "AB")
+        yield from (
+            (pair(form, letter), "pairwise", 2, letter if read else None) for letter in "AB"
+        )
 
 
 def whole() -> Iterator[Case]:
@@ -95,11 +111,16 @@ def whole() -> Iterator[Case]:
             yield from ((text, *KINDS[kind], None if value in FAILURES else value) for text in said)
     for kind, chapters in load("replies.yaml").items():
         for entries in chapters.values():
-            yield from ((text, *KINDS[kind], None if value in FAILURES else value) for text, value, *_ in entries)
+            yield from (
+                (text, *KINDS[kind], None if value in FAILURES else value)
+                for text, value, *_ in entries
+            )
 
 
 @pytest.mark.parametrize(("cases", "least"), [(grammar, 0.7), (languages, 0.7), (whole, 0.65)])
-def test_no_reply_is_misread_and_most_are_read(cases: Callable[[], Iterator[Case]], least: float) -> None:
+def test_no_reply_is_misread_and_most_are_read(
+    cases: Callable[[], Iterator[Case]], least: float
+) -> None:
     misread, read, clear = [], 0, 0
     for text, kind, n, label in islice(cases(), 0, None, 3):
         value = read_reply(text, kind, n).value

@@ -62,8 +62,14 @@ def test_a_number_that_may_have_been_cut_is_none() -> None:
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 
 
-@given(texts, st.dictionaries(texts, st.one_of(texts, st.integers(), st.lists(st.integers()))), st.booleans())
-def test_an_object_after_prose_is_read_exactly(prose: str, extra: dict[str, object], fence: bool) -> None:
+@given(
+    texts,
+    st.dictionaries(texts, st.one_of(texts, st.integers(), st.lists(st.integers()))),
+    st.booleans(),
+)
+def test_an_object_after_prose_is_read_exactly(
+    prose: str, extra: dict[str, object], fence: bool
+) -> None:
     meant = extra | {"winner": "A"}
     body = json.dumps(meant, ensure_ascii=False)
     lead = "".join(sign for sign in prose if sign not in "{`<[") + " "

@@ -18,7 +18,9 @@ from visualjudge.replies.logprobs import (
 
 def token(text: str, p: float, **others: float) -> Token:
     named = {text: p} | {name.replace("_", " "): value for name, value in others.items()}
-    top = tuple(Alternative(name, math.log(value) if value else -9999.0) for name, value in named.items())
+    top = tuple(
+        Alternative(name, math.log(value) if value else -9999.0) for name, value in named.items()
+    )
     return Token(text, math.log(p), top)
 
 
@@ -31,7 +33,9 @@ def test_probability_of_a_is_its_share_of_both_letters() -> None:
 
 
 def test_spaces_case_and_marks_belong_to_the_same_answer() -> None:
-    assert probability_of_a(reply(token("A", 0.5, _A=0.1, a=0.1, B=0.2, _B=0.1))) == pytest.approx(0.7)
+    assert probability_of_a(reply(token("A", 0.5, _A=0.1, a=0.1, B=0.2, _B=0.1))) == pytest.approx(
+        0.7
+    )
 
 
 def test_the_alternatives_count_whatever_was_said() -> None:
@@ -39,13 +43,20 @@ def test_the_alternatives_count_whatever_was_said() -> None:
 
 
 def test_a_word_that_only_begins_like_an_answer_is_none() -> None:
-    assert probability_of_a(reply(token("A", 0.9, B=0.1), token("lthough", 1.0))) == pytest.approx(0.0)
+    assert probability_of_a(reply(token("A", 0.9, B=0.1), token("lthough", 1.0))) == pytest.approx(
+        0.0
+    )
     assert probability_of_a(reply(token("As", 0.7, A=0.15, B=0.15))) == pytest.approx(0.5)
 
 
 def test_a_winner_is_summed_over_its_tokens() -> None:
     found = winner_probabilities(
-        reply(token('{"winner', 1.0), token('": "', 1.0), token("Image", 0.6, Tie=0.3), token(" A", 0.75, _B=0.25))
+        reply(
+            token('{"winner', 1.0),
+            token('": "', 1.0),
+            token("Image", 0.6, Tie=0.3),
+            token(" A", 0.75, _B=0.25),
+        )
     )
     assert found is not None
     assert found.unresolved == 0
@@ -57,8 +68,12 @@ def test_a_winner_is_summed_over_its_tokens() -> None:
 
 
 def test_a_token_that_holds_the_quote_too_is_cut_at_the_answer() -> None:
-    tokens = Token(' "A', math.log(0.8), (Alternative(' "A', math.log(0.8)), Alternative(' "B', math.log(0.2))))
-    assert probability_of_a(reply(token('{"answer":', 1.0), tokens, token('"}', 1.0))) == pytest.approx(0.8)
+    tokens = Token(
+        ' "A', math.log(0.8), (Alternative(' "A', math.log(0.8)), Alternative(' "B', math.log(0.2)))
+    )
+    assert probability_of_a(
+        reply(token('{"answer":', 1.0), tokens, token('"}', 1.0))
+    ) == pytest.approx(0.8)
 
 
 def test_masked_tokens_are_impossible() -> None:

@@ -38,7 +38,9 @@ def rows() -> list[Any]:
 
 
 @pytest.mark.parametrize(("kind", "reply", "expected"), rows()[::9])
-def test_any_reply_cut_by_the_token_limit_is_truncated(kind: str, reply: str, expected: object) -> None:
+def test_any_reply_cut_by_the_token_limit_is_truncated(
+    kind: str, reply: str, expected: object
+) -> None:
     question_type, n_options = KINDS[kind]
     assert read(reply, question_type, n_options, finish_reason="length") == ("Failed", "truncated")
 
@@ -48,14 +50,20 @@ def test_a_filtered_reply_is_a_refusal_whatever_it_says() -> None:
 
 
 WORDS = (
-    'A B C a answer is better than not option : . > 7 10 / { } " ( ) the or score ranking \\boxed{ <think> </think> '
+    'A B C a answer is better than not option : . > 7 10 / { } " ( ) the or score ranking '
+    "\\boxed{ <think> </think> "
     "cannot help ** 更好 答案 より ? , -3 if"
 )
 ALPHABET = st.sampled_from([*WORDS.split(), "\n"])
 
 
-@given(st.lists(ALPHABET, max_size=25).map(" ".join), st.sampled_from(["pairwise", "scoring", "ranking"]))
-def test_whatever_is_said_the_reading_is_a_possible_answer_or_a_failure(reply: str, question_type: Any) -> None:
+@given(
+    st.lists(ALPHABET, max_size=25).map(" ".join),
+    st.sampled_from(["pairwise", "scoring", "ranking"]),
+)
+def test_whatever_is_said_the_reading_is_a_possible_answer_or_a_failure(
+    reply: str, question_type: Any
+) -> None:
     reading = read_reply(reply, question_type, 3)
     if reading.status != "ok":
         assert reading.value == "Failed"
@@ -75,7 +83,9 @@ def test_no_text_breaks_the_reader(reply: str, question_type: Any) -> None:
 
 @given(
     st.sampled_from(["A", "B"]),
-    st.sampled_from(["**{}**", "Answer: {}", "({})", "Option {}", "{}.", "The answer is {}.", "\\boxed{{{}}}"]),
+    st.sampled_from(
+        ["**{}**", "Answer: {}", "({})", "Option {}", "{}.", "The answer is {}.", "\\boxed{{{}}}"]
+    ),
 )
 def test_both_letters_are_read_alike(letter: str, form: str) -> None:
     assert read(form.format(letter), "pairwise") == (letter, "ok")
@@ -124,7 +134,9 @@ def test_names_of_options_are_read_where_the_prompt_has_them(reply: str, value: 
         ("Best to worst, as asked.\n\nCAB", "CAB"),
     ],
 )
-def test_an_order_under_words_that_say_worst_first_is_turned_or_refused(reply: str, value: str) -> None:
+def test_an_order_under_words_that_say_worst_first_is_turned_or_refused(
+    reply: str, value: str
+) -> None:
     assert read_reply(reply, "ranking", 3).value == value
 
 
@@ -151,7 +163,9 @@ def test_a_score_of_another_scale_is_none(reply: str) -> None:
     assert (reading.value, reading.cause) == ("Failed", "other scale")
 
 
-@pytest.mark.parametrize("reply", ["Score: 4 out of 10", "Score (0-10): 4", '{"score": 4, "scale": "0-10"}', "4/10"])
+@pytest.mark.parametrize(
+    "reply", ["Score: 4 out of 10", "Score (0-10): 4", '{"score": 4, "scale": "0-10"}', "4/10"]
+)
 def test_a_score_of_this_scale_is_read(reply: str) -> None:
     assert read_reply(reply, "scoring").value == 4.0
 

@@ -1,4 +1,6 @@
-"""Ties: values where a question allows them, failures with a cause of their own where it does not."""
+"""Ties: values where a question allows them, failures with a cause of their own where it does
+not.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,8 @@ def test_what_only_mentions_a_tie_is_none(reply: str, value: str) -> None:
         ("[[C]], [[A]], [[A]]", "ranking", 3, "Failed"),
         ("Worst to best: [[C]], [[A]], [[B]]", "ranking", 3, "Failed"),
         (
-            "IMAGE-1 RATING: 7\n\nBETTER IMAGE: 2\n\nANALYSIS OF CHOICE: Image 1 is better in colour.",
+            "IMAGE-1 RATING: 7\n\nBETTER IMAGE: 2\n\nANALYSIS OF CHOICE: Image 1 is better in "
+            "colour.",
             "pairwise",
             2,
             "B",
@@ -69,10 +72,19 @@ def test_what_only_mentions_a_tie_is_none(reply: str, value: str) -> None:
         ("IMAGE-1 RATING: 7\nBETTER IMAGE: 0", "pairwise", 2, "tie"),
         ("BETTER IMAGE: 1 or 2", "pairwise", 2, "Failed"),
         ("BETTER IMAGE: 1\nOn reflection, BETTER IMAGE: 2", "pairwise", 2, "B"),
-        ('{"reasoning": {"colour": "A is better"}, "score": 2, "better_response": "B"}', "pairwise", 2, "B"),
+        (
+            '{"reasoning": {"colour": "A is better"}, "score": 2, "better_response": "B"}',
+            "pairwise",
+            2,
+            "B",
+        ),
     ],
 )
-def test_the_reply_forms_of_published_benchmarks(reply: str, question_type: QuestionType, n: int, value: str) -> None:
-    found = read_reply(reply, question_type, n, ties=("tie",) if question_type == "pairwise" else ())
+def test_the_reply_forms_of_published_benchmarks(
+    reply: str, question_type: QuestionType, n: int, value: str
+) -> None:
+    found = read_reply(
+        reply, question_type, n, ties=("tie",) if question_type == "pairwise" else ()
+    )
     assert found.value == value
     assert found.status == ("unparseable" if value == "Failed" else "ok")

@@ -18,16 +18,34 @@ HANG_S = 600.0
 
 def completion(text: str) -> dict[str, object]:
     """A chat completion of ``text``."""
-    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+    choice = {
+        "index": 0,
+        "finish_reason": "stop",
+        "message": {"role": "assistant", "content": text},
+    }
     usage = {"prompt_tokens": 100, "completion_tokens": 1, "total_tokens": 101}
-    return {"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
+    return {
+        "id": "c",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "m",
+        "choices": [choice],
+        "usage": usage,
+    }
 
 
 class ChaoticServer:
-    """``did`` counts requests by what became of them, under the names that clients give to causes."""
+    """``did`` counts requests by what became of them, under the names that clients give to
+    causes.
+    """
 
     def __init__(
-        self, rates: Mapping[str, float] = RATES, *, seed: int = 0, text: str = "A", delay_s: float = 0
+        self,
+        rates: Mapping[str, float] = RATES,
+        *,
+        seed: int = 0,
+        text: str = "A",
+        delay_s: float = 0,
     ) -> None:
         self.rates = dict(rates)
         self.seed = seed
@@ -67,7 +85,9 @@ class ChaoticServer:
             await asyncio.sleep(self.delay_s)
         if fate.startswith("HTTP "):
             status = int(fate.removeprefix("HTTP "))
-            return web.json_response({"error": {"message": "no"}}, status=status, headers={"Retry-After": "0"})
+            return web.json_response(
+                {"error": {"message": "no"}}, status=status, headers={"Retry-After": "0"}
+            )
         if fate == "timeout":
             await asyncio.sleep(HANG_S)
         if fate == "not JSON":

@@ -81,18 +81,25 @@ def killing(most: int, seed: int, longest_s: float) -> Iterator[list[int]]:
 
 def digests(root: Path) -> dict[str, str]:
     files = (path for path in sorted(root.rglob("*")) if path.is_file() and path.name != ".lock")
-    return {str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    return {
+        str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files
+    }
 
 
 def verdicts(run: Path) -> dict[tuple[str, str], Any]:
     rows = [orjson.loads(line) for line in (run / "verdicts.jsonl").read_bytes().splitlines()]
-    found = {(row["id"], row["order"]): (row["value"], row["status"], row["raw_response"]) for row in rows}
+    found = {
+        (row["id"], row["order"]): (row["value"], row["status"], row["raw_response"])
+        for row in rows
+    }
     assert len(found) == len(rows), "a question has two verdicts"
     return found
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--task", action="append")
     parser.add_argument("--kills", type=int, default=5)
@@ -101,22 +108,37 @@ def main() -> int:
     args = parser.parse_args()
     from ray.cluster_utils import Cluster
 
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    cluster = Cluster(
+        initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False}
+    )
     cluster.add_node(num_cpus=1)
     os.environ["RAY_ADDRESS"] = cluster.address
     good = True
     try:
         with tempfile.TemporaryDirectory() as scratch:
-            home, options = Path(scratch), BuildOptions(tasks=tuple(args.task) if args.task else None)
+            home, options = (
+                Path(scratch),
+                BuildOptions(tasks=tuple(args.task) if args.task else None),
+            )
             build(args.data, home / "alone", options)
             with killing(args.kills, args.seed, 1.5) as killed:
                 build(args.data, home / "spread", options, workers=2, engine="ray")
             same = digests(home / "alone") == digests(home / "spread")
-            print(f"build: {len(killed)} workers killed, {'the same bytes' if same else 'OTHER BYTES'}", flush=True)
+            print(
+                f"build: {len(killed)} workers killed, "
+                f"{'the same bytes' if same else 'OTHER BYTES'}",
+                flush=True,
+            )
             good &= same
             with running(DecidingServer({}, delay_s=0.05)) as server:
                 asked = vj.client("api", model="m", base_url=server.url, cache=False)
-                how: Any = {"limit": args.limit, "swap": True, "mode": "text", "progress": False, "concurrency": 4}
+                how: Any = {
+                    "limit": args.limit,
+                    "swap": True,
+                    "mode": "text",
+                    "progress": False,
+                    "concurrency": 4,
+                }
                 begun = time.monotonic()
                 with killing(args.kills, args.seed + 1, 4.0) as killed:
                     vj.judge(home / "alone", asked, home / "r", processes=2, workers="ray", **how)
@@ -124,8 +146,13 @@ def main() -> int:
                 asked = vj.client("api", model="m", base_url=server.url, cache=False)
                 vj.judge(home / "alone", asked, home / "r1", **how)
             same = verdicts(home / "r") == verdicts(home / "r1")
-            said = f"{len(killed)} workers killed in {seconds:.0f} s, {len(verdicts(home / 'r'))} verdicts"
-            print(f"judge: {said}, {'the same' if same else 'OTHERS'} as from one process", flush=True)
+            said = (
+                f"{len(killed)} workers killed in {seconds:.0f} s, {len(verdicts(home / 'r'))} "
+                "verdicts"
+            )
+            print(
+                f"judge: {said}, {'the same' if same else 'OTHERS'} as from one process", flush=True
+            )
             good &= same
     finally:
         cluster.shutdown()

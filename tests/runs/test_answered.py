@@ -1,4 +1,6 @@
-"""What a run that goes on knows of its journal: the same, whether lines are parsed one by one or many at once."""
+"""What a run that goes on knows of its journal: the same, whether lines are parsed one by one or
+many at once.
+"""
 
 from __future__ import annotations
 
@@ -61,11 +63,16 @@ def test_a_journal_is_known_by_its_keys(
         assert [[(name, *key) in there for key in asked] for name in ids] == held.tolist()
 
 
-def test_a_line_of_another_tool_is_read_as_reports_read_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_of_another_tool_is_read_as_reports_read_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "verdicts.jsonl"
     path.write_bytes(b'{"value":"A","status":"ok","id":"q1"}\n{"id":"q2"}\n{"status":"ok"}\n')
     for known in both(monkeypatch, path):
-        assert known.holds(["q1", "q2"], [("AB", 0), ("BA", 0)]).tolist() == [[True, False], [False, False]]
+        assert known.holds(["q1", "q2"], [("AB", 0), ("BA", 0)]).tolist() == [
+            [True, False],
+            [False, False],
+        ]
         assert known.statuses == {"ok": 1}
 
 
@@ -84,7 +91,12 @@ WHOLE = b'{"id":"a","order":"AB","status":"ok"}\n'
 )
 @pytest.mark.parametrize("small", [0, 10**9])
 def test_a_journal_is_mended_alike_whether_small_or_large(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: int, tail: bytes, mended: bytes, torn: int
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    small: int,
+    tail: bytes,
+    mended: bytes,
+    torn: int,
 ) -> None:
     monkeypatch.setattr(journal_module, "SMALL", small)
     path = tmp_path / "verdicts.jsonl"

@@ -41,7 +41,10 @@ def test_each_job_in_flight_is_booked_at_the_most_calls_that_it_may_take() -> No
     budget.settle(USAGE, calls=4)
     spend(budget, USAGE, calls=1)
     assert budget.calls == 6 and budget.refusal()
-    assert budget.refusal() == "stopped before the budget (9 calls) is exceeded: 6 calls used, the next may add 4 calls"
+    assert (
+        budget.refusal()
+        == "stopped before the budget (9 calls) is exceeded: 6 calls used, the next may add 4 calls"
+    )
     with pytest.raises(UsageError, match=r"--max-calls must be at least 10, .*, got 9"):
         budget.expect(10)
 
@@ -51,7 +54,10 @@ def test_tokens_stop_before_the_limit_at_what_the_largest_job_took() -> None:
     for _ in range(3):
         spend(budget, USAGE)
     assert budget.tokens == 300 and budget.refusal()
-    said = "stopped before the budget (350 tokens) is exceeded: 300 tokens used, the next may add 100 tokens"
+    said = (
+        "stopped before the budget (350 tokens) is exceeded: 300 tokens used, the next may add "
+        "100 tokens"
+    )
     assert budget.refusal() == said
 
 
@@ -83,7 +89,8 @@ def test_several_may_be_booked_at_once() -> None:
     budget = Budget(Limits(max_calls=5, max_tokens=10_000))
     assert budget.refusal(5) is None
     assert (
-        budget.refusal(6) == "stopped before the budget (5 calls) is exceeded: 0 calls used, the next may add 6 calls"
+        budget.refusal(6)
+        == "stopped before the budget (5 calls) is exceeded: 0 calls used, the next may add 6 calls"
     )
     budget.begin()
     assert budget.refusal(1) == "what a call takes is not known yet"
@@ -107,7 +114,11 @@ def test_what_was_spent_beyond_a_limit_is_said() -> None:
     spend(budget, USAGE)
     assert budget.excess() is None
     spend(budget, {"prompt_tokens": 500, "completion_tokens": 0})
-    assert budget.excess() == budget.refusal() == "the budget (cost 0.0011) is exceeded: cost 0.00128 used"
+    assert (
+        budget.excess()
+        == budget.refusal()
+        == "the budget (cost 0.0011) is exceeded: cost 0.00128 used"
+    )
 
 
 def test_money_follows_the_prices_of_both_directions() -> None:

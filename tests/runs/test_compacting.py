@@ -37,7 +37,10 @@ LINES = st.fixed_dictionaries(
         "value": st.one_of(st.sampled_from(["A", "BCA", "Failed", "7"]), NUMBERS),
         "status": st.sampled_from(["ok", "unparseable", "api_error"]),
         "raw_response": st.one_of(st.none(), TEXTS),
-        "usage": st.one_of(st.none(), st.dictionaries(TEXTS, st.one_of(st.integers(0, 2**64 - 1), TEXTS), max_size=3)),
+        "usage": st.one_of(
+            st.none(),
+            st.dictionaries(TEXTS, st.one_of(st.integers(0, 2**64 - 1), TEXTS), max_size=3),
+        ),
         "latency_s": st.one_of(st.none(), NUMBERS),
     },
     optional={
@@ -63,7 +66,10 @@ def shown(folder: RunFolder) -> pl.DataFrame:
 @settings(max_examples=150, deadline=None)
 @given(st.lists(LINES, max_size=9), st.booleans(), st.integers(1, 4))
 def test_every_journal_comes_back_and_reads_the_same(
-    tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, Any]], spaced: bool, group: int
+    tmp_path_factory: pytest.TempPathFactory,
+    records: list[dict[str, Any]],
+    spaced: bool,
+    group: int,
 ) -> None:
     folder = RunFolder(tmp_path_factory.mktemp("run"))
     lines = [orjson.dumps(record) for record in records]
@@ -89,7 +95,9 @@ def test_every_journal_comes_back_and_reads_the_same(
 def test_a_line_as_the_tool_writes_it_needs_no_copy_of_itself(tmp_path: Path) -> None:
     folder = judged_folder(tmp_path)
     folder.compact()
-    stored = pl.read_parquet(folder.compacted_path, columns=["json", "more", "number", "value", "id"])
+    stored = pl.read_parquet(
+        folder.compacted_path, columns=["json", "more", "number", "value", "id"]
+    )
     assert stored["json"].null_count() == stored["more"].null_count() == stored.height == 13
     scores = stored.filter(pl.col("id").str.starts_with("scoring"))
     assert scores["number"].to_list() == [float(value) for value in scores["value"]]
@@ -154,7 +162,9 @@ def test_a_finished_run_of_many_verdicts_is_compacted(
         judged(dataset, judge, folder.path)
 
 
-def test_a_stopped_run_keeps_its_journal(dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_run_keeps_its_journal(
+    dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(judging, "COMPACTED_ABOVE", 0)
     judge, budget = QuestionJudge(ScriptedClient(["A"]), dataset.root), Budget(Limits(max_calls=3))
     report = asyncio.run(run_judge(dataset, judge, tmp_path / "run", RunSettings(), budget=budget))
@@ -168,7 +178,13 @@ def test_a_compacted_run_is_resumed(dataset: Dataset, tmp_path: Path) -> None:
     before = folder.journal_path.read_bytes()
     folder.compact()
     stamp = folder.compacted_path.stat().st_mtime_ns
-    report = judged(dataset, QuestionJudge(ScriptedClient(["A"]), dataset.root), folder.path, limit=5, resume=True)
+    report = judged(
+        dataset,
+        QuestionJudge(ScriptedClient(["A"]), dataset.root),
+        folder.path,
+        limit=5,
+        resume=True,
+    )
     assert (report.progress.done, report.statuses.total()) == (0, 5)
     assert folder.is_compacted
     assert folder.compacted_path.stat().st_mtime_ns == stamp
@@ -182,7 +198,12 @@ def test_a_compacted_run_is_resumed(dataset: Dataset, tmp_path: Path) -> None:
 def test_errors_of_a_compacted_run_are_asked_again(dataset: Dataset, tmp_path: Path) -> None:
     folder = judged_folder(tmp_path)
     lines = folder.journal_path.read_bytes().splitlines(keepends=True)
-    failed = {**orjson.loads(lines[0]), "value": "Failed", "status": "api_error", "cause": "timeout"}
+    failed = {
+        **orjson.loads(lines[0]),
+        "value": "Failed",
+        "status": "api_error",
+        "cause": "timeout",
+    }
     folder.journal_path.write_bytes(b"".join([orjson.dumps(failed) + b"\n", *lines[1:]]))
     folder.compact()
     made = load_dataset(tmp_path / "made")
@@ -226,6 +247,10 @@ def test_convert_goes_both_ways(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[0] == str(folder.journal_path)
     assert folder.journal_path.read_bytes() == content
     with pytest.raises(UsageError, match="--out must not be given to convert a run"):
-        runner.invoke(app, [str(folder.path), "--to", "json", "--out", str(tmp_path / "x")], catch_exceptions=False)
+        runner.invoke(
+            app,
+            [str(folder.path), "--to", "json", "--out", str(tmp_path / "x")],
+            catch_exceptions=False,
+        )
     with pytest.raises(UsageError, match="--out must be given to convert a dataset"):
         runner.invoke(app, [str(tmp_path / "made"), "--to", "json"], catch_exceptions=False)

@@ -100,7 +100,9 @@ def test_a_sync_while_another_thread_writes_repeats_and_loses_nothing(
     assert [record["id"] for record in read_records(journal.path)] == [0, 1]
 
 
-def test_what_waits_for_a_full_disk_is_not_told_to_be_on_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_waits_for_a_full_disk_is_not_told_to_be_on_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, real = tmp_path / "j", os.write
     with Journal.create(path) as journal:
         journal.write({"id": 1}, at_once=False)
@@ -116,14 +118,18 @@ def test_what_waits_for_a_full_disk_is_not_told_to_be_on_it(tmp_path: Path, monk
 
 
 def test_create_locks_before_it_looks(tmp_path: Path) -> None:
-    """A second writer is told of the first one, not of the records that the first one has written by then."""
+    """A second writer is told of the first one, not of the records that the first one has written
+    by then.
+    """
     with Journal.create(tmp_path / "j") as journal:
         journal.write({"id": 1})
         with pytest.raises(RunError, match="another process"):
             Journal.create(tmp_path / "j")
 
 
-@pytest.mark.parametrize("tail", [b'{"id":2,"val', b'{"id":2', b"\0\0\0", b'"text"', b'{"id":2,"val\n'])
+@pytest.mark.parametrize(
+    "tail", [b'{"id":2,"val', b'{"id":2', b"\0\0\0", b'"text"', b'{"id":2,"val\n']
+)
 def test_a_torn_last_line_is_cut_off_on_resume(tmp_path: Path, tail: bytes) -> None:
     path = tmp_path / "j"
     path.write_bytes(b'{"id":1}\n' + tail)
@@ -220,7 +226,9 @@ with Journal.resume(sys.argv[1]) as journal:
 def test_no_record_that_was_told_of_is_lost_by_kill_9(tmp_path: Path) -> None:
     path, told = tmp_path / "j", -1
     for _ in range(3):
-        process = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True
+        )
         assert process.stdout is not None
         for _ in range(40):
             told = int(process.stdout.readline())

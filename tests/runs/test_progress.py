@@ -21,7 +21,10 @@ from visualjudge.runs.runner import Progress
 
 def state(done: int) -> Progress:
     progress = Progress(
-        total=10, done=done, statuses=Counter(ok=done - 1, refusal=1), budget=Budget(None, Prices(10, 10))
+        total=10,
+        done=done,
+        statuses=Counter(ok=done - 1, refusal=1),
+        budget=Budget(None, Prices(10, 10)),
     )
     progress.budget.begin()
     progress.budget.settle({"prompt_tokens": 900, "completion_tokens": 100})
@@ -41,14 +44,22 @@ def test_a_terminal_of_80_columns_has_the_bar_the_number_and_all_counts() -> Non
     statuses = Counter(ok=390, unparseable=20, refusal=12, truncated=9, api_error=1)
     progress = Progress(total=1514, done=432, statuses=statuses, budget=state(2).budget)
     screen = io.StringIO()
-    with Display(console=Console(file=screen, force_terminal=True, width=80, color_system=None)) as display:
+    with Display(
+        console=Console(file=screen, force_terminal=True, width=80, color_system=None)
+    ) as display:
         display.update(progress)
-    bar, counts = next((line, below) for line, below in pairwise(screen.getvalue().splitlines()) if "432/1514" in line)
+    bar, counts = next(
+        (line, below)
+        for line, below in pairwise(screen.getvalue().splitlines())
+        if "432/1514" in line
+    )
     assert "━━━━━━━━" in bar
     assert "ok 390 · unparseable 20 · refusal 12 · truncated 9 · api_error 1" in counts
 
 
-def test_a_log_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_gets_a_line_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     steps = [state(2), state(5), state(9)]
     display = Display(console=Console(file=io.StringIO(), force_terminal=False))
     display._said = 0.0
@@ -61,7 +72,9 @@ def test_a_log_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys:
 
 def silent(**changes: Any) -> Progress:
     """8 calls of 200 are under way, and nothing has come back for 30 s."""
-    progress = Progress(total=200, server="http://gpu:8000/v1", heard=time.monotonic() - 30, **changes)
+    progress = Progress(
+        total=200, server="http://gpu:8000/v1", heard=time.monotonic() - 30, **changes
+    )
     for _ in range(8):
         progress.budget.begin()
     return progress
@@ -81,7 +94,10 @@ def test_a_server_that_does_not_answer_is_told_on_a_terminal() -> None:
     screen = io.StringIO()
     with Display(console=Console(file=screen, force_terminal=True, width=160)) as display:
         display.update(silent())
-    assert "0/200" in screen.getvalue() and "8 waiting for 30 s on http://gpu:8000/v1" in screen.getvalue()
+    assert (
+        "0/200" in screen.getvalue()
+        and "8 waiting for 30 s on http://gpu:8000/v1" in screen.getvalue()
+    )
 
 
 def test_nothing_is_said_of_waiting_while_replies_come_or_none_is_under_way() -> None:
@@ -89,7 +105,9 @@ def test_nothing_is_said_of_waiting_while_replies_come_or_none_is_under_way() ->
     assert waiting(replace(silent(), budget=Budget())) == ""
 
 
-def test_the_run_tells_how_it_stands_while_nothing_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_run_tells_how_it_stands_while_nothing_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(runner, "_QUIET_EVERY_S", 0.0)
     seen = list[tuple[int, int]]()
 

@@ -20,7 +20,12 @@ from visualjudge.runs.runner import Outcome, Progress, Stop, run, run_until_stop
 
 
 def outcome(number: int, status: str = "ok", cause: str | None = None) -> Outcome:
-    return Outcome({"id": number, "status": status}, status, cause, {"prompt_tokens": 10, "completion_tokens": 1})
+    return Outcome(
+        {"id": number, "status": status},
+        status,
+        cause,
+        {"prompt_tokens": 10, "completion_tokens": 1},
+    )
 
 
 def runs(path: Path, jobs: Any, ask: Any, **options: Any) -> Progress:
@@ -121,7 +126,9 @@ def test_a_budget_stops_between_calls_and_says_so(tmp_path: Path) -> None:
         await asyncio.sleep(0.001)
         return outcome(number)
 
-    progress = runs(tmp_path / "j", range(50), ask, concurrency=8, budget=Budget(Limits(max_calls=10)))
+    progress = runs(
+        tmp_path / "j", range(50), ask, concurrency=8, budget=Budget(Limits(max_calls=10))
+    )
     assert progress.done == 10
     assert "10 calls" in str(progress.stopped)
     assert len(list(read_records(tmp_path / "j"))) == 10
@@ -151,7 +158,9 @@ def test_a_run_that_ends_with_its_budget_was_not_stopped(tmp_path: Path) -> None
         await asyncio.sleep(0)
         return outcome(number)
 
-    progress = runs(tmp_path / "j", range(10), ask, concurrency=4, budget=Budget(Limits(max_calls=10)))
+    progress = runs(
+        tmp_path / "j", range(10), ask, concurrency=4, budget=Budget(Limits(max_calls=10))
+    )
     assert (progress.done, progress.stopped) == (10, None)
 
 
@@ -181,7 +190,9 @@ def test_a_request_to_stop_lets_calls_in_flight_finish(tmp_path: Path) -> None:
     assert 6 <= progress.done <= 8
 
 
-@pytest.mark.parametrize(("cause", "most"), [("HTTP 401", 12), ("HTTP 404", 12), ("connection", 66)])
+@pytest.mark.parametrize(
+    ("cause", "most"), [("HTTP 401", 12), ("HTTP 404", 12), ("connection", 66)]
+)
 def test_a_run_that_can_only_fail_is_given_up(tmp_path: Path, cause: str, most: int) -> None:
     async def ask(number: int) -> Outcome:
         await asyncio.sleep(0)
@@ -199,14 +210,18 @@ def test_wrong_requests_are_no_reason_to_give_up(tmp_path: Path) -> None:
     assert runs(tmp_path / "j", range(200), ask).done == 200
 
 
-@pytest.mark.parametrize(("cause", "done"), [("HTTP 500", 200), ("not JSON", 200), ("connection", 60)])
+@pytest.mark.parametrize(
+    ("cause", "done"), [("HTTP 500", 200), ("not JSON", 200), ("connection", 60)]
+)
 def test_where_failures_are_asked_again_those_of_a_living_server_do_not_end_it(
     tmp_path: Path, cause: str, done: int
 ) -> None:
     async def ask(number: int) -> Outcome:
         return outcome(number, "api_error", cause)
 
-    progress = runs(tmp_path / "j", range(200), ask, concurrency=1, progress=Progress(total=200, again=True))
+    progress = runs(
+        tmp_path / "j", range(200), ask, concurrency=1, progress=Progress(total=200, again=True)
+    )
     assert progress.done == done
 
 

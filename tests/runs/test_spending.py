@@ -31,9 +31,16 @@ def dataset(tmp_path: Path) -> Dataset:
 
 
 def asked(
-    dataset: Dataset, out: Path, limit: int, prices: Prices | None = None, replies: Any = None, **more: Any
+    dataset: Dataset,
+    out: Path,
+    limit: int,
+    prices: Prices | None = None,
+    replies: Any = None,
+    **more: Any,
 ) -> RunReport:
-    judge = QuestionJudge(ScriptedClient(replies or [Reply("A", usage=USAGE)]), dataset.root, **more)
+    judge = QuestionJudge(
+        ScriptedClient(replies or [Reply("A", usage=USAGE)]), dataset.root, **more
+    )
     settings = RunSettings(limit=limit, resume=True)
     return asyncio.run(run_judge(dataset, judge, out, settings, budget=Budget(prices=prices)))
 
@@ -42,14 +49,20 @@ def told(report: RunReport) -> str:
     return spent_in_all(report.progress, report.total)
 
 
-def test_a_resumed_run_states_what_it_spent_and_what_the_run_did(dataset: Dataset, tmp_path: Path) -> None:
+def test_a_resumed_run_states_what_it_spent_and_what_the_run_did(
+    dataset: Dataset, tmp_path: Path
+) -> None:
     first = asked(dataset, tmp_path / "run", 4, LIVE)
     assert told(first) == "4 calls, 440 tokens, cost 0.0008"
     second = asked(dataset, tmp_path / "run", 10, BATCH)
     assert told(second) == (
-        "1100 tokens, cost 0.0014; this time 6 calls, 660 tokens, cost 0.0006; batch prices, 50% of the list's"
+        "1100 tokens, cost 0.0014; this time 6 calls, 660 tokens, cost 0.0006; batch prices, 50% "
+        "of the list's"
     )
-    assert told(asked(dataset, tmp_path / "run", 10, LIVE)) == "1100 tokens, cost 0.0014; this time nothing"
+    assert (
+        told(asked(dataset, tmp_path / "run", 10, LIVE))
+        == "1100 tokens, cost 0.0014; this time nothing"
+    )
     manifest = RunFolder(tmp_path / "run").manifest()
     assert manifest["total"] == {"tokens_in": 1000, "tokens_out": 100, "cost": 0.0014}
     assert manifest["last_invocation"]["calls"] == 0
@@ -60,7 +73,9 @@ def test_a_resumed_run_states_what_it_spent_and_what_the_run_did(dataset: Datase
 
 
 @pytest.mark.parametrize("compacted", [False, True])
-def test_what_a_killed_invocation_spent_is_counted(dataset: Dataset, tmp_path: Path, compacted: bool) -> None:
+def test_what_a_killed_invocation_spent_is_counted(
+    dataset: Dataset, tmp_path: Path, compacted: bool
+) -> None:
     asked(dataset, tmp_path / "run", 4, LIVE)
     shutil.copytree(tmp_path / "run", tmp_path / "before")
     asked(dataset, tmp_path / "run", 10, LIVE)
@@ -71,23 +86,41 @@ def test_what_a_killed_invocation_spent_is_counted(dataset: Dataset, tmp_path: P
     assert told(report) == "1100 tokens, cost 0.0020; this time nothing"
 
 
-def test_what_was_not_paid_for_and_what_was_paid_beside_is_told_apart(dataset: Dataset, tmp_path: Path) -> None:
+def test_what_was_not_paid_for_and_what_was_paid_beside_is_told_apart(
+    dataset: Dataset, tmp_path: Path
+) -> None:
     unreadable, good = Reply("?", usage=USAGE), Reply("A", usage=USAGE)
     replies = [good, unreadable, good, Reply("A", usage=USAGE, cached=True)]
     report = asked(dataset, tmp_path / "run", 3, LIVE, replies, retries=1)
     assert told(report) == "3 calls, 330 tokens, cost 0.0006"
-    lines = [json.loads(line) for line in (tmp_path / "run" / "verdicts.jsonl").read_text().splitlines()]
+    lines = [
+        json.loads(line) for line in (tmp_path / "run" / "verdicts.jsonl").read_text().splitlines()
+    ]
     assert sorted(str(line.get("paid")) for line in lines) == sorted(
         ["None", str({name: 2 * count for name, count in USAGE.items()}), "{}"]
     )
     run_json = tmp_path / "run" / "run.json"
-    run_json.write_text(json.dumps({n: v for n, v in json.loads(run_json.read_text()).items() if n != "total"}))
-    assert told(asked(dataset, tmp_path / "run", 3, LIVE, retries=1)) == "330 tokens, cost 0.0006; this time nothing"
+    run_json.write_text(
+        json.dumps({n: v for n, v in json.loads(run_json.read_text()).items() if n != "total"})
+    )
+    assert (
+        told(asked(dataset, tmp_path / "run", 3, LIVE, retries=1))
+        == "330 tokens, cost 0.0006; this time nothing"
+    )
 
 
 def test_a_failed_call_that_was_billed_is_paid_for(dataset: Dataset, tmp_path: Path) -> None:
-    nothing = TransportError("no reply in body", usage={"prompt_tokens": 100, "completion_tokens": 5})
+    nothing = TransportError(
+        "no reply in body", usage={"prompt_tokens": 100, "completion_tokens": 5}
+    )
     report = asked(dataset, tmp_path / "run", 2, LIVE, [nothing, Reply("A", usage=USAGE)])
     assert told(report) == "2 calls, 215 tokens, cost 0.00035"
-    (failed,) = (line for line in RunFolder(tmp_path / "run").verdicts().values() if line.status == "api_error")
-    assert (failed.usage, failed.extra["paid"]) == (None, {"prompt_tokens": 100, "completion_tokens": 5})
+    (failed,) = (
+        line
+        for line in RunFolder(tmp_path / "run").verdicts().values()
+        if line.status == "api_error"
+    )
+    assert (failed.usage, failed.extra["paid"]) == (
+        None,
+        {"prompt_tokens": 100, "completion_tokens": 5},
+    )

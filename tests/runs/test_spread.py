@@ -48,7 +48,9 @@ def dataset(tmp_path: Path) -> Dataset:
 class NearWorker:
     """A worker in this process, which may be slow, and may be lost after some answers."""
 
-    def __init__(self, name: str, work: bytes, *, answers: int = 10**9, delay_s: float = 0.0) -> None:
+    def __init__(
+        self, name: str, work: bytes, *, answers: int = 10**9, delay_s: float = 0.0
+    ) -> None:
         self.name = name
         self.left, self.delay_s = answers, delay_s
         self.bench = Bench(work)
@@ -74,10 +76,18 @@ def near(**of: dict[str, Any]) -> Callable[[Judge, Todo], Any]:
 
 
 def judged(
-    dataset: Dataset, judge: Any, out: Path, opened: Any, block: int = 1, limits: Limits | None = None, **options: Any
+    dataset: Dataset,
+    judge: Any,
+    out: Path,
+    opened: Any,
+    block: int = 1,
+    limits: Limits | None = None,
+    **options: Any,
 ) -> RunReport:
     engine = SpreadEngine(judge, opened, block)
-    return asyncio.run(run_judge(dataset, judge, out, RunSettings(**options), budget=Budget(limits), engine=engine))
+    return asyncio.run(
+        run_judge(dataset, judge, out, RunSettings(**options), budget=Budget(limits), engine=engine)
+    )
 
 
 def lines(out: Path) -> list[dict[str, Any]]:
@@ -85,7 +95,9 @@ def lines(out: Path) -> list[dict[str, Any]]:
 
 
 def alone(dataset: Dataset, out: Path, **options: Any) -> bytes:
-    asyncio.run(run_judge(dataset, baseline_judge("oracle:0.7", dataset.root), out, RunSettings(**options)))
+    asyncio.run(
+        run_judge(dataset, baseline_judge("oracle:0.7", dataset.root), out, RunSettings(**options))
+    )
     return (out / "verdicts.jsonl").read_bytes()
 
 
@@ -98,7 +110,10 @@ def test_the_asks_of_numbers_are_those_of_the_plan(dataset: Dataset) -> None:
     asked = [ask.key for ask in todo()]
     assert asked[:6] == [("pairwise0", order, k) for order in ("AB", "BA") for k in range(3)]
     assert len(set(asked)) == todo.total
-    written = [orjson.dumps({"id": i, "order": o, "repeat": k, "status": "ok"}) + b"\n" for i, o, k in asked[::2]]
+    written = [
+        orjson.dumps({"id": i, "order": o, "repeat": k, "status": "ok"}) + b"\n"
+        for i, o, k in asked[::2]
+    ]
     (dataset.root / "some.jsonl").write_bytes(b"".join(written))
     done = answered(dataset.root / "some.jsonl")
     rest = left_of(dataset.questions, swap=True, repeats=3, done=done)
@@ -115,8 +130,17 @@ def test_blocks_come_into_the_journal_in_the_order_of_the_questions(
     dataset: Dataset, tmp_path: Path, options: dict[str, Any]
 ) -> None:
     opened = near(slow={"delay_s": 0.01}, quick={})
-    report = judged(dataset, baseline_judge("oracle:0.7", dataset.root), tmp_path / "run", opened, block=4, **options)
-    assert (tmp_path / "run" / "verdicts.jsonl").read_bytes() == alone(dataset, tmp_path / "alone", **options)
+    report = judged(
+        dataset,
+        baseline_judge("oracle:0.7", dataset.root),
+        tmp_path / "run",
+        opened,
+        block=4,
+        **options,
+    )
+    assert (tmp_path / "run" / "verdicts.jsonl").read_bytes() == alone(
+        dataset, tmp_path / "alone", **options
+    )
     assert report.missing == 0
 
 
@@ -126,13 +150,19 @@ def test_the_questions_of_a_lost_worker_go_to_the_others(
 ) -> None:
     opened = near(first={"answers": 2}, second={}, third={"answers": 1})
     with caplog.at_level(logging.WARNING):
-        report = judged(dataset, baseline_judge("oracle:0.7", dataset.root), tmp_path / "run", opened, block)
+        report = judged(
+            dataset, baseline_judge("oracle:0.7", dataset.root), tmp_path / "run", opened, block
+        )
     assert report.statuses.total() == 40
-    assert sorted(line["id"] for line in lines(tmp_path / "run")) == sorted(q.id for q in dataset.questions)
+    assert sorted(line["id"] for line in lines(tmp_path / "run")) == sorted(
+        q.id for q in dataset.questions
+    )
     assert "first has ended; its questions go to the other" in caplog.text
 
 
-def test_where_all_workers_are_lost_the_run_ends_and_resumes_with_others(dataset: Dataset, tmp_path: Path) -> None:
+def test_where_all_workers_are_lost_the_run_ends_and_resumes_with_others(
+    dataset: Dataset, tmp_path: Path
+) -> None:
     judge = baseline_judge("oracle:0.7", dataset.root)
     with pytest.raises(RunError, match=r"all workers have ended .* --resume"):
         judged(dataset, judge, tmp_path / "run", near(a={"answers": 3}, b={"answers": 2}), block=4)
@@ -147,7 +177,9 @@ def test_a_budget_of_calls_holds_for_all_workers_together(dataset: Dataset, tmp_
             judge = asked(server.url, dataset)
             engine = SpreadEngine(judge, near(a={}, b={}, c={}))
             budget = Budget(Limits(max_calls=11))
-            report = await run_judge(dataset, judge, tmp_path / "run", RunSettings(), budget=budget, engine=engine)
+            report = await run_judge(
+                dataset, judge, tmp_path / "run", RunSettings(), budget=budget, engine=engine
+            )
             return report, server.did.total()
 
     report, calls = asyncio.run(main())
@@ -162,7 +194,9 @@ def test_refused_keys_end_a_run_as_they_do_in_one_process(dataset: Dataset, tmp_
             judge = asked(server.url, dataset)
             engine = SpreadEngine(judge, near(a={}, b={}))
             options = RunSettings(concurrency=2)
-            return await run_judge(dataset, judge, tmp_path / "r", options, engine=engine), server.did.total()
+            return await run_judge(
+                dataset, judge, tmp_path / "r", options, engine=engine
+            ), server.did.total()
 
     report, calls = asyncio.run(main())
     assert "given up: HTTP 401" in (report.progress.stopped or "")
@@ -173,7 +207,8 @@ def test_refused_keys_end_a_run_as_they_do_in_one_process(dataset: Dataset, tmp_
 
 def asked(url: str, dataset: Dataset, mode: Any = "text") -> QuestionJudge:
     client = open_client(
-        {"backend": "api", "model_name": "m", "base_url": url, "api_key": "sk-very-secret"}, retry=RetryPolicy(2, 0.0)
+        {"backend": "api", "model_name": "m", "base_url": url, "api_key": "sk-very-secret"},
+        retry=RetryPolicy(2, 0.0),
     )
     return QuestionJudge(client, dataset.root, mode)
 
@@ -188,7 +223,9 @@ def test_a_judge_that_cannot_be_sent_is_refused(dataset: Dataset, tmp_path: Path
 # ---------------------------------------------------------------- real processes
 
 
-def test_processes_ask_a_server_as_one_would_and_survive_the_death_of_one(dataset: Dataset, tmp_path: Path) -> None:
+def test_processes_ask_a_server_as_one_would_and_survive_the_death_of_one(
+    dataset: Dataset, tmp_path: Path
+) -> None:
     workers: list[ProcessWorker] = []
 
     @asynccontextmanager
@@ -199,7 +236,9 @@ def test_processes_ask_a_server_as_one_would_and_survive_the_death_of_one(datase
 
     async def main() -> tuple[RunReport, ChaoticServer]:
         rates = {"HTTP 500": 0.05, "connection": 0.02}
-        async with serving(ChaoticServer(rates, delay_s=0.02, text='{"reasoning": "x", "answer": "A"}')) as server:
+        async with serving(
+            ChaoticServer(rates, delay_s=0.02, text='{"reasoning": "x", "answer": "A"}')
+        ) as server:
             judge = asked(server.url, dataset, "auto")
             engine = SpreadEngine(judge, opened)
 
@@ -208,18 +247,26 @@ def test_processes_ask_a_server_as_one_would_and_survive_the_death_of_one(datase
                     workers[0].process.kill()
 
             options = RunSettings(concurrency=4, swap=True)
-            report = await run_judge(dataset, judge, tmp_path / "run", options, engine=engine, on_event=shot)
+            report = await run_judge(
+                dataset, judge, tmp_path / "run", options, engine=engine, on_event=shot
+            )
             return report, server
 
     report, server = asyncio.run(main())
     found = lines(tmp_path / "run")
     assert len(found) == len({(line["id"], line["order"]) for line in found}) == 70
     assert report.missing == 0
-    assert server.peak <= 4 + 4  # the server notices later than we do that a killed worker's calls have ended
+    assert (
+        server.peak <= 4 + 4
+    )  # the server notices later than we do that a killed worker's calls have ended
     assert report.schema == "followed"
-    assert sum(report.failures.values()) <= sum(number for fate, number in server.did.items() if fate != "ok")
+    assert sum(report.failures.values()) <= sum(
+        number for fate, number in server.did.items() if fate != "ok"
+    )
     assert not any(worker.process.is_alive() for worker in workers)
-    assert b"sk-very-secret" not in b"".join(path.read_bytes() for path in (tmp_path / "run").iterdir())
+    assert b"sk-very-secret" not in b"".join(
+        path.read_bytes() for path in (tmp_path / "run").iterdir()
+    )
 
 
 COMMAND = [sys.executable, "-m", "visualjudge", "judge"]
@@ -228,9 +275,12 @@ COMMAND = [sys.executable, "-m", "visualjudge", "judge"]
 def begun(dataset: Path, url: str, out: Path, *more: object) -> subprocess.Popen[str]:
     words = ["--model", "m", "--base-url", url, "--no-cache", "--mode", "text", "--out", out, *more]
     return subprocess.Popen(
-        [*COMMAND, str(dataset), *map(str, words)], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+        [*COMMAND, str(dataset), *map(str, words)],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
         start_new_session=True,
-    )  # fmt: skip
+    )
 
 
 def alive_in_session(leader: int) -> set[int]:
@@ -248,7 +298,9 @@ def alive_in_session(leader: int) -> set[int]:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_a_command_that_is_killed_or_interrupted_leaves_no_worker_and_resumes(tmp_path: Path, how: int) -> None:
+def test_a_command_that_is_killed_or_interrupted_leaves_no_worker_and_resumes(
+    tmp_path: Path, how: int
+) -> None:
     make_dataset(tmp_path / "ds", pairwise=150, ranking=0, scoring=0)
     journal, until = tmp_path / "run" / "verdicts.jsonl", time.monotonic() + 120
     with running(ChaoticServer({}, delay_s=0.1)) as server:
@@ -274,7 +326,9 @@ def test_a_command_that_is_killed_or_interrupted_leaves_no_worker_and_resumes(tm
         assert again.returncode == 0, said
         assert server.did.total() - calls == 150 - before.count(b"\n")
     assert journal.read_bytes().startswith(before)
-    assert sorted(line["id"] for line in lines(tmp_path / "run")) == sorted(f"pairwise{k}" for k in range(150))
+    assert sorted(line["id"] for line in lines(tmp_path / "run")) == sorted(
+        f"pairwise{k}" for k in range(150)
+    )
 
 
 def test_a_stop_ends_all_workers_between_asks(dataset: Dataset, tmp_path: Path) -> None:
@@ -288,7 +342,9 @@ def test_a_stop_ends_all_workers_between_asks(dataset: Dataset, tmp_path: Path) 
 
     options = RunSettings(concurrency=2)
     report = asyncio.run(
-        run_judge(dataset, judge, tmp_path / "run", options, engine=engine, on_event=enough, stop=stop)
+        run_judge(
+            dataset, judge, tmp_path / "run", options, engine=engine, on_event=enough, stop=stop
+        )
     )
     assert report.progress.stopped == "enough"
     assert 5 <= report.statuses.total() < 40
@@ -297,8 +353,12 @@ def test_a_stop_ends_all_workers_between_asks(dataset: Dataset, tmp_path: Path) 
 def test_actors_of_ray_give_what_one_process_gives(dataset: Dataset, tmp_path: Path) -> None:
     pytest.importorskip("ray")
     judge = baseline_judge("oracle:0.7", dataset.root)
-    report = judged(dataset, judge, tmp_path / "run", partial(open_actors, count=1), block=16, swap=True)
-    assert (tmp_path / "run" / "verdicts.jsonl").read_bytes() == alone(dataset, tmp_path / "alone", swap=True)
+    report = judged(
+        dataset, judge, tmp_path / "run", partial(open_actors, count=1), block=16, swap=True
+    )
+    assert (tmp_path / "run" / "verdicts.jsonl").read_bytes() == alone(
+        dataset, tmp_path / "alone", swap=True
+    )
     assert report.missing == 0
 
 
@@ -313,5 +373,11 @@ def test_wrong_workers_are_refused_before_anything_is_asked(
     dataset: Dataset, tmp_path: Path, options: Any, said: str
 ) -> None:
     with pytest.raises(UsageError, match=said):
-        vj.judge(dataset, vj.client("baseline", model="first"), tmp_path / "run", progress=False, **options)
+        vj.judge(
+            dataset,
+            vj.client("baseline", model="first"),
+            tmp_path / "run",
+            progress=False,
+            **options,
+        )
     assert not (tmp_path / "run").exists()

@@ -18,11 +18,14 @@ NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """``ds`` with 70 questions, ``runs/one`` and ``runs/two``; a file outside that must never be served."""
+    """``ds`` with 70 questions, ``runs/one`` and ``runs/two``; a file outside that must never be
+    served.
+    """
     (tmp_path / "secret.png").write_bytes(b"secret")
     names = ("media/one.png", "../secret.png", "media/link.png", "media/page.svg")
     questions = [
-        pair(i, (8.0, 1.0 + i % 7), prompt=f"which {NASTY} zebra{i % 3 or ''}", images=names) for i in range(60)
+        pair(i, (8.0, 1.0 + i % 7), prompt=f"which {NASTY} zebra{i % 3 or ''}", images=names)
+        for i in range(60)
     ]
     questions += [ranking(i, (1.0, 5.0, 9.0)) for i in range(5)]
     questions += [scoring(i, float(i), class_of_interest=("cat", NASTY)) for i in range(5)]
@@ -33,7 +36,9 @@ def folder(tmp_path: Path) -> Path:
     (dataset / "media" / "page.svg").write_text("<svg/>")
     (dataset / "media" / "link.png").symlink_to(tmp_path / "secret.png")
     first = [said(q, "A" if i else "B") for i, q in enumerate(questions[:50])]
-    both = [said(q, value, order) for q in questions[:20] for value, order in (("A", "AB"), ("B", "BA"))]
+    both = [
+        said(q, value, order) for q in questions[:20] for value, order in (("A", "AB"), ("B", "BA"))
+    ]
     write_run(tmp_path / "runs" / "one", dataset, first, judge=NASTY)
     write_run(tmp_path / "runs" / "two", dataset, both, judge="two")
     return tmp_path

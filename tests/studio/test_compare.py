@@ -38,14 +38,27 @@ def test_a_tie_is_read_as_the_judge_read_it() -> None:
 
 @pytest.fixture
 def asked(tmp_path: Path) -> TestClient:
-    questions = [pair(0, (1.0, 9.0), prompt=PROMPT, images=IMAGES, encoding="pixel_s0_m0"), pair(1, (9.0, 1.0))]
+    questions = [
+        pair(0, (1.0, 9.0), prompt=PROMPT, images=IMAGES, encoding="pixel_s0_m0"),
+        pair(1, (9.0, 1.0)),
+    ]
     dataset = write_dataset(tmp_path / "ds", questions)
     (dataset / "media").mkdir()
     for name, color in zip(IMAGES, ("red", "green", "blue"), strict=True):
         Image.new("RGB", (8, 6), color).save(dataset / name)
     right = [said(questions[0], "B", "AB"), said(questions[0], "B", "BA")]
-    write_run(tmp_path / "runs/r", dataset, right, judge="r", backend="api", model="m", base_url="http://h/v1")
-    write_run(tmp_path / "runs/s", dataset, [said(questions[0], "A"), said(questions[1], "A")], judge="s")
+    write_run(
+        tmp_path / "runs/r",
+        dataset,
+        right,
+        judge="r",
+        backend="api",
+        model="m",
+        base_url="http://h/v1",
+    )
+    write_run(
+        tmp_path / "runs/s", dataset, [said(questions[0], "A"), said(questions[1], "A")], judge="s"
+    )
     site = Site(find_places([tmp_path]), tmp_path / "cache")
     return TestClient(create_app(site), base_url="http://127.0.0.1:1")
 
@@ -56,7 +69,9 @@ def _slug(client: TestClient) -> str:
 
 def test_layers_and_both_orders() -> None:
     question = pair(0, (1.0, 9.0), prompt=PROMPT, images=IMAGES, encoding="pixel_s0_m0")
-    assert [(layer.key, layer.name) for layer in layers(question)] == list(zip(("o0", "A", "B"), IMAGES, strict=True))
+    assert [(layer.key, layer.name) for layer in layers(question)] == list(
+        zip(("o0", "A", "B"), IMAGES, strict=True)
+    )
     shown = prompts(question)
     assert [part.image for part in shown["AB"] if part.image] == list(IMAGES)
     assert [part.image for part in shown["BA"] if part.image] == [IMAGES[0], IMAGES[2], IMAGES[1]]
@@ -86,28 +101,42 @@ def _sent_by_curl(command: str, folder: Path) -> Any:
     (folder / "bin").mkdir()
     (folder / "bin" / "curl").write_text('#!/bin/sh\ncat > "$OUT"\n')
     (folder / "bin" / "curl").chmod(0o755)
-    env = {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "OUT": str(folder / "sent"), "HOME": "/h"}
+    env = {
+        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
+        "OUT": str(folder / "sent"),
+        "HOME": "/h",
+    }
     subprocess.run(["bash", "-c", command], cwd=folder, env=env, check=True, timeout=20)
     return json.loads((folder / "sent").read_text())
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a shell command")
-def test_curl_sends_the_prompt_and_the_images_and_runs_nothing_else(asked: TestClient, tmp_path: Path) -> None:
+def test_curl_sends_the_prompt_and_the_images_and_runs_nothing_else(
+    asked: TestClient, tmp_path: Path
+) -> None:
     slug = _slug(asked)
     command = asked.get(f"/d/{slug}/q/q0/request?as=curl&order=BA").text
     body = _sent_by_curl(command, tmp_path)
     content = body["messages"][0]["content"]
     sent = [
-        base64.b64decode(part["image_url"]["url"].partition(",")[2]) for part in content if part["type"] == "image_url"
+        base64.b64decode(part["image_url"]["url"].partition(",")[2])
+        for part in content
+        if part["type"] == "image_url"
     ]
     assert sent == [(tmp_path / "ds" / IMAGES[k]).read_bytes() for k in (0, 2, 1)]
     assert HOSTILE in "".join(part.get("text", "") for part in content)
     assert not list(tmp_path.rglob("pwned"))
 
 
-def test_python_sends_the_same(asked: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_sends_the_same(
+    asked: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     slug = _slug(asked)
-    run = next(part.split('"')[0] for part in asked.get("/").text.split('data-run="')[1:] if part.startswith("r-"))
+    run = next(
+        part.split('"')[0]
+        for part in asked.get("/").text.split('data-run="')[1:]
+        if part.startswith("r-")
+    )
     script = asked.get(f"/d/{slug}/q/q0/request?as=python&run={run}").text
     sent: list[Any] = []
 
@@ -151,7 +180,10 @@ def test_a_copy_names_no_key_for_a_server_that_only_the_run_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str | None, keyed: bool
 ) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    info, parts = {"backend": "api", "model": "m", "base_url": url}, prompts(pair(0, (1.0, 2.0)))["AB"]
+    info, parts = (
+        {"backend": "api", "model": "m", "base_url": url},
+        prompts(pair(0, (1.0, 2.0)))["AB"],
+    )
     for write in (as_curl, as_python):
         text = write(tmp_path, parts, info)
         assert ("OPENAI_API_KEY" in text) is keyed
@@ -186,14 +218,19 @@ def test_matrix_cells_lead_to_their_questions(asked: TestClient) -> None:
     links = [part.split('"')[0].replace("&amp;", "&") for part in text.split('<a href="')[1:]]
     cells = [link for link in links if "outcome." in link and link.count("outcome.") == 2]
     assert cells
-    totals = [asked.get(link.replace(f"/d/{slug}?", f"/d/{slug}/facets?")).json()["total"] for link in cells]
+    totals = [
+        asked.get(link.replace(f"/d/{slug}?", f"/d/{slug}/facets?")).json()["total"]
+        for link in cells
+    ]
     assert sum(totals) == 2
     assert asked.get(f"/d/{slug}/judges?a=nonsense&b=%3Cscript%3E").status_code == 200
 
 
 def test_page_of_a_run_lists_outcomes(asked: TestClient) -> None:
     run = next(part.split('"')[0] for part in asked.get("/").text.split('data-run="')[1:])
-    cells = re.findall(r'href="([^"]*outcome[^"]*)" data-outcome>(\d+)<', asked.get(f"/r/{run}").text)
+    cells = re.findall(
+        r'href="([^"]*outcome[^"]*)" data-outcome>(\d+)<', asked.get(f"/r/{run}").text
+    )
     assert [n for address, n in cells if address.endswith("=right")] == ["1"]
     assert asked.get("/r/none").status_code == 404
 
@@ -203,7 +240,9 @@ def test_the_part_of_a_reply_that_was_read_is_marked_with_its_rule(tmp_path: Pat
     root = write_dataset(tmp_path / "ds", [question])
     reply = "A has <i>nice</i> edges. But the boxes of B fit.\n\nAnswer: B"
     write_run(tmp_path / "run", root, [replace(said(question, "B"), raw_response=reply)], judge="r")
-    client = TestClient(create_app(Site(find_places([tmp_path]), tmp_path / "cache")), base_url="http://127.0.0.1:1")
+    client = TestClient(
+        create_app(Site(find_places([tmp_path]), tmp_path / "cache")), base_url="http://127.0.0.1:1"
+    )
     text = client.get(f"/d/{_slug(client)}/q/q0").text
     marked = text.split("<mark>")[1].split("</mark>")[0]
     assert "B" in marked
@@ -215,8 +254,12 @@ def test_the_part_of_a_reply_that_was_read_is_marked_with_its_rule(tmp_path: Pat
 def test_a_reply_that_is_read_otherwise_now_is_told(tmp_path: Path) -> None:
     question = pair(0, (1.0, 9.0), prompt=PROMPT, images=IMAGES)
     root = write_dataset(tmp_path / "ds", [question])
-    write_run(tmp_path / "run", root, [replace(said(question, "A"), raw_response="Answer: B")], judge="r")
-    client = TestClient(create_app(Site(find_places([tmp_path]), tmp_path / "cache")), base_url="http://127.0.0.1:1")
+    write_run(
+        tmp_path / "run", root, [replace(said(question, "A"), raw_response="Answer: B")], judge="r"
+    )
+    client = TestClient(
+        create_app(Site(find_places([tmp_path]), tmp_path / "cache")), base_url="http://127.0.0.1:1"
+    )
     assert "reads it differently" in client.get(f"/d/{_slug(client)}/q/q0").text
 
 
@@ -234,7 +277,12 @@ def test_tool_calls_are_replayed_on_the_photograph(tmp_path: Path) -> None:
             "arguments": '{"image": "A", "x0": 10, "y0": 5, "x1": 30, "y1": 25}',
             "result": "x",
         },
-        {"turn": 2, "name": "value", "arguments": '{"option": "A", "x": 40, "y": 30}', "result": hostile},
+        {
+            "turn": 2,
+            "name": "value",
+            "arguments": '{"option": "A", "x": 40, "y": 30}',
+            "result": hostile,
+        },
         {"turn": 3, "name": hostile, "arguments": "no JSON", "failed": True},
         {"arguments": '{"x0": 1, "y0": 1, "x1": "9", "y1": null}', "result": 7},
         "no object",
@@ -242,7 +290,9 @@ def test_tool_calls_are_replayed_on_the_photograph(tmp_path: Path) -> None:
     write_run(tmp_path / "runs/r", dataset, [said(questions[0], "B")], judge="r")
     journal = tmp_path / "runs/r/verdicts.jsonl"
     journal.write_text(json.dumps({**json.loads(journal.read_text()), "tool_calls": trace}) + "\n")
-    client = TestClient(create_app(Site(find_places([tmp_path]), tmp_path / "cache")), base_url="http://127.0.0.1:1")
+    client = TestClient(
+        create_app(Site(find_places([tmp_path]), tmp_path / "cache")), base_url="http://127.0.0.1:1"
+    )
     page = client.get(f"/d/{_slug(client)}/q/{questions[0].id}").text
     assert "5 tool calls before the answer" not in page
     assert "4 tool calls before the answer" in page

@@ -28,10 +28,16 @@ def _served(tmp_path: Path, task: str, stem: str, predictions: list[Any]) -> Any
 
 
 def _studio(
-    tmp_path: Path, task: str, stem: str, predictions: list[Any], metadata: tuple[Any, ...] = ({}, {})
+    tmp_path: Path,
+    task: str,
+    stem: str,
+    predictions: list[Any],
+    metadata: tuple[Any, ...] = ({}, {}),
 ) -> tuple[TestClient, str]:
     names = ("media/o.png", "media/a.png", "media/b.png")
-    root = write_dataset(tmp_path / "ds", [pair(0, (1.0, 2.0), task=task, encoding=stem, images=names)])
+    root = write_dataset(
+        tmp_path / "ds", [pair(0, (1.0, 2.0), task=task, encoding=stem, images=names)]
+    )
     (root / "media").mkdir()
     for name in names:
         Image.new("RGB", (10, 8)).save(root / name)
@@ -81,14 +87,18 @@ def test_each_type_of_prediction_names_its_regions(
     assert found["B"] == found["A"]
 
 
-@pytest.mark.parametrize("bad", [{}, {"detections": 5}, {"detections": [{"label": "x", "bbox": ["a"]}]}, None])
+@pytest.mark.parametrize(
+    "bad", [{}, {"detections": 5}, {"detections": [{"label": "x", "bbox": ["a"]}]}, None]
+)
 def test_a_bad_prediction_has_no_labels_and_costs_only_itself(tmp_path: Path, bad: Any) -> None:
     found = _served(tmp_path, "object_detection", "pixel_s0_m0", [bad, BOXES])
     assert (found["A"], len(found["B"])) == ([], 1)
 
 
 def test_without_a_data_folder_there_are_none(client: TestClient, slug: str) -> None:
-    assert all(marks == [] for marks in client.get(f"/d/{slug}/q/q0/labels").json()["marks"].values())
+    assert all(
+        marks == [] for marks in client.get(f"/d/{slug}/q/q0/labels").json()["marks"].values()
+    )
     assert client.get(f"/d/{slug}/q/none/labels").status_code == 404
 
 
@@ -99,9 +109,13 @@ def _boxes(x: int) -> dict[str, Any]:
 @pytest.mark.parametrize("stem", ["pixel_s0_m0", "text_xyxy"])
 def test_the_ground_truth_is_drawn_as_the_options_are(tmp_path: Path, stem: str) -> None:
     metadata = ({"severity": 0.3}, {"severity": 0.6}, {"severity": 0.0})
-    client, address = _studio(tmp_path, "object_detection", stem, [_boxes(1), _boxes(2), _boxes(5)], metadata)
+    client, address = _studio(
+        tmp_path, "object_detection", stem, [_boxes(1), _boxes(2), _boxes(5)], metadata
+    )
     found = client.get(f"{address}/truth")
-    drawn = encode("object_detection", "pixel_s0_m0", _boxes(5), np.zeros((8, 10, 3), np.uint8)).image
+    drawn = encode(
+        "object_detection", "pixel_s0_m0", _boxes(5), np.zeros((8, 10, 3), np.uint8)
+    ).image
     assert drawn is not None
     assert np.array_equal(np.asarray(Image.open(io.BytesIO(found.content))), drawn)
     assert client.get(f"{address}/labels").json()["truth"] == f"{address}/truth"

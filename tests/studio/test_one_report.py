@@ -1,4 +1,6 @@
-"""People, a VLM and a baseline on one dataset: one report of all, and agreement equal to an independent computation."""
+"""People, a VLM and a baseline on one dataset: one report of all, and agreement equal to an
+independent computation.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ class Scripted(BaseHTTPRequestHandler):
         number = int(text.split("left ")[1].split("\\n")[0])
         reply = "Both are fine." if number % 10 == 9 else f"Answer: {'AB'[number % 3 == 0]}"
         message = {"role": "assistant", "content": reply}
-        body = json.dumps({"choices": [{"index": 0, "finish_reason": "stop", "message": message}]}).encode()
+        body = json.dumps(
+            {"choices": [{"index": 0, "finish_reason": "stop", "message": message}]}
+        ).encode()
         self.send_response(200)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(body)))
@@ -58,11 +62,26 @@ def server() -> Iterator[str]:
 @pytest.fixture
 def dataset(tmp_path: Path) -> Path:
     questions: list[Any] = [
-        pair(i, (8.0, 1.0), prompt=PROMPT.format(i), images=(), encoding="text_xyxy", image_id=f"i{i}")
+        pair(
+            i,
+            (8.0, 1.0),
+            prompt=PROMPT.format(i),
+            images=(),
+            encoding="text_xyxy",
+            image_id=f"i{i}",
+        )
         for i in range(30)
     ]
     questions += [
-        pair(i, (8.0, 1.0), prompt=PROMPT.format(i), images=(), task="keypoint", encoding="text", image_id=f"k{i}")
+        pair(
+            i,
+            (8.0, 1.0),
+            prompt=PROMPT.format(i),
+            images=(),
+            task="keypoint",
+            encoding="text",
+            image_id=f"k{i}",
+        )
         for i in range(30, 36)
     ]
     return write_dataset(tmp_path / "ds", questions)
@@ -71,13 +90,19 @@ def dataset(tmp_path: Path) -> Path:
 def _people(dataset: Path, folder: Path) -> dict[str, dict[str, float]]:
     """Three raters answer the questions of one task; what each of them said, 1 for option A."""
     settings = Settings(overlap=1.0, raters_per_question=3, filter="task=object_detection")
-    pages = people_pages(Site(find_places([dataset]), folder.parent / "cache"), folder, settings, RATERS)
+    pages = people_pages(
+        Site(find_places([dataset]), folder.parent / "cache"), folder, settings, RATERS
+    )
     client = TestClient(people_app(pages), base_url="http://127.0.0.1:1")
     for rater in RATERS:
         headers, rng = {"x-studio-token": pages.tokens.token(rater)}, rng_for(7, rater)
         state = client.get(f"/people/{rater}/next", headers=headers).json()
         while state["question"]:
-            answer = {"cannot_tell": True} if rng.random() < 0.1 else {"value": "AB"[int(rng.random() < 0.4)]}
+            answer = (
+                {"cannot_tell": True}
+                if rng.random() < 0.1
+                else {"value": "AB"[int(rng.random() < 0.4)]}
+            )
             body = {"slot": state["question"]["slot"], "seconds": 1.0, **answer}
             state = client.post(f"/people/{rater}/answer", headers=headers, json=body).json()
     pages.run.close()
@@ -89,15 +114,39 @@ def _people(dataset: Path, folder: Path) -> dict[str, dict[str, float]]:
 
 
 def _run(*words: object) -> None:
-    subprocess.run([sys.executable, "-m", "visualjudge", *map(str, words)], check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, "-m", "visualjudge", *map(str, words)], check=True, capture_output=True
+    )
 
 
-def test_people_a_vlm_and_a_baseline_stand_in_one_report(dataset: Path, tmp_path: Path, server: str) -> None:
+def test_people_a_vlm_and_a_baseline_stand_in_one_report(
+    dataset: Path, tmp_path: Path, server: str
+) -> None:
     said = _people(dataset, tmp_path / "people")
-    _run("judge", dataset, "--model", "vlm", "--base-url", server, "--mode", "text", "--out", tmp_path / "vlm")
+    _run(
+        "judge",
+        dataset,
+        "--model",
+        "vlm",
+        "--base-url",
+        server,
+        "--mode",
+        "text",
+        "--out",
+        tmp_path / "vlm",
+    )
     _run("judge", dataset, "--backend", "baseline", "--model", "first", "--out", tmp_path / "first")
     runs = [tmp_path / name for name in ("people", "vlm", "first")]
-    _run("report", *runs, "--out", tmp_path / "r.html", "--json", tmp_path / "m.json", "--questions", 10)
+    _run(
+        "report",
+        *runs,
+        "--out",
+        tmp_path / "r.html",
+        "--json",
+        tmp_path / "m.json",
+        "--questions",
+        10,
+    )
     page = (tmp_path / "r.html").read_text()
     assert all(name in page for name in ("people", "vlm", "first"))
 
@@ -111,10 +160,14 @@ def test_people_a_vlm_and_a_baseline_stand_in_one_report(dataset: Path, tmp_path
     expected = krippendorff.alpha(reliability_data=table, level_of_measurement="nominal")
     assert alpha["alpha"] == pytest.approx(expected, abs=1e-9)
 
-    verdicts = [json.loads(line) for line in (tmp_path / "vlm/verdicts.jsonl").read_text().splitlines()]
+    verdicts = [
+        json.loads(line) for line in (tmp_path / "vlm/verdicts.jsonl").read_text().splitlines()
+    ]
     judged = {v["id"]: float(v["value"] == "A") for v in verdicts if v["status"] == "ok"}
     both = [name for name in names if name in judged]
     mean = np.nanmean(table[:, [names.index(name) for name in both]], axis=0)
     row = next(row for row in found["rows"] if row["rater"] == "vlm")
     assert row["items"] == len(both) == 27
-    assert row["spearman"] == pytest.approx(spearmanr([judged[name] for name in both], mean).statistic, abs=1e-9)
+    assert row["spearman"] == pytest.approx(
+        spearmanr([judged[name] for name in both], mean).statistic, abs=1e-9
+    )

@@ -1,4 +1,6 @@
-"""People judge: blind, balanced, one question after another, and nothing that they answered is lost."""
+"""People judge: blind, balanced, one question after another, and nothing that they answered is
+lost.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +33,23 @@ from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.journal import Journal
-from visualjudge.studio.people.pages import ADMIN, PeoplePages, Tokens, people_app, people_pages, plan_of
+from visualjudge.studio.people.pages import (
+    ADMIN,
+    PeoplePages,
+    Tokens,
+    people_app,
+    people_pages,
+    plan_of,
+)
 from visualjudge.studio.people.plan import Settings
 from visualjudge.studio.people.rating_run import Given
 from visualjudge.studio.places import find_places
 from visualjudge.studio.site import Site
 
-PROMPT = "<image>\n\nJudge <b>well</b>.\n\nOptions:\n\nA. <image>\nleft\n\nB. <image>\nright\n\nWhich is better?"
+PROMPT = (
+    "<image>\n\nJudge <b>well</b>.\n\nOptions:\n\nA. <image>\nleft\n\nB. <image>\nright\n\nWhich "
+    "is better?"
+)
 NASTY = "<script>alert(1)</script>"
 
 
@@ -45,10 +57,19 @@ NASTY = "<script>alert(1)</script>"
 def dataset(tmp_path: Path) -> Path:
     names = ("media/o.png", "media/secret_model_one.png", "media/secret_model_two.png")
     questions: list[Any] = [
-        pair(i, (float(i % 9), 9.5), prompt=PROMPT, images=names, encoding="pixel_s0_m0", image_id=f"i{i}")
+        pair(
+            i,
+            (float(i % 9), 9.5),
+            prompt=PROMPT,
+            images=names,
+            encoding="pixel_s0_m0",
+            image_id=f"i{i}",
+        )
         for i in range(24)
     ]
-    questions += [ranking(i, (1.0, 5.0, 9.0, 3.0)) for i in range(4)] + [scoring(i, float(i)) for i in range(4)]
+    questions += [ranking(i, (1.0, 5.0, 9.0, 3.0)) for i in range(4)] + [
+        scoring(i, float(i)) for i in range(4)
+    ]
     root = write_dataset(tmp_path / "ds", questions)
     (root / "media").mkdir()
     for name, color in zip(names, ("red", "green", "blue"), strict=True):
@@ -59,7 +80,9 @@ def dataset(tmp_path: Path) -> Path:
 class Study:
     """A people's run with a client for it; ``restart`` opens the folder again."""
 
-    def __init__(self, dataset: Path, settings: Settings, raters: tuple[str, ...] = ("anna", "ben")) -> None:
+    def __init__(
+        self, dataset: Path, settings: Settings, raters: tuple[str, ...] = ("anna", "ben")
+    ) -> None:
         self.dataset, self.settings, self.raters = dataset, settings, raters
         self.folder = dataset.parent / "people"
         self.site = Site(find_places([dataset]), dataset.parent / "cache")
@@ -81,16 +104,23 @@ class Study:
 
     def some(self, question: Any) -> dict[str, Any]:
         letters = "".join(option["letter"] for option in question["options"])
-        return {"value": {"pairwise": "A", "ranking": letters[::-1], "scoring": 7}[question["type"]]}
+        return {
+            "value": {"pairwise": "A", "ranking": letters[::-1], "scoring": 7}[question["type"]]
+        }
 
     def all(self, rater: str, most: int = 1000) -> int:
         state, n = self.next(rater), 0
         while state["question"] and n < most:
-            state, n = self.answer(rater, state["question"], **self.some(state["question"])).json(), n + 1
+            state, n = (
+                self.answer(rater, state["question"], **self.some(state["question"])).json(),
+                n + 1,
+            )
         return n
 
     def lines(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in (self.folder / "verdicts.jsonl").read_text().splitlines()]
+        return [
+            json.loads(line) for line in (self.folder / "verdicts.jsonl").read_text().splitlines()
+        ]
 
 
 @pytest.fixture
@@ -104,7 +134,17 @@ def test_what_a_rater_sees_tells_no_score_source_or_file(study: Study) -> None:
     for _ in range(32):
         state = study.next("anna")
         text = json.dumps(state)
-        for secret in ("secret_model", "media/", "annotation", 'score"', 'one"', 'two"', "missed", '"q1', '"id"'):
+        for secret in (
+            "secret_model",
+            "media/",
+            "annotation",
+            'score"',
+            'one"',
+            'two"',
+            "missed",
+            '"q1',
+            '"id"',
+        ):
             assert secret not in text, secret
         study.answer("anna", state["question"], **study.some(state["question"]))
     for path in ("/d/ds", "/d/ds/cards", "/live", "/static/../app.py"):
@@ -145,7 +185,11 @@ def test_orders_are_balanced_at_any_time_and_differ_between_raters(study: Study)
     study.all("ben")
     sequences = {}
     for rater in ("anna", "ben"):
-        orders = [line["order"] for line in study.lines() if line["rater"] == rater and line["id"].startswith("q")]
+        orders = [
+            line["order"]
+            for line in study.lines()
+            if line["rater"] == rater and line["id"].startswith("q")
+        ]
         leads = list(itertools.accumulate(1 if order == "AB" else -1 for order in orders))
         assert max(map(abs, leads)) <= 1
         sequences[rater] = [line["id"] for line in study.lines() if line["rater"] == rater]
@@ -181,15 +225,24 @@ def test_undo_changes_the_answer_and_keeps_what_was_written(study: Study) -> Non
         state = study.next("anna")["question"]
         study.answer("anna", state, **study.some(state))
     pending = study.next("anna")["question"]
-    back = study.client.get("/people/anna/back?steps=2", headers=study.headers("anna")).json()["question"]
+    back = study.client.get("/people/anna/back?steps=2", headers=study.headers("anna")).json()[
+        "question"
+    ]
     assert back["given"]["value"] == study.some(back)["value"]
     study.answer("anna", back, cannot_tell=True, revise=True)
     lines = study.lines()
     assert len(lines) == 4
-    assert (lines[3]["id"], lines[3]["repeat"], lines[3]["revised"]) == (lines[1]["id"], lines[1]["repeat"], True)
+    assert (lines[3]["id"], lines[3]["repeat"], lines[3]["revised"]) == (
+        lines[1]["id"],
+        lines[1]["repeat"],
+        True,
+    )
     assert len(RunFolder(study.folder).verdicts()) == 3
     assert study.next("anna")["question"]["slot"] == pending["slot"]
-    assert study.client.get("/people/anna/back?steps=9", headers=study.headers("anna")).status_code == 404
+    assert (
+        study.client.get("/people/anna/back?steps=9", headers=study.headers("anna")).status_code
+        == 404
+    )
 
 
 def test_two_windows_of_one_rater_write_one_answer(study: Study) -> None:
@@ -225,7 +278,9 @@ def test_repeats_and_known_items_are_asked_and_declared(dataset: Path) -> None:
     purposes = Counter(line["purpose"] for line in lines)
     assert purposes == {"question": 29, "known": 3, "repeat": 4}
     places = {(line["id"], line["turn"]): k for k, line in enumerate(lines)}
-    gaps = [k - places[line["id"], 0] for k, line in enumerate(lines) if line["purpose"] == "repeat"]
+    gaps = [
+        k - places[line["id"], 0] for k, line in enumerate(lines) if line["purpose"] == "repeat"
+    ]
     assert min(gaps) > 8
     people = RunFolder(study.folder).manifest()["people"]
     assert len(people["known_items"]) == 3
@@ -257,7 +312,11 @@ def test_a_page_from_before_a_restart_shows_its_images_and_is_answered(study: St
     assert len(set(before)) == 3
     assert study.answer("anna", state, **study.some(state)).status_code == 200
     beyond = addresses[0].rpartition("/")[0]
-    for address in (f"{beyond}/3", "/people-image/anna/nothing/0", "/people-image/nobody/nothing/0"):
+    for address in (
+        f"{beyond}/3",
+        "/people-image/anna/nothing/0",
+        "/people-image/nobody/nothing/0",
+    ):
         assert study.client.get(address).status_code == 404
 
 
@@ -290,7 +349,9 @@ def test_without_the_raters_token_nothing_is_read_or_written(study: Study, token
     assert study.client.get("/people/anna/back", headers=headers).status_code == 403
     assert study.client.get(f"/people/anna?token={token}").status_code == 403
     assert study.client.get(f"/?token={study.pages.tokens.token('anna')}").status_code == 403
-    assert study.client.get("/people/nobody/next", headers=study.headers("nobody")).status_code == 403
+    assert (
+        study.client.get("/people/nobody/next", headers=study.headers("nobody")).status_code == 403
+    )
     assert study.lines() == []
 
 
@@ -308,16 +369,23 @@ def test_without_the_raters_token_nothing_is_read_or_written(study: Study, token
 def test_other_sites_cannot_post(study: Study, foreign: dict[str, str]) -> None:
     state = study.next("anna")["question"]
     body = {"slot": state["slot"], "seconds": 1, "cannot_tell": True}
-    reply = study.client.post("/people/anna/answer", headers={**study.headers("anna"), **foreign}, json=body)
+    reply = study.client.post(
+        "/people/anna/answer", headers={**study.headers("anna"), **foreign}, json=body
+    )
     assert reply.status_code in (400, 403)
     assert study.lines() == []
 
 
 def test_large_bodies_and_garbage_are_refused(study: Study) -> None:
     headers = study.headers("anna")
-    assert study.client.post("/people/anna/answer", headers=headers, content=b"x" * 70_000).status_code == 413
+    assert (
+        study.client.post("/people/anna/answer", headers=headers, content=b"x" * 70_000).status_code
+        == 413
+    )
     for body in (b"", b"[]", b"{", b"null", b'{"slot": 1}', b"\xff"):
-        assert study.client.post("/people/anna/answer", headers=headers, content=body).status_code in (409, 422)
+        assert study.client.post(
+            "/people/anna/answer", headers=headers, content=body
+        ).status_code in (409, 422)
 
 
 def test_tokens_stay_out_of_the_run_folder_and_survive_a_restart(study: Study) -> None:
@@ -334,7 +402,9 @@ def test_a_secret_that_others_can_read_or_that_is_no_secret_is_refused(tmp_path:
     token = Tokens(tmp_path / "home", tmp_path).token("anna")
     assert Tokens(tmp_path / "home", tmp_path).token("anna") == token
     (tmp_path / "secret").write_bytes(bytes(32))
-    with pytest.raises(RunError, match=r"secret: must be a file of 32 bytes that you alone can read"):
+    with pytest.raises(
+        RunError, match=r"secret: must be a file of 32 bytes that you alone can read"
+    ):
         Tokens(tmp_path, tmp_path)
 
 
@@ -345,9 +415,13 @@ def test_a_hostile_name_is_escaped(dataset: Path) -> None:
     study.pages.run.close()
 
 
-@pytest.mark.parametrize("field", ["id", "rater", "order", "shown", "purpose", "status", "turn", "value", "latency_s"])
+@pytest.mark.parametrize(
+    "field", ["id", "rater", "order", "shown", "purpose", "status", "turn", "value", "latency_s"]
+)
 @pytest.mark.parametrize("value", [None, [], {"a": 1}, "\x1b[31m", 7.5, ...])
-def test_a_row_of_a_study_that_no_study_wrote_is_one_line(study: Study, field: str, value: Any) -> None:
+def test_a_row_of_a_study_that_no_study_wrote_is_one_line(
+    study: Study, field: str, value: Any
+) -> None:
     study.answer("anna", question := study.next("anna")["question"], **study.some(question))
     study.pages.run.close()
     line = study.lines()[0] | {field: value}
@@ -356,10 +430,15 @@ def test_a_row_of_a_study_that_no_study_wrote_is_one_line(study: Study, field: s
     try:
         study.restart()
     except DataError as error:
-        assert str(error).splitlines()[0].startswith(f"{study.folder}/verdicts.jsonl: the answer on ")
+        assert (
+            str(error).splitlines()[0].startswith(f"{study.folder}/verdicts.jsonl: the answer on ")
+        )
         return
     assert study.client.get(study.pages.link(ADMIN)).status_code == 200
-    assert study.client.get("/people/anna/back", headers=study.headers("anna")).status_code in (200, 404)
+    assert study.client.get("/people/anna/back", headers=study.headers("anna")).status_code in (
+        200,
+        404,
+    )
     assert "question" in study.next("anna")
 
 
@@ -384,7 +463,10 @@ def test_an_answer_that_the_disk_does_not_take_is_said_and_can_be_given_again(
     with monkeypatch.context() as full:
         full.setattr(Journal, "_append", no_room)
         refused = study.answer("anna", question, **study.some(question))
-    assert (refused.status_code, refused.text) == (507, "not saved; the terminal of the studio says why")
+    assert (refused.status_code, refused.text) == (
+        507,
+        "not saved; the terminal of the studio says why",
+    )
     assert study.lines() == []
     assert study.next("anna")["question"]["slot"] == question["slot"]
     assert study.answer("anna", question, **study.some(question)).status_code == 200
@@ -405,7 +487,15 @@ class Server:
 
     def __init__(self, dataset: Path) -> None:
         self.port = _free_port()
-        command = [sys.executable, "-m", "visualjudge", "studio", str(dataset), "--port", str(self.port)]
+        command = [
+            sys.executable,
+            "-m",
+            "visualjudge",
+            "studio",
+            str(dataset),
+            "--port",
+            str(self.port),
+        ]
         command += ["--people", str(dataset.parent / "killed"), "--rater", "anna", "--rater", "ben"]
         env = {**os.environ, "XDG_CACHE_HOME": str(dataset.parent / "cache")}
         self.process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
@@ -455,8 +545,15 @@ def test_what_was_answered_survives_kill_9(dataset: Path) -> None:
         except (OSError, HTTPException, ValueError):  # no connection, or a part of a reply
             pass
         server.kill()
-    written = [json.loads(line) for line in (dataset.parent / "killed/verdicts.jsonl").read_text().splitlines()]
-    assert len(written) - len(confirmed) in (0, 1, 2)  # one answer may be written and not confirmed at each kill
+    written = [
+        json.loads(line)
+        for line in (dataset.parent / "killed/verdicts.jsonl").read_text().splitlines()
+    ]
+    assert len(written) - len(confirmed) in (
+        0,
+        1,
+        2,
+    )  # one answer may be written and not confirmed at each kill
     assert len({(line["id"], line["turn"]) for line in written}) == len(written)
 
 
@@ -476,7 +573,9 @@ def test_the_filter_is_the_query_of_a_grid(dataset: Path) -> None:
 def test_known_items_are_pairs_with_the_widest_margins_drawn_before_written(tmp_path: Path) -> None:
     questions = [ranking(i + 10, (0.0, 10.0, 5.0, 3.0), image_id=f"r{i}") for i in range(3)]
     questions += [pair(i, (0.0, 9.0), encoding="text_xyxy", image_id=f"t{i}") for i in range(2)]
-    questions += [pair(i + 2, (float(i), 8.0), encoding="pixel_s0_m0", image_id=f"p{i}") for i in range(3)]
+    questions += [
+        pair(i + 2, (float(i), 8.0), encoding="pixel_s0_m0", image_id=f"p{i}") for i in range(3)
+    ]
     root = write_dataset(tmp_path / "ds", questions)
     site = Site(find_places([root]), tmp_path / "cache")
     shelf = site.shelf(site.places.datasets[0].slug)
@@ -485,13 +584,19 @@ def test_known_items_are_pairs_with_the_widest_margins_drawn_before_written(tmp_
     assert set(plan_of(shelf, Settings(known=8)).known) == set(ids[3:])
 
 
-def test_the_items_of_a_label_queue_are_asked_and_answers_are_its_labels(dataset: Path, tmp_path: Path) -> None:
+def test_the_items_of_a_label_queue_are_asked_and_answers_are_its_labels(
+    dataset: Path, tmp_path: Path
+) -> None:
     questions = {q.id: q for q in load_dataset(dataset).questions}
     pairs = [name for name, q in questions.items() if q.question_type == "pairwise"][:3]
     queue = tmp_path / "next.csv"
-    queue.write_text("question_id,answer,probability\n" + "".join(f"{name},,0.25\n" for name in pairs))
+    queue.write_text(
+        "question_id,answer,probability\n" + "".join(f"{name},,0.25\n" for name in pairs)
+    )
     site = Site(find_places([dataset]), tmp_path / "cache")
-    pages = people_pages(site, tmp_path / "run", Settings(known=1, repeats=1), ["anna", "ben"], queue)
+    pages = people_pages(
+        site, tmp_path / "run", Settings(known=1, repeats=1), ["anna", "ben"], queue
+    )
     run = pages.run
     for rater, value in (("anna", "A"), ("ben", "B")):
         while slot := run.next(rater):

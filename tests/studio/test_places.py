@@ -63,7 +63,12 @@ def test_a_parquet_dataset_is_shown_as_its_json_is(tmp_path: Path) -> None:
         site = Site(find_places([folder]), tmp_path / "cache")
         client = TestClient(create_app(site), base_url="http://127.0.0.1:1")
         base = f"/d/{site.places.datasets[0].slug}"
-        pages.append((client.get(f"{base}/cards?q=dword").json(), client.get(f"{base}/facets?margin=2+to+4").json()))
+        pages.append(
+            (
+                client.get(f"{base}/cards?q=dword").json(),
+                client.get(f"{base}/facets?margin=2+to+4").json(),
+            )
+        )
         assert "zebra hword" in client.get(f"{base}/q/q7").text
     assert pages[0] == pages[1]
     assert pages[0][0]["total"] == 1
@@ -91,20 +96,30 @@ def _state(tmp_path: Path) -> RunState:
 
 
 def _lines(run: Path, lines: Sequence[dict[str, object]]) -> None:
-    (run / "verdicts.jsonl").write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
+    (run / "verdicts.jsonl").write_text(
+        "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+    )
 
 
 def test_what_a_resumed_run_spent_is_counted_as_judge_counts_it(tmp_path: Path) -> None:
-    """A reply out of a cache costs nothing, one that was asked again is paid twice, run.json knows of more."""
+    """A reply out of a cache costs nothing, one that was asked again is paid twice, run.json knows
+    of more.
+    """
     questions = [pair(i, (2.0, 1.0)) for i in range(2)]
     root = write_dataset(tmp_path / "ds", questions)
     usage = {"prompt_tokens": 1000, "completion_tokens": 10}
     first, second = (verdict_line(replace(said(q, "A"), usage=usage)) for q in questions)
     total = {"tokens_in": 5000, "tokens_out": 20, "cost": 0.5}
     run = write_run(
-        tmp_path / "runs/one", root, [], prices={"per_million_in": 2.0, "per_million_out": 50.0}, total=total
+        tmp_path / "runs/one",
+        root,
+        [],
+        prices={"per_million_in": 2.0, "per_million_out": 50.0},
+        total=total,
     )
-    _lines(run, [{**first, "paid": {}}, second, second, {**second, "paid": {"prompt_tokens": 4000}}])
+    _lines(
+        run, [{**first, "paid": {}}, second, second, {**second, "paid": {"prompt_tokens": 4000}}]
+    )
     spent = spent_before(run / "verdicts.jsonl", json.loads((run / "run.json").read_text()))
     state = _state(tmp_path)
     assert (state.tokens, state.cost) == (spent.tokens, money(spent.cost or 0)) == (6020, "0.5020")
@@ -125,9 +140,14 @@ def test_shares_are_those_of_the_report_one_for_each_question_type(tmp_path: Pat
     questions += [scoring(i, 5.0) for i in range(3)]
     root = write_dataset(tmp_path / "ds", questions)
     statuses = ["ok", "ok", "ok", "ok", "refusal", "cannot_tell", "ok_extracted", "unparseable"]
-    verdicts = [said(questions[i], "AAAB"[i % 4], status=status) for i, status in enumerate(statuses)]
+    verdicts = [
+        said(questions[i], "AAAB"[i % 4], status=status) for i, status in enumerate(statuses)
+    ]
     verdicts[6] = replace(verdicts[6], value="A")
-    verdicts += [said(questions[8], "A"), *(said(questions[9 + i], "CBA" if i else "CAB") for i in range(4))]
+    verdicts += [
+        said(questions[8], "A"),
+        *(said(questions[9 + i], "CBA" if i else "CAB") for i in range(4)),
+    ]
     verdicts += [said(questions[13 + i], value) for i, value in enumerate((5.5, 6.0, 9.0))]
     run = write_run(tmp_path / "runs/one", root, verdicts)
     state, told = _state(tmp_path), analyse([run]).results.judges[0]
@@ -143,7 +163,13 @@ def test_questions_that_check_raters_are_in_no_share(tmp_path: Path) -> None:
     run = write_run(tmp_path / "runs/people", root, [], backend="people")
     lines = [verdict_line(said(q, "BAA"[i])) for i, q in enumerate(questions)]
     purposes = ["question", "known", "repeat"]
-    _lines(run, [{**line, "rater": "anna", "purpose": name} for line, name in zip(lines, purposes, strict=True)])
+    _lines(
+        run,
+        [
+            {**line, "rater": "anna", "purpose": name}
+            for line, name in zip(lines, purposes, strict=True)
+        ],
+    )
     (share,) = _state(tmp_path).shares
     told = analyse([run]).results.judges[0].pairwise.accuracy.share
     assert (share.right, share.verdicts) == (0, 1) == (told.value, told.n)
@@ -155,7 +181,9 @@ def test_a_judge_without_an_answer_has_no_share(tmp_path: Path) -> None:
     write_run(tmp_path / "runs/one", root, [said(q, "A", status="refusal") for q in questions])
     site = Site(find_places([tmp_path]), tmp_path / "cache")
     page = TestClient(create_app(site), base_url="http://127.0.0.1:8421").get("/").text
-    assert '<dd data-field="share-pairwise">\N{EN DASH} of 3</dd>' in page and "0.0 % of 3" not in page
+    assert (
+        '<dd data-field="share-pairwise">\N{EN DASH} of 3</dd>' in page and "0.0 % of 3" not in page
+    )
 
 
 def test_the_home_page_pools_no_question_types(client: TestClient) -> None:
@@ -166,11 +194,16 @@ def test_the_home_page_pools_no_question_types(client: TestClient) -> None:
 
 
 def test_labels_alone_are_said_to_be_that_and_show_prompts_without_boxes(tmp_path: Path) -> None:
-    bare = [pair(0, (2.0, 1.0), prompt="Request:\nA red cube.", encoding="published"), pair(1, (2.0, 1.0))]
+    bare = [
+        pair(0, (2.0, 1.0), prompt="Request:\nA red cube.", encoding="published"),
+        pair(1, (2.0, 1.0)),
+    ]
     for name, stated in (("labels", {"labels_only": True}), ("whole", {})):
         root = write_dataset(tmp_path / name, bare)
         meta = json.loads((root / "dataset.json").read_text())
-        (root / "dataset.json").write_text(json.dumps({**meta, "benchmark": {"name": "bench", **stated}}))
+        (root / "dataset.json").write_text(
+            json.dumps({**meta, "benchmark": {"name": "bench", **stated}})
+        )
     site = Site(find_places([tmp_path]), tmp_path / "cache")
     client = TestClient(create_app(site), base_url="http://127.0.0.1:8421")
     pages = {}
@@ -179,17 +212,30 @@ def test_labels_alone_are_said_to_be_that_and_show_prompts_without_boxes(tmp_pat
         pages[place.name] = client.get(base).text, client.get(f"{base}/q/q0").text
         assert client.get(f"{base}/cards").json()["cards"][0]["prompt"] == "Request:\nA red cube."
     assert client.get("/").text.count("labels only") == 1
-    assert ["This dataset holds labels only" in pages[name][0] for name in ("labels", "whole")] == [True, False]
+    assert ["This dataset holds labels only" in pages[name][0] for name in ("labels", "whole")] == [
+        True,
+        False,
+    ]
     assert ["Copy as curl" in pages[name][1] for name in ("labels", "whole")] == [False, True]
     with pytest.raises(UsageError, match="people cannot be asked: it holds labels only"):
-        people_pages(Site(find_places([tmp_path / "labels"]), tmp_path / "cache"), tmp_path / "p", Settings(), ["anna"])
+        people_pages(
+            Site(find_places([tmp_path / "labels"]), tmp_path / "cache"),
+            tmp_path / "p",
+            Settings(),
+            ["anna"],
+        )
 
 
 def test_a_run_of_published_replies_is_finished_once_all_are_there(tmp_path: Path) -> None:
     questions = [pair(i, (2.0, 1.0)) for i in range(2)]
     root = write_dataset(tmp_path / "ds", questions)
     for name, asked in (("all", 2), ("some", 3)):
-        run = write_run(tmp_path / "runs" / name, root, [said(q, "A") for q in questions], asked=asked)
+        run = write_run(
+            tmp_path / "runs" / name, root, [said(q, "A") for q in questions], asked=asked
+        )
         os.utime(run / "verdicts.jsonl", (0, 0))
     site = Site(find_places([tmp_path]), tmp_path / "cache")
-    assert {run.name: site.state(run).state for run in site.places.runs} == {"all": "finished", "some": "stopped"}
+    assert {run.name: site.state(run).state for run in site.places.runs} == {
+        "all": "finished",
+        "some": "stopped",
+    }

@@ -1,4 +1,6 @@
-"""Questions of probes: what they are chosen by, what is right, and the unchanged question beside the changed one."""
+"""Questions of probes: what they are chosen by, what is right, and the unchanged question beside
+the changed one.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,10 @@ def probed(tmp_path: Path) -> TestClient:
         _pair(2, probe=Probe("recoloured", "change", "g0", "all images warmer", "answer")),
         _pair(3, probe=Probe("same_option", "same", "g0", "both options are the same", "any")),
         *(
-            replace(scoring(k, 9.0 - k), probe=Probe("severity", "staircase", "g2", f"step {k}", "order"))
+            replace(
+                scoring(k, 9.0 - k),
+                probe=Probe("severity", "staircase", "g2", f"step {k}", "order"),
+            )
             for k in (4, 5)
         ),
     ]
@@ -58,7 +63,12 @@ def _facet(client: TestClient, name: str, query: str = "") -> dict[str, int]:
 
 
 def test_probes_are_a_facet_and_so_is_their_group(probed: TestClient) -> None:
-    assert _facet(probed, "probe") == {"control": 2, "recoloured": 1, "same_option": 1, "severity": 2}
+    assert _facet(probed, "probe") == {
+        "control": 2,
+        "recoloured": 1,
+        "same_option": 1,
+        "severity": 2,
+    }
     assert _facet(probed, "group") == {"g0": 3, "g1": 1, "g2": 2}
 
 
@@ -100,8 +110,12 @@ def test_the_counts_of_a_run_are_those_of_its_share(probed: TestClient) -> None:
     home = probed.get("/").text
     assert "100.0 % of 2" in home
     run = home.split('data-run="')[1].split('"')[0]
-    rows = re.findall(r'<tr><th scope="row">([^<]*)</th>(.*?)</tr>', probed.get(f"/r/{run}").text, re.DOTALL)
-    found = {title: [int(n) for n in re.findall(r"data-outcome>(\d+)<", cells)] for title, cells in rows}
+    rows = re.findall(
+        r'<tr><th scope="row">([^<]*)</th>(.*?)</tr>', probed.get(f"/r/{run}").text, re.DOTALL
+    )
+    found = {
+        title: [int(n) for n in re.findall(r"data-outcome>(\d+)<", cells)] for title, cells in rows
+    }
     assert found == {
         "pairs": [2, 0, 0, 0, 0, 0],
         "probe: recoloured": [0, 0, 1, 0, 0, 0],

@@ -30,13 +30,17 @@ from visualjudge.studio.thumbnails import Thumbnails
         "media/one.png%00.png",
     ],
 )
-def test_nothing_but_the_images_of_questions_is_served(client: TestClient, slug: str, kind: str, name: str) -> None:
+def test_nothing_but_the_images_of_questions_is_served(
+    client: TestClient, slug: str, kind: str, name: str
+) -> None:
     reply = client.get(f"/d/{slug}/{kind}/{name}")
     assert reply.status_code == 404
     assert b"secret" not in reply.content
 
 
-@pytest.mark.parametrize("name", ["app.py", "..%2Fapp.py", "../templates/base.html.j2", "%2e%2e/app.py", "none.js"])
+@pytest.mark.parametrize(
+    "name", ["app.py", "..%2Fapp.py", "../templates/base.html.j2", "%2e%2e/app.py", "none.js"]
+)
 def test_static_serves_scripts_and_styles_only(client: TestClient, name: str) -> None:
     assert client.get(f"/static/{name}").status_code == 404
 
@@ -48,7 +52,9 @@ def test_image_is_served_with_its_type(client: TestClient, slug: str) -> None:
     assert reply.headers["x-content-type-options"] == "nosniff"
 
 
-@pytest.mark.parametrize("path", ["/", "/d/{slug}", "/d/{slug}/cards", "/static/grid.js", "/nowhere"])
+@pytest.mark.parametrize(
+    "path", ["/", "/d/{slug}", "/d/{slug}/cards", "/static/grid.js", "/nowhere"]
+)
 def test_every_reply_forbids_foreign_content(client: TestClient, slug: str, path: str) -> None:
     reply = client.get(path.format(slug=slug))
     assert reply.headers["content-security-policy"] == HEADERS["content-security-policy"]
@@ -57,7 +63,8 @@ def test_every_reply_forbids_foreign_content(client: TestClient, slug: str, path
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "127.0.0.1.evil.example", "evil.example:8421", "", "[::1", "127.0.0.1@evil"]
+    "host",
+    ["evil.example", "127.0.0.1.evil.example", "evil.example:8421", "", "[::1", "127.0.0.1@evil"],
 )
 def test_another_host_name_is_refused(client: TestClient, host: str) -> None:
     assert client.get("/", headers={"host": host}).status_code == 400
@@ -69,14 +76,22 @@ def test_names_of_this_machine_are_served(client: TestClient, host: str) -> None
 
 
 @pytest.mark.parametrize("origin", ["cross-site", "same-site"])
-def test_other_sites_may_link_to_a_page_and_nothing_else(client: TestClient, slug: str, origin: str) -> None:
+def test_other_sites_may_link_to_a_page_and_nothing_else(
+    client: TestClient, slug: str, origin: str
+) -> None:
     visit = {"sec-fetch-site": origin, "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
     assert client.get("/", headers=visit).status_code == 200
     assert client.get("/", headers={**visit, "sec-fetch-dest": "iframe"}).status_code == 403
     assert (
-        client.get(f"/d/{slug}/cards", headers={"sec-fetch-site": origin, "sec-fetch-mode": "cors"}).status_code == 403
+        client.get(
+            f"/d/{slug}/cards", headers={"sec-fetch-site": origin, "sec-fetch-mode": "cors"}
+        ).status_code
+        == 403
     )
-    assert client.get(f"/d/{slug}/image/media/one.png", headers={"sec-fetch-site": origin}).status_code == 403
+    assert (
+        client.get(f"/d/{slug}/image/media/one.png", headers={"sec-fetch-site": origin}).status_code
+        == 403
+    )
 
 
 def test_no_schema_or_docs_pages(client: TestClient) -> None:
@@ -96,14 +111,18 @@ def test_data_for_the_page_is_json_and_not_html(client: TestClient, slug: str) -
         assert client.get(f"/d/{slug}/{path}").headers["content-type"] == "application/json"
 
 
-def test_thumbnails_are_made_in_few_sizes_and_the_oldest_go(client: TestClient, slug: str, folder: Path) -> None:
+def test_thumbnails_are_made_in_few_sizes_and_the_oldest_go(
+    client: TestClient, slug: str, folder: Path
+) -> None:
     assert client.get(f"/d/{slug}/thumb/321/media/one.png").status_code == 404
     small = client.get(f"/d/{slug}/thumb/96/media/one.png")
     assert small.status_code == 200
     assert len(small.content) < 5000
     cache = Thumbnails(folder / "few")
     for width in (96, 160, 240, 320, 480, 640):
-        assert cache.get(folder / "ds/media/one.png", width) == cache.get(folder / "ds/media/one.png", width)
+        assert cache.get(folder / "ds/media/one.png", width) == cache.get(
+            folder / "ds/media/one.png", width
+        )
     cache.settle()
     made = sorted(cache.home.glob("*/*.jpg"), key=lambda path: path.stat().st_mtime_ns)
     assert len(made) == 6
@@ -125,7 +144,11 @@ def test_what_cannot_be_read_is_said_on_the_terminal_alone(
         assert "one.png" in caplog.text
 
 
-def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "uvicorn" else object())
+def test_a_missing_library_is_named_with_its_extra(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(
+        "importlib.util.find_spec", lambda name: None if name == "uvicorn" else object()
+    )
     with pytest.raises(UsageError, match=r"visualjudge\[studio\]"):
         serve([tmp_path], 8421)

@@ -59,14 +59,19 @@ def test_words_are_found_in_prompts_and_replies_and_ids(client: TestClient, slug
     assert client.get(f"/d/{slug}/facets?q=nowhere").json()["total"] == 0
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.text(max_size=30))
 def test_no_query_is_an_error(site: Site, slug: str, words: str) -> None:
     assert site.shelf(slug).select(State(words=words.strip())).rows.size <= 70
 
 
 def test_cards_come_in_the_order_asked(client: TestClient, slug: str) -> None:
-    margins = [c["margin"] for c in client.get(f"/d/{slug}/cards?sort=margin&type=pairwise&count=60").json()["cards"]]
+    margins = [
+        c["margin"]
+        for c in client.get(f"/d/{slug}/cards?sort=margin&type=pairwise&count=60").json()["cards"]
+    ]
     assert margins == sorted(margins)
     assert margins[0] == 1.0
     page = client.get(f"/d/{slug}/cards?start=65&count=999999999999999999").json()
@@ -80,7 +85,9 @@ def test_counts_agree_with_a_plain_count(site: Site, slug: str) -> None:
     state = State.from_query([("error_type", "missed"), ("margin", "4 and more")])
     selection = shelf.select(state)
     expected = [
-        i for i, q in enumerate(raw) if len(q.final_scores) > 1 and max(q.final_scores) - min(q.final_scores) >= 4
+        i
+        for i, q in enumerate(raw)
+        if len(q.final_scores) > 1 and max(q.final_scores) - min(q.final_scores) >= 4
     ]
     assert selection.rows.tolist() == expected
     margin = next(f for f in shelf.facets() if f.name == "margin")
@@ -105,7 +112,13 @@ def test_changed_questions_are_indexed_anew_and_unchanged_ones_are_not(tmp_path:
 
 
 @pytest.mark.parametrize(
-    "damage", ["DELETE FROM column_", "UPDATE column_ SET dtype = 'x'", "DROP TABLE vocabulary", "DROP TABLE meta"]
+    "damage",
+    [
+        "DELETE FROM column_",
+        "UPDATE column_ SET dtype = 'x'",
+        "DROP TABLE vocabulary",
+        "DROP TABLE meta",
+    ],
 )
 def test_a_damaged_index_is_made_anew(tmp_path: Path, damage: str) -> None:
     root = write_dataset(tmp_path / "ds", [pair(0, (1.0, 2.0))])
@@ -115,26 +128,40 @@ def test_a_damaged_index_is_made_anew(tmp_path: Path, damage: str) -> None:
     assert open_index(root, tmp_path / "cache", "x").columns.count == 1
 
 
-def test_an_index_that_cannot_be_written_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_that_cannot_be_written_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = write_dataset(tmp_path / "ds", [pair(0, (1.0, 2.0))])
-    monkeypatch.setattr(index_module, "_SCHEMA", "CREATE TABLE no_such_thing AS SELECT * FROM full;")
-    with pytest.raises(RunError, match=r"y\.sqlite: cannot be written: .*; XDG_CACHE_HOME names another folder"):
+    monkeypatch.setattr(
+        index_module, "_SCHEMA", "CREATE TABLE no_such_thing AS SELECT * FROM full;"
+    )
+    with pytest.raises(
+        RunError, match=r"y\.sqlite: cannot be written: .*; XDG_CACHE_HOME names another folder"
+    ):
         open_index(root, tmp_path / "cache", "y")
 
 
 @pytest.mark.parametrize("indent", [None, 2])
-def test_questions_are_read_again_by_their_place_in_any_layout(tmp_path: Path, indent: int | None) -> None:
+def test_questions_are_read_again_by_their_place_in_any_layout(
+    tmp_path: Path, indent: int | None
+) -> None:
     questions = [pair(i, (1.0, 2.0), prompt='tricky }],{"\\ \n é') for i in range(3)]
     root = write_dataset(tmp_path / "ds", questions)
     wire = json.loads((root / "questions.json").read_text())
     lines = "[\n" + ",\n".join(json.dumps(q) for q in wire) + "\n]\n"
-    (root / "questions.json").write_text(lines if indent is None else json.dumps(wire, indent=indent))
+    (root / "questions.json").write_text(
+        lines if indent is None else json.dumps(wire, indent=indent)
+    )
     file = open_questions(root)
     assert [file.read(start, stop) for start, stop, _ in file.scan()] == questions
 
 
-def test_other_processes_make_the_same_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    questions = [pair(i, (float(i % 3), 2.0), prompt=f"word {'abcdefghij'[i % 7]}") for i in range(40)]
+def test_other_processes_make_the_same_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    questions = [
+        pair(i, (float(i % 3), 2.0), prompt=f"word {'abcdefghij'[i % 7]}") for i in range(40)
+    ]
     root = write_dataset(tmp_path / "ds", questions)
     wire = json.loads((root / "questions.json").read_text())
     (root / "questions.json").write_text("[\n" + ",\n".join(json.dumps(q) for q in wire) + "\n]\n")
@@ -149,7 +176,9 @@ def test_other_processes_make_the_same_index(tmp_path: Path, monkeypatch: pytest
             found.refresh(engine)
             files = [sqlite3.connect(tmp_path / name / file) for file in ("x.sqlite", "r.sqlite")]
             names = ("question", "vocabulary", "column_", "text", "frequent")
-            tables.append([files[0].execute(f"SELECT * FROM {table}").fetchall() for table in names])
+            tables.append(
+                [files[0].execute(f"SELECT * FROM {table}").fetchall() for table in names]
+            )
             assert tables[-1][-1]
             tables[-1].append([found.rows.tobytes()])
             assert [index.question(row) for row in range(40)] == questions
@@ -158,11 +187,15 @@ def test_other_processes_make_the_same_index(tmp_path: Path, monkeypatch: pytest
             assert [share.right for share in found.summary().shares] == [right]
         assert tables[0] == tables[1]
         wire[30]["final_scores"] = "none"
-        (root / "questions.json").write_text("[\n" + ",\n".join(json.dumps(q) for q in wire) + "\n{]\n")
+        (root / "questions.json").write_text(
+            "[\n" + ",\n".join(json.dumps(q) for q in wire) + "\n{]\n"
+        )
         with pytest.raises(DataError, match=f"{wire[30]['id']}: has a field of the wrong type"):
             open_index(root, tmp_path / "two", "x", pool)
         wire[30]["final_scores"] = wire[29]["final_scores"]
-        (root / "questions.json").write_text("[\n" + ",\n".join(json.dumps(q) for q in wire) + "\n{]\n")
+        (root / "questions.json").write_text(
+            "[\n" + ",\n".join(json.dumps(q) for q in wire) + "\n{]\n"
+        )
         with pytest.raises(DataError, match="must be JSON"):
             open_index(root, tmp_path / "two", "x", pool)
 
@@ -172,7 +205,9 @@ def test_counts_from_the_smaller_side_are_the_counts(site: Site, slug: str) -> N
     for share in (0.0, 0.1, 0.5, 0.9, 1.0):
         among = rng.random(70) < share
         for facet in shelf.facets():
-            expected = [int((facet.mask([code]) & among).sum()) for code in range(len(facet.values))]
+            expected = [
+                int((facet.mask([code]) & among).sum()) for code in range(len(facet.values))
+            ]
             assert facet.counts(among).tolist() == expected, facet.name
 
 
@@ -180,7 +215,9 @@ def test_the_beginning_of_a_line_changes_nothing(tmp_path: Path) -> None:
     question = pair(0, (8.0, 1.0))
     root = write_dataset(tmp_path / "ds", [question])
     run = write_run(tmp_path / "run", root, [said(question, "A")])
-    found = RunIndex(run / "verdicts.jsonl", open_index(root, tmp_path / "cache", "x"), tmp_path / "r.sqlite")
+    found = RunIndex(
+        run / "verdicts.jsonl", open_index(root, tmp_path / "cache", "x"), tmp_path / "r.sqlite"
+    )
     found.refresh()
     before = found.generation
     with (run / "verdicts.jsonl").open("a") as journal:
@@ -195,12 +232,23 @@ def test_a_growing_journal_is_taken_in_line_by_line(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", root, [said(questions[0], "A")])
     index = open_index(root, tmp_path / "cache", "x")
     shelf = Shelf(
-        index, [(find_places([tmp_path]).runs[0], RunIndex(run / "verdicts.jsonl", index, tmp_path / "r.sqlite"))]
+        index,
+        [
+            (
+                find_places([tmp_path]).runs[0],
+                RunIndex(run / "verdicts.jsonl", index, tmp_path / "r.sqlite"),
+            )
+        ],
     )
     shelf.refresh()
     assert shelf.runs[0][1].summary().verdicts == 1
     with (run / "verdicts.jsonl").open("a") as journal:
-        journal.write(json.dumps({"id": "q1", "order": "AB", "value": "B", "status": "ok", "raw_response": "B"}) + "\n")
+        journal.write(
+            json.dumps(
+                {"id": "q1", "order": "AB", "value": "B", "status": "ok", "raw_response": "B"}
+            )
+            + "\n"
+        )
         journal.write('{"id": "q2", "or')
     shelf.refresh()
     assert shelf.runs[0][1].summary().outcome.tolist() == [1, 3, 0, 0]

@@ -25,7 +25,9 @@ TASKS = ("object_detection", "keypoint")
 
 @pytest.fixture
 def judged(tmp_path: Path) -> Site:
-    """Pairs of two tasks on 24 images with refusals and repeats, scores, and a probe of 60 questions."""
+    """Pairs of two tasks on 24 images with refusals and repeats, scores, and a probe of 60
+    questions.
+    """
     rng = np.random.default_rng(3)
     pairs: list[Any] = [
         pair(
@@ -39,7 +41,12 @@ def judged(tmp_path: Path) -> Site:
     ]
     scores = [scoring(i, 5.0) for i in range(20)]
     probes = [
-        pair(1000 + i, (9.0, 1.0), image_id=f"i{i % 24}", probe=Probe("same_option", "same", f"g{i}", "both", "any"))
+        pair(
+            1000 + i,
+            (9.0, 1.0),
+            image_id=f"i{i % 24}",
+            probe=Probe("same_option", "same", f"g{i}", "both", "any"),
+        )
         for i in range(60)
     ]
     root = write_dataset(tmp_path / "ds", [*pairs, *scores, *probes])
@@ -63,7 +70,10 @@ def test_shares_and_intervals_are_those_of_the_report(judged: Site, by: str) -> 
     table = slices(shelf, named[by], "pairwise", [])
     for k, judge in enumerate(table.judges):
         answered = load_study([judge.root]).kind(0, "pairwise")
-        cells = {dict(cell.keys)[by]: cell.accuracy.share for cell in accuracy_cells(counted(answered, [by]), [by])}
+        cells = {
+            dict(cell.keys)[by]: cell.accuracy.share
+            for cell in accuracy_cells(counted(answered, [by]), [by])
+        }
         assert len(cells) == len(table.rows)
         for row in table.rows:
             share, cell = cells[dict(row.pairs)[by]], row.cells[k]
@@ -97,7 +107,9 @@ def test_filters_narrow_and_types_stand_apart(judged: Site) -> None:
     shelf = judged.shelf(judged.places.datasets[0].slug)
     task = next(one for one in shelf.facets() if one.name == "task")
     scores = slices(shelf, task, "scoring", [])
-    assert [(row.questions, row.cells[0].right, row.cells[0].verdicts) for row in scores.rows] == [(20, 10, 20)]
+    assert [(row.questions, row.cells[0].right, row.cells[0].verdicts) for row in scores.rows] == [
+        (20, 10, 20)
+    ]
     narrow = slices(shelf, task, "pairwise", [("task", "keypoint")])
     assert [row.label for row in narrow.rows] == ["keypoint detection"]
     assert slices(shelf, task, "ranking", []).rows == ()
@@ -124,12 +136,16 @@ def test_a_judge_that_answers_nothing_has_no_share(tmp_path: Path) -> None:
     questions = [pair(i, (9.0, 1.0), task=TASKS[i % 2], image_id=f"i{i}") for i in range(40)]
     root = write_dataset(tmp_path / "ds", questions)
     write_run(
-        tmp_path / "run", root, [said(q, "A", status="ok" if q.task == TASKS[0] else "refusal") for q in questions]
+        tmp_path / "run",
+        root,
+        [said(q, "A", status="ok" if q.task == TASKS[0] else "refusal") for q in questions],
     )
     site = Site(find_places([tmp_path]), tmp_path / "cache")
     slug = site.places.datasets[0].slug
     shelf = site.shelf(slug)
-    rows = slices(shelf, next(one for one in shelf.facets() if one.name == "task"), "pairwise", []).rows
+    rows = slices(
+        shelf, next(one for one in shelf.facets() if one.name == "task"), "pairwise", []
+    ).rows
     told = {dict(row.pairs)["task"]: row.cells[0] for row in rows}
     assert (told[TASKS[0]].share, told[TASKS[1]].share, told[TASKS[1]].low) == (1.0, None, None)
     page = TestClient(create_app(site), base_url="http://127.0.0.1:1").get(f"/d/{slug}/slices").text

@@ -1,4 +1,6 @@
-"""A study as it is planned: wording, instructions, practice, ties, viewing time, rules of exclusion, monitor."""
+"""A study as it is planned: wording, instructions, practice, ties, viewing time, rules of
+exclusion, monitor.
+"""
 
 from __future__ import annotations
 
@@ -44,14 +46,18 @@ def dataset(tmp_path: Path) -> Path:
         )
         for i in range(24)
     ]
-    return write_dataset(tmp_path / "ds", [*questions, ranking(0, (1.0, 5.0, 9.0)), scoring(0, 5.0), scoring(1, 7.0)])
+    return write_dataset(
+        tmp_path / "ds", [*questions, ranking(0, (1.0, 5.0, 9.0)), scoring(0, 5.0), scoring(1, 7.0)]
+    )
 
 
 class Study:
     def __init__(self, dataset: Path, settings: Settings, *raters: str, **files: Path) -> None:
         self.site = Site(find_places([dataset]), dataset.parent / "cache")
         self.folder = dataset.parent / "people"
-        self.pages: PeoplePages = people_pages(self.site, self.folder, settings, raters or ("anna",), **files)
+        self.pages: PeoplePages = people_pages(
+            self.site, self.folder, settings, raters or ("anna",), **files
+        )
         self.client = TestClient(people_app(self.pages), base_url="http://127.0.0.1:1")
 
     def headers(self, rater: str) -> dict[str, str]:
@@ -67,7 +73,9 @@ class Study:
     def all(self, choose: Any, rater: str = "anna", seconds: float = 1.5) -> None:
         state = self.next(rater)
         while state["question"]:
-            state = self.answer(state["question"], rater, value=choose(state["question"]), seconds=seconds).json()
+            state = self.answer(
+                state["question"], rater, value=choose(state["question"]), seconds=seconds
+            ).json()
 
 
 def _first(question: Any) -> Any:
@@ -77,19 +85,30 @@ def _first(question: Any) -> Any:
 
 def test_people_are_not_told_what_only_a_model_needs() -> None:
     layout = PromptAssetStore().get_prompt("questions/layout", "v1")
-    role = layout.part("role", {"article": "an", "task": "object detection", "given": layout.part("given")})
-    before, after = for_people(
-        f"{role} The class of interest is cat.", "Which is better? Please answer with A or B.", "pairwise"
+    role = layout.part(
+        "role", {"article": "an", "task": "object detection", "given": layout.part("given")}
     )
-    assert (before, after) == ("Task: object detection. The class of interest is cat.", "Which is better?")
+    before, after = for_people(
+        f"{role} The class of interest is cat.",
+        "Which is better? Please answer with A or B.",
+        "pairwise",
+    )
+    assert (before, after) == (
+        "Task: object detection. The class of interest is cat.",
+        "Which is better?",
+    )
     final = layout.part("final_ranking")
     assert for_people("", final, "ranking")[1] == "Rank the predictions from best to worst."
     score = for_people(role, layout.part("final_scoring"), "scoring")[1]
-    assert score == "Score the quality of the prediction from 0 to 10.\n0 = worst, 10 = best possible."
+    assert (
+        score == "Score the quality of the prediction from 0 to 10.\n0 = worst, 10 = best possible."
+    )
     assert for_people("Judge well.", "", "pairwise") == ("Judge well.", ASKED["pairwise"])
 
 
-def test_instructions_are_markdown_without_html_and_with_their_own_images(tmp_path: Path, dataset: Path) -> None:
+def test_instructions_are_markdown_without_html_and_with_their_own_images(
+    tmp_path: Path, dataset: Path
+) -> None:
     Image.new("RGB", (4, 4), "red").save(tmp_path / "ex ample.png")
     text = "# How\n\n<script>alert(1)</script> **look** [x](javascript:alert(1))\n\n"
     text += "![one](ex%20ample.png)\n\n| a |\n|---|\n| b |\n"
@@ -102,7 +121,10 @@ def test_instructions_are_markdown_without_html_and_with_their_own_images(tmp_pa
     assert "<script>alert" not in page
     assert 'href="javascript' not in page
     assert 'src="/instructions-image/0"' in page
-    assert study.client.get("/instructions-image/0").content == (tmp_path / "ex ample.png").read_bytes()
+    assert (
+        study.client.get("/instructions-image/0").content
+        == (tmp_path / "ex ample.png").read_bytes()
+    )
     assert study.client.get("/instructions-image/1").status_code == 404
     study.pages.run.close()
     with pytest.raises(UsageError, match="instructions was"):
@@ -127,7 +149,9 @@ def test_practice_comes_first_has_feedback_and_counts_for_nothing(dataset: Path)
         assert reply["feedback"]["answer"] == best
     state = study.next()
     assert not state["question"]["practice"]
-    assert study.answer(state["question"], value=_first(state["question"])).json()["feedback"] is None
+    assert (
+        study.answer(state["question"], value=_first(state["question"])).json()["feedback"] is None
+    )
     people = RunFolder(study.folder).manifest()["people"]
     assert len(people["practice_items"]) == 2
     assert not set(people["practice_items"]) & set(people["known_items"])
@@ -148,7 +172,9 @@ def test_ties_are_taken_only_where_the_question_allows_them(dataset: Path) -> No
             status = study.answer(question, value="both_bad").status_code
             assert status == (200 if question["ties"] else 422)
             if question["ties"]:
-                back = study.client.get("/people/anna/back?steps=1", headers=study.headers("anna")).json()["question"]
+                back = study.client.get(
+                    "/people/anna/back?steps=1", headers=study.headers("anna")
+                ).json()["question"]
                 assert back["given"]["value"] == "both_bad"
                 state = study.answer(back, value="tie", revise=True).json()
                 continue
@@ -180,7 +206,12 @@ def test_only_the_questions_of_a_file_are_asked(dataset: Path, tmp_path: Path) -
 def test_the_known_items_may_be_chosen(dataset: Path, tmp_path: Path) -> None:
     (tmp_path / "ids.txt").write_text("q3\nq4\n")
     (tmp_path / "known.txt").write_text("q9\nq4\n")
-    study = Study(dataset, Settings(practice=1), questions=tmp_path / "ids.txt", known_questions=tmp_path / "known.txt")
+    study = Study(
+        dataset,
+        Settings(practice=1),
+        questions=tmp_path / "ids.txt",
+        known_questions=tmp_path / "known.txt",
+    )
     plan = study.pages.run.plan
     assert (set(plan.by_id), plan.known, set(plan.practice), set(plan.wanted)) == (
         {"q3", "q4", "q9"},
@@ -194,7 +225,9 @@ def test_the_known_items_may_be_chosen(dataset: Path, tmp_path: Path) -> None:
 # ---------------------------------------------------------------- who is left out
 
 
-@pytest.mark.parametrize("bad", ["known", "known<", "known=1", "speed<3", "known<2", "known<-1", "known<0.5<0.6"])
+@pytest.mark.parametrize(
+    "bad", ["known", "known<", "known=1", "speed<3", "known<2", "known<-1", "known<0.5<0.6"]
+)
 def test_a_rule_that_cannot_be_read_is_refused(bad: str) -> None:
     with pytest.raises(UsageError, match="--exclude"):
         Settings(exclude=(bad,))
@@ -217,7 +250,11 @@ def test_who_falls_under_a_rule_is_left_out_of_reports_and_labels(dataset: Path)
     def careful(question: Any) -> Any:
         order = study.pages.run.raters["careful"].pending.order  # type: ignore[union-attr]
         orders[question["slot"]] = order
-        return {"A": "A", "B": "B"}["AB"[order == "BA"]] if question["type"] == "pairwise" else _first(question)
+        return (
+            {"A": "A", "B": "B"}["AB"[order == "BA"]]
+            if question["type"] == "pairwise"
+            else _first(question)
+        )
 
     def careless(question: Any) -> Any:
         order = study.pages.run.raters["careless"].pending.order  # type: ignore[union-attr]
@@ -233,7 +270,11 @@ def test_who_falls_under_a_rule_is_left_out_of_reports_and_labels(dataset: Path)
     assert set(run.answered["rater"].to_list()) == {"careful"}
     assert run.answered.filter(kind="pairwise")["right"].all()
     assert {check.rater for check in run.checks} == {"careful", "careless"}
-    assert {label.said for label in read_labels(study.folder).labels.values() if label.name.startswith("q")} == {"A"}
+    assert {
+        label.said
+        for label in read_labels(study.folder).labels.values()
+        if label.name.startswith("q")
+    } == {"A"}
     with pytest.raises(UsageError, match="exclude was"):
         Study(dataset, Settings(known=5), "careful")
 
@@ -244,14 +285,18 @@ def test_the_monitor_measures_pace_and_agreement(dataset: Path) -> None:
     for rater in ("anna", "ben"):
         study.all(lambda q: "AB"[rng.integers(2)] if q["type"] == "pairwise" else _first(q), rater)
     raters = study.pages.run.raters
-    found = next(one for one in agreement(raters.values(), study.pages.run.plan) if one.kind == "pairwise")
+    found = next(
+        one for one in agreement(raters.values(), study.pages.run.plan) if one.kind == "pairwise"
+    )
     said = [{line["id"]: line["value"] for line in raters[name].lines} for name in ("anna", "ben")]
     table = np.array([[float(told[f"q{i}"] == "A") for i in range(24)] for told in said])
     assert (found.alpha, found.shared) == (pytest.approx(alpha(table)), 24)
     anna, start = raters["anna"], datetime(2026, 1, 1, tzinfo=UTC)
     for k, line in enumerate(anna.lines):
         line["answered"] = (start + timedelta(seconds=30 * k)).isoformat()
-    told = progress(anna, 3, (), study.pages._question, start + timedelta(seconds=30 * len(anna.lines) + 1800))
+    told = progress(
+        anna, 3, (), study.pages._question, start + timedelta(seconds=30 * len(anna.lines) + 1800)
+    )
     assert told.per_hour == pytest.approx(120)
     assert told.ask_again
     assert not progress(anna, 0, (), study.pages._question).ask_again

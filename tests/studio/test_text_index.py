@@ -12,9 +12,13 @@ from numpy.typing import NDArray
 from visualjudge.studio import text_index as texts_module
 from visualjudge.studio.text_index import TextIndex, words_of
 
-WORD = st.sampled_from(["cat", "Cat", "cats", "catalog", "café", "cafe", "dog", "do", "b-c", "a", "ab", "猫"])
+WORD = st.sampled_from(
+    ["cat", "Cat", "cats", "catalog", "café", "cafe", "dog", "do", "b-c", "a", "ab", "猫"]
+)
 TEXT = st.lists(WORD, max_size=5).map(" ".join)
-QUERY = st.lists(st.one_of(WORD, st.just('"cat dog"'), st.just('"do"')), min_size=1, max_size=3).map(" ".join)
+QUERY = st.lists(
+    st.one_of(WORD, st.just('"cat dog"'), st.just('"do"')), min_size=1, max_size=3
+).map(" ".join)
 
 
 def index_of(texts: list[str], later: list[str]) -> TextIndex:
@@ -27,13 +31,17 @@ def index_of(texts: list[str], later: list[str]) -> TextIndex:
     return index
 
 
-def found(texts: list[str], later: list[str], query: str, fewest: int, patch: pytest.MonkeyPatch) -> NDArray[np.bool_]:
+def found(
+    texts: list[str], later: list[str], query: str, fewest: int, patch: pytest.MonkeyPatch
+) -> NDArray[np.bool_]:
     patch.setattr(texts_module, "FEWEST_TEXTS", fewest)
     patch.setattr(texts_module, "_SAMPLED", 1)
     return index_of(texts, later).search(query)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.lists(TEXT, min_size=3, max_size=12), st.lists(TEXT, max_size=6), QUERY)
 def test_bits_of_frequent_words_change_no_result(
     monkeypatch: pytest.MonkeyPatch, texts: list[str], later: list[str], query: str
@@ -43,7 +51,9 @@ def test_bits_of_frequent_words_change_no_result(
     assert with_bits.tolist() == without.tolist()
 
 
-def test_words_in_many_texts_have_bits_and_rare_ones_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_in_many_texts_have_bits_and_rare_ones_do_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(texts_module, "FEWEST_TEXTS", 10)
     monkeypatch.setattr(texts_module, "_SAMPLED", 1)
     index = index_of([f"cat {chr(97 + k // 26)}{chr(97 + k % 26)}q" for k in range(60)], [])

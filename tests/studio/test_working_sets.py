@@ -1,4 +1,6 @@
-"""Stars, tags, notes and views are kept beside the dataset, chosen by, taken back, and given out as files."""
+"""Stars, tags, notes and views are kept beside the dataset, chosen by, taken back, and given out as
+files.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,12 @@ def _post(client: TestClient, address: str, **body: Any) -> Any:
 
 
 def test_marks_are_facets_and_stay(client: TestClient, slug: str, site: Site, folder: Path) -> None:
-    assert _post(client, f"/d/{slug}/marks", ids=["q1", "r0"], star=True, add="hard").json() == {"changed": 2}
-    assert _post(client, f"/d/{slug}/marks", ids=["q1"], note="why?", add="odd").json() == {"changed": 1}
+    assert _post(client, f"/d/{slug}/marks", ids=["q1", "r0"], star=True, add="hard").json() == {
+        "changed": 2
+    }
+    assert _post(client, f"/d/{slug}/marks", ids=["q1"], note="why?", add="odd").json() == {
+        "changed": 1
+    }
     assert _post(client, f"/d/{slug}/marks", ids=["q1"], add="odd").json() == {"changed": 0}
     for query, total in (
         ("star=starred", 2),
@@ -48,19 +54,28 @@ def test_marks_are_facets_and_stay(client: TestClient, slug: str, site: Site, fo
 
 def test_a_whole_selection_is_tagged_and_taken_back(client: TestClient, slug: str) -> None:
     _post(client, f"/d/{slug}/marks", ids=["r1"], add="known")
-    assert _post(client, f"/d/{slug}/marks", query="type=ranking", add="known").json() == {"changed": 4}
+    assert _post(client, f"/d/{slug}/marks", query="type=ranking", add="known").json() == {
+        "changed": 4
+    }
     assert client.get(f"/d/{slug}/facets?tag=known").json()["total"] == 5
     assert _post(client, f"/d/{slug}/undo").json() == {"changed": 4}
-    assert [card["id"] for card in client.get(f"/d/{slug}/cards?tag=known").json()["cards"]] == ["r1"]
+    assert [card["id"] for card in client.get(f"/d/{slug}/cards?tag=known").json()["cards"]] == [
+        "r1"
+    ]
     assert _post(client, f"/d/{slug}/undo").json() == {"changed": 1}
     assert _post(client, f"/d/{slug}/undo").json() == {"changed": 0}
 
 
 def test_a_view_has_a_name_and_an_address(client: TestClient, slug: str) -> None:
-    saved = _post(client, f"/d/{slug}/save-view", name="wide & right", query="margin=4+and+more&q=zebra").json()
+    saved = _post(
+        client, f"/d/{slug}/save-view", name="wide & right", query="margin=4+and+more&q=zebra"
+    ).json()
     assert saved == {"wide & right": "margin=4+and+more&q=zebra"}
     reply = client.get(f"/d/{slug}/v/wide%20%26%20right", follow_redirects=False)
-    assert (reply.status_code, reply.headers["location"]) == (303, f"/d/{slug}?margin=4+and+more&q=zebra")
+    assert (reply.status_code, reply.headers["location"]) == (
+        303,
+        f"/d/{slug}?margin=4+and+more&q=zebra",
+    )
     assert client.get(f"/d/{slug}/v/none").status_code == 404
     hostile = "//elsewhere.example/?a=1\r\nset-cookie: x=1"
     _post(client, f"/d/{slug}/save-view", name="hostile", query=hostile)
@@ -72,12 +87,22 @@ def test_a_view_has_a_name_and_an_address(client: TestClient, slug: str) -> None
 
 def test_a_selection_as_a_file(client: TestClient, slug: str, tmp_path: Path, folder: Path) -> None:
     _post(client, f"/d/{slug}/marks", ids=["s3"], note="=1+1", star=True)
-    rows = list(csv.DictReader(io.StringIO(client.get(f"/d/{slug}/selection.csv?type=scoring").text)))
+    rows = list(
+        csv.DictReader(io.StringIO(client.get(f"/d/{slug}/selection.csv?type=scoring").text))
+    )
     assert [row["id"] for row in rows] == ["s0", "s1", "s2", "s3", "s4"]
-    assert (rows[3]["star"], rows[3]["note"], rows[0]["two: outcome"]) == ("true", "'=1+1", "not asked")
-    pairs = list(csv.DictReader(io.StringIO(client.get(f"/d/{slug}/selection.csv?type=pairwise").text)))
+    assert (rows[3]["star"], rows[3]["note"], rows[0]["two: outcome"]) == (
+        "true",
+        "'=1+1",
+        "not asked",
+    )
+    pairs = list(
+        csv.DictReader(io.StringIO(client.get(f"/d/{slug}/selection.csv?type=pairwise").text))
+    )
     assert (pairs[0]["margin"], pairs[0]["two: outcome"]) == ("7.0", "mixed")
-    (tmp_path / "questions.txt").write_bytes(client.get(f"/d/{slug}/selection.txt?type=scoring&sort=-length").content)
+    (tmp_path / "questions.txt").write_bytes(
+        client.get(f"/d/{slug}/selection.txt?type=scoring&sort=-length").content
+    )
     chosen = load_dataset(folder / "ds").choose(Choice(ids=read_ids(tmp_path / "questions.txt")))
     assert [question.id for question in chosen.questions] == ["s0", "s1", "s2", "s3", "s4"]
 
@@ -106,13 +131,19 @@ def test_ids_that_are_not_in_the_dataset_are_named(folder: Path, tmp_path: Path)
         {"ids": ["q1"], "note": 5},
     ],
 )
-def test_what_is_not_a_change_is_refused(client: TestClient, slug: str, folder: Path, body: dict[str, Any]) -> None:
+def test_what_is_not_a_change_is_refused(
+    client: TestClient, slug: str, folder: Path, body: dict[str, Any]
+) -> None:
     assert _post(client, f"/d/{slug}/marks", **body).status_code == 422
     assert not (folder / "ds.studio").exists()
 
 
-@pytest.mark.parametrize("foreign", [{"origin": "http://evil.example"}, {"sec-fetch-site": "cross-site"}])
-def test_other_sites_cannot_change_notes(client: TestClient, slug: str, foreign: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "foreign", [{"origin": "http://evil.example"}, {"sec-fetch-site": "cross-site"}]
+)
+def test_other_sites_cannot_change_notes(
+    client: TestClient, slug: str, foreign: dict[str, str]
+) -> None:
     body = {"ids": ["q1"], "star": True}
     assert client.post(f"/d/{slug}/marks", json=body, headers=foreign).status_code == 403
 
@@ -122,7 +153,11 @@ def test_two_studios_keep_each_others_marks(tmp_path: Path) -> None:
     one.change(["a"], Change(star=True))
     other.change(["b"], Change(add="t"))
     one.change(["c"], Change(note="n"))
-    assert dict(other.marks()) == {"a": Marked(star=True), "b": Marked(tags=("t",)), "c": Marked(note="n")}
+    assert dict(other.marks()) == {
+        "a": Marked(star=True),
+        "b": Marked(tags=("t",)),
+        "c": Marked(note="n"),
+    }
     one.undo()
     assert set(other.marks()) == {"a", "b"}
     before = other.generation
@@ -153,7 +188,9 @@ CHANGES = st.builds(
 
 
 @given(st.lists(st.tuples(st.sets(st.sampled_from("abc")), CHANGES), max_size=12))
-def test_undo_takes_back_each_change(tmp_path_factory: Any, steps: list[tuple[set[str], Change]]) -> None:
+def test_undo_takes_back_each_change(
+    tmp_path_factory: Any, steps: list[tuple[set[str], Change]]
+) -> None:
     sets = WorkingSets(tmp_path_factory.mktemp("sets"))
     states = [dict(sets.marks())]
     for names, change in steps:

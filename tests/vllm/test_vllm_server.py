@@ -1,6 +1,8 @@
-"""Against a real vLLM server (``make test-vllm``): schemas are kept, log-probabilities come, refusals are survived.
+"""Against a real vLLM server (``make test-vllm``): schemas are kept, log-probabilities come,
+refusals are survived.
 
-Any vision-language model will do, the smallest best: what it answers does not matter, only that it can be read.
+Any vision-language model will do, the smallest best: what it answers does not matter, only that it
+can be read.
 """
 
 from __future__ import annotations
@@ -31,14 +33,23 @@ from visualjudge.prompts import PromptAssetStore
 from visualjudge.replies.logprobs import winner_probabilities
 
 URL = os.environ.get("VISUALJUDGE_VLLM_URL")
-pytestmark = [pytest.mark.vllm, pytest.mark.skipif(not URL, reason="VISUALJUDGE_VLLM_URL names no server")]
+pytestmark = [
+    pytest.mark.vllm,
+    pytest.mark.skipif(not URL, reason="VISUALJUDGE_VLLM_URL names no server"),
+]
 AT_ONCE = 16
 STORE = PromptAssetStore()
 
 
 def config(**more: Any) -> dict[str, Any]:
     named = os.environ.get("VISUALJUDGE_VLLM_MODEL") or _first_model()
-    common = {"backend": "vllm", "base_url": URL, "model_name": named, "temperature": 0, "max_tokens": 64}
+    common = {
+        "backend": "vllm",
+        "base_url": URL,
+        "model_name": named,
+        "temperature": 0,
+        "max_tokens": 64,
+    }
     return {**common, "timeout": 300, "structured_output": "answer", **more}
 
 
@@ -65,7 +76,9 @@ async def in_turn(work: Sequence[Any]) -> list[Any]:
 def test_pairwise_judge_names_a_winner_200_times() -> None:
     async def main() -> list[Any]:
         client = open_client(config(), concurrency=AT_ONCE)
-        judge = PairwiseJudge(STORE.get_prompt("vlm/assessment/visual_quality/pairwise"), config(), client=client)
+        judge = PairwiseJudge(
+            STORE.get_prompt("vlm/assessment/visual_quality/pairwise"), config(), client=client
+        )
         shown = images(40)
         rows = [
             {
@@ -88,7 +101,9 @@ def test_pairwise_judge_names_a_winner_200_times() -> None:
 @pytest.mark.parametrize("version", ["v1", "v2"])
 def test_viescore_gives_a_number(version: str) -> None:
     source, edit = images(2)
-    judge = VIEscorePipe(STORE.get_prompt("vlm/assessment/visual_quality/viescore", version), config())
+    judge = VIEscorePipe(
+        STORE.get_prompt("vlm/assessment/visual_quality/viescore", version), config()
+    )
     result = judge({"instruction": "x", "input_image": source, "edited_images": [edit]})
     assert 0 <= result["value"] <= (10 if version == "v1" else 25)
 
@@ -123,7 +138,9 @@ def test_question_judge_weighs_answers(tmp_path: Path) -> None:
 def test_a_winners_tokens_are_summed() -> None:
     async def main() -> Any:
         client = open_client(config())
-        judge = PairwiseJudge(STORE.get_prompt("vlm/assessment/visual_quality/pairwise"), config(), client=client)
+        judge = PairwiseJudge(
+            STORE.get_prompt("vlm/assessment/visual_quality/pairwise"), config(), client=client
+        )
         source, *edits = images(3)
         try:
             return await client.ask(replace(judge.request("x", source, edits), top_logprobs=20))

@@ -1,4 +1,6 @@
-"""Everything that a report says, computed once: typed results, and metrics.json and the tables derived from them."""
+"""Everything that a report says, computed once: typed results, and metrics.json and the tables
+derived from them.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,22 @@ import polars as pl
 from visualjudge.analysis.baselines import above_baseline, baseline_of
 from visualjudge.analysis.benchmark_scores import benchmark_scores, benchmarks_of
 from visualjudge.analysis.bias import binomial_p, both_orders, preferences, swap_figures
-from visualjudge.analysis.cells import CELL, NO_ACCURACY, Counted, accuracy, accuracy_cells, counted, macro, margin_bin
-from visualjudge.analysis.comparisons import asked_like, comparisons, judge_agreement, nothing_in_common
+from visualjudge.analysis.cells import (
+    CELL,
+    NO_ACCURACY,
+    Counted,
+    accuracy,
+    accuracy_cells,
+    counted,
+    macro,
+    margin_bin,
+)
+from visualjudge.analysis.comparisons import (
+    asked_like,
+    comparisons,
+    judge_agreement,
+    nothing_in_common,
+)
 from visualjudge.analysis.encoding_choice import recommend
 from visualjudge.analysis.figures import (
     Cell,
@@ -43,17 +59,39 @@ from visualjudge.analysis.unread import unread
 from visualjudge.analysis.variance import variance_row
 
 Progress = Callable[[str], None]
-PAIRED = ("question", "repeat", "order", "pair", "cluster", "task", "encoding", "error_type", "margin", "severity_gap",
-          "parsed", "status", "cause", "text", "right", "said_first", "first_right", "tokens_in",
-          *map(more, FEATURES))  # fmt: skip
+PAIRED = (
+    "question",
+    "repeat",
+    "order",
+    "pair",
+    "cluster",
+    "task",
+    "encoding",
+    "error_type",
+    "margin",
+    "severity_gap",
+    "parsed",
+    "status",
+    "cause",
+    "text",
+    "right",
+    "said_first",
+    "first_right",
+    "tokens_in",
+    *map(more, FEATURES),
+)
 """Columns of pairwise verdicts that figures other than the leaderboard are made from."""
 GAP = 0.05
-"""The gap between two judges that the number of images is counted for, where the user names none."""
+"""The gap between two judges that the number of images is counted for, where the user names
+none.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """The whole result: ``results`` typed, ``metrics`` as metrics.json holds it, ``tables`` as polars tables."""
+    """The whole result: ``results`` typed, ``metrics`` as metrics.json holds it, ``tables`` as
+    polars tables.
+    """
 
     study: Study
     results: Results
@@ -68,7 +106,9 @@ class Analysis:
 
     @cached_property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Long tables by name: headline, by_task, by_encoding, …, comparisons, leak_audit. One row a judge and cell."""
+        """Long tables by name: headline, by_task, by_encoding, …, comparisons, leak_audit. One row
+        a judge and cell.
+        """
         from visualjudge.analysis.tables import tables_of
 
         return tables_of(self.metrics)
@@ -92,8 +132,8 @@ def analyse(
     dataset
         Overrides the dataset path that the runs remember.
     seed
-        Seeds the resamples of images behind the intervals of 75 % points, and the halves of the images on which
-        encodings are chosen.
+        Seeds the resamples of images behind the intervals of 75 % points, and the halves of the
+        images on which encodings are chosen.
     gap
         The difference between two judges, as a share, that ``images_needed`` is for.
     where
@@ -109,11 +149,15 @@ def analyse(
     """
     say = progress or (lambda _: None)
     say("reading verdicts")
-    return analyse_study(load_study(runs, dataset=dataset, seed=seed, where=where), gap=gap, progress=progress)
+    return analyse_study(
+        load_study(runs, dataset=dataset, seed=seed, where=where), gap=gap, progress=progress
+    )
 
 
 def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None = None) -> Analysis:
-    """Analyse questions and verdicts that are in memory already (see :func:`visualjudge.analysis.join.study_of`)."""
+    """Analyse questions and verdicts that are in memory already (see
+    :func:`visualjudge.analysis.join.study_of`).
+    """
     say = progress or (lambda _: None)
     resampling = Resampling(study.clusters, study.seed)
     alike, baseline = asked_like(study), baseline_of(study)
@@ -150,11 +194,19 @@ def _dataset_facts(study: Study) -> DatasetFacts:
         seed=meta.get("seed"),
         questions=questions.height,
         images=study.clusters,
-        by_question_type={str(k): n for k, n in sorted(questions.group_by("kind").len().iter_rows())},
+        by_question_type={
+            str(k): n for k, n in sorted(questions.group_by("kind").len().iter_rows())
+        },
         prompts=_prompts(meta),
         asked=int(asked.sum()),
-        probed=int(asked[questions.select(~unchanged()).to_series()[questions["question"]].to_numpy()].sum()),
-        images_asked=questions["cluster"].filter(pl.Series(asked)[questions["question"]]).n_unique(),
+        probed=int(
+            asked[
+                questions.select(~unchanged()).to_series()[questions["question"]].to_numpy()
+            ].sum()
+        ),
+        images_asked=questions["cluster"]
+        .filter(pl.Series(asked)[questions["question"]])
+        .n_unique(),
         where=study.where,
     )
 
@@ -173,9 +225,14 @@ def judge_result(
     run = study.runs[index]
     pairs = study.kind(index, "pairwise", PAIRED).with_columns(margin_bin=margin_bin())
     cells = counted(pairs)
-    kinds = {kind: study.kind(index, kind, needed) for kind, needed in (("ranking", RANKED), ("scoring", SCORED))}
+    kinds = {
+        kind: study.kind(index, kind, needed)
+        for kind, needed in (("ranking", RANKED), ("scoring", SCORED))
+    }
     answered, asked = study.answered[index], pairwise_asked(study, index)
-    told = answered.select(*(_sum_of(name) for name in ("tokens_in", "tokens_out")), pl.col("latency_s").median())
+    told = answered.select(
+        *(_sum_of(name) for name in ("tokens_in", "tokens_out")), pl.col("latency_s").median()
+    )
     tokens_in, tokens_out, latency = told.row(0)
     return JudgeResult(
         name=run.name,
@@ -192,7 +249,9 @@ def judge_result(
         latency_s=latency,
         problems=run.problems,
         warnings=run.warnings,
-        info={k: v for k, v in run.info.items() if isinstance(v, (str, int, float, bool, dict, list))},
+        info={
+            k: v for k, v in run.info.items() if isinstance(v, (str, int, float, bool, dict, list))
+        },
         pairwise=pairwise_figures(pairs, guessed(asked)),
         ranking=ranking_figures(kinds["ranking"]),
         scoring=scoring_figures(kinds["scoring"]),
@@ -208,7 +267,9 @@ def judge_result(
         variance=_variance(pairs),
         leaderboard=leaderboard(study.kind(index, "pairwise", PLAYED), study.seed),
         unread=unread(study, index),
-        own_scores=benchmark_scores(study.joined[index], study.questions, benchmarks_of(study.meta)),
+        own_scores=benchmark_scores(
+            study.joined[index], study.questions, benchmarks_of(study.meta)
+        ),
         probes=probe_results(study.answered[index]),
         tool_trust=tool_trust(study.answered[index]),
         photograph=photograph_need(study.answered[index]),
@@ -223,7 +284,9 @@ def _sum_of(name: str) -> pl.Expr:
 
 
 def pairwise_figures(pairs: pl.DataFrame, chance: float = OF_TWO) -> Pairwise:
-    """The headline of the pairwise questions; ``position_p`` is the exact binomial test of A against ½."""
+    """The headline of the pairwise questions; ``position_p`` is the exact binomial test of A
+    against ½.
+    """
     parsed = pairs.select("parsed", "said_first").filter(pl.col("parsed"))
     return Pairwise(
         accuracy=accuracy(pairs),
@@ -257,17 +320,26 @@ def _keys(name: str, keys: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple(zip(keys, name.split("/", len(keys) - 1), strict=True))
 
 
-def _sensitivity(pairs: pl.DataFrame, resampling: Resampling, chance: float) -> tuple[Sensitivity, ...]:
-    """Curves against margin for all, each task and each error type; against the gap in severity where it is known."""
-    pairs = pairs.select("task", "error_type", "margin", "right", "parsed", "cluster", "severity_gap")
+def _sensitivity(
+    pairs: pl.DataFrame, resampling: Resampling, chance: float
+) -> tuple[Sensitivity, ...]:
+    """Curves against margin for all, each task and each error type; against the gap in severity
+    where it is known.
+    """
+    pairs = pairs.select(
+        "task", "error_type", "margin", "right", "parsed", "cluster", "severity_gap"
+    )
     parts = [(Scope("all", "all", "margin", "margin"), pairs)]
     for key in ("task", "error_type"):
-        parts += [(Scope(key, value, "margin", "margin"), part) for value, part in _parts(pairs, key)]
+        parts += [
+            (Scope(key, value, "margin", "margin"), part) for value, part in _parts(pairs, key)
+        ]
     told = pairs.drop_nulls("severity_gap")
     if told.height:
         parts.append((Scope("all", "all", "severity", "severity_gap"), told))
         parts += [
-            (Scope("error_type", value, "severity", "severity_gap"), part) for value, part in _parts(told, "error_type")
+            (Scope("error_type", value, "severity", "severity_gap"), part)
+            for value, part in _parts(told, "error_type")
         ]
     return curves(parts, resampling, chance)
 
@@ -277,6 +349,11 @@ def _variance(pairs: pl.DataFrame) -> tuple[Variance, ...]:
     return tuple(variance_row(part, task) for task, part in _parts(needed, "task"))
 
 
-def _encodings(pairs: pl.DataFrame, seed: int, chance: Mapping[str, float]) -> tuple[EncodingChoice, ...]:
+def _encodings(
+    pairs: pl.DataFrame, seed: int, chance: Mapping[str, float]
+) -> tuple[EncodingChoice, ...]:
     needed = pairs.select("task", "pair", "encoding", "cluster", "right", "tokens_in")
-    return tuple(recommend(part, task, seed, chance.get(task, OF_TWO)) for task, part in _parts(needed, "task"))
+    return tuple(
+        recommend(part, task, seed, chance.get(task, OF_TWO))
+        for task, part in _parts(needed, "task")
+    )

@@ -1,7 +1,9 @@
-"""How far a judge is above the local baseline: a small model without language that looks at the same questions.
+"""How far a judge is above the local baseline: a small model without language that looks at the
+same questions.
 
-Only questions that the baseline answered are compared; what it declined says nothing of the judge. Its answer does not
-depend on the order shown, so that one verdict of it stands beside every order and repeat of the judge's.
+Only questions that the baseline answered are compared; what it declined says nothing of the judge.
+Its answer does not depend on the order shown, so that one verdict of it stands beside every order
+and repeat of the judge's.
 """
 
 from __future__ import annotations
@@ -35,8 +37,11 @@ def baseline_of(study: Study) -> int | None:
     return next((k for k, run in enumerate(study.runs) if is_baseline(run)), None)
 
 
-def above_baseline(study: Study, index: int, baseline: int | None, chance: float) -> tuple[Above, ...]:
-    """The gap of a judge to the baseline, in all and by task and error type; ``chance``: what guessing gets.
+def above_baseline(
+    study: Study, index: int, baseline: int | None, chance: float
+) -> tuple[Above, ...]:
+    """The gap of a judge to the baseline, in all and by task and error type; ``chance``: what
+    guessing gets.
 
     Empty for the baseline itself, and for a judge that answered nothing.
     """
@@ -81,4 +86,6 @@ def _rows(both: pl.DataFrame, scope: str, name: str, chance: float) -> Iterator[
         place = str(sums.keys[scope][k]) if by else ALL
         gap = estimate_of(value, found, ends, int(n[k]), k) if n[k] else NOTHING_ANSWERED
         theirs = float(sums.total("other")[k] / n[k]) if n[k] else None
-        yield Above(name, scope, place, gap, test_of(value, found, k), int(declined[k]), chance, theirs)
+        yield Above(
+            name, scope, place, gap, test_of(value, found, k), int(declined[k]), chance, theirs
+        )

@@ -1,25 +1,28 @@
-"""A published benchmark's own scores, as its authors' code computes them, beside the figures that we report.
+"""A published benchmark's own scores, as its authors' code computes them, beside the figures that
+we report.
 
-``dataset.json`` of an imported benchmark lists its scores: ``{"name", "rule", "tasks", "scale", "digits"}``. Replies
-that the authors published keep how they read each (``published_value``) and whether they counted it as right
-(``published_right``); those hold here, so that the figure is theirs. Replies of a new run are read by us.
+``dataset.json`` of an imported benchmark lists its scores: ``{"name", "rule", "tasks", "scale",
+"digits"}``. Replies that the authors published keep how they read each (``published_value``) and
+whether they counted it as right (``published_right``); those hold here, so that the figure is
+theirs. Replies of a new run are read by us.
 
-============ ===========================================================================================
-exact        share right of the stored order; a reply that was not read is wrong (GenAI-Bench)
-read         share right of the stored order, of replies that were read (VL-RewardBench, ``cal.py``; GEditBench v2)
-macro        the same, mean over tasks (VL-RewardBench)
-no_tie_label share right where people preferred one side (MLLM-as-a-Judge, "w/o tie")
-no_tie       share right where the judge preferred one side (MJ-Bench, "w/o tie")
-prompts      share of prompts all of whose pairs are right (RewardBench 2: the best of four)
-net          net over both orders: right if right once more often than wrong; the stored order's share right where
+============
+=========================================================================================== exact
+share right of the stored order; a reply that was not read is wrong (GenAI-Bench) read         share
+right of the stored order, of replies that were read (VL-RewardBench, ``cal.py``; GEditBench v2)
+macro        the same, mean over tasks (VL-RewardBench) no_tie_label share right where people
+preferred one side (MLLM-as-a-Judge, "w/o tie") no_tie       share right where the judge preferred
+one side (MJ-Bench, "w/o tie") prompts      share of prompts all of whose pairs are right
+(RewardBench 2: the best of four) net          net over both orders: right if right once more often
+than wrong; the stored order's share right where
              no other was asked (JudgeBench, ``metrics.py``)
-both_orders  share right of all replies in both orders that were read (MMRB2, ``compute_accuracy.py``)
-levenshtein  rankings: mean edit distance over the number of options; 0 is best (MLLM-as-a-Judge)
-pearson      scores: Pearson's r with people's scores (MLLM-as-a-Judge)
-spearman     scores: Spearman's ρ over all items (DSG, ``tifa160_correlation.py``; T2VScore)
-kendall      scores: Kendall's τ-b likewise
-viescore     scores: tanh of the mean of Spearman's ρ of each source (VIEScore; no Fisher mean)
-============ ===========================================================================================
+both_orders  share right of all replies in both orders that were read (MMRB2,
+``compute_accuracy.py``) levenshtein  rankings: mean edit distance over the number of options; 0 is
+best (MLLM-as-a-Judge) pearson      scores: Pearson's r with people's scores (MLLM-as-a-Judge)
+spearman     scores: Spearman's ρ over all items (DSG, ``tifa160_correlation.py``; T2VScore) kendall
+scores: Kendall's τ-b likewise viescore     scores: tanh of the mean of Spearman's ρ of each source
+(VIEScore; no Fisher mean) ============
+===========================================================================================
 """
 
 from __future__ import annotations
@@ -43,7 +46,9 @@ Correlation = Callable[[FloatArray, FloatArray], float | None]
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One score of a benchmark: ``rule`` over the questions of ``tasks`` (None = all), times ``scale``, rounded."""
+    """One score of a benchmark: ``rule`` over the questions of ``tasks`` (None = all), times
+    ``scale``, rounded.
+    """
 
     name: str
     rule: str
@@ -57,7 +62,12 @@ class Score:
 def benchmarks_of(meta: Mapping[str, Any]) -> tuple[Score, ...]:
     """The scores that ``dataset.json`` lists (of each dataset, where several were merged)."""
     stated = meta.get("benchmarks") or [meta.get("benchmark")]
-    rows = [(one.get("name"), row) for one in stated if isinstance(one, Mapping) for row in one.get("scores", ())]
+    rows = [
+        (one.get("name"), row)
+        for one in stated
+        if isinstance(one, Mapping)
+        for row in one.get("scores", ())
+    ]
     return tuple(
         Score(
             str(row.get("name")),
@@ -72,7 +82,9 @@ def benchmarks_of(meta: Mapping[str, Any]) -> tuple[Score, ...]:
     )
 
 
-def benchmark_scores(table: pl.DataFrame, questions: pl.DataFrame, scores: Sequence[Score]) -> tuple[OwnScore, ...]:
+def benchmark_scores(
+    table: pl.DataFrame, questions: pl.DataFrame, scores: Sequence[Score]
+) -> tuple[OwnScore, ...]:
     """Each score of one run.
 
     Parameters
@@ -80,7 +92,8 @@ def benchmark_scores(table: pl.DataFrame, questions: pl.DataFrame, scores: Seque
     table
         Verdicts as :func:`visualjudge.analysis.join.join` makes them.
     questions
-        All questions of the dataset, as :func:`visualjudge.analysis.join.question_table` makes them.
+        All questions of the dataset, as :func:`visualjudge.analysis.join.question_table` makes
+        them.
     """
     if not scores:
         return ()
@@ -98,11 +111,15 @@ def _part(table: pl.DataFrame, score: Score) -> pl.DataFrame:
 def _own_score(verdicts: pl.DataFrame, questions: pl.DataFrame, score: Score) -> OwnScore:
     value = RULES[score.rule][1](verdicts) if verdicts.height else None
     rounded = None if value is None else round(value * score.scale, score.digits)
-    return OwnScore(score.name, rounded, score.digits, None if value is None else _lacking(verdicts, questions))
+    return OwnScore(
+        score.name, rounded, score.digits, None if value is None else _lacking(verdicts, questions)
+    )
 
 
 def _lacking(verdicts: pl.DataFrame, questions: pl.DataFrame) -> str | None:
-    """What part of ``questions`` was answered, and of their sources where some have no answer at all."""
+    """What part of ``questions`` was answered, and of their sources where some have no answer at
+    all.
+    """
     asked = verdicts["id"].n_unique()
     if asked >= questions.height:
         return None
@@ -130,7 +147,9 @@ def _given() -> pl.Expr:
 
 
 def _hit() -> pl.Expr:
-    return pl.coalesce(pl.col("published_right"), (pl.col("said") == pl.col("answer")).fill_null(False))
+    return pl.coalesce(
+        pl.col("published_right"), (pl.col("said") == pl.col("answer")).fill_null(False)
+    )
 
 
 def _mean(table: pl.DataFrame) -> float | None:
@@ -144,7 +163,13 @@ def _macro(pairs: pl.DataFrame) -> float | None:
 
 def _net(pairs: pl.DataFrame) -> float | None:
     wrong = pl.col("answer").replace_strict(_OTHER, default=None, return_dtype=pl.String)
-    point = pl.when(pl.col("said") == pl.col("answer")).then(1).when(pl.col("said") == wrong).then(-1).otherwise(0)
+    point = (
+        pl.when(pl.col("said") == pl.col("answer"))
+        .then(1)
+        .when(pl.col("said") == wrong)
+        .then(-1)
+        .otherwise(0)
+    )
     both = pairs.filter(pl.col("order").n_unique().over("id") > 1)
     if both.is_empty():
         return _mean(pairs)
@@ -165,7 +190,10 @@ def _prompts(pairs: pl.DataFrame) -> float | None:
 
 def _levenshtein(rankings: pl.DataFrame) -> float | None:
     known = rankings.filter(pl.col("said").is_not_null())
-    gaps = [_edits(said, answer) / len(answer) for said, answer in known.select("said", "answer").iter_rows()]
+    gaps = [
+        _edits(said, answer) / len(answer)
+        for said, answer in known.select("said", "answer").iter_rows()
+    ]
     return sum(gaps) / len(gaps) if gaps else None
 
 
@@ -188,11 +216,19 @@ def _correlated(measure: Correlation) -> Rule:
 
 
 def _viescore(scores: pl.DataFrame) -> float | None:
-    known = scores.drop_nulls(["given", "truth"]).with_columns(source=pl.col("sources").list.first())
-    parts = [part for _, part in sorted(known.group_by(["source"]), key=lambda found: str(found[0]))]
+    known = scores.drop_nulls(["given", "truth"]).with_columns(
+        source=pl.col("sources").list.first()
+    )
+    parts = [
+        part for _, part in sorted(known.group_by(["source"]), key=lambda found: str(found[0]))
+    ]
     values = [_correlated(spearman)(part) for part in parts]
     # A source without a correlation (a constant judge) makes the mean NaN, as in the authors' code.
-    return None if not values or None in values else math.tanh(sum(v for v in values if v is not None) / len(values))
+    return (
+        None
+        if not values or None in values
+        else math.tanh(sum(v for v in values if v is not None) / len(values))
+    )
 
 
 _COUNTED: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
@@ -200,7 +236,9 @@ _COUNTED: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
     "read": _read,
     "no_tie_label": lambda pairs: _stored(pairs).filter(~pl.col("answer").is_in(list(TIES))),
     "no_tie": lambda pairs: _stored(pairs).filter(pl.col("said").is_in(list(_OTHER))),
-    "both_orders": lambda pairs: pairs.filter(pl.col("said").is_not_null() | pl.col("published_right").is_not_null()),
+    "both_orders": lambda pairs: pairs.filter(
+        pl.col("said").is_not_null() | pl.col("published_right").is_not_null()
+    ),
 }
 """Which verdicts a share counts."""
 

@@ -1,11 +1,14 @@
-"""What a judge leans to beside the truth: the place of an option, and features that a shallow reader could go by.
+"""What a judge leans to beside the truth: the place of an option, and features that a shallow
+reader could go by.
 
-A *preference* compares how often the judge is right where the option with more of the feature is the better one, and
-where it is the worse one, and halves the difference: 0 for a judge that does not look at the feature, +½ for one that
-looks at nothing else, whichever answer is the commoner. The two are compared **at equal difficulty**: within a task and
-a stratum of the margin between the scores, straightened for the margin inside it. Otherwise a fair judge that is
-better at wide margins would be accused of whatever feature goes with them. All features but the place itself are also
-compared at the same place, so that a judge that leans to the place is not accused of what is often shown there.
+A *preference* compares how often the judge is right where the option with more of the feature is
+the better one, and where it is the worse one, and halves the difference: 0 for a judge that does
+not look at the feature, +½ for one that looks at nothing else, whichever answer is the commoner.
+The two are compared **at equal difficulty**: within a task and a stratum of the margin between the
+scores, straightened for the margin inside it. Otherwise a fair judge that is better at wide margins
+would be accused of whatever feature goes with them. All features but the place itself are also
+compared at the same place, so that a judge that leans to the place is not accused of what is often
+shown there.
 """
 
 from __future__ import annotations
@@ -42,8 +45,12 @@ def binomial_p(hits: int, n: int) -> float | None:
 
 
 def _sides(table: pl.DataFrame, feature: str) -> pl.DataFrame:
-    """Usable replies where the feature tells the options apart: whether ``more`` of it is right, and the answer was."""
-    kept = table.select("cluster", "pair", "task", "margin", "right", "first_right", more=_more(feature))
+    """Usable replies where the feature tells the options apart: whether ``more`` of it is right,
+    and the answer was.
+    """
+    kept = table.select(
+        "cluster", "pair", "task", "margin", "right", "first_right", more=_more(feature)
+    )
     return kept.drop_nulls("more")
 
 
@@ -52,23 +59,43 @@ def _more(feature: str) -> str:
 
 
 def _cases(sides: pl.DataFrame, apart: bool) -> Cases:
-    """The replies counted by pair and kind of question; a stratum is one of up to 5 parts of a task's margins."""
+    """The replies counted by pair and kind of question; a stratum is one of up to 5 parts of a
+    task's margins.
+    """
     held, pair = renumbered(sides["pair"].to_numpy())
     first = np.zeros(held.size, dtype=np.int64)
     first[pair[::-1]] = np.arange(pair.size)[::-1]
-    pairs = sides[first].select("cluster", "margin", task=pl.col("task").rank("dense").cast(pl.Int64))
+    pairs = sides[first].select(
+        "cluster", "margin", task=pl.col("task").rank("dense").cast(pl.Int64)
+    )
     margin, task = pairs["margin"].to_numpy(), pairs["task"].to_numpy()
     stratum = _strata(task, margin)
-    kind = 4 * pair + 2 * sides["more"].to_numpy() + (sides["first_right"].to_numpy() if apart else 0)
-    n, right = (sums(kind, values, 4 * first.size) for values in (np.ones(kind.size), sides["right"].to_numpy()))
+    kind = (
+        4 * pair + 2 * sides["more"].to_numpy() + (sides["first_right"].to_numpy() if apart else 0)
+    )
+    n, right = (
+        sums(kind, values, 4 * first.size)
+        for values in (np.ones(kind.size), sides["right"].to_numpy())
+    )
     known = np.flatnonzero(n)
     of, more = known // 4, known % 4 >= 2
     place = known % 2 == 1 if apart else None
-    return Cases(stratum[of], pairs["cluster"].to_numpy()[of], of, more, margin[of], n[known], right[known], place)
+    return Cases(
+        stratum[of],
+        pairs["cluster"].to_numpy()[of],
+        of,
+        more,
+        margin[of],
+        n[known],
+        right[known],
+        place,
+    )
 
 
 def _strata(task: IntArray, margin: FloatArray) -> IntArray:
-    """A number for each pair: its task's margins in up to 5 parts of at least 24 pairs each, by their order."""
+    """A number for each pair: its task's margins in up to 5 parts of at least 24 pairs each, by
+    their order.
+    """
     order = np.lexsort((margin, task))
     size = np.bincount(task)[task[order]]
     starts = np.cumsum(np.bincount(task)) - np.bincount(task)
@@ -83,7 +110,9 @@ def preference(table: pl.DataFrame, feature: str) -> Preference:
     sides = _sides(table, feature)
     images = sides["cluster"].n_unique()
     if sides.is_empty() or sides["more"].n_unique() < 2:
-        return Preference(feature, PREFERRED[feature], None, Estimate(None, None, sides.height, images), None)
+        return Preference(
+            feature, PREFERRED[feature], None, Estimate(None, None, sides.height, images), None
+        )
     found = lean(_cases(sides, apart=feature != "position"))
     ends = found.ends()
     value = found.preference if np.isfinite(found.preference) else None
@@ -93,16 +122,22 @@ def preference(table: pl.DataFrame, feature: str) -> Preference:
     more, right = (sides[name].to_numpy() for name in ("more", "right"))
     crude = float(right[more].mean() - right[~more].mean()) / 2
     share = float((more == right).mean())
-    return Preference(feature, PREFERRED[feature], share, figure, found.p() if ends else None, crude=crude)
+    return Preference(
+        feature, PREFERRED[feature], share, figure, found.p() if ends else None, crude=crude
+    )
 
 
-def _with_both_orders(sides: pl.DataFrame, value: float, ends: tuple[float, float]) -> tuple[float, float]:
-    """``ends`` of a lean to the place, no nearer on the side away from 0 than pairs asked in both orders allow.
+def _with_both_orders(
+    sides: pl.DataFrame, value: float, ends: tuple[float, float]
+) -> tuple[float, float]:
+    """``ends`` of a lean to the place, no nearer on the side away from 0 than pairs asked in both
+    orders allow.
 
-    A judge that is right but for its lean errs in few pairs, all on one side, and sign flips then miss a larger lean in
-    up to 10 % on 20 images. Of pairs answered in both orders, the lean is half of the share in which the first place
-    won both times less the share in which the second did; the interval of the difference is that of Donner & Zou (2012)
-    from those of the two shares. The end towards 0 stays, so that the interval and p agree.
+    A judge that is right but for its lean errs in few pairs, all on one side, and sign flips then
+    miss a larger lean in up to 10 % on 20 images. Of pairs answered in both orders, the lean is
+    half of the share in which the first place won both times less the share in which the second
+    did; the interval of the difference is that of Donner & Zou (2012) from those of the two shares.
+    The end towards 0 stays, so that the interval and p agree.
     """
     turned = sides.group_by("pair", maintain_order=True).agg(
         pl.col("cluster").first(),
@@ -111,7 +146,11 @@ def _with_both_orders(sides: pl.DataFrame, value: float, ends: tuple[float, floa
     both = turned.drop_nulls("lead")
     if 2 * both.height < turned.height:
         return ends
-    values = {"n": pl.lit(1.0), "first": pl.col("lead").clip(0, 1), "second": (-pl.col("lead")).clip(0, 1)}
+    values = {
+        "n": pl.lit(1.0),
+        "first": pl.col("lead").clip(0, 1),
+        "second": (-pl.col("lead")).clip(0, 1),
+    }
     counted = image_sums(both, [], values)
     first, second = (counted.shares(name, "n") for name in ("first", "second"))
     leading, other = (first, second) if value > 0 else (second, first)
@@ -126,20 +165,30 @@ def _with_both_orders(sides: pl.DataFrame, value: float, ends: tuple[float, floa
 def preferences(table: pl.DataFrame) -> tuple[Preference, ...]:
     """Every preference of a judge, p adjusted by Holm over the features; ``flagged`` below 5 %."""
     told = map(_more, PREFERRED)
-    usable = table.lazy().filter("parsed").select("pair", "cluster", "task", "margin", "right", *told).collect()
+    usable = (
+        table.lazy()
+        .filter("parsed")
+        .select("pair", "cluster", "task", "margin", "right", *told)
+        .collect()
+    )
     rows = [preference(usable, feature) for feature in PREFERRED]
     adjusted = holm([row.p for row in rows])
     return tuple(
-        replace(row, p_holm=p, flagged=p is not None and p < LEVEL) for row, p in zip(rows, adjusted, strict=True)
+        replace(row, p_holm=p, flagged=p is not None and p < LEVEL)
+        for row, p in zip(rows, adjusted, strict=True)
     )
 
 
 def both_orders(table: pl.DataFrame) -> pl.DataFrame:
-    """One row a question (and repeat) asked in both orders, with what was said and whether it was right in each."""
+    """One row a question (and repeat) asked in both orders, with what was said and whether it was
+    right in each.
+    """
     keep = ["question", "repeat", "cluster", "task", "parsed", "text", "right"]
     rows = table.select(*keep, "order", withheld=withheld())
     ab, ba = (rows.filter(pl.col("order") == order).drop("order") for order in ("AB", "BA"))
-    joined = ab.join(ba.drop("cluster", "task"), on=["question", "repeat"], suffix="_ba", maintain_order="left")
+    joined = ab.join(
+        ba.drop("cluster", "task"), on=["question", "repeat"], suffix="_ba", maintain_order="left"
+    )
     both = pl.col("parsed") & pl.col("parsed_ba")
     return joined.with_columns(
         usable=both,
@@ -154,17 +203,24 @@ def both_orders(table: pl.DataFrame) -> pl.DataFrame:
 def swap_figures(pairs: pl.DataFrame) -> Swap:
     """What asking in both orders shows, of rows as :func:`both_orders` makes them.
 
-    ``p`` tests, clustered by image, whether the first place won both times as often as the second did.
+    ``p`` tests, clustered by image, whether the first place won both times as often as the second
+    did.
     """
     if pairs.is_empty():
         return Swap(NO_SHARE, None, NO_SHARE, 0, 0, None)
     lead = pl.col("always_first").cast(pl.Int8) - pl.col("always_second").cast(pl.Int8)
     names = ("usable", "consistent", "both_right", "always_first", "always_second", "withheld")
     asked = pl.col("consistent").is_not_null()
-    values = {"n": asked, "told": ~pl.col("withheld"), "lead": lead, **{name: pl.col(name) for name in names}}
+    values = {
+        "n": asked,
+        "told": ~pl.col("withheld"),
+        "lead": lead,
+        **{name: pl.col(name) for name in names},
+    }
     sums = image_sums(pairs, [], values)
     usable, same, first, second, held = (
-        int(sums.total(name)[0]) for name in ("usable", "consistent", "always_first", "always_second", "withheld")
+        int(sums.total(name)[0])
+        for name in ("usable", "consistent", "always_first", "always_second", "withheld")
     )
     return Swap(
         NO_SHARE if held == pairs.height else share_of(sums.shares("consistent", "told")),

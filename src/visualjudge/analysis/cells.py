@@ -21,7 +21,9 @@ NO_ACCURACY = Accuracy(NO_SHARE, 0, None, NO_SHARE, None, {})
 
 @dataclass(frozen=True, eq=False)
 class ImageSums:
-    """One entry a cell and image: ``keys`` (one row a cell), the entry's cell and image, and its sums by name."""
+    """One entry a cell and image: ``keys`` (one row a cell), the entry's cell and image, and its
+    sums by name.
+    """
 
     keys: pl.DataFrame
     cell: IntArray
@@ -44,7 +46,9 @@ class ImageSums:
 
 def image_sums(table: pl.DataFrame, by: Sequence[str], values: Mapping[str, pl.Expr]) -> ImageSums:
     """Sum ``values`` within each combination of ``by`` (sorted) and image. Nulls add nothing."""
-    numbers = table.select(expr.cast(pl.Float64).fill_null(0.0).alias(name) for name, expr in values.items())
+    numbers = table.select(
+        expr.cast(pl.Float64).fill_null(0.0).alias(name) for name, expr in values.items()
+    )
     keys, cell = _cells(table, by)
     cluster = table["cluster"].to_numpy().astype(np.int64)
     images = int(cluster.max(initial=0)) + 1
@@ -54,7 +58,9 @@ def image_sums(table: pl.DataFrame, by: Sequence[str], values: Mapping[str, pl.E
 
 
 def _cells(table: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, IntArray]:
-    """The combinations of ``by`` that occur, sorted, and the one of each row; one of all rows where ``by`` is empty."""
+    """The combinations of ``by`` that occur, sorted, and the one of each row; one of all rows where
+    ``by`` is empty.
+    """
     if not by:
         return pl.DataFrame({"all": [0]}), np.zeros(table.height, dtype=np.int64)
     code, names = np.zeros(table.height, dtype=np.int64), []
@@ -78,17 +84,25 @@ def share_of(found: Shares, k: int = 0) -> Share:
 
 
 def mean_of(sums: ImageSums, top: str, bottom: str) -> tuple[Estimate, float | None]:
-    """Σ top / Σ bottom of sums without cells, for values without bounds, and the p of its being 0."""
+    """Σ top / Σ bottom of sums without cells, for values without bounds, and the p of its being
+    0.
+    """
     weights = sums.columns[bottom]
     kept = weights > 0
     weights, place = weights[kept], np.zeros(int(kept.sum()), dtype=np.int64)
     value, influence = ratio_influence(sums.columns[top][kept], weights, place, 1)
     found = jackknife.spread(influence, weights, place, 1)
-    return estimate_of(value, found, jackknife.mean_ends(value, found), int(weights.sum())), test_of(value, found)
+    return estimate_of(
+        value, found, jackknife.mean_ends(value, found), int(weights.sum())
+    ), test_of(value, found)
 
 
 def estimate_of(
-    value: FloatArray, found: jackknife.Spread, ends: tuple[FloatArray, FloatArray], n: int, k: int = 0
+    value: FloatArray,
+    found: jackknife.Spread,
+    ends: tuple[FloatArray, FloatArray],
+    n: int,
+    k: int = 0,
 ) -> Estimate:
     """Figure ``k`` of a jackknife."""
     known = float(value[k]) if np.isfinite(value[k]) else None
@@ -105,7 +119,9 @@ def test_of(value: FloatArray, found: jackknife.Spread, k: int = 0) -> float | N
 
 
 def margin_bin() -> pl.Expr:
-    """The width between the options' scores as one of MARGIN_LABELS (left-open: 0-0.5 holds 0.5)."""
+    """The width between the options' scores as one of MARGIN_LABELS (left-open: 0-0.5 holds
+    0.5).
+    """
     place = pl.sum_horizontal([(pl.col("margin") > edge).cast(pl.Int8) for edge in MARGINS])
     return place.replace_strict(dict(enumerate(MARGIN_LABELS)), return_dtype=pl.String)
 
@@ -117,7 +133,9 @@ CELL = ("task", "encoding", "error_type", "margin_bin")
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """What each verdict counts for, its image and cell, and the failed ones: all tables of accuracies come from it."""
+    """What each verdict counts for, its image and cell, and the failed ones: all tables of
+    accuracies come from it.
+    """
 
     sums: pl.DataFrame
     failed: pl.DataFrame
@@ -140,7 +158,9 @@ def causes(failed: pl.DataFrame, by: Sequence[str]) -> dict[tuple[str, ...], dic
 
 
 def accuracy_cells(verdicts: Counted, by: Sequence[str]) -> tuple[Cell, ...]:
-    """Accuracy of each cell of ``by``: a failed verdict is wrong; and what it would be had the failed been right."""
+    """Accuracy of each cell of ``by``: a failed verdict is wrong; and what it would be had the
+    failed been right.
+    """
     if verdicts.sums.is_empty():
         return ()
     sums = image_sums(verdicts.sums, by, {name: pl.col(name) for name in _COUNTS})
@@ -169,9 +189,11 @@ def accuracy(table: pl.DataFrame) -> Accuracy:
 
 
 def macro(table: pl.DataFrame, by: str, top: pl.Expr | None = None) -> Share:
-    """Mean over ``by`` of the share right, each of its values counted once, whatever the number of its verdicts.
+    """Mean over ``by`` of the share right, each of its values counted once, whatever the number of
+    its verdicts.
 
-    Without an interval where a value of ``by`` has too few images: a few that agree by luck would make it narrow.
+    Without an interval where a value of ``by`` has too few images: a few that agree by luck would
+    make it narrow.
     """
     if table.is_empty():
         return NO_SHARE
@@ -187,7 +209,8 @@ def macro(table: pl.DataFrame, by: str, top: pl.Expr | None = None) -> Share:
 
 
 def _mean_of_shares(sums: ImageSums) -> Shares:
-    """The mean of the cells' shares: a share of cases that count alike within a cell, and as much in every cell.
+    """The mean of the cells' shares: a share of cases that count alike within a cell, and as much
+    in every cell.
 
     What an image adds is its right answers less those expected of its cells.
     """

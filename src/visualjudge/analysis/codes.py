@@ -13,7 +13,9 @@ WORD = pl.Categorical()
 
 
 def ordered(column: pl.Series) -> tuple[pl.Series, IntArray]:
-    """The distinct words of a column without nulls, sorted, and the place of each row's word among them, from 0."""
+    """The distinct words of a column without nulls, sorted, and the place of each row's word among
+    them, from 0.
+    """
     words = column.cast(WORD)
     codes, place = renumbered(words.to_physical().to_numpy())
     row = np.zeros(codes.size, dtype=np.int64)

@@ -1,7 +1,9 @@
-"""The one list of columns of every table: how each figure is named in files, headed in reports, and shown.
+"""The one list of columns of every table: how each figure is named in files, headed in reports, and
+shown.
 
-``metrics.json`` and the CSV tables hold every column; Markdown, HTML and the terminal show those that have a title.
-A new statistic is one function that fills a field of :mod:`visualjudge.analysis.figures`, and one column here.
+``metrics.json`` and the CSV tables hold every column; Markdown, HTML and the terminal show those
+that have a title. A new statistic is one function that fills a field of
+:mod:`visualjudge.analysis.figures`, and one column here.
 """
 
 from __future__ import annotations
@@ -31,61 +33,86 @@ def share(get: Callable[[Row], f.Estimate]) -> Callable[[Row], Json]:
     return lambda row: ESTIMATE.json(get(row))
 
 
-ESTIMATE: Table[f.Estimate] = Table((
-    Column("value", lambda e: e.value),
-    Column("ci95", lambda e: e.interval),
-    Column("n", lambda e: e.n),
-    Column("images", lambda e: e.images),
-    Column("why", lambda e: e.why),
-))  # fmt: skip
+ESTIMATE: Table[f.Estimate] = Table(
+    (
+        Column("value", lambda e: e.value),
+        Column("ci95", lambda e: e.interval),
+        Column("n", lambda e: e.n),
+        Column("images", lambda e: e.images),
+        Column("why", lambda e: e.why),
+    )
+)
 
-ACCURACY: Table[f.Accuracy] = Table((
-    Column("n", lambda a: a.share.n, "Verdicts", lambda a: number(a.share.n)),
-    Column("images", lambda a: a.share.images, "Images", lambda a: number(a.share.images)),
-    *figure("accuracy", lambda a: a.share, "Right", ends="ci95", shown=lambda a: a.shown),
-    Column("failed", lambda a: a.failed, "No answer", lambda a: words.failed_share(a.failed, a.share.n)),
-    Column("declined", lambda a: unanswered(a.causes).declined),
-    Column("cannot_tell", lambda a: unanswered(a.causes).cannot_tell),
-    Column("accuracy_bounds", lambda a: None if a.upper_bound is None else (a.share.value, a.upper_bound)),
-    Column("accuracy_parsed", lambda a: a.parsed.value, "Right of what was read", lambda a: percent(a.parsed.value)),
-    Column("accuracy_parsed_ci95", lambda a: a.parsed.interval),
-    Column("answered_a", lambda a: a.answered_a),
-    Column("causes", lambda a: a.causes),
-))  # fmt: skip
+ACCURACY: Table[f.Accuracy] = Table(
+    (
+        Column("n", lambda a: a.share.n, "Verdicts", lambda a: number(a.share.n)),
+        Column("images", lambda a: a.share.images, "Images", lambda a: number(a.share.images)),
+        *figure("accuracy", lambda a: a.share, "Right", ends="ci95", shown=lambda a: a.shown),
+        Column(
+            "failed",
+            lambda a: a.failed,
+            "No answer",
+            lambda a: words.failed_share(a.failed, a.share.n),
+        ),
+        Column("declined", lambda a: unanswered(a.causes).declined),
+        Column("cannot_tell", lambda a: unanswered(a.causes).cannot_tell),
+        Column(
+            "accuracy_bounds",
+            lambda a: None if a.upper_bound is None else (a.share.value, a.upper_bound),
+        ),
+        Column(
+            "accuracy_parsed",
+            lambda a: a.parsed.value,
+            "Right of what was read",
+            lambda a: percent(a.parsed.value),
+        ),
+        Column("accuracy_parsed_ci95", lambda a: a.parsed.interval),
+        Column("answered_a", lambda a: a.answered_a),
+        Column("causes", lambda a: a.causes),
+    )
+)
 
-SWAP: Table[f.Swap] = Table((
-    Column("n", lambda s: s.consistency.n),
-    Column("images", lambda s: s.consistency.images),
-    Column("consistency", lambda s: s.consistency.value),
-    Column("consistency_parsed", lambda s: s.consistency_parsed),
-    Column("right_in_both", lambda s: s.right_in_both.value),
-    Column("right_in_both_ci95", lambda s: s.right_in_both.interval),
-    Column("withheld", lambda s: s.withheld),
-    Column("always_first", lambda s: s.always_first if s.consistency.n else None),
-    Column("always_second", lambda s: s.always_second if s.consistency.n else None),
-    Column("p", lambda s: s.p),
-    Column("ci95", lambda s: s.consistency.interval),
-))  # fmt: skip
+SWAP: Table[f.Swap] = Table(
+    (
+        Column("n", lambda s: s.consistency.n),
+        Column("images", lambda s: s.consistency.images),
+        Column("consistency", lambda s: s.consistency.value),
+        Column("consistency_parsed", lambda s: s.consistency_parsed),
+        Column("right_in_both", lambda s: s.right_in_both.value),
+        Column("right_in_both_ci95", lambda s: s.right_in_both.interval),
+        Column("withheld", lambda s: s.withheld),
+        Column("always_first", lambda s: s.always_first if s.consistency.n else None),
+        Column("always_second", lambda s: s.always_second if s.consistency.n else None),
+        Column("p", lambda s: s.p),
+        Column("ci95", lambda s: s.consistency.interval),
+    )
+)
 
 
 def _counted(rule: Rule) -> Column[Mapping[str, f.Share]]:
-    return Column(rule.key, share(lambda p: p[rule.key]), rule.title, lambda p: words.with_ends(p[rule.key]))
+    return Column(
+        rule.key, share(lambda p: p[rule.key]), rule.title, lambda p: words.with_ends(p[rule.key])
+    )
 
 
 PUBLISHED: Table[Mapping[str, f.Share]] = Table(tuple(_counted(rule) for rule in RULES))
 
-PREFERENCE: Table[f.Preference] = Table((
-    Column("feature", lambda b: b.feature),
-    Column("leans_to", lambda b: b.leans_to, "Leans to", text=True),
-    Column("n", lambda b: b.estimate.n, "Verdicts", lambda b: number(b.estimate.n)),
-    Column("images", lambda b: b.estimate.images, "Images", lambda b: number(b.estimate.images)),
-    Column("chosen", lambda b: b.chosen),
-    *figure("preference", lambda b: b.estimate, "Points", points, ends="ci95"),
-    Column("p", lambda b: b.p),
-    Column("p_holm", lambda b: b.p_holm, "p (Holm)", lambda b: p_value(b.p_holm)),
-    Column("flagged", lambda b: b.flagged),
-    Column("preference_crude", lambda b: b.crude),
-))  # fmt: skip
+PREFERENCE: Table[f.Preference] = Table(
+    (
+        Column("feature", lambda b: b.feature),
+        Column("leans_to", lambda b: b.leans_to, "Leans to", text=True),
+        Column("n", lambda b: b.estimate.n, "Verdicts", lambda b: number(b.estimate.n)),
+        Column(
+            "images", lambda b: b.estimate.images, "Images", lambda b: number(b.estimate.images)
+        ),
+        Column("chosen", lambda b: b.chosen),
+        *figure("preference", lambda b: b.estimate, "Points", points, ends="ci95"),
+        Column("p", lambda b: b.p),
+        Column("p_holm", lambda b: b.p_holm, "p (Holm)", lambda b: p_value(b.p_holm)),
+        Column("flagged", lambda b: b.flagged),
+        Column("preference_crude", lambda b: b.crude),
+    )
+)
 
 
 def _pairwise(judge: f.JudgeResult) -> Json:
@@ -104,234 +131,347 @@ def _pairwise(judge: f.JudgeResult) -> Json:
     }
 
 
-RANKING: Table[f.Ranking] = Table((
-    Column("n", lambda r: r.exact.n),
-    Column("images", lambda r: r.exact.images),
-    Column("failed", lambda r: r.failed),
-    Column("declined", lambda r: r.declined),
-    Column("cannot_tell", lambda r: r.cannot_tell),
-    *figure("kendall_tau", lambda r: r.tau, "Kendall τ-b", number, ends="ci95"),
-    Column("kendall_tau_bounds", lambda r: r.tau_bounds),
-    *figure("exact", lambda r: r.exact),
-    Column("exact_bounds", lambda r: r.exact_bounds),
-    *figure("top1", lambda r: r.top1),
-    Column("top1_bounds", lambda r: r.top1_bounds),
-))  # fmt: skip
+RANKING: Table[f.Ranking] = Table(
+    (
+        Column("n", lambda r: r.exact.n),
+        Column("images", lambda r: r.exact.images),
+        Column("failed", lambda r: r.failed),
+        Column("declined", lambda r: r.declined),
+        Column("cannot_tell", lambda r: r.cannot_tell),
+        *figure("kendall_tau", lambda r: r.tau, "Kendall τ-b", number, ends="ci95"),
+        Column("kendall_tau_bounds", lambda r: r.tau_bounds),
+        *figure("exact", lambda r: r.exact),
+        Column("exact_bounds", lambda r: r.exact_bounds),
+        *figure("top1", lambda r: r.top1),
+        Column("top1_bounds", lambda r: r.top1_bounds),
+    )
+)
 
-SCORING: Table[f.Scoring] = Table((
-    Column("n", lambda s: s.n),
-    Column("images", lambda s: s.mae.images),
-    Column("failed", lambda s: s.failed),
-    Column("declined", lambda s: s.declined),
-    Column("cannot_tell", lambda s: s.cannot_tell),
-    Column("within_image_tau", lambda s: s.within.value),
-    Column("within_image_ci95", lambda s: s.within.interval),
-    Column("within_image_n", lambda s: s.within.n),
-    Column("within_image_images", lambda s: s.within.images),
-    *figure("spearman", lambda s: s.spearman, ends="ci95"),
-    Column("spearman_if_failed", lambda s: s.spearman_if_failed),
-    *figure("pearson", lambda s: s.pearson),
-    *figure("mae", lambda s: s.mae),
-    Column("mae_bounds", lambda s: s.mae_bounds),
-    *figure("bias", lambda s: s.bias),
-    Column("bias_bounds", lambda s: s.bias_bounds),
-))  # fmt: skip
+SCORING: Table[f.Scoring] = Table(
+    (
+        Column("n", lambda s: s.n),
+        Column("images", lambda s: s.mae.images),
+        Column("failed", lambda s: s.failed),
+        Column("declined", lambda s: s.declined),
+        Column("cannot_tell", lambda s: s.cannot_tell),
+        Column("within_image_tau", lambda s: s.within.value),
+        Column("within_image_ci95", lambda s: s.within.interval),
+        Column("within_image_n", lambda s: s.within.n),
+        Column("within_image_images", lambda s: s.within.images),
+        *figure("spearman", lambda s: s.spearman, ends="ci95"),
+        Column("spearman_if_failed", lambda s: s.spearman_if_failed),
+        *figure("pearson", lambda s: s.pearson),
+        *figure("mae", lambda s: s.mae),
+        Column("mae_bounds", lambda s: s.mae_bounds),
+        *figure("bias", lambda s: s.bias),
+        Column("bias_bounds", lambda s: s.bias_bounds),
+    )
+)
 
-SENSITIVITY: Table[f.Sensitivity] = Table((
-    Column("scope", lambda s: s.scope),
-    Column("value", lambda s: s.value, "Questions", text=True),
-    Column("against", lambda s: s.against, "Distance", text=True),
-    Column("n", lambda s: s.jnd.n, "Verdicts", lambda s: number(s.jnd.n)),
-    Column("images", lambda s: s.jnd.images, "Images", lambda s: number(s.jnd.images)),
-    Column("jnd", lambda s: s.jnd.value, "75 % point (95 %)", words.jnd_text, text=True),
-    Column("ci95", lambda s: s.jnd.interval),
-    Column("alpha", lambda s: s.alpha),
-    Column("beta", lambda s: s.beta),
-    Column("lapse", lambda s: s.lapse),
-    Column("floor", lambda s: s.floor),
-    Column("reason", lambda s: s.reason),
-    Column("slope_p", lambda s: s.slope_p),
-    Column("fit_p", lambda s: s.fit_p),
-    Column("points", lambda s: [{"x": p.x, "share": p.share, "n": p.n} for p in s.points]),
-))  # fmt: skip
+SENSITIVITY: Table[f.Sensitivity] = Table(
+    (
+        Column("scope", lambda s: s.scope),
+        Column("value", lambda s: s.value, "Questions", text=True),
+        Column("against", lambda s: s.against, "Distance", text=True),
+        Column("n", lambda s: s.jnd.n, "Verdicts", lambda s: number(s.jnd.n)),
+        Column("images", lambda s: s.jnd.images, "Images", lambda s: number(s.jnd.images)),
+        Column("jnd", lambda s: s.jnd.value, "75 % point (95 %)", words.jnd_text, text=True),
+        Column("ci95", lambda s: s.jnd.interval),
+        Column("alpha", lambda s: s.alpha),
+        Column("beta", lambda s: s.beta),
+        Column("lapse", lambda s: s.lapse),
+        Column("floor", lambda s: s.floor),
+        Column("reason", lambda s: s.reason),
+        Column("slope_p", lambda s: s.slope_p),
+        Column("fit_p", lambda s: s.fit_p),
+        Column("points", lambda s: [{"x": p.x, "share": p.share, "n": p.n} for p in s.points]),
+    )
+)
 
-ENCODING: Table[f.Encoding] = Table((
-    Column("encoding", lambda e: e.name, "Encoding", text=True),
-    Column("n", lambda e: e.share.n, "Verdicts", lambda e: number(e.share.n)),
-    Column("images", lambda e: e.share.images, "Images", lambda e: number(e.share.images)),
-    *figure("accuracy", lambda e: e.share, "Right", ends="ci95"),
-    Column("tokens", lambda e: e.tokens, "Prompt tokens", lambda e: number(e.tokens, 0)),
-    Column("standing", lambda e: e.standing, "Standing", text=True),
-    Column("common_pairs", lambda e: e.common_pairs),
-    Column("recommended", lambda e: e.recommended),
-))  # fmt: skip
+ENCODING: Table[f.Encoding] = Table(
+    (
+        Column("encoding", lambda e: e.name, "Encoding", text=True),
+        Column("n", lambda e: e.share.n, "Verdicts", lambda e: number(e.share.n)),
+        Column("images", lambda e: e.share.images, "Images", lambda e: number(e.share.images)),
+        *figure("accuracy", lambda e: e.share, "Right", ends="ci95"),
+        Column("tokens", lambda e: e.tokens, "Prompt tokens", lambda e: number(e.tokens, 0)),
+        Column("standing", lambda e: e.standing, "Standing", text=True),
+        Column("common_pairs", lambda e: e.common_pairs),
+        Column("recommended", lambda e: e.recommended),
+    )
+)
 
-DUEL: Table[f.EncodingDuel] = Table((
-    Column("first", lambda d: d.first, "First", text=True),
-    Column("second", lambda d: d.second, "Second", text=True),
-    Column("pairs", lambda d: d.gap.n, "Pairs", lambda d: number(d.gap.n)),
-    Column("images", lambda d: d.gap.images, "Images", lambda d: number(d.gap.images)),
-    *figure("difference", lambda d: d.gap, "Points", points, ends="ci95"),
-    Column("p", lambda d: d.p),
-    Column("p_holm", lambda d: d.p_holm, "p (Holm)", lambda d: p_value(d.p_holm)),
-))  # fmt: skip
+DUEL: Table[f.EncodingDuel] = Table(
+    (
+        Column("first", lambda d: d.first, "First", text=True),
+        Column("second", lambda d: d.second, "Second", text=True),
+        Column("pairs", lambda d: d.gap.n, "Pairs", lambda d: number(d.gap.n)),
+        Column("images", lambda d: d.gap.images, "Images", lambda d: number(d.gap.images)),
+        *figure("difference", lambda d: d.gap, "Points", points, ends="ci95"),
+        Column("p", lambda d: d.p),
+        Column("p_holm", lambda d: d.p_holm, "p (Holm)", lambda d: p_value(d.p_holm)),
+    )
+)
 
-CHOICE: Table[f.EncodingChoice] = Table((
-    Column("task", lambda c: c.task, "Task", text=True),
-    Column("recommended", lambda c: c.recommended, "Recommended", words.recommended, text=True),
-    Column("reason", lambda c: c.reason),
-    Column("recommended_accuracy", share(lambda c: c.chosen), "Right, on the other half of the images",
-           lambda c: words.with_ends(c.chosen)),
-    Column("cheapest", lambda c: c.cheapest),
-    Column("encodings", lambda c: [ENCODING.json(row) for row in c.encodings]),
-    Column("comparisons", lambda c: [DUEL.json(row) for row in c.duels]),
-    Column(None, lambda c: c, "Worse", lambda c: words.of_standing(c, "worse"), text=True),
-    Column(None, lambda c: c, "Open", lambda c: words.of_standing(c, "open", "unknown"), text=True),
-))  # fmt: skip
+CHOICE: Table[f.EncodingChoice] = Table(
+    (
+        Column("task", lambda c: c.task, "Task", text=True),
+        Column("recommended", lambda c: c.recommended, "Recommended", words.recommended, text=True),
+        Column("reason", lambda c: c.reason),
+        Column(
+            "recommended_accuracy",
+            share(lambda c: c.chosen),
+            "Right, on the other half of the images",
+            lambda c: words.with_ends(c.chosen),
+        ),
+        Column("cheapest", lambda c: c.cheapest),
+        Column("encodings", lambda c: [ENCODING.json(row) for row in c.encodings]),
+        Column("comparisons", lambda c: [DUEL.json(row) for row in c.duels]),
+        Column(None, lambda c: c, "Worse", lambda c: words.of_standing(c, "worse"), text=True),
+        Column(
+            None, lambda c: c, "Open", lambda c: words.of_standing(c, "open", "unknown"), text=True
+        ),
+    )
+)
 
 
 def _part(name: str, title: str) -> tuple[Column[f.Variance], ...]:
     return (
         Column(name, lambda v: getattr(v, name)),
-        Column(f"{name}_share", lambda v: v.shares[name], title, lambda v: percent(v.shares[name], 0)),
+        Column(
+            f"{name}_share", lambda v: v.shares[name], title, lambda v: percent(v.shares[name], 0)
+        ),
     )
 
 
-VARIANCE: Table[f.Variance] = Table((
-    Column("task", lambda v: v.task, "Task", text=True),
-    Column("n", lambda v: v.n, "Verdicts", lambda v: number(v.n)),
-    *_part("item", "Pair"),
-    *_part("encoding", "Encoding"),
-    *_part("item_x_encoding", "Pair × encoding"),
-    *_part("order", "Order + chance"),
-    *_part("repeat", "Repeat"),
-    Column("total", lambda v: v.total),
-    Column("image", lambda v: v.image),
-    Column("ci95", lambda v: dict(v.ends)),
-    Column("gains", lambda v: {gain.name: {"value": gain.value, "ci95": gain.interval} for gain in v.gains}),
-    Column(None, lambda v: v, "Image, of the pair's", words.of_image),
-    Column(None, lambda v: v, "Twice as many count as more images", words.gains, text=True),
-))  # fmt: skip
+VARIANCE: Table[f.Variance] = Table(
+    (
+        Column("task", lambda v: v.task, "Task", text=True),
+        Column("n", lambda v: v.n, "Verdicts", lambda v: number(v.n)),
+        *_part("item", "Pair"),
+        *_part("encoding", "Encoding"),
+        *_part("item_x_encoding", "Pair × encoding"),
+        *_part("order", "Order + chance"),
+        *_part("repeat", "Repeat"),
+        Column("total", lambda v: v.total),
+        Column("image", lambda v: v.image),
+        Column("ci95", lambda v: dict(v.ends)),
+        Column(
+            "gains",
+            lambda v: {gain.name: {"value": gain.value, "ci95": gain.interval} for gain in v.gains},
+        ),
+        Column(None, lambda v: v, "Image, of the pair's", words.of_image),
+        Column(None, lambda v: v, "Twice as many count as more images", words.gains, text=True),
+    )
+)
 
 
 def _with_bound(row: f.SourceRow) -> f.Estimate:
-    """The strength as reports show it: with the one end that a source without a loss, or without a win, has."""
+    """The strength as reports show it: with the one end that a source without a loss, or without a
+    win, has.
+    """
     return replace(row.strength, interval=row.strength.interval or row.bound)
 
 
-SOURCE: Table[f.SourceRow] = Table((
-    Column("source", lambda r: r.source, "Source", text=True),
-    Column("group", lambda r: r.group),
-    Column("component", lambda r: r.component),
-    Column("images", lambda r: r.strength.images, "Images", lambda r: number(r.strength.images)),
-    *figure("strength", lambda r: r.strength, "Strength", number, ends="ci95", shown=_with_bound),
-    Column("bound", lambda r: r.bound),
-    Column("true_strength", lambda r: r.true_strength, "By truth", lambda r: number(r.true_strength)),
-    Column("mean_score", lambda r: r.mean_score, "True score, asked", lambda r: number(r.mean_score)),
-    Column("rank", lambda r: r.rank, "Rank"),
-    Column("rank_set", lambda r: r.rank_set, "Ranks, 95 %", lambda r: words.ranks(r.rank_set)),
-    Column("rank_set_all", lambda r: r.rank_set_all, "All at once", lambda r: words.ranks(r.rank_set_all)),
-    Column("true_rank", lambda r: r.true_rank, "Rank by truth"),
-))  # fmt: skip
+SOURCE: Table[f.SourceRow] = Table(
+    (
+        Column("source", lambda r: r.source, "Source", text=True),
+        Column("group", lambda r: r.group),
+        Column("component", lambda r: r.component),
+        Column(
+            "images", lambda r: r.strength.images, "Images", lambda r: number(r.strength.images)
+        ),
+        *figure(
+            "strength", lambda r: r.strength, "Strength", number, ends="ci95", shown=_with_bound
+        ),
+        Column("bound", lambda r: r.bound),
+        Column(
+            "true_strength",
+            lambda r: r.true_strength,
+            "By truth",
+            lambda r: number(r.true_strength),
+        ),
+        Column(
+            "mean_score",
+            lambda r: r.mean_score,
+            "True score, asked",
+            lambda r: number(r.mean_score),
+        ),
+        Column("rank", lambda r: r.rank, "Rank"),
+        Column("rank_set", lambda r: r.rank_set, "Ranks, 95 %", lambda r: words.ranks(r.rank_set)),
+        Column(
+            "rank_set_all",
+            lambda r: r.rank_set_all,
+            "All at once",
+            lambda r: words.ranks(r.rank_set_all),
+        ),
+        Column("true_rank", lambda r: r.true_rank, "Rank by truth"),
+    )
+)
 
-CONTRAST: Table[f.Contrast] = Table((
-    Column("group", lambda c: c.group),
-    Column("above", lambda c: c.above),
-    Column("below", lambda c: c.below),
-    *figure("difference", lambda c: c.difference, ends="ci95"),
-    Column("images", lambda c: c.difference.images),
-    Column("p", lambda c: c.p),
-))  # fmt: skip
+CONTRAST: Table[f.Contrast] = Table(
+    (
+        Column("group", lambda c: c.group),
+        Column("above", lambda c: c.above),
+        Column("below", lambda c: c.below),
+        *figure("difference", lambda c: c.difference, ends="ci95"),
+        Column("images", lambda c: c.difference.images),
+        Column("p", lambda c: c.p),
+    )
+)
 
-LEADERBOARD: Table[f.Leaderboard] = Table((
-    Column("rows", lambda b: [SOURCE.json(row) for row in b.rows]),
-    Column("contrasts", lambda b: [CONTRAST.json(row) for row in b.contrasts]),
-    Column("n", lambda b: b.n),
-    Column("components", lambda b: b.components),
-    Column("regularised", lambda b: b.regularised),
-    Column("ties", lambda b: b.ties),
-    Column("log_tie", lambda b: b.log_tie),
-    Column("dispersion", lambda b: b.dispersion),
-    Column("rank_correlation", lambda b: None if b.spearman is None and b.kendall_tau is None
-           else {"spearman": b.spearman, "kendall_tau": b.kendall_tau}),
-))  # fmt: skip
+LEADERBOARD: Table[f.Leaderboard] = Table(
+    (
+        Column("rows", lambda b: [SOURCE.json(row) for row in b.rows]),
+        Column("contrasts", lambda b: [CONTRAST.json(row) for row in b.contrasts]),
+        Column("n", lambda b: b.n),
+        Column("components", lambda b: b.components),
+        Column("regularised", lambda b: b.regularised),
+        Column("ties", lambda b: b.ties),
+        Column("log_tie", lambda b: b.log_tie),
+        Column("dispersion", lambda b: b.dispersion),
+        Column(
+            "rank_correlation",
+            lambda b: (
+                None
+                if b.spearman is None and b.kendall_tau is None
+                else {"spearman": b.spearman, "kendall_tau": b.kendall_tau}
+            ),
+        ),
+    )
+)
 
 
-def contrasts(rows: Sequence[f.SourceRow], found: Iterable[f.Contrast]) -> tuple[list[str], list[list[str]]]:
-    """The titles and rows of the matrix "row above column" of the first sources of a group: p, and the interval in log
-    odds.
+def contrasts(
+    rows: Sequence[f.SourceRow], found: Iterable[f.Contrast]
+) -> tuple[list[str], list[list[str]]]:
+    """The titles and rows of the matrix "row above column" of the first sources of a group: p, and
+    the interval in log odds.
     """
     names = [row.source for row in rows[:IN_MATRIX]]
-    cells = {(c.above, c.below): f"{p_value(c.p)} ({words.span(c.difference.interval)})" for c in found}
+    cells = {
+        (c.above, c.below): f"{p_value(c.p)} ({words.span(c.difference.interval)})" for c in found
+    }
     table = [[name, *(cells.get((name, other), "") for other in names[1:])] for name in names[:-1]]
     return ["Above \\ below", *names[1:]], table
 
 
-SHAPE: Table[f.Shape] = Table((
-    Column("cause", lambda s: s.cause, "Cause", text=True),
-    Column("shape", lambda s: s.shape, "Ends like", text=True),
-    Column("count", lambda s: s.count, "Replies", lambda s: number(s.count)),
-    Column("example", lambda s: s.example, "Example", text=True),
-    Column("question", lambda s: s.question),
-))  # fmt: skip
+SHAPE: Table[f.Shape] = Table(
+    (
+        Column("cause", lambda s: s.cause, "Cause", text=True),
+        Column("shape", lambda s: s.shape, "Ends like", text=True),
+        Column("count", lambda s: s.count, "Replies", lambda s: number(s.count)),
+        Column("example", lambda s: s.example, "Example", text=True),
+        Column("question", lambda s: s.question),
+    )
+)
 
-UNREAD: Table[f.Unread] = Table((
-    Column("n", lambda u: u.n),
-    Column("failed", lambda u: u.failed),
-    Column("declined", lambda u: unanswered(u.causes).declined),
-    Column("cannot_tell", lambda u: unanswered(u.causes).cannot_tell),
-    Column("causes", lambda u: u.causes),
-    Column("shapes", lambda u: [SHAPE.json(row) for row in u.shapes]),
-    Column("extracted", lambda u: u.extracted),
-    Column("accuracy_with_extracted", lambda u: u.accuracy_with_extracted),
-    Column("no_reply", lambda u: unanswered(u.causes).no_reply),
-    Column("of_probes", lambda u: u.of_probes),
-))  # fmt: skip
+UNREAD: Table[f.Unread] = Table(
+    (
+        Column("n", lambda u: u.n),
+        Column("failed", lambda u: u.failed),
+        Column("declined", lambda u: unanswered(u.causes).declined),
+        Column("cannot_tell", lambda u: unanswered(u.causes).cannot_tell),
+        Column("causes", lambda u: u.causes),
+        Column("shapes", lambda u: [SHAPE.json(row) for row in u.shapes]),
+        Column("extracted", lambda u: u.extracted),
+        Column("accuracy_with_extracted", lambda u: u.accuracy_with_extracted),
+        Column("no_reply", lambda u: unanswered(u.causes).no_reply),
+        Column("of_probes", lambda u: u.of_probes),
+    )
+)
 
 
-PROBE: Table[f.ProbeResult] = Table((
-    Column("name", lambda p: p.name, "Probe", lambda p: p.name.replace("_", " "), text=True),
-    Column("design", lambda p: p.design),
-    Column("n", lambda p: p.effect.n, "Verdicts", lambda p: number(p.effect.n)),
-    Column("images", lambda p: p.effect.images, "Images", lambda p: number(p.effect.images)),
-    *figure("effect", lambda p: p.effect, "Effect, points", points, ends="ci95"),
-    Column("margin", lambda p: p.margin, "Margin", lambda p: points(p.margin)),
-    Column("p_holm", lambda p: p.p_holm, "p (Holm)", lambda p: p_value(p.p_holm)),
-    Column("failed", lambda p: p.failed, "No answer", lambda p: number(p.failed)),
-    Column("state", lambda p: p.state, "State", lambda p: words.PROBE_STATES[p.state], text=True),
-    Column("example", lambda p: p.example),
-))  # fmt: skip
+PROBE: Table[f.ProbeResult] = Table(
+    (
+        Column("name", lambda p: p.name, "Probe", lambda p: p.name.replace("_", " "), text=True),
+        Column("design", lambda p: p.design),
+        Column("n", lambda p: p.effect.n, "Verdicts", lambda p: number(p.effect.n)),
+        Column("images", lambda p: p.effect.images, "Images", lambda p: number(p.effect.images)),
+        *figure("effect", lambda p: p.effect, "Effect, points", points, ends="ci95"),
+        Column("margin", lambda p: p.margin, "Margin", lambda p: points(p.margin)),
+        Column("p_holm", lambda p: p.p_holm, "p (Holm)", lambda p: p_value(p.p_holm)),
+        Column("failed", lambda p: p.failed, "No answer", lambda p: number(p.failed)),
+        Column(
+            "state", lambda p: p.state, "State", lambda p: words.PROBE_STATES[p.state], text=True
+        ),
+        Column("example", lambda p: p.example),
+    )
+)
 
-TRUST: Table[f.ToolTrust] = Table((
-    Column("probe", lambda t: t.probe),
-    Column("confidence", lambda t: t.confidence, "Confidence the tool claims", lambda t: number(t.confidence)),
-    Column("wrong_tool", share(lambda t: t.wrong_tool), "Follows a wrong tool",
-           lambda t: words.with_ends(t.wrong_tool)),
-    Column("right_tool", share(lambda t: t.right_tool), "Follows a right tool",
-           lambda t: words.with_ends(t.right_tool)),
-))  # fmt: skip
+TRUST: Table[f.ToolTrust] = Table(
+    (
+        Column("probe", lambda t: t.probe),
+        Column(
+            "confidence",
+            lambda t: t.confidence,
+            "Confidence the tool claims",
+            lambda t: number(t.confidence),
+        ),
+        Column(
+            "wrong_tool",
+            share(lambda t: t.wrong_tool),
+            "Follows a wrong tool",
+            lambda t: words.with_ends(t.wrong_tool),
+        ),
+        Column(
+            "right_tool",
+            share(lambda t: t.right_tool),
+            "Follows a right tool",
+            lambda t: words.with_ends(t.right_tool),
+        ),
+    )
+)
 
-PHOTOGRAPH: Table[f.Photograph] = Table((
-    Column("task", lambda p: p.task, "Questions", text=True),
-    Column("n", lambda p: p.first.gain.n, "Verdicts", lambda p: number(p.first.gain.n)),
-    Column("images", lambda p: p.first.gain.images, "Images", lambda p: number(p.first.gain.images)),
-    Column("with", lambda p: p.first.seen.value, "With the photograph", lambda p: percent(p.first.seen.value)),
-    Column("other", lambda p: p.other and p.other.blind.value, "With another",
-           lambda p: percent(p.other.blind.value if p.other else None)),
-    Column("grey", lambda p: p.grey and p.grey.blind.value, "With grey",
-           lambda p: percent(p.grey.blind.value if p.grey else None)),
-    *figure("gain", lambda p: p.first.gain, "Gain, points", points, ends="interval"),
-    Column("gain_over_other", lambda p: p.other and p.other.gain.value),
-    Column("interval_over_other", lambda p: p.other and p.other.gain.interval),
-    Column("state", lambda p: p.state, "The photograph is", lambda p: words.PHOTOGRAPH_STATES[p.state], text=True),
-))  # fmt: skip
+PHOTOGRAPH: Table[f.Photograph] = Table(
+    (
+        Column("task", lambda p: p.task, "Questions", text=True),
+        Column("n", lambda p: p.first.gain.n, "Verdicts", lambda p: number(p.first.gain.n)),
+        Column(
+            "images", lambda p: p.first.gain.images, "Images", lambda p: number(p.first.gain.images)
+        ),
+        Column(
+            "with",
+            lambda p: p.first.seen.value,
+            "With the photograph",
+            lambda p: percent(p.first.seen.value),
+        ),
+        Column(
+            "other",
+            lambda p: p.other and p.other.blind.value,
+            "With another",
+            lambda p: percent(p.other.blind.value if p.other else None),
+        ),
+        Column(
+            "grey",
+            lambda p: p.grey and p.grey.blind.value,
+            "With grey",
+            lambda p: percent(p.grey.blind.value if p.grey else None),
+        ),
+        *figure("gain", lambda p: p.first.gain, "Gain, points", points, ends="interval"),
+        Column("gain_over_other", lambda p: p.other and p.other.gain.value),
+        Column("interval_over_other", lambda p: p.other and p.other.gain.interval),
+        Column(
+            "state",
+            lambda p: p.state,
+            "The photograph is",
+            lambda p: words.PHOTOGRAPH_STATES[p.state],
+            text=True,
+        ),
+    )
+)
 
 
 def photograph(need: f.PhotographNeed | None) -> Json | None:
-    """What the judge gains from the photograph, with ``by_task``; None where it was not asked without."""
+    """What the judge gains from the photograph, with ``by_task``; None where it was not asked
+    without.
+    """
     if need is None:
         return None
-    return {**PHOTOGRAPH.json(need.all), "by_task": {row.task: PHOTOGRAPH.json(row) for row in need.by_task}}
+    return {
+        **PHOTOGRAPH.json(need.all),
+        "by_task": {row.task: PHOTOGRAPH.json(row) for row in need.by_task},
+    }
 
 
 def _cell(cell: f.Cell) -> Json:
@@ -350,56 +490,96 @@ def _flat_cells(cells: Iterable[f.Cell]) -> Json:
     return {cell.name: {**dict(cell.keys), **ACCURACY.json(cell.accuracy)} for cell in cells}
 
 
-JUDGE: Table[f.JudgeResult] = Table((
-    Column("judge", lambda j: j.name),
-    Column("simulated", lambda j: j.simulated),
-    Column("run", lambda j: j.run),
-    Column("verdicts", lambda j: j.verdicts),
-    Column("expected", lambda j: j.expected),
-    Column("missing", lambda j: j.missing),
-    Column("questions", lambda j: j.questions),
-    Column("asked_like", lambda j: j.asked_like),
-    Column("status", lambda j: j.status),
-    Column("tokens", lambda j: {"prompt": j.tokens_in, "reply": j.tokens_out}),
-    Column("latency_median_s", lambda j: j.latency_s),
-    Column("problems", lambda j: list(j.problems)),
-    Column("warnings", lambda j: list(j.warnings)),
-    Column("info", lambda j: j.info),
-    Column(None, lambda j: j, "Verdicts on pairs", lambda j: number(j.pairwise.accuracy.share.n)),
-    Column(None, lambda j: j, "Images", lambda j: number(j.pairwise.accuracy.share.images)),
-    Column("pairwise", _pairwise, "Right", lambda j: percent(j.pairwise.accuracy.shown.value)),
-    Column(None, lambda j: j, "95 %", lambda j: percents(j.pairwise.accuracy.shown.interval)),
-    Column(None, lambda j: j, "Mean over tasks",
-           lambda j: words.NONE if j.pairwise.accuracy.none else percent(j.pairwise.macro.value)),
-    Column(None, lambda j: j, "Failed", words.failed),
-    Column(None, lambda j: j, "Right of what was read", lambda j: percent(j.pairwise.accuracy.parsed.value)),
-    Column(None, lambda j: j, "Said A", lambda j: percent(j.pairwise.accuracy.answered_a)),
-    Column(None, lambda j: j, "Same when swapped", lambda j: percent(j.pairwise.swap.consistency.value)),
-    Column(None, lambda j: j, "Same of what was read", lambda j: percent(j.pairwise.swap.consistency_parsed)),
-    Column("ranking", lambda j: RANKING.json(j.ranking), "Ranking τ-b", lambda j: number(j.ranking.tau.value)),
-    Column("scoring", lambda j: SCORING.json(j.scoring), "Scoring τ-b in an image",
-           lambda j: number(j.scoring.within.value)),
-    Column(None, lambda j: j, "Scoring ρ, images mixed", lambda j: number(j.scoring.spearman.value)),
-    Column("by_task", lambda j: {cell.name: _cell(cell) for cell in j.by_task}),
-    Column("by_encoding", lambda j: {cell.name: _cell(cell) for cell in j.by_encoding}),
-    Column("by_error_type", lambda j: {cell.name: _cell(cell) for cell in j.by_error_type}),
-    Column("by_margin", lambda j: _flat_cells(j.by_margin)),
-    Column("by_task_error_type", lambda j: _flat_cells(j.by_task_error_type)),
-    Column("cells", lambda j: [{**dict(cell.keys), **ACCURACY.json(cell.accuracy)} for cell in j.cells]),
-    Column("bias", lambda j: [PREFERENCE.json(row) for row in j.bias]),
-    Column("sensitivity", lambda j: [SENSITIVITY.json(row) for row in j.sensitivity]),
-    Column("encodings", lambda j: [CHOICE.json(row) for row in j.encodings]),
-    Column("variance", lambda j: [VARIANCE.json(row) for row in j.variance]),
-    Column("leaderboard", lambda j: LEADERBOARD.json(j.leaderboard)),
-    Column("unread", lambda j: UNREAD.json(j.unread)),
-    Column("as_published", lambda j: j.as_published),
-    Column("as_published_of", lambda j: {score.name: score.lacking for score in j.own_scores if score.lacking}),
-    Column("probes", lambda j: [PROBE.json(row) for row in j.probes]),
-    Column("tool_trust", lambda j: [TRUST.json(row) for row in j.tool_trust]),
-    Column("photograph", lambda j: photograph(j.photograph)),
-    Column("rater_checks", lambda j: [CHECKED.json(row) for row in j.rater_checks]),
-    Column("above_baseline", lambda j: [ABOVE.json(row) for row in j.above_baseline]),
-))  # fmt: skip
+JUDGE: Table[f.JudgeResult] = Table(
+    (
+        Column("judge", lambda j: j.name),
+        Column("simulated", lambda j: j.simulated),
+        Column("run", lambda j: j.run),
+        Column("verdicts", lambda j: j.verdicts),
+        Column("expected", lambda j: j.expected),
+        Column("missing", lambda j: j.missing),
+        Column("questions", lambda j: j.questions),
+        Column("asked_like", lambda j: j.asked_like),
+        Column("status", lambda j: j.status),
+        Column("tokens", lambda j: {"prompt": j.tokens_in, "reply": j.tokens_out}),
+        Column("latency_median_s", lambda j: j.latency_s),
+        Column("problems", lambda j: list(j.problems)),
+        Column("warnings", lambda j: list(j.warnings)),
+        Column("info", lambda j: j.info),
+        Column(
+            None, lambda j: j, "Verdicts on pairs", lambda j: number(j.pairwise.accuracy.share.n)
+        ),
+        Column(None, lambda j: j, "Images", lambda j: number(j.pairwise.accuracy.share.images)),
+        Column("pairwise", _pairwise, "Right", lambda j: percent(j.pairwise.accuracy.shown.value)),
+        Column(None, lambda j: j, "95 %", lambda j: percents(j.pairwise.accuracy.shown.interval)),
+        Column(
+            None,
+            lambda j: j,
+            "Mean over tasks",
+            lambda j: words.NONE if j.pairwise.accuracy.none else percent(j.pairwise.macro.value),
+        ),
+        Column(None, lambda j: j, "Failed", words.failed),
+        Column(
+            None,
+            lambda j: j,
+            "Right of what was read",
+            lambda j: percent(j.pairwise.accuracy.parsed.value),
+        ),
+        Column(None, lambda j: j, "Said A", lambda j: percent(j.pairwise.accuracy.answered_a)),
+        Column(
+            None,
+            lambda j: j,
+            "Same when swapped",
+            lambda j: percent(j.pairwise.swap.consistency.value),
+        ),
+        Column(
+            None,
+            lambda j: j,
+            "Same of what was read",
+            lambda j: percent(j.pairwise.swap.consistency_parsed),
+        ),
+        Column(
+            "ranking",
+            lambda j: RANKING.json(j.ranking),
+            "Ranking τ-b",
+            lambda j: number(j.ranking.tau.value),
+        ),
+        Column(
+            "scoring",
+            lambda j: SCORING.json(j.scoring),
+            "Scoring τ-b in an image",
+            lambda j: number(j.scoring.within.value),
+        ),
+        Column(
+            None, lambda j: j, "Scoring ρ, images mixed", lambda j: number(j.scoring.spearman.value)
+        ),
+        Column("by_task", lambda j: {cell.name: _cell(cell) for cell in j.by_task}),
+        Column("by_encoding", lambda j: {cell.name: _cell(cell) for cell in j.by_encoding}),
+        Column("by_error_type", lambda j: {cell.name: _cell(cell) for cell in j.by_error_type}),
+        Column("by_margin", lambda j: _flat_cells(j.by_margin)),
+        Column("by_task_error_type", lambda j: _flat_cells(j.by_task_error_type)),
+        Column(
+            "cells",
+            lambda j: [{**dict(cell.keys), **ACCURACY.json(cell.accuracy)} for cell in j.cells],
+        ),
+        Column("bias", lambda j: [PREFERENCE.json(row) for row in j.bias]),
+        Column("sensitivity", lambda j: [SENSITIVITY.json(row) for row in j.sensitivity]),
+        Column("encodings", lambda j: [CHOICE.json(row) for row in j.encodings]),
+        Column("variance", lambda j: [VARIANCE.json(row) for row in j.variance]),
+        Column("leaderboard", lambda j: LEADERBOARD.json(j.leaderboard)),
+        Column("unread", lambda j: UNREAD.json(j.unread)),
+        Column("as_published", lambda j: j.as_published),
+        Column(
+            "as_published_of",
+            lambda j: {score.name: score.lacking for score in j.own_scores if score.lacking},
+        ),
+        Column("probes", lambda j: [PROBE.json(row) for row in j.probes]),
+        Column("tool_trust", lambda j: [TRUST.json(row) for row in j.tool_trust]),
+        Column("photograph", lambda j: photograph(j.photograph)),
+        Column("rater_checks", lambda j: [CHECKED.json(row) for row in j.rater_checks]),
+        Column("above_baseline", lambda j: [ABOVE.json(row) for row in j.above_baseline]),
+    )
+)
 
 
 def own_scores(judge: f.JudgeResult) -> dict[str, str]:
@@ -408,7 +588,9 @@ def own_scores(judge: f.JudgeResult) -> dict[str, str]:
 
 
 def counted_as(judge: f.JudgeResult) -> dict[str, str]:
-    """The share right by each rule of PUBLISHED that the run has verdicts for, by the rule's title."""
+    """The share right by each rule of PUBLISHED that the run has verdicts for, by the rule's
+    title.
+    """
     return _known(zip(PUBLISHED.titles, PUBLISHED.cells(judge.pairwise.published), strict=True))
 
 
@@ -416,28 +598,32 @@ def _known(cells: Iterable[tuple[str, str]]) -> dict[str, str]:
     return {title: value for title, value in cells if value != words.NONE}
 
 
-LEAK: Table[f.Leak] = Table((
-    Column("scope", lambda r: r.scope, "Questions", text=True),
-    Column("rule", lambda r: r.rule, "Rule", words.rule, text=True),
-    Column("n", lambda r: r.share.n, "It applies to", lambda r: number(r.share.n)),
-    Column("images", lambda r: r.share.images, "Images", lambda r: number(r.share.images)),
-    *figure("accuracy", lambda r: r.share, "Right", ends="ci95"),
-    Column("p", lambda r: r.p),
-    Column("p_holm", lambda r: r.p_holm, "p (Holm)", lambda r: p_value(r.p_holm)),
-    Column("flagged", lambda r: r.flagged),
-))  # fmt: skip
+LEAK: Table[f.Leak] = Table(
+    (
+        Column("scope", lambda r: r.scope, "Questions", text=True),
+        Column("rule", lambda r: r.rule, "Rule", words.rule, text=True),
+        Column("n", lambda r: r.share.n, "It applies to", lambda r: number(r.share.n)),
+        Column("images", lambda r: r.share.images, "Images", lambda r: number(r.share.images)),
+        *figure("accuracy", lambda r: r.share, "Right", ends="ci95"),
+        Column("p", lambda r: r.p),
+        Column("p_holm", lambda r: r.p_holm, "p (Holm)", lambda r: p_value(r.p_holm)),
+        Column("flagged", lambda r: r.flagged),
+    )
+)
 
-DATASET: Table[f.DatasetFacts] = Table((
-    Column("path", lambda d: d.path),
-    Column("questions_sha256", lambda d: d.questions_sha256),
-    Column("version", lambda d: d.version),
-    Column("seed", lambda d: d.seed),
-    Column("questions", lambda d: d.questions),
-    Column("images", lambda d: d.images),
-    Column("by_question_type", lambda d: d.by_question_type),
-    Column("prompts", lambda d: list(d.prompts)),
-    Column("asked", lambda d: d.asked),
-    Column("images_asked", lambda d: d.images_asked),
-    Column("probed", lambda d: d.probed),
-    Column("where", lambda d: list(d.where)),
-))  # fmt: skip
+DATASET: Table[f.DatasetFacts] = Table(
+    (
+        Column("path", lambda d: d.path),
+        Column("questions_sha256", lambda d: d.questions_sha256),
+        Column("version", lambda d: d.version),
+        Column("seed", lambda d: d.seed),
+        Column("questions", lambda d: d.questions),
+        Column("images", lambda d: d.images),
+        Column("by_question_type", lambda d: d.by_question_type),
+        Column("prompts", lambda d: list(d.prompts)),
+        Column("asked", lambda d: d.asked),
+        Column("images_asked", lambda d: d.images_asked),
+        Column("probed", lambda d: d.probed),
+        Column("where", lambda d: list(d.where)),
+    )
+)

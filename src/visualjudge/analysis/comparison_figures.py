@@ -13,7 +13,9 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class Above:
-    """How far a judge is above the local baseline on the questions that it did not decline; ``gap`` = judge less it."""
+    """How far a judge is above the local baseline on the questions that it did not decline; ``gap``
+    = judge less it.
+    """
 
     baseline: str
     scope: str
@@ -28,7 +30,9 @@ class Above:
     baseline_right: float | None = None
     """Share of these verdicts in which the baseline is right."""
     p_holm: float | None = None
-    """``p`` by Holm over the tasks and error types; None of all questions, which are no one of several."""
+    """``p`` by Holm over the tasks and error types; None of all questions, which are no one of
+    several.
+    """
 
     @property
     def below_chance(self) -> bool:
@@ -37,7 +41,9 @@ class Above:
 
     @property
     def standing(self) -> str:
-        """What the interval shows; of one of several tasks or error types, the adjusted test must show it too."""
+        """What the interval shows; of one of several tasks or error types, the adjusted test must
+        show it too.
+        """
         low, high = self.gap.interval or (None, None)
         if low is None or high is None:
             return "cannot be told"
@@ -76,7 +82,9 @@ class Comparison:
 
 @dataclass(frozen=True)
 class RaterChecks:
-    """How a rater did on what was asked to check them. ``turned``: repeats that were shown in the other order."""
+    """How a rater did on what was asked to check them. ``turned``: repeats that were shown in the
+    other order.
+    """
 
     rater: str
     known: int

@@ -1,7 +1,7 @@
 """Two judges on the questions that both answered, and judges that were asked the same together.
 
-Sources: McNemar 1947 and, for verdicts that come in images, the test of Yang, Sun & Hardin 2010 in its jackknife form;
-Connor 1987 (how many pairs a paired comparison of proportions needs).
+Sources: McNemar 1947 and, for verdicts that come in images, the test of Yang, Sun & Hardin 2010 in
+its jackknife form; Connor 1987 (how many pairs a paired comparison of proportions needs).
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from visualjudge.core.records import TIES, FloatArray, IntArray
 
 LEAST_UNITS = 5
 ALIKE = 0.95
-"""Judges whose questions overlap this far (of all that either was asked) count as asked the same."""
+"""Judges whose questions overlap this far (of all that either was asked) count as asked the
+same.
+"""
 KEYS = ["question", "order", "repeat"]
 
 
@@ -46,20 +48,31 @@ def _overlap(a: IntArray, b: IntArray) -> float:
 
 
 def _common(study: Study, i: int, j: int) -> pl.DataFrame:
-    """The verdicts on the same question, order and repeat; each answer of people beside each other on its question."""
+    """The verdicts on the same question, order and repeat; each answer of people beside each other
+    on its question.
+    """
     keys = ["question"] if study.runs[i].of_people or study.runs[j].of_people else KEYS
     keep = [*keys, "right", "parsed", "cluster"]
-    a, b = (study.joined[k].lazy().filter(pl.col("kind") == "pairwise").select(keep).collect() for k in (i, j))
+    a, b = (
+        study.joined[k].lazy().filter(pl.col("kind") == "pairwise").select(keep).collect()
+        for k in (i, j)
+    )
     return a.join(b.drop("cluster"), on=keys, suffix="_b")
 
 
 def compare(study: Study, i: int, j: int, gap: float) -> Comparison:
-    """Judges ``i`` and ``j`` on their common pairwise verdicts; ``gap`` is the one that more images are counted for."""
+    """Judges ``i`` and ``j`` on their common pairwise verdicts; ``gap`` is the one that more images
+    are counted for.
+    """
     both = _common(study, i, j)
     names = study.runs[i].name, study.runs[j].name
     if both.is_empty():
         return _nothing(names, Estimate(None, None, 0, 0, "no question in common"), gap)
-    silent = [name for name, told in zip(names, ("parsed", "parsed_b"), strict=True) if not both[told].any()]
+    silent = [
+        name
+        for name, told in zip(names, ("parsed", "parsed_b"), strict=True)
+        if not both[told].any()
+    ]
     if silent:
         images = both["cluster"].n_unique()
         why = f"no question in common has an answer of {' and '.join(silent)}"
@@ -72,7 +85,9 @@ def compare(study: Study, i: int, j: int, gap: float) -> Comparison:
 
 
 def _nothing(names: tuple[str, str], why: Estimate, gap: float) -> Comparison:
-    return Comparison(*names, 0, 0, None, None, why, None, None, None, None, None, None, gap, None, None, None)
+    return Comparison(
+        *names, 0, 0, None, None, why, None, None, None, None, None, None, gap, None, None, None
+    )
 
 
 def paired(both: pl.DataFrame, names: tuple[str, str], asked_gap: float) -> Comparison:
@@ -85,7 +100,9 @@ def paired(both: pl.DataFrame, names: tuple[str, str], asked_gap: float) -> Comp
     found = jackknife.spread(influence, weights, nowhere, 1)
     n, images = both.height, int(found.images[0])
     apart = float(sums.total("apart")[0])
-    figure = estimate_of(value, found, gap_ends(value, found, np.array([apart]), np.array([float(n)])), n)
+    figure = estimate_of(
+        value, found, gap_ends(value, found, np.array([apart]), np.array([float(n)])), n
+    )
     only_a, only_b = (int(both.select(expr.sum()).item()) for expr in (a & ~b, b & ~a))
     effect = _design_effect(float(found.variance[0]), only_a, only_b, n)
     needed = cases_needed(only_a / n, only_b / n, effect)
@@ -121,27 +138,37 @@ def nothing_in_common(study: Study) -> tuple[str, ...]:
     for run, ids in enumerate(study.asked):
         if not ids.size:
             continue
-        joined = [group for group in groups if any(_overlap(ids, study.asked[other]) for other in group)]
+        joined = [
+            group for group in groups if any(_overlap(ids, study.asked[other]) for other in group)
+        ]
         groups = [group for group in groups if group not in joined]
         groups.append([*chain.from_iterable(reversed(joined)), run])
     if len(groups) < 2:
         return ()
     listed = " | ".join(", ".join(study.runs[k].name for k in group) for group in groups)
-    return (f"the runs answer different questions, none in common, and cannot be compared: {listed}",)
+    return (
+        f"the runs answer different questions, none in common, and cannot be compared: {listed}",
+    )
 
 
 def comparisons(study: Study, gap: float) -> tuple[Comparison, ...]:
-    """Every two judges, p by Holm over those of real judges, and apart over those in which one is simulated."""
+    """Every two judges, p by Holm over those of real judges, and apart over those in which one is
+    simulated.
+    """
     twos = list(combinations(range(len(study.runs)), 2))
     rows = [compare(study, i, j, gap) for i, j in twos]
     real = [not (study.runs[i].simulated or study.runs[j].simulated) for i, j in twos]
-    families = (holm([row.p if held is family else None for row, held in zip(rows, real, strict=True)])
-                for family in (True, False))  # fmt: skip
+    families = (
+        holm([row.p if held is family else None for row, held in zip(rows, real, strict=True)])
+        for family in (True, False)
+    )
     adjusted = [a if b is None else b for a, b in zip(*families, strict=True)]
     return tuple(replace(row, p_holm=p) for row, p in zip(rows, adjusted, strict=True))
 
 
-def _ratings(study: Study, runs: Sequence[int], kind: str, value: pl.Expr) -> tuple[FloatArray, IntArray]:
+def _ratings(
+    study: Study, runs: Sequence[int], kind: str, value: pl.Expr
+) -> tuple[FloatArray, IntArray]:
     """Raters × units of the usable replies, NaN where one gave none; and the units' images.
 
     People who answered the same question are as many raters.
@@ -151,21 +178,33 @@ def _ratings(study: Study, runs: Sequence[int], kind: str, value: pl.Expr) -> tu
         usable = study.joined[k].lazy().filter((pl.col("kind") == kind) & pl.col("parsed"))
         said = usable.select(*KEYS, "cluster", said=value.cast(pl.Float64)).collect()
         each = said.partition_by("repeat") if study.runs[k].of_people else [said]
-        parts += [part.with_columns(repeat=pl.lit(0, pl.Int32)) for part in each] if len(each) > 1 else each
+        parts += (
+            [part.with_columns(repeat=pl.lit(0, pl.Int32)) for part in each]
+            if len(each) > 1
+            else each
+        )
     units = pl.concat([part.select(*KEYS, "cluster") for part in parts]).unique(maintain_order=True)
-    table = [units.join(part, on=KEYS, how="left", maintain_order="left")["said"].to_numpy() for part in parts]
+    table = [
+        units.join(part, on=KEYS, how="left", maintain_order="left")["said"].to_numpy()
+        for part in parts
+    ]
     return np.array(table, dtype=float), units["cluster"].to_numpy()
 
 
 _CHOICES = {answer: k for k, answer in enumerate(("A", "B", *TIES))}
 _LEVELS: tuple[tuple[str, Level, pl.Expr], ...] = (
-    ("pairwise", "nominal", pl.col("text").replace_strict(_CHOICES, default=None, return_dtype=pl.Float64)),
+    (
+        "pairwise",
+        "nominal",
+        pl.col("text").replace_strict(_CHOICES, default=None, return_dtype=pl.Float64),
+    ),
     ("scoring", "interval", pl.col("number")),
 )
 
 
 def judge_agreement(study: Study) -> tuple[Agreement, ...]:
-    """Krippendorff's α among judges that were asked the same: nominal on pairwise answers, interval on scores.
+    """Krippendorff's α among judges that were asked the same: nominal on pairwise answers, interval
+    on scores.
 
     Simulated judges take no part, and failed replies are gaps.
     """
@@ -178,13 +217,20 @@ def judge_agreement(study: Study) -> tuple[Agreement, ...]:
     return tuple(out)
 
 
-def _agreement(study: Study, runs: Sequence[int], kind: str, level: Level, value: pl.Expr) -> Agreement:
+def _agreement(
+    study: Study, runs: Sequence[int], kind: str, level: Level, value: pl.Expr
+) -> Agreement:
     ratings, clusters = _ratings(study, runs, kind, value)
     shared = np.isfinite(ratings).sum(0) > 1
     units, images = int(shared.sum()), int(np.unique(clusters[shared]).size)
     names = tuple(study.runs[k].name for k in runs)
     if units < LEAST_UNITS:
-        return Agreement(kind, level, names, Estimate(None, None, units, images, f"fewer than {LEAST_UNITS} units"))
+        return Agreement(
+            kind,
+            level,
+            names,
+            Estimate(None, None, units, images, f"fewer than {LEAST_UNITS} units"),
+        )
     ends: Ends | None = alpha_interval(ratings, level, clusters)
     found = Estimate(alpha(ratings, level), ends, units, images, None if ends else jackknife.FEW)
     return Agreement(kind, level, names, found)

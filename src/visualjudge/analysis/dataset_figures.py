@@ -43,7 +43,10 @@ class DatasetFacts:
     @property
     def extent(self) -> str:
         """300 of 1,514 questions, on 13 of 40 images: what was asked of what is there."""
-        asked = f"{_of(self.asked, self.questions)} questions on {_of(self.images_asked, self.images)} images"
+        asked = (
+            f"{_of(self.asked, self.questions)} questions on "
+            f"{_of(self.images_asked, self.images)} images"
+        )
         asked += f", {self.probed:,} of them for probes" if self.probed else ""
         return asked + (f"; only those with {' and '.join(self.where)}" if self.where else "")
 

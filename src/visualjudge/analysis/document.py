@@ -10,7 +10,9 @@ from visualjudge.analysis.tabular import Json
 
 
 def document(results: Results, card: Card) -> Json:
-    """The results as an object of JSON, with the card's answer by task; ``bootstrap`` is of the 75 % points alone."""
+    """The results as an object of JSON, with the card's answer by task; ``bootstrap`` is of the 75
+    % points alone.
+    """
     judges = zip(results.judges, card.judges, strict=True)
     return {
         "judges": [

@@ -1,12 +1,13 @@
 """Which encoding should I use? Encodings compared on the same pairs, with what they cost.
 
-Two encodings of a task are compared over the pairs of annotations that the judge saw in both, clustered by image; p is
-adjusted by Holm over all comparisons of that judge and task. Where none is certain to be worse than another, no
-difference is shown, and the table says so in place of a winner: the best of six alike is best by luck. Where one
-half of the images shows a difference, the recommended encoding is chosen on it, and its share right is from the other
-half. The first half alone says whether anything is recommended, and what: whatever the other half had a say in, luck
-there would flatter. An encoding under which the first half does not show the judge to be better than chance is never
-recommended.
+Two encodings of a task are compared over the pairs of annotations that the judge saw in both,
+clustered by image; p is adjusted by Holm over all comparisons of that judge and task. Where none is
+certain to be worse than another, no difference is shown, and the table says so in place of a
+winner: the best of six alike is best by luck. Where one half of the images shows a difference, the
+recommended encoding is chosen on it, and its share right is from the other half. The first half
+alone says whether anything is recommended, and what: whatever the other half had a say in, luck
+there would flatter. An encoding under which the first half does not show the judge to be better
+than chance is never recommended.
 """
 
 from __future__ import annotations
@@ -55,7 +56,9 @@ def _per_pair(table: pl.DataFrame) -> pl.DataFrame:
 
 def _wide(pairs: pl.DataFrame, encodings: list[str]) -> tuple[FloatArray, IntArray]:
     """Pairs × encodings of right (NaN = not asked), and the pairs' images."""
-    wide = pairs.pivot("encoding", index=["pair", "cluster"], values="right", aggregate_function="first")
+    wide = pairs.pivot(
+        "encoding", index=["pair", "cluster"], values="right", aggregate_function="first"
+    )
     return wide.select(encodings).to_numpy().astype(float), wide["cluster"].to_numpy()
 
 
@@ -66,7 +69,8 @@ def compare_encodings(table: pl.DataFrame) -> tuple[EncodingDuel, ...]:
     right, clusters = _wide(pairs, names)
     places = jackknife.renumbered(clusters)[1]
     duels = [
-        _duel((names[i], names[j]), right[:, i] - right[:, j], places) for i, j in combinations(range(len(names)), 2)
+        _duel((names[i], names[j]), right[:, i] - right[:, j], places)
+        for i, j in combinations(range(len(names)), 2)
     ]
     adjusted = holm([duel.p for duel in duels])
     return tuple(replace(duel, p_holm=p) for duel, p in zip(duels, adjusted, strict=True))
@@ -86,7 +90,9 @@ def _duel(names: tuple[str, str], gaps: FloatArray, places: IntArray) -> Encodin
 
 
 def _lead(duels: tuple[EncodingDuel, ...], best: str, other: str) -> _Lead | None:
-    """The comparison of ``best`` with ``other``, signed so that a positive gap is the best's lead."""
+    """The comparison of ``best`` with ``other``, signed so that a positive gap is the best's
+    lead.
+    """
     for duel in duels:
         if {duel.first, duel.second} == {best, other} and duel.gap.value is not None:
             ends = duel.gap.interval or (None, None)
@@ -101,7 +107,9 @@ def _beats(lead: _Lead | None) -> bool:
 
 
 def _standing(duels: tuple[EncodingDuel, ...], best: str, other: str) -> str:
-    """best, worse (beyond chance), equivalent (at most 5 points behind, 97.5 % sure), open, or unknown."""
+    """best, worse (beyond chance), equivalent (at most 5 points behind, 97.5 % sure), open, or
+    unknown.
+    """
     if other == best:
         return "best"
     lead = _lead(duels, best, other)
@@ -125,9 +133,18 @@ def _rows(table: pl.DataFrame, duels: tuple[EncodingDuel, ...]) -> list[Encoding
     shares = [(name, share_of(found, k)) for k, name in enumerate(sums.keys["encoding"].to_list())]
     shares.sort(key=lambda row: (row[1].value or 0.0, row[0]), reverse=True)
     names = [name for name, _ in shares]
-    best = next((n for n in names if not any(_beats(_lead(duels, other, n)) for other in names)), names[0])
+    best = next(
+        (n for n in names if not any(_beats(_lead(duels, other, n)) for other in names)), names[0]
+    )
     return [
-        Encoding(name, share, tokens[name], _standing(duels, best, name), _common(duels, best, name), False)
+        Encoding(
+            name,
+            share,
+            tokens[name],
+            _standing(duels, best, name),
+            _common(duels, best, name),
+            False,
+        )
         for name, share in shares
     ]
 
@@ -135,8 +152,9 @@ def _rows(table: pl.DataFrame, duels: tuple[EncodingDuel, ...]) -> list[Encoding
 def recommend(table: pl.DataFrame, task: str, seed: int = 0, chance: float = 0.5) -> EncodingChoice:
     """The encodings of one judge and task, best first, their comparisons, and which to use.
 
-    Nothing is recommended among fewer than two encodings, where one of them has fewer than 20 verdicts or 5 images,
-    where no difference is shown, or where the interval of every candidate reaches down to ``chance``.
+    Nothing is recommended among fewer than two encodings, where one of them has fewer than 20
+    verdicts or 5 images, where no difference is shown, or where the interval of every candidate
+    reaches down to ``chance``.
     """
     duels = compare_encodings(table)
     rows = _rows(table, duels)
@@ -155,7 +173,9 @@ def recommend(table: pl.DataFrame, task: str, seed: int = 0, chance: float = 0.5
 
 def _enough(rows: list[Encoding]) -> bool:
     asked = all(row.share.n >= LEAST_VERDICTS and row.share.images >= LEAST_IMAGES for row in rows)
-    return asked and all(row.common_pairs is None or row.common_pairs >= LEAST_COMMON for row in rows)
+    return asked and all(
+        row.common_pairs is None or row.common_pairs >= LEAST_COMMON for row in rows
+    )
 
 
 def _why_none(rows: list[Encoding], candidates: list[Encoding]) -> str | None:
@@ -166,7 +186,11 @@ def _why_none(rows: list[Encoding], candidates: list[Encoding]) -> str | None:
         return TOO_FEW
     if not candidates:
         ends = rows[0].share.interval
-        spread = f", 95 % {100 * ends[0]:.1f} to {100 * ends[1]:.1f}" if ends and None not in ends else ""  # type: ignore[operator]
+        spread = (
+            f", 95 % {100 * ends[0]:.1f} to {100 * ends[1]:.1f}"
+            if ends and None not in ends
+            else ""
+        )  # type: ignore[operator]
         return f"undecided whether better than chance (best: {rows[0].name}{spread})"
     return None if any(row.standing == "worse" for row in rows) else NO_DIFFERENCE
 
@@ -178,7 +202,9 @@ def _candidates(rows: list[Encoding], chance: float) -> list[Encoding]:
 
 
 def _cheapest(rows: list[Encoding], candidates: list[Encoding]) -> str | None:
-    """The cheapest in prompt tokens, where all are shown to be at most 5 points behind and the prices differ."""
+    """The cheapest in prompt tokens, where all are shown to be at most 5 points behind and the
+    prices differ.
+    """
     good = [row for row in candidates if row.standing != "open"]
     priced = {row.name: row.tokens for row in good if row.tokens is not None}
     if len(good) < len(rows) or len(priced) < len(rows) or len(set(priced.values())) < 2:
@@ -190,7 +216,9 @@ def _halves(table: pl.DataFrame, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]
     """The verdicts on the images to choose on, and those on the images to measure on."""
     images = np.unique(table["cluster"].to_numpy())
     half = rng_for(seed, "halves", int(images.size)).permutation(images)[: images.size // 2]
-    learn, held = (table.filter(pl.col("cluster").is_in(half.tolist()) == side) for side in (True, False))
+    learn, held = (
+        table.filter(pl.col("cluster").is_in(half.tolist()) == side) for side in (True, False)
+    )
     return learn, held
 
 

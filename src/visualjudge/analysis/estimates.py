@@ -12,7 +12,8 @@ Ends = tuple[float | None, float | None]
 class Estimate:
     """A figure, its 95 % interval, the ``n`` cases and the different ``images`` it is from.
 
-    ``value`` is None where nothing can be computed, ``interval`` is None where none holds what it promises (``why``).
+    ``value`` is None where nothing can be computed, ``interval`` is None where none holds what it
+    promises (``why``).
     """
 
     value: float | None

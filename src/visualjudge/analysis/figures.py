@@ -1,9 +1,11 @@
 """Every figure of the analysis as a frozen record; nothing here computes, and nothing here formats.
 
-``metrics.json``, the CSV tables, Markdown, HTML and the terminal are derived from these records by the lists of
-columns in :mod:`visualjudge.analysis.columns`: a new statistic is one function that fills a field, and one column.
+``metrics.json``, the CSV tables, Markdown, HTML and the terminal are derived from these records by
+the lists of columns in :mod:`visualjudge.analysis.columns`: a new statistic is one function that
+fills a field, and one column.
 
-An :class:`Estimate` never comes without the number of images behind it. Where it has no interval, ``why`` says so.
+An :class:`Estimate` never comes without the number of images behind it. Where it has no interval,
+``why`` says so.
 """
 
 from __future__ import annotations
@@ -35,9 +37,16 @@ from visualjudge.analysis.pairwise_figures import (
     Preference as Preference,
     Swap as Swap,
 )
-from visualjudge.analysis.photograph_figures import Photograph as Photograph, PhotographNeed as PhotographNeed
+from visualjudge.analysis.photograph_figures import (
+    Photograph as Photograph,
+    PhotographNeed as PhotographNeed,
+)
 from visualjudge.analysis.probe_figures import ProbeResult as ProbeResult, ToolTrust as ToolTrust
-from visualjudge.analysis.source_figures import Contrast as Contrast, Leaderboard as Leaderboard, SourceRow as SourceRow
+from visualjudge.analysis.source_figures import (
+    Contrast as Contrast,
+    Leaderboard as Leaderboard,
+    SourceRow as SourceRow,
+)
 
 
 @dataclass(frozen=True)
@@ -53,12 +62,16 @@ class Ranking:
     top1_bounds: Ends | None
     declined: int = 0
     cannot_tell: int = 0
-    """Of the failed, those that a judge declined, and those by which a person says that they cannot tell."""
+    """Of the failed, those that a judge declined, and those by which a person says that they cannot
+    tell.
+    """
 
 
 @dataclass(frozen=True)
 class Scoring:
-    """Scoring questions: numbers from 0 to 10. ``within`` (inside one image) is what a judge can be credited with."""
+    """Scoring questions: numbers from 0 to 10. ``within`` (inside one image) is what a judge can be
+    credited with.
+    """
 
     n: int
     failed: int
@@ -78,7 +91,9 @@ class Scoring:
 
 @dataclass(frozen=True)
 class Cell:
-    """One task, encoding, error type or margin: ``keys`` in the order of its table's key columns."""
+    """One task, encoding, error type or margin: ``keys`` in the order of its table's key
+    columns.
+    """
 
     keys: tuple[tuple[str, str], ...]
     accuracy: Accuracy
@@ -102,7 +117,9 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Right answers against distance: the fitted curve, and where it is 75 % right or the ``reason`` why not."""
+    """Right answers against distance: the fitted curve, and where it is 75 % right or the
+    ``reason`` why not.
+    """
 
     scope: str
     value: str
@@ -112,7 +129,9 @@ class Sensitivity:
     beta: float | None
     lapse: float | None
     slope_p: float | None
-    """One-sided clustered test that right answers grow with distance; Holm over the judge's curves."""
+    """One-sided clustered test that right answers grow with distance; Holm over the judge's
+    curves.
+    """
     fit_p: float | None
     """Clustered test that the curve misses the data."""
     reason: str | None
@@ -147,8 +166,9 @@ class EncodingDuel:
 
 @dataclass(frozen=True)
 class EncodingChoice:
-    """The encodings of one task, best first. ``chosen`` is the recommended one's share right, on images it was not
-    chosen on."""
+    """The encodings of one task, best first. ``chosen`` is the recommended one's share right, on
+    images it was not chosen on.
+    """
 
     task: str
     recommended: str | None
@@ -162,8 +182,8 @@ class EncodingChoice:
 
 @dataclass(frozen=True)
 class Gain:
-    """As how many more images, in parts, twice the pairs, encodings, orders or repeats count: ``value``;
-    ``interval``: 95 %.
+    """As how many more images, in parts, twice the pairs, encodings, orders or repeats count:
+    ``value``; ``interval``: 95 %.
     """
 
     name: str
@@ -173,8 +193,9 @@ class Gain:
 
 @dataclass(frozen=True)
 class Variance:
-    """Components of the variance of single verdicts; None where the design does not tell. ``order`` holds chance too
-    where nothing was repeated."""
+    """Components of the variance of single verdicts; None where the design does not tell. ``order``
+    holds chance too where nothing was repeated.
+    """
 
     task: str
     n: int
@@ -205,7 +226,9 @@ class Shape:
 
 @dataclass(frozen=True)
 class Unread:
-    """What could not be read: failed replies of all question types by cause, and their most common shapes."""
+    """What could not be read: failed replies of all question types by cause, and their most common
+    shapes.
+    """
 
     n: int
     failed: int
@@ -216,9 +239,13 @@ class Unread:
     accuracy_with_extracted: float | None = None
     """Pairwise accuracy with them; None where there are none."""
     of_probes: int = 0
-    """Failed replies to questions that a probe has changed: no other figure here but ``shapes`` counts them."""
+    """Failed replies to questions that a probe has changed: no other figure here but ``shapes``
+    counts them.
+    """
     read_by: Mapping[str, int] = field(default_factory=dict)
-    """Of what was read, how many replies by which tier (``marked``, ``prose``); runs of older versions do not say."""
+    """Of what was read, how many replies by which tier (``marked``, ``prose``); runs of older
+    versions do not say.
+    """
 
 
 @dataclass(frozen=True)
@@ -245,7 +272,9 @@ class JudgeResult:
     missing: int | None
     questions: int
     asked_like: int
-    """Judges with the same number were asked the same questions; only those are held beside each other."""
+    """Judges with the same number were asked the same questions; only those are held beside each
+    other.
+    """
     status: Mapping[str, int]
     tokens_in: int | None
     tokens_out: int | None
@@ -299,15 +328,21 @@ class Results:
 
     @property
     def shown(self) -> tuple[int, ...]:
-        """Which judges a report is about: the real ones, the others stand in its appendix; all where none is real."""
+        """Which judges a report is about: the real ones, the others stand in its appendix; all
+        where none is real.
+        """
         every = tuple(range(len(self.judges)))
         return tuple(i for i in every if not self.judges[i].simulated) or every
 
     @property
     def groups(self) -> tuple[tuple[JudgeResult, ...], ...]:
-        """All judges by the questions that they were asked: only those of one group can be held against each other."""
+        """All judges by the questions that they were asked: only those of one group can be held
+        against each other.
+        """
         likes = dict.fromkeys(judge.asked_like for judge in self.judges)
-        return tuple(tuple(judge for judge in self.judges if judge.asked_like == like) for like in likes)
+        return tuple(
+            tuple(judge for judge in self.judges if judge.asked_like == like) for like in likes
+        )
 
     @property
     def appendix(self) -> tuple[JudgeResult, ...]:

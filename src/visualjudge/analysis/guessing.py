@@ -1,4 +1,6 @@
-"""What guessing gets of pairwise questions: one in as many as answers are allowed, A, B and the question's ties."""
+"""What guessing gets of pairwise questions: one in as many as answers are allowed, A, B and the
+question's ties.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ def guessed(questions: pl.DataFrame) -> float:
 
 
 def pairwise_asked(study: Study, run: int) -> pl.DataFrame:
-    """The pairwise questions that a run answered, without those that a probe has changed: their task and ties."""
+    """The pairwise questions that a run answered, without those that a probe has changed: their
+    task and ties.
+    """
     asked = pl.Series(study.asked[run]).cast(study.questions.schema["question"])
     kept = (pl.col("kind") == "pairwise") & unchanged() & pl.col("question").is_in(asked.implode())
     return study.questions.lazy().filter(kept).select("task", "ties").collect()

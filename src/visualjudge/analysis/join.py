@@ -1,7 +1,8 @@
-"""Questions and verdicts as tables, and the two joined: one row a verdict, with what was right beside what was said.
+"""Questions and verdicts as tables, and the two joined: one row a verdict, with what was right
+beside what was said.
 
-Nothing is repaired here. A verdict whose value does not fit its question counts as failed, and a line that cannot be
-read is a problem that the report names.
+Nothing is repaired here. A verdict whose value does not fit its question counts as failed, and a
+line that cannot be read is a problem that the report names.
 """
 
 from __future__ import annotations
@@ -63,7 +64,9 @@ def missing_verdicts(missing: int | None, expected: int | None) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One judge over one dataset: what ``run.json`` says, and its verdicts on the dataset's questions."""
+    """One judge over one dataset: what ``run.json`` says, and its verdicts on the dataset's
+    questions.
+    """
 
     name: str
     folder: Path | None
@@ -77,7 +80,9 @@ class Run:
     foreign: int = 0
     """Verdicts on questions that the dataset does not hold: they are left out."""
     checks: tuple[RaterChecks, ...] = ()
-    """How the raters of a people's run did where they were checked: those verdicts are not among ``answered``."""
+    """How the raters of a people's run did where they were checked: those verdicts are not among
+    ``answered``.
+    """
     checked: int = 0
     """How many verdicts these are."""
 
@@ -102,7 +107,9 @@ class Run:
 
     @property
     def simulated(self) -> bool:
-        """The judge knows the answers, or looks at nothing: its figures test the statistics only."""
+        """The judge knows the answers, or looks at nothing: its figures test the statistics
+        only.
+        """
         return bool(self.info.get("simulated", False))
 
 
@@ -136,18 +143,24 @@ def verdict_table(verdicts: Iterable[Verdict]) -> pl.DataFrame:
 
 
 WIRE: ColumnTypes = {
-    **dict.fromkeys(("id", "task", "encoding", "question_type", "image_id", "error_type"), pl.String),
+    **dict.fromkeys(
+        ("id", "task", "encoding", "question_type", "image_id", "error_type"), pl.String
+    ),
     **dict.fromkeys(("class_of_interest", "annotation_ids", "sources", "ties"), pl.List(pl.String)),
     "final_scores": pl.List(pl.Float64),
     "answer": pl.String,
     "features": pl.List(pl.Struct(dict.fromkeys((*FEATURES, "severity"), pl.Float64))),
     "probe": pl.Struct({name: pl.Float64 if name == "level" else pl.String for name in PROBE}),
 }
-"""The fields of a stored question that analyses use; a number as the answer is its shortest text."""
+"""The fields of a stored question that analyses use; a number as the answer is its shortest
+text.
+"""
 
 
 def question_table(questions: Sequence[Question]) -> pl.DataFrame:
-    """One row a question: its cell, its options' scores and sources as lists in option order, and numbers."""
+    """One row a question: its cell, its options' scores and sources as lists in option order, and
+    numbers.
+    """
     return numbered(question_rows(questions))
 
 
@@ -170,14 +183,19 @@ def _fields(record: object, names: Sequence[str]) -> dict[str, float | str | Non
 
 
 def asked_table(raw: pl.DataFrame, text: pl.Expr) -> pl.DataFrame:
-    """:func:`question_rows` of stored questions (WIRE); ``text``: whether the answer is no number."""
+    """:func:`question_rows` of stored questions (WIRE); ``text``: whether the answer is no
+    number.
+    """
     scores, ids = pl.col("final_scores"), pl.col("annotation_ids")
     words = {
         **{name: pl.col(name) for name in ("task", "encoding")},
         "kind": pl.col("question_type"),
         "image": pl.col("image_id"),
         "classes": pl.col("class_of_interest").list.join("+"),
-        "error_type": pl.when(pl.col("error_type") == "").then(None).otherwise("error_type").fill_null(NO_TYPE),
+        "error_type": pl.when(pl.col("error_type") == "")
+        .then(None)
+        .otherwise("error_type")
+        .fill_null(NO_TYPE),
         "item": pl.concat_str("task", ids.list.sort().list.join("|"), separator="|"),
         "answer": pl.when(text).then("answer"),
         **{f"probe_{name}": pl.col("probe").struct.field(name) for name in PROBE[:-1]},
@@ -205,7 +223,9 @@ def lead(feature: str) -> str:
 
 def _lead_of(feature: str) -> pl.Expr:
     """Null where one of the two is not known."""
-    a, b = (pl.col("features").list.get(side, null_on_oob=True).struct.field(feature) for side in (0, 1))
+    a, b = (
+        pl.col("features").list.get(side, null_on_oob=True).struct.field(feature) for side in (0, 1)
+    )
     return (a - b).cast(pl.Float64)
 
 
@@ -215,15 +235,17 @@ def more(feature: str) -> str:
 
 
 def more_of(feature: str) -> pl.Expr:
-    """:func:`more`: whether the option with more of it is the better one; null where none has more, or none is."""
+    """:func:`more`: whether the option with more of it is the better one; null where none has more,
+    or none is.
+    """
     ahead = pl.col(lead(feature))
     known = (ahead != 0) & pl.col("answer").is_in(["A", "B"])
     return pl.when(known).then((pl.col("answer") == "A") == (ahead > 0)).alias(more(feature))
 
 
 def numbered(table: pl.DataFrame, place: str = "the dataset") -> pl.DataFrame:
-    """The rows with numbers from 0, by the order of names: ``question``, ``cluster`` of the image, ``pair`` of what is
-    compared (``item``, which goes). ``place``: what a message names.
+    """The rows with numbers from 0, by the order of names: ``question``, ``cluster`` of the image,
+    ``pair`` of what is compared (``item``, which goes). ``place``: what a message names.
 
     Raises
     ------
@@ -241,7 +263,10 @@ def numbered(table: pl.DataFrame, place: str = "the dataset") -> pl.DataFrame:
     )
     if found["question"].n_unique() < found.height:
         twice = found.filter(pl.col("question").is_duplicated())["id"][0]
-        raise DataError(f"{place}: question {twice}: id: must be unique; `visualjudge validate` lists all duplicates")
+        raise DataError(
+            f"{place}: question {twice}: id: must be unique; `visualjudge validate` lists all "
+            "duplicates"
+        )
     return found
 
 
@@ -249,10 +274,13 @@ EXTRACTED = "ok_extracted"
 
 
 def _usable() -> pl.Expr:
-    """Whether the value fits the question: a letter or a tie it allows, a permutation of its letters, 0..10."""
+    """Whether the value fits the question: a letter or a tie it allows, a permutation of its
+    letters, 0..10.
+    """
     text = pl.col("text")
     orders = (
-        (pl.col("options") == k) & text.is_in(["".join(order) for order in permutations(LETTERS[:k])])
+        (pl.col("options") == k)
+        & text.is_in(["".join(order) for order in permutations(LETTERS[:k])])
         for k in range(1, len(LETTERS) + 1)
     )
     fits = (
@@ -278,10 +306,10 @@ def _cause() -> pl.Expr:
 def join(questions: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     """One row a verdict (VERDICT_SCHEMA) on a question that the dataset holds.
 
-    ``parsed``: the reply could be used; ``cause``: why not, null where it could; ``right``: pairwise only, a failed
-    reply is wrong; ``right_extracted``: what a second reader read is right, and in no other column; ``said_first``:
-    the option shown first was chosen (null where failed or a tie); ``first_right``: the option shown first is the
-    better one (null where neither is).
+    ``parsed``: the reply could be used; ``cause``: why not, null where it could; ``right``:
+    pairwise only, a failed reply is wrong; ``right_extracted``: what a second reader read is right,
+    and in no other column; ``said_first``: the option shown first was chosen (null where failed or
+    a tie); ``first_right``: the option shown first is the better one (null where neither is).
     """
     place = _places(questions, verdicts)
     known = verdicts if place.null_count() == 0 else verdicts.filter(place.is_not_null())
@@ -289,7 +317,9 @@ def join(questions: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     table = known.drop("id").hstack(about).with_columns(parsed=_usable())
     extracted = pl.col("status") == EXTRACTED
     table = table.with_columns(
-        right_extracted=pl.when(extracted & (pl.col("kind") == "pairwise")).then(pl.col("text") == pl.col("answer")),
+        right_extracted=pl.when(extracted & (pl.col("kind") == "pairwise")).then(
+            pl.col("text") == pl.col("answer")
+        ),
         text=pl.when(extracted).then(pl.lit(FAILED)).otherwise("text"),
         number=pl.when(~extracted).then("number"),
     )
@@ -298,7 +328,9 @@ def join(questions: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     chose_a, a_right = pl.col("text") == "A", pl.col("answer") == "A"
     return table.with_columns(
         right=pl.when(pairwise).then(pl.col("parsed") & (pl.col("text") == pl.col("answer"))),
-        said_first=pl.when(pairwise & pl.col("parsed") & pl.col("text").is_in(["A", "B"])).then(chose_a ^ turned),
+        said_first=pl.when(pairwise & pl.col("parsed") & pl.col("text").is_in(["A", "B"])).then(
+            chose_a ^ turned
+        ),
         first_right=pl.when(pairwise & pl.col("answer").is_in(["A", "B"])).then(a_right ^ turned),
         cause=_cause().cast(WORD),
     ).drop("said_cause", "ties")
@@ -343,15 +375,20 @@ class Study:
 
     @cached_property
     def joined(self) -> tuple[pl.DataFrame, ...]:
-        """As ``answered``, without the questions that a probe has changed: their answers say nothing of accuracy."""
+        """As ``answered``, without the questions that a probe has changed: their answers say
+        nothing of accuracy.
+        """
         return tuple(
-            table if table["probe_design"].is_null().all() else table.filter(unchanged()) for table in self.answered
+            table if table["probe_design"].is_null().all() else table.filter(unchanged())
+            for table in self.answered
         )
 
     @cached_property
     def asked(self) -> tuple[NDArray[np.int64], ...]:
         """The numbers of the questions that each run answered, sorted."""
-        return tuple(np.asarray(table["question"].unique().sort().to_numpy()) for table in self.answered)
+        return tuple(
+            np.asarray(table["question"].unique().sort().to_numpy()) for table in self.answered
+        )
 
     @property
     def clusters(self) -> int:
@@ -359,15 +396,22 @@ class Study:
         return int(self.questions["cluster"].n_unique())
 
     def kind(self, run: int, kind: str, columns: Sequence[str] = ()) -> pl.DataFrame:
-        """The verdicts of one run on one kind of question; only ``columns``, where they are named."""
+        """The verdicts of one run on one kind of question; only ``columns``, where they are
+        named.
+        """
         rows = self.joined[run].lazy().filter(pl.col("kind") == kind)
         return (rows.select(columns) if columns else rows).collect()
 
 
-def study_of(questions: Sequence[Question], judged: Mapping[str, Sequence[Verdict]], *, seed: int = 0) -> Study:
+def study_of(
+    questions: Sequence[Question], judged: Mapping[str, Sequence[Verdict]], *, seed: int = 0
+) -> Study:
     """A study from records alone: ``judged`` maps a judge's name to its verdicts."""
     table = question_table(questions)
-    runs = tuple(Run(name, None, {}, join(table, verdict_table(verdicts))) for name, verdicts in judged.items())
+    runs = tuple(
+        Run(name, None, {}, join(table, verdict_table(verdicts)))
+        for name, verdicts in judged.items()
+    )
     known = {q.id: Placed(q) for q in questions}
     return Study(table, runs, seed=seed, find=lambda ids: {i: known[i] for i in ids if i in known})
 

@@ -1,9 +1,10 @@
 """The sources as the judge ranks them, beside their ranks by true score.
 
-A question asked in both orders with different answers is a tie; a failed reply takes no part. Strengths are penalised,
-and intervals, differences and ranks are from weighted images (:mod:`visualjudge.analysis.statistics.strengths`). A
-source that never won, or never lost, has a bound on one side and no interval. Each group of sources is fitted by
-itself: what is compared elsewhere changes nothing in it.
+A question asked in both orders with different answers is a tie; a failed reply takes no part.
+Strengths are penalised, and intervals, differences and ranks are from weighted images
+(:mod:`visualjudge.analysis.statistics.strengths`). A source that never won, or never lost, has a
+bound on one side and no interval. Each group of sources is fitted by itself: what is compared
+elsewhere changes nothing in it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,12 @@ from visualjudge.analysis.groups import placed, places_of
 from visualjudge.analysis.source_figures import IN_MATRIX
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.jackknife import renumbered
-from visualjudge.analysis.statistics.many_strengths import Duels, ManyStrengths, many_strengths, strengths_alone
+from visualjudge.analysis.statistics.many_strengths import (
+    Duels,
+    ManyStrengths,
+    many_strengths,
+    strengths_alone,
+)
 from visualjudge.analysis.statistics.strengths import (
     NEVER_LOST,
     NEVER_WON,
@@ -75,13 +81,19 @@ def points(answer: str) -> pl.Expr:
 
 
 def duels(table: pl.DataFrame) -> pl.DataFrame:
-    """One row a question (and repeat) between two named sources: task, a, b, the judge's outcome for a (1, ½, 0)."""
-    needed = table.select("question", "repeat", "parsed", "cluster", "task", "answer", "text", "sources")
+    """One row a question (and repeat) between two named sources: task, a, b, the judge's outcome
+    for a (1, ½, 0).
+    """
+    needed = table.select(
+        "question", "repeat", "parsed", "cluster", "task", "answer", "text", "sources"
+    )
     known = needed.filter(pl.col("parsed")).with_columns(
         a=pl.col("sources").list.get(0, null_on_oob=True),
         b=pl.col("sources").list.get(1, null_on_oob=True),
     )
-    named = known.filter(pl.col("a").is_not_null() & pl.col("b").is_not_null() & (pl.col("a") != pl.col("b")))
+    named = known.filter(
+        pl.col("a").is_not_null() & pl.col("b").is_not_null() & (pl.col("a") != pl.col("b"))
+    )
     return named.group_by("question", "repeat", maintain_order=True).agg(
         pl.col("task", "a", "b", "cluster", "answer").first(),
         outcome=points("text").mean(),
@@ -106,7 +118,9 @@ def games_of(games: pl.DataFrame, size: int) -> Games:
 
 
 def fitted(games: Games, repeats: float) -> Penalised:
-    """Strengths, penalised by as many games as go together: at least the ``repeats`` of a question."""
+    """Strengths, penalised by as many games as go together: at least the ``repeats`` of a
+    question.
+    """
     wins, ties = games.wins.sum(0), games.ties.sum(0)
     first = penalised(wins, ties, repeats)
     return penalised(wins, ties, dispersion(first, games.wins, games.ties, repeats))
@@ -131,15 +145,19 @@ def _true_scores(table: pl.DataFrame, places: pl.DataFrame) -> dict[int, float]:
         .unique(["task", "annotation", "source"], maintain_order=True)
     )
     known = seen.with_columns(place=places_of(seen, places)).drop_nulls("place")
-    return dict(known.group_by("place", maintain_order=True).agg(pl.col("score").mean()).iter_rows())
+    return dict(
+        known.group_by("place", maintain_order=True).agg(pl.col("score").mean()).iter_rows()
+    )
 
 
 def leaderboard(table: pl.DataFrame, seed: int = 0) -> Leaderboard:
-    """Strengths by the judge and by the truth of every source, ranks, and how the judge's order goes with the scores.
+    """Strengths by the judge and by the truth of every source, ranks, and how the judge's order
+    goes with the scores.
 
-    ``components`` > 1: some sources were never compared in the same tasks, not even through others; strengths then
-    compare only within a component, which ``group`` names, and neither a rank correlation nor a tie parameter over all
-    is given. ``seed``: of the draws behind intervals, differences and ranks.
+    ``components`` > 1: some sources were never compared in the same tasks, not even through others;
+    strengths then compare only within a component, which ``group`` names, and neither a rank
+    correlation nor a tie parameter over all is given. ``seed``: of the draws behind intervals,
+    differences and ranks.
     """
     games = duels(table)
     known, places = placed(games.select("task", "a", "b"))
@@ -152,19 +170,28 @@ def leaderboard(table: pl.DataFrame, seed: int = 0) -> Leaderboard:
     for number, name in enumerate(names):
         own = [place for place, (group, _) in enumerate(known) if group == name]
         inside = played.filter(pl.col("a").is_in(own)).with_columns(pl.col("a", "b") - own[0])
-        rows = [SourceRow(known[place][1], name, number, NOTHING, None, scores.get(place)) for place in own]
+        rows = [
+            SourceRow(known[place][1], name, number, NOTHING, None, scores.get(place))
+            for place in own
+        ]
         boards.append(_board(rows, inside, seed))
     ties, endless = sum(board.ties for board in boards), any(board.endless for board in boards)
-    log_tie, same = (boards[0].log_tie, boards[0].agreement) if len(boards) == 1 else (None, (None, None))
+    log_tie, same = (
+        (boards[0].log_tie, boards[0].agreement) if len(boards) == 1 else (None, (None, None))
+    )
     ranked = tuple(chain.from_iterable(board.rows for board in boards))
     contrasts = tuple(chain.from_iterable(board.contrasts for board in boards))
     together = boards[0].dispersion if len(boards) == 1 else None
-    return Leaderboard(ranked, games.height, len(names), endless, ties, log_tie, *same, contrasts, together)
+    return Leaderboard(
+        ranked, games.height, len(names), endless, ties, log_tie, *same, contrasts, together
+    )
 
 
 @dataclass(frozen=True)
 class _Board:
-    """One group: its sources by the judge's order, and how that goes with their true scores (ρ and τ-b)."""
+    """One group: its sources by the judge's order, and how that goes with their true scores (ρ and
+    τ-b).
+    """
 
     rows: tuple[SourceRow, ...]
     contrasts: tuple[Contrast, ...]
@@ -183,7 +210,9 @@ def _board(rows: list[SourceRow], games: pl.DataFrame, seed: int) -> _Board:
     true = games_of(games.with_columns(outcome=points("answer")), len(rows))
     repeats = games.height / games["question"].n_unique()
     fit, truth = fitted(judged, repeats), fitted(true, repeats)
-    draws = drawn(fit, judged.wins, judged.ties, rng_for(seed, "strengths", len(rows), judged.wins.shape[0]))
+    draws = drawn(
+        fit, judged.wins, judged.ties, rng_for(seed, "strengths", len(rows), judged.wins.shape[0])
+    )
     sure = standing(fit, judged.wins, judged.ties, judged.images, draws)
     met = (judged.wins + np.swapaxes(judged.wins, 1, 2) + judged.ties).sum((0, 2))
     filled = _filled(rows, fit.log_strength, met, judged.images, sure)
@@ -195,16 +224,29 @@ def _board(rows: list[SourceRow], games: pl.DataFrame, seed: int) -> _Board:
         return float(sure.below[i, j]), float(sure.above[i, j]), float(sure.p[i, j])
 
     contrasts = _contrasts(ranked, filled, fit.log_strength, difference)
-    return _Board(ranked, contrasts, int(judged.ties.sum() / 2), not finite, fit.log_tie, agreement, fit.dispersion)
+    return _Board(
+        ranked,
+        contrasts,
+        int(judged.ties.sum() / 2),
+        not finite,
+        fit.log_tie,
+        agreement,
+        fit.dispersion,
+    )
 
 
 def _board_of_many(rows: list[SourceRow], games: pl.DataFrame, seed: int) -> _Board:
     """The same of many sources, of which few pairs met."""
-    judged, true = duels_of(games, len(rows)), duels_of(games.with_columns(outcome=points("answer")), len(rows))
+    judged, true = (
+        duels_of(games, len(rows)),
+        duels_of(games.with_columns(outcome=points("answer")), len(rows)),
+    )
     seen = np.unique(np.concatenate([judged.a, judged.b]) + len(rows) * np.tile(judged.image, 2))
     images = np.bincount(seen % len(rows), minlength=len(rows))
     repeats = games.height / games["question"].n_unique()
-    found = many_strengths(judged, repeats, images, rng_for(seed, "strengths", len(rows), len(np.unique(judged.image))))
+    found = many_strengths(
+        judged, repeats, images, rng_for(seed, "strengths", len(rows), len(np.unique(judged.image)))
+    )
     truth, never_won, never_lost = strengths_alone(true, repeats)
     met = np.bincount(np.concatenate([judged.a, judged.b]), minlength=len(rows))
     filled = _filled(rows, found.log_strength, met, images, found)
@@ -212,25 +254,39 @@ def _board_of_many(rows: list[SourceRow], games: pl.DataFrame, seed: int) -> _Bo
     ties = int((judged.outcome == 0.5).sum())
     contrasts = _contrasts(ranked, filled, found.log_strength, found.difference)
     agreement = _agreement(found.log_strength, [row.mean_score for row in rows])
-    return _Board(ranked, contrasts, ties, found.endless, found.log_tie, agreement, found.dispersion)
+    return _Board(
+        ranked, contrasts, ties, found.endless, found.log_tie, agreement, found.dispersion
+    )
 
 
 def duels_of(games: pl.DataFrame, size: int) -> Duels:
-    """Who beat whom on which image, game by game; ``a`` and ``b`` are numbers of ``size`` sources."""
+    """Who beat whom on which image, game by game; ``a`` and ``b`` are numbers of ``size``
+    sources.
+    """
     _, image = renumbered(games["cluster"].to_numpy())
     outcome = games["outcome"].to_numpy()
     said = np.where(outcome > 0.5, 1.0, np.where(outcome < 0.5, 0.0, 0.5))
     return Duels(image, games["a"].to_numpy(), games["b"].to_numpy(), said, size)
 
 
-def _by_truth(filled: list[SourceRow], strength: FloatArray, by_truth: FloatArray) -> tuple[SourceRow, ...]:
+def _by_truth(
+    filled: list[SourceRow], strength: FloatArray, by_truth: FloatArray
+) -> tuple[SourceRow, ...]:
     """The rows with their strengths by truth, ranked."""
     told = zip(filled, np.where(np.isfinite(by_truth), by_truth, np.nan).tolist(), strict=True)
-    return _ranked([replace(row, true_strength=None if np.isnan(x) else x) for row, x in told], strength, by_truth)
+    return _ranked(
+        [replace(row, true_strength=None if np.isnan(x) else x) for row, x in told],
+        strength,
+        by_truth,
+    )
 
 
 def _filled(
-    rows: list[SourceRow], value: FloatArray, met: IntArray, images: IntArray, sure: Standing | ManyStrengths
+    rows: list[SourceRow],
+    value: FloatArray,
+    met: IntArray,
+    images: IntArray,
+    sure: Standing | ManyStrengths,
 ) -> list[SourceRow]:
     """``rows`` with their strengths by the judge, and the ranks that they may have."""
     out = []
@@ -239,7 +295,15 @@ def _filled(
         interval = None if None in ends else ends
         strength = Estimate(float(value[i]), interval, int(met[i]), int(images[i]), sure.why[i])
         bound = None if interval or ends == (None, None) else ends
-        out.append(replace(row, strength=strength, bound=bound, rank_set=sure.alone[i], rank_set_all=sure.together[i]))
+        out.append(
+            replace(
+                row,
+                strength=strength,
+                bound=bound,
+                rank_set=sure.alone[i],
+                rank_set_all=sure.together[i],
+            )
+        )
     return out
 
 
@@ -254,10 +318,14 @@ def _contrasts(
     value: FloatArray,
     difference: Callable[[int, int], tuple[float, float, float]],
 ) -> tuple[Contrast, ...]:
-    """Every two of the first sources of a group, and beyond them each with the next; the better by the judge first."""
+    """Every two of the first sources of a group, and beyond them each with the next; the better by
+    the judge first.
+    """
     place = {row.source: i for i, row in enumerate(rows)}
     out = []
-    for first, second in chain(combinations(ranked[:IN_MATRIX], 2), pairwise(ranked[IN_MATRIX - 1 :])):
+    for first, second in chain(
+        combinations(ranked[:IN_MATRIX], 2), pairwise(ranked[IN_MATRIX - 1 :])
+    ):
         i, j = place[first.source], place[second.source]
         below, above, p = difference(i, j)
         low, high = _ends(below, above)
@@ -266,7 +334,9 @@ def _contrasts(
         why = next((row.strength.why for row in (first, second) if row.strength.why), None)
         images = min(first.strength.images, second.strength.images)
         figure = Estimate(float(value[i] - value[j]), ends, 0, images, None if ends else why)
-        out.append(Contrast(first.group, first.source, second.source, figure, None if np.isnan(p) else p))
+        out.append(
+            Contrast(first.group, first.source, second.source, figure, None if np.isnan(p) else p)
+        )
     return tuple(out)
 
 
@@ -279,8 +349,12 @@ def _open_ended(strength: FloatArray, never_won: BoolArray, never_lost: BoolArra
     return np.where(never_lost, np.inf, np.where(never_won, -np.inf, strength))
 
 
-def _ranked(rows: list[SourceRow], strength: FloatArray, by_truth: FloatArray) -> tuple[SourceRow, ...]:
-    """Rows of one group by the judge's order, with both ranks; sources of equal strength share the best."""
+def _ranked(
+    rows: list[SourceRow], strength: FloatArray, by_truth: FloatArray
+) -> tuple[SourceRow, ...]:
+    """Rows of one group by the judge's order, with both ranks; sources of equal strength share the
+    best.
+    """
 
     def ranks(values: FloatArray) -> IntArray:
         return 1 + values.size - np.searchsorted(np.sort(values), values + EQUAL, side="right")
@@ -290,9 +364,11 @@ def _ranked(rows: list[SourceRow], strength: FloatArray, by_truth: FloatArray) -
     return tuple(sorted(ranked, key=lambda row: row.rank))
 
 
-def _agreement(strength: FloatArray, scores: list[float | None]) -> tuple[float | None, float | None]:
-    """Spearman's ρ and Kendall's τ-b of the judge's order and that of the mean true scores; None for fewer than three
-    sources.
+def _agreement(
+    strength: FloatArray, scores: list[float | None]
+) -> tuple[float | None, float | None]:
+    """Spearman's ρ and Kendall's τ-b of the judge's order and that of the mean true scores; None
+    for fewer than three sources.
     """
     if len(scores) < 3 or None in scores:
         return None, None

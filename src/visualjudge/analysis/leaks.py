@@ -1,9 +1,11 @@
-"""How far a judge gets that looks at nothing but length, count, size or place: a benchmark that can be gamed is seen.
+"""How far a judge gets that looks at nothing but length, count, size or place: a benchmark that can
+be gamed is seen.
 
-Each rule "take the option with more of it" is scored on the dataset itself, no judge involved. ``combined`` weighs all
-of them but the place, which says nothing about an option, learned on other images (five folds); its p is a
-permutation's, since shares from folds that share their training are no independent cases: the truth of each image is
-turned round as a whole, at random, and learned again.
+Each rule "take the option with more of it" is scored on the dataset itself, no judge involved.
+``combined`` weighs all of them but the place, which says nothing about an option, learned on other
+images (five folds); its p is a permutation's, since shares from folds that share their training are
+no independent cases: the truth of each image is turned round as a whole, at random, and learned
+again.
 """
 
 from __future__ import annotations
@@ -38,8 +40,12 @@ LEAST_PERMUTATIONS = 49
 
 
 def differences(pairs: pl.DataFrame) -> FloatArray:
-    """Option A less option B of every rule's feature, pairs × rules; 0 where it is not known. Position is 1 for A."""
-    told = pairs.select(pl.lit(1.0).alias("position"), *(pl.col(lead(name)).fill_null(0.0) for name in RULES[1:]))
+    """Option A less option B of every rule's feature, pairs × rules; 0 where it is not known.
+    Position is 1 for A.
+    """
+    told = pairs.select(
+        pl.lit(1.0).alias("position"), *(pl.col(lead(name)).fill_null(0.0) for name in RULES[1:])
+    )
     return told.to_numpy()
 
 
@@ -49,12 +55,18 @@ def _rule_rows(pairs: pl.DataFrame, gaps: FloatArray, scope: str) -> list[Leak]:
     for r, rule in enumerate(RULES):
         told = gaps[:, r] != 0
         hits = (gaps[told, r] > 0) == truth[told]
-        rows.append(_row(pairs.select("cluster").filter(pl.Series(told)), pl.Series("hit", hits), scope, rule))
+        rows.append(
+            _row(
+                pairs.select("cluster").filter(pl.Series(told)), pl.Series("hit", hits), scope, rule
+            )
+        )
     return rows
 
 
 def _row(pairs: pl.DataFrame, hits: pl.Series, scope: str, rule: str) -> Leak:
-    """A rule's share right, of the questions that it says anything about, with interval and p against ½."""
+    """A rule's share right, of the questions that it says anything about, with interval and p
+    against ½.
+    """
     if pairs.is_empty():
         return Leak(scope, rule, NO_SHARE, None)
     frame = pairs.select("cluster").with_columns(hits)
@@ -67,9 +79,11 @@ def _row(pairs: pl.DataFrame, hits: pl.Series, scope: str, rule: str) -> Leak:
 
 @dataclass(frozen=True, eq=False)
 class _Folds:
-    """Pairs by their fold: scaled differences ``x`` (rules × pairs), the truth as ±1, and each pair's image.
+    """Pairs by their fold: scaled differences ``x`` (rules × pairs), the truth as ±1, and each
+    pair's image.
 
-    ``place``: where each pair was; ``ends``: where each fold ends; ``fold_of``: the fold of each image.
+    ``place``: where each pair was; ``ends``: where each fold ends; ``fold_of``: the fold of each
+    image.
     """
 
     x: FloatArray
@@ -87,7 +101,9 @@ class _Folds:
 def _folds(pairs: pl.DataFrame, gaps: FloatArray) -> _Folds:
     names, image = jackknife.renumbered(pairs["cluster"].to_numpy())
     dealt = np.empty(names.size, dtype=np.int64)
-    dealt[rng_for(0, "folds", int(names.size)).permutation(names.size)] = np.arange(names.size) % FOLDS
+    dealt[rng_for(0, "folds", int(names.size)).permutation(names.size)] = (
+        np.arange(names.size) % FOLDS
+    )
     scaled = np.sign(gaps) * np.log1p(np.abs(gaps))
     spread = np.sqrt((scaled**2).mean(0))
     truth = np.where((pairs["answer"] == "A").to_numpy(), 1.0, -1.0)
@@ -98,12 +114,16 @@ def _folds(pairs: pl.DataFrame, gaps: FloatArray) -> _Folds:
 
 
 def _hits(data: _Folds, signs: FloatArray) -> FloatArray:
-    """Whether each pair is right under weights learned on the other folds, for each row of ``signs`` (rows × images).
+    """Whether each pair is right under weights learned on the other folds, for each row of
+    ``signs`` (rows × images).
 
-    A sign of -1 turns the truth of the whole image round. Weights are ridge regression's of the truth on the
-    differences (for two classes: Fisher's linear discriminant). Rows × pairs of 0 and 1.
+    A sign of -1 turns the truth of the whole image round. Weights are ridge regression's of the
+    truth on the differences (for two classes: Fisher's linear discriminant). Rows × pairs of 0 and
+    1.
     """
-    pull = np.stack([jackknife.sums(data.image, x * data.truth, data.images) for x in data.x], axis=1)
+    pull = np.stack(
+        [jackknife.sums(data.image, x * data.truth, data.images) for x in data.x], axis=1
+    )
     out = np.empty((signs.shape[0], data.truth.size), dtype=bool)
     turned, positive = signs < 0, data.truth > 0
     whole = data.x @ data.x.T + RIDGE * np.eye(len(data.x))
@@ -139,7 +159,9 @@ def _permuted(data: _Folds) -> FloatArray:
 
 
 def permutation_p(seen: float, drawn: FloatArray) -> float:
-    """One-sided p of a share among its permutations; beyond all of them, by the normal tail of their distribution."""
+    """One-sided p of a share among its permutations; beyond all of them, by the normal tail of
+    their distribution.
+    """
     above = int((drawn >= seen - 1e-12).sum())
     if above or drawn.std() == 0:
         return (1 + above) / (1 + drawn.size)
@@ -148,11 +170,16 @@ def permutation_p(seen: float, drawn: FloatArray) -> float:
 
 
 def leak_audit(questions: pl.DataFrame) -> tuple[Leak, ...]:
-    """One row a rule and scope ("all", or a task); ``flagged`` where p by Holm over all rows is below 5 % and the
-    interval leaves out ½ too: the test is on the share's own scale, the interval allows for few and unequal images."""
+    """One row a rule and scope ("all", or a task); ``flagged`` where p by Holm over all rows is
+    below 5 % and the interval leaves out ½ too: the test is on the share's own scale, the interval
+    allows for few and unequal images.
+    """
     pairs = questions.filter((pl.col("kind") == "pairwise") & pl.col("answer").is_in(["A", "B"]))
     rows: list[Leak] = []
-    for scope, part in [("all", pairs), *((str(key[0]), p) for key, p in sorted(pairs.group_by("task")))]:
+    for scope, part in [
+        ("all", pairs),
+        *((str(key[0]), p) for key, p in sorted(pairs.group_by("task"))),
+    ]:
         if part.is_empty():
             continue
         gaps = differences(part)

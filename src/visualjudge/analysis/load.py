@@ -28,13 +28,18 @@ def _info(folder: Path) -> dict[str, Any]:
     """What ``run.json`` says."""
     run = RunFolder(folder)
     if not run.manifest_path.is_file():
-        raise DataError(f"{run.manifest_path}: no such file; name a folder that `visualjudge judge --out` wrote")
+        raise DataError(
+            f"{run.manifest_path}: no such file; name a folder that `visualjudge judge --out` wrote"
+        )
     return run.manifest()
 
 
 def _distinct_names(told: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
     """Runs of one judge are told apart by the ends of their folders' paths, as long as it takes."""
-    names = {home: str(info.get("judge") or info.get("model") or home.name) for home, info in told.items()}
+    names = {
+        home: str(info.get("judge") or info.get("model") or home.name)
+        for home, info in told.items()
+    }
     out: dict[Path, str] = {}
     for home, name in names.items():
         alike = [other for other, own in names.items() if own == name]
@@ -49,7 +54,10 @@ def _ending(folder: Path, others: Sequence[Path]) -> str:
     """The last parts of the path of ``folder``: so many that no two of ``others`` end alike."""
     paths = {home.resolve().parts for home in others}
     longest = max(map(len, paths))
-    depth = next((n for n in range(1, longest) if len({parts[-n:] for parts in paths}) == len(paths)), longest)
+    depth = next(
+        (n for n in range(1, longest) if len({parts[-n:] for parts in paths}) == len(paths)),
+        longest,
+    )
     return "/".join(folder.resolve().parts[-depth:])
 
 
@@ -65,7 +73,8 @@ def _refuse_twice(folders: Sequence[str | Path]) -> None:
 def expected_verdicts(info: Mapping[str, Any], kinds: pl.Series | None) -> int | None:
     """How many verdicts a run is to have: as ``run.json`` states it, else counted from its options.
 
-    ``kinds``: the question type of every question of the run's dataset, in order; None where that is not known.
+    ``kinds``: the question type of every question of the run's dataset, in order; None where that
+    is not known.
     """
     asked, limit = info.get("asked"), info.get("limit")
     if isinstance(asked, int):
@@ -84,21 +93,30 @@ def _checked(run: Run, digest: str | None, *, named: bool) -> Run:
         notes.insert(0, f"{run.folder}: {run.unfinished}")
     if run.foreign and run.answered.is_empty():
         raise DataError(
-            f"{run.folder}: none of its verdicts answers a question of the dataset; name the right one with --dataset"
+            f"{run.folder}: none of its verdicts answers a question of the dataset; name the "
+            "right one with --dataset"
         )
     if run.foreign:
         problems.append(
-            f"{run.folder}: {run.foreign} verdicts are on questions that the dataset does not hold, left out"
+            f"{run.folder}: {run.foreign} verdicts are on questions that the dataset does not "
+            "hold, left out"
         )
-    changed = None if run.folder is None else check_questions(run.folder, run.info, digest, named=named)
+    changed = (
+        None if run.folder is None else check_questions(run.folder, run.info, digest, named=named)
+    )
     problems += [changed] if changed else []
     return replace(run, warnings=tuple(notes), problems=tuple(problems))
 
 
 def load_study(
-    folders: Sequence[str | Path], *, dataset: str | Path | None = None, seed: int = 0, where: Sequence[str] = ()
+    folders: Sequence[str | Path],
+    *,
+    dataset: str | Path | None = None,
+    seed: int = 0,
+    where: Sequence[str] = (),
 ) -> Study:
-    """Runs with the questions they were asked. ``dataset`` overrides the path that the runs remember.
+    """Runs with the questions they were asked. ``dataset`` overrides the path that the runs
+    remember.
 
     ``where``: only the questions that fit each ``FIELD=VALUE`` (:func:`narrowed`).
 
@@ -107,8 +125,9 @@ def load_study(
     UsageError
         If a run is given twice, or no question fits ``where``.
     DataError
-        If a run or its dataset cannot be read, none of a run's verdicts is on a question of the dataset, a run names
-        another dataset than the one it was asked, or two datasets hold different questions under one id.
+        If a run or its dataset cannot be read, none of a run's verdicts is on a question of the
+        dataset, a run names another dataset than the one it was asked, or two datasets hold
+        different questions under one id.
     """
     _refuse_twice(folders)
     told = {Path(folder): _info(Path(folder)) for folder in folders}
@@ -117,13 +136,23 @@ def load_study(
     try:
         table, meta = merged(roots)
     except UsageError as error:
-        hint = "" if dataset is not None else "; a dataset that was moved is named with --dataset (dataset in Python)"
+        hint = (
+            ""
+            if dataset is not None
+            else "; a dataset that was moved is named with --dataset (dataset in Python)"
+        )
         raise UsageError(f"{error}{hint}") from None
     kinds = table["kind"] if len(roots) == 1 else None
-    runs = (_run(home, name, told[home], table, kinds) for home, name in _distinct_names(told).items())
+    runs = (
+        _run(home, name, told[home], table, kinds) for home, name in _distinct_names(told).items()
+    )
     digests = [meta["digests"].get(place) for place in places.values()]
-    checked = tuple(_checked(*each, named=dataset is not None) for each in zip(runs, digests, strict=True))
-    return narrowed(Study(table, checked, meta, roots[0], seed, (), lambda ids: find(roots, ids)), where)
+    checked = tuple(
+        _checked(*each, named=dataset is not None) for each in zip(runs, digests, strict=True)
+    )
+    return narrowed(
+        Study(table, checked, meta, roots[0], seed, (), lambda ids: find(roots, ids)), where
+    )
 
 
 FIELDS = {
@@ -141,7 +170,8 @@ FIELDS = {
 def narrowed(study: Study, where: Sequence[str]) -> Study:
     """The study of the questions that fit every ``FIELD=VALUE`` of ``where``.
 
-    A question fits a source where it shows one of its predictions. What a run lacks is not known of a part.
+    A question fits a source where it shows one of its predictions. What a run lacks is not known of
+    a part.
 
     Raises
     ------
@@ -154,20 +184,30 @@ def narrowed(study: Study, where: Sequence[str]) -> Study:
     for condition in where:
         field, _, value = condition.partition("=")
         if field not in FIELDS or not value:
-            raise UsageError(f"--where must be FIELD=VALUE with a field of {', '.join(FIELDS)}, got {condition}")
+            raise UsageError(
+                f"--where must be FIELD=VALUE with a field of {', '.join(FIELDS)}, got {condition}"
+            )
         column = pl.col(FIELDS[field])
         fits = column.list.contains(value) if field == "source" else column.cast(pl.String) == value
         found = kept.filter(fits)
         if found.is_empty():
-            every = kept.select(column.explode() if field == "source" else column).to_series().cast(pl.String)
+            every = (
+                kept.select(column.explode() if field == "source" else column)
+                .to_series()
+                .cast(pl.String)
+            )
             known = ", ".join(sorted(every.drop_nulls().unique().to_list())[:20])
-            raise UsageError(f"--where {condition}: no question has this {field}; there are: {known or 'none'}")
+            raise UsageError(
+                f"--where {condition}: no question has this {field}; there are: {known or 'none'}"
+            )
         kept = found
     renumber = [_renumbered(kept[name]) for name in ("question", "cluster", "pair")]
     runs = tuple(
         replace(
             run,
-            answered=run.answered.filter(pl.col("question").is_in(kept["question"].implode())).with_columns(renumber),
+            answered=run.answered.filter(
+                pl.col("question").is_in(kept["question"].implode())
+            ).with_columns(renumber),
             expected=None,
         )
         for run in study.runs
@@ -182,7 +222,9 @@ def _renumbered(numbers: pl.Series) -> pl.Expr:
     return pl.col(numbers.name).replace_strict(left, places, return_dtype=numbers.dtype)
 
 
-def _run(home: Path, name: str, info: Mapping[str, Any], questions: pl.DataFrame, kinds: pl.Series | None) -> Run:
+def _run(
+    home: Path, name: str, info: Mapping[str, Any], questions: pl.DataFrame, kinds: pl.Series | None
+) -> Run:
     """A run's verdicts beside their questions; the table that is read is not kept."""
     verdicts, problems, warnings = read_verdicts(home)
     answered = join(questions, verdicts)

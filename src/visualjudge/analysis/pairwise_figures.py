@@ -13,7 +13,9 @@ OF_TWO = 0.5
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Pairwise verdicts of one cell. A reply that failed is wrong in ``share`` and left out of ``parsed``."""
+    """Pairwise verdicts of one cell. A reply that failed is wrong in ``share`` and left out of
+    ``parsed``.
+    """
 
     share: Share
     failed: int
@@ -27,8 +29,14 @@ class Accuracy:
 
     @property
     def shown(self) -> Share:
-        """``share`` as reports show it: without a value where no verdict has an answer to be right or wrong."""
-        return replace(NO_SHARE, n=self.share.n, images=self.share.images, why=UNANSWERED) if self.none else self.share
+        """``share`` as reports show it: without a value where no verdict has an answer to be right
+        or wrong.
+        """
+        return (
+            replace(NO_SHARE, n=self.share.n, images=self.share.images, why=UNANSWERED)
+            if self.none
+            else self.share
+        )
 
     @property
     def none(self) -> bool:
@@ -38,8 +46,8 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class Swap:
-    """Questions asked in both orders. One without an answer in one of them is not consistent; one without an answer on
-    purpose in both says nothing of consistency and is left out.
+    """Questions asked in both orders. One without an answer in one of them is not consistent; one
+    without an answer on purpose in both says nothing of consistency and is left out.
     """
 
     consistency: Share
@@ -55,7 +63,9 @@ class Swap:
 
 @dataclass(frozen=True)
 class Preference:
-    """How a judge leans to one feature, compared at equal difficulty: 0 = fair, ±½ = looks at nothing else."""
+    """How a judge leans to one feature, compared at equal difficulty: 0 = fair, ±½ = looks at
+    nothing else.
+    """
 
     feature: str
     leans_to: str
@@ -75,7 +85,9 @@ class Pairwise:
     accuracy: Accuracy
     questions: int
     chance: float
-    """Share right of a guess among the answers that the questions allow: ½ of two, ¼ of A, B and two ties."""
+    """Share right of a guess among the answers that the questions allow: ½ of two, ¼ of A, B and
+    two ties.
+    """
     macro: Share
     """Mean over tasks of the share right."""
     position_p: float | None
@@ -86,12 +98,16 @@ class Pairwise:
 
     @property
     def better_than_chance(self) -> bool:
-        """Whether the interval of the share right lies above chance: what failed is wrong, each verdict counts once."""
+        """Whether the interval of the share right lies above chance: what failed is wrong, each
+        verdict counts once.
+        """
         low = (self.accuracy.shown.interval or (None, None))[0]
         return low is not None and low > self.chance
 
     @property
     def worse_than_chance(self) -> bool:
-        """Whether the interval of what was read lies below chance: a reply that was not read is no wrong choice."""
+        """Whether the interval of what was read lies below chance: a reply that was not read is no
+        wrong choice.
+        """
         high = (self.accuracy.parsed.interval or (None, None))[1]
         return high is not None and high < self.chance

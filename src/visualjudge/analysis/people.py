@@ -1,10 +1,11 @@
 """Judge against people, and people against people: the ceiling that no judge can be asked to pass.
 
-For each dimension, over items: Spearman's ρ and Kendall's τ-b per source (means over sources), the share of pairs of
-sources on an item that are put in the same order, and Krippendorff's α. A judge is compared with the mean of all
-people; a person against the mean of the others, on what a judge rated too (all, where there is no judge): α is given
-of that, and of all that people rated. Intervals leave out each item in turn, with its sources, and with the other items
-of its image where that is known. The alternative annotator test is given as published, and clustered by image.
+For each dimension, over items: Spearman's ρ and Kendall's τ-b per source (means over sources), the
+share of pairs of sources on an item that are put in the same order, and Krippendorff's α. A judge
+is compared with the mean of all people; a person against the mean of the others, on what a judge
+rated too (all, where there is no judge): α is given of that, and of all that people rated.
+Intervals leave out each item in turn, with its sources, and with the other items of its image where
+that is known. The alternative annotator test is given as published, and clustered by image.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ Weighted = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """One dimension: ``scores`` (raters × items × sources, NaN = not rated) and who the raters are."""
+    """One dimension: ``scores`` (raters × items × sources, NaN = not rated) and who the raters
+    are.
+    """
 
     dimension: str
     raters: list[str]
@@ -51,7 +54,9 @@ class Panel:
 
 @dataclass(frozen=True)
 class RaterRow:
-    """How one rater agrees with others in one dimension; ``by_source`` is ρ in the order of the sources."""
+    """How one rater agrees with others in one dimension; ``by_source`` is ρ in the order of the
+    sources.
+    """
 
     dimension: str
     rater: str
@@ -72,7 +77,8 @@ class RaterRow:
 class AlphaRow:
     """Krippendorff's α among the people of one dimension, over ``units`` that two of them rated.
 
-    ``judged_alpha``: over those of them that a judge rated too, as the rows of judge and people are; None without one.
+    ``judged_alpha``: over those of them that a judge rated too, as the rows of judge and people
+    are; None without one.
     """
 
     dimension: str
@@ -88,9 +94,11 @@ class AlphaRow:
 
 @dataclass(frozen=True)
 class AltRow:
-    """The alternative annotator test of one judge in one dimension; ``why``: the reason why it has no result.
+    """The alternative annotator test of one judge in one dimension; ``why``: the reason why it has
+    no result.
 
-    ``omega`` is as published, which counts items as independent; ``omega_by_image`` is clustered by image.
+    ``omega`` is as published, which counts items as independent; ``omega_by_image`` is clustered by
+    image.
     """
 
     dimension: str
@@ -115,7 +123,8 @@ class PeopleAgreement:
 
 
 def panels(table: pl.DataFrame, judges: Sequence[str] = ()) -> list[Panel]:
-    """One panel a dimension. Raters named in ``judges``, or of ``kind`` "judge", are judges; all others are people.
+    """One panel a dimension. Raters named in ``judges``, or of ``kind`` "judge", are judges; all
+    others are people.
 
     Raises
     ------
@@ -125,23 +134,40 @@ def panels(table: pl.DataFrame, judges: Sequence[str] = ()) -> list[Panel]:
     known = set(table["rater"].unique().to_list())
     absent = [name for name in judges if name not in known]
     if absent:
-        raise UsageError(f"--judge {absent[0]}: no such rater; the ratings have {', '.join(sorted(known))}")
-    marked = set(table.filter(pl.col("kind") == "judge")["rater"]) if "kind" in table.columns else set()
+        raise UsageError(
+            f"--judge {absent[0]}: no such rater; the ratings have {', '.join(sorted(known))}"
+        )
+    marked = (
+        set(table.filter(pl.col("kind") == "judge")["rater"]) if "kind" in table.columns else set()
+    )
     out = []
     for (dimension,), part in sorted(table.group_by(["dimension"])):
-        raters, items, sources = (sorted(part[name].unique().to_list()) for name in ("rater", "item", "source"))
+        raters, items, sources = (
+            sorted(part[name].unique().to_list()) for name in ("rater", "item", "source")
+        )
         is_judge = np.array([name in judges or name in marked for name in raters])
         out.append(
-            Panel(str(dimension), raters, sources, as_array(part, raters, items, sources), is_judge, _images(part))
+            Panel(
+                str(dimension),
+                raters,
+                sources,
+                as_array(part, raters, items, sources),
+                is_judge,
+                _images(part),
+            )
         )
     return out
 
 
 def _images(part: pl.DataFrame) -> IntArray:
     """The number of the image of each item, items sorted."""
-    image = pl.col("image").drop_nulls().first() if "image" in part.columns else pl.lit(None, pl.String)
+    image = (
+        pl.col("image").drop_nulls().first() if "image" in part.columns else pl.lit(None, pl.String)
+    )
     named = part.group_by("item").agg(image=image).sort("item")
-    return np.unique(named.select(pl.coalesce("image", "item")).to_series().to_numpy(), return_inverse=True)[1]
+    return np.unique(
+        named.select(pl.coalesce("image", "item")).to_series().to_numpy(), return_inverse=True
+    )[1]
 
 
 def _mean(scores: FloatArray) -> FloatArray:
@@ -149,10 +175,14 @@ def _mean(scores: FloatArray) -> FloatArray:
     known = np.isfinite(scores).sum(0)
     total = np.where(np.isfinite(scores), scores, 0).sum(0)
     mean = np.divide(total, known, out=np.full(total.shape, np.nan), where=known > 0)
-    return np.asarray(np.round(mean, 9))  # 0.1 + 0.2 and 0.3 are a tie: rounding noise must not rank
+    return np.asarray(
+        np.round(mean, 9)
+    )  # 0.1 + 0.2 and 0.3 are a tie: rounding noise must not rank
 
 
-def _per_source(a: FloatArray, b: FloatArray, weights: FloatArray, weighted: Weighted) -> FloatArray:
+def _per_source(
+    a: FloatArray, b: FloatArray, weights: FloatArray, weighted: Weighted
+) -> FloatArray:
     """A weighted correlation for each source (draws × sources) of two items × sources tables."""
     out = np.full((weights.shape[0], a.shape[1]), np.nan)
     for s in range(a.shape[1]):
@@ -163,7 +193,9 @@ def _per_source(a: FloatArray, b: FloatArray, weights: FloatArray, weighted: Wei
 
 
 def pair_order(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Per item: pairs of sources that ``b`` tells apart, and how many ``a`` orders alike (a tie of ``a``: ½)."""
+    """Per item: pairs of sources that ``b`` tells apart, and how many ``a`` orders alike (a tie of
+    ``a``: ½).
+    """
     first, second = np.triu_indices(a.shape[1], 1)
     da, db = a[:, first] - a[:, second], b[:, first] - b[:, second]
     told = np.isfinite(da) & np.isfinite(db) & (db != 0)
@@ -171,8 +203,12 @@ def pair_order(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
     return told.sum(1).astype(float), np.where(told, alike, 0).sum(1)
 
 
-def _row(who: tuple[str, str, str, Kind], a: FloatArray, b: FloatArray, images: IntArray) -> RaterRow:
-    """All figures of rater ``a`` against ``b``, both items × sources; the items of each image are left out in turn."""
+def _row(
+    who: tuple[str, str, str, Kind], a: FloatArray, b: FloatArray, images: IntArray
+) -> RaterRow:
+    """All figures of rater ``a`` against ``b``, both items × sources; the items of each image are
+    left out in turn.
+    """
     groups = correlation.jackknife_groups(images)
     weights = np.vstack([np.ones(a.shape[0]), np.arange(int(groups.max()) + 1)[:, None] != groups])
     rho = _per_source(a, b, weights, correlation.weighted_spearman)
@@ -180,7 +216,9 @@ def _row(who: tuple[str, str, str, Kind], a: FloatArray, b: FloatArray, images: 
     rated = (np.isfinite(a) & np.isfinite(b)).sum(1)
     items, sizes = int((rated > 0).sum()), jackknife.sums(groups, rated, int(groups.max()) + 1)
     mean_rho, mean_tau = _over_sources(rho), _over_sources(tau)
-    told, alike = (jackknife.sums(images, values, int(images.max()) + 1) for values in pair_order(a, b))
+    told, alike = (
+        jackknife.sums(images, values, int(images.max()) + 1) for values in pair_order(a, b)
+    )
     share = one_share(alike, told, whole=False)
     return RaterRow(
         *who,
@@ -198,11 +236,15 @@ def _row(who: tuple[str, str, str, Kind], a: FloatArray, b: FloatArray, images: 
 
 def _over_sources(values: FloatArray) -> FloatArray:
     """Mean of each row over the sources that have a value."""
-    return np.array([np.mean(row[np.isfinite(row)]) if np.isfinite(row).any() else np.nan for row in values])
+    return np.array(
+        [np.mean(row[np.isfinite(row)]) if np.isfinite(row).any() else np.nan for row in values]
+    )
 
 
 def _ends(values: FloatArray, sizes: FloatArray) -> tuple[float, float] | None:
-    """The interval of a correlation from its ``values``: of all items first, then without each group of them."""
+    """The interval of a correlation from its ``values``: of all items first, then without each
+    group of them.
+    """
     held = sizes > 0
     influence = np.nan_to_num(values[0] - values[1:])[held]
     found = jackknife.spread(influence, sizes[held], np.zeros(int(held.sum()), dtype=np.int64), 1)
@@ -215,7 +257,9 @@ def _number(value: Any) -> float | None:
 
 
 def _judged(panel: Panel) -> Any:
-    """Items × sources that some judge rated: people are held to the judge's own exam. All where there is no judge."""
+    """Items × sources that some judge rated: people are held to the judge's own exam. All where
+    there is no judge.
+    """
     judged = np.isfinite(panel.scores[panel.is_judge]).any(0)
     return judged | (not judged.any())
 
@@ -227,16 +271,30 @@ def _people_rows(panel: Panel) -> list[RaterRow]:
     for i, name in enumerate(names):
         others = np.delete(people, i, axis=0)
         if others.shape[0]:
-            rows.append(_row((panel.dimension, name, OTHERS, "person"), people[i], _mean(others), panel.images))
+            rows.append(
+                _row(
+                    (panel.dimension, name, OTHERS, "person"),
+                    people[i],
+                    _mean(others),
+                    panel.images,
+                )
+            )
     return rows
 
 
 def panel_rows(panel: Panel) -> list[RaterRow]:
-    """Every judge against the people's mean, every person against the others' mean, and the mean over people."""
+    """Every judge against the people's mean, every person against the others' mean, and the mean
+    over people.
+    """
     rows = []
     for i in np.flatnonzero(panel.is_judge):
         if panel.people.shape[0]:
-            who: tuple[str, str, str, Kind] = (panel.dimension, panel.raters[i], "the people's mean", "judge")
+            who: tuple[str, str, str, Kind] = (
+                panel.dimension,
+                panel.raters[i],
+                "the people's mean",
+                "judge",
+            )
             rows.append(_row(who, panel.scores[i], _mean(panel.people), panel.images))
     people = _people_rows(panel)
     if len(people) > 1:
@@ -267,7 +325,9 @@ def _ceiling(people: Sequence[RaterRow]) -> RaterRow:
 
 
 def alpha_row(panel: Panel, level: Level = "ordinal") -> AlphaRow:
-    """Krippendorff's α among the people of one dimension; a unit is one source's output for one item."""
+    """Krippendorff's α among the people of one dimension; a unit is one source's output for one
+    item.
+    """
     units, value, ends = _alpha(panel, panel.people, level)
     row = AlphaRow(panel.dimension, panel.people.shape[0], units, level, value, ends)
     if not panel.is_judge.any():
@@ -276,17 +336,27 @@ def alpha_row(panel: Panel, level: Level = "ordinal") -> AlphaRow:
     return replace(row, judged_units=units, judged_alpha=value, judged_ci95=ends)
 
 
-def _alpha(panel: Panel, people: FloatArray, level: Level) -> tuple[int, float | None, Interval | None]:
-    """Units, α and its interval, which leaves out each image with its items and all their sources."""
+def _alpha(
+    panel: Panel, people: FloatArray, level: Level
+) -> tuple[int, float | None, Interval | None]:
+    """Units, α and its interval, which leaves out each image with its items and all their
+    sources.
+    """
     flat = people.reshape(people.shape[0], -1)
     units = int((np.isfinite(flat).sum(0) > 1).sum())
     if units < LEAST_UNITS:
         return units, None, None
-    return units, alpha(flat, level), alpha_interval(flat, level, np.repeat(panel.images, people.shape[2]))
+    return (
+        units,
+        alpha(flat, level),
+        alpha_interval(flat, level, np.repeat(panel.images, people.shape[2])),
+    )
 
 
 def alt_rows(panel: Panel, epsilon: float, level: Level = "ordinal") -> list[AltRow]:
-    """The alternative annotator test of every judge, by distance of scores; by equality where ``level`` is nominal."""
+    """The alternative annotator test of every judge, by distance of scores; by equality where
+    ``level`` is nominal.
+    """
     names = [name for name, judge in zip(panel.raters, panel.is_judge, strict=True) if not judge]
     human = dict(zip(names, map(_answers, panel.people), strict=True))
     rows = []
@@ -330,21 +400,30 @@ def _same_scale(judge: FloatArray, people: FloatArray) -> None:
     least, most = float(np.nanmin(judge)), float(np.nanmax(judge))
     if most > high + (high - low) or least < low - (high - low):
         raise UsageError(
-            f"scores must be on one scale, got {least:g} to {most:g} of the judge and {low:g} to {high:g} of people"
+            f"scores must be on one scale, got {least:g} to {most:g} of the judge and {low:g} to "
+            f"{high:g} of people"
         )
 
 
 def agreement(
-    table: pl.DataFrame, judges: Sequence[str] = (), *, level: Level = "ordinal", epsilon: float | None = None
+    table: pl.DataFrame,
+    judges: Sequence[str] = (),
+    *,
+    level: Level = "ordinal",
+    epsilon: float | None = None,
 ) -> PeopleAgreement:
-    """Everything by dimension: ``rows`` (judges and people), ``alpha`` (where people rated), ``sources``.
+    """Everything by dimension: ``rows`` (judges and people), ``alpha`` (where people rated),
+    ``sources``.
 
-    ``epsilon``: what a person's answer costs more than a judge's (:func:`alt_test`); None: no such test.
+    ``epsilon``: what a person's answer costs more than a judge's (:func:`alt_test`); None: no such
+    test.
     """
     found = panels(table, judges)
     return PeopleAgreement(
         tuple(row for panel in found for row in panel_rows(panel)),
         tuple(alpha_row(panel, level) for panel in found if panel.people.shape[0]),
         {panel.dimension: panel.sources for panel in found},
-        () if epsilon is None else tuple(row for panel in found for row in alt_rows(panel, epsilon, level)),
+        ()
+        if epsilon is None
+        else tuple(row for panel in found for row in alt_rows(panel, epsilon, level)),
     )

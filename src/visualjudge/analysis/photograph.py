@@ -1,13 +1,16 @@
-"""Does a judge need the photograph? Pairs asked as they are, over uniform grey, and over another photograph.
+"""Does a judge need the photograph? Pairs asked as they are, over uniform grey, and over another
+photograph.
 
-A question whose photograph is replaced keeps its predictions, prompt and answer, so what a judge still gets right
-comes from the predictions alone. The gain is the accuracy with the photograph minus that over grey on the same pairs,
-with the interval of a paired difference clustered by image
+A question whose photograph is replaced keeps its predictions, prompt and answer, so what a judge
+still gets right comes from the predictions alone. The gain is the accuracy with the photograph
+minus that over grey on the same pairs, with the interval of a paired difference clustered by image
 (:func:`~visualjudge.analysis.statistics.paired.gap_ends`). A reply that failed is wrong.
 
-A judge *needs* the photograph if the 95 % interval of the gain is above 0, over grey and over another photograph. It
-*does not need* it if one of the two 90 % intervals ends below the margin of 15 points (two one-sided tests at 5 %;
-Schuirmann 1987): a judge that only declines to answer over grey is found by the other photograph.
+A judge *needs* the photograph if the 95 % interval of the gain is above 0, over grey and over
+another photograph. It
+*does not need* it if one of the two 90 % intervals ends below the margin of 15 points (two
+one-sided tests at 5 %; Schuirmann 1987): a judge that only declines to answer over grey is found by
+the other photograph.
 """
 
 from __future__ import annotations
@@ -41,7 +44,10 @@ def photograph_need(answered: pl.DataFrame) -> PhotographNeed | None:
     if pairs.is_empty():
         return None
     parts = pairs.partition_by("task", as_dict=True, maintain_order=True)
-    return PhotographNeed(_need("all", pairs), tuple(_need(str(task), part) for (task,), part in sorted(parts.items())))
+    return PhotographNeed(
+        _need("all", pairs),
+        tuple(_need(str(task), part) for (task,), part in sorted(parts.items())),
+    )
 
 
 def _need(task: str, pairs: pl.DataFrame) -> Photograph:

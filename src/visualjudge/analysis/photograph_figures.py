@@ -15,7 +15,9 @@ Need = Literal["needed", "not_needed", "not_shown"]
 
 @dataclass(frozen=True)
 class Without:
-    """The same pairs without their photograph: accuracy with it, without it, and the paired difference."""
+    """The same pairs without their photograph: accuracy with it, without it, and the paired
+    difference.
+    """
 
     seen: Share
     blind: Share
@@ -27,7 +29,9 @@ class Without:
 
 @dataclass(frozen=True)
 class Photograph:
-    """What a judge gains from the photograph, over ``grey`` and over ``other`` photographs; None: was not asked."""
+    """What a judge gains from the photograph, over ``grey`` and over ``other`` photographs; None:
+    was not asked.
+    """
 
     task: str
     """``all`` for all tasks together."""

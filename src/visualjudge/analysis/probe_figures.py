@@ -12,7 +12,9 @@ ProbeState = Literal["pass", "fail", "not_shown"]
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """How far a change that must not matter moves a judge; see :mod:`visualjudge.analysis.probes` for the units."""
+    """How far a change that must not matter moves a judge; see :mod:`visualjudge.analysis.probes`
+    for the units.
+    """
 
     name: str
     design: str
@@ -28,7 +30,9 @@ class ProbeResult:
 
 @dataclass(frozen=True)
 class ToolTrust:
-    """How often a judge follows a tool that claims ``confidence`` (0..1): one that is wrong, and one that is right."""
+    """How often a judge follows a tool that claims ``confidence`` (0..1): one that is wrong, and
+    one that is right.
+    """
 
     probe: str
     confidence: float

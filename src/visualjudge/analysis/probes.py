@@ -1,23 +1,29 @@
-"""What the questions of a probe show of a judge: an effect that is 0 for a judge that the change does not move.
+"""What the questions of a probe show of a judge: an effect that is 0 for a judge that the change
+does not move.
 
-Every effect is a mean over groups of questions that belong together, with an interval clustered by image
-(:func:`~visualjudge.analysis.statistics.paired.gap_ends`). In units of the answers:
+Every effect is a mean over groups of questions that belong together, with an interval clustered by
+image (:func:`~visualjudge.analysis.statistics.paired.gap_ends`). In units of the answers:
 
-- ``cue``: half the difference between how often an option is chosen with the cue and without it, −½ … ½. Each option
-  has the cue in one of two questions, so neither the better option nor the place can add to it.
+- ``cue``: half the difference between how often an option is chosen with the cue and without it, −½
+  … ½. Each option has the cue in one of two questions, so neither the better option nor the place
+  can add to it.
 - ``change``: share right with the change less share right without it, −1 … 1.
 - ``same``: half the difference between how often the first and the second place are chosen, −½ … ½.
-- ``withheld``: half the difference between right and wrong answers where nothing tells which is right, −½ … ½.
-- ``staircase``: of the steps of a group two by two, the share scored in the wrong order less that in the right order.
+- ``withheld``: half the difference between right and wrong answers where nothing tells which is
+  right, −½ … ½.
+- ``staircase``: of the steps of a group two by two, the share scored in the wrong order less that
+  in the right order.
 
 A reply that could not be read chooses nothing: 0 in all but ``change``, where it is wrong.
 
-The state is ``pass`` where two one-sided tests at 5 % show the effect to be within the margin (the whole 90 % interval
-is; Schuirmann 1987), ``fail`` where the effect is at least the margin and its p is below 5 % after Holm's adjustment
-over all probes of the judge, and ``not_shown`` otherwise. p is the least level at which an interval leaves out 0.
-``withheld`` fails only above 0. A staircase passes where the 95 % interval is below 0, and fails above 0.
+The state is ``pass`` where two one-sided tests at 5 % show the effect to be within the margin (the
+whole 90 % interval is; Schuirmann 1987), ``fail`` where the effect is at least the margin and its p
+is below 5 % after Holm's adjustment over all probes of the judge, and ``not_shown`` otherwise. p is
+the least level at which an interval leaves out 0. ``withheld`` fails only above 0. A staircase
+passes where the 95 % interval is below 0, and fails above 0.
 
-A probe of fewer than 40 questions is not measured: what a fair judge shows by luck is then as large as a fault.
+A probe of fewer than 40 questions is not measured: what a fair judge shows by luck is then as large
+as a fault.
 """
 
 from __future__ import annotations
@@ -37,9 +43,13 @@ from visualjudge.analysis.statistics.paired import gap_ends
 from visualjudge.analysis.words import many
 
 MARGIN = 0.125
-"""An effect of a cue below this is too small to matter: it is one of a cue that decides one answer in four."""
+"""An effect of a cue below this is too small to matter: it is one of a cue that decides one answer
+in four.
+"""
 WIDE_MARGIN = 0.15
-"""The same for designs that ask less sharply: a share of right answers, and answers that a fair judge draws."""
+"""The same for designs that ask less sharply: a share of right answers, and answers that a fair
+judge draws.
+"""
 EQUIVALENCE_TAIL = 0.05
 """Of each of the two one-sided tests."""
 LEVEL = 0.05
@@ -53,8 +63,8 @@ _UNIT = ("probe_group", "cluster")
 class Design:
     """How the answers of a design are compared.
 
-    ``units`` makes one row a group, with its ``cluster`` and a value ``x`` in −1 … 1; the effect is ``scale`` times
-    their mean.
+    ``units`` makes one row a group, with its ``cluster`` and a value ``x`` in −1 … 1; the effect is
+    ``scale`` times their mean.
     """
 
     units: Callable[[pl.DataFrame, pl.DataFrame], pl.DataFrame]
@@ -81,7 +91,9 @@ def _sign(hit: pl.Expr) -> pl.Expr:
 
 def _cue(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
     """Groups of which both questions were answered; each of the two counts alike."""
-    each = table.group_by(*_UNIT, "probe_cue").agg(x=_sign(pl.col("text") == pl.col("probe_cue")).mean())
+    each = table.group_by(*_UNIT, "probe_cue").agg(
+        x=_sign(pl.col("text") == pl.col("probe_cue")).mean()
+    )
     return each.group_by(_UNIT).agg(pl.col("x").mean(), n=pl.len()).filter(pl.col("n") == 2)
 
 
@@ -104,12 +116,18 @@ def _withheld(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
 
 
 def _staircase(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
-    """Every two steps of a group: 1 where the worse one has the higher score, −1 where the better one has."""
-    steps = table.group_by(*_UNIT, "probe_level").agg(score=pl.col("number").filter(pl.col("parsed")).mean())
+    """Every two steps of a group: 1 where the worse one has the higher score, −1 where the better
+    one has.
+    """
+    steps = table.group_by(*_UNIT, "probe_level").agg(
+        score=pl.col("number").filter(pl.col("parsed")).mean()
+    )
     pairs = steps.join(steps, on=list(_UNIT), suffix="_worse").filter(
         pl.col("probe_level") < pl.col("probe_level_worse")
     )
-    return pairs.group_by(_UNIT).agg(x=(pl.col("score_worse") - pl.col("score")).sign().fill_null(0.0).mean())
+    return pairs.group_by(_UNIT).agg(
+        x=(pl.col("score_worse") - pl.col("score")).sign().fill_null(0.0).mean()
+    )
 
 
 def _two_sided(effect: _Effect, shown: bool, margin: float) -> ProbeState:
@@ -162,7 +180,9 @@ def _result(
     if effect is not None:
         state = design.state(effect, p_holm is not None and p_holm < LEVEL, design.margin)
     failed = int((~table["parsed"]).sum())
-    return ProbeResult(name, kind, figure, design.margin, state, failed, str(table["id"][0]), p_holm)
+    return ProbeResult(
+        name, kind, figure, design.margin, state, failed, str(table["id"][0]), p_holm
+    )
 
 
 def _measured(table: pl.DataFrame, control: pl.DataFrame) -> tuple[Estimate, _Effect | None]:
@@ -178,7 +198,9 @@ def _effect(units: pl.DataFrame, scale: float, n: int) -> tuple[Estimate, _Effec
     """The mean of ``x`` over groups, times ``scale``."""
     if units.is_empty():
         return Estimate(None, None, n, 0, "nothing can be compared"), None
-    sums = image_sums(units, [], {"x": pl.col("x"), "n": pl.col("x").is_not_null(), "apart": pl.col("x") != 0})
+    sums = image_sums(
+        units, [], {"x": pl.col("x"), "n": pl.col("x").is_not_null(), "apart": pl.col("x") != 0}
+    )
     weights = sums.columns["n"]
     place = np.zeros(weights.size, dtype=np.int64)
     value, influence = ratio_influence(sums.columns["x"], weights, place, 1)
@@ -212,7 +234,9 @@ def _least_level(ends: Callable[[float], Interval]) -> float:
 
 
 def tool_trust(answered: pl.DataFrame) -> tuple[ToolTrust, ...]:
-    """How often a judge follows a tool that is wrong, and one that is right, by the confidence that the tool claims."""
+    """How often a judge follows a tool that is wrong, and one that is right, by the confidence that
+    the tool claims.
+    """
     table = answered.filter((pl.col("probe_design") == "cue") & pl.col("probe_level").is_not_null())
     out = []
     for level in sorted(table["probe_level"].unique().to_list()):
@@ -221,7 +245,9 @@ def tool_trust(answered: pl.DataFrame) -> tuple[ToolTrust, ...]:
         followed = pl.col("parsed") & (pl.col("text") == pl.col("probe_cue"))
         wrong_tool, right_tool = (
             share_of(
-                image_sums(rows, [], {"n": pl.col("id").is_not_null(), "followed": followed}).shares("followed", "n")
+                image_sums(
+                    rows, [], {"n": pl.col("id").is_not_null(), "followed": followed}
+                ).shares("followed", "n")
             )
             for rows in (part.filter(~right), part.filter(right))
         )

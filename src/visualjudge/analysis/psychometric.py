@@ -1,10 +1,12 @@
-"""How the share of right answers grows with the distance between the options, and the distance at which it is 75 %.
+"""How the share of right answers grows with the distance between the options, and the distance at
+which it is 75 %.
 
-The curve of a choice: ψ(m) = γ + (1 − γ − λ)(1 − exp(−(m/α)^β)), Weibull's (Quick 1974; Wichmann & Hill 2001). γ is
-what a guess gets, ½ of two answers, times the share of replies that were read: a failed reply is wrong at any distance.
-λ is the share lost at any distance (failed replies, lapses). Fitted by penalised maximum likelihood (weak
-priors on the shape and the lapses, as psignifit's: Schütt et al. 2016), by Fisher scoring, for all bootstrap
-replicates at once. The just-noticeable difference is the m at which ψ = ¾.
+The curve of a choice: ψ(m) = γ + (1 − γ − λ)(1 − exp(−(m/α)^β)), Weibull's (Quick 1974; Wichmann &
+Hill 2001). γ is what a guess gets, ½ of two answers, times the share of replies that were read: a
+failed reply is wrong at any distance. λ is the share lost at any distance (failed replies, lapses).
+Fitted by penalised maximum likelihood (weak priors on the shape and the lapses, as psignifit's:
+Schütt et al. 2016), by Fisher scoring, for all bootstrap replicates at once. The just-noticeable
+difference is the m at which ψ = ¾.
 """
 
 from __future__ import annotations
@@ -20,7 +22,12 @@ from scipy import sparse, special
 from visualjudge.analysis.figures import CurvePoint, Estimate, Sensitivity
 from visualjudge.analysis.join import clusters_of
 from visualjudge.analysis.pairwise_figures import OF_TWO
-from visualjudge.analysis.psychometric_bootstrap import Resampling, standard_error, t_interval, widened_tail
+from visualjudge.analysis.psychometric_bootstrap import (
+    Resampling,
+    standard_error,
+    t_interval,
+    widened_tail,
+)
 from visualjudge.analysis.scopes import holm_apart, originals
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.core.records import FloatArray, IntArray
@@ -41,14 +48,17 @@ FLAT = 1e-9
 """A variance of ranks, as shares of their number, below this is rounding."""
 SHAPE = (0.1, 1.0)
 LAPSE = (-3.5, 1.5)
-"""Means and deviations of the normal priors on log β (β about 1.1) and the logit of lapses (3 %): wide, since a prior
-on more lapses pulls the 75 % point up."""
+"""Means and deviations of the normal priors on log β (β about 1.1) and the logit of lapses (3 %):
+wide, since a prior on more lapses pulls the 75 % point up.
+"""
 SCALE_SPREAD = 2.5
 
 
 @dataclass(frozen=True, eq=False)
 class Binned:
-    """Right answers by distance: ``x`` (bins,) mean distance; ``n`` and ``k`` clusters × bins, sparse."""
+    """Right answers by distance: ``x`` (bins,) mean distance; ``n`` and ``k`` clusters × bins,
+    sparse.
+    """
 
     x: FloatArray
     n: Any
@@ -69,7 +79,9 @@ def binned(distance: FloatArray, right: FloatArray, clusters: IntArray, count: i
 
 
 class Limits(NamedTuple):
-    """Where a curve begins, γ, and how far it rises without lapses: both times the share of replies that were read."""
+    """Where a curve begins, γ, and how far it rises without lapses: both times the share of replies
+    that were read.
+    """
 
     floor: float
     room: float
@@ -85,7 +97,11 @@ def _parts(theta: FloatArray, logx: FloatArray, limits: Limits) -> tuple[FloatAr
     room = limits.room * (1 - sigma)
     psi = limits.floor + room * (1 - left)
     gradient = np.stack(
-        [-room * left * u * shape, room * left * u * z, -limits.room * sigma * (1 - sigma) * (1 - left)],
+        [
+            -room * left * u * shape,
+            room * left * u * z,
+            -limits.room * sigma * (1 - sigma) * (1 - left),
+        ],
         axis=-1,
     )
     return np.clip(psi, 1e-9, 1 - 1e-9), gradient
@@ -102,11 +118,16 @@ def _objective(
     theta: FloatArray, logx: FloatArray, n: FloatArray, k: FloatArray, centre: float, limits: Limits
 ) -> FloatArray:
     psi, _ = _parts(theta, logx, limits)
-    return np.asarray((k * np.log(psi) + (n - k) * np.log1p(-psi)).sum(1) + _prior(theta, centre)[0])
+    return np.asarray(
+        (k * np.log(psi) + (n - k) * np.log1p(-psi)).sum(1) + _prior(theta, centre)[0]
+    )
 
 
-def fit(x: FloatArray, n: FloatArray, k: FloatArray, limits: Limits, start: FloatArray | None = None) -> FloatArray:
-    """θ = (log α, log β, logit of the part of ``limits.room`` that lapses take) of each row of ``n`` and ``k``.
+def fit(
+    x: FloatArray, n: FloatArray, k: FloatArray, limits: Limits, start: FloatArray | None = None
+) -> FloatArray:
+    """θ = (log α, log β, logit of the part of ``limits.room`` that lapses take) of each row of
+    ``n`` and ``k``.
 
     ``n``, ``k``: draws × bins, at distances ``x`` > 0.
     ``start`` (3,) is where every row begins; by default the prior's centre.
@@ -143,8 +164,12 @@ def _scoring_step(
     variance = psi * (1 - psi)
     _, slope, precision = _prior(theta, centre)
     score = (((k - n * psi) / variance)[:, None, :] @ gradient)[:, 0, :] + slope
-    information = np.swapaxes(gradient * (n / variance)[:, :, None], 1, 2) @ gradient + np.diag(precision)
-    information += damping[:, None, None] * np.eye(3) * np.einsum("dpp->dp", information)[:, :, None]
+    information = np.swapaxes(gradient * (n / variance)[:, :, None], 1, 2) @ gradient + np.diag(
+        precision
+    )
+    information += (
+        damping[:, None, None] * np.eye(3) * np.einsum("dpp->dp", information)[:, :, None]
+    )
     return np.clip(np.linalg.solve(information, score[:, :, None])[:, :, 0], -1.5, 1.5)
 
 
@@ -154,7 +179,11 @@ def threshold(theta: FloatArray, limits: Limits, target: float = TARGET) -> Floa
     above = target - limits.floor
     reached = room > above
     inner = np.where(reached, 1 - above / np.where(reached, room, 1), 0.5)
-    return np.asarray(np.where(reached, np.exp(theta[:, 0] + np.log(-np.log(inner)) / np.exp(theta[:, 1])), np.inf))
+    return np.asarray(
+        np.where(
+            reached, np.exp(theta[:, 0] + np.log(-np.log(inner)) / np.exp(theta[:, 1])), np.inf
+        )
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,18 +214,27 @@ class Scope:
 def curves(
     parts: Sequence[tuple[Scope, pl.DataFrame]], resampling: Resampling, chance: float = OF_TWO
 ) -> tuple[Sensitivity, ...]:
-    """The fitted curve of each part and its 75 % point, or the reason for its absence; ``chance``: what a guess gets.
+    """The fitted curve of each part and its 75 % point, or the reason for its absence; ``chance``:
+    what a guess gets.
 
-    A 75 % point needs a slope: right answers that grow with distance, by a one-sided test clustered by image, with Holm
-    over the parts that differ. It needs a curve that fits, and data below it.
+    A 75 % point needs a slope: right answers that grow with distance, by a one-sided test clustered
+    by image, with Holm over the parts that differ. It needs a curve that fits, and data below it.
     """
     apart = [_apart(scope, rows) for scope, rows in parts]
     sizes = {scope: rows.height for (scope, _), rows in zip(parts, apart, strict=True)}
-    asked = [_asked(rows, scope.column, resampling, chance) for (scope, _), rows in zip(parts, apart, strict=True)]
+    asked = [
+        _asked(rows, scope.column, resampling, chance)
+        for (scope, _), rows in zip(parts, apart, strict=True)
+    ]
     whole = originals([scope for scope, _ in parts], lambda scope: (scope.against, sizes[scope]))
-    slopes = [None if data is None else slope_p(data.distance, data.right, data.clusters) for data in asked]
+    slopes = [
+        None if data is None else slope_p(data.distance, data.right, data.clusters)
+        for data in asked
+    ]
     out = []
-    for (scope, _), rows, data, p in zip(parts, apart, asked, holm_apart(slopes, whole), strict=True):
+    for (scope, _), rows, data, p in zip(
+        parts, apart, asked, holm_apart(slopes, whole), strict=True
+    ):
         out.append(_sensitivity(scope, rows, data, p, resampling))
     return tuple(out)
 
@@ -209,7 +247,12 @@ def _apart(scope: Scope, rows: pl.DataFrame) -> pl.DataFrame:
 def _asked(rows: pl.DataFrame, column: str, resampling: Resampling, chance: float) -> _Asked | None:
     read = rows["parsed"].cast(pl.Float64).mean()
     images = rows["cluster"].n_unique()
-    if rows.height < LEAST_VERDICTS or images < LEAST_IMAGES or not isinstance(read, float) or not read:
+    if (
+        rows.height < LEAST_VERDICTS
+        or images < LEAST_IMAGES
+        or not isinstance(read, float)
+        or not read
+    ):
         return None
     limits = Limits(read * chance, read * (1 - chance))
     x, right, clusters = (
@@ -219,11 +262,25 @@ def _asked(rows: pl.DataFrame, column: str, resampling: Resampling, chance: floa
     )
     data = binned(x, right, clusters, resampling.clusters)
     n, k = (np.asarray(part.sum(0)).reshape(1, -1) for part in (data.n, data.k))
-    return _Asked(data, limits, fit(data.x, n, k, limits), images, rows.height, float(x.max()), x, right, clusters)
+    return _Asked(
+        data,
+        limits,
+        fit(data.x, n, k, limits),
+        images,
+        rows.height,
+        float(x.max()),
+        x,
+        right,
+        clusters,
+    )
 
 
 def _sensitivity(
-    scope: Scope, rows: pl.DataFrame, data: _Asked | None, slope: float | None, resampling: Resampling
+    scope: Scope,
+    rows: pl.DataFrame,
+    data: _Asked | None,
+    slope: float | None,
+    resampling: Resampling,
 ) -> Sensitivity:
     where = (scope.scope, scope.value, scope.against)
     if data is None:
@@ -238,10 +295,14 @@ def _sensitivity(
     (floor, room), (alpha, beta) = data.limits, np.exp(data.theta[0, :2])
     lapse = 1 - floor - room / (1 + np.exp(data.theta[0, 2]))
     fitted = (float(alpha), float(beta), float(lapse))
-    return Sensitivity(*where, figure, *fitted, slope, fits, reason, _points(data.binned.x, n, k), floor)
+    return Sensitivity(
+        *where, figure, *fitted, slope, fits, reason, _points(data.binned.x, n, k), floor
+    )
 
 
-def _jnd_ends(data: _Asked, jnd: float, resampling: Resampling) -> tuple[float | None, float | None]:
+def _jnd_ends(
+    data: _Asked, jnd: float, resampling: Resampling
+) -> tuple[float | None, float | None]:
     n, k = resampling.sums(data.binned.n), resampling.sums(data.binned.k)
     held = n.sum(1) > 0
     draws = threshold(fit(data.binned.x, n[held], k[held], data.limits, data.theta[0]), data.limits)
@@ -250,20 +311,29 @@ def _jnd_ends(data: _Asked, jnd: float, resampling: Resampling) -> tuple[float |
 
 
 def slope_p(distance: FloatArray, right: FloatArray, clusters: IntArray) -> float | None:
-    """One-sided p that right answers grow with the rank of the distance; least squares, each image left out in turn.
+    """One-sided p that right answers grow with the rank of the distance; least squares, each image
+    left out in turn.
 
     None where the distances are all the same, or would be without one of the images.
     """
     x = pl.Series(distance).rank().to_numpy() / distance.size - 0.5
     image, place = jackknife.renumbered(clusters)
-    parts = np.stack([jackknife.sums(place, w, image.size) for w in (np.ones_like(x), x, x * x, right, x * right)], 1)
+    parts = np.stack(
+        [
+            jackknife.sums(place, w, image.size)
+            for w in (np.ones_like(x), x, x * x, right, x * right)
+        ],
+        1,
+    )
     total = parts.sum(0, keepdims=True)
 
     def slope(sums: FloatArray) -> FloatArray:
         n, sx, sxx, sy, sxy = sums.T
         n = np.maximum(n, 1)
         wide = sxx - sx * sx / n
-        return np.asarray(np.divide(sxy - sx * sy / n, wide, out=np.full(n.shape, np.nan), where=wide > FLAT * n))
+        return np.asarray(
+            np.divide(sxy - sx * sy / n, wide, out=np.full(n.shape, np.nan), where=wide > FLAT * n)
+        )
 
     value, without = slope(total), slope(total - parts)
     if not np.isfinite([*value, *without]).all():
@@ -279,13 +349,15 @@ def slope_p(distance: FloatArray, right: FloatArray, clusters: IntArray) -> floa
 def fit_p(data: _Asked) -> float | None:
     """p that the curve misses the data, by Pearson's X² over up to 7 groups of distance.
 
-    X² is divided by the design effect, the variance of the residuals over images by that of independent verdicts (Rao
-    & Scott 1984), and has as many degrees of freedom as groups beyond the curve's three parameters. None with fewer
-    than 12 images or 5 groups.
+    X² is divided by the design effect, the variance of the residuals over images by that of
+    independent verdicts (Rao & Scott 1984), and has as many degrees of freedom as groups beyond the
+    curve's three parameters. None with fewer than 12 images or 5 groups.
     """
     n, k = data.binned.n.toarray(), data.binned.k.toarray()
     ends = np.cumsum(n.sum(0)) / n.sum()
-    group = np.unique(np.minimum((ends * FIT_GROUPS - 1e-9).astype(int), FIT_GROUPS - 1), return_inverse=True)[1]
+    group = np.unique(
+        np.minimum((ends * FIT_GROUPS - 1e-9).astype(int), FIT_GROUPS - 1), return_inverse=True
+    )[1]
     groups = int(group.max()) + 1
     if data.images < LEAST_FIT_IMAGES or groups < LEAST_FIT_GROUPS:
         return None
@@ -309,7 +381,8 @@ def _why_no_slope(slope: float | None, fits: float | None) -> str | None:
 def _widest(draws: FloatArray, jnd: float, images: int, tail: float) -> tuple[float, float]:
     """On each side the further end of the percentile interval and of t on the log scale.
 
-    Either alone misses low with few images, where the estimate runs some per cent high (benchmarks/coverage.py).
+    Either alone misses low with few images, where the estimate runs some per cent high
+    (benchmarks/coverage.py).
     """
     ends = np.quantile(draws, [tail, 1 - tail], method="nearest")
     finite = draws[np.isfinite(draws)]
@@ -318,11 +391,15 @@ def _widest(draws: FloatArray, jnd: float, images: int, tail: float) -> tuple[fl
     around = t_interval(float(np.log(jnd)), standard_error(np.log(finite)), images)
     if around is None:
         return float(ends[0]), float(ends[1])
-    return min(float(ends[0]), float(np.exp(around[0]))), max(float(ends[1]), float(np.exp(around[1])))
+    return min(float(ends[0]), float(np.exp(around[0]))), max(
+        float(ends[1]), float(np.exp(around[1]))
+    )
 
 
 def _why_none(jnd: float, x: FloatArray, n: FloatArray, most: float) -> str | None:
-    """Why the data do not hold a 75 % point; the curve alone, run on below or above what was asked, is no evidence."""
+    """Why the data do not hold a 75 % point; the curve alone, run on below or above what was asked,
+    is no evidence.
+    """
     if not np.isfinite(jnd):
         return "75 % is never reached"
     if jnd > most:
@@ -341,7 +418,11 @@ def _points(x: FloatArray, n: FloatArray, k: FloatArray) -> tuple[CurvePoint, ..
     for group in np.unique(which):
         part = which == group
         total = n[part].sum()
-        out.append(CurvePoint(float((x[part] * n[part]).sum() / total), float(k[part].sum() / total), float(total)))
+        out.append(
+            CurvePoint(
+                float((x[part] * n[part]).sum() / total), float(k[part].sum() / total), float(total)
+            )
+        )
     return tuple(out)
 
 

@@ -1,6 +1,8 @@
-"""The share right of pairwise questions as well-known benchmarks count it: one function and one row of RULES each.
+"""The share right of pairwise questions as well-known benchmarks count it: one function and one row
+of RULES each.
 
-A row here is a figure everywhere: in ``metrics.json`` and the CSV tables under its key, in the reports under its title.
+A row here is a figure everywhere: in ``metrics.json`` and the CSV tables under its key, in the
+reports under its title.
 """
 
 from __future__ import annotations
@@ -31,10 +33,14 @@ def _share(table: pl.DataFrame, top: pl.Expr) -> Share:
 
 
 def net(table: pl.DataFrame) -> pl.DataFrame:
-    """One row a question: ``net`` of its orders and repeats, right as +1, wrong as -1, a tie or a failed reply as 0."""
+    """One row a question: ``net`` of its orders and repeats, right as +1, wrong as -1, a tie or a
+    failed reply as 0.
+    """
     chosen = pl.col("parsed") & pl.col("text").is_in(["A", "B"])
     point = pl.when(~chosen).then(0).when(pl.col("right")).then(1).otherwise(-1)
-    return table.group_by("question", maintain_order=True).agg(pl.col("cluster").first(), net=point.sum())
+    return table.group_by("question", maintain_order=True).agg(
+        pl.col("cluster").first(), net=point.sum()
+    )
 
 
 def _stored_order(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -61,7 +67,8 @@ def _mean_over_tasks(pairs: pl.DataFrame) -> Share:
 
 
 def _tossed(pairs: pl.DataFrame) -> Share:
-    """One order, a failed reply is decided by a coin toss: ½ in expectation (Multimodal RewardBench).
+    """One order, a failed reply is decided by a coin toss: ½ in expectation (Multimodal
+    RewardBench).
 
     The interval is that of tossed cases, each right or wrong.
     """
@@ -70,7 +77,9 @@ def _tossed(pairs: pl.DataFrame) -> Share:
 
 
 def _net_right(pairs: pl.DataFrame) -> Share:
-    """Right once more often than wrong over both orders; ties and failures count for neither side (JudgeBench)."""
+    """Right once more often than wrong over both orders; ties and failures count for neither side
+    (JudgeBench).
+    """
     swapped = _both_orders(pairs)
     return _share(net(swapped), pl.col("net") > 0) if swapped.height else NO_SHARE
 
@@ -79,12 +88,16 @@ RULES = (
     Rule("mmrb2", "MMRB2: both orders, unusable left out", _read_in_both_orders),
     Rule("vl_rewardbench_micro", "VL-RewardBench: one order, failures wrong, micro", _one_order),
     Rule("vl_rewardbench_macro", "VL-RewardBench: macro over tasks", _mean_over_tasks),
-    Rule("multimodal_rewardbench", "Multimodal RewardBench: failures decided by a coin toss", _tossed),
+    Rule(
+        "multimodal_rewardbench", "Multimodal RewardBench: failures decided by a coin toss", _tossed
+    ),
     Rule("judgebench", "JudgeBench: net over both orders", _net_right),
 )
 
 
 def as_published(pairs: pl.DataFrame) -> Mapping[str, Share]:
-    """Every rule's share by its key; the one-order figures are from the order that was stored ("AB")."""
+    """Every rule's share by its key; the one-order figures are from the order that was stored
+    ("AB").
+    """
     needed = pairs.select("question", "order", "cluster", "task", "parsed", "right", "text")
     return {rule.key: rule.share(needed) for rule in RULES}

@@ -1,6 +1,8 @@
-"""A dataset's questions as a table, without a record for each: a quarter of a million fit in a second or two.
+"""A dataset's questions as a table, without a record for each: a quarter of a million fit in a
+second or two.
 
-Prompts and image paths are left on disk; :func:`find` reads them again for the few questions that a report shows.
+Prompts and image paths are left on disk; :func:`find` reads them again for the few questions that a
+report shows.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ _BETWEEN = re.compile(rb'\}\s*,\s*(\{\s*"id"\s*:)')
 
 
 def _table(path: Path) -> pl.DataFrame | None:
-    """The rows straight from the file, a piece at a time; None where it needs the careful reader."""
+    """The rows straight from the file, a piece at a time; None where it needs the careful
+    reader.
+    """
     frames = []
     try:
         for piece in _pieces(path):
@@ -50,24 +54,31 @@ def _table(path: Path) -> pl.DataFrame | None:
 def _frame(piece: bytes) -> pl.DataFrame | None:
     """A piece as a table; None unless every record has an id, as a text, and an answer, once.
 
-    Polars reads a number as a text where a text is asked for, and the first of two fields of one name.
+    Polars reads a number as a text where a text is asked for, and the first of two fields of one
+    name.
     """
     raw = pl.read_json(piece, schema=WIRE)
     if not piece.count(b'{"id":"') == piece.count(b'"answer":') == raw.height:
         return None
-    known = pl.all_horizontal(pl.col("id", "task", "encoding", "question_type", "image_id", "answer").is_not_null())
+    known = pl.all_horizontal(
+        pl.col("id", "task", "encoding", "question_type", "image_id", "answer").is_not_null()
+    )
     text = pl.col("answer").cast(pl.Float64, strict=False).is_null()
     lengths = [pl.col(name).list.len() for name in ("annotation_ids", "final_scores", "sources")]
-    same = pl.all_horizontal(known, *(length == lengths[0] for length in lengths)).all(ignore_nulls=False)
+    same = pl.all_horizontal(known, *(length == lengths[0] for length in lengths)).all(
+        ignore_nulls=False
+    )
     checked = raw.select(texts=text.sum(), same=same)
     plain = checked.row(0) == (piece.count(b'"answer":"'), True)
     return asked_table(raw, text) if plain else None
 
 
 def _pieces(path: Path) -> Iterator[bytes]:
-    """An array of records in pieces that are arrays, cut between two records that begin with their id.
+    """An array of records in pieces that are arrays, cut between two records that begin with their
+    id.
 
-    A cut inside a text would leave a piece that is not JSON, and the whole file to the careful reader.
+    A cut inside a text would leave a piece that is not JSON, and the whole file to the careful
+    reader.
     """
     rest, opened, looked_at = b"", b"", 0
     with path.open("rb") as file:
@@ -82,7 +93,8 @@ def _pieces(path: Path) -> Iterator[bytes]:
 
 
 def read_questions(root: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:
-    """The rows of the questions at ``root``, and ``dataset.json`` with the path and the questions' checksum.
+    """The rows of the questions at ``root``, and ``dataset.json`` with the path and the questions'
+    checksum.
 
     Raises
     ------
@@ -113,18 +125,22 @@ def _table_of(questions: Sequence[Question]) -> pl.DataFrame:
 
 def _as_wire(frame: pl.DataFrame) -> pl.DataFrame:
     """The columns as analyses know them; what has no column is in no question."""
-    absent = [pl.lit(None, kind).alias(name) for name, kind in WIRE.items() if name not in frame.columns]
+    absent = [
+        pl.lit(None, kind).alias(name) for name, kind in WIRE.items() if name not in frame.columns
+    ]
     return frame.with_columns(absent)
 
 
 def _stated(root: Path) -> dict[str, str]:
-    """SHA-256 of the file as it is, not as dataset.json states it: an edited file would score verdicts wrongly."""
+    """SHA-256 of the file as it is, not as dataset.json states it: an edited file would score
+    verdicts wrongly.
+    """
     return {"path": str(root), "questions_sha256": file_sha256(root / QUESTIONS)}
 
 
 def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, Mapping[str, Any]]:
-    """The questions of several datasets, each once, what the first says of itself, and the benchmark
-    and the digest of each.
+    """The questions of several datasets, each once, what the first says of itself, and the
+    benchmark and the digest of each.
 
     Raises
     ------
@@ -143,7 +159,11 @@ def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, Mapping[str, Any]]:
         _refuse_others(table, other, root, roots[0])
         table = pl.concat([table, other.join(table, on="id", how="anti", maintain_order="left")])
     named = [said for said in benchmarks if said]
-    return numbered(table, " and ".join(map(str, roots))), {**meta, "benchmarks": named, "digests": digests}
+    return numbered(table, " and ".join(map(str, roots))), {
+        **meta,
+        "benchmarks": named,
+        "digests": digests,
+    }
 
 
 def _of(table: pl.DataFrame, meta: Mapping[str, Any], root: Path) -> pl.DataFrame:
@@ -159,7 +179,10 @@ def _refuse_others(table: pl.DataFrame, other: pl.DataFrame, root: Path, first: 
     same = pl.all_horizontal(pl.col(name).eq_missing(pl.col(f"{name}_other")) for name in truth)
     unlike = both.filter(~same)["id"]
     if unlike.len():
-        raise DataError(f"{root}: question {unlike[0]} differs from the one in {first}; report on the runs separately")
+        raise DataError(
+            f"{root}: question {unlike[0]} differs from the one in {first}; report on the runs "
+            "separately"
+        )
 
 
 def find(roots: Sequence[Path], ids: Sequence[str]) -> dict[str, Placed]:
@@ -168,14 +191,20 @@ def find(roots: Sequence[Path], ids: Sequence[str]) -> dict[str, Placed]:
     for root in roots:
         if wanted - out.keys():
             with paused_collector():
-                out |= {name: Placed(one, root) for name, one in _found(root, wanted - out.keys()).items()}
+                out |= {
+                    name: Placed(one, root)
+                    for name, one in _found(root, wanted - out.keys()).items()
+                }
     return out
 
 
 def _found(root: Path, wanted: set[str]) -> dict[str, Question]:
     path = located(root) / QUESTIONS
     if isinstance(path, Path) and path.is_file():
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        with (
+            path.open("rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
+        ):
             near = {name: _near(content, name) for name in wanted}
         if all(near.values()):
             return {name: question_from_wire(raw) for name, raw in near.items()}

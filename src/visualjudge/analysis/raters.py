@@ -1,8 +1,9 @@
 """A people's run as ratings: each verdict belongs to the rater that its line names.
 
-Scores are ratings of the image's source, as those of a judge are. A pairwise choice is a rating of its question: 1
-where the first option as stored was chosen, 0 where the second was; a judge that was asked in both orders gets the
-mean. What a person could not tell is no rating; nor are repeats and known items, which are there to check the rater.
+Scores are ratings of the image's source, as those of a judge are. A pairwise choice is a rating of
+its question: 1 where the first option as stored was chosen, 0 where the second was; a judge that
+was asked in both orders gets the mean. What a person could not tell is no rating; nor are repeats
+and known items, which are there to check the rater.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ CHOICE = "first option"
 
 @dataclass(frozen=True, eq=False)
 class RunRatings:
-    """Ratings as a table (COLUMNS, ``kind``, ``image``), and the judges' names, also of those that rated nothing."""
+    """Ratings as a table (COLUMNS, ``kind``, ``image``), and the judges' names, also of those that
+    rated nothing.
+    """
 
     table: pl.DataFrame
     judges: tuple[str, ...]
@@ -51,7 +54,9 @@ def ratings_of_runs(folders: Sequence[str | Path]) -> RunRatings:
             tables += [_scores(named), _choices(named, "person")]
         else:
             tables.append(ratings_of_run(joined, run.name))
-            tables += [_choices(joined.with_columns(rater=pl.lit(run.name)), "judge")] if asked else []
+            tables += (
+                [_choices(joined.with_columns(rater=pl.lit(run.name)), "judge")] if asked else []
+            )
     judges = tuple(study.runs[0].name for study in studies if not study.runs[0].of_people)
     runs = (study.runs[0] for study in studies)
     return RunRatings(pl.concat(tables, how="vertical"), judges, remarks_on(runs))
@@ -59,8 +64,13 @@ def ratings_of_runs(folders: Sequence[str | Path]) -> RunRatings:
 
 def _scores(named: pl.DataFrame) -> pl.DataFrame:
     """Scores as :func:`ratings_of_run` makes them, one table of all raters."""
-    parts = [ratings_of_run(part, str(rater)) for (rater,), part in named.group_by(["rater"], maintain_order=True)]
-    return pl.concat(parts).with_columns(kind=pl.lit("person")) if parts else ratings_of_run(named, "")
+    parts = [
+        ratings_of_run(part, str(rater))
+        for (rater,), part in named.group_by(["rater"], maintain_order=True)
+    ]
+    return (
+        pl.concat(parts).with_columns(kind=pl.lit("person")) if parts else ratings_of_run(named, "")
+    )
 
 
 def _choices(named: pl.DataFrame, kind: str) -> pl.DataFrame:
@@ -68,7 +78,12 @@ def _choices(named: pl.DataFrame, kind: str) -> pl.DataFrame:
     pairs = named.filter((pl.col("kind") == "pairwise") & pl.col("parsed"))
     dimension = pl.col("task").cast(pl.String) + "/pairwise"
     return (
-        pairs.group_by(item=pl.col("id").cast(pl.String), rater="rater", dimension=dimension, maintain_order=True)
+        pairs.group_by(
+            item=pl.col("id").cast(pl.String),
+            rater="rater",
+            dimension=dimension,
+            maintain_order=True,
+        )
         .agg(
             score=points("text").mean(),
             source=pl.lit(CHOICE).first(),

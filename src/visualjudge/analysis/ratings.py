@@ -1,8 +1,8 @@
 """Ratings by people and by judges in one long table: ``item, source, rater, dimension, score``.
 
-From CSV, JSONL or parquet, or from VIEScore's published folders. Optional columns: ``kind`` ("person" or "judge") and
-``image`` (that of the item, where several items are of one). A score that is missing stays missing; a score that is not
-a number is a problem, named with its file and line.
+From CSV, JSONL or parquet, or from VIEScore's published folders. Optional columns: ``kind``
+("person" or "judge") and ``image`` (that of the item, where several items are of one). A score that
+is missing stays missing; a score that is not a number is a problem, named with its file and line.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ def _read(path: Path) -> pl.DataFrame:
     }
     reader = readers.get(path.suffix.lower())
     if reader is None:
-        raise UsageError(f"{path}: ratings must be .csv, .jsonl or .parquet, or a folder in VIEScore's layout")
+        raise UsageError(
+            f"{path}: ratings must be .csv, .jsonl or .parquet, or a folder in VIEScore's layout"
+        )
     if not path.is_file():
         raise DataError(f"{path}: no such file")
     try:
@@ -67,14 +69,20 @@ def _read_jsonl(path: Path) -> pl.DataFrame:
             continue
         try:
             row = jsons.loads(line)
-            rows.append({key: None if row.get(key) is None else str(row[key]) for key in (*COLUMNS, *OPTIONAL)})
+            rows.append(
+                {
+                    key: None if row.get(key) is None else str(row[key])
+                    for key in (*COLUMNS, *OPTIONAL)
+                }
+            )
         except (orjson.JSONDecodeError, AttributeError):
             raise DataError(f"{path}: line {number}: is not a JSON object") from None
     return pl.DataFrame(rows, schema=dict.fromkeys((*COLUMNS, *OPTIONAL), pl.String))
 
 
 def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
-    """A ratings file or VIEScore folder as a long table (COLUMNS, and OPTIONAL where they are given), and its problems.
+    """A ratings file or VIEScore folder as a long table (COLUMNS, and OPTIONAL where they are
+    given), and its problems.
 
     Raises
     ------
@@ -89,13 +97,18 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
     raw = _read(home)
     missing = [name for name in COLUMNS if name not in raw.columns]
     if missing:
-        raise DataError(f"{path}: has no column {', '.join(missing)}; ratings have {', '.join(COLUMNS)}")
+        raise DataError(
+            f"{path}: has no column {', '.join(missing)}; ratings have {', '.join(COLUMNS)}"
+        )
     texts = [*COLUMNS[:-1], *(name for name in OPTIONAL if name in raw.columns)]
     table = raw.select(*(pl.col(name).cast(pl.String) for name in texts), __raw=pl.col("score"))
     number = pl.col("__raw").cast(pl.Float64, strict=False)
-    read = table.with_columns(score=pl.when(number.is_finite()).then(number)).with_row_index("__line", 2)
+    read = table.with_columns(score=pl.when(number.is_finite()).then(number)).with_row_index(
+        "__line", 2
+    )
     lost = read.filter(
-        pl.col("score").is_null() & (pl.col("__raw").cast(pl.String).str.strip_chars().str.len_chars() > 0)
+        pl.col("score").is_null()
+        & (pl.col("__raw").cast(pl.String).str.strip_chars().str.len_chars() > 0)
     )
     problems = [
         Problem(str(path), f"row {line}", "score", f"{value!r} is no number")
@@ -114,8 +127,9 @@ def read_viescore(folder: Path) -> tuple[pl.DataFrame, Problems]:
     """Human and judge ratings from the folders that VIEScore published (TIGER-AI-Lab/VIEScore).
 
     People: ``…/TASK/NAME_raterN.tsv``, columns uid and one a model, cells ``[SC, PQ]``. Judges:
-    ``JUDGE/TASK/MODEL/{SC,PQ}.json``, ``{uid: {"score": [one or two numbers]}}``; as there, the least of the numbers
-    counts. Dimensions are ``TASK/SC``, ``TASK/PQ`` and ``TASK/O`` = √(SC·PQ), all 0..1 for people and 0..10 for judges.
+    ``JUDGE/TASK/MODEL/{SC,PQ}.json``, ``{uid: {"score": [one or two numbers]}}``; as there, the
+    least of the numbers counts. Dimensions are ``TASK/SC``, ``TASK/PQ`` and ``TASK/O`` = √(SC·PQ),
+    all 0..1 for people and 0..10 for judges.
     """
     problems: Problems = []
     rows = [row for path in sorted(folder.rglob("*_rater*.tsv")) for row in _people(path, problems)]
@@ -137,7 +151,9 @@ def _people(path: Path, problems: Problems) -> Iterable[tuple[Any, ...]]:
         for source in table.columns[1:]:
             pair = _pair(row[source])
             if pair is None:
-                problems.append(Problem(str(path), str(row["uid"]), source, f"{row[source]!r} is not [SC, PQ]"))
+                problems.append(
+                    Problem(str(path), str(row["uid"]), source, f"{row[source]!r} is not [SC, PQ]")
+                )
                 continue
             for name, score in zip(("SC", "PQ"), pair, strict=True):
                 yield f"{task}/{row['uid']}", source, rater, f"{task}/{name}", score, "person"
@@ -162,17 +178,27 @@ def _judged(path: Path, problems: Problems) -> Iterable[tuple[Any, ...]]:
         scores = answer.get("score") if isinstance(answer, dict) else None
         if type(scores) in (int, float):
             scores = [scores]  # some judges' files hold the number alone
-        if not isinstance(scores, list) or not scores or not all(type(s) in (int, float) for s in scores):
-            problems.append(Problem(str(path), uid, "score", f"{scores!r} is not a list of numbers"))
+        if (
+            not isinstance(scores, list)
+            or not scores
+            or not all(type(s) in (int, float) for s in scores)
+        ):
+            problems.append(
+                Problem(str(path), uid, "score", f"{scores!r} is not a list of numbers")
+            )
             continue
         yield f"{task}/{uid}", source, judge, f"{task}/{path.stem}", float(min(scores)), "judge"
 
 
 def _with_overall(table: pl.DataFrame) -> pl.DataFrame:
     """Adds O = √(SC·PQ) where a rater gave both, VIEScore's overall score."""
-    split = table.with_columns(task=pl.col("dimension").str.head(-3), part=pl.col("dimension").str.tail(2))
+    split = table.with_columns(
+        task=pl.col("dimension").str.head(-3), part=pl.col("dimension").str.tail(2)
+    )
     keys = ["item", "source", "rater", "task", "kind"]
-    both = split.filter(pl.col("part") == "SC").join(split.filter(pl.col("part") == "PQ"), on=keys, suffix="_pq")
+    both = split.filter(pl.col("part") == "SC").join(
+        split.filter(pl.col("part") == "PQ"), on=keys, suffix="_pq"
+    )
     overall = both.select(
         "item",
         "source",
@@ -185,16 +211,19 @@ def _with_overall(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def ratings_of_run(joined: pl.DataFrame, judge: str) -> pl.DataFrame:
-    """A run's usable scoring verdicts as ratings: dimension = task, one a source (encodings averaged).
+    """A run's usable scoring verdicts as ratings: dimension = task, one a source (encodings
+    averaged).
 
-    The item is the image, and where the question is about one class of interest ``IMAGE/CLASS``: each has a score of
-    its own. ``image`` names the image, by which intervals count.
+    The item is the image, and where the question is about one class of interest ``IMAGE/CLASS``:
+    each has a score of its own. ``image`` names the image, by which intervals count.
     """
     scored = joined.filter((pl.col("kind") == "scoring") & pl.col("parsed"))
     rows = scored.with_columns(source=pl.col("sources").list.first()).drop_nulls("source")
     image, classes = (pl.col(name).cast(pl.String) for name in ("image", "classes"))
     return (
-        rows.with_columns(image=image, item=pl.concat_str(image, classes, separator="/", ignore_nulls=True))
+        rows.with_columns(
+            image=image, item=pl.concat_str(image, classes, separator="/", ignore_nulls=True)
+        )
         .group_by("item", "source", dimension=pl.col("task"), maintain_order=True)
         .agg(
             pl.col("image").first(),
@@ -208,7 +237,9 @@ def ratings_of_run(joined: pl.DataFrame, judge: str) -> pl.DataFrame:
 
 
 def apart(judged: pl.DataFrame, people: pl.DataFrame) -> str | None:
-    """Why no rating of a judge meets one of people (same item, source and dimension); None: some do."""
+    """Why no rating of a judge meets one of people (same item, source and dimension); None: some
+    do.
+    """
     if judged.is_empty():
         return "no rating in common with people: the judge has no usable score of a named source"
     if not judged.join(people, on=list(MEETING), how="semi").is_empty():
@@ -216,13 +247,18 @@ def apart(judged: pl.DataFrame, people: pl.DataFrame) -> str | None:
     for name, meaning in MEETING.items():
         ours, theirs = (table[name].drop_nulls() for table in (judged, people))
         if not set(ours) & set(theirs) and len(theirs):
-            said = f"people have {name} {theirs[0]!r}, the judge {ours[0]!r}; in a run it is the {meaning}"
+            said = (
+                f"people have {name} {theirs[0]!r}, the judge {ours[0]!r}; in a run it is the "
+                f"{meaning}"
+            )
             return f"no rating in common with people: {said}"
     return "no rating in common with people: no item, source and dimension is rated by both"
 
 
 def as_array(table: pl.DataFrame, raters: list[str], items: list[str], sources: list[str]) -> Any:
-    """Raters × items × sources; NaN = not rated; the mean where a rater rated one thing more than once."""
+    """Raters × items × sources; NaN = not rated; the mean where a rater rated one thing more than
+    once.
+    """
     shape = (len(raters), len(items), len(sources))
     sums, counts = np.zeros(shape), np.zeros(shape)
     places = [{name: i for i, name in enumerate(names)} for names in (raters, items, sources)]

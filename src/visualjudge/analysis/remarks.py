@@ -1,4 +1,6 @@
-"""What must be known of the runs that a figure is made of: that one is not finished, or its questions have changed."""
+"""What must be known of the runs that a figure is made of: that one is not finished, or its
+questions have changed.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from visualjudge.analysis.join import Run
 
 @dataclass(frozen=True)
 class Remarks:
-    """Lines on runs; after ``problems`` a command ends with status 1, after ``warnings`` it does not."""
+    """Lines on runs; after ``problems`` a command ends with status 1, after ``warnings`` it does
+    not.
+    """
 
     warnings: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
@@ -28,5 +32,6 @@ def remarks_on(runs: Iterable[Run]) -> Remarks:
     """Those on ``runs``, in their order."""
     every = list(runs)
     return Remarks(
-        tuple(line for run in every for line in run.warnings), tuple(line for run in every for line in run.problems)
+        tuple(line for run in every for line in run.warnings),
+        tuple(line for run in every for line in run.problems),
     )

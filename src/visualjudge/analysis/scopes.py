@@ -1,6 +1,8 @@
-"""Rows of all questions beside rows of parts of them: a part that holds all questions says the same once more.
+"""Rows of all questions beside rows of parts of them: a part that holds all questions says the same
+once more.
 
-Files keep such rows, so that a task is found by its name; reports and adjustments of p leave them out.
+Files keep such rows, so that a task is found by its name; reports and adjustments of p leave them
+out.
 """
 
 from __future__ import annotations
@@ -26,18 +28,28 @@ Row = TypeVar("Row", bound=Scoped)
 
 
 def originals(rows: Sequence[Row], verdicts: Callable[[Row], Hashable]) -> list[int]:
-    """For each row the place of the row of all questions that is on the same ``verdicts``, else its own place."""
+    """For each row the place of the row of all questions that is on the same ``verdicts``, else its
+    own place.
+    """
     whole = {verdicts(row): i for i, row in enumerate(rows) if row.scope == ALL}
     return [whole.get(verdicts(row), i) for i, row in enumerate(rows)]
 
 
 def _distinct(rows: Sequence[Row], verdicts: Callable[[Row], Hashable]) -> list[Row]:
-    return [row for i, (row, k) in enumerate(zip(rows, originals(rows, verdicts), strict=True)) if i == k]
+    return [
+        row
+        for i, (row, k) in enumerate(zip(rows, originals(rows, verdicts), strict=True))
+        if i == k
+    ]
 
 
 def holm_apart(p_values: Sequence[float | None], places: Sequence[int]) -> list[float | None]:
-    """Holm's adjustment over the rows that are their own originals; every other has the p of its original."""
-    adjusted = holm([p if i == k else None for i, (p, k) in enumerate(zip(p_values, places, strict=True))])
+    """Holm's adjustment over the rows that are their own originals; every other has the p of its
+    original.
+    """
+    adjusted = holm(
+        [p if i == k else None for i, (p, k) in enumerate(zip(p_values, places, strict=True))]
+    )
     return [adjusted[k] for k in places]
 
 

@@ -1,7 +1,7 @@
 """Ranking and scoring questions: how far the judge's order and numbers follow the scores.
 
-Correlations are over replies that could be read; each comes with what it would be had the failed replies been as good,
-or as bad, as they can be. Exact and top-1 count a failed reply as wrong.
+Correlations are over replies that could be read; each comes with what it would be had the failed
+replies been as good, or as bad, as they can be. Exact and top-1 count a failed reply as wrong.
 """
 
 from __future__ import annotations
@@ -19,7 +19,18 @@ from visualjudge.core.records import LETTERS, FloatArray
 GROUP = ["image", "task", "encoding", "classes", "error_type", "repeat"]
 """What scores of one order share: a reply and its repeat are no tie."""
 MOST_IN_GROUP = 64
-RANKED = ("task", "encoding", "error_type", "cluster", "parsed", "status", "options", "scores", "text", "answer")
+RANKED = (
+    "task",
+    "encoding",
+    "error_type",
+    "cluster",
+    "parsed",
+    "status",
+    "options",
+    "scores",
+    "text",
+    "answer",
+)
 SCORED = (*GROUP, "cluster", "parsed", "status", "number", "truth")
 """Columns of ranking and scoring verdicts that their figures are made from."""
 NO_RANKING = Ranking(0, NOTHING, None, NO_SHARE, None, NO_SHARE, None)
@@ -27,14 +38,18 @@ NO_SCORING = Scoring(0, 0, NOTHING, NOTHING, None, NOTHING, NOTHING, None, NOTHI
 
 
 def rank_taus(table: pl.DataFrame) -> FloatArray:
-    """τ-b of each ranking with its options' scores; NaN where the reply failed or all scores are the same."""
+    """τ-b of each ranking with its options' scores; NaN where the reply failed or all scores are
+    the same.
+    """
     out = np.full(table.height, np.nan)
     parsed, options = table["parsed"].to_numpy(), table["options"].to_numpy()
     for k in np.unique(options[parsed]):
         rows = np.flatnonzero(parsed & (options == k))
         part = table[rows]
         words, place = ordered(part["text"])
-        said = np.array([[text.index(letter) for letter in LETTERS[:k]] for text in words], dtype=float)
+        said = np.array(
+            [[text.index(letter) for letter in LETTERS[:k]] for text in words], dtype=float
+        )
         out[rows] = correlation.kendall_rows(-said[place], _in_rows(part["scores"], k))
     return out
 
@@ -55,7 +70,9 @@ def _ranking_columns(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def tau_mean(sums: ImageSums) -> Estimate:
-    """Mean of correlations ``tau`` over cases ``told``, -1..1: the interval of a share of (τ + 1) / 2."""
+    """Mean of correlations ``tau`` over cases ``told``, -1..1: the interval of a share of (τ + 1) /
+    2.
+    """
     told, total = sums.columns["told"], sums.columns["tau"]
     half = ImageSums(sums.keys, sums.cell, sums.cluster, {"top": (total + told) / 2, "n": told})
     found = share_of(half.shares("top", "n", whole=False))
@@ -75,8 +92,14 @@ def ranking_figures(table: pl.DataFrame) -> Ranking:
     if not n:
         return NO_RANKING
     failed = int((~table["parsed"]).sum())
-    values = {"n": pl.col("parsed").is_not_null(), "tau": pl.col("tau"), "told": pl.col("tau").is_not_null()}
-    sums = image_sums(_ranking_columns(table), [], {**values, "exact": pl.col("exact"), "top": pl.col("top")})
+    values = {
+        "n": pl.col("parsed").is_not_null(),
+        "tau": pl.col("tau"),
+        "told": pl.col("tau").is_not_null(),
+    }
+    sums = image_sums(
+        _ranking_columns(table), [], {**values, "exact": pl.col("exact"), "top": pl.col("top")}
+    )
     told, total = float(sums.total("told")[0]), float(sums.total("tau")[0])
     reach = told + failed
     bounds = ((total - failed) / reach, (total + failed) / reach) if reach else None
@@ -103,8 +126,13 @@ def _filled(table: pl.DataFrame, failed_as: pl.Expr) -> tuple[FloatArray, FloatA
 
 
 def _filled_spearman(table: pl.DataFrame) -> Ends | None:
-    """Spearman had the failed replies been the reversed truth, and the truth: not bounds, but honest extremes."""
-    low, high = (correlation.spearman(*_filled(table, fill)) for fill in (10 - pl.col("truth"), pl.col("truth")))
+    """Spearman had the failed replies been the reversed truth, and the truth: not bounds, but
+    honest extremes.
+    """
+    low, high = (
+        correlation.spearman(*_filled(table, fill))
+        for fill in (10 - pl.col("truth"), pl.col("truth"))
+    )
     return None if low is None or high is None else (low, high)
 
 
@@ -113,7 +141,9 @@ def _same(value: float | None) -> Ends | None:
 
 
 def _error_bounds(table: pl.DataFrame) -> tuple[Ends, Ends]:
-    """Mean absolute error and bias if every failed reply had been the best, or the worst, that 0..10 allows."""
+    """Mean absolute error and bias if every failed reply had been the best, or the worst, that
+    0..10 allows.
+    """
     truth = pl.col("truth")
     far = pl.when(truth < 5).then(10.0).otherwise(0.0)
 
@@ -121,7 +151,10 @@ def _error_bounds(table: pl.DataFrame) -> tuple[Ends, Ends]:
         said, y = _filled(table, fill)
         return float((np.abs(said - y) if absolute else said - y).mean())
 
-    return (mean(truth, True), mean(far, True)), (mean(pl.lit(0.0), False), mean(pl.lit(10.0), False))
+    return (mean(truth, True), mean(far, True)), (
+        mean(pl.lit(0.0), False),
+        mean(pl.lit(10.0), False),
+    )
 
 
 def scoring_figures(table: pl.DataFrame) -> Scoring:
@@ -134,7 +167,17 @@ def scoring_figures(table: pl.DataFrame) -> Scoring:
     if parsed.is_empty():
         none = Estimate(None, None, 0, 0, "no reply could be read")
         return Scoring(
-            n, failed, none, none, None, none, none, mae_bounds, none, bias_bounds, *declined_and_unsure(table)
+            n,
+            failed,
+            none,
+            none,
+            None,
+            none,
+            none,
+            mae_bounds,
+            none,
+            bias_bounds,
+            *declined_and_unsure(table),
         )
     error = pl.col("number") - pl.col("truth")
     sums = image_sums(parsed, [], {"n": pl.col("parsed"), "mae": error.abs(), "bias": error})
@@ -144,11 +187,17 @@ def scoring_figures(table: pl.DataFrame) -> Scoring:
     pearson = _pooled(parsed, scores, correlation.weighted_pearson)
     filled = _filled_spearman(table) if failed else _same(spearman.value)
     correlations = within_image(parsed), spearman, filled, pearson
-    return Scoring(n, failed, *correlations, mae, mae_bounds, bias, bias_bounds, *declined_and_unsure(table))
+    return Scoring(
+        n, failed, *correlations, mae, mae_bounds, bias, bias_bounds, *declined_and_unsure(table)
+    )
 
 
-def _pooled(parsed: pl.DataFrame, scores: correlation.Cases, weighted: correlation.Weighted) -> Estimate:
-    """A correlation over all scores, images mixed, with the jackknife over images on Fisher's z scale."""
+def _pooled(
+    parsed: pl.DataFrame, scores: correlation.Cases, weighted: correlation.Weighted
+) -> Estimate:
+    """A correlation over all scores, images mixed, with the jackknife over images on Fisher's z
+    scale.
+    """
     images, n = parsed["cluster"].n_unique(), parsed.height
     value = scores.value(weighted)
     if value is None:
@@ -163,16 +212,26 @@ def _pooled(parsed: pl.DataFrame, scores: correlation.Cases, weighted: correlati
 
 
 def within_groups(parsed: pl.DataFrame) -> pl.DataFrame:
-    """τ-b of each group (GROUP) of one image that holds two different scores or more: cluster, tau."""
+    """τ-b of each group (GROUP) of one image that holds two different scores or more: cluster,
+    tau.
+    """
     groups = (
         parsed.group_by(GROUP, maintain_order=True)
         .agg(pl.col("cluster").first(), pl.col("number"), pl.col("truth"), k=pl.len())
-        .filter((pl.col("k") > 1) & (pl.col("k") <= MOST_IN_GROUP) & (pl.col("truth").list.n_unique() > 1))
+        .filter(
+            (pl.col("k") > 1)
+            & (pl.col("k") <= MOST_IN_GROUP)
+            & (pl.col("truth").list.n_unique() > 1)
+        )
     )
     parts = [pl.DataFrame(schema={"cluster": groups.schema["cluster"], "tau": pl.Float64})]
     for (k,), part in groups.partition_by("k", maintain_order=True, as_dict=True).items():
         said, true = (_in_rows(part[name], int(k)) for name in ("number", "truth"))
-        parts.append(part.select("cluster").with_columns(tau=np.nan_to_num(correlation.kendall_rows(said, true))))
+        parts.append(
+            part.select("cluster").with_columns(
+                tau=np.nan_to_num(correlation.kendall_rows(said, true))
+            )
+        )
     return pl.concat(parts)
 
 
@@ -184,4 +243,6 @@ def within_image(parsed: pl.DataFrame) -> Estimate:
     groups = within_groups(parsed)
     if groups.is_empty():
         return Estimate(None, None, 0, 0, "no image with two different scores")
-    return tau_mean(image_sums(groups, [], {"tau": pl.col("tau"), "told": pl.col("tau").is_not_null()}))
+    return tau_mean(
+        image_sums(groups, [], {"tau": pl.col("tau"), "told": pl.col("tau").is_not_null()})
+    )

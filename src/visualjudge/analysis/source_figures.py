@@ -8,12 +8,16 @@ from visualjudge.analysis.estimates import Ends, Estimate
 from visualjudge.analysis.statistics.ranks import RankSet
 
 IN_MATRIX = 30
-"""Of how many sources, the first of their group, every two have a difference; beyond them, each and the next."""
+"""Of how many sources, the first of their group, every two have a difference; beyond them, each and
+the next.
+"""
 
 
 @dataclass(frozen=True)
 class SourceRow:
-    """One source as the judge ranks it and as the truth does; strengths are log odds, mean 0 in a component."""
+    """One source as the judge ranks it and as the truth does; strengths are log odds, mean 0 in a
+    component.
+    """
 
     source: str
     group: str
@@ -26,7 +30,9 @@ class SourceRow:
     rank: int = 0
     true_rank: int = 0
     bound: Ends | None = None
-    """Where the source never lost, or never won: the end on the side that is not open, at 97.5 %."""
+    """Where the source never lost, or never won: the end on the side that is not open, at 97.5
+    %.
+    """
     rank_set: RankSet | None = None
     """The best and the worst rank that it may have at 95 %, of this source alone."""
     rank_set_all: RankSet | None = None
@@ -35,7 +41,9 @@ class SourceRow:
 
 @dataclass(frozen=True)
 class Contrast:
-    """How far ``above`` is above ``below``, in log odds; ``p`` is two-sided, of no difference, unadjusted."""
+    """How far ``above`` is above ``below``, in log odds; ``p`` is two-sided, of no difference,
+    unadjusted.
+    """
 
     group: str
     above: str
@@ -46,11 +54,12 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """The sources by group, strongest first; ``contrasts``: every two of the first 30 of a group, and beyond
-    them each source and the next.
+    """The sources by group, strongest first; ``contrasts``: every two of the first 30 of a group,
+    and beyond them each source and the next.
 
-    ``regularised``: some sources never lost to the others, or never won, so that the likelihood alone has no finite
-    maximum. ``log_tie``, ``spearman`` and ``kendall_tau`` (of strengths and mean true scores) are of a single group.
+    ``regularised``: some sources never lost to the others, or never won, so that the likelihood
+    alone has no finite maximum. ``log_tie``, ``spearman`` and ``kendall_tau`` (of strengths and
+    mean true scores) are of a single group.
     """
 
     rows: tuple[SourceRow, ...]
@@ -63,7 +72,9 @@ class Leaderboard:
     kendall_tau: float | None
     contrasts: tuple[Contrast, ...] = ()
     dispersion: float | None = None
-    """How many games go together, in a single group: the penalty is as many times its usual size."""
+    """How many games go together, in a single group: the penalty is as many times its usual
+    size.
+    """
 
     @property
     def groups(self) -> tuple[tuple[str, tuple[SourceRow, ...]], ...]:

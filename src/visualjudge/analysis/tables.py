@@ -1,4 +1,6 @@
-"""metrics.json flattened into long tables: every list or keyed block becomes one table, one row a judge and entry."""
+"""metrics.json flattened into long tables: every list or keyed block becomes one table, one row a
+judge and entry.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ Row = dict[str, Any]
 
 
 def _flat(row: Mapping[str, Any], prefix: str = "") -> Row:
-    """Nested objects become dotted columns; an interval becomes _low and _high; other lists are left out."""
+    """Nested objects become dotted columns; an interval becomes _low and _high; other lists are
+    left out.
+    """
     out: Row = {}
     for key, value in row.items():
         name = f"{prefix}{key}"

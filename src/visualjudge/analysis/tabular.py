@@ -18,7 +18,9 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Column(Generic[Row]):
-    """One column: ``key`` in files (None: only shown), ``get`` what files hold; ``title`` and ``show`` for readers."""
+    """One column: ``key`` in files (None: only shown), ``get`` what files hold; ``title`` and
+    ``show`` for readers.
+    """
 
     key: str | None
     get: Callable[[Row], Any]
@@ -46,7 +48,9 @@ class Table(Generic[Row]):
 
     def json(self, row: Row) -> Json:
         """The row as files hold it."""
-        return {column.key: plain(column.get(row)) for column in self.columns if column.key is not None}
+        return {
+            column.key: plain(column.get(row)) for column in self.columns if column.key is not None
+        }
 
     def cells(self, row: Row) -> list[str]:
         """The row as reports show it."""
@@ -54,7 +58,9 @@ class Table(Generic[Row]):
 
 
 def plain(value: Any) -> Any:
-    """``value`` with Python's own numbers in place of NumPy's, and None in place of NaN and infinity."""
+    """``value`` with Python's own numbers in place of NumPy's, and None in place of NaN and
+    infinity.
+    """
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -73,7 +79,8 @@ def figure(
     ends: str | None = None,
     shown: Callable[[Row], f.Estimate] | None = None,
 ) -> tuple[Column[Row], ...]:
-    """Columns of an estimate: its value, its interval (``NAME_ci95``, or ``ends``), and why it has none.
+    """Columns of an estimate: its value, its interval (``NAME_ci95``, or ``ends``), and why it has
+    none.
 
     ``shown``: what readers see in its place.
     """
@@ -83,6 +90,8 @@ def figure(
     both = None if title is None else "95 %"
     return (
         Column(name, lambda row: get(row).value, title, lambda row: show(seen(row).value)),
-        Column(interval, lambda row: get(row).interval, both, lambda row: spread(seen(row).interval)),
+        Column(
+            interval, lambda row: get(row).interval, both, lambda row: spread(seen(row).interval)
+        ),
         Column(f"{interval}_why", lambda row: get(row).why),
     )

@@ -20,7 +20,13 @@ from visualjudge.dataset.stored import columns
 from visualjudge.runs.folder import RunFolder
 
 KEYS = ["id", "order", "repeat"]
-_SCHEMA = {"id": pl.String, "order": pl.String, "repeat": pl.Int32, "tool": pl.String, "failed": pl.Boolean}
+_SCHEMA = {
+    "id": pl.String,
+    "order": pl.String,
+    "repeat": pl.Int32,
+    "tool": pl.String,
+    "failed": pl.Boolean,
+}
 
 
 @dataclass(frozen=True)
@@ -58,11 +64,19 @@ def _traced(folder: Path) -> Iterator[tuple[str, str, int, str, bool]]:
         for call in trace if isinstance(trace, list) else ():
             if isinstance(call, dict):
                 failed = call.get("failed") is True
-                yield verdict.id, verdict.order, verdict.repeat, str(call.get("name") or "(none)"), failed
+                yield (
+                    verdict.id,
+                    verdict.order,
+                    verdict.repeat,
+                    str(call.get("name") or "(none)"),
+                    failed,
+                )
 
 
 def calls_of(study: Study, run: int) -> pl.DataFrame:
-    """A row for each call: id, order, repeat of its verdict, ``tool``, and whether it ``failed``."""
+    """A row for each call: id, order, repeat of its verdict, ``tool``, and whether it
+    ``failed``.
+    """
     folder = study.runs[run].folder
     rows = [] if folder is None else list(_traced(folder))
     return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
@@ -78,7 +92,11 @@ def tool_use(study: Study, run: int) -> tuple[ToolUse, ...]:
     """The tools of a run on pairwise questions, the most called first."""
     pairs = _pairs(study, run)
     calls = calls_of(study, run).join(pairs.select(KEYS), on=KEYS, how="semi")
-    counts = calls.group_by("tool").agg(pl.len(), pl.col("failed").sum()).sort("len", "tool", descending=[True, False])
+    counts = (
+        calls.group_by("tool")
+        .agg(pl.len(), pl.col("failed").sum())
+        .sort("len", "tool", descending=[True, False])
+    )
     found = []
     for tool, number, failed in counts.iter_rows():
         used = calls.filter(pl.col("tool") == tool).select(KEYS).unique()
@@ -99,7 +117,13 @@ def answer_cost(study: Study, run: int) -> AnswerCost:
         return float(told[name].sum()) / right if right and known[source].item() else None
 
     calls = calls_of(study, run).join(pairs.select(KEYS), on=KEYS, how="semi").height
-    return AnswerCost(study.runs[run].name, right, calls, each("tokens", "tokens_in"), each("seconds", "latency_s"))
+    return AnswerCost(
+        study.runs[run].name,
+        right,
+        calls,
+        each("tokens", "tokens_in"),
+        each("seconds", "latency_s"),
+    )
 
 
 SIZES = {"under 1 %": 0.01, "1 to 10 %": 0.1, "over 10 %": 1.0}

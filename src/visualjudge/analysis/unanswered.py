@@ -1,5 +1,5 @@
-"""Verdicts without an answer: what could not be read, calls that failed, what a judge declined, what a person
-cannot tell.
+"""Verdicts without an answer: what could not be read, calls that failed, what a judge declined,
+what a person cannot tell.
 
 All of them are wrong in an accuracy and counted in ``failed``; only their names differ.
 """

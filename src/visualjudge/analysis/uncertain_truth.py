@@ -53,14 +53,18 @@ def truth_rows(panel: Panel, seed: int = 0) -> list[TruthRow]:
     """
     values = np.unique(panel.scores[np.isfinite(panel.scores)])
     if values.size > MOST_CLASSES:
-        raise UsageError(f"--truth must have at most {MOST_CLASSES} different answers, got {values.size}")
+        raise UsageError(
+            f"--truth must have at most {MOST_CLASSES} different answers, got {values.size}"
+        )
     flat = panel.scores.reshape(panel.scores.shape[0], -1)
     codes = np.where(np.isfinite(flat), np.searchsorted(values, np.nan_to_num(flat)), -1)
     labels = np.asarray(codes, dtype=np.int64)
     images = np.repeat(panel.images, panel.scores.shape[2])
     people, judges = (np.flatnonzero(is_one) for is_one in (~panel.is_judge, panel.is_judge))
     if people.size < 2 and judges.size < 3:
-        raise UsageError(f"{panel.dimension}: --truth needs at least 2 people, or 3 judges without people")
+        raise UsageError(
+            f"{panel.dimension}: --truth needs at least 2 people, or 3 judges without people"
+        )
     against: Against = "people" if people.size > 1 else "panel"
     raters = people if against == "people" else judges
     rows = []
@@ -77,7 +81,9 @@ def truth_rows(panel: Panel, seed: int = 0) -> list[TruthRow]:
 _Who = tuple[str, str, Literal["judge", "person"], Against]
 
 
-def _row(who: _Who, own: IntArray, others: IntArray, classes: int, images: IntArray, seed: int) -> TruthRow | None:
+def _row(
+    who: _Who, own: IntArray, others: IntArray, classes: int, images: IntArray, seed: int
+) -> TruthRow | None:
     """One rater against the others; None where none of them rated what it rated."""
     shared = (own >= 0) & (others >= 0).any(0)
     if not shared.any():
@@ -89,7 +95,9 @@ def _row(who: _Who, own: IntArray, others: IntArray, classes: int, images: IntAr
     ends = _ends(others, classes, own, shared, images, fit.posterior, seed)
     label = (fit.posterior.argmax(1) == own)[shared].mean()
     person = float(same) if who[3] == "people" else None
-    return TruthRow(*who, int(shared.sum()), float(label), float(truth[shared].mean()), ends, person)
+    return TruthRow(
+        *who, int(shared.sum()), float(label), float(truth[shared].mean()), ends, person
+    )
 
 
 def _ends(
@@ -121,7 +129,10 @@ def _ends(
 def _ceiling(people: Sequence[TruthRow]) -> TruthRow:
     """The mean over people: how well each does against the others."""
     label, truth, person = (
-        float(np.mean([getattr(row, name) for row in people])) for name in ("label", "truth", "person")
+        float(np.mean([getattr(row, name) for row in people]))
+        for name in ("label", "truth", "person")
     )
     items = max(row.items for row in people)
-    return TruthRow(people[0].dimension, "people, mean", "ceiling", "people", items, label, truth, None, person)
+    return TruthRow(
+        people[0].dimension, "people, mean", "ceiling", "people", items, label, truth, None, person
+    )

@@ -31,18 +31,34 @@ def shape_of(text: str) -> str:
 
 
 def unread(study: Study, index: int) -> Unread:
-    """Failed replies of all question types of one run by cause, and by shape with those of probes."""
+    """Failed replies of all question types of one run by cause, and by shape with those of
+    probes.
+    """
     table, answered = study.joined[index], study.answered[index]
     failed, anywhere = (rows.filter(~pl.col("parsed")) for rows in (table, answered))
-    causes = dict(failed.group_by("cause").len().sort(["len", "cause"], descending=[True, False]).iter_rows())
+    causes = dict(
+        failed.group_by("cause").len().sort(["len", "cause"], descending=[True, False]).iter_rows()
+    )
     shapes = _shapes(study.runs[index], anywhere)
     found = {str(k): int(n) for k, n in causes.items()}
     extracted = failed.filter(pl.col("status") == EXTRACTED).height
     again = _accuracy_with(table) if extracted else None
-    tiers = table.filter(pl.col("parsed") & pl.col("read_by").is_not_null()).group_by("read_by").len().sort("read_by")
+    tiers = (
+        table.filter(pl.col("parsed") & pl.col("read_by").is_not_null())
+        .group_by("read_by")
+        .len()
+        .sort("read_by")
+    )
     read_by = {str(tier): int(n) for tier, n in tiers.iter_rows()}
     return Unread(
-        table.height, failed.height, found, shapes, extracted, again, anywhere.height - failed.height, read_by
+        table.height,
+        failed.height,
+        found,
+        shapes,
+        extracted,
+        again,
+        anywhere.height - failed.height,
+        read_by,
     )
 
 
@@ -61,9 +77,13 @@ def _shapes(run: Run, failed: pl.DataFrame) -> tuple[Shape, ...]:
             continue
         key = (str(row["cause"]), shape_of(text))
         old = found.get(key)
-        example, question = (old.example, old.question) if old else (text[-EXAMPLE_LENGTH:], str(row["id"]))
+        example, question = (
+            (old.example, old.question) if old else (text[-EXAMPLE_LENGTH:], str(row["id"]))
+        )
         found[key] = Shape(*key, (old.count if old else 0) + 1, example, question)
-    return tuple(sorted(found.values(), key=lambda shape: (-shape.count, shape.cause, shape.shape))[:SHAPES])
+    return tuple(
+        sorted(found.values(), key=lambda shape: (-shape.count, shape.cause, shape.shape))[:SHAPES]
+    )
 
 
 def _text(reply: Mapping[str, object]) -> str | None:

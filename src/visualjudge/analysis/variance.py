@@ -1,13 +1,14 @@
-"""Where the spread of right and wrong comes from: the image, the pair, the encoding, the order, the repeat.
+"""Where the spread of right and wrong comes from: the image, the pair, the encoding, the order, the
+repeat.
 
 Variance components of a crossed random-effects model, estimated without bias from products of two
-verdicts that share exactly the named things (the method of moments for unbalanced designs: Koch 1967).
-For verdicts y with mean μ: same encoding only → μ² + encoding; same pair only → μ² + item; same pair
-and encoding, other order → + interaction; same order too, other repeat → + order; the verdict itself
-→ + repeat. Without repeats, chance cannot be told from the order, and ``order`` is order and chance
-together. Where no pair is shown in two encodings, ``item`` is the pair and what it does in its encoding
-together. ``image`` is the part of ``item`` that all pairs of an image share. Estimates can be slightly
-negative; they are given as they are.
+verdicts that share exactly the named things (the method of moments for unbalanced designs: Koch
+1967). For verdicts y with mean μ: same encoding only → μ² + encoding; same pair only → μ² + item;
+same pair and encoding, other order → + interaction; same order too, other repeat → + order; the
+verdict itself → + repeat. Without repeats, chance cannot be told from the order, and ``order`` is
+order and chance together. Where no pair is shown in two encodings, ``item`` is the pair and what it
+does in its encoding together. ``image`` is the part of ``item`` that all pairs of an image share.
+Estimates can be slightly negative; they are given as they are.
 
 Intervals leave out each image in turn (jackknife). :func:`gains` is the decision study of
 generalisability theory: as how many more images a second repeat, order, encoding or pair counts
@@ -51,7 +52,9 @@ def ordered_pairs(table: pl.DataFrame, same: Sequence[str]) -> Pairs:
 
 @dataclass(frozen=True, eq=False)
 class _Products:
-    """Sums of products and their numbers: of all verdicts first, then without each image; (G + 1,)."""
+    """Sums of products and their numbers: of all verdicts first, then without each image; (G +
+    1,).
+    """
 
     top: FloatArray
     count: FloatArray
@@ -72,11 +75,17 @@ class _Products:
 
 def _products(table: pl.DataFrame, keys: Sequence[str], images: int) -> _Products:
     """Of verdicts that share ``keys``; those inside an image are left out with it."""
-    own = table.group_by(list(dict.fromkeys(["cluster", *keys]))).agg(s=pl.col("y").sum(), n=pl.len().cast(pl.Float64))
+    own = table.group_by(list(dict.fromkeys(["cluster", *keys]))).agg(
+        s=pl.col("y").sum(), n=pl.len().cast(pl.Float64)
+    )
     image, s, n = (own[name].to_numpy() for name in ("cluster", "s", "n"))
     if "pair" in keys or "cluster" in keys:
         return _Products(*(_without(sums(image, v, images)) for v in (s**2, n**2)))
-    code = renumbered(own.select(pl.struct(keys).rank("dense")).to_series().to_numpy())[1] if keys else 0 * image
+    code = (
+        renumbered(own.select(pl.struct(keys).rank("dense")).to_series().to_numpy())[1]
+        if keys
+        else 0 * image
+    )
     width = int(code.max()) + 1
     parts = []
     for values in (s, n):
@@ -96,14 +105,24 @@ def _minus(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
 
 
 def _components(table: pl.DataFrame) -> dict[str, FloatArray | None]:
-    """Components of all verdicts first, then without each image; None where the design does not tell."""
+    """Components of all verdicts first, then without each image; None where the design does not
+    tell.
+    """
     known = "cluster" in table.columns
     number = table["cluster" if known else "pair"].rank("dense").cast(pl.Int64) - 1
-    y = table.select("pair", "encoding", "order", y=pl.col("right").cast(pl.Float64), cluster=number)
+    y = table.select(
+        "pair", "encoding", "order", y=pl.col("right").cast(pl.Float64), cluster=number
+    )
     size = int(number.max()) + 1  # type: ignore[arg-type]
     everything, item, encoding, cell, order = (
         _products(y, keys, size)
-        for keys in ([], ["pair"], ["encoding"], ["pair", "encoding"], ["pair", "encoding", "order"])
+        for keys in (
+            [],
+            ["pair"],
+            ["encoding"],
+            ["pair", "encoding"],
+            ["pair", "encoding", "order"],
+        )
     )
     image = y["cluster"].to_numpy()
     squares, ones = sums(image, y["y"].to_numpy() ** 2, size), np.ones(image.size)
@@ -131,10 +150,12 @@ def _components(table: pl.DataFrame) -> dict[str, FloatArray | None]:
 
 
 def variance_components(table: pl.DataFrame) -> dict[str, float | None]:
-    """Components of one judge and task; None where the design does not tell (no swap, no repeat, one encoding).
+    """Components of one judge and task; None where the design does not tell (no swap, no repeat,
+    one encoding).
 
-    A component that cannot be told apart stays inside the finest one that can: without repeats, ``order`` holds the
-    rest; without the other order too, ``item_x_encoding`` does. All are None where nothing can be told apart.
+    A component that cannot be told apart stays inside the finest one that can: without repeats,
+    ``order`` holds the rest; without the other order too, ``item_x_encoding`` does. All are None
+    where nothing can be told apart.
     """
     found = _components(table)
     return {name: _first(found.get(name)) for name in COMPONENTS}
@@ -147,7 +168,8 @@ def _first(values: FloatArray | None) -> float | None:
 def _nested(
     base: FloatArray | None, names: Sequence[str], levels: Sequence[FloatArray | None]
 ) -> dict[str, FloatArray | None]:
-    """Differences of successive known levels; a level that the design lacks is merged into the next, coarser name.
+    """Differences of successive known levels; a level that the design lacks is merged into the
+    next, coarser name.
 
     All are None where the ``base`` below the first level is not known.
     """
@@ -172,11 +194,14 @@ def _ends(values: FloatArray, n: IntArray) -> Ends | None:
     return (float(low[0]), float(high[0])) if np.isfinite(low[0]) else None
 
 
-def gains(found: Mapping[str, FloatArray | None], design: Mapping[str, float], n: IntArray) -> tuple[Gain, ...]:
+def gains(
+    found: Mapping[str, FloatArray | None], design: Mapping[str, float], n: IntArray
+) -> tuple[Gain, ...]:
     """As how many more images, in parts, twice the pairs, encodings, orders or repeats count.
 
-    The variance of a share right is Σ component / number of its units, of images times the units of an
-    image (a fixed set of encodings adds none). ``design``: units of each of an image, by component.
+    The variance of a share right is Σ component / number of its units, of images times the units of
+    an image (a fixed set of encodings adds none). ``design``: units of each of an image, by
+    component.
     """
     parts = {name: np.maximum(found[name], 0) for name in LEVELS if found.get(name) is not None}  # type: ignore[arg-type]
     image = found.get("image")
@@ -201,23 +226,39 @@ def gains(found: Mapping[str, FloatArray | None], design: Mapping[str, float], n
 
 
 def _design(table: pl.DataFrame) -> dict[str, float]:
-    """Pairs of an image, encodings of a pair, orders of a question, repeats of an order, on average."""
+    """Pairs of an image, encodings of a pair, orders of a question, repeats of an order, on
+    average.
+    """
     keys = ["cluster", "pair", "encoding", "order"]
     sizes = [table.select(keys[: k + 1]).n_unique() for k in range(4)] + [table.height]
     return {name: sizes[k + 1] / sizes[k] for k, name in enumerate(LEVELS)}
 
 
 def variance_row(table: pl.DataFrame, task: str) -> Variance:
-    """Components with their total and the shares of it (negative components count as 0 in the shares)."""
+    """Components with their total and the shares of it (negative components count as 0 in the
+    shares).
+    """
     found = _components(table)
     parts = {name: _first(found[name]) for name in COMPONENTS}
     positive = {name: max(0.0, value) for name, value in parts.items() if value is not None}
     total = sum(positive.values())
-    shares = {name: positive[name] / total if name in positive and total > 0 else None for name in COMPONENTS}
+    shares = {
+        name: positive[name] / total if name in positive and total > 0 else None
+        for name in COMPONENTS
+    }
     ends, more = {}, tuple[Gain, ...]()
     if "cluster" in table.columns:
         n = np.bincount(table["cluster"].rank("dense").cast(pl.Int64).to_numpy() - 1)
         ends = {name: _ends(values, n) for name, values in found.items() if values is not None}
         more = gains(found, _design(table), n)
     image = _first(found.get("image"))
-    return Variance(task=task, n=table.height, total=total, shares=shares, image=image, ends=ends, gains=more, **parts)
+    return Variance(
+        task=task,
+        n=table.height,
+        total=total,
+        shares=shares,
+        image=image,
+        ends=ends,
+        gains=more,
+        **parts,
+    )

@@ -1,4 +1,6 @@
-"""A run's verdicts as a table. Lines are parsed many at once; a block with a line that is not plain, line by line."""
+"""A run's verdicts as a table. Lines are parsed many at once; a block with a line that is not
+plain, line by line.
+"""
 
 from __future__ import annotations
 
@@ -71,18 +73,23 @@ _IS_TEXT = pl.col("value").cast(pl.Float64, strict=False).is_null()
 
 
 def _plain(content: bytes, lines: int) -> bool:
-    """Whether each line has an id, as a text, and a value once; Polars would read the first of two, and a number.
+    """Whether each line has an id, as a text, and a value once; Polars would read the first of two,
+    and a number.
 
-    What published replies hold beside is left to the careful reader, and so is half of a character, which Polars reads
-    as none.
+    What published replies hold beside is left to the careful reader, and so is half of a character,
+    which Polars reads as none.
     """
     once = all(content.count(mark) == lines for mark in (b'{"id":"', b'"id":', b'"value":'))
     return once and b'"published_' not in content and b"\\ud" not in content
 
 
 def _holds(raw: pl.DataFrame, content: bytes) -> bool:
-    """Whether the values are of the right kind: as many texts as stand in quotes, known names, counts in range."""
-    counts = [pl.col("usage").struct.field(name).is_between(0, MOST) for name in (*PROMPT, *REPLY, *TOTAL)]
+    """Whether the values are of the right kind: as many texts as stand in quotes, known names,
+    counts in range.
+    """
+    counts = [
+        pl.col("usage").struct.field(name).is_between(0, MOST) for name in (*PROMPT, *REPLY, *TOTAL)
+    ]
     found = raw.select(
         texts=_IS_TEXT.sum(),
         holds=pl.col("order").is_in(["AB", "BA"]).all(ignore_nulls=False)
@@ -92,7 +99,9 @@ def _holds(raw: pl.DataFrame, content: bytes) -> bool:
         repeats=pl.col("repeat").count(),
     )
     texts, holds, repeats = found.row(0)
-    return bool(holds and texts == content.count(b'"value":"') and repeats == content.count(b'"repeat":'))
+    return bool(
+        holds and texts == content.count(b'"value":"') and repeats == content.count(b'"repeat":')
+    )
 
 
 def _tokens(names: Sequence[str]) -> pl.Expr:
@@ -120,9 +129,15 @@ class _Notes:
     """Lines that are no verdicts beyond those in ``problems``."""
 
     def left_out(self, number: int, whole: bool) -> None:
-        said = "is no verdict, left out" if whole else "cut short, left out; finish the run with --resume"
+        said = (
+            "is no verdict, left out"
+            if whole
+            else "cut short, left out; finish the run with --resume"
+        )
         if len(self.problems) < MOST_TOLD:
-            (self.problems if whole else self.warnings).append(f"{self.path}: line {number}: {said}")
+            (self.problems if whole else self.warnings).append(
+                f"{self.path}: line {number}: {said}"
+            )
         else:
             self.more += 1
 
@@ -142,7 +157,16 @@ def _careful(block: Block, notes: _Notes) -> pl.DataFrame:
             continue
         text, value = (v.value, None) if isinstance(v.value, str) else (None, float(v.value))
         known = (v.id, v.order, v.repeat, text, value, v.status, v.probability_a, v.latency_s)
-        rows.append((*known, *token_counts(v.usage), start, v.cause, *published_of(v.extra), v.extra.get("read_by")))
+        rows.append(
+            (
+                *known,
+                *token_counts(v.usage),
+                start,
+                v.cause,
+                *published_of(v.extra),
+                v.extra.get("read_by"),
+            )
+        )
     return pl.DataFrame(rows, schema=VERDICT_SCHEMA, orient="row")
 
 
@@ -180,14 +204,24 @@ def _as_read(part: pl.DataFrame) -> pl.DataFrame:
     return read.select(*VERDICT_SCHEMA).cast(pl.Schema(VERDICT_SCHEMA))
 
 
-_STORED = ("id", "order", "repeat", "status", "probability_a", "latency_s", "tokens_in", "tokens_out")
+_STORED = (
+    "id",
+    "order",
+    "repeat",
+    "status",
+    "probability_a",
+    "latency_s",
+    "tokens_in",
+    "tokens_out",
+)
 
 
 def read_verdicts(folder: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
     """The verdicts of a run folder, its problems, its warnings.
 
-    A last line that was cut short (a killed run) is a warning; any other unreadable line is a problem. Of several
-    verdicts for one question, order and repeat the last holds (a resumed run asks failed ones again).
+    A last line that was cut short (a killed run) is a warning; any other unreadable line is a
+    problem. Of several verdicts for one question, order and repeat the last holds (a resumed run
+    asks failed ones again).
 
     Raises
     ------
@@ -203,12 +237,16 @@ def read_verdicts(folder: Path) -> tuple[pl.DataFrame, list[str], list[str]]:
         notes.problems.append(f"{path}: {notes.more} more lines are no verdicts, left out")
     found = _lasts(table)
     if again := table.height - found.height:
-        notes.warnings.append(f"{path}: {again} verdicts were asked again; the last one of each counts")
+        notes.warnings.append(
+            f"{path}: {again} verdicts were asked again; the last one of each counts"
+        )
     return found, notes.problems, notes.warnings
 
 
 def _lasts(table: pl.DataFrame) -> pl.DataFrame:
-    """The last verdict for each question, order and repeat. Hashes that all differ say that no key is there twice."""
+    """The last verdict for each question, order and repeat. Hashes that all differ say that no key
+    is there twice.
+    """
     keys = ["id", "order", "repeat"]
     if table.select(pl.struct(keys).hash().n_unique()).item() == table.height:
         return table

@@ -30,10 +30,13 @@ from visualjudge.core.plurals import plural
 Ends = Sequence[float | None] | None
 NONE = "–"
 APART = (
-    "The judges were not all asked the same questions. Each headline table is of judges with at least 95 % of their "
+    "The judges were not all asked the same questions. Each headline table is of judges with at "
+    "least 95 % of their "
     "questions in common; figures of two such tables are not comparable."
 )
-SETS = "Judges of different sets were not asked the same questions: their figures are not comparable."
+SETS = (
+    "Judges of different sets were not asked the same questions: their figures are not comparable."
+)
 PROBE_STATES = {"pass": "passes", "fail": "fails", "not_shown": "undecided"}
 """What pages call the states of probes."""
 UNSURE = "say “cannot tell”"
@@ -61,7 +64,9 @@ def points(value: float | None) -> str:
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """0.70 with a true minus sign; whole numbers get thousands separators; a dash for None and for NaN."""
+    """0.70 with a true minus sign; whole numbers get thousands separators; a dash for None and for
+    NaN.
+    """
     if value is None or value != value:
         return NONE
     text = f"{value:,}" if isinstance(value, int) else f"{value:.{digits}f}"
@@ -69,20 +74,28 @@ def number(value: float | None, digits: int = 2) -> str:
 
 
 OWN_SCORES = (
-    "The benchmark's own scores, computed and rounded as by its authors, with their reading where the replies are "
-    "theirs. A score is of the questions of this copy of the benchmark; where a run has answers to a part of them, the "
+    "The benchmark's own scores, computed and rounded as by its authors, with their reading "
+    "where the replies are "
+    "theirs. A score is of the questions of this copy of the benchmark; where a run has answers "
+    "to a part of them, the "
     "part is named, and the score need not be the published one."
 )
 """What a table of a benchmark's own scores shows."""
 
 SOURCES = (
-    "Bradley–Terry strengths with ties (log odds, mean 0), penalised as Firth's; a question answered differently when "
-    "swapped is a tie. A source that never lost, or never won, has one open side. Ranks: those that a source may have, "
-    "of this source alone, and of all sources of the table at once. The matrix has, for the source of the row above "
-    "that of the column, the two-sided p of no difference, unadjusted, and the interval of the difference. By truth: "
+    "Bradley–Terry strengths with ties (log odds, mean 0), penalised as Firth's; a question "
+    "answered differently when "
+    "swapped is a tie. A source that never lost, or never won, has one open side. Ranks: those "
+    "that a source may have, "
+    "of this source alone, and of all sources of the table at once. The matrix has, for the "
+    "source of the row above "
+    "that of the column, the two-sided p of no difference, unadjusted, and the interval of the "
+    "difference. By truth: "
     "the strength from the right answers to the same pairs; "
-    f"{NONE} for a source that the truth always puts above, or always below, others that it meets. True score, asked: "
-    "the ground truth's mean over the annotations in these pairs, neither over all annotations of the source nor the "
+    f"{NONE} for a source that the truth always puts above, or always below, others that it "
+    "meets. True score, asked: "
+    "the ground truth's mean over the annotations in these pairs, neither over all annotations "
+    "of the source nor the "
     "judge's. Strengths and scores may order sources differently."
 )
 """What the table of sources shows."""
@@ -101,7 +114,9 @@ def listed(names: Sequence[str], most: int = 4) -> str:
 
 
 def grouped(said: Iterable[tuple[str, str]], *, names_last: bool = False) -> str:
-    """Statements, each after the names that it is about: "a and b: τ-b 0.7; c: …"; or before them."""
+    """Statements, each after the names that it is about: "a and b: τ-b 0.7; c: …"; or before
+    them.
+    """
     found: dict[str, list[str]] = {}
     for statement, name in said:
         found.setdefault(statement, []).append(name)
@@ -113,26 +128,33 @@ def grouped(said: Iterable[tuple[str, str]], *, names_last: bool = False) -> str
 
 def _who(names: Sequence[str], *, every: bool) -> str:
     """The names, or how many where they are all and many."""
-    return f"all {len(names)} judges" if every and len(names) > MOST_NAMED else listed(names, MOST_NAMED)
+    return (
+        f"all {len(names)} judges"
+        if every and len(names) > MOST_NAMED
+        else listed(names, MOST_NAMED)
+    )
 
 
 def counted(title: str, counts: Sequence[tuple[str, int, int]]) -> str:
-    """How many of how many, by name, the most first: "Tasks above chance, of 15: b 9, a 4"; of many names how many have
-    each number. ``counts``: name, how many, of how many.
+    """How many of how many, by name, the most first: "Tasks above chance, of 15: b 9, a 4"; of many
+    names how many have each number. ``counts``: name, how many, of how many.
     """
     ordered = sorted(counts, key=lambda row: -row[1])
     totals = {total for _, _, total in ordered}
     if len(ordered) > 1 and len({row[1:] for row in ordered}) == 1:
         return f"{title}: {ordered[0][1]} of {ordered[0][2]} for each of {len(ordered)} judges"
     every = f", of {totals.pop()}" if len(totals) == 1 else ""
-    shares = [(name, f"{count}" + ("" if every else f" of {total}")) for name, count, total in ordered]
+    shares = [
+        (name, f"{count}" + ("" if every else f" of {total}")) for name, count, total in ordered
+    ]
     if len(ordered) <= MOST_NAMED:
         return f"{title}{every}: {', '.join(' '.join(share) for share in shares)}"
     groups: dict[str, list[str]] = {}
     for name, share in shares:
         groups.setdefault(share, []).append(name)
     who = (
-        f"{share} by {listed(names) if len(names) < 3 else f'{len(names)} judges'}" for share, names in groups.items()
+        f"{share} by {listed(names) if len(names) < 3 else f'{len(names)} judges'}"
+        for share, names in groups.items()
     )
     return f"{title}{every}: {', '.join(who)}"
 
@@ -145,14 +167,19 @@ def percents(ends: Ends) -> str:
     """An interval in per cent, without the sign."""
     if ends is None:
         return NONE
-    return " to ".join(NONE if end is None else f"{100 * end:.1f}".replace("-", "\u2212") for end in ends)
+    return " to ".join(
+        NONE if end is None else f"{100 * end:.1f}".replace("-", "\u2212") for end in ends
+    )
 
 
 def span(ends: Ends, digits: int = 2) -> str:
     """An interval in its own unit; an open side is ∞."""
     if ends is None or all(end is None for end in ends):
         return NONE
-    sides = (number(float(end), digits) if end is not None else "∞" if k else "\u2212∞" for k, end in enumerate(ends))
+    sides = (
+        number(float(end), digits) if end is not None else "∞" if k else "\u2212∞"
+        for k, end in enumerate(ends)
+    )
     return " to ".join(sides)
 
 
@@ -178,13 +205,17 @@ def with_ends(share: Estimate) -> str:
 
 
 def names_of(judges: Sequence[JudgeResult]) -> list[str]:
-    """The names of judges, each with the number of its set of questions where they were not asked the same."""
+    """The names of judges, each with the number of its set of questions where they were not asked
+    the same.
+    """
     apart = len({judge.asked_like for judge in judges}) > 1
     return [judge.name + (f" (set {judge.asked_like + 1})" if apart else "") for judge in judges]
 
 
 def own_score(score: OwnScore) -> str:
-    """A benchmark's own score to its digits, and what it is of where it is of a part: 0.5107 (3 of 5 questions)."""
+    """A benchmark's own score to its digits, and what it is of where it is of a part: 0.5107 (3 of
+    5 questions).
+    """
     if score.value is None:
         return NONE
     return f"{score.value:.{score.digits}f}" + (f" ({score.lacking})" if score.lacking else "")
@@ -221,7 +252,11 @@ def headline(judge: JudgeResult) -> str:
         return "No pairwise question was answered; see ranking and scoring below."
     if p.none:
         return f"None of {_asked(p)} has an answer: {_without_answer(p.causes)} and count as wrong."
-    known = f"95 % interval {percents(p.share.interval)}" if p.share.interval else f"no interval: {p.share.why}"
+    known = (
+        f"95 % interval {percents(p.share.interval)}"
+        if p.share.interval
+        else f"no interval: {p.share.why}"
+    )
     text = f"Right in {percent(p.share.value)} of {_asked(p)} ({known})."
     if p.failed:
         text += f" {_without_answer(p.causes)} and count as wrong; of what was read, "
@@ -237,12 +272,18 @@ def _without_answer(causes: Mapping[str, int]) -> str:
     """The replies without an answer: 12 replies failed, 3 were declined, 5 say “cannot tell”."""
     found = unanswered(causes)
     bad = found.unread + found.no_reply
-    counts = ((bad, "replies failed"), (found.declined, "were declined"), (found.cannot_tell, UNSURE))
+    counts = (
+        (bad, "replies failed"),
+        (found.declined, "were declined"),
+        (found.cannot_tell, UNSURE),
+    )
     return ", ".join(f"{number(n)} {said}" for n, said in counts if n)
 
 
 def verdict(judge: JudgeResult) -> str:
-    """The answer in a few words: better than chance with what failed as wrong, worse in what was read, or undecided."""
+    """The answer in a few words: better than chance with what failed as wrong, worse in what was
+    read, or undecided.
+    """
     p = judge.pairwise.accuracy
     if p.shown.interval is None:
         return "cannot be told" if p.share.n else "no pairwise question"
@@ -251,15 +292,23 @@ def verdict(judge: JudgeResult) -> str:
         found = "better than chance"
     elif judge.pairwise.worse_than_chance:
         found = "worse than chance"
-    return found if judge.pairwise.chance == OF_TWO else f"{found} ({percent(judge.pairwise.chance)})"
+    return (
+        found if judge.pairwise.chance == OF_TWO else f"{found} ({percent(judge.pairwise.chance)})"
+    )
 
 
 def answer(judge: JudgeResult) -> str:
-    """The answer in one sentence: how often right, whether above chance, the order, leanings, what was not read."""
+    """The answer in one sentence: how often right, whether above chance, the order, leanings, what
+    was not read.
+    """
     p, swap = judge.pairwise.accuracy, judge.pairwise.swap.consistency
     if not p.share.n:
         return headline(judge)
-    parts = [f"{UNANSWERED} of {_asked(p)}" if p.none else f"right in {with_ends(p.share)} of {_asked(p)}"]
+    parts = [
+        f"{UNANSWERED} of {_asked(p)}"
+        if p.none
+        else f"right in {with_ends(p.share)} of {_asked(p)}"
+    ]
     if p.failed and not p.none:
         parts[0] += f", in {with_ends(p.parsed)} of what was read"
     parts.append(verdict(judge))
@@ -281,21 +330,31 @@ def answer(judge: JudgeResult) -> str:
 
 
 def above(judge: JudgeResult) -> str | None:
-    """The sentence on the local baseline, where there is one: "7.4 points above local baseline (3.1 to 11.6)"."""
+    """The sentence on the local baseline, where there is one: "7.4 points above local baseline (3.1
+    to 11.6)".
+    """
     row = next(iter(judge.above_baseline), None)
     if row is None or row.gap.value is None:
         return None
     ends = percents(row.gap.interval) if row.gap.interval else row.gap.why
     size = number(abs(100 * row.gap.value), 1)
-    left_out = f", {number(row.declined)} that the baseline declined left out" if row.declined else ""
+    left_out = (
+        f", {number(row.declined)} that the baseline declined left out" if row.declined else ""
+    )
     where = f"on {number(row.gap.n)} verdicts{left_out}"
     side = "above" if row.gap.value >= 0 else "below"
     text = f"{size} points {side} the {row.baseline} ({ends}, unadjusted) {where}"
     if row.standing == NO_PROOF:
-        return f"{text}: this proves nothing, the baseline is right in {percent(row.baseline_right)}, below chance."
+        return (
+            f"{text}: this proves nothing, the baseline is right in "
+            f"{percent(row.baseline_right)}, below chance."
+        )
     if row.standing == "better" or row.gap.interval is None:
         return f"{text}."
-    return f"{text}: {'undecided whether it is better' if row.standing == UNDECIDED else 'worse than it'}."
+    return (
+        f"{text}: "
+        f"{'undecided whether it is better' if row.standing == UNDECIDED else 'worse than it'}."
+    )
 
 
 def unfinished(judge: JudgeResult) -> str | None:
@@ -310,7 +369,9 @@ def other_warnings(judge: JudgeResult) -> list[str]:
 
 
 def _kinds(judge: JudgeResult) -> list[tuple[str, int, int, int, int]]:
-    """Question types with their failed replies, those declined, those of people who cannot tell, and all verdicts."""
+    """Question types with their failed replies, those declined, those of people who cannot tell,
+    and all verdicts.
+    """
     pairs, ranks, scores = judge.pairwise.accuracy, judge.ranking, judge.scoring
     found = unanswered(pairs.causes)
     kinds = (
@@ -318,18 +379,29 @@ def _kinds(judge: JudgeResult) -> list[tuple[str, int, int, int, int]]:
         ("ranking", ranks.failed, ranks.declined, ranks.cannot_tell, ranks.exact.n),
         ("scoring", scores.failed, scores.declined, scores.cannot_tell, scores.n),
     )
-    return [(name, bad - declined - unsure, declined, unsure, n) for name, bad, declined, unsure, n in kinds]
+    return [
+        (name, bad - declined - unsure, declined, unsure, n)
+        for name, bad, declined, unsure, n in kinds
+    ]
 
 
 def failed(judge: JudgeResult) -> str:
-    """Failed replies of all question types: 240 of 480; what was declined, or people cannot tell, is beside them."""
+    """Failed replies of all question types: 240 of 480; what was declined, or people cannot tell,
+    is beside them.
+    """
     _, bad, declined, unsure, n = zip(*_kinds(judge), strict=True)
-    beside = [f"; {number(sum(k))} {said}" for k, said in ((declined, "declined"), (unsure, "cannot tell")) if any(k)]
+    beside = [
+        f"; {number(sum(k))} {said}"
+        for k, said in ((declined, "declined"), (unsure, "cannot tell"))
+        if any(k)
+    ]
     return f"{number(sum(bad))} of {number(sum(n))}{''.join(beside)}"
 
 
 def failures(judge: JudgeResult) -> str | None:
-    """Failed replies, declined questions and those that people cannot tell, by question type; None without any."""
+    """Failed replies, declined questions and those that people cannot tell, by question type; None
+    without any.
+    """
     asked = [kind for kind in _kinds(judge) if kind[4]]
     lines = []
     for place, title in ((1, "Failed replies"), (2, "Declined"), (3, "Cannot tell")):
@@ -355,7 +427,10 @@ def of_image(row: Variance) -> str:
 
 def gains(row: Variance) -> str:
     """pairs 38 % (20 % to 56 %), repeats 4 % (1 % to 7 %)."""
-    found = (f"{UNITS[gain.name]} {percent(gain.value, 0)} ({percents(gain.interval)})" for gain in row.gains)
+    found = (
+        f"{UNITS[gain.name]} {percent(gain.value, 0)} ({percents(gain.interval)})"
+        for gain in row.gains
+    )
     return ", ".join(found) or NONE
 
 
@@ -374,10 +449,15 @@ def probes(judge: JudgeResult) -> str | None:
     """How many probes have each state, those that failed by name; None where none was asked."""
     if not judge.probes:
         return None
-    named = {state: [row.name for row in judge.probes if row.state == state] for state in ("fail", "pass", "not_shown")}
+    named = {
+        state: [row.name for row in judge.probes if row.state == state]
+        for state in ("fail", "pass", "not_shown")
+    }
     failing = f" ({', '.join(named['fail'])})" if named["fail"] else ""
     counts = (len(named[state]) for state in ("fail", "pass", "not_shown"))
-    return "Probes: {} fail{failing}, {} pass, {} undecided.".format(*map(number, counts), failing=failing)
+    return "Probes: {} fail{failing}, {} pass, {} undecided.".format(
+        *map(number, counts), failing=failing
+    )
 
 
 def photograph(judge: JudgeResult) -> str | None:
@@ -390,8 +470,15 @@ def photograph(judge: JudgeResult) -> str | None:
         for name, part in (("grey", row.grey), ("another photograph", row.other))
         if part is not None
     )
-    few = f"; at least {LEAST_QUESTIONS} questions are needed" if row.questions < LEAST_QUESTIONS else ""
-    return f"{photograph_gain(row)} ({percent(row.first.seen.value)} right with it, over {shown}){few}."
+    few = (
+        f"; at least {LEAST_QUESTIONS} questions are needed"
+        if row.questions < LEAST_QUESTIONS
+        else ""
+    )
+    return (
+        f"{photograph_gain(row)} ({percent(row.first.seen.value)} right with it, over "
+        f"{shown}){few}."
+    )
 
 
 PHOTOGRAPH_STATES = {"needed": "needed", "not_needed": "not needed", "not_shown": "undecided"}
@@ -399,7 +486,11 @@ PHOTOGRAPH_STATES = {"needed": "needed", "not_needed": "not needed", "not_shown"
 
 def photograph_gain(row: Photograph) -> str:
     """Needs the photograph: +12.4 points, 8.1 to 16.9."""
-    said = {"needed": "Needs", "not_needed": "Does not need", "not_shown": "Undecided whether it needs"}[row.state]
+    said = {
+        "needed": "Needs",
+        "not_needed": "Does not need",
+        "not_shown": "Undecided whether it needs",
+    }[row.state]
     ends = f", {percents(row.first.gain.interval)}" if row.first.gain.interval else ""
     return f"{said} the photograph: {points(row.first.gain.value)} points{ends}"
 
@@ -419,7 +510,9 @@ def recommended(choice: EncodingChoice) -> str:
     """The recommended encoding, or the reason for its absence."""
     if choice.recommended:
         return choice.recommended
-    cheapest = f"; cheapest of those at most 5 points apart: {choice.cheapest}" if choice.cheapest else ""
+    cheapest = (
+        f"; cheapest of those at most 5 points apart: {choice.cheapest}" if choice.cheapest else ""
+    )
     return f"none: {choice.reason}{cheapest}"
 
 

@@ -16,7 +16,7 @@ EPILOG = """Examples:
 
 visualjudge adopt verdicts.csv --out study
 
-visualjudge adopt votes.parquet --column item=prompt_id --column truth=vote --answer 0=A --answer 1=B --out study
+visualjudge adopt votes.parquet --column truth=vote --answer 0=A --answer 1=B --out study
 
 visualjudge card study/gpt-4o
 """
@@ -35,38 +35,63 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 @app.command(epilog=EPILOG)
 def adopt(
     table: Annotated[
-        Path, typer.Argument(help="One verdict per row: CSV, TSV, JSON, JSONL, Parquet or Excel.", show_default=False)
+        Path,
+        typer.Argument(
+            help="One verdict per row: CSV, TSV, JSON, JSONL, Parquet or Excel.", show_default=False
+        ),
     ],
-    out: Annotated[Path, typer.Option(help="Folder to write: dataset, and a run for each judge.", show_default=False)],
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="Folder to write: dataset, and a run for each judge.", show_default=False
+        ),
+    ],
     column: Annotated[
         list[str] | None,
-        typer.Option(help="ROLE=NAME: the column of a role, such as item=prompt_id; may be repeated."),
+        typer.Option(
+            help="ROLE=NAME: the column of a role, such as item=prompt_id; may be repeated."
+        ),
     ] = None,
     answer: Annotated[
         list[str] | None,
-        typer.Option(help="VALUE=A, B, tie, both_bad or Failed: what a spelling means; may be repeated."),
+        typer.Option(
+            help="VALUE=A, B, tie, both_bad or Failed: what a spelling means; may be repeated."
+        ),
     ] = None,
     score_range: Annotated[
-        tuple[float, float] | None, typer.Option(help="Least and greatest score; default: 0 10.", show_default=False)
+        tuple[float, float] | None,
+        typer.Option(help="Least and greatest score; default: 0 10.", show_default=False),
     ] = None,
-    judge: Annotated[str | None, typer.Option(help="Name of the judge if the table has no column for it.")] = None,
+    judge: Annotated[
+        str | None, typer.Option(help="Name of the judge if the table has no column for it.")
+    ] = None,
     use: Annotated[
-        Use, typer.Option(help="What counts: replies, read again where there are any, or the table's verdicts.")
+        Use,
+        typer.Option(
+            help="What counts: replies, read again where there are any, or the table's verdicts."
+        ),
     ] = Use.replies,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier adoption.")] = False,
 ) -> None:
     """Convert a table of verdicts into a dataset and runs.
 
-    Roles: item, group (image or conversation: intervals are clustered by it), task, model_a, model_b, model, verdict,
-    truth, score_a, score_b, order, judge, repeat, reply, finish_reason, input_tokens, output_tokens, request, text_a,
-    text_b. Columns are guessed by their names and printed.
+    Roles: item, group (image or conversation: intervals are clustered by it), task, model_a,
+    model_b, model, verdict, truth, score_a, score_b, order, judge, repeat, reply, finish_reason,
+    input_tokens, output_tokens, request, text_a, text_b. Columns are guessed by their names and
+    printed.
     """
     from visualjudge.apps.adopting.adopt import adopt as adopted
 
     done = adopted(
-        table, out, columns=_pairs(column, "--column"), answers=_pairs(answer, "--answer"), score_range=score_range,
-        judge=judge, use=use.value, force=force,
-    )  # fmt: skip
+        table,
+        out,
+        columns=_pairs(column, "--column"),
+        answers=_pairs(answer, "--answer"),
+        score_range=score_range,
+        judge=judge,
+        use=use.value,
+        force=force,
+    )
     print("columns: " + ", ".join(f"{role}={name}" for role, name in done.columns.items()))
     if "group" not in done.columns:
         print("group: no column; each item counts as an independent case (--column group=NAME)")
@@ -79,7 +104,8 @@ def adopt(
     )
     if done.invented or done.differing:
         print(
-            f"the table has a value for {pluralize(done.invented, 'reply', 'replies')} that cannot be read, "
+            f"the table has a value for {pluralize(done.invented, 'reply', 'replies')} that "
+            "cannot be read, "
             f"and another value for {done.differing}; --use verdicts counts the table's"
         )
     following("card", *done.runs)

@@ -21,13 +21,20 @@ if TYPE_CHECKING:
     from visualjudge.analysis.people import AltRow, PeopleAgreement
     from visualjudge.analysis.uncertain_truth import TruthRow
 
-NOTHING = "nothing to compare: ratings of people are needed, and a judge (--judge or --run) or a second person"
+NOTHING = (
+    "nothing to compare: ratings of people are needed, and a judge (--judge or --run) or a "
+    "second person"
+)
 
 TRUTH = (
-    "Truth: by Dawid and Skene from the other people; label: its most probable answer. Compare judges with the mean "
+    "Truth: by Dawid and Skene from the other people; label: its most probable answer. Compare "
+    "judges with the mean "
     "of the people."
 )
-WEAKER = "No people: each judge is held against the other judges, which is weaker, since judges may err alike."
+WEAKER = (
+    "No people: each judge is held against the other judges, which is weaker, since judges may "
+    "err alike."
+)
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -41,16 +48,22 @@ def agreement(
             show_default=False,
         ),
     ] = None,
-    judge: Annotated[list[str] | None, typer.Option(help="Rater to treat as a judge; may be repeated.")] = None,
-    run: Annotated[
-        list[Path] | None, typer.Option(help="A run to use as ratings, of a judge or of people; may be repeated.")
+    judge: Annotated[
+        list[str] | None, typer.Option(help="Rater to treat as a judge; may be repeated.")
     ] = None,
-    level: Annotated[str, typer.Option(help="Krippendorff's alpha: nominal, ordinal or interval.")] = "ordinal",
+    run: Annotated[
+        list[Path] | None,
+        typer.Option(help="A run to use as ratings, of a judge or of people; may be repeated."),
+    ] = None,
+    level: Annotated[
+        str, typer.Option(help="Krippendorff's alpha: nominal, ordinal or interval.")
+    ] = "ordinal",
     alt_test: Annotated[
         float | None,
         typer.Option(
             "--alt-test",
-            help="Also test whether a judge could replace people, whose answers cost so much more (epsilon, e.g. 0.2).",
+            help="Also test whether a judge could replace people, whose answers cost so much "
+            "more (epsilon, e.g. 0.2).",
             show_default=False,
         ),
     ] = None,
@@ -58,22 +71,30 @@ def agreement(
         bool,
         typer.Option(
             "--truth",
-            help="Also estimate the truth from disagreeing people (Dawid and Skene), for answers that are classes.",
+            help="Also estimate the truth from disagreeing people (Dawid and Skene), for answers "
+            "that are classes.",
         ),
     ] = False,
     json: JsonFile = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Write a page with a figure to this .html file.", show_default=False)
+        Path | None,
+        typer.Option(
+            "--out", help="Write a page with a figure to this .html file.", show_default=False
+        ),
     ] = None,
     as_published: Annotated[
-        str | None, typer.Option(help="Also print the table as computed by others (viescore), beside the correct one.")
+        str | None,
+        typer.Option(
+            help="Also print the table as computed by others (viescore), beside the correct one."
+        ),
     ] = None,
 ) -> None:
     """Measure how far a judge agrees with people, and people with each other.
 
-    Ratings have the columns item, source, rater, dimension, score, one rating a row; items with one value in a column
-    image count as one case in intervals and tests. To be compared with the scores of a --run, dimension must be the
-    task, and item the image_id (image_id/CLASS of a question about a class of interest).
+    Ratings have the columns item, source, rater, dimension, score, one rating a row; items with one
+    value in a column image count as one case in intervals and tests. To be compared with the scores
+    of a --run, dimension must be the task, and item the image_id (image_id/CLASS of a question
+    about a class of interest).
 
     Example: visualjudge agreement ratings.csv --judge gpt-4o --json agreement.json
 
@@ -113,7 +134,9 @@ def agreement(
         raise DataError(lost[0] if lost else NOTHING)
     published = None if as_published is None else _published(every, judge or [], as_published)
     if json is not None:
-        told = plain(asdict(result)) | ({"truth": [plain(asdict(row)) for row in held]} if held else {})
+        told = plain(asdict(result)) | (
+            {"truth": [plain(asdict(row)) for row in held]} if held else {}
+        )
         write_json(json, told if published is None else {**told, "as_published": published[1]})
     if out is not None:
         write_text(out, html(result))
@@ -140,11 +163,26 @@ def _show_truth(found: Sequence[TruthRow]) -> None:
     from visualjudge.analysis.words import number, percent, percents
 
     rows = tuple(
-        (row.dimension, row.rater, number(row.items), percent(row.label), percent(row.truth), percents(row.ends),
-         percent(row.person))
+        (
+            row.dimension,
+            row.rater,
+            number(row.items),
+            percent(row.label),
+            percent(row.truth),
+            percents(row.ends),
+            percent(row.person),
+        )
         for row in found
-    )  # fmt: skip
-    columns = ("Dimension", "Rater", "Items", "Right by label", "By truth", "95 %", "As a fresh person")
+    )
+    columns = (
+        "Dimension",
+        "Rater",
+        "Items",
+        "Right by label",
+        "By truth",
+        "95 %",
+        "As a fresh person",
+    )
     notes = [TRUTH] + ([WEAKER] if any(row.against == "panel" for row in found) else [])
     typer.echo(Table(columns, rows, tuple(notes), keys=2).text())
 
@@ -184,12 +222,20 @@ def _show(result: PeopleAgreement) -> None:
         name = f"{unit.dimension}: Krippendorff's α"
         if unit.alpha is not None:
             every = "" if unit.judged_units in (None, unit.units) else "of all that people rated, "
-            typer.echo(f"{name} {number(unit.alpha, 3)} ({span(unit.ci95)}; {every}{number(unit.units)} units, {of})")
+            typer.echo(
+                f"{name} {number(unit.alpha, 3)} ({span(unit.ci95)}; {every}{number(unit.units)} "
+                f"units, {of})"
+            )
         if unit.judged_alpha is not None and unit.judged_units != unit.units:
             judged = f"of what a judge rated, {number(unit.judged_units)} units"
-            typer.echo(f"{name} {number(unit.judged_alpha, 3)} ({span(unit.judged_ci95)}; {judged}, {of})")
+            typer.echo(
+                f"{name} {number(unit.judged_alpha, 3)} ({span(unit.judged_ci95)}; {judged}, {of})"
+            )
     for test in result.alt_test:
-        typer.echo(f"{test.dimension}: alternative annotator test of {test.judge}, ε {test.epsilon:g}: {_tested(test)}")
+        typer.echo(
+            f"{test.dimension}: alternative annotator test of {test.judge}, ε {test.epsilon:g}: "
+            f"{_tested(test)}"
+        )
 
 
 def _tested(test: AltRow) -> str:
@@ -198,5 +244,11 @@ def _tested(test: AltRow) -> str:
 
     if test.omega is None:
         return f"none: {test.why}"
-    both = f"ω {number(test.omega_by_image, 2)} clustered by image, {number(test.omega, 2)} as published"
-    return f"{both} (items independent), ρ {number(test.advantage, 3)}; {test.people} people, {test.images} images"
+    both = (
+        f"ω {number(test.omega_by_image, 2)} clustered by image, {number(test.omega, 2)} as "
+        "published"
+    )
+    return (
+        f"{both} (items independent), ρ {number(test.advantage, 3)}; {test.people} people, "
+        f"{test.images} images"
+    )

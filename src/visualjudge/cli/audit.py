@@ -20,13 +20,16 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 def audit(
     dataset: Annotated[Path, typer.Argument(help="A dataset.", show_default=False)],
     json: JsonFile = None,
-    out: Annotated[Path | None, typer.Option(help="Write the page to this file, .html or .md.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the page to this file, .html or .md.")
+    ] = None,
     against: Annotated[
-        list[Path] | None, typer.Option(help="A dataset whose images must not occur in this one; may be repeated.")
+        list[Path] | None,
+        typer.Option(help="A dataset whose images must not occur in this one; may be repeated."),
     ] = None,
 ) -> None:
-    """Find identical options, contradictory labels, near-duplicates, leaks, imbalance, unreadable images and questions
-    that can be answered without the photograph.
+    """Find identical options, contradictory labels, near-duplicates, leaks, imbalance, unreadable
+    images and questions that can be answered without the photograph.
 
     Exit status 1 if anything is found.
     """
@@ -36,7 +39,11 @@ def audit(
     must_end_in("--out", out, PAGES)
     read = load_dataset(dataset)
     with stages() as progress:
-        found = find(read, against=against or (), tick=lambda done, total: progress("reading images", done, total))
+        found = find(
+            read,
+            against=against or (),
+            tick=lambda done, total: progress("reading images", done, total),
+        )
     if json is not None:
         write_json(json, found.json())
     if out is not None:

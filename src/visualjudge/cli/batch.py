@@ -36,7 +36,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Show, fetch, cancel or give up the batches of a run.",
 )
-Run = Annotated[Path, typer.Argument(help="Run folder from `visualjudge judge --batch --out`.", show_default=False)]
+Run = Annotated[
+    Path,
+    typer.Argument(help="Run folder from `visualjudge judge --batch --out`.", show_default=False),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,20 +49,32 @@ class ServerOptions:
     heading: ClassVar[str] = "Model"
 
     base_url: Annotated[
-        str | None, typer.Option(help="Server; default: the environment's or the backend's, if run.json names it too.")
+        str | None,
+        typer.Option(
+            help="Server; default: the environment's or the backend's, if run.json names it too."
+        ),
     ] = None
     trust: Annotated[
-        bool, typer.Option("--trust", help="Send the key to the server that run.json names, whichever it is.")
+        bool,
+        typer.Option(
+            "--trust", help="Send the key to the server that run.json names, whichever it is."
+        ),
     ] = False
-    api_key_env: Annotated[str | None, typer.Option(help="Environment variable that holds the API key.")] = None
-    batch_folder: Annotated[Path | None, typer.Option(help="The --batch-folder that was passed to judge.")] = None
+    api_key_env: Annotated[
+        str | None, typer.Option(help="Environment variable that holds the API key.")
+    ] = None
+    batch_folder: Annotated[
+        Path | None, typer.Option(help="The --batch-folder that was passed to judge.")
+    ] = None
 
     def do(self, run: Path, work: Callable[[Keeper], Awaitable[None]]) -> None:
         """``work`` with the batches of a run."""
         from visualjudge.runs.batch.keeping import Keeper
 
         key = key_of(self.api_key_env)
-        keeper = Keeper.of(run, base_url=self.base_url, api_key=key, folder=self.batch_folder, trust=self.trust)
+        keeper = Keeper.of(
+            run, base_url=self.base_url, api_key=key, folder=self.batch_folder, trust=self.trust
+        )
         if self.trust:
             say(f"asking {keeper.server}")
 
@@ -79,9 +94,15 @@ def status(run: Run, server: ServerOptions, as_json: AsJson = False) -> None:
     """Print each batch with its part, id, number of requests, and state on the server."""
 
     async def work(keeper: Keeper) -> None:
-        found = [(part.name, part.batch or "–", str(part.requests), state) async for part, state in keeper.states()]
+        found = [
+            (part.name, part.batch or "–", str(part.requests), state)
+            async for part, state in keeper.states()
+        ]
         if as_json:
-            print_json({"part": row[0], "batch": row[1], "requests": int(row[2]), "state": row[3]} for row in found)
+            print_json(
+                {"part": row[0], "batch": row[1], "requests": int(row[2]), "state": row[3]}
+                for row in found
+            )
         else:
             print(Table(("Part", "Batch", "Requests", "State"), tuple(found)).text())
 
@@ -104,10 +125,15 @@ def fetch(run: Run, server: ServerOptions) -> None:
 @app.command(epilog="Example:\n\nvisualjudge batch cancel RUN --api-key-env OPENAI_API_KEY")
 @with_groups
 def cancel(run: Run, server: ServerOptions) -> None:
-    """Cancel unfinished batches. Replies completed so far are kept, and billed; --retry-errors asks for the others."""
+    """Cancel unfinished batches. Replies completed so far are kept, and billed; --retry-errors asks
+    for the others.
+    """
 
     async def work(keeper: Keeper) -> None:
-        print(f"{run}: asked the server to cancel {pluralize(await keeper.cancel(), 'batch', 'batches')}")
+        print(
+            f"{run}: asked the server to cancel "
+            f"{pluralize(await keeper.cancel(), 'batch', 'batches')}"
+        )
         following("batch", "fetch", run)
 
     server.do(run, work)
@@ -115,9 +141,14 @@ def cancel(run: Run, server: ServerOptions) -> None:
 
 @app.command(epilog="Example:\n\nvisualjudge batch drop RUN batch_68a1")
 def drop(
-    run: Run, batch: Annotated[str, typer.Argument(help="Id of the batch, or name of its part.", show_default=False)]
+    run: Run,
+    batch: Annotated[
+        str, typer.Argument(help="Id of the batch, or name of its part.", show_default=False)
+    ],
 ) -> None:
-    """Give up a batch that cannot be retrieved, without asking its server. Its questions become API errors."""
+    """Give up a batch that cannot be retrieved, without asking its server. Its questions become API
+    errors.
+    """
     from visualjudge.runs.batch.keeping import drop as drop_part
 
     part = asyncio.run(drop_part(run, batch))

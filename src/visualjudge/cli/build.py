@@ -22,7 +22,8 @@ app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 EPILOG = (
     "Examples:\n\n"
     "visualjudge build data --out dataset\n\n"
-    "visualjudge build data --out dataset --task keypoint --subset encoding_analysis --workers 4\n\n"
+    "visualjudge build data --out dataset --task keypoint --subset encoding_analysis --workers "
+    "4\n\n"
     "visualjudge build data --out dataset --prompts v2"
 )
 
@@ -34,36 +35,67 @@ def build(
     data: Annotated[
         Path,
         typer.Argument(
-            help="Data folder, also s3:// or gs://: annotations/<task>_annotations.json, images/<task>.json"
+            help="Data folder, also s3:// or gs://: annotations/<task>_annotations.json, "
+            "images/<task>.json"
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", help="Folder of the new dataset, also s3:// or gs://; must not exist")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", help="Folder of the new dataset, also s3:// or gs://; must not exist"
+        ),
+    ],
     subset: Annotated[
-        list[str] | None, typer.Option("--subset", help="encoding_analysis or judge_analysis; may be repeated [both]")
+        list[str] | None,
+        typer.Option(
+            "--subset", help="encoding_analysis or judge_analysis; may be repeated [both]"
+        ),
     ] = None,
     skip_invalid: Annotated[
-        bool, typer.Option("--skip-invalid", help="Exit with status 0 even if records were left out")
+        bool,
+        typer.Option("--skip-invalid", help="Exit with status 0 even if records were left out"),
     ] = False,
-    encoding_groups: Annotated[int, typer.Option(help="encoding_analysis: maximum groups per task")] = 10,
-    encoding_pairs: Annotated[int, typer.Option(help="encoding_analysis: maximum pairs per task")] = 10,
-    judge_groups: Annotated[int, typer.Option(help="judge_analysis: maximum groups per task for pairs")] = 20,
+    encoding_groups: Annotated[
+        int, typer.Option(help="encoding_analysis: maximum groups per task")
+    ] = 10,
+    encoding_pairs: Annotated[
+        int, typer.Option(help="encoding_analysis: maximum pairs per task")
+    ] = 10,
+    judge_groups: Annotated[
+        int, typer.Option(help="judge_analysis: maximum groups per task for pairs")
+    ] = 20,
     judge_pairs: Annotated[int, typer.Option(help="judge_analysis: maximum pairs per task")] = 50,
-    scoring_groups: Annotated[int, typer.Option(help="judge_analysis: maximum groups per task for scoring")] = 20,
-    ranking_groups: Annotated[int, typer.Option(help="judge_analysis: maximum groups per task for ranking")] = 20,
-    per_group: Annotated[int, typer.Option(help="Annotations of a group to score or rank; at most 5")] = 5,
-    min_margin: Annotated[float, typer.Option(help="Ask a pair only if its scores differ by at least this")] = 0.0,
+    scoring_groups: Annotated[
+        int, typer.Option(help="judge_analysis: maximum groups per task for scoring")
+    ] = 20,
+    ranking_groups: Annotated[
+        int, typer.Option(help="judge_analysis: maximum groups per task for ranking")
+    ] = 20,
+    per_group: Annotated[
+        int, typer.Option(help="Annotations of a group to score or rank; at most 5")
+    ] = 5,
+    min_margin: Annotated[
+        float, typer.Option(help="Ask a pair only if its scores differ by at least this")
+    ] = 0.0,
     form: Annotated[
-        FormName, typer.Option("--format", help="Write questions.json, or Parquet shards for large datasets")
+        FormName,
+        typer.Option("--format", help="Write questions.json, or Parquet shards for large datasets"),
     ] = FormName.json,
     plan: Annotated[
-        Path | None, typer.Option("--plan", help="Task, seed and maximum numbers from `visualjudge plan --json`.")
+        Path | None,
+        typer.Option(
+            "--plan", help="Task, seed and maximum numbers from `visualjudge plan --json`."
+        ),
     ] = None,
-    media: Annotated[MediaName, typer.Option(help="Write a file per image, or tar shards of many")] = MediaName.files,
+    media: Annotated[
+        MediaName, typer.Option(help="Write a file per image, or tar shards of many")
+    ] = MediaName.files,
 ) -> None:
     """Build a judge dataset from a data folder.
 
-    Every record is checked. Invalid records are reported on stderr and skipped, and the command then ends with status 1
-    (0 with --skip-invalid). The same data, seed and options give the same bytes for any number of workers.
+    Every record is checked. Invalid records are reported on stderr and skipped, and the command
+    then ends with status 1 (0 with --skip-invalid). The same data, seed and options give the same
+    bytes for any number of workers.
     """
     from visualjudge.core.remote import located
     from visualjudge.dataset.build import build as build_dataset
@@ -102,9 +134,23 @@ def build(
     for line in _left_out(built):
         print(line)
     target = located(out)
-    print(f"{pluralize(built.questions, 'question')} and {pluralize(built.images, 'image')} in {target}")
+    print(
+        f"{pluralize(built.questions, 'question')} and {pluralize(built.images, 'image')} in "
+        f"{target}"
+    )
     following("judge", target, "--swap", "--model", "MODEL", "--out", "RUN")
-    following("judge", target, "--swap", "--backend", "local", "--model", "default", "--out", "RUN", title="or")
+    following(
+        "judge",
+        target,
+        "--swap",
+        "--backend",
+        "local",
+        "--model",
+        "default",
+        "--out",
+        "RUN",
+        title="or",
+    )
     if built.problems:
         say(f"{pluralize(len(built.problems), 'invalid record')} left out")
         raise typer.Exit(0 if skip_invalid else 1)

@@ -21,29 +21,41 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 @app.command()
 def card(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders from `visualjudge judge`.", show_default=False)],
+    runs: Annotated[
+        list[Path], typer.Argument(help="Run folders from `visualjudge judge`.", show_default=False)
+    ],
     json: JsonFile = None,
-    out: Annotated[Path | None, typer.Option(help="Write the page to this file, .html or .md.")] = None,
-    badge: Annotated[Path | None, typer.Option(help="Write an SVG badge to this file (for one run).")] = None,
-    model_index: Annotated[
-        Path | None, typer.Option(help="Write the figures as model-index of a Hugging Face model card, .json.")
+    out: Annotated[
+        Path | None, typer.Option(help="Write the page to this file, .html or .md.")
     ] = None,
-    thresholds: Annotated[Path | None, typer.Option(help="YAML file with your own thresholds and families.")] = None,
+    badge: Annotated[
+        Path | None, typer.Option(help="Write an SVG badge to this file (for one run).")
+    ] = None,
+    model_index: Annotated[
+        Path | None,
+        typer.Option(help="Write the figures as model-index of a Hugging Face model card, .json."),
+    ] = None,
+    thresholds: Annotated[
+        Path | None, typer.Option(help="YAML file with your own thresholds and families.")
+    ] = None,
     people: Annotated[
         list[Path] | None,
         typer.Option(
-            help="People's ratings, 0 to 10 (item: image_id or image_id/CLASS, dimension: task); adds the check omega."
+            help="People's ratings, 0 to 10 (item: image_id or image_id/CLASS, dimension: task); "
+            "adds the check omega."
         ),
     ] = None,
     epsilon: Annotated[
-        float, typer.Option(min=0, max=1, help="Cost advantage of the judge over a person, for omega.")
+        float,
+        typer.Option(min=0, max=1, help="Cost advantage of the judge over a person, for omega."),
     ] = 0.2,
     dataset: MovedDataset = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
     task: Task = None,
     where: Where = None,
 ) -> None:
-    """Check a judge against thresholds: each check passes, fails, is undecided, or was not measured.
+    """Check a judge against thresholds: each check passes, fails, is undecided, or was not
+    measured.
 
     Example: visualjudge card runs/gpt --json card.json --out card.html --badge badge.svg
     """
@@ -77,14 +89,18 @@ def _next(card: Card, runs: list[Path], dataset: Path | None) -> tuple[object, .
     return "report", *runs, *moved, "--out", "report.html"
 
 
-def _write(card: Card, json: Path | None, out: Path | None, badge: Path | None, index: Path | None) -> None:
+def _write(
+    card: Card, json: Path | None, out: Path | None, badge: Path | None, index: Path | None
+) -> None:
     from visualjudge.analysis.decisions import card_page
     from visualjudge.analysis.decisions.shapes import card_json
 
     if json is not None:
         write_json(json, card_json(card))
     if out is not None:
-        write_text(out, card_page.html(card) if out.suffix.lower() == ".html" else card_page.markdown(card))
+        write_text(
+            out, card_page.html(card) if out.suffix.lower() == ".html" else card_page.markdown(card)
+        )
     if badge is not None:
         write_text(badge, card_page.badge(card.judges[0]))
     if index is not None:

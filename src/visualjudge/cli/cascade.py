@@ -19,14 +19,20 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 def cascade(
     cheap: Annotated[Path, typer.Argument(help="Run of the cheap judge.", show_default=False)],
     expensive: Annotated[
-        Path, typer.Argument(help="Run of the expensive judge on the same dataset.", show_default=False)
+        Path,
+        typer.Argument(help="Run of the expensive judge on the same dataset.", show_default=False),
     ],
-    risk: Annotated[float, typer.Option(help="Maximum share of errors among the accepted answers.")] = 0.1,
-    delta: Annotated[float, typer.Option(help="Probability, over datasets, that the risk is exceeded.")] = 0.1,
+    risk: Annotated[
+        float, typer.Option(help="Maximum share of errors among the accepted answers.")
+    ] = 0.1,
+    delta: Annotated[
+        float, typer.Option(help="Probability, over datasets, that the risk is exceeded.")
+    ] = 0.1,
     json: JsonFile = None,
     dataset: MovedDataset = None,
 ) -> None:
-    """Find the confidence above which a cheap judge's answers can be accepted; the expensive judge gets the rest.
+    """Find the confidence above which a cheap judge's answers can be accepted; the expensive judge
+    gets the rest.
 
     Example: visualjudge cascade runs/small runs/large --risk 0.1 --json cascade.json
     """
@@ -41,5 +47,16 @@ def cascade(
         write_json(json, cascade_json(found))
     typer.echo(str(found))
     if json is not None:
-        following("judge", "DATASET", "--cascade", json, "--cheap", "RUN", "--model", "MODEL", "--out", "RUN")
+        following(
+            "judge",
+            "DATASET",
+            "--cascade",
+            json,
+            "--cheap",
+            "RUN",
+            "--model",
+            "MODEL",
+            "--out",
+            "RUN",
+        )
     end_with(found.remarks.problems)

@@ -29,19 +29,26 @@ visualjudge convert runs/vlm --to parquet
 @app.command(epilog=EPILOG)
 def convert(
     dataset: Annotated[Path, typer.Argument(help="Dataset or run to convert.", show_default=False)],
-    to: Annotated[FormName | None, typer.Option(help="Form of questions or verdicts.", show_default=False)] = None,
+    to: Annotated[
+        FormName | None, typer.Option(help="Form of questions or verdicts.", show_default=False)
+    ] = None,
     media: Annotated[
         MediaName | None,
-        typer.Option(help="Form of a dataset's images: a file each, or tar shards.", show_default=False),
+        typer.Option(
+            help="Form of a dataset's images: a file each, or tar shards.", show_default=False
+        ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder of the new dataset.", show_default=False)] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the new dataset.", show_default=False)
+    ] = None,
     force: ReplaceDataset = False,
 ) -> None:
-    """Convert a dataset or a run between JSON and Parquet, or images between files and tar shards; converting back
-    restores every byte.
+    """Convert a dataset or a run between JSON and Parquet, or images between files and tar shards;
+    converting back restores every byte.
 
-    A dataset is written to --out: its images are hard links to those of DATASET if the file system supports them, else
-    copies. A run is converted where it is: verdicts.jsonl is removed once verdicts.parquet holds all verdicts.
+    A dataset is written to --out: its images are hard links to those of DATASET if the file system
+    supports them, else copies. A run is converted where it is: verdicts.jsonl is removed once
+    verdicts.parquet holds all verdicts.
     """
     from visualjudge.dataset.folder import META
     from visualjudge.runs.folder import RUN
@@ -54,7 +61,9 @@ def convert(
         _convert_dataset(dataset, to, media, out, force)
 
 
-def _convert_dataset(dataset: Path, to: FormName | None, media: MediaName | None, out: Path, force: bool) -> None:
+def _convert_dataset(
+    dataset: Path, to: FormName | None, media: MediaName | None, out: Path, force: bool
+) -> None:
     from visualjudge.core.remote import located
     from visualjudge.dataset.convert import convert as convert_dataset
 
@@ -78,9 +87,13 @@ def _convert_run(run: Path, to: FormName | None, media: MediaName | None, out: P
     from visualjudge.runs.folder import RunFolder
 
     if to is None or media is not None:
-        raise UsageError(f"--to must be given to convert a run, and --media must not: {run} is a run")
+        raise UsageError(
+            f"--to must be given to convert a run, and --media must not: {run} is a run"
+        )
     if out is not None:
-        raise UsageError(f"--out must not be given to convert a run, got {out}: {run} is converted where it is")
+        raise UsageError(
+            f"--out must not be given to convert a run, got {out}: {run} is converted where it is"
+        )
     folder = RunFolder(run)
     if to is FormName.parquet:
         folder.compact()

@@ -19,24 +19,32 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 @app.command()
 def correct(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders; several form a panel.", show_default=False)],
+    runs: Annotated[
+        list[Path], typer.Argument(help="Run folders; several form a panel.", show_default=False)
+    ],
     labels: Annotated[
         Path,
         typer.Option(
-            help="CSV with annotation_id,score or question_id,answer (and probability); or a run of people.",
+            help="CSV with annotation_id,score or question_id,answer (and probability); or a run "
+            "of people.",
             show_default=False,
         ),
     ],
     json: JsonFile = None,
     kind: Annotated[
-        Kind | None, typer.Option(help="Which labels to use, if they answer questions of several kinds.")
+        Kind | None,
+        typer.Option(help="Which labels to use, if they answer questions of several kinds."),
     ] = None,
     gap: Annotated[
-        float | None, typer.Option(min=0, help="Also print how many labels are needed to detect this difference.")
+        float | None,
+        typer.Option(
+            min=0, help="Also print how many labels are needed to detect this difference."
+        ),
     ] = None,
     dataset: MovedDataset = None,
 ) -> None:
-    """Correct a judge's mean scores or win rates with a few human labels, with intervals and rank sets.
+    """Correct a judge's mean scores or win rates with a few human labels, with intervals and rank
+    sets.
 
     Example: visualjudge correct runs/gpt --labels labels.csv --json leaderboard.json --gap 0.5
     """
@@ -45,7 +53,9 @@ def correct(
 
     if gap is not None and gap <= 0:
         raise UsageError(f"--gap must be above 0, got {gap:g}")
-    board = figures(runs, labels, kind=None if kind is None else kind.value, dataset=dataset, gap=gap)
+    board = figures(
+        runs, labels, kind=None if kind is None else kind.value, dataset=dataset, gap=gap
+    )
     if json is not None:
         write_json(json, leaderboard_json(board))
     typer.echo(str(board))
@@ -54,5 +64,9 @@ def correct(
         following("label", *runs, *chosen, "--labels", labels, "--out", unused("more.csv"))
     else:
         following("report", *runs)
-    left_out = [*board.problems, f"{pluralize(len(board.problems), 'label')} left out"] if board.problems else []
+    left_out = (
+        [*board.problems, f"{pluralize(len(board.problems), 'label')} left out"]
+        if board.problems
+        else []
+    )
     end_with([*left_out, *board.remarks.problems])

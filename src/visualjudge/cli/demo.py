@@ -25,27 +25,42 @@ LOCAL = ("--backend", "local", "--model", "default", "--swap")
 
 @app.command(epilog="Example: visualjudge demo --out demo-out")
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for all output of the demo.")] = Path("demo-out"),
+    out: Annotated[Path, typer.Option(help="Folder for all output of the demo.")] = Path(
+        "demo-out"
+    ),
     seed: Annotated[int, typer.Option(help="Random seed.")] = 42,
-    force: Annotated[bool, typer.Option("--force", help="Replace the output of an earlier demo.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the output of an earlier demo.")
+    ] = False,
 ) -> None:
     """Run everything offline on real photographs: data folder, dataset, judges, report, probes."""
     started = time.monotonic()
     _clear(out, force)
-    print("1  A data folder: photographs, ground truth made for this demo, controlled errors put into it")
+    print(
+        "1  A data folder: photographs, ground truth made for this demo, controlled errors put "
+        "into it"
+    )
     _make_data(out / "data", seed)
     print("2  The dataset: pairwise, ranking and scoring questions in every encoding")
     _visualjudge("build", out / "data", "--out", out / "dataset", "--seed", seed)
-    print("3  Judges that need no network: the local judge, a rule for restored images, and a simulated one that")
+    print(
+        "3  Judges that need no network: the local judge, a rule for restored images, and a "
+        "simulated one that"
+    )
     print("   answers A in 30 % of the pairs whatever it is shown, which the report should find")
     runs = [out / "runs" / name for name, _ in _judges()]
     asked = [
-        ("judge", out / "dataset", *options, "--out", run) for run, (_, options) in zip(runs, _judges(), strict=True)
+        ("judge", out / "dataset", *options, "--out", run)
+        for run, (_, options) in zip(runs, _judges(), strict=True)
     ]
     _together(asked[0], asked[1:])
     print("4  The report")
     report = ("report", *runs, "--out", out / "report.html", "--json", out / "metrics.json")
-    _together(report, _probed(out, seed), "5  What must not matter: a small set of probes, put to the local judge")
+    _together(
+        report,
+        _probed(out, seed),
+        "5  What must not matter: a small set of probes, put to the local judge",
+    )
     print(f"\nDone in {time.monotonic() - started:.0f} s. Open {(out / 'report.html').resolve()}")
     print(f"What must not matter to a judge: {(out / 'probes.html').resolve()}")
     print(f"To browse the questions: {shell('visualjudge', 'studio', out / 'dataset')}")
@@ -62,7 +77,9 @@ def _probed(out: Path, seed: int) -> tuple[tuple[object, ...], ...]:
 
 
 def _together(first: Sequence[object], others: Sequence[Sequence[object]], title: str = "") -> None:
-    """Run a command here while others run in a process of their own; their output is shown when both are done."""
+    """Run a command here while others run in a process of their own; their output is shown when
+    both are done.
+    """
     with ThreadPoolExecutor(1) as beside:
         later = beside.submit(_captured, others)
         _visualjudge(*first)
@@ -74,12 +91,16 @@ def _captured(commands: Sequence[Sequence[object]]) -> str:
     said = ""
     for words in ([str(word) for word in command] for command in commands):
         done = subprocess.run(
-            [sys.executable, "-m", "visualjudge", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            [sys.executable, "-m", "visualjudge", *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
         )
         said += f"$ {shell('visualjudge', *words)}\n{done.stdout}"
         if done.returncode:
             raise RunError(
-                f"the demo stopped: visualjudge {words[0]} ended with {done.returncode}: {done.stdout[-500:]}"
+                f"the demo stopped: visualjudge {words[0]} ended with {done.returncode}: "
+                f"{done.stdout[-500:]}"
             )
     return said
 
@@ -88,9 +109,14 @@ def _clear(out: Path, force: bool) -> None:
     marker = out / ".visualjudge-demo"
     if out.exists() and any(out.iterdir()):
         if not force:
-            raise UsageError(f"{out} is not empty; name another --out, or give --force to replace an earlier demo")
+            raise UsageError(
+                f"{out} is not empty; name another --out, or give --force to replace an earlier "
+                "demo"
+            )
         if not marker.exists():
-            raise UsageError(f"{out} was not written by the demo and is left alone; name another --out")
+            raise UsageError(
+                f"{out} was not written by the demo and is left alone; name another --out"
+            )
         shutil.rmtree(out)
     out.mkdir(parents=True, exist_ok=True)
     marker.touch()
@@ -101,7 +127,10 @@ def _make_data(data: Path, seed: int) -> None:
     from visualjudge.vision.tasks import TASKS
 
     total = 0
-    with stages() as progress, open_engine("local", min(os.cpu_count() or 1, len(TASKS.own))) as engine:
+    with (
+        stages() as progress,
+        open_engine("local", min(os.cpu_count() or 1, len(TASKS.own))) as engine,
+    ):
         jobs = [(data, seed, task) for task in TASKS.own]
         for done, annotations in enumerate(engine.map(_fill, jobs), 1):
             total += annotations
@@ -129,10 +158,14 @@ def _visualjudge(*arguments: object) -> None:
 
 
 def _judges() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Folder and options of each judge. The first two look at the images; the last one has a fault that is known."""
+    """Folder and options of each judge. The first two look at the images; the last one has a fault
+    that is known.
+    """
     from visualjudge.vision.tasks import TASKS
 
-    restored = tuple(word for name, task in TASKS.own.items() if task.restored for word in ("--task", name))
+    restored = tuple(
+        word for name, task in TASKS.own.items() if task.restored for word in ("--task", name)
+    )
     return (
         ("local", LOCAL),
         ("sharpness", ("--backend", "baseline", "--model", "sharpness", "--swap", *restored)),

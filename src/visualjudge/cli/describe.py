@@ -26,12 +26,16 @@ IMAGES = (".png", ".svg", ".pdf")
 def describe(
     data: Annotated[Path, typer.Argument(help="Data folder.", show_default=False)],
     out: Annotated[
-        Path | None, typer.Option(help="Plot scores and margins to this file, .png, .svg or .pdf (needs Matplotlib).")
+        Path | None,
+        typer.Option(
+            help="Plot scores and margins to this file, .png, .svg or .pdf (needs Matplotlib)."
+        ),
     ] = None,
     json: JsonFile = None,
     task: Annotated[list[str] | None, typer.Option(help="Only this task; may be repeated.")] = None,
 ) -> None:
-    """Count a data folder: annotations, images, groups, scores and margins by task, source and error type.
+    """Count a data folder: annotations, images, groups, scores and margins by task, source and
+    error type.
 
     Reads only the records; visualjudge build also checks the prediction files.
     """
@@ -41,13 +45,18 @@ def describe(
     must_end_in("--out", out, IMAGES)
     with DataFolder(data) as folder:
         tasks = [name for name in folder.tasks if not task or name in task]
-        found = [describe_task(name, [entry.annotation for entry in folder.entries(name)]) for name in tasks]
+        found = [
+            describe_task(name, [entry.annotation for entry in folder.entries(name)])
+            for name in tasks
+        ]
         problems = list(folder.problems)
     if out and found:
         with atomic_path(out) as scratch:
             plot(found, scratch)
     if json:
-        write_json(json, {"tasks": [one.to_json() for one in found], "invalid_records": len(problems)})
+        write_json(
+            json, {"tasks": [one.to_json() for one in found], "invalid_records": len(problems)}
+        )
     _show(found)
     for problem in problems:
         print(" ".join(str(problem).split()), file=sys.stderr)
@@ -57,13 +66,30 @@ def describe(
 
 
 def _show(found: list[Description]) -> None:
-    columns = ("Task", "Source / error", "Annotations", "Images", "Groups", "Pairs", "Q1", "Median", "Q3", "Margin")
+    columns = (
+        "Task",
+        "Source / error",
+        "Annotations",
+        "Images",
+        "Groups",
+        "Pairs",
+        "Q1",
+        "Median",
+        "Q3",
+        "Margin",
+    )
     rows = []
     for one in found:
         rows.append(_row(one.task, "all", one.whole))
         for heading, parts in (("source", one.by_source), ("error", one.by_error_type)):
-            rows += [_row(one.task, f"{heading} {part.name}", part) for part in parts if len(parts) > 1]
-    notes = [f"{one.task}: shown and scored: {threshold}" for one in found for threshold in one.thresholds]
+            rows += [
+                _row(one.task, f"{heading} {part.name}", part) for part in parts if len(parts) > 1
+            ]
+    notes = [
+        f"{one.task}: shown and scored: {threshold}"
+        for one in found
+        for threshold in one.thresholds
+    ]
     print(Table(columns, tuple(rows), tuple(notes), keys=2).text())
 
 

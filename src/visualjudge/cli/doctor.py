@@ -19,7 +19,7 @@ EPILOG = """Examples:
 
 visualjudge doctor
 
-visualjudge doctor --backend vllm --base-url http://127.0.0.1:8000/v1 --model Qwen/Qwen2.5-VL-7B-Instruct
+visualjudge doctor --backend vllm --base-url http://127.0.0.1:8000/v1 --model Qwen/Qwen2.5-VL-7B
 
 visualjudge doctor --model gpt-4o-mini --api-key-env OPENAI_API_KEY
 """
@@ -33,8 +33,9 @@ def doctor(
 ) -> None:
     """Check the environment, which API keys are set (never shown), and a server.
 
-    With --base-url, check whether the server answers. With --model, ask one question about one small image with a JSON
-    schema, which may cost a fraction of a cent. Exit status 1 if a check failed.
+    With --base-url, check whether the server answers. With --model, ask one question about one
+    small image with a JSON schema, which may cost a fraction of a cent. Exit status 1 if a check
+    failed.
     """
     found = _checks(client)
     if as_json:
@@ -55,7 +56,9 @@ def _checks(client: ClientOptions) -> list[Check]:
     found = [*checks.environment(), *checks.keys()]
     if client.base_url:
         found.append(checks.server(client.base_url, client.backend))
-    if config is not None and all(check.name != "server" or check.status == "ok" for check in found):
+    if config is not None and all(
+        check.name != "server" or check.status == "ok" for check in found
+    ):
         found += checks.question(config)
     return found
 

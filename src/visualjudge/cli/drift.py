@@ -18,13 +18,17 @@ EPILOG = (
     "visualjudge drift build dataset --n 60 --out canary\n\n"
     "visualjudge drift check runs/day0 runs/day1 runs/day2 --json drift.json"
 )
-app = typer.Typer(pretty_exceptions_enable=False, add_completion=False, no_args_is_help=True, epilog=EPILOG)
+app = typer.Typer(
+    pretty_exceptions_enable=False, add_completion=False, no_args_is_help=True, epilog=EPILOG
+)
 
 
 @app.command(epilog="Example:\n\nvisualjudge drift build dataset --n 60 --out canary")
 def build(
     dataset: Annotated[Path, typer.Argument(help="Dataset to choose from")],
-    out: Annotated[Path, typer.Option("--out", help="Folder of the canary dataset; must not exist")],
+    out: Annotated[
+        Path, typer.Option("--out", help="Folder of the canary dataset; must not exist")
+    ],
     n: Annotated[int, typer.Option("--n", help="Maximum number of questions")] = 60,
     seed: Annotated[int, typer.Option("--seed", help="Seed for ties in the choice")] = 42,
     force: ReplaceDataset = False,
@@ -37,19 +41,27 @@ def build(
     target = located(out)
     print(f"{pluralize(made, 'question')} in {target}")
     following("judge", target, *_ASKED)
-    print(f"Asked in both orders of a judge that repeats its replies, twice before: {canary_power(made)}")
+    print(
+        "Asked in both orders of a judge that repeats its replies, twice before: "
+        f"{canary_power(made)}"
+    )
 
 
-@app.command(epilog="Example:\n\nvisualjudge drift check runs/day0 runs/day1 runs/day2 --json drift.json")
+@app.command(
+    epilog="Example:\n\nvisualjudge drift check runs/day0 runs/day1 runs/day2 --json drift.json"
+)
 def check(
     before: Annotated[Path, typer.Argument(metavar="RUN_BEFORE", help="Earliest run of the judge")],
-    now: Annotated[list[Path], typer.Argument(metavar="RUN_NOW...", help="All later runs, oldest first")],
+    now: Annotated[
+        list[Path], typer.Argument(metavar="RUN_NOW...", help="All later runs, oldest first")
+    ],
     dataset: MovedDataset = None,
     json: JsonFile = None,
 ) -> None:
     """Test whether a judge has changed; exit status 1 if it has.
 
-    The test may be repeated after every run: name all runs since the first one, and false alarms stay at 5 % in all.
+    The test may be repeated after every run: name all runs since the first one, and false alarms
+    stay at 5 % in all.
     """
     from visualjudge.analysis import words
     from visualjudge.apps.probes.drift import LEVEL, check_drift
@@ -60,7 +72,9 @@ def check(
     say(*found.warnings)
     said = "drift" if found.state == "drift" else "no drift shown"
     share = f"{words.points(found.change.value)} points ({words.percents(found.change.interval)})"
-    print(f"{said}: evidence {found.e_value:.3g}, alarm from {1 / LEVEL:.0f}; last run: {share} right")
+    print(
+        f"{said}: evidence {found.e_value:.3g}, alarm from {1 / LEVEL:.0f}; last run: {share} right"
+    )
     following("judge", "DATASET" if found.state == "drift" else "CANARY", *_ASKED)
     if found.state == "drift":
         raise typer.Exit(1)

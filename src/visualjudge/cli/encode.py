@@ -18,16 +18,25 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
-@app.command(epilog="Example:\n\nvisualjudge encode data --task object_detection --stem pixel_s1_m0 --out shown.png")
+@app.command(
+    epilog="Example:\n\nvisualjudge encode data --task object_detection --stem pixel_s1_m0 --out "
+    "shown.png"
+)
 def encode(
     folder: Annotated[Path, typer.Argument(help="A data folder")],
     task: Annotated[str, typer.Option(help="Task name")],
     stem: Annotated[str, typer.Option(help="Encoding, as listed by visualjudge encodings")],
-    annotation: Annotated[str | None, typer.Option(help="annotation_id; default: the first of the task")] = None,
-    out: Annotated[Path | None, typer.Option(help="PNG file to write; required if the encoding has an image")] = None,
+    annotation: Annotated[
+        str | None, typer.Option(help="annotation_id; default: the first of the task")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="PNG file to write; required if the encoding has an image")
+    ] = None,
     cost: Annotated[bool, typer.Option(help="Also print the cost in tokens to stderr")] = False,
 ) -> None:
-    """Show one prediction in one encoding: write its image to --out and print its text and legend."""
+    """Show one prediction in one encoding: write its image to --out and print its text and
+    legend.
+    """
     from visualjudge.vision.encodings import encoding_named
     from visualjudge.vision.raster.images import write_png
 
@@ -43,7 +52,10 @@ def encode(
     if cost:
         found = shown.cost()
         tokens = ", ".join(f"{name} {count}" for name, count in found.tokens.items())
-        print(f"{found.png_bytes} bytes of PNG, {found.text_chars} characters of text", file=sys.stderr)
+        print(
+            f"{found.png_bytes} bytes of PNG, {found.text_chars} characters of text",
+            file=sys.stderr,
+        )
         print(f"tokens, estimated: {tokens}", file=sys.stderr)
 
 
@@ -56,14 +68,20 @@ def _encoded(folder: Path, task: str, stem: str, wanted: str | None) -> Encoded:
     with DataFolder(folder) as data:
         note = _found(data.annotations(task), wanted, f"{folder}: {task}")
         record = data.images(task).get(note.image_id)
-        original = None if record is None or record.file is None else read_rgb(data.root / record.file)
+        original = (
+            None if record is None or record.file is None else read_rgb(data.root / record.file)
+        )
         size = None if original is None else (original.shape[0], original.shape[1])
-        prediction = read_prediction(task, note.prediction, size=size, root=data.root, expression=note.prompt)
+        prediction = read_prediction(
+            task, note.prediction, size=size, root=data.root, expression=note.prompt
+        )
     if original is None:
         original = prediction.image  # text to image: there is no other image, and none is drawn on
     if original is None:
         raise DataError(f"{folder}: {task} {note.annotation_id}: image {note.image_id} has no file")
-    return show(task, stem, prediction, original, classes=note.class_of_interest, expression=note.prompt)
+    return show(
+        task, stem, prediction, original, classes=note.class_of_interest, expression=note.prompt
+    )
 
 
 def _found(notes: Iterable[Annotation], wanted: str | None, where: str) -> Annotation:

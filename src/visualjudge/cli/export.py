@@ -19,7 +19,8 @@ EPILOG = (
     "Examples:\n\n"
     "visualjudge export dataset --format parquet --out hub-folder\n\n"
     "visualjudge export dataset --format vlmevalkit --out LMUData\n\n"
-    "visualjudge export dataset --format vlmevalkit --embed --task depth_estimation --limit 100 --out LMUData\n\n"
+    "visualjudge export dataset --format vlmevalkit --embed --task depth_estimation --limit 100 "
+    "--out LMUData\n\n"
     "visualjudge export dataset --format trl --out preferences.jsonl\n\n"
     "visualjudge export dataset --format trl-grpo --out grpo\n\n"
     "visualjudge export dataset --run runs/tools --out conversations\n\n"
@@ -27,7 +28,8 @@ EPILOG = (
     "visualjudge export dataset --format verl --not-in genai --not-in vl-rewardbench --out clean"
 )
 NAMES = (
-    "parquet, vlmevalkit, lmms-eval, sharegpt, trl, trl-grpo, trl-dpo, verl, easyr1, ms-swift, llama-factory, verifiers"
+    "parquet, vlmevalkit, lmms-eval, sharegpt, trl, trl-grpo, trl-dpo, verl, easyr1, ms-swift, "
+    "llama-factory, verifiers"
 )
 FORMATS = ", ".join([NAMES, *added("export format")])
 LARGE = 500_000_000
@@ -38,36 +40,50 @@ LARGE = 500_000_000
 def export(
     dataset: Annotated[Path, typer.Argument(help="Dataset from visualjudge build")],
     out: Annotated[Path, typer.Option("--out", help="File (sharegpt, trl) or folder (all others)")],
-    form: Annotated[str, typer.Option("--format", help=f"Such as {FORMATS}; an unknown one lists all.")] = "parquet",
+    form: Annotated[
+        str, typer.Option("--format", help=f"Such as {FORMATS}; an unknown one lists all.")
+    ] = "parquet",
     force: Annotated[
-        bool, typer.Option("--force", help="Overwrite an existing file, or write into a folder that is not empty.")
+        bool,
+        typer.Option(
+            "--force", help="Overwrite an existing file, or write into a folder that is not empty."
+        ),
     ] = False,
     embed: Annotated[
-        bool, typer.Option("--embed", help="vlmevalkit: store images in the tables as base64, once per use.")
+        bool,
+        typer.Option(
+            "--embed", help="vlmevalkit: store images in the tables as base64, once per use."
+        ),
     ] = False,
-    task: Annotated[list[str] | None, typer.Option(help="Only questions of this task; may be repeated.")] = None,
+    task: Annotated[
+        list[str] | None, typer.Option(help="Only questions of this task; may be repeated.")
+    ] = None,
     not_in: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Leave out images that this dataset, such as an imported benchmark, contains too; may be repeated."
+            help="Leave out images that this dataset, such as an imported benchmark, contains "
+            "too; may be repeated."
         ),
     ] = None,
     run: Annotated[
         Path | None,
-        typer.Option(help="Write this run's conversations with tools as chat messages, instead of --format."),
+        typer.Option(
+            help="Write this run's conversations with tools as chat messages, instead of --format."
+        ),
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N questions.")] = None,
     margin_at: Annotated[
         Path | None,
         typer.Option(
-            help="Only pairs that are hard for the judge of this run: margins of 1/2 to 2 times its 75 % point."
+            help="Only pairs that are hard for the judge of this run: margins of 1/2 to 2 times "
+            "its 75 % point."
         ),
     ] = None,
 ) -> None:
     """Write a dataset in the format of another tool.
 
-    parquet: Hugging Face datasets, images embedded. vlmevalkit: TSV tables. lmms-eval: a task. sharegpt, trl: JSONL
-    to train judges.
+    parquet: Hugging Face datasets, images embedded. vlmevalkit: TSV tables. lmms-eval: a task.
+    sharegpt, trl: JSONL to train judges.
     """
     from visualjudge.dataset.exports import embedded_bytes, export as export_dataset
     from visualjudge.dataset.folder import load_dataset, selected
@@ -102,11 +118,16 @@ def _write_conversations(read: Dataset, run: Path, out: Path, *, force: bool) ->
 
     check_out(out, "--run", is_folder=True, force=force)
     with stages() as progress:
-        files, left = write_conversations(read, run, out, lambda done, total: progress("writing", done, total))
+        files, left = write_conversations(
+            read, run, out, lambda done, total: progress("writing", done, total)
+        )
     for file in files:
         print(file)
     if left:
-        say(f"left out {left} conversations whose tool results cannot be made again from {read.root}")
+        say(
+            f"left out {left} conversations whose tool results cannot be made again from "
+            f"{read.root}"
+        )
 
 
 def _without(read: Dataset, others: list[Path]) -> Dataset:

@@ -1,4 +1,6 @@
-"""``visualjudge gallery``: the page that shows every encoding on a photograph, with its description and legend."""
+"""``visualjudge gallery``: the page that shows every encoding on a photograph, with its description
+and legend.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,14 @@ LONGEST_TEXT = 700
 PAGE = "README.md"
 
 
-@app.command(epilog="Example:\n\nvisualjudge gallery --out docs/gallery\n\nvisualjudge gallery --check")
+@app.command(
+    epilog="Example:\n\nvisualjudge gallery --out docs/gallery\n\nvisualjudge gallery --check"
+)
 def gallery(
     out: Annotated[Path, typer.Option(help="Folder to write")] = Path("docs/gallery"),
-    check: Annotated[bool, typer.Option(help="Write nothing; exit with status 1 if the page is not complete")] = False,
+    check: Annotated[
+        bool, typer.Option(help="Write nothing; exit with status 1 if the page is not complete")
+    ] = False,
 ) -> None:
     """Write the page that shows all encodings, or check that it is complete."""
     shown = list(_exhibits())
@@ -74,9 +80,16 @@ def _exhibits() -> Iterator[Exhibit]:
         for row in encodings(names[0]):
             encoded = encode(row.task, row.stem, prediction, image, expression=expression)
             size = image.shape[0], image.shape[1]
-            scene = QuestionScene(TASKS[row.task], row.stem, size, original=True, combo=row.kind == "combo")
+            scene = QuestionScene(
+                TASKS[row.task], row.stem, size, original=True, combo=row.kind == "combo"
+            )
             text = format_text(scene) if row.is_final else ""
-            yield Exhibit(row, tuple(names), text or "The predicted image itself." * (row.kind == "pixel"), encoded)
+            yield Exhibit(
+                row,
+                tuple(names),
+                text or "The predicted image itself." * (row.kind == "pixel"),
+                encoded,
+            )
 
 
 def _write(out: Path, shown: list[Exhibit]) -> None:
@@ -107,8 +120,10 @@ def _page(shown: list[Exhibit]) -> str:
     final = sum(exhibit.row.is_final for exhibit in shown)
     blocks = [
         "# Gallery of encodings",
-        f"All {final} encodings and {len(shown) - final} extended ones, each on a photograph with its ground truth as "
-        "the prediction: what the prompt says of it, its legend, and what it costs. Images are shrunk and saved as "
+        f"All {final} encodings and {len(shown) - final} extended ones, each on a photograph "
+        "with its ground truth as "
+        "the prediction: what the prompt says of it, its legend, and what it costs. Images are "
+        "shrunk and saved as "
         "JPEG for this page; a judge gets the PNG. Written by `visualjudge gallery`.",
     ]
     task = ""
@@ -134,10 +149,17 @@ def _section(exhibit: Exhibit) -> Iterator[str]:
     if encoded.legend:
         yield encoded.legend
     if encoded.text is not None:
-        cut = encoded.text if len(encoded.text) <= LONGEST_TEXT else encoded.text[:LONGEST_TEXT] + " …"
+        cut = (
+            encoded.text
+            if len(encoded.text) <= LONGEST_TEXT
+            else encoded.text[:LONGEST_TEXT] + " …"
+        )
         yield f"```json\n{cut}\n```"
     tokens = ", ".join(f"{name} {count}" for name, count in cost.tokens.items())
-    yield f"Text {cost.text_chars} characters, legend {cost.legend_chars}; estimated tokens: {tokens}."
+    yield (
+        f"Text {cost.text_chars} characters, legend {cost.legend_chars}; estimated tokens: "
+        f"{tokens}."
+    )
 
 
 def _problems(out: Path, shown: list[Exhibit]) -> Iterator[str]:

@@ -1,4 +1,6 @@
-"""The help of commands: the usual options on one screen, all of them with ``--help-all``; written without Rich."""
+"""The help of commands: the usual options on one screen, all of them with ``--help-all``; written
+without Rich.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ RARE = frozenset(
 
 
 def plain(command: Any) -> None:
-    """Let a command, and those below it, show their help without Rich, whose import takes longer than the help."""
+    """Let a command, and those below it, show their help without Rich, whose import takes longer
+    than the help.
+    """
     command.rich_markup_mode = None
     command.context_settings = {"max_content_width": WIDTH, **(command.context_settings or {})}
     command.params.append(all_options())
@@ -74,7 +78,9 @@ def plain(command: Any) -> None:
 
 
 def all_options() -> Any:
-    """The option that shows the whole help; made by Typer, whose classes of options differ between versions."""
+    """The option that shows the whole help; made by Typer, whose classes of options differ between
+    versions.
+    """
     app = typer.Typer(add_completion=False)
 
     @app.command()
@@ -82,13 +88,19 @@ def all_options() -> Any:
         whole: Annotated[
             bool,
             typer.Option(
-                "--help-all", is_eager=True, expose_value=False, callback=_show, help="Show all options and exit."
+                "--help-all",
+                is_eager=True,
+                expose_value=False,
+                callback=_show,
+                help="Show all options and exit.",
             ),
         ] = False,
     ) -> None:
         """Hold the option."""
 
-    return next(option for option in typer.main.get_command(app).params if "--help-all" in option.opts)
+    return next(
+        option for option in typer.main.get_command(app).params if "--help-all" in option.opts
+    )
 
 
 def _show(ctx: typer.Context, wanted: bool) -> None:
@@ -99,7 +111,9 @@ def _show(ctx: typer.Context, wanted: bool) -> None:
 
 
 def _shortened(command: Any, ctx: Any) -> bool:
-    """Whether options are left out: not with ``--help-all``, nor where all of them fit on a screen."""
+    """Whether options are left out: not with ``--help-all``, nor where all of them fit on a
+    screen.
+    """
     if ctx.meta.get(WHOLE):
         return False
     if command not in ctx.meta:
@@ -116,9 +130,15 @@ def _options(command: Any, ctx: Any, formatter: Any) -> None:
     sections: dict[str, list[tuple[str, str]]] = {}
     for parameter in command.get_params(ctx):
         record = parameter.get_help_record(ctx)
-        if record is None or (short and not parameter.required and not RARE.isdisjoint(parameter.opts)):
+        if record is None or (
+            short and not parameter.required and not RARE.isdisjoint(parameter.opts)
+        ):
             continue
-        heading = _own(parameter) if short else getattr(parameter, "rich_help_panel", None) or _own(parameter)
+        heading = (
+            _own(parameter)
+            if short
+            else getattr(parameter, "rich_help_panel", None) or _own(parameter)
+        )
         sections.setdefault(heading, []).append(record)
     for heading, records in sections.items():
         with formatter.section(heading):

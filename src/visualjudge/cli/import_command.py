@@ -1,4 +1,6 @@
-"""A command of ``visualjudge import`` from the reader of a format: what all share is defined here once."""
+"""A command of ``visualjudge import`` from the reader of a format: what all share is defined here
+once.
+"""
 
 from __future__ import annotations
 
@@ -28,38 +30,57 @@ _EMPTY = inspect.Parameter.empty
 
 
 TaskOption = Annotated[str, typer.Option(help="Task name.", show_default=False)]
-OutOption = Annotated[Path, typer.Option(help="Data folder to create or to add to.", show_default=False)]
+OutOption = Annotated[
+    Path, typer.Option(help="Data folder to create or to add to.", show_default=False)
+]
 SourceOption = Annotated[
-    list[str], typer.Option(help="Name of the model; repeat with --pred for several.", show_default=False)
+    list[str],
+    typer.Option(help="Name of the model; repeat with --pred for several.", show_default=False),
 ]
 TableSourceOption = Annotated[
     list[str] | None,
-    typer.Option(help="Name of the model, if the table has no column 'source'; repeat with --table for several."),
+    typer.Option(
+        help="Name of the model, if the table has no column 'source'; repeat with --table for "
+        "several."
+    ),
 ]
 PredOption = Annotated[
     list[str] | None,
-    typer.Option(help="Predictions; without any, the ground truth itself is imported.", show_default=False),
+    typer.Option(
+        help="Predictions; without any, the ground truth itself is imported.", show_default=False
+    ),
 ]
 ClassesOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--class-of-interest", help="each (every class in an image's ground truth, the default), all, or labels."
+        "--class-of-interest",
+        help="each (every class in an image's ground truth, the default), all, or labels.",
     ),
 ]
 MetricOption = Annotated[
-    str | None, typer.Option(help="Metric of the scores; default: the first of the type.", show_default=False)
+    str | None,
+    typer.Option(help="Metric of the scores; default: the first of the type.", show_default=False),
 ]
 FileOption = Annotated[Path, typer.Option(help="Ground truth file.", show_default=False)]
-FolderOption = Annotated[Path, typer.Option(help="Folder of ground truth files.", show_default=False)]
+FolderOption = Annotated[
+    Path, typer.Option(help="Folder of ground truth files.", show_default=False)
+]
 DataSetOption = Annotated[
-    str, typer.Option(help="Folder of save_to_disk or of Parquet files; a file; or a pattern.", show_default=False)
+    str,
+    typer.Option(
+        help="Folder of save_to_disk or of Parquet files; a file; or a pattern.", show_default=False
+    ),
 ]
 ColumnOption = Annotated[
     list[str] | None,
-    typer.Option(help="OURS=THEIRS maps a column with another name, such as prompt=text; may be repeated."),
+    typer.Option(
+        help="OURS=THEIRS maps a column with another name, such as prompt=text; may be repeated."
+    ),
 ]
 ImagesOption = Annotated[Path, typer.Option(help="Folder of the images.", show_default=False)]
-FilesOption = Annotated[str, typer.Option(help="Folder, file, or pattern with one *.", show_default=False)]
+FilesOption = Annotated[
+    str, typer.Option(help="Folder, file, or pattern with one *.", show_default=False)
+]
 FILES_HELP = "Folder, file, or pattern with one * (what it stands for pairs the files)."
 
 
@@ -69,21 +90,33 @@ class ImportOptions:
 
     id_prefix: Annotated[str, typer.Option(help="Prefix of each image_id.")] = ""
     id_from: Annotated[
-        str, typer.Option(help="Form of image_id: the file name without suffix (name), or folder_name (folder).")
+        str,
+        typer.Option(
+            help="Form of image_id: the file name without suffix (name), or folder_name (folder)."
+        ),
     ] = "name"
     exif: Annotated[
         str,
         typer.Option(
-            help="apply the EXIF orientation of images, or ignore it if annotations refer to the stored frame."
+            help="apply the EXIF orientation of images, or ignore it if annotations refer to the "
+            "stored frame."
         ),
     ] = "apply"
     allow_outside: Annotated[
         bool,
-        typer.Option("--allow-outside", help="Allow paths in the input to lead anywhere; only for your own input."),
+        typer.Option(
+            "--allow-outside",
+            help="Allow paths in the input to lead anywhere; only for your own input.",
+        ),
     ] = False
-    replace: Annotated[bool, typer.Option("--replace", help="Replace the existing records of the source.")] = False
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace the existing records of the source.")
+    ] = False
     skip_invalid: Annotated[
-        bool, typer.Option("--skip-invalid", help="Exit with status 0 even if invalid records were left out.")
+        bool,
+        typer.Option(
+            "--skip-invalid", help="Exit with status 0 even if invalid records were left out."
+        ),
     ] = False
 
 
@@ -92,24 +125,34 @@ class ResizeOptions(ImportOptions):
     """Formats whose predictions have a size of their own."""
 
     resize_pred: Annotated[
-        bool, typer.Option("--resize-pred", help="Resize predictions of a different size to the size of the image.")
+        bool,
+        typer.Option(
+            "--resize-pred", help="Resize predictions of a different size to the size of the image."
+        ),
     ] = False
 
 
 @dataclass(frozen=True)
 class DetectorOptions(ImportOptions):
-    """Formats whose predictions have confidences. Default: the threshold of best F1 on the imported images."""
+    """Formats whose predictions have confidences. Default: the threshold of best F1 on the imported
+    images.
+    """
 
     min_score: Annotated[
-        float | None, typer.Option(help="Leave out predictions with lower confidence; 0 keeps all.", show_default=False)
+        float | None,
+        typer.Option(
+            help="Leave out predictions with lower confidence; 0 keeps all.", show_default=False
+        ),
     ] = None
     top_k: Annotated[
-        int | None, typer.Option(help="Keep the K most confident predictions of an image.", show_default=False)
+        int | None,
+        typer.Option(help="Keep the K most confident predictions of an image.", show_default=False),
     ] = None
     score_at: Annotated[
         str | None,
         typer.Option(
-            help="best-f1: the threshold with the largest F1 (IoU 0.5) on these images; default if all predictions "
+            help="best-f1: the threshold with the largest F1 (IoU 0.5) on these images; default "
+            "if all predictions "
             "have a confidence and neither --min-score nor --top-k is given.",
             show_default=False,
         ),
@@ -132,7 +175,9 @@ def columns_of(column: Sequence[str] | None) -> dict[str, str]:
     pairs = [one.partition("=") for one in column or ()]
     for ours, equals, theirs in pairs:
         if not (ours and equals and theirs):
-            raise UsageError(f"--column must be OURS=THEIRS, such as prompt=text, got {ours + equals + theirs!r}")
+            raise UsageError(
+                f"--column must be OURS=THEIRS, such as prompt=text, got {ours + equals + theirs!r}"
+            )
     return {ours: theirs for ours, _, theirs in pairs}
 
 
@@ -163,8 +208,8 @@ def import_command(
     Parameters
     ----------
     read
-        (task, pred, …) → samples. Its keyword parameters become options, each by its annotation. ``pred`` is one of the
-        values of ``--pred``, or None; a parameter ``how`` gets the ``kind``.
+        (task, pred, …) → samples. Its keyword parameters become options, each by its annotation.
+        ``pred`` is one of the values of ``--pred``, or None; a parameter ``how`` gets the ``kind``.
     kind
         The options of all formats of its sort.
     task
@@ -194,7 +239,9 @@ def import_command(
             measure["metric"] = values["metric"]
         if "metric" not in own:
             values.pop("metric", None)
-        each = {name: dict(zip(pred or (), values.pop(name) or (), strict=False)) for name in paired}
+        each = {
+            name: dict(zip(pred or (), values.pop(name) or (), strict=False)) for name in paired
+        }
         with _scratch(SCRATCH in own, values):
             file = _file(values, pred)
             run_import(
@@ -205,12 +252,21 @@ def import_command(
                 classes,
                 how,
                 file,
-                lambda one: read(chosen, pred=one, **values, **{name: found.get(one) for name, found in each.items()}),
+                lambda one: read(
+                    chosen,
+                    pred=one,
+                    **values,
+                    **{name: found.get(one) for name, found in each.items()},
+                ),
                 **measure,
             )
 
     command.__doc__ = read.__doc__
-    wanted = {"source", "out"} | ({"class_of_interest"} if classed else set()) | ({"metric"} if measured else set())
+    wanted = (
+        {"source", "out"}
+        | ({"class_of_interest"} if classed else set())
+        | ({"metric"} if measured else set())
+    )
     parameters = _parameters(read, kind, task, wanted)
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {one.name: one.annotation for one in parameters}
@@ -243,12 +299,18 @@ def _parameters(
         for name, one in inspect.signature(read).parameters.items()
         if name not in ("how", SCRATCH)
     }
-    stated = {name: pair for name, pair in own.items() if name not in _SHARED or hasattr(pair[0], "__metadata__")}
+    stated = {
+        name: pair
+        for name, pair in own.items()
+        if name not in _SHARED or hasattr(pair[0], "__metadata__")
+    }
     shared = {name: pair for name, pair in _SHARED.items() if name in own or name in wanted}
     common = {item.name: (options[item.name], item.default) for item in fields(kind)}
     named = {} if task is None else {"task": (TaskOption, task)}
     return [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+        )
         for name, (annotation, default) in {**shared, **named, **stated, **common}.items()
     ]
 
@@ -264,7 +326,9 @@ def run_import(
     read: Callable[[str | None], Found],
     **options: Any,
 ) -> None:
-    """Import each source in turn; report every problem in a line; exit 1 where there is any, unless skipped."""
+    """Import each source in turn; report every problem in a line; exit 1 where there is any, unless
+    skipped.
+    """
     from visualjudge.core.confine import importing
     from visualjudge.data.writer import FolderWriter
     from visualjudge.vision.raster.images import stored_frames
@@ -277,7 +341,16 @@ def run_import(
     with importing(outside=how.allow_outside), frames, _warnings_told():
         for source, one in _named(sources, pred):
             with FolderWriter(out, task, replace=how.replace) as writer:
-                done = _one(writer, read(one), source, one, tuple(classes or ("each",)), file, intake, options)
+                done = _one(
+                    writer,
+                    read(one),
+                    source,
+                    one,
+                    tuple(classes or ("each",)),
+                    file,
+                    intake,
+                    options,
+                )
             _tell(done, task, source, out, predicted=one is not None)
             wrong += len(done.problems)
             written += done.annotations
@@ -288,7 +361,9 @@ def run_import(
         raise typer.Exit(1)
 
 
-def _named(sources: list[str] | None, pred: list[str] | None) -> list[tuple[str | None, str | None]]:
+def _named(
+    sources: list[str] | None, pred: list[str] | None
+) -> list[tuple[str | None, str | None]]:
     """(source, predictions) of each import."""
     preds: Sequence[str | None] = [*pred] if pred else [None]
     if sources and len(preds) != len(sources):
@@ -331,7 +406,9 @@ def _one(
 
     done = Imported()
     with stages() as progress:
-        states = import_samples(writer, samples, source=source, classes=classes, file=file, intake=intake, **options)
+        states = import_samples(
+            writer, samples, source=source, classes=classes, file=file, intake=intake, **options
+        )
         for number, state in enumerate(states, 1):
             done = state
             progress(f"importing {source or file}", number, number + 1)
@@ -370,7 +447,9 @@ class Formats(TyperGroup):
         return [*super().list_commands(ctx), *added("importer")]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        return super().get_command(ctx, cmd_name) or (_command(cmd_name) if cmd_name in added("importer") else None)
+        return super().get_command(ctx, cmd_name) or (
+            _command(cmd_name) if cmd_name in added("importer") else None
+        )
 
 
 def _command(name: str) -> Any:
@@ -385,7 +464,9 @@ def _command(name: str) -> Any:
     tasks = tasks_of(row)
     command = import_command(
         row.read,
-        DetectorOptions if any(TYPES.find(kind).ranked is not None for kind in row.types) else ImportOptions,
+        DetectorOptions
+        if any(TYPES.find(kind).ranked is not None for kind in row.types)
+        else ImportOptions,
         task=tasks[0] if len(tasks) == 1 else None,
         classed=any(TASKS[task].classed for task in tasks),
         measured=any(len(metrics_of(kind)) > 1 for kind in row.types),

@@ -14,9 +14,13 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 @app.command(epilog="Example:\n\nvisualjudge init study")
 def init(
-    folder: Annotated[Path, typer.Argument(help="Folder of the project; existing files are not replaced.")],
+    folder: Annotated[
+        Path, typer.Argument(help="Folder of the project; existing files are not replaced.")
+    ],
 ) -> None:
-    """Create a project: a data folder to fill, a commented config.yaml, and study.py, which runs it."""
+    """Create a project: a data folder to fill, a commented config.yaml, and study.py, which runs
+    it.
+    """
     from visualjudge.apps.starting.project import write_project
 
     for path in write_project(folder):

@@ -37,17 +37,17 @@ EPILOG = """Examples:
 
 visualjudge judge DATASET --backend api --model gpt-4o-mini --api-key-env OPENAI_API_KEY --out RUN
 
-visualjudge judge DATASET --backend vllm --model Qwen/Qwen2.5-VL-7B --base-url http://gpu:8000/v1 --swap --out RUN
+visualjudge judge DATASET --backend vllm --model MODEL --base-url http://gpu:8000/v1 --out RUN
 
 visualjudge judge DATASET --backend anthropic --model claude-opus-4-1 --batch --out RUN
 
 visualjudge judge DATASET --backend api --model gpt-4o --tools zoom,compare,measure --out RUN
 
-visualjudge judge DATASET --backend baseline --model oracle:0.8 --type pairwise --sample 60 --out RUN
+visualjudge judge DATASET --backend baseline --model oracle:0.8 --sample 60 --out RUN
 
 visualjudge judge DATASET --panel RUN1 --panel RUN2 --panel RUN3 --out MAJORITY
 
-visualjudge judge DATASET --cascade cascade.json --cheap runs/small --backend api --model gpt-4o --out runs/cascade
+visualjudge judge DATASET --cascade cascade.json --cheap runs/small --model gpt-4o --out RUN
 """
 
 
@@ -57,19 +57,24 @@ class BatchOptions:
 
     heading: ClassVar[str] = "Batches"
 
-    batch: Annotated[bool, typer.Option("--batch", help="Use the provider's batch interface, at half the price.")] = (
-        False
-    )
+    batch: Annotated[
+        bool, typer.Option("--batch", help="Use the provider's batch interface, at half the price.")
+    ] = False
     batch_size: Annotated[
-        int | None, typer.Option(min=1, help="Maximum requests per batch; default: the provider's limit.")
+        int | None,
+        typer.Option(min=1, help="Maximum requests per batch; default: the provider's limit."),
     ] = None
     batch_folder: Annotated[
-        Path | None, typer.Option(help="Exchange OpenAI batch files in this folder, for vLLM's run-batch.")
+        Path | None,
+        typer.Option(help="Exchange OpenAI batch files in this folder, for vLLM's run-batch."),
     ] = None
     poll: Annotated[float, typer.Option(min=0.1, help="Polling interval, in seconds.")] = 120.0
     no_wait: Annotated[
         bool,
-        typer.Option("--no-wait", help="Exit when everything is submitted; fetch the results later with --resume."),
+        typer.Option(
+            "--no-wait",
+            help="Exit when everything is submitted; fetch the results later with --resume.",
+        ),
     ] = False
 
     @property
@@ -101,8 +106,15 @@ class BatchOptions:
 @app.command(epilog=EPILOG)
 @with_groups
 def judge(
-    dataset: Annotated[Path, typer.Argument(help="Dataset from `visualjudge build`.", show_default=False)],
-    out: Annotated[Path, typer.Option(help="Folder of the run, for verdicts.jsonl and run.json.", show_default=False)],
+    dataset: Annotated[
+        Path, typer.Argument(help="Dataset from `visualjudge build`.", show_default=False)
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="Folder of the run, for verdicts.jsonl and run.json.", show_default=False
+        ),
+    ],
     client: ClientOptions,
     questions: QuestionOptions,
     run: RunOptions,
@@ -115,21 +127,29 @@ def judge(
         str | None,
         typer.Option(help="Tools that the model may call: zoom,compare,… or all."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print calls, tokens and cost without asking.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print calls, tokens and cost without asking.")
+    ] = False,
     cascade: Annotated[
         Path | None,
-        typer.Option(help="Rule from `visualjudge cascade --json`: ask the model only if --cheap is unsure."),
+        typer.Option(
+            help="Rule from `visualjudge cascade --json`: ask the model only if --cheap is unsure."
+        ),
     ] = None,
     cheap: Annotated[
-        Path | None, typer.Option(help="With --cascade: the cheap judge's finished run on this dataset.")
+        Path | None,
+        typer.Option(help="With --cascade: the cheap judge's finished run on this dataset."),
     ] = None,
     until: Annotated[
         str | None,
         typer.Option(help="Stop early at 'right decided' or 'rank decided'."),
     ] = None,
-    check_every: Annotated[int, typer.Option(min=1, help="With --until: look after every N verdicts.")] = 500,
+    check_every: Annotated[
+        int, typer.Option(min=1, help="With --until: look after every N verdicts.")
+    ] = 500,
     panel: Annotated[
-        list[Path] | None, typer.Option(help="A finished run; repeat to combine several by majority, without calls.")
+        list[Path] | None,
+        typer.Option(help="A finished run; repeat to combine several by majority, without calls."),
     ] = None,
 ) -> None:
     """Ask a judge the questions of a dataset.
@@ -157,7 +177,9 @@ def judge(
             most = options["max_tool_calls"] + MORE_REQUESTS
             beside = f"one a question, without tool calls; with --tools up to {most}"
         reasons = options["mode"] == "auto" and not options["tools"]
-        _dry_run(chosen, out, settings_of(options), Budget(money.limits, prices), beside, reasons=reasons)
+        _dry_run(
+            chosen, out, settings_of(options), Budget(money.limits, prices), beside, reasons=reasons
+        )
         return
     _tell_batches()
     if batches.settings and (panel or cascade is not None or cheap is not None):
@@ -170,12 +192,21 @@ def judge(
     watch = None if until is None else _watch(chosen, out, until, check_every, options, batches)
     calls = partial(judge_async, chosen if watch is None else watch.dataset, asked, out, **options)
     work = calls if watch is None else watch.around(calls)
-    done = interruptible("asking", work, f"the verdicts so far are in {out}; continue with --resume")
+    done = interruptible(
+        "asking", work, f"the verdicts so far are in {out}; continue with --resume"
+    )
     assert done.report is not None
     _finish(done.report, out, None if watch is None else watch.decision)
 
 
-def _watch(dataset: Dataset, out: Path, until: str, every: int, options: JudgeOptions, batches: BatchOptions) -> Watch:
+def _watch(
+    dataset: Dataset,
+    out: Path,
+    until: str,
+    every: int,
+    options: JudgeOptions,
+    batches: BatchOptions,
+) -> Watch:
     from visualjudge.apps.planning.until import Watch, in_random_order
 
     if batches.settings:
@@ -210,26 +241,39 @@ def _cascade(rule: Path | None, cheap: Path | None, expensive: Judge) -> Judge:
         raise UsageError("--cascade RULE and --cheap RUN must be given together")
     told = RunFolder(cheap).manifest()
     recorded = RecordedJudge(
-        str(told.get("judge") or cheap.name), RunFolder(cheap).verdicts(), bool(told.get("simulated"))
+        str(told.get("judge") or cheap.name),
+        RunFolder(cheap).verdicts(),
+        bool(told.get("simulated")),
     )
     return CascadeJudge(recorded, expensive, read_rule(rule))
 
 
-def _dry_run(dataset: Dataset, out: Path, options: RunSettings, budget: Budget, beside: str, *, reasons: bool) -> None:
+def _dry_run(
+    dataset: Dataset, out: Path, options: RunSettings, budget: Budget, beside: str, *, reasons: bool
+) -> None:
     from visualjudge.runs.budget import money
     from visualjudge.runs.estimate import estimate
     from visualjudge.runs.judging import check_images, still_to_ask
 
     check_images(dataset, dataset.questions[: options.limit])
     prices, limits = budget.prices, budget.limits
-    found = estimate(dataset, still_to_ask(out, dataset.questions, options), prices, reasons=reasons)
-    told = "reasons and an answer; --mode text asks for none" if reasons else "an answer without reasoning"
+    found = estimate(
+        dataset, still_to_ask(out, dataset.questions, options), prices, reasons=reasons
+    )
+    told = (
+        "reasons and an answer; --mode text asks for none"
+        if reasons
+        else "an answer without reasoning"
+    )
     print(f"calls: {found.calls}" + (f" ({beside})" if beside else ""))
     print(f"images: {found.images} ({found.different_images} different files)")
     print(f"tokens, estimated: {found.tokens_in} in, {found.tokens_out} out ({told})")
     if prices.are_stated:
         print(f"cost, estimated: {money(found.cost)}")
-    needed = {"--max-calls": (found.calls, limits.max_calls), "--max-cost": (found.cost, limits.max_cost)}
+    needed = {
+        "--max-calls": (found.calls, limits.max_calls),
+        "--max-cost": (found.cost, limits.max_cost),
+    }
     needed["--max-tokens-total"] = (found.tokens_in + found.tokens_out, limits.max_tokens)
     for name, (whole, limit) in needed.items():
         if limit is not None and limit < whole:
@@ -237,14 +281,18 @@ def _dry_run(dataset: Dataset, out: Path, options: RunSettings, budget: Budget, 
 
 
 def _finish(report: RunReport, out: Path, decision: Decision | None = None) -> None:
-    """Say how it ended; exit status 1 where something failed, or is missing although nothing was decided."""
+    """Say how it ended; exit status 1 where something failed, or is missing although nothing was
+    decided.
+    """
     from visualjudge.runs.progress import counted, spent_in_all
 
     progress = report.progress
     if report.torn_bytes:
         say(f"{out}: the last line was cut short by a kill; its question was asked again")
     money = spent_in_all(progress, report.total)
-    verdicts = f"{pluralize(report.statuses.total(), 'verdict')}: {counted(report.statuses) or 'none'}"
+    verdicts = (
+        f"{pluralize(report.statuses.total(), 'verdict')}: {counted(report.statuses) or 'none'}"
+    )
     print(f"{out}: {verdicts} ({money})" if money else f"{out}: {verdicts}")
     if (excess := progress.budget.excess()) and excess != progress.stopped:
         say(excess)
@@ -255,11 +303,16 @@ def _finish(report: RunReport, out: Path, decision: Decision | None = None) -> N
     if report.causes:
         say(f"verdicts without an answer, by cause: {counted(report.causes)}")
     if errors:
-        failed = f"{pluralize(errors, 'API error')} in {pluralize(report.statuses.total(), 'verdict')}"
+        failed = (
+            f"{pluralize(errors, 'API error')} in {pluralize(report.statuses.total(), 'verdict')}"
+        )
         say(f"{failed}; --resume --retry-errors asks again")
         say(_last_error(report))
     if decision is not None:
-        print(f"{decision.said}, on {pluralize(decision.images, 'image')}; {pluralize(report.missing, 'call')} saved")
+        print(
+            f"{decision.said}, on {pluralize(decision.images, 'image')}; "
+            f"{pluralize(report.missing, 'call')} saved"
+        )
     elif report.missing:
         missing = pluralize(report.missing, "verdict is", "verdicts are")
         say(f"{progress.stopped or 'stopped'}; {missing} missing; continue with --resume")

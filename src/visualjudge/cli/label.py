@@ -32,18 +32,31 @@ class Kind(StrEnum):
 
 @app.command()
 def label(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders; several form a panel.", show_default=False)],
-    out: Annotated[Path, typer.Option(help="CSV to fill in, for `visualjudge correct --labels`.", show_default=False)],
+    runs: Annotated[
+        list[Path], typer.Argument(help="Run folders; several form a panel.", show_default=False)
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="CSV to fill in, for `visualjudge correct --labels`.", show_default=False
+        ),
+    ],
     n: Annotated[
-        int | None, typer.Option("--n", min=1, help="Number of items (default: 50, or all that are left).")
+        int | None,
+        typer.Option("--n", min=1, help="Number of items (default: 50, or all that are left)."),
     ] = None,
-    kind: Annotated[Kind | None, typer.Option(help="What to label (default: scores if there are any).")] = None,
-    labels: Annotated[Path | None, typer.Option(help="Existing labels: not drawn again, and copied to --out.")] = None,
+    kind: Annotated[
+        Kind | None, typer.Option(help="What to label (default: scores if there are any).")
+    ] = None,
+    labels: Annotated[
+        Path | None, typer.Option(help="Existing labels: not drawn again, and copied to --out.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     dataset: MovedDataset = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw the items to label next, with known probabilities: uncertain items more often if that saves labels.
+    """Draw the items to label next, with known probabilities: uncertain items more often if that
+    saves labels.
 
     Example: visualjudge label runs/gpt --n 50 --out next.csv
     """
@@ -51,8 +64,18 @@ def label(
     from visualjudge.analysis.decisions.labels import is_unlabelled
 
     if out.exists() and not is_unlabelled(out):
-        raise UsageError(f"--out {out}: must be a new file or a queue without labels; --labels copies labels to it")
-    queue = draw(runs, n, kind=None if kind is None else kind.value, labels=labels, dataset=dataset, seed=seed)
+        raise UsageError(
+            f"--out {out}: must be a new file or a queue without labels; --labels copies labels "
+            "to it"
+        )
+    queue = draw(
+        runs,
+        n,
+        kind=None if kind is None else kind.value,
+        labels=labels,
+        dataset=dataset,
+        seed=seed,
+    )
     write_text(out, harmless(queue.table()).write_csv())
     say(*queue.remarks.warnings)
     if as_json:
@@ -68,14 +91,18 @@ def _tell(queue: LabelQueue, runs: list[Path], out: Path, dataset: Path | None) 
     column = "score (0 to 10)" if queue.by == "annotation_id" else "answer"
     typer.echo(f"{out}: {drawn} of {queue.pool} items; fill in the column {column}")
     typer.echo(_how(queue.gain))
-    following("studio", dataset or "DATASET", "--people", "PEOPLE", "--items", out, title="or ask people")
+    following(
+        "studio", dataset or "DATASET", "--people", "PEOPLE", "--items", out, title="or ask people"
+    )
     following("correct", *runs, "--labels", out)
 
 
 def _how(gain: Gain | None) -> str:
     """How the items were drawn, and what that is expected to gain."""
     if gain is None:
-        return "drawn at random: too few errors of the judge are known to expect a gain from its doubt"
+        return (
+            "drawn at random: too few errors of the judge are known to expect a gain from its doubt"
+        )
     saves = f"{round(100 * gain.value)} ± {round(100 * gain.error)} % of the variance"
     seen = f"by its errors on {pluralize(gain.items, 'known answer')}"
     if not gain.shown:

@@ -1,4 +1,6 @@
-"""The command line: one sub-command a file, imported only when it is called; errors become exit statuses here."""
+"""The command line: one sub-command a file, imported only when it is called; errors become exit
+statuses here.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,9 @@ MODULES = {"import": "import_", "train-local": "train_local"}  # a keyword canno
 
 
 class LazyCommands(TyperGroup):
-    """Commands by name: ``visualjudge.cli.<name>`` holds a Typer ``app``, imported when called, not when listed."""
+    """Commands by name: ``visualjudge.cli.<name>`` holds a Typer ``app``, imported when called, not
+    when listed.
+    """
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
@@ -91,7 +95,8 @@ app = typer.Typer(
     add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # Rich takes longer to import than most commands take to run
-    help="Build judge questions from vision predictions, put them to a VLM, and measure how far it can be trusted.",
+    help="Build judge questions from vision predictions, put them to a VLM, and measure how far "
+    "it can be trusted.",
 )
 
 
@@ -104,14 +109,19 @@ def _tell_version(wanted: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version and exit.")
+        bool,
+        typer.Option(
+            "--version", callback=_tell_version, is_eager=True, help="Print the version and exit."
+        ),
     ] = False,
 ) -> None:
     """visualjudge."""
 
 
 def run() -> None:
-    """Entry point: 0 done, 1 something in the data or the run failed, 2 wrong usage, 130 Ctrl-C, 143 SIGTERM."""
+    """Entry point: 0 done, 1 something in the data or the run failed, 2 wrong usage, 130 Ctrl-C,
+    143 SIGTERM.
+    """
     signal.signal(signal.SIGTERM, _terminated)
     try:
         with redirect_stdout(cast(TextIO, PlainStream(sys.stdout))):
@@ -148,5 +158,7 @@ def _app_and_output() -> None:
         try:
             sys.stdout.flush()
         except OSError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter fails at its exit
+            os.dup2(
+                os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+            )  # or the interpreter fails at its exit
             raise

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """Examples:
 
-visualjudge mmbench infer DATA.tsv --backend api --model gpt-4o-mini --api-key-env OPENAI_API_KEY --out pred.xlsx
+visualjudge mmbench infer DATA.tsv --backend api --model gpt-4o-mini --out pred.xlsx
 
 visualjudge mmbench eval pred.xlsx --data DATA.tsv --json scores.json
 
@@ -58,16 +58,25 @@ class RulesName(StrEnum):
     vlmevalkit = "vlmevalkit"
 
 
-Data = Annotated[Path, typer.Argument(help="Table of questions, tab-separated.", show_default=False)]
-DataOption = Annotated[Path, typer.Option("--data", help="The table of questions that was asked.", show_default=False)]
+Data = Annotated[
+    Path, typer.Argument(help="Table of questions, tab-separated.", show_default=False)
+]
+DataOption = Annotated[
+    Path, typer.Option("--data", help="The table of questions that was asked.", show_default=False)
+]
 RulesOption = Annotated[
-    RulesName, typer.Option("--rules", help="strict, or vlmevalkit (its heuristics, for comparison).")
+    RulesName,
+    typer.Option("--rules", help="strict, or vlmevalkit (its heuristics, for comparison)."),
 ]
 Skip = Annotated[bool, typer.Option("--skip-invalid", help="Continue without invalid records.")]
 MatcherBackend = Annotated[str, typer.Option(help="Backend of the LLM matcher.")]
-MatcherModel = Annotated[str | None, typer.Option(help="Ask this model about replies the rules cannot read.")]
+MatcherModel = Annotated[
+    str | None, typer.Option(help="Ask this model about replies the rules cannot read.")
+]
 MatcherUrl = Annotated[str | None, typer.Option(help="Server of the LLM matcher.")]
-MatcherKey = Annotated[str | None, typer.Option(help="Environment variable with the matcher's API key.")]
+MatcherKey = Annotated[
+    str | None, typer.Option(help="Environment variable with the matcher's API key.")
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +86,9 @@ class InferClientOptions(ClientOptions):
     temperature: Annotated[float | None, typer.Option(min=0, help="Sampling temperature.")] = 0.0
     server_temperature: Annotated[
         bool,
-        typer.Option("--server-temperature", help="Do not send a temperature; some models reject it."),
+        typer.Option(
+            "--server-temperature", help="Do not send a temperature; some models reject it."
+        ),
     ] = False
 
     def config(self, key_option: str = "--api-key-env") -> dict[str, Any]:
@@ -90,15 +101,21 @@ class InferClientOptions(ClientOptions):
 @with_groups
 def infer(
     data: Data,
-    out: Annotated[Path, typer.Option(help="Results, .xlsx; the .jsonl beside it is written first.")],
+    out: Annotated[
+        Path, typer.Option(help="Results, .xlsx; the .jsonl beside it is written first.")
+    ],
     client: InferClientOptions,
     run: RunOptions,
     budget: BudgetOptions,
     cache: CacheOptions,
-    template: Annotated[str, typer.Option(help="reference, vlmevalkit, or your own YAML file.")] = "reference",
+    template: Annotated[
+        str, typer.Option(help="reference, vlmevalkit, or your own YAML file.")
+    ] = "reference",
     skip_invalid: Skip = False,
 ) -> None:
-    """Ask a model every question; write pred.jsonl (the record) and pred.xlsx (for MMBench's server)."""
+    """Ask a model every question; write pred.jsonl (the record) and pred.xlsx (for MMBench's
+    server).
+    """
     from visualjudge.apps.mmbench.infer import Places, infer as ask_all
     from visualjudge.apps.mmbench.prompt import choice_template
 
@@ -129,7 +146,9 @@ def infer(
 
 @app.command("eval", epilog=EXAMPLES.split("\n\n")[2])
 def evaluate(
-    predictions: Annotated[Path, typer.Argument(help="Results: .xlsx, .tsv, .json or .jsonl.", show_default=False)],
+    predictions: Annotated[
+        Path, typer.Argument(help="Results: .xlsx, .tsv, .json or .jsonl.", show_default=False)
+    ],
     data: DataOption,
     json: JsonFile = None,
     rules: RulesOption = RulesName.strict,
@@ -139,7 +158,9 @@ def evaluate(
     matcher_api_key_env: MatcherKey = None,
     skip_invalid: Skip = False,
 ) -> None:
-    """Score replies: vanilla and circular accuracy, by category, and the share of readable replies."""
+    """Score replies: vanilla and circular accuracy, by category, and the share of readable
+    replies.
+    """
     from visualjudge.apps.mmbench.scores import scores
 
     _required(data, predictions)
@@ -153,7 +174,9 @@ def evaluate(
             api_key_env=matcher_api_key_env,
         )
         place = (json or predictions).with_suffix(".matcher.jsonl")
-        found = _matched(table, predictions, rules, found, asked.config("--matcher-api-key-env"), place)
+        found = _matched(
+            table, predictions, rules, found, asked.config("--matcher-api-key-env"), place
+        )
     numbers = scores(found)
     if json is not None:
         write_json(json, numbers)
@@ -167,13 +190,17 @@ def circular(
     out: Annotated[Path, typer.Option(help="The table of rotations, .tsv.", show_default=False)],
     skip_invalid: Skip = False,
 ) -> None:
-    """Write every rotation of every question: index + k·1000000, options and answer rotated, image shared."""
+    """Write every rotation of every question: index + k·1000000, options and answer rotated, image
+    shared.
+    """
     from visualjudge.apps.mmbench.circular import without_image, write_rotations
 
     _required(data)
     table = _table(data, skip_invalid)
     lost = without_image(table)
-    _left_out(lost.values(), f"{data}: the images of {pluralize(len(lost), 'record')}", skip_invalid)
+    _left_out(
+        lost.values(), f"{data}: the images of {pluralize(len(lost), 'record')}", skip_invalid
+    )
     done = 0
     with stages() as show:
 
@@ -183,22 +210,34 @@ def circular(
             show("rotating", done, len(table.rows))
 
         count = write_rotations(table, out, skip=lost, progress=tick)
-    print(f"{out}: {pluralize(count, 'row')} of {pluralize(len(table.rows) - len(lost), 'question')}")
+    print(
+        f"{out}: {pluralize(count, 'row')} of {pluralize(len(table.rows) - len(lost), 'question')}"
+    )
     following("mmbench", "infer", out, "--model", "MODEL", "--out", "pred.xlsx")
 
 
 @app.command(epilog=EXAMPLES.split("\n\n")[4])
 def report(
-    predictions: Annotated[list[Path], typer.Argument(help="Result files, one per model.", show_default=False)],
+    predictions: Annotated[
+        list[Path], typer.Argument(help="Result files, one per model.", show_default=False)
+    ],
     data: DataOption,
-    out: Annotated[Path | None, typer.Option(help="HTML page with tables and wrong answers.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="HTML page with tables and wrong answers.")
+    ] = None,
     json: JsonFile = None,
-    name: Annotated[list[str] | None, typer.Option(help="Name of a model; repeat once per result file.")] = None,
+    name: Annotated[
+        list[str] | None, typer.Option(help="Name of a model; repeat once per result file.")
+    ] = None,
     rules: RulesOption = RulesName.strict,
-    wrong: Annotated[int, typer.Option(min=0, help="Maximum number of wrong answers shown per model.")] = 100,
+    wrong: Annotated[
+        int, typer.Option(min=0, help="Maximum number of wrong answers shown per model.")
+    ] = 100,
     skip_invalid: Skip = False,
 ) -> None:
-    """Write a report: the usual table (CP, FP-S, FP-C, LR, RR, AR, overall) per split, comparisons, wrong answers."""
+    """Write a report: the usual table (CP, FP-S, FP-C, LR, RR, AR, overall) per split, comparisons,
+    wrong answers.
+    """
     from visualjudge.apps.mmbench.page import page
     from visualjudge.apps.mmbench.scores import Model, as_json, as_text, comparisons
 
@@ -208,10 +247,14 @@ def report(
     _required(data, *predictions)
     if len(set(names)) != len(names):
         raise UsageError(
-            f"result files must have different names, got {max(names, key=names.count)!r} twice; add --name for each"
+            f"result files must have different names, got {max(names, key=names.count)!r} twice; "
+            "add --name for each"
         )
     table = _table(data, skip_invalid)
-    models = [Model(label, _evaluation(table, path, rules)) for label, path in zip(names, predictions, strict=True)]
+    models = [
+        Model(label, _evaluation(table, path, rules))
+        for label, path in zip(names, predictions, strict=True)
+    ]
     compared = comparisons(models)
     if json is not None:
         write_json(json, as_json(models, compared))
@@ -236,8 +279,14 @@ def _table(path: Path, skip_invalid: bool, column: str | None = None) -> Table:
     with stages() as show:
         table = read_table(path, progress=lambda at: show("reading (bytes)", at, size))
     if column and column not in table.columns:
-        named = "; the files that image_path names are not read" if "image_path" in table.columns else ""
-        raise DataError(f"{path}: no column {column!r} (columns: {', '.join(table.columns)[:300]}){named}")
+        named = (
+            "; the files that image_path names are not read"
+            if "image_path" in table.columns
+            else ""
+        )
+        raise DataError(
+            f"{path}: no column {column!r} (columns: {', '.join(table.columns)[:300]}){named}"
+        )
     _left_out(table.problems, f"{path}: {pluralize(len(table.problems), 'record')}", skip_invalid)
     return table
 
@@ -247,7 +296,9 @@ def _askable(table: Table, rows: tuple[Row, ...], skip_invalid: bool) -> list[Ro
     from visualjudge.apps.mmbench.images import image_problems
 
     with stages() as show:
-        problems = image_problems(table, rows, tick=lambda done: show("checking images", done, len(rows)))
+        problems = image_problems(
+            table, rows, tick=lambda done: show("checking images", done, len(rows))
+        )
     _left_out(problems.values(), f"{table.path}: {pluralize(len(problems), 'image')}", skip_invalid)
     return [row for row in rows if row.index not in problems]
 
@@ -255,7 +306,9 @@ def _askable(table: Table, rows: tuple[Row, ...], skip_invalid: bool) -> list[Ro
 def _left_out(problems: Collection[Problem], what: str, skip_invalid: bool) -> None:
     tell(problems)
     if problems and not skip_invalid:
-        raise DataError(f"{what} cannot be used (named above); fix them, or leave them out with --skip-invalid")
+        raise DataError(
+            f"{what} cannot be used (named above); fix them, or leave them out with --skip-invalid"
+        )
 
 
 def _finish(result: InferReport, places: Places) -> None:
@@ -283,7 +336,9 @@ def _finish(result: InferReport, places: Places) -> None:
     raise RunError(f"{missing} without a reply and not in {places.workbook}; --resume asks again")
 
 
-def _evaluation(table: Table, predictions: Path, rules: RulesName, matched: Any = None) -> Evaluation:
+def _evaluation(
+    table: Table, predictions: Path, rules: RulesName, matched: Any = None
+) -> Evaluation:
     from visualjudge.apps.mmbench.evaluate import evaluate as score
     from visualjudge.apps.mmbench.results import read_predictions
 
@@ -294,16 +349,24 @@ def _evaluation(table: Table, predictions: Path, rules: RulesName, matched: Any 
 
 
 def _matched(
-    table: Table, predictions: Path, rules: RulesName, before: Evaluation, fields: dict[str, Any], place: Path
+    table: Table,
+    predictions: Path,
+    rules: RulesName,
+    before: Evaluation,
+    fields: dict[str, Any],
+    place: Path,
 ) -> Evaluation:
     from visualjudge.apps.mmbench.matcher import match, unread
 
     client = open_asked(fields, CacheOptions(), 16)
-    letters, progress = interruptible("matching", partial(match, unread(before), client, place), KEPT)
+    letters, progress = interruptible(
+        "matching", partial(match, unread(before), client, place), KEPT
+    )
     if progress.statuses["api_error"] or progress.stopped:
         causes = ", ".join(progress.causes) or progress.stopped
         raise RunError(
-            f"the matcher could not be asked about every reply ({causes}); run the command again to continue"
+            f"the matcher could not be asked about every reply ({causes}); run the command again "
+            "to continue"
         )
     return _evaluation(table, predictions, rules, letters)
 
@@ -311,12 +374,18 @@ def _matched(
 def _summary(numbers: dict[str, Any]) -> None:
     from visualjudge.apps.mmbench.scores import missing_sentence, percent
 
-    print(f"rows {numbers['n']}, read {percent(numbers['extraction_rate'])}, accuracy {percent(numbers['accuracy'])}")
+    print(
+        f"rows {numbers['n']}, read {percent(numbers['extraction_rate'])}, accuracy "
+        f"{percent(numbers['accuracy'])}"
+    )
     if numbers["n_vanilla"] < numbers["n"]:
         vanilla = percent(numbers["vanilla_accuracy"])
         print(f"questions without rotations {numbers['n_vanilla']}, vanilla accuracy {vanilla}")
     if numbers["circular_accuracy"] is not None:
-        print(f"questions {numbers['n_groups']}, circular accuracy {percent(numbers['circular_accuracy'])}")
+        print(
+            f"questions {numbers['n_groups']}, circular accuracy "
+            f"{percent(numbers['circular_accuracy'])}"
+        )
     if missing := missing_sentence(numbers):
         say(missing)
     if numbers["invalid_groups"]:

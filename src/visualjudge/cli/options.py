@@ -1,7 +1,8 @@
 """Options that several commands share, each group defined once as a dataclass.
 
-A command takes a group as one parameter. It is decorated with :func:`with_groups`, which shows Typer
-the fields of each group as options of their own, those of a dataclass under the group's ``heading``.
+A command takes a group as one parameter. It is decorated with :func:`with_groups`, which shows
+Typer the fields of each group as options of their own, those of a dataclass under the group's
+``heading``.
 """
 
 from __future__ import annotations
@@ -31,13 +32,21 @@ if TYPE_CHECKING:
     from visualjudge.runs.budget import Budget, Limits, Prices
 
 
-JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the figures to this JSON file.")]
-MovedDataset = Annotated[Path | None, typer.Option("--dataset", help="The dataset, if it has moved since the run.")]
-ReplaceDataset = Annotated[bool, typer.Option("--force", help="Replace an existing dataset at --out.")]
+JsonFile = Annotated[
+    Path | None, typer.Option("--json", help="Write the figures to this JSON file.")
+]
+MovedDataset = Annotated[
+    Path | None, typer.Option("--dataset", help="The dataset, if it has moved since the run.")
+]
+ReplaceDataset = Annotated[
+    bool, typer.Option("--force", help="Replace an existing dataset at --out.")
+]
 Task = Annotated[str | None, typer.Option(help="Only questions of this task.")]
 Where = Annotated[
     list[str] | None,
-    typer.Option(help="Only questions with FIELD=VALUE, such as encoding=text_xyxy; may be repeated."),
+    typer.Option(
+        help="Only questions with FIELD=VALUE, such as encoding=text_xyxy; may be repeated."
+    ),
 ]
 BACKENDS = ", ".join(["api, google, vllm, anthropic", *added("backend")])
 JUDGES = ", ".join(["baseline", *added("question judge")])
@@ -65,31 +74,46 @@ class ClientOptions:
     heading: ClassVar[str] = "Model"
 
     backend: Annotated[
-        str, typer.Option(help=f"Such as {BACKENDS}; judge also accepts {JUDGES}; an unknown name lists all.")
+        str,
+        typer.Option(
+            help=f"Such as {BACKENDS}; judge also accepts {JUDGES}; an unknown name lists all."
+        ),
     ] = "api"
     model: Annotated[
         str | None,
         typer.Option(
-            help="Model name on the server; for baseline: random, first, oracle:P[,bias=B][,slope=S] or sharpness."
+            help="Model name on the server; for baseline: random, first, "
+            "oracle:P[,bias=B][,slope=S] or sharpness."
         ),
     ] = None
-    base_url: Annotated[str | None, typer.Option(help="URL of the server; with /v1 for api and vllm.")] = None
-    api_key_env: Annotated[str | None, typer.Option(help="Environment variable that holds the API key.")] = None
-    temperature: Annotated[float | None, typer.Option(min=0, help="Sampling temperature; default: the server's.")] = (
-        None
-    )
-    max_tokens: Annotated[int | None, typer.Option(min=1, help="Maximum length of a reply, in tokens.")] = None
-    timeout: Annotated[float | None, typer.Option(min=0.001, help="Timeout of one call, in seconds; default: 300.")] = (
-        None
-    )
-    attempts: Annotated[int | None, typer.Option(min=1, help="Maximum number of attempts per call.")] = None
+    base_url: Annotated[
+        str | None, typer.Option(help="URL of the server; with /v1 for api and vllm.")
+    ] = None
+    api_key_env: Annotated[
+        str | None, typer.Option(help="Environment variable that holds the API key.")
+    ] = None
+    temperature: Annotated[
+        float | None, typer.Option(min=0, help="Sampling temperature; default: the server's.")
+    ] = None
+    max_tokens: Annotated[
+        int | None, typer.Option(min=1, help="Maximum length of a reply, in tokens.")
+    ] = None
+    timeout: Annotated[
+        float | None, typer.Option(min=0.001, help="Timeout of one call, in seconds; default: 300.")
+    ] = None
+    attempts: Annotated[
+        int | None, typer.Option(min=1, help="Maximum number of attempts per call.")
+    ] = None
     max_image_side: Annotated[
         int | None,
-        typer.Option(min=16, help="Shrink images whose longer side exceeds this (recorded in the verdicts)."),
+        typer.Option(
+            min=16, help="Shrink images whose longer side exceeds this (recorded in the verdicts)."
+        ),
     ] = None
 
     def config(self, key_option: str = "--api-key-env") -> dict[str, Any]:
-        """The fields that a client is made of; unset ones are left out. Messages on the key name ``key_option``.
+        """The fields that a client is made of; unset ones are left out. Messages on the key name
+        ``key_option``.
 
         Raises
         ------
@@ -107,13 +131,16 @@ class ClientOptions:
         }
         return {name: value for name, value in given.items() if value is not None}
 
-    def asked(self, cache: CacheOptions, concurrency: int, batch: Settings | None = None) -> Client | Baseline:
+    def asked(
+        self, cache: CacheOptions, concurrency: int, batch: Settings | None = None
+    ) -> Client | Baseline:
         """A client of the model, or the baseline that ``--backend`` names.
 
         Raises
         ------
         UsageError
-            If the backend is unknown, is a baseline that is to be asked in batches, or an option is wrong.
+            If the backend is unknown, is a baseline that is to be asked in batches, or an option is
+            wrong.
         """
         from visualjudge.apps.frontdoor.judging import Baseline
         from visualjudge.judges.registry import QUESTION_JUDGES, check_backend
@@ -134,9 +161,12 @@ class CacheOptions:
     heading: ClassVar[str] = "Cache"
 
     cache_dir: Annotated[
-        Path | None, typer.Option(help="Folder of the reply cache; default: the user's cache folder.")
+        Path | None,
+        typer.Option(help="Folder of the reply cache; default: the user's cache folder."),
     ] = None
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Do not use the reply cache.")] = False
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Do not use the reply cache.")] = (
+        False
+    )
 
     @property
     def folder(self) -> Path | None:
@@ -162,11 +192,20 @@ class ExtractorOptions:
     heading: ClassVar[str] = "Model"
 
     extractor_model: Annotated[
-        str | None, typer.Option(help="Ask this model about replies that could not be read (status ok_extracted).")
+        str | None,
+        typer.Option(
+            help="Ask this model about replies that could not be read (status ok_extracted)."
+        ),
     ] = None
-    extractor_backend: Annotated[str, typer.Option(help="Like --backend, for the extractor.")] = "api"
-    extractor_base_url: Annotated[str | None, typer.Option(help="Like --base-url, for the extractor.")] = None
-    extractor_api_key_env: Annotated[str | None, typer.Option(help="Like --api-key-env, for the extractor.")] = None
+    extractor_backend: Annotated[str, typer.Option(help="Like --backend, for the extractor.")] = (
+        "api"
+    )
+    extractor_base_url: Annotated[
+        str | None, typer.Option(help="Like --base-url, for the extractor.")
+    ] = None
+    extractor_api_key_env: Annotated[
+        str | None, typer.Option(help="Like --api-key-env, for the extractor.")
+    ] = None
 
     def opened(self, cache: CacheOptions, concurrency: int) -> Client | None:
         """The client of the second reader, or None without one.
@@ -193,8 +232,12 @@ class RunOptions:
 
     heading: ClassVar[str] = "Run"
 
-    concurrency: Annotated[int, typer.Option(min=1, help="Maximum number of concurrent calls.")] = 16
-    limit: Annotated[int | None, typer.Option(min=1, help="Ask only the first N.", metavar="N")] = None
+    concurrency: Annotated[int, typer.Option(min=1, help="Maximum number of concurrent calls.")] = (
+        16
+    )
+    limit: Annotated[int | None, typer.Option(min=1, help="Ask only the first N.", metavar="N")] = (
+        None
+    )
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out.")] = False
 
 
@@ -205,15 +248,18 @@ class BudgetOptions:
     heading: ClassVar[str] = "Budget"
 
     max_calls: Annotated[int | None, typer.Option(min=1, help="Stop after N calls.")] = None
-    max_tokens_total: Annotated[int | None, typer.Option(min=1, help="Stop before this many tokens are exceeded.")] = (
-        None
-    )
-    max_cost: Annotated[float | None, typer.Option(min=0, help="Stop before this cost is exceeded (needs prices).")] = (
-        None
-    )
-    price_in: Annotated[float | None, typer.Option(min=0, help="Price per million prompt tokens.")] = None
+    max_tokens_total: Annotated[
+        int | None, typer.Option(min=1, help="Stop before this many tokens are exceeded.")
+    ] = None
+    max_cost: Annotated[
+        float | None, typer.Option(min=0, help="Stop before this cost is exceeded (needs prices).")
+    ] = None
+    price_in: Annotated[
+        float | None, typer.Option(min=0, help="Price per million prompt tokens.")
+    ] = None
     price_out: Annotated[
-        float | None, typer.Option(min=0, help="Price per million reply tokens, reasoning included.")
+        float | None,
+        typer.Option(min=0, help="Price per million reply tokens, reasoning included."),
     ] = None
 
     @property
@@ -253,13 +299,20 @@ class QuestionOptions:
     heading: ClassVar[str] = "Questions"
 
     task: Annotated[list[str] | None, typer.Option(help="Only this task; may be repeated.")] = None
-    encoding: Annotated[list[str] | None, typer.Option(help="Only this encoding; may be repeated.")] = None
-    type: Annotated[list[str] | None, typer.Option(help="Only pairwise, ranking or scoring; may be repeated.")] = None
-    subset: Annotated[list[str] | None, typer.Option(help="Only this subset; may be repeated.")] = None
+    encoding: Annotated[
+        list[str] | None, typer.Option(help="Only this encoding; may be repeated.")
+    ] = None
+    type: Annotated[
+        list[str] | None, typer.Option(help="Only pairwise, ranking or scoring; may be repeated.")
+    ] = None
+    subset: Annotated[list[str] | None, typer.Option(help="Only this subset; may be repeated.")] = (
+        None
+    )
     where: Annotated[
         list[str] | None,
         typer.Option(
-            help="Only where FIELD=VALUE holds; also !=, <, <=, >, >= and ~ (contains), such as 'margin<2', "
+            help="Only where FIELD=VALUE holds; also !=, <, <=, >, >= and ~ (contains), such as "
+            "'margin<2', "
             "'error_type=missed', 'sources~sam'; if repeated, all must hold.",
             metavar="FIELD=VALUE",
         ),
@@ -317,27 +370,45 @@ class BuildingOptions:
 
     heading: ClassVar[str] = "Building"
 
-    task: Annotated[list[str] | None, typer.Option(help="Only this task; may be repeated; default: all.")] = None
+    task: Annotated[
+        list[str] | None, typer.Option(help="Only this task; may be repeated; default: all.")
+    ] = None
     seed: Annotated[int, typer.Option(help="Random seed.")] = 42
-    workers: Annotated[int | None, typer.Option(help="Number of processes; default: one per core.")] = None
+    workers: Annotated[
+        int | None, typer.Option(help="Number of processes; default: one per core.")
+    ] = None
     engine: Annotated[str, typer.Option(help="local or ray (needs the extra 'ray').")] = "local"
     prompts: Annotated[
         str | None,
-        typer.Option(help="v1, v2 (states the form of the answer), or a folder of your own prompts; default: v1."),
+        typer.Option(
+            help="v1, v2 (states the form of the answer), or a folder of your own prompts; "
+            "default: v1."
+        ),
     ] = None
     prompt_version: Annotated[
-        str | None, typer.Option(help="Prompt version, such as v2, also for a folder of your own prompts; default: v1.")
+        str | None,
+        typer.Option(
+            help="Prompt version, such as v2, also for a folder of your own prompts; default: v1."
+        ),
     ] = None
     max_side: Annotated[
         int | None,
-        typer.Option(help="Scale images, and predictions with them, so that the longer side is at most this."),
+        typer.Option(
+            help="Scale images, and predictions with them, so that the longer side is at most this."
+        ),
     ] = None
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing dataset at --out.")] = False
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace an existing dataset at --out.")
+    ] = False
 
     @property
     def work(self) -> Work:
         """Who does the work."""
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        cores = (
+            len(os.sched_getaffinity(0))
+            if hasattr(os, "sched_getaffinity")
+            else os.cpu_count() or 1
+        )
         return {"workers": cores if self.workers is None else self.workers, "engine": self.engine}  # type: ignore[typeddict-item]
 
     @property
@@ -365,11 +436,18 @@ def conditions(task: str | None, where: Sequence[str] | None) -> tuple[str, ...]
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     """The command with each parameter that is a group in the place of that group's options."""
     hints = get_type_hints(command, include_extras=True)
-    shown = {name: list(_options(hint)) for name, hint in hints.items() if is_dataclass(hint) or is_typeddict(hint)}
+    shown = {
+        name: list(_options(hint))
+        for name, hint in hints.items()
+        if is_dataclass(hint) or is_typeddict(hint)
+    }
 
     @functools.wraps(command)
     def called(**values: Any) -> None:
-        made = {name: hints[name](**{one.name: values.pop(one.name) for one in own}) for name, own in shown.items()}
+        made = {
+            name: hints[name](**{one.name: values.pop(one.name) for one in own})
+            for name, own in shown.items()
+        }
         command(**values, **made)
 
     parameters: list[inspect.Parameter] = []
@@ -387,7 +465,8 @@ def _options(group: Any) -> Iterator[inspect.Parameter]:
         for name, hint in group.__annotations__.items():
             option: Option = hint.__metadata__[0]
             if option.help:
-                flag = f"--{(option.flag or name).replace('_', '-')}"  # stated, or a bool would have --no-… too
+                # stated, or a bool would have --no-… too
+                flag = f"--{(option.flag or name).replace('_', '-')}"
                 shown = typer.Option(flag, help=option.help, min=option.least)
                 declared = Annotated[hint.__origin__, shown]  # type: ignore[name-defined]
                 yield inspect.Parameter(name, kind, default=option.default, annotation=declared)

@@ -52,7 +52,9 @@ def tell(problems: Iterable[Problem]) -> None:
 
 
 def unused(name: str) -> str:
-    """``name``, or the first of ``stem-2.csv``, ``stem-3.csv`` and so on that does not exist yet."""
+    """``name``, or the first of ``stem-2.csv``, ``stem-3.csv`` and so on that does not exist
+    yet.
+    """
     first = Path(name)
     others = (first.with_stem(f"{first.stem}-{number}") for number in count(2))
     return str(first if not first.exists() else next(path for path in others if not path.exists()))
@@ -64,29 +66,60 @@ def following(*words: object, title: str = "next") -> None:
 
 
 def shell(*words: object) -> str:
-    """The words of a command as a line that can be pasted into a shell, spaces and quotes in paths included."""
+    """The words of a command as a line that can be pasted into a shell, spaces and quotes in paths
+    included.
+    """
     return shlex.join(map(str, words))
 
 
 def following_judge(dataset: Dataset, place: object, *options: str) -> None:
-    """Name ``judge PLACE OPTIONS`` next; of labels alone no judge can be asked, so there the import of replies."""
+    """Name ``judge PLACE OPTIONS`` next; of labels alone no judge can be asked, so there the import
+    of replies.
+    """
     if dataset.labels_only:
         name = dataset.benchmark.get("name", "NAME")
-        following("bench", "import", name, "--from", "FOLDER", "--out", place, "--replies", "MODEL", "--force")
+        following(
+            "bench",
+            "import",
+            name,
+            "--from",
+            "FOLDER",
+            "--out",
+            place,
+            "--replies",
+            "MODEL",
+            "--force",
+        )
     else:
         following("judge", place, *options)
 
 
 @contextmanager
 def stages() -> Iterator[Callable[[str, int, int], None]]:
-    """A function to be told (stage, done, total); each stage gets a bar of its own, where stderr is a terminal."""
+    """A function to be told (stage, done, total); each stage gets a bar of its own, where stderr is
+    a terminal.
+    """
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TaskID,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
     bars: dict[str, TaskID] = {}
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as progress:
 
         def tell(stage: str, done: int, total: int) -> None:
             if stage not in bars:
@@ -97,7 +130,8 @@ def stages() -> Iterator[Callable[[str, int, int], None]]:
 
 
 def interruptible(title: str, work: Callable[..., Awaitable[Result]], kept: str) -> Result:
-    """The result of ``work(on_event=listener, stop=stop)``, with a bar; the first Ctrl-C lets calls in flight finish.
+    """The result of ``work(on_event=listener, stop=stop)``, with a bar; the first Ctrl-C lets calls
+    in flight finish.
 
     Raises
     ------

@@ -1,4 +1,6 @@
-"""Files to write: of a format that their command has, and nothing that it reads or that a folder of ours holds."""
+"""Files to write: of a format that their command has, and nothing that it reads or that a folder of
+ours holds.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from typing import Any
 from visualjudge.core.errors import UsageError
 
 OUTPUTS = ("out", "json", "badge", "csv")
-"""The options of all commands that name a file to write; some name a folder, which is guarded by what writes it."""
+"""The options of all commands that name a file to write; some name a folder, which is guarded by
+what writes it.
+"""
 PAGES = (".html", ".md")
 
 
@@ -28,9 +32,18 @@ def keep_inputs(command: Any) -> None:
             for name in OUTPUTS
             if isinstance(context.params.get(name), str | Path)
         }
-        inputs = [path for name in options if name not in OUTPUTS for path in _files(context.params.get(name))]
+        inputs = [
+            path
+            for name in options
+            if name not in OUTPUTS
+            for path in _files(context.params.get(name))
+        ]
         for option, path in outputs.items():
-            others = [name for name, other in outputs.items() if name != option and other.resolve() == path.resolve()]
+            others = [
+                name
+                for name, other in outputs.items()
+                if name != option and other.resolve() == path.resolve()
+            ]
             if others:
                 raise UsageError(f"{option}: {path} is what {others[0]} writes; name another file")
             if path.is_file():

@@ -20,12 +20,15 @@ app = typer.Typer(add_completion=False)
 
 EPILOG = (
     "Examples:\n\n"
-    "visualjudge perturb --task object_detection --gt instances.json --images val2017 --per-image 4 --seed 0 --out data"
+    "visualjudge perturb --task object_detection --gt instances.json --images val2017 "
+    "--per-image 4 --seed 0 --out data"
     "\n\n"
-    "visualjudge perturb --task semantic_segmentation --gt 'labels/*.png' --classes classes.csv --images photos "
+    "visualjudge perturb --task semantic_segmentation --gt 'labels/*.png' --classes classes.csv "
+    "--images photos "
     "--out data"
     "\n\n"
-    "visualjudge perturb --task depth_estimation --gt 'depth/*.png' --gt-scale 1/256 --images rgb --out data"
+    "visualjudge perturb --task depth_estimation --gt 'depth/*.png' --gt-scale 1/256 --images "
+    "rgb --out data"
     "\n\n"
     "visualjudge perturb --task lowlevel-derain --gt clean --images rainy --out data"
 )
@@ -34,39 +37,73 @@ EPILOG = (
 @app.command(epilog=EPILOG)
 def perturb(
     task: Annotated[str, typer.Option(help="Task name.", show_default=False)],
-    gt: Annotated[str, typer.Option(help="Ground truth: a file, or a folder or pattern of files.", show_default=False)],
-    images: Annotated[str, typer.Option(help="Images; for restoration, the degraded ones.", show_default=False)],
-    out: Annotated[Path, typer.Option(help="Data folder to create or to add to.", show_default=False)],
-    per_image: Annotated[int, typer.Option(min=2, help="Maximum number of severities per error type and image.")] = 4,
+    gt: Annotated[
+        str,
+        typer.Option(
+            help="Ground truth: a file, or a folder or pattern of files.", show_default=False
+        ),
+    ],
+    images: Annotated[
+        str, typer.Option(help="Images; for restoration, the degraded ones.", show_default=False)
+    ],
+    out: Annotated[
+        Path, typer.Option(help="Data folder to create or to add to.", show_default=False)
+    ],
+    per_image: Annotated[
+        int, typer.Option(min=2, help="Maximum number of severities per error type and image.")
+    ] = 4,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 42,
-    error_type: Annotated[list[str] | None, typer.Option(help="Only this type of error; may be repeated.")] = None,
+    error_type: Annotated[
+        list[str] | None, typer.Option(help="Only this type of error; may be repeated.")
+    ] = None,
     pairing: Annotated[
         str,
         typer.Option(
-            help="How the predictions of a group differ: errors of the same look, nearer to the truth or farther "
+            help="How the predictions of a group differ: errors of the same look, nearer to the "
+            "truth or farther "
             "from it (matched), or one visible error that grows (ladder)."
         ),
     ] = "matched",
     classes: Annotated[Path | None, typer.Option(help="Label maps: class table.")] = None,
-    gt_pngs: Annotated[Path | None, typer.Option(help="Panoptic: folder of the ground truth's PNGs.")] = None,
-    instances: Annotated[Path | None, typer.Option(help="Referring: COCO instances that ann_id points to.")] = None,
-    gt_scale: Annotated[str, typer.Option(help="Depth = stored value × scale, such as 0.001 or 1/256.")] = "1",
-    gt_inverse: Annotated[bool, typer.Option(help="Depth: the ground truth is a disparity.")] = False,
-    boxes: Annotated[bool, typer.Option("--boxes", help="Referring: use a box if there is no mask.")] = False,
+    gt_pngs: Annotated[
+        Path | None, typer.Option(help="Panoptic: folder of the ground truth's PNGs.")
+    ] = None,
+    instances: Annotated[
+        Path | None, typer.Option(help="Referring: COCO instances that ann_id points to.")
+    ] = None,
+    gt_scale: Annotated[
+        str, typer.Option(help="Depth = stored value × scale, such as 0.001 or 1/256.")
+    ] = "1",
+    gt_inverse: Annotated[
+        bool, typer.Option(help="Depth: the ground truth is a disparity.")
+    ] = False,
+    boxes: Annotated[
+        bool, typer.Option("--boxes", help="Referring: use a box if there is no mask.")
+    ] = False,
     with_truth: Annotated[
         bool,
-        typer.Option("--with-truth", help="Add the unmodified ground truth to each group; only with --pairing ladder."),
+        typer.Option(
+            "--with-truth",
+            help="Add the unmodified ground truth to each group; only with --pairing ladder.",
+        ),
     ] = False,
     id_prefix: Annotated[str, typer.Option(help="Prefix of each image_id.")] = "",
     id_from: Annotated[
-        str, typer.Option(help="Form of image_id: the file name without suffix (name), or folder_name (folder).")
+        str,
+        typer.Option(
+            help="Form of image_id: the file name without suffix (name), or folder_name (folder)."
+        ),
     ] = "name",
-    replace: Annotated[bool, typer.Option("--replace", help="Replace existing records with the same ids.")] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace existing records with the same ids.")
+    ] = False,
     skip_invalid: Annotated[
         bool, typer.Option("--skip-invalid", help="Exit with status 0 even if records are invalid.")
     ] = False,
 ) -> None:
-    """Add one type of error at a time to ground truth, at increasing severity, and score each result."""
+    """Add one type of error at a time to ground truth, at increasing severity, and score each
+    result.
+    """
     from visualjudge.data.perturbing import Made, perturb_samples, surroundings
     from visualjudge.data.writer import FolderWriter
     from visualjudge.formats.ids import Ids, renamed
@@ -76,7 +113,8 @@ def perturb(
         raise UsageError(f"--pairing must be matched or ladder, got {pairing!r}")
     if with_truth and pairing == "matched":
         raise UsageError(
-            "--with-truth must be used with --pairing ladder: the truth differs in look from matched errors"
+            "--with-truth must be used with --pairing ladder: the truth differs in look from "
+            "matched errors"
         )
     from_files = _reader(task, gt, images, classes, gt_pngs, instances, gt_scale, gt_inverse, boxes)
     ids = Ids(id_prefix, id_from)
@@ -128,7 +166,10 @@ def _reader(
         if gt_pngs is not None:
             return coco.panoptic(task, Path(gt), gt_pngs, None, None, Path(images))
         if classes is None:
-            raise UsageError("semantic_segmentation needs --classes for label maps, or --gt-pngs for panoptic files")
+            raise UsageError(
+                "semantic_segmentation needs --classes for label maps, or --gt-pngs for panoptic "
+                "files"
+            )
         return label_maps(task, gt, None, images, classes, unlabelled=(), channel=None)
 
     def referring() -> Found:

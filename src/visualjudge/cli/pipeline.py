@@ -26,7 +26,7 @@ EPILOG = """Example:
 
 visualjudge pipeline judges.yaml --input rows.jsonl --out results.jsonl
 
-A row: {"key": "cup-1", "instruction": "make the cup blue", "input_image": "in.png", "edited_images": ["a.png"]}
+A row: {"key": "1", "instruction": "blue cup", "input_image": "in.png", "edited_images": ["a.png"]}
 """
 _MOST_LINES = 20
 
@@ -41,28 +41,42 @@ class RulesName(StrEnum):
 @app.command(epilog=EPILOG)
 @with_groups
 def pipeline(
-    config: Annotated[Path, typer.Argument(help="YAML file with metric_configs.", show_default=False)],
+    config: Annotated[
+        Path, typer.Argument(help="YAML file with metric_configs.", show_default=False)
+    ],
     rows: Annotated[
         Path,
         typer.Option(
-            "--input", help="JSONL file with key, instruction, input_image, edited_images.", show_default=False
+            "--input",
+            help="JSONL file with key, instruction, input_image, edited_images.",
+            show_default=False,
         ),
     ],
-    out: Annotated[Path, typer.Option(help="JSONL file to write, one line per row.", show_default=False)],
+    out: Annotated[
+        Path, typer.Option(help="JSONL file to write, one line per row.", show_default=False)
+    ],
     run: RunOptions,
     budget: BudgetOptions,
     cache: CacheOptions,
     rules: Annotated[
-        RulesName | None, typer.Option(help="How replies are read: strict, or geditbench (like GEditBench).")
+        RulesName | None,
+        typer.Option(help="How replies are read: strict, or geditbench (like GEditBench)."),
     ] = None,
-    prompts: Annotated[list[Path] | None, typer.Option(help="Folder with your own prompt assets.")] = None,
+    prompts: Annotated[
+        list[Path] | None, typer.Option(help="Folder with your own prompt assets.")
+    ] = None,
     allow_private_urls: Annotated[
-        bool, typer.Option("--allow-private-urls", help="Also fetch images from loopback and private addresses.")
+        bool,
+        typer.Option(
+            "--allow-private-urls", help="Also fetch images from loopback and private addresses."
+        ),
     ] = False,
 ) -> None:
-    """Judge edited images row by row. Each result is on disk before it is reported; --resume continues.
+    """Judge edited images row by row. Each result is on disk before it is reported; --resume
+    continues.
 
-    Resuming also asks the metrics that ended in an error. --concurrency limits the rows, and the calls of each metric.
+    Resuming also asks the metrics that ended in an error. --concurrency limits the rows, and the
+    calls of each metric.
     """
     from visualjudge.apps.pipelines import build_pipes, read_config, read_rows, run_pipeline
     from visualjudge.prompts.store import PromptAssetStore
@@ -71,7 +85,9 @@ def pipeline(
         raise UsageError(f"--out must be a file, got the folder {out}")
     metrics = read_config(config)
     store = PromptAssetStore(*(prompts or ()))
-    pipes = build_pipes(metrics, cache_dir=cache.folder, concurrency=run.concurrency, store=store, rules=rules)
+    pipes = build_pipes(
+        metrics, cache_dir=cache.folder, concurrency=run.concurrency, store=store, rules=rules
+    )
     for name, pipe in pipes.items():
         if pipe.rules != "strict":
             say(f"{name}: replies are read by the rules of {pipe.rules}")
@@ -86,7 +102,9 @@ def pipeline(
         budget=budget.budget,
         private_urls=allow_private_urls,
     )
-    report = interruptible("judging", judging, f"the results so far are in {out}; continue with --resume")
+    report = interruptible(
+        "judging", judging, f"the results so far are in {out}; continue with --resume"
+    )
     options = [*_given("--rules", rules), *_given("--limit", run.limit)]
     options += [word for folder in prompts or () for word in _given("--prompts", folder)]
     options += ["--allow-private-urls"] if allow_private_urls else []
@@ -98,12 +116,17 @@ def _given(option: str, value: object) -> list[str]:
     return [] if value is None else [option, str(value)]
 
 
-def _finish(report: PipelineReport, problems: list[Problem], out: Path, again: tuple[object, ...]) -> None:
+def _finish(
+    report: PipelineReport, problems: list[Problem], out: Path, again: tuple[object, ...]
+) -> None:
     """Say how it ended; exit status 1 where a row has no result."""
     from visualjudge.runs.progress import counted, spent
 
     money = f" ({spent(report.progress)})" if spent(report.progress) else ""
-    print(f"{out}: {pluralize(report.statuses.total(), 'row')}: {counted(report.statuses) or 'none'}{money}")
+    print(
+        f"{out}: {pluralize(report.statuses.total(), 'row')}: "
+        f"{counted(report.statuses) or 'none'}{money}"
+    )
     if report.statuses:
         print(_by_metric(report.metrics))
     lines = [str(problem) for problem in problems]
@@ -113,7 +136,10 @@ def _finish(report: PipelineReport, problems: list[Problem], out: Path, again: t
         say(f"and {pluralize(len(lines) - _MOST_LINES, 'more row', 'more rows')} without a result")
     if report.unchecked:
         unchecked = pluralize(report.unchecked, "result is", "results are")
-        say(f"{out}: {unchecked} of an earlier version, which did not record what rows its results are of")
+        say(
+            f"{out}: {unchecked} of an earlier version, which did not record what rows its "
+            "results are of"
+        )
     if report.missing:
         missing = pluralize(report.missing, "row is", "rows are")
         say(f"{report.progress.stopped or 'stopped'}; {missing} missing; continue with --resume")
@@ -127,8 +153,15 @@ def _by_metric(metrics: Mapping[str, MetricCounts]) -> str:
     """A line for each metric: what its results say, and how many rows it has no value for."""
     lines = [_counted(counts) for counts in metrics.values()]
     always = ("Answered", "Failed")
-    shown = [name for name in lines[0] if name in always or any(line[name] not in ("0", "–") for line in lines)]
-    rows = [(metric, *(line[name] for name in shown)) for metric, line in zip(metrics, lines, strict=True)]
+    shown = [
+        name
+        for name in lines[0]
+        if name in always or any(line[name] not in ("0", "–") for line in lines)
+    ]
+    rows = [
+        (metric, *(line[name] for name in shown))
+        for metric, line in zip(metrics, lines, strict=True)
+    ]
     return Table(("Metric", *shown), tuple(rows)).text()
 
 

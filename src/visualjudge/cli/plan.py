@@ -29,21 +29,31 @@ class CostOptions:
 
     heading: ClassVar[str] = "Cost"
 
-    budget: Annotated[float | None, typer.Option(min=0, help="Spend at most this; needs prices.")] = None
+    budget: Annotated[
+        float | None, typer.Option(min=0, help="Spend at most this; needs prices.")
+    ] = None
     price_in: Annotated[float, typer.Option(min=0, help="Price per million prompt tokens.")] = 0.0
     price_out: Annotated[float, typer.Option(min=0, help="Price per million reply tokens.")] = 0.0
-    concurrency: Annotated[int, typer.Option(min=1, help="Maximum number of concurrent calls.")] = 16
+    concurrency: Annotated[int, typer.Option(min=1, help="Maximum number of concurrent calls.")] = (
+        16
+    )
     calls_per_minute: Annotated[float | None, typer.Option(help="Rate limit of calls.")] = None
     tokens_per_minute: Annotated[float | None, typer.Option(help="Rate limit of tokens.")] = None
-    raters: Annotated[int, typer.Option(min=0, help="People who label each pair; 0: the dataset has the truth.")] = 0
-    rater_right: Annotated[float, typer.Option(help="How often one of them is right, above 0.5.")] = 1.0
+    raters: Annotated[
+        int, typer.Option(min=0, help="People who label each pair; 0: the dataset has the truth.")
+    ] = 0
+    rater_right: Annotated[
+        float, typer.Option(help="How often one of them is right, above 0.5.")
+    ] = 1.0
     label_price: Annotated[float, typer.Option(min=0, help="Price of one label.")] = 0.0
 
 
 @app.command(epilog=EPILOG)
 @with_groups
 def plan(
-    target: Annotated[Path, typer.Argument(help="Data folder, dataset, or run of a pilot.", show_default=False)],
+    target: Annotated[
+        Path, typer.Argument(help="Data folder, dataset, or run of a pilot.", show_default=False)
+    ],
     costs: CostOptions,
     goal: Annotated[str, typer.Option(help="rank, right, bias, compare or probe.")] = "rank",
     effect: Annotated[
@@ -54,16 +64,26 @@ def plan(
             "(without one 0.1 for right), 0.05 for compare, 0 for probe."
         ),
     ] = None,
-    power: Annotated[float, typer.Option(help="Probability with which the goal is to be reached.")] = 0.8,
-    task: Annotated[str | None, typer.Option(help="Task to plan for, if there are several.")] = None,
+    power: Annotated[
+        float, typer.Option(help="Probability with which the goal is to be reached.")
+    ] = 0.8,
+    task: Annotated[
+        str | None, typer.Option(help="Task to plan for, if there are several.")
+    ] = None,
     encoding: Annotated[
         list[str] | None,
         typer.Option(help="Encoding to use; may be repeated, the first one first."),
     ] = None,
-    json: Annotated[Path | None, typer.Option("--json", help="Write the plan, for `build --plan`.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Write the page to this file, .html or .md.")] = None,
+    json: Annotated[
+        Path | None, typer.Option("--json", help="Write the plan, for `build --plan`.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the page to this file, .html or .md.")
+    ] = None,
     dataset: MovedDataset = None,
-    thresholds: Annotated[Path | None, typer.Option(help="YAML file with your own thresholds.")] = None,
+    thresholds: Annotated[
+        Path | None, typer.Option(help="YAML file with your own thresholds.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the simulation and of `build --plan`.")] = 42,
 ) -> None:
     """Plan a study before you pay: images, pairs, orders, repeats, labels, cost and power."""

@@ -1,4 +1,6 @@
-"""``visualjudge plugins``: the plug-ins that are installed and what each registered; trying one, starting one."""
+"""``visualjudge plugins``: the plug-ins that are installed and what each registered; trying one,
+starting one.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def plugins(
     context: typer.Context,
     as_json: AsJson = False,
 ) -> None:
-    """List the installed plug-ins with what each registered, or why it was skipped (exit status 1)."""
+    """List the installed plug-ins with what each registered, or why it was skipped (exit status
+    1).
+    """
     from visualjudge.core.registry import GROUP, plugins as installed
 
     if context.invoked_subcommand is not None:
@@ -39,7 +43,10 @@ def plugins(
         print(f"no plug-in is installed (entry points of the group {GROUP})")
     else:
         for one in found:
-            print(f"{one.name}  {one.distribution} {one.version}  {one.problem or ', '.join(one.registered)}")
+            print(
+                f"{one.name}  {one.distribution} {one.version}  "
+                f"{one.problem or ', '.join(one.registered)}"
+            )
     if any(one.problem for one in found):
         raise typer.Exit(1)
 
@@ -49,7 +56,9 @@ def check(
     name: Annotated[str, typer.Argument(help="Name of the plug-in, or of its distribution.")],
     as_json: AsJson = False,
 ) -> None:
-    """Try all that a plug-in registered on the examples of its types; exit with status 1 if something fails."""
+    """Try all that a plug-in registered on the examples of its types; exit with status 1 if
+    something fails.
+    """
     from visualjudge.apps.starting.plugin_check import check_plugin
 
     trials = []
@@ -58,7 +67,9 @@ def check(
         if not as_json:
             print(trial.line, flush=True)
     if as_json:
-        print_json({"what": one.what, "ok": one.problem is None, "problem": one.problem} for one in trials)
+        print_json(
+            {"what": one.what, "ok": one.problem is None, "problem": one.problem} for one in trials
+        )
     if any(one.problem is not None for one in trials):
         raise typer.Exit(1)
 
@@ -66,9 +77,13 @@ def check(
 @app.command(epilog="Example:\n\nvisualjudge plugins new counting --out visualjudge-counting")
 def new(
     name: Annotated[str, typer.Argument(help="Name of the plug-in: small letters, digits and _.")],
-    out: Annotated[Path | None, typer.Option(help="Folder to write.", show_default="visualjudge-NAME")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write.", show_default="visualjudge-NAME")
+    ] = None,
 ) -> None:
-    """Write a small plug-in that works, to start from: a type with two encodings, a metric, an error, an importer."""
+    """Write a small plug-in that works, to start from: a type with two encodings, a metric, an
+    error, an importer.
+    """
     from visualjudge.apps.starting.plugin_new import write_plugin
 
     folder = write_plugin(name, out or Path(f"visualjudge-{name.replace('_', '-')}"))

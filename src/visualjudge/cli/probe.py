@@ -19,7 +19,8 @@ EPILOG = (
     "Examples:\n\n"
     "visualjudge probe data --out probes\n\n"
     "visualjudge probe data --out probes --only tool --only mirrored --n 100\n\n"
-    "visualjudge judge probes --model MODEL --base-url URL --out run; visualjudge report run --json metrics.json"
+    "visualjudge judge probes --model MODEL --base-url URL --out run; visualjudge report run "
+    "--json metrics.json"
 )
 
 
@@ -38,17 +39,23 @@ def probe(
 ) -> None:
     """Build a dataset that tests whether irrelevant changes influence a judge.
 
-    Judge it and report on it like any dataset; the report and metrics.json then have a section on probes. Records of
-    the data folder that cannot be used are left out and listed on stderr.
+    Judge it and report on it like any dataset; the report and metrics.json then have a section on
+    probes. Records of the data folder that cannot be used are left out and listed on stderr.
     """
     from visualjudge.apps.probes.build import build_probes
     from visualjudge.core.remote import located
 
-    made = build_probes(data, out, building.options, only=only, number=n, **building.work, force=building.force)
+    made = build_probes(
+        data, out, building.options, only=only, number=n, **building.work, force=building.force
+    )
     tell(made.problems)
     asked = {name: count for name, count in made.asked.items() if count}
     if not as_json:
-        print(Table(("Probe", "Questions"), tuple((name, str(count)) for name, count in asked.items())).text())
+        print(
+            Table(
+                ("Probe", "Questions"), tuple((name, str(count)) for name, count in asked.items())
+            ).text()
+        )
     for name in made.empty:
         if name != "control":
             print(f"{name}: no record of {data} fits; the probe is left out", file=sys.stderr)

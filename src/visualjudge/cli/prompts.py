@@ -22,5 +22,7 @@ def prompts(
     from visualjudge.dataset.prompt_pages import write_pages
 
     with stages() as progress:
-        pages = write_pages(load_dataset(dataset), out, lambda done, total: progress("writing pages", done, total))
+        pages = write_pages(
+            load_dataset(dataset), out, lambda done, total: progress("writing pages", done, total)
+        )
     print(f"{len(pages)} pages in {out}")

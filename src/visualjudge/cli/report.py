@@ -40,47 +40,72 @@ SUFFIXES = {
 
 @app.command()
 def report(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders from `visualjudge judge`.", show_default=False)],
+    runs: Annotated[
+        list[Path], typer.Argument(help="Run folders from `visualjudge judge`.", show_default=False)
+    ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", "--to", help="Write the report to this file, .html, .md or .pdf (needs Chromium)."),
+        typer.Option(
+            "--out",
+            "--to",
+            help="Write the report to this file, .html, .md or .pdf (needs Chromium).",
+        ),
     ] = None,
     json: JsonFile = None,
     format: Annotated[
-        ReportFormat | None, typer.Option(help="Format of --out; default: by its suffix, html without one.")
+        ReportFormat | None,
+        typer.Option(help="Format of --out; default: by its suffix, html without one."),
     ] = None,
-    csv: Annotated[Path | None, typer.Option("--csv", help="Write every table as CSV to this folder.")] = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", help="Write every table as CSV to this folder.")
+    ] = None,
     figures: Annotated[
         Path | None,
-        typer.Option(help="Write figures (SVG, PDF, PNG, CSV) and tables (LaTeX, Markdown) to this folder."),
+        typer.Option(
+            help="Write figures (SVG, PDF, PNG, CSV) and tables (LaTeX, Markdown) to this folder."
+        ),
     ] = None,
     compare: Annotated[
         tuple[str, str] | None,
-        typer.Option(metavar="A B", help="Begin with the paired differences of two judges, and what changed."),
+        typer.Option(
+            metavar="A B", help="Begin with the paired differences of two judges, and what changed."
+        ),
     ] = None,
     dataset: MovedDataset = None,
     seed: Annotated[
-        int, typer.Option(help="Seed of random draws: intervals of 75 % points, split of the images, order of sources.")
+        int,
+        typer.Option(
+            help="Seed of random draws: intervals of 75 % points, split of the images, order of "
+            "sources."
+        ),
     ] = 0,
     gap: Annotated[
         float,
         typer.Option(
-            help="Difference between two judges, in points, for which the number of images needed is computed."
+            help="Difference between two judges, in points, for which the number of images "
+            "needed is computed."
         ),
     ] = 5.0,
     baseline: Annotated[
         bool,
-        typer.Option("--baseline", help="Compare each judge with the local judge on the same pairs."),
+        typer.Option(
+            "--baseline", help="Compare each judge with the local judge on the same pairs."
+        ),
     ] = False,
     questions: Annotated[
-        int, typer.Option(help="Number of the most informative questions on the page; 0: a few per judge.")
+        int,
+        typer.Option(
+            help="Number of the most informative questions on the page; 0: a few per judge."
+        ),
     ] = 0,
     task: Task = None,
     where: Where = None,
 ) -> None:
-    """Measure how far a judge can be trusted: prints a table, writes metrics.json and a self-contained page.
+    """Measure how far a judge can be trusted: prints a table, writes metrics.json and a
+    self-contained page.
 
-    Example: visualjudge report runs/gpt runs/qwen --out report.html --json metrics.json --csv tables
+    Example: visualjudge report runs/gpt runs/qwen --out report.html --json metrics.json --csv
+    tables
     """
     from rich.console import Console
 
@@ -100,9 +125,18 @@ def report(
         more = _baseline(runs, dataset, Path(scratch)) if baseline else []
         part = conditions(task, where)
         analysis = analyse(
-            [*runs, *more], dataset=dataset, seed=seed, gap=gap / 100, where=part, progress=status.update
+            [*runs, *more],
+            dataset=dataset,
+            seed=seed,
+            gap=gap / 100,
+            where=part,
+            progress=status.update,
         )
-        two = None if compare is None else (named_run(analysis, compare[0]), named_run(analysis, compare[1]))
+        two = (
+            None
+            if compare is None
+            else (named_run(analysis, compare[0]), named_run(analysis, compare[1]))
+        )
         status.update("writing the report")
         _write(analysis, out, json, shape, csv, questions, two)
         left = [] if figures is None else write_figures(analysis, figures)
@@ -136,7 +170,9 @@ def _check(gap: float, questions: int) -> None:
 
 
 def _format(out: Path | None, format: ReportFormat | None) -> ReportFormat:
-    """What ``--out`` is written as; a name of another format is refused: it may be a file of something else."""
+    """What ``--out`` is written as; a name of another format is refused: it may be a file of
+    something else.
+    """
     fitting = [suffix for suffix, kind in SUFFIXES.items() if format in (None, kind)]
     must_end_in("--out", out, fitting, bare=True)
     return format or SUFFIXES.get("" if out is None else out.suffix.lower(), ReportFormat.html)
@@ -158,7 +194,12 @@ def _write(
     if out is not None and format is ReportFormat.pdf:
         print_page(html(analysis, questions, compare), out)
     elif out is not None:
-        write_text(out, html(analysis, questions, compare) if format is ReportFormat.html else markdown(analysis))
+        write_text(
+            out,
+            html(analysis, questions, compare)
+            if format is ReportFormat.html
+            else markdown(analysis),
+        )
     if json is not None:
         write_json(json, analysis.metrics)
     if csv is not None:

@@ -1,4 +1,6 @@
-"""``visualjudge studio``: look at questions, compare predictions and let people judge, in the browser."""
+"""``visualjudge studio``: look at questions, compare predictions and let people judge, in the
+browser.
+"""
 
 from __future__ import annotations
 
@@ -21,68 +23,102 @@ def studio(
     folders: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Datasets, runs, or folders that contain them; default: the current folder.", show_default=False
+            help="Datasets, runs, or folders that contain them; default: the current folder.",
+            show_default=False,
         ),
     ] = None,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8421,
     people: Annotated[
-        Path | None, typer.Option(help="Collect human judgements in this run folder.", show_default=False)
+        Path | None,
+        typer.Option(help="Collect human judgements in this run folder.", show_default=False),
     ] = None,
     rater: Annotated[
-        list[str] | None, typer.Option(help="With --people: name of a rater, who gets a link; may be repeated.")
+        list[str] | None,
+        typer.Option(help="With --people: name of a rater, who gets a link; may be repeated."),
     ] = None,
     overlap: Annotated[
-        float, typer.Option(min=0, max=1, help="With --people: share of the questions assigned to several raters.")
+        float,
+        typer.Option(
+            min=0, max=1, help="With --people: share of the questions assigned to several raters."
+        ),
     ] = 1.0,
     raters_per_question: Annotated[
         int,
         typer.Option(
-            "--per-item", "--raters-per-question", min=1, help="With --people: number of raters per such question."
+            "--per-item",
+            "--raters-per-question",
+            min=1,
+            help="With --people: number of raters per such question.",
         ),
     ] = 2,
     repeats: Annotated[
-        int, typer.Option(min=0, help="With --people: number of questions that each rater is asked twice.")
+        int,
+        typer.Option(
+            min=0, help="With --people: number of questions that each rater is asked twice."
+        ),
     ] = 0,
     known: Annotated[
         int,
-        typer.Option(min=0, help="With --people: number of easy questions for every rater, to detect careless ones."),
+        typer.Option(
+            min=0,
+            help="With --people: number of easy questions for every rater, to detect careless "
+            "ones.",
+        ),
     ] = 0,
     sample: Annotated[
-        int | None, typer.Option(min=1, help="With --people: number of questions to draw; default: all.")
+        int | None,
+        typer.Option(min=1, help="With --people: number of questions to draw; default: all."),
     ] = None,
     filter_: Annotated[
-        str, typer.Option("--filter", help="With --people: query string of a grid URL, to select questions.")
+        str,
+        typer.Option(
+            "--filter", help="With --people: query string of a grid URL, to select questions."
+        ),
     ] = "",
     items: Annotated[
-        Path | None, typer.Option(help="With --people: ask the items in this file from `visualjudge label`.")
+        Path | None,
+        typer.Option(help="With --people: ask the items in this file from `visualjudge label`."),
     ] = None,
     questions: Annotated[
-        Path | None, typer.Option(help="With --people: ask the questions whose ids this file lists, one a line.")
+        Path | None,
+        typer.Option(
+            help="With --people: ask the questions whose ids this file lists, one a line."
+        ),
     ] = None,
     known_questions: Annotated[
         Path | None,
-        typer.Option(help="With --people: the known items, as a file of ids, instead of the easiest questions."),
+        typer.Option(
+            help="With --people: the known items, as a file of ids, instead of the easiest "
+            "questions."
+        ),
     ] = None,
     instructions: Annotated[
         Path | None, typer.Option(help="With --people: Markdown file that raters read first.")
     ] = None,
     practice: Annotated[
-        int, typer.Option(min=0, help="With --people: number of easy questions that each rater practises on first.")
+        int,
+        typer.Option(
+            min=0,
+            help="With --people: number of easy questions that each rater practises on first.",
+        ),
     ] = 0,
     least_seconds: Annotated[
-        float, typer.Option(min=0, help="With --people: shortest time that a question must be in view.")
+        float,
+        typer.Option(min=0, help="With --people: shortest time that a question must be in view."),
     ] = 0.5,
     exclude: Annotated[
         list[str] | None,
         typer.Option(
-            help="With --people: leave out raters to whom this applies, such as 'known<0.8'; measures: known, "
+            help="With --people: leave out raters to whom this applies, such as 'known<0.8'; "
+            "measures: known, "
             "repeats, cannot_tell (shares), seconds (median); may be repeated.",
             metavar="RULE",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="With --people: random seed.")] = 42,
 ) -> None:
-    """Browse datasets and runs, compare predictions, collect human judgements. Binds to 127.0.0.1 only.
+    """Browse datasets and runs, compare predictions, collect human judgements. Binds to 127.0.0.1
+    only.
 
     Example: visualjudge studio dataset runs
 
@@ -137,7 +173,12 @@ class StudyFiles:
 
 
 def serve_people(
-    folders: list[Path], people: Path, raters: list[str], settings: Settings, port: int, files: StudyFiles
+    folders: list[Path],
+    people: Path,
+    raters: list[str],
+    settings: Settings,
+    port: int,
+    files: StudyFiles,
 ) -> None:
     """Serve the questions of one dataset to named raters until Ctrl-C."""
     check_installed()
@@ -160,7 +201,9 @@ def serve_people(
     if not pages.run.raters:
         raise UsageError("--people needs at least one --rater")
     for name in (ADMIN, *pages.run.raters):
-        typer.echo(f"{'progress' if name == ADMIN else name}: http://127.0.0.1:{port}{pages.link(name)}")
+        typer.echo(
+            f"{'progress' if name == ADMIN else name}: http://127.0.0.1:{port}{pages.link(name)}"
+        )
     typer.echo("(Ctrl-C stops it)")
     try:
         _run(people_app(pages), port)
@@ -191,4 +234,6 @@ def check_free(port: int) -> None:
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
-            raise RunError(f"port {port} cannot be used: {error.strerror}; name another with --port") from None
+            raise RunError(
+                f"port {port} cannot be used: {error.strerror}; name another with --port"
+            ) from None

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 _BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
-_ACTING = {code: f"\\u{code:04x}" for code in (*range(32), *range(127, 160), *_BIDI, 0x2028, 0x2029)}
+_ACTING = {
+    code: f"\\u{code:04x}" for code in (*range(32), *range(127, 160), *_BIDI, 0x2028, 0x2029)
+}
 del _ACTING[ord("\n")], _ACTING[ord("\t")]
 
 
 def plain(text: str) -> str:
-    r"""``text`` with each control character and change of direction written out as ``\u001b``, as in JSON."""
+    r"""``text`` with each control character and change of direction written out as ``\u001b``, as
+    in JSON.
+    """
     return text.translate(_ACTING)
 
 

@@ -15,8 +15,12 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 @app.command(epilog="Example: visualjudge train-local data --out model.vj")
 def train_local(
-    data: Annotated[Path, typer.Argument(help="Data folder with scored predictions.", show_default=False)],
-    out: Annotated[Path, typer.Option(help="Model file to write, such as model.vj.", show_default=False)],
+    data: Annotated[
+        Path, typer.Argument(help="Data folder with scored predictions.", show_default=False)
+    ],
+    out: Annotated[
+        Path, typer.Option(help="Model file to write, such as model.vj.", show_default=False)
+    ],
     json: JsonFile = None,
 ) -> None:
     """Train the local judge on a data folder, and print its accuracy on held-out images.

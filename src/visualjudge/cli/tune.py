@@ -1,4 +1,6 @@
-"""``visualjudge tune``: the best encoding, prompt version and mode for a judge, with an honest figure."""
+"""``visualjudge tune``: the best encoding, prompt version and mode for a judge, with an honest
+figure.
+"""
 
 from __future__ import annotations
 
@@ -24,31 +26,43 @@ app = typer.Typer(add_completion=False)
 
 
 @app.command(
-    epilog="Example:\n\nvisualjudge tune DATASET --task keypoint --backend vllm --model Qwen2.5-VL-7B --out tuned"
+    epilog="Example:\n\nvisualjudge tune DATASET --task keypoint --backend vllm --model "
+    "Qwen2.5-VL-7B --out tuned"
 )
 @with_groups
 def tune(
-    dataset: Annotated[Path, typer.Argument(help="Dataset from `visualjudge build`.", show_default=False)],
-    out: Annotated[Path, typer.Option(help="Folder for the runs and tuned.json.", show_default=False)],
+    dataset: Annotated[
+        Path, typer.Argument(help="Dataset from `visualjudge build`.", show_default=False)
+    ],
+    out: Annotated[
+        Path, typer.Option(help="Folder for the runs and tuned.json.", show_default=False)
+    ],
     client: ClientOptions,
     cache: CacheOptions,
-    task: Annotated[list[str] | None, typer.Option(help="Only this task; may be repeated. Default: all.")] = None,
+    task: Annotated[
+        list[str] | None, typer.Option(help="Only this task; may be repeated. Default: all.")
+    ] = None,
     budget: Annotated[int, typer.Option(min=4, help="Maximum number of calls per task.")] = 2000,
     mode: Annotated[
         list[str] | None,
         typer.Option(
-            help="Mode to try; may be repeated; default: text and json.", metavar=f"<list[{'|'.join(MODES)}]>"
+            help="Mode to try; may be repeated; default: text and json.",
+            metavar=f"<list[{'|'.join(MODES)}]>",
         ),
     ] = None,
     prompts: Annotated[
         list[str] | None,
         typer.Option(help="Version of the final question to try; may be repeated; default: all."),
     ] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Maximum number of concurrent calls.")] = 16,
+    concurrency: Annotated[
+        int, typer.Option(min=1, help="Maximum number of concurrent calls.")
+    ] = 16,
     seed: Annotated[int, typer.Option(help="Seed of the split of the images.")] = 42,
     as_json: AsJson = False,
 ) -> None:
-    """Find the best encoding, prompt version and mode for a judge: chosen on half of the images, tested on the rest."""
+    """Find the best encoding, prompt version and mode for a judge: chosen on half of the images,
+    tested on the rest.
+    """
     from visualjudge.apps.tuning import tune as find, versions
     from visualjudge.dataset.folder import load_dataset, selected
     from visualjudge.judges.registry import QUESTION_JUDGES
@@ -66,7 +80,14 @@ def tune(
     for name in dict.fromkeys(question.task for question in read):
         try:
             done = find(
-                read, name, ask, out / name, budget=budget, modes=cast(list[Mode], modes), prompts=tried, seed=seed
+                read,
+                name,
+                ask,
+                out / name,
+                budget=budget,
+                modes=cast(list[Mode], modes),
+                prompts=tried,
+                seed=seed,
             )
         except DataError as error:  # one task without enough images leaves the others their answer
             say(error)
@@ -85,7 +106,9 @@ def tune(
 
 def _check_known(option: str, given: Sequence[str], known: Sequence[str]) -> None:
     if unknown := set(given) - set(known):
-        raise UsageError(f"{option} must be of {', '.join(known)}, got {', '.join(sorted(unknown))}")
+        raise UsageError(
+            f"{option} must be of {', '.join(known)}, got {', '.join(sorted(unknown))}"
+        )
 
 
 def _next(dataset: Path, task: str, best: Arm) -> None:

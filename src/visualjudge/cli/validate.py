@@ -17,22 +17,28 @@ app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 def validate(
     dataset: Annotated[Path, typer.Argument(help="Dataset from visualjudge build")],
     sample: Annotated[
-        int | None, typer.Option(min=1, help="Check only N questions and their images.", metavar="N")
+        int | None,
+        typer.Option(min=1, help="Check only N questions and their images.", metavar="N"),
     ] = None,
 ) -> None:
     """Recompute every checksum and rule of a dataset.
 
-    Each violation is reported in one line on stderr: file, record, field, reason; more than three of one kind become a
-    count. Exit status 1 if there are any.
+    Each violation is reported in one line on stderr: file, record, field, reason; more than three
+    of one kind become a count. Exit status 1 if there are any.
     """
     from visualjudge.dataset.validate import validate as check
 
     with stages() as progress:
-        read, problems = check(dataset, lambda done, total: progress("checking files", done, total), sample=sample)
+        read, problems = check(
+            dataset, lambda done, total: progress("checking files", done, total), sample=sample
+        )
     tell(problems)
     if problems:
         say(f"{pluralize(len(problems), 'rule does', 'rules do')} not hold in {read.root}")
         raise typer.Exit(1)
     part = "" if sample is None else f"{min(sample, len(read.questions))} of "
-    print(f"{read.root}: {part}{pluralize(len(read.questions), 'question')}, all checksums and rules hold")
+    print(
+        f"{read.root}: {part}{pluralize(len(read.questions), 'question')}, all checksums and "
+        "rules hold"
+    )
     following_judge(read, read.root, "--swap", "--out", "RUN")

@@ -13,7 +13,9 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 @app.command()
 def view(
     dataset: Annotated[Path, typer.Argument(help="The dataset.", show_default=False)],
-    runs: Annotated[list[Path] | None, typer.Argument(help="Runs on it.", show_default=False)] = None,
+    runs: Annotated[
+        list[Path] | None, typer.Argument(help="Runs on it.", show_default=False)
+    ] = None,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8421,
 ) -> None:
     """Alias of `visualjudge studio`; will be removed in 0.4.

@@ -1,7 +1,8 @@
-"""ASK: one protocol (:class:`~visualjudge.clients.base.Client`), several backends, and clients that wrap clients.
+"""ASK: one protocol (:class:`~visualjudge.clients.base.Client`), several backends, and clients that
+wrap clients.
 
-``open_client`` gives ``Cached(Retrying(Limited(backend)))``; ``build_client`` the bare backend. The names below are
-imported when first used: a report needs the package, and not what asks a server.
+``open_client`` gives ``Cached(Retrying(Limited(backend)))``; ``build_client`` the bare backend. The
+names below are imported when first used: a report needs the package, and not what asks a server.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Backend ``anthropic``: Claude over Anthropic's messages protocol, spoken directly as the OpenAI protocol is."""
+"""Backend ``anthropic``: Claude over Anthropic's messages protocol, spoken directly as the OpenAI
+protocol is.
+"""
 
 from __future__ import annotations
 
@@ -82,18 +84,25 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply
     """
     usage, about_usage = _usage(body.get("usage"))
     try:
-        text = "".join(text_of(block["text"]) for block in _list(body["content"]) if block["type"] == "text")
+        text = "".join(
+            text_of(block["text"]) for block in _list(body["content"]) if block["type"] == "text"
+        )
         calls, echo = _calls(body["content"])
         finish = _FINISH.get(name_of(body.get("stop_reason")) or "end_turn", "other")
     except (KeyError, TypeError, AttributeError, ValueError):
-        raise TransportError("the server's reply is not a message", cause="no reply in body", usage=usage) from None
+        raise TransportError(
+            "the server's reply is not a message", cause="no reply in body", usage=usage
+        ) from None
     told = (*schema_notes(text, schema), *about_usage)
     return Reply(text, finish, usage, None, told, calls=calls, echo=echo)
 
 
 def _calls(content: list[Any]) -> tuple[tuple[ToolCall, ...], str | None]:
     blocks = [block for block in content if block["type"] == "tool_use"]
-    calls = tuple(call_of(block.get("id"), k, block.get("name"), block.get("input")) for k, block in enumerate(blocks))
+    calls = tuple(
+        call_of(block.get("id"), k, block.get("name"), block.get("input"))
+        for k, block in enumerate(blocks)
+    )
     whole = all(block.get("id") == call.id for block, call in zip(blocks, calls, strict=True))
     return calls, echo_of(content) if calls and whole else None
 
@@ -121,7 +130,12 @@ def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
             {"role": "user", "content": blocks(told_results(turn))},
         ]
     made = [
-        {"type": "tool_use", "id": call.id, "name": call.name, "input": orjson.loads(call.arguments)}
+        {
+            "type": "tool_use",
+            "id": call.id,
+            "name": call.name,
+            "input": orjson.loads(call.arguments),
+        }
         for call in (result.call for result in turn.results)
     ]
     text = [{"type": "text", "text": turn.text}] if turn.text.strip() else []
@@ -148,10 +162,11 @@ def _list(value: Any) -> list[Any]:
 
 
 def _usage(usage: Any) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Token counts as OpenAI names them: what was written to a prompt cache or read from it is part of the prompt, and
-    stands beside ``input_tokens``. ``output_tokens`` count thinking.
+    """Token counts as OpenAI names them: what was written to a prompt cache or read from it is part
+    of the prompt, and stands beside ``input_tokens``. ``output_tokens`` count thinking.
 
-    Source: https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching#tracking-cache-performance,
+    Source:
+    https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching#tracking-cache-performance,
     https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking.
     """
     if not isinstance(usage, Mapping):
@@ -172,4 +187,6 @@ def _parameters(full: Request, sampling: Sampling, quirks: Quirks) -> dict[str, 
     }
     if full.schema is not None and "no_schema" not in quirks:
         wanted["output_config"] = {"format": {"type": "json_schema", "schema": dict(full.schema)}}
-    return {name: value for name, value in wanted.items() if value is not None} | dict(sampling.extra)
+    return {name: value for name, value in wanted.items() if value is not None} | dict(
+        sampling.extra
+    )

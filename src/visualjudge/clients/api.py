@@ -1,7 +1,8 @@
 """Backend ``api``: any server that speaks OpenAI chat completions, spoken directly over aiohttp.
 
-The SDK re-serialises every image of every request, which costs three quarters of what a bare client can send; here a
-body is put together once from base64 that each image keeps, and a retry sends the same bytes.
+The SDK re-serialises every image of every request, which costs three quarters of what a bare client
+can send; here a body is put together once from base64 that each image keeps, and a retry sends the
+same bytes.
 """
 
 from __future__ import annotations
@@ -46,17 +47,24 @@ class ApiClient(RemoteClient):
         key = api_key or self._key_of_environment()
         if not key and url.rstrip("/") == self.default_url:
             raise UsageError(
-                f"OpenAI's server needs a key: set OPENAI_API_KEY, {NAME_KEY}; --base-url (base_url) names another "
+                f"OpenAI's server needs a key: set OPENAI_API_KEY, {NAME_KEY}; --base-url "
+                "(base_url) names another "
                 "server"
             )
         return key_secret(key) if key else None
 
     def _parameters(self, full: Request) -> frozenset[str]:
         named = super()._parameters(full)
-        return named | {"structured_outputs"} if self.structured_outputs and "schema" in named else named
+        return (
+            named | {"structured_outputs"}
+            if self.structured_outputs and "schema" in named
+            else named
+        )
 
     def _pieces(self, full: Request) -> list[bytes]:
-        return chat_pieces(self.model, full, self.sampling, self.quirks, structured=self.structured_outputs)
+        return chat_pieces(
+            self.model, full, self.sampling, self.quirks, structured=self.structured_outputs
+        )
 
     def _authorization(self, key: str) -> dict[str, str]:
         return {"Authorization": f"Bearer {key}"} if key else {}

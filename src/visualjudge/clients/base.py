@@ -46,7 +46,9 @@ Part = TextPart | ImagePart
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as a model is told of it; ``parameters`` is the JSON schema of its arguments, an object."""
+    """A tool as a model is told of it; ``parameters`` is the JSON schema of its arguments, an
+    object.
+    """
 
     name: str
     description: str
@@ -57,8 +59,8 @@ class ToolSpec:
 class ToolCall:
     """A call that a model makes; ``arguments`` is JSON text, as the model wrote it.
 
-    ``id`` is empty for a call that no protocol can repeat: one written in the text of a reply, or malformed. It is
-    repeated to the model as text.
+    ``id`` is empty for a call that no protocol can repeat: one written in the text of a reply, or
+    malformed. It is repeated to the model as text.
     """
 
     id: str
@@ -94,7 +96,8 @@ class Turn:
 class Request:
     """One call: an optional system text and the user's parts, in order.
 
-    ``None`` leaves a parameter to the server. ``schema`` is a JSON schema that the reply should follow.
+    ``None`` leaves a parameter to the server. ``schema`` is a JSON schema that the reply should
+    follow.
     """
 
     parts: tuple[Part, ...]
@@ -112,7 +115,9 @@ class Request:
     repeat: int = 0
     """Which of several samples of one request this is: never sent, part of a cache's key."""
     prepared: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
-    """Where a transport keeps the body it made of this request, so that a retry sends the same bytes."""
+    """Where a transport keeps the body it made of this request, so that a retry sends the same
+    bytes.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +154,9 @@ class Reply:
     calls: tuple[ToolCall, ...] = ()
     """The tools that the model calls."""
     echo: str | None = None
-    """JSON of the server's own form of a reply with calls, which must be sent back unchanged where the protocol signs
-    it (thoughts of Gemini and Claude)."""
+    """JSON of the server's own form of a reply with calls, which must be sent back unchanged where
+    the protocol signs it (thoughts of Gemini and Claude).
+    """
 
 
 def with_failed(reply: Reply, usage: Mapping[str, int]) -> Reply:
@@ -160,7 +166,9 @@ def with_failed(reply: Reply, usage: Mapping[str, int]) -> Reply:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Which model is asked, where and how: the part of a cache key that is not the payload. Holds no secret."""
+    """Which model is asked, where and how: the part of a cache key that is not the payload. Holds
+    no secret.
+    """
 
     backend: str
     base_url: str | None
@@ -175,9 +183,13 @@ class Diagnostics:
     failures: Counter[str] = field(default_factory=Counter)
     """Failed calls by cause, including those that succeeded on retry."""
     adjustments: tuple[str, ...] = ()
-    """Parameters that the server refused and that requests go without (or under another name) since then."""
+    """Parameters that the server refused and that requests go without (or under another name) since
+    then.
+    """
     schema: str | None = None
-    """What the server did with a JSON schema: ``"followed"``, ``"refused"``, ``"ignored"``; None where not tried."""
+    """What the server did with a JSON schema: ``"followed"``, ``"refused"``, ``"ignored"``; None
+    where not tried.
+    """
 
 
 class Client(Protocol):
@@ -201,13 +213,14 @@ class Client(Protocol):
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
         """One reply.
 
-        ``attempt`` counts a judge's own repeats of the same request, so that a cache can give each its own entry.
+        ``attempt`` counts a judge's own repeats of the same request, so that a cache can give each
+        its own entry.
 
         Raises
         ------
         visualjudge.core.errors.ClientError
-            If no reply could be obtained. No other exception may leave this method: a reply, however malformed,
-            is one failed call.
+            If no reply could be obtained. No other exception may leave this method: a reply,
+            however malformed, is one failed call.
         """
         ...
 

@@ -1,12 +1,14 @@
 """Replies on disk: a repeated run asks nothing.
 
-One file an entry, written beside its place and renamed into it: whole or absent after ``kill -9``, safe with several
-processes, on any file system. The key is all that decides a reply: backend, base URL, model, parameters, exact payload,
-number of the sample. A judge that repeats a request because of a bad reply counts its attempts, and attempt *n* reads
-entry *n*: were there one entry only, it would get the same bad reply for ever. Failures are never kept.
+One file an entry, written beside its place and renamed into it: whole or absent after ``kill -9``,
+safe with several processes, on any file system. The key is all that decides a reply: backend, base
+URL, model, parameters, exact payload, number of the sample. A judge that repeats a request because
+of a bad reply counts its attempts, and attempt *n* reads entry *n*: were there one entry only, it
+would get the same bad reply for ever. Failures are never kept.
 
-A cache may lie in a folder that others can write to. So an entry bears an HMAC-SHA256 (RFC 2104) of its file's name and
-content by a secret of the user, and one without it, or of somebody else, is asked again.
+A cache may lie in a folder that others can write to. So an entry bears an HMAC-SHA256 (RFC 2104) of
+its file's name and content by a secret of the user, and one without it, or of somebody else, is
+asked again.
 """
 
 from __future__ import annotations
@@ -79,7 +81,10 @@ def cache_key(identity: Identity, request: Request) -> str:
         "repeat": request.repeat,
     }
     if request.tools or request.turns:
-        asked |= {"tools": [asdict(tool) for tool in request.tools], "turns": [_turn(turn) for turn in request.turns]}
+        asked |= {
+            "tools": [asdict(tool) for tool in request.tools],
+            "turns": [_turn(turn) for turn in request.turns],
+        }
     return hashlib.sha256(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS, default=str)).hexdigest()
 
 
@@ -88,7 +93,10 @@ def _part(part: Part) -> list[str]:
 
 
 def _turn(turn: Turn) -> list[Any]:
-    results = [[asdict(result.call), [_part(part) for part in result.parts], result.failed] for result in turn.results]
+    results = [
+        [asdict(result.call), [_part(part) for part in result.parts], result.failed]
+        for result in turn.results
+    ]
     return [turn.text, turn.echo, results]
 
 
@@ -130,12 +138,18 @@ class Cached(Wrapping):
         return None if secret is None else read_entry(path, secret)
 
     def _keep(self, path: Path, reply: Reply) -> None:
-        """Write an entry; where that is not possible (a full disk, a folder that is read-only), go on without."""
+        """Write an entry; where that is not possible (a full disk, a folder that is read-only), go
+        on without.
+        """
         secret = self._secret()
         if secret is None:
             return
         try:
-            write_entry(confined_target(self.directory, path.relative_to(self.directory).as_posix()), reply, secret)
+            write_entry(
+                confined_target(self.directory, path.relative_to(self.directory).as_posix()),
+                reply,
+                secret,
+            )
         except (RunError, OSError) as error:
             self._stop(error)
 
@@ -157,15 +171,21 @@ class Cached(Wrapping):
 def write_entry(path: Path, reply: Reply, secret: bytes) -> None:
     """Write an entry, atomically."""
     entry = orjson.dumps(asdict(reply))
-    write_bytes(path, orjson.dumps({"mac": _mac(path, entry, secret), "reply": orjson.Fragment(entry)}))
+    write_bytes(
+        path, orjson.dumps({"mac": _mac(path, entry, secret), "reply": orjson.Fragment(entry)})
+    )
 
 
 def read_entry(path: Path, secret: bytes) -> Reply | None:
-    """The entry; None if there is no file, or a damaged or foreign one in its place: it is written anew."""
+    """The entry; None if there is no file, or a damaged or foreign one in its place: it is written
+    anew.
+    """
     try:
         head, mark, rest = read_regular(path, LARGEST_BODY)[0].partition(b'","reply":')
         entry = rest[:-1]
-        if not mark or not hmac.compare_digest(head, b'{"mac":"' + _mac(path, entry, secret).encode()):
+        if not mark or not hmac.compare_digest(
+            head, b'{"mac":"' + _mac(path, entry, secret).encode()
+        ):
             return None
         return replace(_reply(orjson.loads(entry)), cached=True)
     except (OSError, DataError, ValueError, TypeError, KeyError, AttributeError):
@@ -189,4 +209,6 @@ def _reply(entry: dict[str, Any]) -> Reply:
 
 
 def _token(token: dict[str, Any]) -> Token:
-    return Token(token["token"], token["logprob"], tuple(Alternative(**top) for top in token["top"]))
+    return Token(
+        token["token"], token["logprob"], tuple(Alternative(**top) for top in token["top"])
+    )

@@ -1,5 +1,5 @@
-"""Secrets of the user, a file each with mode 0600: one tells entries of the reply cache from those of others, another
-makes the links of the studio's raters.
+"""Secrets of the user, a file each with mode 0600: one tells entries of the reply cache from those
+of others, another makes the links of the studio's raters.
 """
 
 from __future__ import annotations
@@ -72,5 +72,8 @@ def _read(path: Path) -> bytes:
     content, found = read_regular(path, BYTES)
     foreign = os.name == "posix" and (found.st_uid != os.geteuid() or found.st_mode & 0o077)
     if foreign or len(content) != BYTES:
-        raise OSError(f"{path}: must be a file of {BYTES} bytes that you alone can read (mode 0600); remove it")
+        raise OSError(
+            f"{path}: must be a file of {BYTES} bytes that you alone can read (mode 0600); "
+            "remove it"
+        )
     return content

@@ -60,7 +60,9 @@ class Conversation:
         return self
 
 
-async def converse(ask: Callable[[Request], Awaitable[Reply]], request: Request, run: Run, most: int) -> Conversation:
+async def converse(
+    ask: Callable[[Request], Awaitable[Reply]], request: Request, run: Run, most: int
+) -> Conversation:
     """Ask, and run the tools that are called, until a reply calls none.
 
     Parameters
@@ -113,7 +115,10 @@ def _calls(reply: Reply, turn: int) -> tuple[ToolCall, ...]:
     calls = reply.calls or calls_in(reply.text)
     if len({call.id for call in calls}) < len(calls):
         return tuple(replace(call, id="") for call in calls)
-    return tuple(replace(call, id=f"{call.id}_{turn}") if call.id.startswith(MADE) else call for call in calls)
+    return tuple(
+        replace(call, id=f"{call.id}_{turn}") if call.id.startswith(MADE) else call
+        for call in calls
+    )
 
 
 def in_words(call: ToolCall, said: str) -> ToolResult:

@@ -1,4 +1,6 @@
-"""How many connections the limit of open files leaves room for (POSIX; elsewhere there is no such limit)."""
+"""How many connections the limit of open files leaves room for (POSIX; elsewhere there is no such
+limit).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ _log = logging.getLogger("visualjudge.clients")
 
 
 def within_limit(concurrency: int) -> int:
-    """``concurrency``, lowered with a warning where too few files may be open; the soft limit is raised first.
+    """``concurrency``, lowered with a warning where too few files may be open; the soft limit is
+    raised first.
 
     Raises
     ------
@@ -30,9 +33,17 @@ def within_limit(concurrency: int) -> int:
         soft = _raised(soft, hard, wanted)
     room = concurrency if soft == resource.RLIM_INFINITY else soft - RESERVED
     if room < 1:
-        raise UsageError(f"too few open files are allowed: at least {RESERVED + 1} are needed, got {soft} (ulimit -n)")
+        raise UsageError(
+            f"too few open files are allowed: at least {RESERVED + 1} are needed, got {soft} "
+            "(ulimit -n)"
+        )
     if room < concurrency:
-        _log.warning("concurrency lowered from %d to %d: only %d open files are allowed", concurrency, room, soft)
+        _log.warning(
+            "concurrency lowered from %d to %d: only %d open files are allowed",
+            concurrency,
+            room,
+            soft,
+        )
     return min(concurrency, room)
 
 

@@ -1,8 +1,9 @@
-"""Images behind URLs: fetched within bounds of time and size, and from public addresses only where that is asked for.
+"""Images behind URLs: fetched within bounds of time and size, and from public addresses only where
+that is asked for.
 
-A list of rows may come from anywhere. Fetched blindly, its URLs reach what only this machine can: services on the local
-network, or a cloud's metadata server. So each address is checked after its name is resolved, for each redirect again,
-and the connection goes to the address that was checked.
+A list of rows may come from anywhere. Fetched blindly, its URLs reach what only this machine can:
+services on the local network, or a cloud's metadata server. So each address is checked after its
+name is resolved, for each redirect again, and the connection goes to the address that was checked.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ async def fetch_image(url: str, *, allow_private: bool, timeout_s: float = TIMEO
     url
         Redirects are followed, at most five, each checked as the first.
     allow_private
-        Whether the host may be loopback, link-local, private or otherwise not on the public internet.
+        Whether the host may be loopback, link-local, private or otherwise not on the public
+        internet.
     timeout_s
         For all of it.
 
@@ -55,13 +57,17 @@ async def fetch_image(url: str, *, allow_private: bool, timeout_s: float = TIMEO
         raise DataError(f"{shown}: {error}") from None
     except TimeoutError:
         raise DataError(f"{shown}: cannot be fetched: no answer within {timeout_s:g} s") from None
-    except Exception as error:  # whatever sockets, TLS, IDNA, parsers and servers cause is this image's failure
+    except (
+        Exception
+    ) as error:  # whatever sockets, TLS, IDNA, parsers and servers cause is this image's failure
         said = one_line(str(error)) or type(error).__name__
         raise DataError(f"{shown}: cannot be fetched: {said}") from None
 
 
 async def _fetched(url: str, allow_private: bool) -> bytes:
-    connector = aiohttp.TCPConnector(resolver=_PublicResolver(allow_private), limit=1, force_close=True)
+    connector = aiohttp.TCPConnector(
+        resolver=_PublicResolver(allow_private), limit=1, force_close=True
+    )
     async with aiohttp.ClientSession(
         connector=connector, cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False
     ) as session:
@@ -73,18 +79,28 @@ async def _fetched(url: str, allow_private: bool) -> bytes:
     raise DataError(f"more than {MOST_HOPS} redirects")
 
 
-async def _hop(session: aiohttp.ClientSession, url: str, allow_private: bool) -> tuple[bytes, str | None]:
+async def _hop(
+    session: aiohttp.ClientSession, url: str, allow_private: bool
+) -> tuple[bytes, str | None]:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise DataError("an image's URL must begin with http:// or https://, and so must every redirect")
+        raise DataError(
+            "an image's URL must begin with http:// or https://, and so must every redirect"
+        )
     asked = URL(url)
-    _check_literal(asked.raw_host or "", allow_private)  # as it is connected to: other digits and dots are normalised
-    async with session.get(asked, headers=_HEADERS, allow_redirects=False, proxy=_proxy(parts)) as response:
+    _check_literal(
+        asked.raw_host or "", allow_private
+    )  # as it is connected to: other digits and dots are normalised
+    async with session.get(
+        asked, headers=_HEADERS, allow_redirects=False, proxy=_proxy(parts)
+    ) as response:
         if response.status in _REDIRECTS:
             return b"", response.headers.get("Location") or ""
         if response.status != 200:
             raise DataError(f"the server answered HTTP {response.status}")
-        chunks = chunks_within(LARGEST_IMAGE_FILE, response, lambda limit: DataError(f"larger than {limit >> 20} MiB"))
+        chunks = chunks_within(
+            LARGEST_IMAGE_FILE, response, lambda limit: DataError(f"larger than {limit >> 20} MiB")
+        )
         return b"".join([chunk async for chunk in chunks]), None
 
 
@@ -94,13 +110,17 @@ def _proxy(parts: Any) -> str | None:
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is on the public internet, also one that is wrapped in an IPv6 address."""
+    """Whether an IP address is on the public internet, also one that is wrapped in an IPv6
+    address.
+    """
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return False
     if isinstance(found, ipaddress.IPv6Address):
-        wrapped = found.ipv4_mapped or found.sixtofour or (found.teredo[1] if found.teredo else None)
+        wrapped = (
+            found.ipv4_mapped or found.sixtofour or (found.teredo[1] if found.teredo else None)
+        )
         if found in _NAT64:
             wrapped = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
         if wrapped is not None:
@@ -122,7 +142,9 @@ def _check_literal(host: str, allow_private: bool) -> None:
 
 
 def _not_public(host: str) -> DataError:
-    return DataError(f"{one_line(host)[:80]} is not a public address; --allow-private-urls permits it")
+    return DataError(
+        f"{one_line(host)[:80]} is not a public address; --allow-private-urls permits it"
+    )
 
 
 class _PublicResolver(AbstractResolver):

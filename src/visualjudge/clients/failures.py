@@ -1,4 +1,6 @@
-"""What a server says in place of a reply: its error status, its words, and how long it asks to wait."""
+"""What a server says in place of a reply: its error status, its words, and how long it asks to
+wait.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,10 @@ from visualjudge.core.errors import ApiError, ClientError, TransportError
 
 Redact = Callable[[str], str]
 _CONTENT_FILTER = re.compile(
-    r"content[_ ]?filter|content[_ ]policy|content management policy|ResponsibleAIPolicyViolation|moderation[_ ]blocked"
-    r"|flagged by (?:the )?moderation|input was flagged|data_?inspection_?failed|safety system|safety settings"
+    r"content[_ ]?filter|content[_ ]policy|content management "
+    r"policy|ResponsibleAIPolicyViolation|moderation[_ ]blocked"
+    r"|flagged by (?:the )?moderation|input was flagged|data_?inspection_?failed|safety "
+    r"system|safety settings"
     r"|PROHIBITED_CONTENT",
     re.IGNORECASE,
 )
@@ -35,10 +39,14 @@ def api_error(status: int, raw: bytes, headers: Mapping[str, str], redact: Redac
     said = redact(_words(raw, body))
     if 300 <= status < 400:
         said = f"redirects are not followed, base_url must name the server itself ({said})"
-    filtered = status in _FILTERING and _CONTENT_FILTER.search(raw[:LONGEST_SEARCHED].decode("utf-8", "replace"))
+    filtered = status in _FILTERING and _CONTENT_FILTER.search(
+        raw[:LONGEST_SEARCHED].decode("utf-8", "replace")
+    )
     kind = ContentFiltered if filtered else ApiError
     wait_s = retry_after(headers)
-    return kind(status, one_line(said), retry_after=_retry_delay(body) if wait_s is None else wait_s)
+    return kind(
+        status, one_line(said), retry_after=_retry_delay(body) if wait_s is None else wait_s
+    )
 
 
 def embedded_error(body: Mapping[str, Any], raw: bytes, redact: Redact) -> ClientError | None:
@@ -50,7 +58,9 @@ def embedded_error(body: Mapping[str, Any], raw: bytes, redact: Redact) -> Clien
     if isinstance(code, int) and 400 <= code < 600:
         return api_error(code, raw, {}, redact)
     message = one_line(redact(_words(raw, body)))
-    return TransportError(f"the server sent an error in place of a reply: {message}", cause="no reply in body")
+    return TransportError(
+        f"the server sent an error in place of a reply: {message}", cause="no reply in body"
+    )
 
 
 def one_line(text: str) -> str:
@@ -61,11 +71,16 @@ def one_line(text: str) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that ``retry-after-ms`` or ``Retry-After`` (seconds or an HTTP date, RFC 9110 §10.2.3) asks to wait.
+    """Seconds that ``retry-after-ms`` or ``Retry-After`` (seconds or an HTTP date, RFC 9110
+    §10.2.3) asks to wait.
 
     None where neither stands there or can be understood.
     """
-    lower = {name.lower(): value for name, value in headers.items() if name.lower().startswith("retry-after")}
+    lower = {
+        name.lower(): value
+        for name, value in headers.items()
+        if name.lower().startswith("retry-after")
+    }
     milliseconds = _seconds(lower.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
@@ -76,7 +91,9 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 def _seconds(stated: Any) -> float | None:
     """A number of at least 0, however large; None for anything else."""
-    if not isinstance(stated, str) or not re.fullmatch(r"\s*[0-9]+(\.[0-9]*)?\s*", stated[:1000], re.ASCII):
+    if not isinstance(stated, str) or not re.fullmatch(
+        r"\s*[0-9]+(\.[0-9]*)?\s*", stated[:1000], re.ASCII
+    ):
         return None
     value = float(stated[:1000])
     return value if math.isfinite(value) else 1e12
@@ -104,7 +121,9 @@ def _parsed(raw: bytes) -> Any:
 
 
 def _words(raw: bytes, body: Any) -> str:
-    """The message inside an error body, as OpenAI, Google, Anthropic, FastAPI and plain servers write it."""
+    """The message inside an error body, as OpenAI, Google, Anthropic, FastAPI and plain servers
+    write it.
+    """
     found = _message(body, DEEPEST_ERROR)
     return found or raw[:LONGEST_SEARCHED].decode("utf-8", "replace") or "(empty body)"
 
@@ -113,7 +132,10 @@ def _message(body: Any, levels: int) -> str | None:
     if isinstance(body, str):
         return body or None
     if isinstance(body, list) and levels:
-        return next((found for item in body[:DEEPEST_ERROR] if (found := _message_in(item, levels - 1))), None)
+        return next(
+            (found for item in body[:DEEPEST_ERROR] if (found := _message_in(item, levels - 1))),
+            None,
+        )
     return _message_in(body, levels)
 
 
@@ -121,4 +143,6 @@ def _message_in(body: Any, levels: int) -> str | None:
     if not isinstance(body, dict) or levels <= 0:
         return None
     named = (body.get(key) for key in ("error", "detail", "message", "msg"))
-    return next((found for value in named if value and (found := _message(value, levels - 1))), None)
+    return next(
+        (found for value in named if value and (found := _message(value, levels - 1))), None
+    )

@@ -1,7 +1,8 @@
-"""Fields of a server's reply, whatever they hold: each is what the protocol says, absent, or a ``ValueError``.
+"""Fields of a server's reply, whatever they hold: each is what the protocol says, absent, or a
+``ValueError``.
 
-JSON from a server is foreign: numbers may have 30 digits, texts may be lists, and strings may hold halves of surrogate
-pairs, which neither a file nor a terminal takes.
+JSON from a server is foreign: numbers may have 30 digits, texts may be lists, and strings may hold
+halves of surrogate pairs, which neither a file nor a terminal takes.
 """
 
 from __future__ import annotations
@@ -60,8 +61,9 @@ def counts_of(named: Mapping[str, Any]) -> tuple[dict[str, int], tuple[str, ...]
 def whole_output(prompt: int | None, reply: int | None, total: int | None) -> int | None:
     """Tokens that are billed as output.
 
-    OpenAI counts reasoning among ``completion_tokens``. xAI's servers, and Gemini behind OpenAI's protocol, count it in
-    ``total_tokens`` alone: what is in the total and not in the prompt was output.
+    OpenAI counts reasoning among ``completion_tokens``. xAI's servers, and Gemini behind OpenAI's
+    protocol, count it in ``total_tokens`` alone: what is in the total and not in the prompt was
+    output.
     """
     beside = -1 if prompt is None or total is None else total - prompt
     return beside if beside > (reply or -1) else reply
@@ -78,7 +80,9 @@ def _is_count(value: Any) -> bool:
 
 
 def tokens_of(content: Any) -> tuple[tuple[Token, ...] | None, tuple[str, ...]]:
-    """Tokens with their log-probabilities as OpenAI's protocol has them, or none and a note where one is malformed."""
+    """Tokens with their log-probabilities as OpenAI's protocol has them, or none and a note where
+    one is malformed.
+    """
     if content is None or content == []:
         return None, ()
     try:
@@ -101,7 +105,11 @@ def alternative(token: Any, logprob: Any) -> Alternative:
     ValueError
         If the token is no text, or the number is no logarithm of a probability.
     """
-    if not isinstance(token, str) or isinstance(logprob, bool) or not isinstance(logprob, int | float):
+    if (
+        not isinstance(token, str)
+        or isinstance(logprob, bool)
+        or not isinstance(logprob, int | float)
+    ):
         raise ValueError("a token and a number")
     value = float(logprob)
     if not math.isfinite(value) or value > _ROUNDING:

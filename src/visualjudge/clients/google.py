@@ -1,4 +1,5 @@
-"""Backend ``google``: Gemini over Google's REST interface, spoken directly as the OpenAI protocol is.
+"""Backend ``google``: Gemini over Google's REST interface, spoken directly as the OpenAI protocol
+is.
 
 Source: https://ai.google.dev/api/generate-content.
 """
@@ -11,7 +12,16 @@ from urllib.parse import quote
 
 import orjson
 
-from visualjudge.clients.base import Alternative, FinishReason, Reply, Request, Token, ToolCall, ToolResult, Turn
+from visualjudge.clients.base import (
+    Alternative,
+    FinishReason,
+    Reply,
+    Request,
+    Token,
+    ToolCall,
+    ToolResult,
+    Turn,
+)
 from visualjudge.clients.fields import (
     LOGPROBS_UNUSABLE,
     USAGE_UNUSABLE,
@@ -39,9 +49,13 @@ from visualjudge.clients.tool_calls import (
 from visualjudge.core.errors import TransportError
 from visualjudge.prompts.adapters import Content, Text, google_style
 
-_REFUSALS = frozenset({"SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "RECITATION", "IMAGE_SAFETY", "LANGUAGE"})
+_REFUSALS = frozenset(
+    {"SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "RECITATION", "IMAGE_SAFETY", "LANGUAGE"}
+)
 _FINISH: dict[str, FinishReason] = {"STOP": "stop", "MAX_TOKENS": "length"}
-_OF_THE_BODY = frozenset({"safetySettings", "tools", "toolConfig", "cachedContent", "serviceTier", "store"})
+_OF_THE_BODY = frozenset(
+    {"safetySettings", "tools", "toolConfig", "cachedContent", "serviceTier", "store"}
+)
 """Fields of a request that do not belong to its generation configuration."""
 _MALFORMED = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"})
 _UNKNOWN_LOGPROB = -9999.0
@@ -59,8 +73,9 @@ class GoogleClient(RemoteClient):
     base_url
         Without a version (``http://host``); default Google's.
     extra_body
-        Further fields of the generation configuration (``{"thinking_config": {"thinking_budget": 0}}``), or of the
-        request (``safety_settings``, ``tools``); names as Google's documentation has them, in either spelling.
+        Further fields of the generation configuration (``{"thinking_config": {"thinking_budget":
+        0}}``), or of the request (``safety_settings``, ``tools``); names as Google's documentation
+        has them, in either spelling.
     """
 
     backend: ClassVar[str] = "google"
@@ -85,7 +100,8 @@ class GoogleClient(RemoteClient):
     def _path(self) -> str:
         """A model that is named with its collection (``tunedModels/…``) keeps it."""
         named = self.model.startswith(("models/", "tunedModels/"))
-        return f"/v1beta/{quote(self.model if named else f'models/{self.model}', safe='/:')}:generateContent"
+        model = quote(self.model if named else f"models/{self.model}", safe="/:")
+        return f"/v1beta/{model}:generateContent"
 
     def _reply(self, body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply:
         return reply_of(body, schema)
@@ -93,7 +109,11 @@ class GoogleClient(RemoteClient):
 
 def _tools(full: Request) -> dict[str, Any]:
     told = [
-        {"name": tool.name, "description": tool.description, "parametersJsonSchema": dict(tool.parameters)}
+        {
+            "name": tool.name,
+            "description": tool.description,
+            "parametersJsonSchema": dict(tool.parameters),
+        }
         for tool in full.tools
     ]
     return {"tools": [{"functionDeclarations": told}]} if told else {}
@@ -102,7 +122,8 @@ def _tools(full: Request) -> dict[str, Any]:
 def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
     """The model's content and the results; images follow the responses of all functions.
 
-    Source: https://ai.google.dev/api/caching#FunctionCall, https://ai.google.dev/gemini-api/docs/thought-signatures.
+    Source: https://ai.google.dev/api/caching#FunctionCall,
+    https://ai.google.dev/gemini-api/docs/thought-signatures.
     """
 
     def parts(content: Content) -> list[dict[str, Any]]:
@@ -111,12 +132,22 @@ def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
 
     if not turn.is_native:
         said = [{"text": told_reply(turn)}]
-        return [{"role": "model", "parts": said}, {"role": "user", "parts": parts(told_results(turn))}]
-    made = [{"functionCall": _function(r.call, {"args": orjson.loads(r.call.arguments)})} for r in turn.results]
+        return [
+            {"role": "model", "parts": said},
+            {"role": "user", "parts": parts(told_results(turn))},
+        ]
+    made = [
+        {"functionCall": _function(r.call, {"args": orjson.loads(r.call.arguments)})}
+        for r in turn.results
+    ]
     text = [{"text": turn.text}] if turn.text.strip() else []
     told = {"parts": [*text, *made]} if turn.echo is None else orjson.loads(turn.echo)
     responses = [
-        {"functionResponse": _function(result.call, {"response": {_outcome(result): told_result(result)}})}
+        {
+            "functionResponse": _function(
+                result.call, {"response": {_outcome(result): told_result(result)}}
+            )
+        }
         for result in turn.results
     ]
     images = [part for result in turn.results for part in result_images(result)]
@@ -167,13 +198,17 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply
     try:
         blocked = name_of(member(body.get("promptFeedback"), "blockReason"))
         if blocked:
-            return Reply("", "refusal", usage, notes=(f"prompt blocked: {blocked}",), cause=CONTENT_FILTER)
+            return Reply(
+                "", "refusal", usage, notes=(f"prompt blocked: {blocked}",), cause=CONTENT_FILTER
+            )
         candidate = body["candidates"][0]
         text = _text(candidate.get("content"))
         reason = name_of(candidate.get("finishReason")) or "STOP"
         calls, echo = _calls(candidate, reason)
     except (KeyError, IndexError, TypeError, AttributeError, ValueError):
-        raise TransportError("the server's reply has no candidate", cause="no reply in body", usage=usage) from None
+        raise TransportError(
+            "the server's reply has no candidate", cause="no reply in body", usage=usage
+        ) from None
     finish: FinishReason = "refusal" if reason in _REFUSALS else _FINISH.get(reason, "other")
     tokens, about_tokens = _tokens(candidate.get("logprobsResult"))
     told = (*schema_notes(text, schema), *about_tokens, *about_usage)
@@ -182,11 +217,17 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply
 
 
 def _calls(candidate: Mapping[str, Any], reason: str) -> tuple[tuple[ToolCall, ...], str | None]:
-    """The calls of a candidate; one that Gemini itself could not read counts as one without a name."""
+    """The calls of a candidate; one that Gemini itself could not read counts as one without a
+    name.
+    """
     if reason in _MALFORMED:
         return (ToolCall("", "", text_of(candidate.get("finishMessage"))),), None
     content = candidate.get("content")
-    called = [part["functionCall"] for part in member(content, "parts") or [] if part.get("functionCall") is not None]
+    called = [
+        part["functionCall"]
+        for part in member(content, "parts") or []
+        if part.get("functionCall") is not None
+    ]
     calls = tuple(
         call_of(member(call, "id"), k, member(call, "name"), member(call, "args") or {})
         for k, call in enumerate(called)
@@ -201,14 +242,17 @@ def _text(content: Any) -> str:
 
 
 def _usage(usage: Any) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Token counts as OpenAI names them: thoughts are billed as output, and are not among the candidates' tokens.
+    """Token counts as OpenAI names them: thoughts are billed as output, and are not among the
+    candidates' tokens.
 
-    Source: https://ai.google.dev/gemini-api/docs/thinking#pricing, https://ai.google.dev/api/generate-content
-    (UsageMetadata).
+    Source: https://ai.google.dev/gemini-api/docs/thinking#pricing,
+    https://ai.google.dev/api/generate-content (UsageMetadata).
     """
     if not isinstance(usage, Mapping):
         return {}, (() if usage is None else (USAGE_UNUSABLE,))
-    counts, notes = counts_of({name: usage.get(name) for name in (*_PROMPT, *_OUTPUT, "totalTokenCount")})
+    counts, notes = counts_of(
+        {name: usage.get(name) for name in (*_PROMPT, *_OUTPUT, "totalTokenCount")}
+    )
     named = {
         "prompt_tokens": _sum(counts, _PROMPT),
         "completion_tokens": _sum(counts, _OUTPUT),
@@ -233,11 +277,14 @@ def _tokens(result: Any) -> tuple[tuple[Token, ...] | None, tuple[str, ...]]:
         said = [_alternative(one) for one in chosen]
         tops += [()] * (len(said) - len(tops))
         return tuple(
-            Token(one.token, one.logprob, tuple(map(_alternative, top))) for one, top in zip(said, tops, strict=False)
+            Token(one.token, one.logprob, tuple(map(_alternative, top)))
+            for one, top in zip(said, tops, strict=False)
         ), ()
     except (TypeError, AttributeError, ValueError, OverflowError):
         return None, (LOGPROBS_UNUSABLE,)
 
 
 def _alternative(candidate: Any) -> Alternative:
-    return alternative(candidate.get("token") or "", candidate.get("logProbability", _UNKNOWN_LOGPROB))
+    return alternative(
+        candidate.get("token") or "", candidate.get("logProbability", _UNKNOWN_LOGPROB)
+    )

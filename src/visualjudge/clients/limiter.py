@@ -1,4 +1,6 @@
-"""Concurrency that adapts: down at once when a server pushes back, up again slowly while it does not (AIMD, as TCP)."""
+"""Concurrency that adapts: down at once when a server pushes back, up again slowly while it does
+not (AIMD, as TCP).
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,8 @@ from visualjudge.clients.wrapping import Wrapping
 from visualjudge.core.errors import ApiError, ClientError, TransportError
 
 DOWN, NEAR = 0.5, 0.85
-"""What a push-back leaves of the calls that may be under way, and what it leaves if they had become more since the
-last: the limit of the server is near then.
+"""What a push-back leaves of the calls that may be under way, and what it leaves if they had become
+more since the last: the limit of the server is near then.
 """
 _PUSHED_BACK = frozenset({408, 429, 503, 529})
 
@@ -19,8 +21,8 @@ _PUSHED_BACK = frozenset({408, 429, 503, 529})
 class AdaptiveLimit:
     """How many calls may be under way, between 1 and ``ceiling``.
 
-    A push-back halves it, or takes less where it had risen since the last, once for all calls that had begun before; a
-    round of successes adds one.
+    A push-back halves it, or takes less where it had risen since the last, once for all calls that
+    had begun before; a round of successes adds one.
     """
 
     def __init__(self, ceiling: int) -> None:
@@ -70,12 +72,16 @@ class AdaptiveLimit:
 
 
 def reduced(allowed: float, last: float) -> float:
-    """How many calls may be under way after a push-back; ``last``: after the one before, 0 = there was none."""
+    """How many calls may be under way after a push-back; ``last``: after the one before, 0 = there
+    was none.
+    """
     return max(1.0, allowed * (NEAR if last and allowed >= last + 1 else DOWN))
 
 
 class Limited(Wrapping):
-    """A client that keeps to an :class:`AdaptiveLimit`. Goes below ``Retrying``: no place is held while waiting."""
+    """A client that keeps to an :class:`AdaptiveLimit`. Goes below ``Retrying``: no place is held
+    while waiting.
+    """
 
     def __init__(self, inner: Client, limit: AdaptiveLimit | int) -> None:
         super().__init__(inner)

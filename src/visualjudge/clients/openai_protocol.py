@@ -1,4 +1,6 @@
-"""The OpenAI chat-completions protocol: a request into a body, a body into a reply. No network here."""
+"""The OpenAI chat-completions protocol: a request into a body, a body into a reply. No network
+here.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,15 @@ from typing import Any
 import orjson
 
 from visualjudge.clients.base import FinishReason, Reply, Request, ToolCall, Turn
-from visualjudge.clients.fields import USAGE_UNUSABLE, counts_of, member, name_of, text_of, tokens_of, whole_output
+from visualjudge.clients.fields import (
+    USAGE_UNUSABLE,
+    counts_of,
+    member,
+    name_of,
+    text_of,
+    tokens_of,
+    whole_output,
+)
 from visualjudge.clients.parameters import Sampling
 from visualjudge.clients.pieces import body_pieces
 from visualjudge.clients.quirks import Quirks
@@ -37,11 +47,15 @@ _FINISH: dict[str, FinishReason] = {
     "refusal": "refusal",
 }
 _ECHOED = ("tool_calls", "reasoning_content", "reasoning_details")
-"""Fields of a message with calls that go back as they came: some servers refuse calls without their reasoning."""
+"""Fields of a message with calls that go back as they came: some servers refuse calls without their
+reasoning.
+"""
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 
-def chat_pieces(model: str, request: Request, sampling: Sampling, quirks: Quirks, *, structured: bool) -> list[bytes]:
+def chat_pieces(
+    model: str, request: Request, sampling: Sampling, quirks: Quirks, *, structured: bool
+) -> list[bytes]:
     """The request body, in pieces; ``request`` is complete already."""
     content = as_content(request.parts)
     fixed = {"model": model} | _parameters(request, sampling, quirks, structured)
@@ -63,7 +77,8 @@ def _tools(request: Request) -> dict[str, Any]:
 
 
 def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
-    """The model's message and the results; a tool message takes no images, so that they follow as the user's.
+    """The model's message and the results; a tool message takes no images, so that they follow as
+    the user's.
 
     Source: https://platform.openai.com/docs/api-reference/chat/create (messages).
     """
@@ -71,19 +86,26 @@ def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
         said = {"role": "assistant", "content": told_reply(turn)}
         return [said, *openai_style(None, told_results(turn), mark)["messages"]]
     made = [
-        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": call.arguments},
+        }
         for call in (result.call for result in turn.results)
     ]
     called = {"tool_calls": made} if turn.echo is None else orjson.loads(turn.echo)
     messages: list[dict[str, Any]] = [{"role": "assistant", "content": turn.text or None, **called}]
     messages += [
-        {"role": "tool", "tool_call_id": result.call.id, "content": told_result(result)} for result in turn.results
+        {"role": "tool", "tool_call_id": result.call.id, "content": told_result(result)}
+        for result in turn.results
     ]
     images = [part for result in turn.results for part in result_images(result)]
     return messages + (openai_style(None, images, mark)["messages"] if images else [])
 
 
-def _parameters(request: Request, sampling: Sampling, quirks: Quirks, structured: bool) -> dict[str, Any]:
+def _parameters(
+    request: Request, sampling: Sampling, quirks: Quirks, structured: bool
+) -> dict[str, Any]:
     tokens = "max_completion_tokens" if "max_completion_tokens" in quirks else "max_tokens"
     wanted: dict[str, Any] = {
         tokens: request.max_tokens,
@@ -97,7 +119,9 @@ def _parameters(request: Request, sampling: Sampling, quirks: Quirks, structured
         wanted |= {"response_format": response_format(request.schema)}
         if structured and "no_structured_outputs" not in quirks:
             wanted |= {"structured_outputs": {"json": dict(request.schema)}}
-    return {name: value for name, value in wanted.items() if value is not None} | dict(sampling.extra)
+    return {name: value for name, value in wanted.items() if value is not None} | dict(
+        sampling.extra
+    )
 
 
 def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply:
@@ -113,7 +137,8 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply
     Raises
     ------
     TransportError
-        If the body is no chat completion: a field that decides what was said is missing or of another kind.
+        If the body is no chat completion: a field that decides what was said is missing or of
+        another kind.
     """
     usage, about_usage = _usage(body.get("usage"))
     try:
@@ -142,18 +167,27 @@ def schema_notes(text: str, schema: Mapping[str, Any] | None) -> tuple[str, ...]
 def _text(content: Any) -> str:
     """A string, or the text parts of a list of parts (some servers reply in parts)."""
     if isinstance(content, list):
-        return "".join(text_of(part.get("text")) for part in content if part.get("type", "text") == "text")
+        return "".join(
+            text_of(part.get("text")) for part in content if part.get("type", "text") == "text"
+        )
     return text_of(content)
 
 
 def _calls(message: Mapping[str, Any]) -> tuple[tuple[ToolCall, ...], str | None]:
     stated = message.get("tool_calls")
-    functions = [(member(item, "id"), member(item, "function")) for item in stated] if isinstance(stated, list) else []
+    functions = (
+        [(member(item, "id"), member(item, "function")) for item in stated]
+        if isinstance(stated, list)
+        else []
+    )
     calls = tuple(
         call_of(name, k, member(function, "name"), member(function, "arguments"))
         for k, (name, function) in enumerate(functions)
     )
-    whole = all(isinstance(name, str) and name == call.id for (name, _), call in zip(functions, calls, strict=True))
+    whole = all(
+        isinstance(name, str) and name == call.id
+        for (name, _), call in zip(functions, calls, strict=True)
+    )
     sent = {name: message[name] for name in _ECHOED if message.get(name) is not None}
     return calls, echo_of(sent) if calls and whole else None
 

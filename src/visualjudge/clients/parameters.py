@@ -20,7 +20,8 @@ class Sampling:
     max_tokens
         Longest reply, in tokens; reasoning models count their reasoning in.
     extra
-        Further fields of the request body, as the server names them (``{"reasoning_effort": "low"}``).
+        Further fields of the request body, as the server names them (``{"reasoning_effort":
+        "low"}``).
     """
 
     temperature: float | None = None
@@ -48,4 +49,6 @@ class Sampling:
     def as_dict(self) -> dict[str, Any]:
         """Parameters that are set, for cache keys and records."""
         named = {name: getattr(self, name) for name in (*_IN_REQUESTS, "top_p")}
-        return {name: value for name, value in named.items() if value is not None} | dict(self.extra)
+        return {name: value for name, value in named.items() if value is not None} | dict(
+            self.extra
+        )

@@ -1,6 +1,8 @@
-"""Images on their way to a server: paths, URLs, bytes, PIL images and arrays become file bytes, without loss.
+"""Images on their way to a server: paths, URLs, bytes, PIL images and arrays become file bytes,
+without loss.
 
-A file that servers read (PNG, JPEG, WebP, GIF of 8 bits) goes as it is, byte for byte. Anything else is written as PNG.
+A file that servers read (PNG, JPEG, WebP, GIF of 8 bits) goes as it is, byte for byte. Anything
+else is written as PNG.
 """
 
 from __future__ import annotations
@@ -37,9 +39,9 @@ def image_part(source: Any) -> ImagePart:
     Parameters
     ----------
     source
-        Path (str or Path), ``http(s)://``, ``file://`` or ``data:`` URL, bytes of an image file, PIL image, or array
-        (H×W, H×W×3 or H×W×4; uint8, uint16, bool, or float in 0..1). A URL is fetched here, so that a reply's cache
-        key tells the image itself.
+        Path (str or Path), ``http(s)://``, ``file://`` or ``data:`` URL, bytes of an image file,
+        PIL image, or array (H×W, H×W×3 or H×W×4; uint8, uint16, bool, or float in 0..1). A URL is
+        fetched here, so that a reply's cache key tells the image itself.
 
     Raises
     ------
@@ -56,7 +58,10 @@ def image_part(source: Any) -> ImagePart:
         return _of_place(os.fspath(source))
     if isinstance(source, np.ndarray) or hasattr(source, "__array__"):
         return _of_array(np.asarray(source))
-    raise DataError(f"an image must be a path, a URL, bytes, a PIL image or an array, got {type(source).__name__}")
+    raise DataError(
+        "an image must be a path, a URL, bytes, a PIL image or an array, got "
+        f"{type(source).__name__}"
+    )
 
 
 def _of_place(place: str | bytes) -> ImagePart:
@@ -90,13 +95,19 @@ def _of_file(place: Place) -> ImagePart:
 def _data_url(url: str) -> bytes:
     head, comma, data = url.partition(",")
     try:
-        return base64.b64decode(data, validate=False) if head.endswith(";base64") else unquote(data).encode("latin-1")
+        return (
+            base64.b64decode(data, validate=False)
+            if head.endswith(";base64")
+            else unquote(data).encode("latin-1")
+        )
     except ValueError:
         raise DataError(f"{head}{comma}…: must be a valid data URL") from None
 
 
 def image_of_bytes(data: bytes, name: str) -> ImagePart:
-    """The bytes of an image file as they are if a server reads them rightly, else what they show, as PNG."""
+    """The bytes of an image file as they are if a server reads them rightly, else what they show,
+    as PNG.
+    """
     if _plain_png(data):
         return ImagePart(data)
     with opened(io.BytesIO(data), name) as image:
@@ -107,7 +118,9 @@ def image_of_bytes(data: bytes, name: str) -> ImagePart:
 
 
 def _plain_png(data: bytes) -> bool:
-    """Whether these are a whole PNG file of at most 8 bits without an orientation: told without decoding it."""
+    """Whether these are a whole PNG file of at most 8 bits without an orientation: told without
+    decoding it.
+    """
     whole = data.startswith(_PNG_HEAD) and data.endswith(_PNG_END)
     return whole and data[24] <= 8 and b"eXIf" not in data
 
@@ -122,7 +135,10 @@ def _of_array(array: np.ndarray[Any, Any]) -> ImagePart:
     if array.dtype == np.uint8 and array.ndim == 3 and array.shape[2] == 4:
         return _png_by_pillow(Image.fromarray(np.ascontiguousarray(array)))
     if array.size == 0 or array.dtype.kind not in "uibf":
-        raise DataError(f"an image array must hold numbers, and pixels, got shape {array.shape} and type {array.dtype}")
+        raise DataError(
+            f"an image array must hold numbers, and pixels, got shape {array.shape} and type "
+            f"{array.dtype}"
+        )
     return ImagePart(png_bytes(rgb_of_array(array)))
 
 
@@ -133,14 +149,16 @@ def _png_by_pillow(image: Image.Image) -> ImagePart:
 
 
 class ImageStore:
-    """Image files read and encoded once while they are in use; the least recently used leave when room is short.
+    """Image files read and encoded once while they are in use; the least recently used leave when
+    room is short.
 
     Parameters
     ----------
     capacity_bytes
         Of files and their base64 forms together.
     recheck
-        Look at each asking whether the file has changed; off for folders that do not change while they are read.
+        Look at each asking whether the file has changed; off for folders that do not change while
+        they are read.
     """
 
     def __init__(self, capacity_bytes: int = 256 * 2**20, *, recheck: bool = True) -> None:

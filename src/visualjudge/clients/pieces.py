@@ -1,4 +1,6 @@
-"""A JSON body in pieces: the images' base64 forms are pieces of their own, shared and never copied."""
+"""A JSON body in pieces: the images' base64 forms are pieces of their own, shared and never
+copied.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ import orjson
 from visualjudge.prompts.adapters import ImageContent, Text
 
 _MARK = f"image-{os.urandom(12).hex()}"
-"""Stands for an image while the body is put together; drawn anew in each process, so that no prompt can hold it."""
+"""Stands for an image while the body is put together; drawn anew in each process, so that no prompt
+can hold it.
+"""
 
 
 def body_pieces(shape: Callable[[Text], Mapping[str, Any]]) -> list[bytes]:
@@ -21,8 +25,8 @@ def body_pieces(shape: Callable[[Text], Mapping[str, Any]]) -> list[bytes]:
     Parameters
     ----------
     shape
-        Given a function that returns the text to write in place of an image's base64 form, returns the body. It must
-        write images in the order in which it asks for their texts.
+        Given a function that returns the text to write in place of an image's base64 form, returns
+        the body. It must write images in the order in which it asks for their texts.
     """
     images: list[bytes] = []
 

@@ -1,7 +1,8 @@
-"""What servers refuse, learned from their own words and asked differently from then on; every change is noted.
+"""What servers refuse, learned from their own words and asked differently from then on; every
+change is noted.
 
-Only an HTTP 400 or 422 whose message names the parameter teaches (and a 403 that denies log-probabilities): any other
-4xx is final.
+Only an HTTP 400 or 422 whose message names the parameter teaches (and a 403 that denies
+log-probabilities): any other 4xx is final.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ class Quirk:
     parameter
         Must be in the request for the quirk to matter.
     words
-        What the server's error message must contain for this quirk to be the cause: a pattern, in any case.
+        What the server's error message must contain for this quirk to be the cause: a pattern, in
+        any case.
     note
         Goes with each reply that was asked for differently.
     statuses
@@ -88,28 +90,33 @@ QUIRKS = (
     Quirk(
         "no_schema",
         "schema",
-        r"response_?format|json[ _]?schema|structured|guided|grammar|response_?schema|output_config",
+        r"response_?format|json[ "
+        r"_]?schema|structured|guided|grammar|response_?schema|output_config",
         REFUSED,
     ),
 )
 
 
 class Quirks:
-    """What one client has learned of its server. Grows only; a reply's notes name what applied to it."""
+    """What one client has learned of its server. Grows only; a reply's notes name what applied to
+    it.
+    """
 
     def __init__(self) -> None:
         self.learned: frozenset[str] = frozenset()
         self._left_out: dict[str, None] = {}
 
     def learn(self, error: ApiError, parameters: Set[str], known: Set[str], model: str) -> bool:
-        """Whether asking again makes sense: the error names a parameter that was sent and need not be.
+        """Whether asking again makes sense: the error names a parameter that was sent and need not
+        be.
 
         Parameters
         ----------
         parameters
             What the request asks for.
         known
-            ``learned`` when the request was sent: another request may have learned the same since then.
+            ``learned`` when the request was sent: another request may have learned the same since
+            then.
         model
             Named in the warning that tells the user of the change, once.
         """

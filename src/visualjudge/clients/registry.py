@@ -39,7 +39,9 @@ _SHARED_KEYS = frozenset({"ip_address", "port", "base_url", "api_key", "timeout"
 
 
 class ClientConfig(BaseModel):
-    """What configurations of all backends share; values may come as text, from the environment. Extra keys stay."""
+    """What configurations of all backends share; values may come as text, from the environment.
+    Extra keys stay.
+    """
 
     model_config = ConfigDict(extra="allow", protected_namespaces=(), hide_input_in_errors=True)
 
@@ -82,9 +84,9 @@ def build_client(backend: str = "api", **fields: Any) -> Any:
     backend
         A name in ``CLIENT_REGISTRY``.
     fields
-        ``model_name``, ``base_url``, ``api_key``, ``ip_address``, ``port``, ``timeout``, ``temperature``,
-        ``max_tokens``, ``seed``, and whatever else the backend takes. Keys that others need (``port``,
-        ``retries``, ``prompt_info`` …) may stand here too.
+        ``model_name``, ``base_url``, ``api_key``, ``ip_address``, ``port``, ``timeout``,
+        ``temperature``, ``max_tokens``, ``seed``, and whatever else the backend takes. Keys that
+        others need (``port``, ``retries``, ``prompt_info`` …) may stand here too.
 
     Raises
     ------
@@ -95,12 +97,16 @@ def build_client(backend: str = "api", **fields: Any) -> Any:
     """
     checked = _checked({"backend": backend, **fields})
     make = CLIENT_REGISTRY.find(checked.pop("backend"))
-    given = {name: value for name, value in checked.items() if name not in _JUDGE_KEYS | _WRAPPER_KEYS}
+    given = {
+        name: value for name, value in checked.items() if name not in _JUDGE_KEYS | _WRAPPER_KEYS
+    }
     accepted = _accepted(make)
     unknown = sorted(set(given) - accepted - _SHARED_KEYS)
     if unknown:
         known = ", ".join(sorted(accepted))
-        raise UsageError(f"backend {backend!r} has no field {', '.join(unknown)}; it knows: {known}")
+        raise UsageError(
+            f"backend {backend!r} has no field {', '.join(unknown)}; it knows: {known}"
+        )
     return make(**{name: value for name, value in given.items() if name in accepted})
 
 
@@ -128,8 +134,9 @@ def open_client(
     Parameters
     ----------
     config
-        As :func:`build_client`, with ``backend``; also ``concurrency``, ``attempts`` (calls in all, where a server
-        fails), ``max_image_side`` (images are resized only where this is given) and ``cache_dir``.
+        As :func:`build_client`, with ``backend``; also ``concurrency``, ``attempts`` (calls in all,
+        where a server fails), ``max_image_side`` (images are resized only where this is given) and
+        ``cache_dir``.
     cache_dir
         Where replies are kept; None = they are not.
     retry
@@ -145,11 +152,15 @@ def open_client(
         As :func:`build_client`.
     """
     checked = _checked(config)
-    policy = retry or (RetryPolicy(attempts=checked["attempts"]) if "attempts" in checked else RetryPolicy())
+    policy = retry or (
+        RetryPolicy(attempts=checked["attempts"]) if "attempts" in checked else RetryPolicy()
+    )
     backend: Client = build_client(**checked)
     at_once = within_limit(concurrency or checked.get("concurrency", 32))
     limit = backend.limit(at_once) if isinstance(backend, RemoteClient) else at_once
-    client: Client = Retrying(Limited(backend, limit), policy) if batch is None else Batched(backend, batch)
+    client: Client = (
+        Retrying(Limited(backend, limit), policy) if batch is None else Batched(backend, batch)
+    )
     place = cache_dir or checked.get("cache_dir")
     if place:
         client = Cached(client, place)

@@ -1,7 +1,9 @@
-"""What backends behind a server share: parameters, identity, and the loop "ask, learn a refused parameter, ask again".
+"""What backends behind a server share: parameters, identity, and the loop "ask, learn a refused
+parameter, ask again".
 
-A backend says how a request becomes a body and a body a reply; it meets nothing foreign but JSON. This class is the one
-seam to servers: whatever comes of a call is a :class:`Reply` or a ``ClientError``.
+A backend says how a request becomes a body and a body a reply; it meets nothing foreign but JSON.
+This class is the one seam to servers: whatever comes of a call is a :class:`Reply` or a
+``ClientError``.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ from visualjudge.clients.wire import Answer, Sender, Wire
 from visualjudge.core.errors import ApiError, ClientError, TransportError, UsageError
 
 CONTENT_FILTER = "content filter"
-RESERVED_HEADERS = frozenset({"authorization", "content-type", "content-length", "host", "transfer-encoding"})
+RESERVED_HEADERS = frozenset(
+    {"authorization", "content-type", "content-length", "host", "transfer-encoding"}
+)
 _VERSION = re.compile(r"/v[0-9]+[a-z0-9]*/?$")
 
 
@@ -70,14 +74,23 @@ class Server:
         check_url(self.url, self.where)
         for name, value in (self.headers or {}).items():
             if not isinstance(value, str) or not isinstance(name, str):
-                raise UsageError(f"headers: must map names to texts, got {type(value).__name__} for {str(name)[:40]!r}")
+                raise UsageError(
+                    f"headers: must map names to texts, got {type(value).__name__} for "
+                    f"{str(name)[:40]!r}"
+                )
             if not (f"{name}{value}".isprintable() and name.isascii()):
-                raise UsageError(f"headers: {name[:40]!r} must be printable and without line breaks")
+                raise UsageError(
+                    f"headers: {name[:40]!r} must be printable and without line breaks"
+                )
 
     @property
     def own_headers(self) -> dict[str, str]:
         """Further headers without those that the protocol sets."""
-        return {name: value for name, value in (self.headers or {}).items() if name.lower() not in RESERVED_HEADERS}
+        return {
+            name: value
+            for name, value in (self.headers or {}).items()
+            if name.lower() not in RESERVED_HEADERS
+        }
 
     @property
     def redactor(self) -> Redactor:
@@ -87,10 +100,14 @@ class Server:
 
 
 def version_problem(base_url: str, versioned: bool) -> str | None:
-    """Why a server may say that there is nothing at ``base_url``; None where its end is as the backend wants it."""
+    """Why a server may say that there is nothing at ``base_url``; None where its end is as the
+    backend wants it.
+    """
     if bool(_VERSION.search(urlsplit(base_url).path)) is versioned:
         return None
-    return "base_url (--base-url) " + ("may lack /v1" if versioned else "must not end in a version, such as /v1")
+    return "base_url (--base-url) " + (
+        "may lack /v1" if versioned else "must not end in a version, such as /v1"
+    )
 
 
 class RemoteClient(ABC):
@@ -115,7 +132,8 @@ class RemoteClient(ABC):
     largest_reply
         Bytes of a reply's body, decompressed, above which it is a failure.
     follow_redirects
-        Follow 307 and 308 on the same scheme, host and port. Other redirects are failures: they would hand the key on.
+        Follow 307 and 308 on the same scheme, host and port. Other redirects are failures: they
+        would hand the key on.
 
     Raises
     ------
@@ -166,7 +184,9 @@ class RemoteClient(ABC):
     def _secret(self, api_key: str | None, url: str) -> Secret | None:
         key = api_key or self._key_of_environment()
         if not key:
-            raise UsageError(f"backend {self.backend!r} needs a key: set {self.key_variables[0]}, {NAME_KEY}")
+            raise UsageError(
+                f"backend {self.backend!r} needs a key: set {self.key_variables[0]}, {NAME_KEY}"
+            )
         return key_secret(key)
 
     def _key_of_environment(self) -> str | None:
@@ -196,7 +216,9 @@ class RemoteClient(ABC):
         return self._redact(text)
 
     def masked_json(self, body: bytes, without: Set[str] = frozenset()) -> bytes:
-        """A JSON body with secrets masked in its texts; where there are some, without the fields ``without``."""
+        """A JSON body with secrets masked in its texts; where there are some, without the fields
+        ``without``.
+        """
         if not self._redact.suspects(body.decode()):
             return body
         return orjson.dumps(self._masked_value(orjson.loads(body), without))
@@ -212,7 +234,9 @@ class RemoteClient(ABC):
         return value
 
     def limit(self, ceiling: int) -> AdaptiveLimit:
-        """How many calls may be under way: a limit that all processes of the user share for this server and key."""
+        """How many calls may be under way: a limit that all processes of the user share for this
+        server and key.
+        """
         key = self._server.key.reveal() if self._server.key else ""
         return shared_limit(ceiling, self._server.url, key)
 
@@ -224,7 +248,11 @@ class RemoteClient(ABC):
     def headers(self) -> dict[str, str]:
         """What goes with every request, the key included."""
         key = self._server.key.reveal() if self._server.key else ""
-        return {**self._server.own_headers, **self._authorization(key), "Content-Type": "application/json"}
+        return {
+            **self._server.own_headers,
+            **self._authorization(key),
+            "Content-Type": "application/json",
+        }
 
     @abstractmethod
     def _authorization(self, key: str) -> dict[str, str]:
@@ -233,7 +261,9 @@ class RemoteClient(ABC):
     @property
     def identity(self) -> Identity:
         """Backend, base URL, model and parameters, with secrets masked."""
-        return Identity(self.backend, self.base_url, self.model, self._redact.mapping(self.sampling.as_dict()))
+        return Identity(
+            self.backend, self.base_url, self.model, self._redact.mapping(self.sampling.as_dict())
+        )
 
     @property
     def diagnostics(self) -> Diagnostics:
@@ -244,7 +274,8 @@ class RemoteClient(ABC):
         return f"{type(self).__name__}(model_name={self.model!r}, base_url={self.base_url!r})"
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        """One reply; a parameter that the server refuses by name is asked for differently, and noted.
+        """One reply; a parameter that the server refuses by name is asked for differently, and
+        noted.
 
         Raises
         ------
@@ -281,7 +312,9 @@ class RemoteClient(ABC):
         return None if "no_schema" in self.quirks else full.schema
 
     def _prepared(self, request: Request, make: Callable[[], list[bytes]]) -> list[bytes]:
-        """The body for what is known of the server now, made once a request: a retry sends the same bytes."""
+        """The body for what is known of the server now, made once a request: a retry sends the same
+        bytes.
+        """
         known = (self, self.quirks.learned)
         if known not in request.prepared:
             request.prepared.clear()
@@ -290,24 +323,31 @@ class RemoteClient(ABC):
         return prepared
 
     async def _typed(self, request: Request, full: Request) -> Reply:
-        """One call; whatever is raised on the way, by whatever library, is a ClientError without the original."""
+        """One call; whatever is raised on the way, by whatever library, is a ClientError without
+        the original.
+        """
         failure: ClientError
         try:
             return await self._call(request, full)
         except ClientError:
             raise
         except TimeoutError:
-            failure = TransportError(f"{self.base_url}: no reply within {self._server.timeout_s:g} s", cause="timeout")
+            failure = TransportError(
+                f"{self.base_url}: no reply within {self._server.timeout_s:g} s", cause="timeout"
+            )
         except Exception as error:
             said = one_line(self._redact(str(error)))
             failure = TransportError(
-                f"{self.base_url}: the reply is not what the API's documentation says ({type(error).__name__}: {said})",
+                f"{self.base_url}: the reply is not what the API's documentation says "
+                f"({type(error).__name__}: {said})",
                 cause="no reply in body",
             )
         raise failure
 
     async def _call(self, request: Request, full: Request) -> Reply:
-        """One call. ``full`` is ``request`` with the client's own parameters. May raise anything."""
+        """One call. ``full`` is ``request`` with the client's own parameters. May raise
+        anything.
+        """
         notes, schema = self._notes(full), self._schema(full)
         told = in_text(full) if "no_tools" in self.quirks else full
         body = await self._post(self._prepared(request, lambda: self._pieces(told)))
@@ -324,7 +364,9 @@ class RemoteClient(ABC):
 
     @abstractmethod
     def _reply(self, body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply:
-        """The reply in the JSON object that the server sent; ``schema`` is what it was asked to keep to."""
+        """The reply in the JSON object that the server sent; ``schema`` is what it was asked to
+        keep to.
+        """
 
     async def _post(self, body: Sequence[bytes]) -> dict[str, Any]:
         """The JSON object that answers a request.
@@ -374,11 +416,14 @@ class RemoteClient(ABC):
         return parsed
 
     def _clean(self, reply: Reply) -> Reply:
-        """The reply with secrets masked and every text writable; tokens that may spell a secret are left out."""
+        """The reply with secrets masked and every text writable; tokens that may spell a secret are
+        left out.
+        """
         text = self._redact(writable(reply.text))
         tokens = reply.tokens if text == reply.text else None
         calls = tuple(
-            ToolCall(call.id, self._redact(call.name), self._redact(writable(call.arguments))) for call in reply.calls
+            ToolCall(call.id, self._redact(call.name), self._redact(writable(call.arguments)))
+            for call in reply.calls
         )
         echo = reply.echo if reply.echo is None or self._redact(reply.echo) == reply.echo else None
         notes = tuple(self._redact(note) for note in reply.notes)

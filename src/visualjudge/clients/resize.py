@@ -18,7 +18,9 @@ _KEPT = 256
 
 
 def shrink(part: ImagePart, longest_side: int) -> tuple[ImagePart, str | None]:
-    """``part`` with its longer side at most ``longest_side`` pixels (area averaging, PNG), and what was done."""
+    """``part`` with its longer side at most ``longest_side`` pixels (area averaging, PNG), and what
+    was done.
+    """
     with opened(io.BytesIO(part.data), "image") as image:
         width, height = image.size
         scale = longest_side / max(width, height)
@@ -26,11 +28,15 @@ def shrink(part: ImagePart, longest_side: int) -> tuple[ImagePart, str | None]:
             return part, None
         wide, high = max(1, round(width * scale)), max(1, round(height * scale))
         small = cv2.resize(rgb_of(image), (wide, high), interpolation=cv2.INTER_AREA)
-    return ImagePart(png_bytes(np.asarray(small, dtype=np.uint8))), f"resized from {width}×{height} to {wide}×{high}"
+    return ImagePart(
+        png_bytes(np.asarray(small, dtype=np.uint8))
+    ), f"resized from {width}×{height} to {wide}×{high}"
 
 
 class Shrinking(Wrapping):
-    """A client that shows images no larger than asked for; a reply's notes name each image that was resized."""
+    """A client that shows images no larger than asked for; a reply's notes name each image that was
+    resized.
+    """
 
     def __init__(self, inner: Client, longest_side: int) -> None:
         super().__init__(inner)
@@ -53,12 +59,18 @@ class Shrinking(Wrapping):
 
         def small(parts: tuple[Part, ...]) -> tuple[Part, ...]:
             return tuple(
-                self._noted(part, next(numbers), notes) if isinstance(part, ImagePart) else part for part in parts
+                self._noted(part, next(numbers), notes) if isinstance(part, ImagePart) else part
+                for part in parts
             )
 
         parts = small(request.parts)
         turns = tuple(
-            replace(turn, results=tuple(replace(result, parts=small(result.parts)) for result in turn.results))
+            replace(
+                turn,
+                results=tuple(
+                    replace(result, parts=small(result.parts)) for result in turn.results
+                ),
+            )
             for turn in request.turns
         )
         reply = await self.inner.ask(replace(request, parts=parts, turns=turns), attempt=attempt)

@@ -1,4 +1,5 @@
-"""Asking again: 408, 409, 429, 5xx, time-outs and lost connections, with exponential back-off, jitter and Retry-After.
+"""Asking again: 408, 409, 429, 5xx, time-outs and lost connections, with exponential back-off,
+jitter and Retry-After.
 
 Any other 4xx is the caller's mistake and is never repeated.
 """
@@ -29,8 +30,9 @@ class RetryPolicy:
     attempts
         Calls in all, the first included.
     first_wait_s, longest_wait_s
-        Back-off before the second call, doubled each time up to the longest; half of it is jitter (AWS's
-        "equal jitter"), so that many clients that were refused together do not come back together.
+        Back-off before the second call, doubled each time up to the longest; half of it is jitter
+        (AWS's "equal jitter"), so that many clients that were refused together do not come back
+        together.
     patience_s
         A Retry-After above this is not waited for: the failure is reported.
     """
@@ -41,18 +43,26 @@ class RetryPolicy:
     patience_s: float = 300.0
 
     def wait_s(self, failures: int, error: ClientError, draw: float) -> float | None:
-        """Seconds to wait after the ``failures``-th failure; None = give up. ``draw`` is uniform in [0, 1)."""
+        """Seconds to wait after the ``failures``-th failure; None = give up. ``draw`` is uniform in
+        [0, 1).
+        """
         if not error.retryable or failures >= self.attempts:
             return None
         backoff = min(self.longest_wait_s, self.first_wait_s * 2.0 ** (failures - 1))
         wish = error.retry_after if isinstance(error, ApiError) else None
         if wish is None:
             return backoff * (0.5 + draw / 2)
-        return None if not 0 <= wish <= self.patience_s else wish + draw * min(backoff, self.first_wait_s)
+        return (
+            None
+            if not 0 <= wish <= self.patience_s
+            else wish + draw * min(backoff, self.first_wait_s)
+        )
 
 
 def cause_of(error: ClientError) -> str:
-    """A failure in two words, as verdicts and counts name it: "HTTP 503", "timeout", "connection", "not JSON" …"""
+    """A failure in two words, as verdicts and counts name it: "HTTP 503", "timeout", "connection",
+    "not JSON" …
+    """
     if isinstance(error, ApiError):
         return f"HTTP {error.status}"
     return error.cause if isinstance(error, TransportError) else type(error).__name__
@@ -64,7 +74,9 @@ class Retrying(Wrapping):
     ``failures`` counts every failed call by cause, those that a later call made good included.
     """
 
-    def __init__(self, inner: Client, policy: RetryPolicy | None = None, *, sleep: Sleep = asyncio.sleep) -> None:
+    def __init__(
+        self, inner: Client, policy: RetryPolicy | None = None, *, sleep: Sleep = asyncio.sleep
+    ) -> None:
         super().__init__(inner)
         self.policy = policy or RetryPolicy()
         self.failures: Counter[str] = Counter()
@@ -92,7 +104,8 @@ class Retrying(Wrapping):
             except ClientError as error:
                 self.failures[cause_of(error)] += 1
                 billed.update(error.usage)
-                # The process is a key too: several that were refused together must not come back together.
+                # The process is a key too: several that were refused together must not come back
+                # together.
                 draw = float(rng_for(os.getpid(), "back-off", number, failures).random())
                 wait_s = self.policy.wait_s(failures, error, draw)
                 if wait_s is None:

@@ -1,4 +1,6 @@
-"""JSON schemas on the way to a server and back: strict form, and a look at whether the server kept to it."""
+"""JSON schemas on the way to a server and back: strict form, and a look at whether the server kept
+to it.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +24,16 @@ _TYPES: dict[str, tuple[type, ...]] = {
 def response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
     """``response_format`` of the OpenAI protocol, strict."""
     name = str(schema.get("title") or "reply")
-    return {"type": "json_schema", "json_schema": {"name": name, "schema": dict(schema), "strict": True}}
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": name, "schema": dict(schema), "strict": True},
+    }
 
 
 def follows(text: str, schema: Mapping[str, Any]) -> bool:
-    """Whether ``text`` is JSON of the schema's type, with its required fields, types and enums (one level deep)."""
+    """Whether ``text`` is JSON of the schema's type, with its required fields, types and enums (one
+    level deep).
+    """
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:

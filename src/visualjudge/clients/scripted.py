@@ -1,4 +1,6 @@
-"""A transport that plays a script: for tests of judges, runs and one's own code, without a server."""
+"""A transport that plays a script: for tests of judges, runs and one's own code, without a
+server.
+"""
 
 from __future__ import annotations
 

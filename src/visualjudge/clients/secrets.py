@@ -12,7 +12,8 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from visualjudge.core.errors import UsageError
 
 MASK = "***"
-SHORTEST_KEY = 6  # shorter "keys" ("x", "none", "EMPTY") are placeholders; masking them would garble every text
+# shorter "keys" ("x", "none", "EMPTY") are placeholders; masking them would garble every text
+SHORTEST_KEY = 6
 _SHORTEST_PIECE = 8
 _SEPARATORS = r"[\s\u200b-\u200d\u2060\ufeff\"'`+,\\]{0,3}"
 _SECRET_NAME = re.compile(
@@ -61,7 +62,10 @@ def key_secret(key: str) -> Secret:
     if stripped != key:
         _log.warning("api_key: removed the white space around it")
     if not (stripped.isascii() and stripped.isprintable()):
-        raise UsageError("api_key must be printable ASCII without line breaks, got other characters (value not shown)")
+        raise UsageError(
+            "api_key must be printable ASCII without line breaks, got other characters (value "
+            "not shown)"
+        )
     return Secret(stripped)
 
 
@@ -84,15 +88,20 @@ def key_from_environment(variable: str, option: str, environment: Mapping[str, s
 class Redactor:
     """Removes secrets from texts, also where a server repeats them encoded, split or cut off.
 
-    Found are a secret as it is, percent-encoded, in base64 (standard and URL-safe, at any offset) and hexadecimal; with
-    white space, quotes or ``+`` between its characters; and a piece of it at the end of a text.
+    Found are a secret as it is, percent-encoded, in base64 (standard and URL-safe, at any offset)
+    and hexadecimal; with white space, quotes or ``+`` between its characters; and a piece of it at
+    the end of a text.
     """
 
     def __init__(self, secrets: Iterable[Secret | None] = ()) -> None:
-        found = dict.fromkeys(s.reveal() for s in secrets if s is not None and len(s.reveal()) >= SHORTEST_KEY)
+        found = dict.fromkeys(
+            s.reveal() for s in secrets if s is not None and len(s.reveal()) >= SHORTEST_KEY
+        )
         forms = {form for secret in found for form in _forms(secret) if len(form) >= SHORTEST_KEY}
         self._forms = tuple(sorted(forms, key=len, reverse=True))
-        self._split = tuple(re.compile(_SEPARATORS.join(map(re.escape, secret))) for secret in found)
+        self._split = tuple(
+            re.compile(_SEPARATORS.join(map(re.escape, secret))) for secret in found
+        )
 
     def __call__(self, text: str) -> str:
         for form in self._forms:
@@ -102,7 +111,9 @@ class Redactor:
         return text
 
     def suspects(self, json: str) -> bool:
-        """Whether a JSON text may hold a secret, or the beginning of one: far faster than to look at its texts."""
+        """Whether a JSON text may hold a secret, or the beginning of one: far faster than to look
+        at its texts.
+        """
         if any(form[:_SHORTEST_PIECE] in json for form in self._forms):
             return True
         plain = json.replace("\\n", " ").replace("\\t", " ").replace("\\r", " ")
@@ -123,7 +134,9 @@ class Redactor:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a header or field of this name usually holds a secret (``X-Api-Key``, not ``max_tokens``)."""
+    """Whether a header or field of this name usually holds a secret (``X-Api-Key``, not
+    ``max_tokens``).
+    """
     return bool(_SECRET_NAME.search(name)) or "token" in name.lower().replace("tokens", "")
 
 
@@ -139,7 +152,9 @@ def _forms(secret: str) -> Iterable[str]:
     yield quote(secret, safe="")
     yield quote(secret)
     yield raw.hex()
-    for offset in range(3):  # base64 of a text that holds the secret: its middle depends only on the offset
+    for offset in range(
+        3
+    ):  # base64 of a text that holds the secret: its middle depends only on the offset
         coded = base64.b64encode(b"\0" * offset + raw)
         core = coded[-(-8 * offset // 6) : len(coded) - (4 if (offset + len(raw)) % 3 else 0)]
         yield core.decode()
@@ -155,30 +170,41 @@ def _without_cut_end(text: str, form: str) -> str:
 
 
 def check_url(url: str, where: str) -> None:
-    """Refuse a server's address that is no URL; it may hold a password, so the message names ``where``, not ``url``.
+    """Refuse a server's address that is no URL; it may hold a password, so the message names
+    ``where``, not ``url``.
 
     Raises
     ------
     UsageError
-        If ``url`` is not ``http://host…`` or ``https://host…``, or its user or password holds an unescaped ``/``.
+        If ``url`` is not ``http://host…`` or ``https://host…``, or its user or password holds an
+        unescaped ``/``.
     """
     if not isinstance(url, str) or not url.lower().startswith(("http://", "https://")):
         raise UsageError(f"{where}: must begin with http:// or https://")
     try:
         parts = urlsplit(url)
-        usable = bool(parts.hostname) and (parts.port is None or parts.port > 0) and not re.search(r"[\s\0]", url)
+        usable = (
+            bool(parts.hostname)
+            and (parts.port is None or parts.port > 0)
+            and not re.search(r"[\s\0]", url)
+        )
     except ValueError:
         usable = False
     if not usable:
         raise UsageError(f"{where}: must be a URL such as http://host:8000/v1")
     if "@" in url.partition("://")[2].removeprefix(parts.netloc):
-        raise UsageError(f"{where}: must not hold an unescaped '@' after the host; write / ? # @ in a password as %XX")
+        raise UsageError(
+            f"{where}: must not hold an unescaped '@' after the host; write / ? # @ in a "
+            "password as %XX"
+        )
 
 
 def public_url(url: str) -> str:
     """``url`` without user, password, query and fragment: what may be written down."""
     parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
+    return urlunsplit(
+        (parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", "")
+    )
 
 
 def url_secrets(url: str) -> list[Secret]:

@@ -1,4 +1,6 @@
-"""HTTP sessions, one an event loop: a client can be asked from several loops, and leaves none open behind it."""
+"""HTTP sessions, one an event loop: a client can be asked from several loops, and leaves none open
+behind it.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,12 @@ _KEPT_ALIVE_S = 30.0
 
 
 class PreparedBody(Payload):
-    """A body in pieces that are bytes already, of any size; they are written one after the other and never joined.
+    """A body in pieces that are bytes already, of any size; they are written one after the other
+    and never joined.
 
-    An image's base64 form is one piece and goes from the image to the socket without a copy. (aiohttp joins what it
-    is given as one, and warns of bytes above 1 MiB, since making them might have blocked the loop.)
+    An image's base64 form is one piece and goes from the image to the socket without a copy.
+    (aiohttp joins what it is given as one, and warns of bytes above 1 MiB, since making them might
+    have blocked the loop.)
     """
 
     def __init__(self, pieces: Sequence[bytes]) -> None:
@@ -37,7 +41,9 @@ class PreparedBody(Payload):
         for piece in self._pieces:
             await writer.write(piece)
 
-    async def write_with_length(self, writer: AbstractStreamWriter, content_length: int | None) -> None:
+    async def write_with_length(
+        self, writer: AbstractStreamWriter, content_length: int | None
+    ) -> None:
         """The same: the length that is announced is the pieces'."""
         await self.write(writer)
 
@@ -60,10 +66,12 @@ class Sessions:
         return partial(Sessions, timeout_s=timeout_s, stalls=stalls), ()
 
     def get(self) -> aiohttp.ClientSession:
-        """The running loop's session. Proxies come from the environment; the number of connections is the caller's.
+        """The running loop's session. Proxies come from the environment; the number of connections
+        is the caller's.
 
-        Where the environment names none, it is not trusted: aiohttp would look for proxies and .netrc in two threads
-        for each request, a third of what a request costs, and refuse to send an API key beside a login of .netrc.
+        Where the environment names none, it is not trusted: aiohttp would look for proxies and
+        .netrc in two threads for each request, a third of what a request costs, and refuse to send
+        an API key beside a login of .netrc.
         """
         loop = asyncio.get_running_loop()
         session = self._open.get(loop)
@@ -88,15 +96,21 @@ class Sessions:
 
 
 def close_later(
-    loop: asyncio.AbstractEventLoop, close: Callable[[], Coroutine[Any, Any, Any]], give_up: Callable[[], object]
+    loop: asyncio.AbstractEventLoop,
+    close: Callable[[], Coroutine[Any, Any, Any]],
+    give_up: Callable[[], object],
 ) -> None:
-    """Close what was opened on ``loop``, for a client that was dropped without being closed (a weakref finalizer)."""
+    """Close what was opened on ``loop``, for a client that was dropped without being closed (a
+    weakref finalizer).
+    """
     if loop.is_running():
         loop.call_soon_threadsafe(lambda: loop.create_task(close()))
         return
     closing = close()
     try:
         loop.run_until_complete(closing)
-    except RuntimeError:  # that loop is closed, or another runs in this thread: the sockets go with their owner
+    except (
+        RuntimeError
+    ):  # that loop is closed, or another runs in this thread: the sockets go with their owner
         closing.close()
         give_up()

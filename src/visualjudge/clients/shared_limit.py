@@ -1,8 +1,9 @@
 """One limit of concurrency for all processes of a user that ask one server with one key.
 
-Each process has a share of what is allowed, by how many calls it has to make, and keeps to it by itself. Shares are
-settled in a small file in the user's cache folder, at most four times a second and at once when the server pushes
-back. Where the file cannot be used, a process keeps to a limit of its own.
+Each process has a share of what is allowed, by how many calls it has to make, and keeps to it by
+itself. Shares are settled in a small file in the user's cache folder, at most four times a second
+and at once when the server pushes back. Where the file cannot be used, a process keeps to a limit
+of its own.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ class _State:
     """What the last push-back left of it; 0 = there was none."""
     reduced_at: float = 0.0
     processes: dict[str, list[float]] = field(default_factory=dict)
-    """By name: the most calls that it may make, how many it has to make, and when it was last heard of."""
+    """By name: the most calls that it may make, how many it has to make, and when it was last heard
+    of.
+    """
 
 
 class SharedLimit(AdaptiveLimit):
@@ -90,7 +93,9 @@ class SharedLimit(AdaptiveLimit):
             self._exchange(None, gone=True)
 
     def _settle(self, pushed_back: float | None) -> None:
-        """Tell the others, and take the share that follows; ``pushed_back``: when the call had begun."""
+        """Tell the others, and take the share that follows; ``pushed_back``: when the call had
+        begun.
+        """
         self._settled = time.time()
         allowed = self._exchange(pushed_back)
         if allowed is None:
@@ -101,12 +106,16 @@ class SharedLimit(AdaptiveLimit):
         self._grown = 0
 
     def _exchange(self, pushed_back: float | None, *, gone: bool = False) -> float | None:
-        """The share of this process, written beside those of the others; None where the file cannot be used."""
+        """The share of this process, written beside those of the others; None where the file cannot
+        be used.
+        """
         import filelock
 
         try:
             self._place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with filelock.FileLock(f"{self._place}.lock", timeout=WAIT_S, poll_interval=0.005, thread_local=False):
+            with filelock.FileLock(
+                f"{self._place}.lock", timeout=WAIT_S, poll_interval=0.005, thread_local=False
+            ):
                 state = self._read()
                 share = self._joined(state, pushed_back, gone=gone)
                 write_bytes(self._place, orjson.dumps(state))
@@ -118,10 +127,16 @@ class SharedLimit(AdaptiveLimit):
         """The state of the file; a new one where it holds anything else."""
         try:
             found: Any = orjson.loads(read_regular(self._place, LARGEST_FILE)[0])
-            allowed, to, at = (float(found[name]) for name in ("allowed", "reduced_to", "reduced_at"))
+            allowed, to, at = (
+                float(found[name]) for name in ("allowed", "reduced_to", "reduced_at")
+            )
             state = _State(allowed, to, at, dict(found["processes"]))
             rows = state.processes.items()
-            state.processes = {name: [float(x) for x in row] for name, row in rows if len(row) == 3 and _alive(name)}
+            state.processes = {
+                name: [float(x) for x in row]
+                for name, row in rows
+                if len(row) == 3 and _alive(name)
+            }
         except (OSError, orjson.JSONDecodeError, KeyError, TypeError, ValueError):
             return _State()
         return state
@@ -138,7 +153,11 @@ class SharedLimit(AdaptiveLimit):
         state.processes = others
         if gone:
             return self.allowed
-        state.processes[self._name] = [self.ceiling, max(1, self.in_flight + len(self._waiting)), now]
+        state.processes[self._name] = [
+            self.ceiling,
+            max(1, self.in_flight + len(self._waiting)),
+            now,
+        ]
         ceiling = sum(row[0] for row in state.processes.values())
         if pushed_back is not None and pushed_back > state.reduced_at:
             state.allowed = state.reduced_to = reduced(state.allowed or ceiling, state.reduced_to)
@@ -150,7 +169,9 @@ class SharedLimit(AdaptiveLimit):
         return self._share(state)
 
     def _share(self, state: _State) -> float:
-        """Whole calls, by what each process has to make: the shares of all add up to what is allowed."""
+        """Whole calls, by what each process has to make: the shares of all add up to what is
+        allowed.
+        """
         wanted = [(name, row[1]) for name, row in sorted(state.processes.items())]
         before = sum(calls for name, calls in wanted if name < self._name)
         up_to = before + state.processes[self._name][1]
@@ -174,7 +195,8 @@ def _alive(name: str) -> bool:
 def shared_limit(ceiling: int, url: str, key: str) -> AdaptiveLimit:
     """The limit of all processes of this user that ask the server at ``url`` with ``key``.
 
-    What a server on this machine allowed is not kept for later commands: another may answer there next.
+    What a server on this machine allowed is not kept for later commands: another may answer there
+    next.
     """
     home = default_cache_dir().parent
     try:
@@ -184,7 +206,9 @@ def shared_limit(ceiling: int, url: str, key: str) -> AdaptiveLimit:
     parts = urlsplit(url)
     server = f"{parts.scheme}://{parts.netloc}\n{key}"
     name = hmac.new(secret, server.encode(), hashlib.blake2b).hexdigest()[:32]
-    return SharedLimit(ceiling, home / "limits" / name, learned=not _on_this_machine(parts.hostname or ""))
+    return SharedLimit(
+        ceiling, home / "limits" / name, learned=not _on_this_machine(parts.hostname or "")
+    )
 
 
 def _on_this_machine(host: str) -> bool:

@@ -1,4 +1,5 @@
-"""Plain calls on top of the asynchronous core: one event loop in a thread of its own, started when first needed.
+"""Plain calls on top of the asynchronous core: one event loop in a thread of its own, started when
+first needed.
 
 A loop of its own, so that plain calls work inside notebooks too, where a loop is running already.
 """
@@ -26,7 +27,9 @@ class _Background:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(target=self._loop.run_forever, name="visualjudge", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._loop.run_forever, name="visualjudge", daemon=True
+                )
                 self._thread.start()
             return self._loop
 

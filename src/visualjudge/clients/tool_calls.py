@@ -1,7 +1,7 @@
 """Calls of tools in every protocol: what a model called, and calls and results as text.
 
-A call that no protocol can repeat (its name or arguments are malformed, or a reply has it in its text)
-is repeated as text, so that no server refuses a conversation for it.
+A call that no protocol can repeat (its name or arguments are malformed, or a reply has it in its
+text) is repeated as text, so that no server refuses a conversation for it.
 """
 
 from __future__ import annotations
@@ -95,7 +95,9 @@ def in_text(request: Request) -> Request:
         return request
     parts: list[Part] = [*request.parts, TextPart(described(request))]
     for turn in request.turns:
-        plain = replace(turn, results=tuple(replace(one, call=replace(one.call, id="")) for one in turn.results))
+        plain = replace(
+            turn, results=tuple(replace(one, call=replace(one.call, id="")) for one in turn.results)
+        )
         parts.append(TextPart(f"Your reply:\n{told_reply(plain)}"))
         parts += [TextPart(part) if isinstance(part, str) else part for part in told_results(plain)]
     return replace(request, parts=tuple(parts), tools=(), turns=())
@@ -104,7 +106,9 @@ def in_text(request: Request) -> Request:
 def described(request: Request) -> str:
     """The tools of a request, and how they are called, for a model without function calling."""
     lines = [
-        orjson.dumps({"name": tool.name, "description": tool.description, "parameters": tool.parameters}).decode()
+        orjson.dumps(
+            {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+        ).decode()
         for tool in request.tools
     ]
     return HOW.format(tools="\n".join(lines))
@@ -114,7 +118,8 @@ def told_reply(turn: Turn) -> str:
     """A reply with its calls, as text; never empty."""
     beside = _TAGGED.sub("", turn.text).strip()
     calls = [
-        f'<tool_call>{{"name": {_dumped(result.call.name)}, "arguments": {result.call.arguments}}}</tool_call>'
+        f'<tool_call>{{"name": {_dumped(result.call.name)}, "arguments": '
+        f"{result.call.arguments}}}</tool_call>"
         for result in turn.results
     ]
     return "\n".join(filter(None, (beside, *calls)))

@@ -1,6 +1,8 @@
-"""Backend ``transformers``: local weights (``pip install visualjudge[transformers]``), imported when first asked.
+"""Backend ``transformers``: local weights (``pip install visualjudge[transformers]``), imported
+when first asked.
 
-AutoProcessor does images and chat template. Requests that wait while the model is busy are generated as one batch.
+AutoProcessor does images and chat template. Requests that wait while the model is busy are
+generated as one batch.
 """
 
 from __future__ import annotations
@@ -17,7 +19,15 @@ from typing import Any, ClassVar
 import numpy as np
 from PIL import Image
 
-from visualjudge.clients.base import Alternative, Diagnostics, Identity, ImagePart, Reply, Request, Token
+from visualjudge.clients.base import (
+    Alternative,
+    Diagnostics,
+    Identity,
+    ImagePart,
+    Reply,
+    Request,
+    Token,
+)
 from visualjudge.clients.openai_protocol import schema_notes
 from visualjudge.clients.parameters import Sampling
 from visualjudge.clients.tool_calls import in_text
@@ -54,8 +64,8 @@ class TransformersClient:
     batch_size
         Most requests generated together.
     temperature, max_tokens, seed, top_p
-        Where a request leaves them open: greedy, 512 tokens, seed 0. A batch shares one seed and one temperature, so
-        only requests that agree on them (and on the length) share a batch.
+        Where a request leaves them open: greedy, 512 tokens, seed 0. A batch shares one seed and
+        one temperature, so only requests that agree on them (and on the length) share a batch.
     trust_remote_code
         Run code that comes with the weights.
 
@@ -133,8 +143,15 @@ class TransformersClient:
                 replies = await asyncio.to_thread(self._generate, [item.request for item in batch])
             except UsageError as error:
                 _fail(batch, error)
-            except Exception as error:  # whatever the libraries raise is this batch's failure, not the run's
-                _fail(batch, TransportError(f"generation failed: {type(error).__name__}: {error}", cause="generation"))
+            except (
+                Exception
+            ) as error:  # whatever the libraries raise is this batch's failure, not the run's
+                _fail(
+                    batch,
+                    TransportError(
+                        f"generation failed: {type(error).__name__}: {error}", cause="generation"
+                    ),
+                )
             else:
                 for item, reply in zip(batch, replies, strict=True):
                     if not item.answer.done():
@@ -147,14 +164,18 @@ class TransformersClient:
             import torch
             from transformers import AutoModelForImageTextToText, AutoProcessor
         except ImportError:
-            raise UsageError("backend 'transformers' needs: pip install 'visualjudge[transformers]'") from None
+            raise UsageError(
+                "backend 'transformers' needs: pip install 'visualjudge[transformers]'"
+            ) from None
         try:
             processor = AutoProcessor.from_pretrained(self.model, **self._load_options)
             model = AutoModelForImageTextToText.from_pretrained(
                 self.model, **self._load_options, **self._model_options
             ).eval()
         except (OSError, ValueError) as error:
-            raise UsageError(f"{self.model}: cannot be loaded: {' '.join(str(error).split())[:300]}") from None
+            raise UsageError(
+                f"{self.model}: cannot be loaded: {' '.join(str(error).split())[:300]}"
+            ) from None
         tokenizer = processor.tokenizer
         tokenizer.padding_side = "left"  # a reply must follow its prompt, not the padding
         if tokenizer.pad_token_id is None:
@@ -181,7 +202,9 @@ class TransformersClient:
 
     def _how(self, request: Request, processor: Any) -> dict[str, Any]:
         hot = bool(request.temperature)
-        sampled = {"temperature": request.temperature, "top_p": self.sampling.top_p or 1.0} if hot else {}
+        sampled = (
+            {"temperature": request.temperature, "top_p": self.sampling.top_p or 1.0} if hot else {}
+        )
         return {
             "max_new_tokens": request.max_tokens or DEFAULT_MAX_TOKENS,
             "do_sample": hot,
@@ -194,7 +217,9 @@ class TransformersClient:
     def _reply(self, request: Request, place: int, new: Any, output: Any, prompt: int) -> Reply:
         """One row of the batch: cut at the end mark, decoded; "length" where no end mark came."""
         _, processor, model = self._loaded
-        ends = np.atleast_1d(model.generation_config.eos_token_id or processor.tokenizer.eos_token_id)
+        ends = np.atleast_1d(
+            model.generation_config.eos_token_id or processor.tokenizer.eos_token_id
+        )
         ids = new.tolist()
         stop = next((i for i, token in enumerate(ids) if token in ends), None)
         kept = ids if stop is None else ids[:stop]
@@ -202,10 +227,17 @@ class TransformersClient:
         tokens = None
         if request.top_logprobs is not None:
             tokens = tuple(
-                self._token(output.logits[i][place], token, request.top_logprobs) for i, token in enumerate(kept)
+                self._token(output.logits[i][place], token, request.top_logprobs)
+                for i, token in enumerate(kept)
             )
-        usage = {"prompt_tokens": prompt, "completion_tokens": len(kept), "total_tokens": prompt + len(kept)}
-        notes = (NO_SCHEMA, *schema_notes(text, request.schema)) if request.schema is not None else ()
+        usage = {
+            "prompt_tokens": prompt,
+            "completion_tokens": len(kept),
+            "total_tokens": prompt + len(kept),
+        }
+        notes = (
+            (NO_SCHEMA, *schema_notes(text, request.schema)) if request.schema is not None else ()
+        )
         return Reply(text, "length" if stop is None else "stop", usage, tokens, notes)
 
     def _token(self, logits: Any, token: int, top: int) -> Token:
@@ -216,14 +248,21 @@ class TransformersClient:
         def name(number: int) -> str:
             return str(processor.tokenizer.decode([number]))
 
-        others = tuple(Alternative(name(int(i)), float(p)) for p, i in zip(best.values, best.indices, strict=True))
+        others = tuple(
+            Alternative(name(int(i)), float(p))
+            for p, i in zip(best.values, best.indices, strict=True)
+        )
         return Token(name(token), float(logprobs[token]), others if top else ())
 
 
 def _padded(processor: Any) -> dict[str, Any]:
     """Since version 5 what is meant for the processor goes into a dict of its own."""
     named = inspect.signature(processor.apply_chat_template).parameters
-    return {"processor_kwargs": {"padding": True}} if "processor_kwargs" in named else {"padding": True}
+    return (
+        {"processor_kwargs": {"padding": True}}
+        if "processor_kwargs" in named
+        else {"padding": True}
+    )
 
 
 def _next_batch(waiting: list[_Waiting], size: int) -> list[_Waiting]:
@@ -236,7 +275,9 @@ def _next_batch(waiting: list[_Waiting], size: int) -> list[_Waiting]:
 
 
 def _shared(request: Request) -> tuple[Any, ...]:
-    """What one call of generate shares; a sampled reply must not depend on who else is in the batch."""
+    """What one call of generate shares; a sampled reply must not depend on who else is in the
+    batch.
+    """
     alone = id(request) if request.temperature else None
     return request.temperature, request.max_tokens, request.seed, request.top_logprobs, alone
 
@@ -249,10 +290,16 @@ def _fail(batch: Sequence[_Waiting], error: Exception) -> None:
 
 def _messages(request: Request) -> list[Mapping[str, Any]]:
     content = [
-        {"type": "image", "image": _image(part)} if isinstance(part, ImagePart) else {"type": "text", "text": part.text}
+        {"type": "image", "image": _image(part)}
+        if isinstance(part, ImagePart)
+        else {"type": "text", "text": part.text}
         for part in request.parts
     ]
-    system = [{"role": "system", "content": [{"type": "text", "text": request.system}]}] if request.system else []
+    system = (
+        [{"role": "system", "content": [{"type": "text", "text": request.system}]}]
+        if request.system
+        else []
+    )
     return [*system, {"role": "user", "content": content}]
 
 

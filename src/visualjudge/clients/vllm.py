@@ -10,7 +10,8 @@ from visualjudge.clients.api import ApiClient
 class VllmClient(ApiClient):
     """One model behind a vLLM server.
 
-    A schema is sent as ``structured_outputs`` too, which vLLM enforces also where its ``response_format`` does not.
+    A schema is sent as ``structured_outputs`` too, which vLLM enforces also where its
+    ``response_format`` does not.
 
     Parameters
     ----------

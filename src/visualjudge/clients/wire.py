@@ -1,8 +1,9 @@
-"""One POST on the wire: a bounded body back, or a typed failure. All remote backends send through here.
+"""One POST on the wire: a bounded body back, or a typed failure. All remote backends send through
+here.
 
-Nothing foreign passes: what a socket, a server or the HTTP library does becomes a :class:`TransportError`, a body is
-read up to a limit and decompressed up to the same limit, cookies are not kept, and redirects are not followed, since
-the headers of a request hold its key.
+Nothing foreign passes: what a socket, a server or the HTTP library does becomes a
+:class:`TransportError`, a body is read up to a limit and decompressed up to the same limit, cookies
+are not kept, and redirects are not followed, since the headers of a request hold its key.
 """
 
 from __future__ import annotations
@@ -105,7 +106,13 @@ class Wire:
         await self._sessions.aclose()
 
     async def send(
-        self, method: str, url: str, headers: Mapping[str, str], data: Any = None, *, into: BinaryIO | None = None
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        data: Any = None,
+        *,
+        into: BinaryIO | None = None,
     ) -> Answer:
         """One request, redirects not followed.
 
@@ -129,9 +136,13 @@ class Wire:
                     await self._save(response, into)
                     return Answer(response.status, response.headers, b"")
                 raw = await self._read(response)
-                return Answer(response.status, response.headers, self._decoded(raw, response.headers))
+                return Answer(
+                    response.status, response.headers, self._decoded(raw, response.headers)
+                )
         except TimeoutError:
-            failure = TransportError(f"{self._name}: no reply within {self._timeout_s:g} s", cause="timeout")
+            failure = TransportError(
+                f"{self._name}: no reply within {self._timeout_s:g} s", cause="timeout"
+            )
         except RunError:
             raise
         except Exception as error:  # aiohttp lets through what sockets, TLS, parsers and yarl raise
@@ -141,23 +152,30 @@ class Wire:
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         """The body as sent; cut off by an error where it passes the limit."""
-        return b"".join([chunk async for chunk in chunks_within(self._largest, response, self._too_large)])
+        return b"".join(
+            [chunk async for chunk in chunks_within(self._largest, response, self._too_large)]
+        )
 
     async def _save(self, response: aiohttp.ClientResponse, into: BinaryIO) -> None:
         if response.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
-            raise TransportError(f"{self._name}: a file must come without Content-Encoding", cause="content encoding")
+            raise TransportError(
+                f"{self._name}: a file must come without Content-Encoding", cause="content encoding"
+            )
         async for chunk in chunks_within(LARGEST_DOWNLOAD, response, self._too_large):
             try:
                 into.write(chunk)
             except OSError as error:
-                said = f"a file of replies cannot be written: {error.strerror}; continue with --resume"
+                said = (
+                    f"a file of replies cannot be written: {error.strerror}; continue with --resume"
+                )
                 raise RunError(said) from None
 
     def _decoded(self, raw: bytes, headers: Mapping[str, str]) -> bytes:
         coding = headers.get("Content-Encoding", "identity").strip().lower()
         if coding not in _CODINGS:
             raise TransportError(
-                f"{self._name}: Content-Encoding must be gzip or deflate, got {one_line(coding)[:40]!r}",
+                f"{self._name}: Content-Encoding must be gzip or deflate, got "
+                f"{one_line(coding)[:40]!r}",
                 cause="content encoding",
             )
         if not raw or not _CODINGS[coding]:
@@ -165,7 +183,9 @@ class Wire:
         try:
             return self._inflated(raw, _CODINGS[coding])
         except zlib.error as error:
-            raise TransportError(f"{self._name}: the {coding} body is damaged: {error}", cause="cut") from None
+            raise TransportError(
+                f"{self._name}: the {coding} body is damaged: {error}", cause="cut"
+            ) from None
 
     def _inflated(self, raw: bytes, window: int) -> bytes:
         stream = zlib.decompressobj(window)
@@ -184,7 +204,9 @@ class Wire:
 async def chunks_within(
     limit: int, response: aiohttp.ClientResponse, too_large: Callable[[int], Exception]
 ) -> AsyncIterator[bytes]:
-    """A body as it arrives; ``too_large(limit)`` is raised where it has more than ``limit`` bytes."""
+    """A body as it arrives; ``too_large(limit)`` is raised where it has more than ``limit``
+    bytes.
+    """
     length = 0
     async for chunk in response.content.iter_any():
         length += len(chunk)
@@ -194,7 +216,9 @@ async def chunks_within(
 
 
 def _same_origin(url: str, answer: Answer) -> str | None:
-    """Where to send the request again, if the answer asks for that on the same scheme, host and port."""
+    """Where to send the request again, if the answer asks for that on the same scheme, host and
+    port.
+    """
     if answer.status not in _SAME_REQUEST:
         return None
     try:

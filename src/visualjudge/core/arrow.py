@@ -1,7 +1,9 @@
-"""Tables of the ``datasets`` library in parts, by polars: Arrow streams and files (``save_to_disk``), and Parquet.
+"""Tables of the ``datasets`` library in parts, by polars: Arrow streams and files
+(``save_to_disk``), and Parquet.
 
-polars reads a whole stream at once and tells nothing of its metadata. A stream is a row of messages, so each batch is
-given to polars as a stream of its own. Source: https://arrow.apache.org/docs/format/Columnar.html, "IPC".
+polars reads a whole stream at once and tells nothing of its metadata. A stream is a row of
+messages, so each batch is given to polars as a stream of its own. Source:
+https://arrow.apache.org/docs/format/Columnar.html, "IPC".
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ class _Message:
 
 
 def table_metadata(path: Path) -> dict[str, str]:
-    """The texts that stand with the columns of a ``.parquet`` or ``.arrow`` file, such as ``"huggingface"``.
+    """The texts that stand with the columns of a ``.parquet`` or ``.arrow`` file, such as
+    ``"huggingface"``.
 
     Raises
     ------
@@ -149,7 +152,9 @@ class _Flat:
         if self._place(field) is None:
             return []
         start = self._target(field)
-        places = range(start + 4, start + 4 + 4 * min(self._unsigned(start), len(self._data) // 4), 4)
+        places = range(
+            start + 4, start + 4 + 4 * min(self._unsigned(start), len(self._data) // 4), 4
+        )
         return [_Flat(self._data, place + self._unsigned(place)) for place in places]
 
     def text(self, field: int) -> str:

@@ -20,12 +20,14 @@ _NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 @contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary path in the same folder; on success it takes the place of ``path``, else it is removed.
+    """Yield a temporary path in the same folder; on success it takes the place of ``path``, else it
+    is removed.
 
     Raises
     ------
     RunError
-        If there cannot be a file at ``path``: a folder is there, or a file where its folder should be.
+        If there cannot be a file at ``path``: a folder is there, or a file where its folder should
+        be.
     """
     target = Path(path)
     scratch = _scratch(target)
@@ -47,14 +49,18 @@ def _scratch(target: Path) -> Path:
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, "is a folder, not a file")
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=target.suffix)
+        handle, name = tempfile.mkstemp(
+            dir=target.parent, prefix=f".{target.name}.", suffix=target.suffix
+        )
     os.close(handle)
     return Path(name)
 
 
 @contextmanager
 def writing(target: Path) -> Iterator[None]:
-    """An error of the file system becomes a :class:`RunError` that says which file was to be written."""
+    """An error of the file system becomes a :class:`RunError` that says which file was to be
+    written.
+    """
     try:
         yield
     except OSError as error:

@@ -9,7 +9,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def paused_collector() -> Iterator[None]:
-    """No garbage collection: it would look at every record again and again, and none is garbage yet."""
+    """No garbage collection: it would look at every record again and again, and none is garbage
+    yet.
+    """
     was = gc.isenabled()
     gc.disable()
     try:

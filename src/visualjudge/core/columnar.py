@@ -1,4 +1,6 @@
-"""Parquet files of any size, some rows at a time: read in parts, and written as their rows come; by polars alone."""
+"""Parquet files of any size, some rows at a time: read in parts, and written as their rows come; by
+polars alone.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
 
 _LONGEST_REASON = 200
 BYTES_A_PART = 32 << 20
-"""Bytes of a part of a table, texts that stand once in the file counted for each row, unless it is one row."""
+"""Bytes of a part of a table, texts that stand once in the file counted for each row, unless it is
+one row.
+"""
 LARGEST_ROW = 64 << 20
 
 
@@ -74,8 +78,11 @@ def parquet_rows(path: Path, start: int, count: int) -> pl.DataFrame:
         return _scan(path).slice(start, count).collect()
 
 
-def parquet_parts(path: Path, rows: int, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
-    """The rows in their order, at most ``rows`` and 32 MiB at a time; a row group or two are in memory.
+def parquet_parts(
+    path: Path, rows: int, columns: Sequence[str] | None = None
+) -> Iterator[pl.DataFrame]:
+    """The rows in their order, at most ``rows`` and 32 MiB at a time; a row group or two are in
+    memory.
 
     Parameters
     ----------
@@ -94,9 +101,11 @@ def parquet_parts(path: Path, rows: int, columns: Sequence[str] | None = None) -
 
 
 def bounded_slices(frame: pl.DataFrame, rows: int) -> Iterator[pl.DataFrame]:
-    """``frame`` in parts of at most ``rows`` rows that become at most 32 MiB of Python objects, or are one row.
+    """``frame`` in parts of at most ``rows`` rows that become at most 32 MiB of Python objects, or
+    are one row.
 
-    A text that stands once in a file's dictionary may stand in every row, and takes no memory until then.
+    A text that stands once in a file's dictionary may stand in every row, and takes no memory until
+    then.
 
     Raises
     ------
@@ -112,7 +121,9 @@ def bounded_slices(frame: pl.DataFrame, rows: int) -> Iterator[pl.DataFrame]:
         elif size <= LARGEST_ROW:
             yield part
         else:
-            raise DataError(f"a row must take at most {LARGEST_ROW >> 20} MiB, got {int(size) >> 20}")
+            raise DataError(
+                f"a row must take at most {LARGEST_ROW >> 20} MiB, got {int(size) >> 20}"
+            )
 
 
 def write_parquet(
@@ -123,10 +134,12 @@ def write_parquet(
     rows_a_group: int,
     metadata: Mapping[str, str] | None = None,
 ) -> None:
-    """Write ``frames`` to ``path`` as they come, compressed with zstd; some row groups are in memory.
+    """Write ``frames`` to ``path`` as they come, compressed with zstd; some row groups are in
+    memory.
 
-    What ``frames`` raises is raised. The bytes depend on the rows alone, not on how the frames cut them. Other readers
-    see the types of Parquet itself: a list, not polars' list of 64-bit offsets, another type to ``datasets``.
+    What ``frames`` raises is raised. The bytes depend on the rows alone, not on how the frames cut
+    them. Other readers see the types of Parquet itself: a list, not polars' list of 64-bit offsets,
+    another type to ``datasets``.
 
     Parameters
     ----------
@@ -154,7 +167,9 @@ def write_parquet(
 
     footer = None if metadata is None else dict(metadata)
     try:
-        with path.open("wb") as file:  # polars may open a path late, after a frame has raised and the path was removed
+        with path.open(
+            "wb"
+        ) as file:  # polars may open a path late, after a frame has raised and the path was removed
             register_io_source(source, schema=dict(schema)).sink_parquet(
                 file, compression="zstd", row_group_size=rows_a_group, metadata=footer
             )
@@ -185,7 +200,9 @@ def _scan(path: Path) -> pl.LazyFrame:
 
 
 def _check(path: Path) -> None:
-    """The bounds on memory; not of a file in an object store, where the header of each page would be a request."""
+    """The bounds on memory; not of a file in an object store, where the header of each page would
+    be a request.
+    """
     if not far(path):
         check_parquet(path)
 
@@ -201,7 +218,13 @@ def readable(path: Path, form: str = "a Parquet file", *also: type[Exception]) -
     """
     from polars.exceptions import PanicException, PolarsError
 
-    failures: tuple[type[BaseException], ...] = (PolarsError, PanicException, OSError, ValueError, *also)
+    failures: tuple[type[BaseException], ...] = (
+        PolarsError,
+        PanicException,
+        OSError,
+        ValueError,
+        *also,
+    )
     try:
         yield
     except DataError as error:

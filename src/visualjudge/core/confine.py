@@ -1,9 +1,9 @@
 """Paths that somebody else's file states: they stay inside its folder, or are refused.
 
-A dataset or data folder may come from anywhere, and names its images by relative paths. ``../``, absolute paths, drive
-letters, links that lead out and things that are no regular files (a FIFO, ``/dev/zero``) are refused here, and nowhere
-else. Two things outside are allowed: the blobs that a Hugging Face snapshot links to and, in an import that is told so,
-whatever the input names.
+A dataset or data folder may come from anywhere, and names its images by relative paths. ``../``,
+absolute paths, drive letters, links that lead out and things that are no regular files (a FIFO,
+``/dev/zero``) are refused here, and nowhere else. Two things outside are allowed: the blobs that a
+Hugging Face snapshot links to and, in an import that is told so, whatever the input names.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ _HINT: ContextVar[str] = ContextVar("how_to_allow_outside", default="")
 
 @contextmanager
 def importing(*, outside: bool) -> Iterator[None]:
-    """Within the block a path may lead anywhere if ``outside`` is true; if not, messages name the option for it."""
+    """Within the block a path may lead anywhere if ``outside`` is true; if not, messages name the
+    option for it.
+    """
     tokens = _ALLOWED.set(outside), _HINT.set("; --allow-outside permits it")
     try:
         yield
@@ -53,13 +55,16 @@ def confined_path(root: str | Path, name: object, *, of: str = "the dataset") ->
     Raises
     ------
     DataError
-        If ``name`` is no relative path, leads out of ``root`` by itself or over a link, or is no regular file.
+        If ``name`` is no relative path, leads out of ``root`` by itself or over a link, or is no
+        regular file.
     """
     if (store := far(root)) is not None:
         return _remote_path(store, stated_path(name, of=of), of)
     path = Path(root, _printable(name) if _ALLOWED.get() else stated_path(name, of=of))
     if not _ALLOWED.get() and not _is_at_home(os.path.realpath(path), os.path.realpath(root)):
-        raise DataError(f"{_shown(name)} leads out of {of} over a link; a file must lie inside it{_HINT.get()}")
+        raise DataError(
+            f"{_shown(name)} leads out of {of} over a link; a file must lie inside it{_HINT.get()}"
+        )
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):
@@ -78,7 +83,8 @@ def _remote_path(root: RemotePath, name: str, of: str) -> Path:
 
 
 def stated_path(name: object, *, of: str = "the dataset") -> str:
-    """``name``, checked by its letters alone: a relative path that does not lead out of the folder it is stated in.
+    """``name``, checked by its letters alone: a relative path that does not lead out of the folder
+    it is stated in.
 
     Raises
     ------
@@ -89,15 +95,22 @@ def stated_path(name: object, *, of: str = "the dataset") -> str:
     if not (text[0] == "/" or ".." in text or "\\" in text or ":" in text):  # as nearly all are
         return text
     windows = PureWindowsPath(text)
-    outside = windows.drive or windows.root or PurePosixPath(text).is_absolute() or ".." in windows.parts
+    outside = (
+        windows.drive or windows.root or PurePosixPath(text).is_absolute() or ".." in windows.parts
+    )
     if outside:
-        raise DataError(f"{_shown(name)} leads out of {of}; a path must be relative to it, without '..'{_HINT.get()}")
+        raise DataError(
+            f"{_shown(name)} leads out of {of}; a path must be relative to it, without "
+            f"'..'{_HINT.get()}"
+        )
     return text
 
 
 def _printable(name: object) -> str:
     if not isinstance(name, str) or not name or len(name) > LONGEST_PATH or not name.isprintable():
-        raise DataError(f"{_shown(name)} must be a relative path of at most {LONGEST_PATH} printable characters")
+        raise DataError(
+            f"{_shown(name)} must be a relative path of at most {LONGEST_PATH} printable characters"
+        )
     return name
 
 
@@ -113,13 +126,15 @@ def confined_target(root: str | Path, name: str) -> Path:
     for part in PurePosixPath(stated_path(name, of="the target")).parts:
         path = path / part
         if path.is_symlink():
-            raise DataError(f"{path} must not be a link, which is not followed when writing; remove it")
+            raise DataError(
+                f"{path} must not be a link, which is not followed when writing; remove it"
+            )
     return path
 
 
 def own_path(folder: str | Path, name: str, *, of: str) -> Path:
-    """``folder / name``, a regular file or nothing, in a folder that visualjudge made: links are followed nowhere below
-    ``folder``, which may be one itself.
+    """``folder / name``, a regular file or nothing, in a folder that visualjudge made: links are
+    followed nowhere below ``folder``, which may be one itself.
 
     Parameters
     ----------
@@ -129,7 +144,8 @@ def own_path(folder: str | Path, name: str, *, of: str) -> Path:
     Raises
     ------
     DataError
-        If a part of ``name`` is a link, ``name`` leads out of ``folder``, or there is something else than a file.
+        If a part of ``name`` is a link, ``name`` leads out of ``folder``, or there is something
+        else than a file.
     """
     path, mode = Path(folder), None
     for part in PurePosixPath(stated_path(name, of=of)).parts:
@@ -139,21 +155,32 @@ def own_path(folder: str | Path, name: str, *, of: str) -> Path:
         except FileNotFoundError:
             mode = None
         except (OSError, ValueError) as error:
-            raise DataError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+            raise DataError(
+                f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}"
+            ) from None
         if mode is not None and stat.S_ISLNK(mode):
-            raise DataError(f"{path}: must not be a link, which is not followed in {of}; put the file itself there")
+            raise DataError(
+                f"{path}: must not be a link, which is not followed in {of}; put the file itself "
+                "there"
+            )
     if mode is not None and not stat.S_ISREG(mode):
         raise DataError(f"{path}: must be a regular file")
     return path
 
 
 def _is_at_home(path: str, root: str) -> bool:
-    """Whether a resolved path lies in a resolved folder, or is a blob of the Hugging Face snapshot that the folder is.
+    """Whether a resolved path lies in a resolved folder, or is a blob of the Hugging Face snapshot
+    that the folder is.
 
-    The hub's cache has ``REPO/snapshots/REVISION/…`` with links into ``REPO/blobs``: both come from the same download.
+    The hub's cache has ``REPO/snapshots/REVISION/…`` with links into ``REPO/blobs``: both come from
+    the same download.
     """
     home = Path(root)
-    blobs = [place.parent.parent / "blobs" for place in (home, *home.parents) if place.parent.name == "snapshots"]
+    blobs = [
+        place.parent.parent / "blobs"
+        for place in (home, *home.parents)
+        if place.parent.name == "snapshots"
+    ]
     return any(_is_inside(path, str(folder)) for folder in (home, *blobs[:1]))
 
 

@@ -12,8 +12,8 @@
         ├── PromptError              a prompt asset is missing or has an unfilled placeholder
         │   └── UnknownPrompt        no asset of that id and version; a LookupError too
         └── ClientError              a model could not be asked
-            ├── Pending              the reply is not there yet: the request goes into a batch
-            ├── TransportError       no reply: refused, reset, timed out, not JSON         (retryable)
+            ├── Pending              the reply is not there yet: the request goes into a batch ├──
+            TransportError       no reply: refused, reset, timed out, not JSON         (retryable)
             └── ApiError             the server answered with an HTTP error status
 """
 
@@ -77,12 +77,16 @@ class Problem:
 
     @classmethod
     def of(cls, error: DataError, file: str, record: str, field: str = "record") -> Problem:
-        """From an error whose message begins with its field; ``field`` is named where it does not."""
+        """From an error whose message begins with its field; ``field`` is named where it does
+        not.
+        """
         stated, colon, reason = str(error).partition(": ")
         return cls(file, record, stated, reason) if colon else cls(file, record, field, stated)
 
     def __str__(self) -> str:
-        return f"{self.file}: {self.record[:LONGEST_NAME]}: {self.field[:LONGEST_NAME]}: {self.reason}"
+        return (
+            f"{self.file}: {self.record[:LONGEST_NAME]}: {self.field[:LONGEST_NAME]}: {self.reason}"
+        )
 
 
 def one_of(value: object, known: Collection[object]) -> str:
@@ -95,11 +99,12 @@ def one_of(value: object, known: Collection[object]) -> str:
 
 
 def summarized(problems: Iterable[Problem]) -> list[str]:
-    """One line for each kind of problem: up to three of a kind are all written out, more become a count with three
-    examples.
+    """One line for each kind of problem: up to three of a kind are all written out, more become a
+    count with three examples.
 
-    Problems are of one kind where file and field are the same and the reasons differ only in numbers, quoted values and
-    paths. The number of the line behind a file's name (``data.tsv:7``) is no part of it.
+    Problems are of one kind where file and field are the same and the reasons differ only in
+    numbers, quoted values and paths. The number of the line behind a file's name (``data.tsv:7``)
+    is no part of it.
     """
     kinds: dict[tuple[str, ...], list[Problem]] = {}
     for problem in problems:
@@ -113,7 +118,11 @@ def summarized(problems: Iterable[Problem]) -> list[str]:
         first = same[0]
         records = ", ".join(problem.record[:LONGEST_NAME] for problem in same[:EXAMPLES])
         rest = f"{records} and {len(same) - EXAMPLES} more"
-        told = "" if all(problem.reason == first.reason for problem in same) else f" (of {first.record[:LONGEST_NAME]})"
+        told = (
+            ""
+            if all(problem.reason == first.reason for problem in same)
+            else f" (of {first.record[:LONGEST_NAME]})"
+        )
         lines.append(f"{_LINE.sub('', first.file)}: {rest}: {first.field}: {first.reason}{told}")
     return [" ".join(line.split()) for line in lines]
 
@@ -139,21 +148,30 @@ class UnknownPrompt(PromptError, LookupError):
 
 
 class ClientError(RunError):
-    """A model could not be asked. ``usage`` are tokens that the server counted nevertheless, and bills."""
+    """A model could not be asked. ``usage`` are tokens that the server counted nevertheless, and
+    bills.
+    """
 
     retryable = False
     usage: Mapping[str, int] = MappingProxyType({})
 
 
 class Pending(ClientError):
-    """The reply is not there yet: the request was put into a batch. No failure: the question is asked again later."""
+    """The reply is not there yet: the request was put into a batch. No failure: the question is
+    asked again later.
+    """
 
 
 class TransportError(ClientError):
     """No usable reply arrived: connection refused or reset, time-out, body not JSON."""
 
     def __init__(
-        self, message: str, *, cause: str = "connection", retryable: bool = True, usage: Mapping[str, int] | None = None
+        self,
+        message: str,
+        *,
+        cause: str = "connection",
+        retryable: bool = True,
+        usage: Mapping[str, int] | None = None,
     ) -> None:
         super().__init__(message)
         self.cause = cause
@@ -177,8 +195,11 @@ class ApiError(ClientError):
         return self.status in RETRYABLE_STATUS or self.status >= 500
 
 
-def must_end_in(name: str, path: Path | None, suffixes: Sequence[str], *, bare: bool = False) -> None:
-    """Refuse a file with another suffix, which may be named by mistake; ``bare`` accepts one without a suffix.
+def must_end_in(
+    name: str, path: Path | None, suffixes: Sequence[str], *, bare: bool = False
+) -> None:
+    """Refuse a file with another suffix, which may be named by mistake; ``bare`` accepts one
+    without a suffix.
 
     Raises
     ------

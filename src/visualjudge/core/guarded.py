@@ -1,4 +1,6 @@
-"""One guard around every function that a plug-in registers: its faults name the plug-in and the row."""
+"""One guard around every function that a plug-in registers: its faults name the plug-in and the
+row.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,11 @@ Row = TypeVar("Row")
 
 
 class Guarded:
-    """A function that raises :class:`~visualjudge.core.errors.PluginError` where ``call`` raises anything foreign.
+    """A function that raises :class:`~visualjudge.core.errors.PluginError` where ``call`` raises
+    anything foreign.
 
-    Its own errors (``DataError("field: reason")``, say) pass. An iterator that ``call`` returns is guarded too.
+    Its own errors (``DataError("field: reason")``, say) pass. An iterator that ``call`` returns is
+    guarded too.
     """
 
     def __init__(self, call: Callable[..., Any], name: str) -> None:
@@ -45,12 +49,16 @@ class Guarded:
 
 
 def guarded(call: Callable[..., Any], what: str) -> Guarded:
-    """``call`` as what is being registered now: ``what`` is the row, such as "encoding text_quad"."""
+    """``call`` as what is being registered now: ``what`` is the row, such as "encoding
+    text_quad".
+    """
     return Guarded(call, f"{registering()}, {what}")
 
 
 def guarded_row(row: Row, what: str) -> Row:
-    """A row, a frozen dataclass, each of whose functions is guarded; classes are left as they are."""
+    """A row, a frozen dataclass, each of whose functions is guarded; classes are left as they
+    are.
+    """
     calls = {
         one.name: guarded(value, what)
         for one in fields(row)  # type: ignore[arg-type]

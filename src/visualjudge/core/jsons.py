@@ -1,7 +1,7 @@
 """JSON from foreign files, with a bound on its depth.
 
-orjson reads 1,024 levels and writes 254, and Python's ``repr`` and ``str``, with which messages show a value, fail near
-1,000: a value that is read is one that can be shown and written again.
+orjson reads 1,024 levels and writes 254, and Python's ``repr`` and ``str``, with which messages
+show a value, fail near 1,000: a value that is read is one that can be shown and written again.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ _NAMES: dict[type | None, str] = {
 
 
 def lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file, without their ends and a byte order mark; none is longer than a record may be.
+    """The lines of a file, without their ends and a byte order mark; none is longer than a record
+    may be.
 
     Raises
     ------
@@ -50,7 +51,9 @@ def lines(path: Path) -> Iterator[bytes]:
         while line := file.readline(LONGEST_RECORD + 1):
             number += 1
             if len(line) > LONGEST_RECORD:
-                raise DataError(f"{path}: line {number}: must have at most {LONGEST_RECORD >> 20} MiB")
+                raise DataError(
+                    f"{path}: line {number}: must have at most {LONGEST_RECORD >> 20} MiB"
+                )
             yield (line.removeprefix(BOM_UTF8) if number == 1 else line).rstrip(b"\r\n")
 
 
@@ -80,14 +83,20 @@ def loads(text: bytes | str) -> Any:
         If it is not JSON, or is more than 100 levels deep.
     """
     value = orjson.loads(text)
-    opening = text.count(b"[") + text.count(b"{") if isinstance(text, bytes) else text.count("[") + text.count("{")
+    opening = (
+        text.count(b"[") + text.count(b"{")
+        if isinstance(text, bytes)
+        else text.count("[") + text.count("{")
+    )
     if opening > DEEPEST_JSON and is_deep(value):
         raise orjson.JSONDecodeError(f"must be at most {DEEPEST_JSON} levels deep", "", 0)
     return value
 
 
 def is_deep(value: Any) -> bool:
-    """Whether a value of lists and objects has more than 100 levels, looked at level by level, each object once."""
+    """Whether a value of lists and objects has more than 100 levels, looked at level by level, each
+    object once.
+    """
     level = [value] if type(value) in _CONTAINERS else []
     for _ in range(DEEPEST_JSON):
         inner = {
@@ -110,15 +119,18 @@ def check_kinds(where: str, value: Any, kinds: Any) -> None:
     where
         The file and the field, for the message.
     kinds
-        A type, a tuple of types with None for null, a list of the kinds of an array's items, or the kinds of an
-        object's fields by name, with ``"*"`` for all others. Fields that are absent or have no kind are not looked at.
+        A type, a tuple of types with None for null, a list of the kinds of an array's items, or the
+        kinds of an object's fields by name, with ``"*"`` for all others. Fields that are absent or
+        have no kind are not looked at.
 
     Raises
     ------
     DataError
         The message names the field.
     """
-    allowed = kinds if isinstance(kinds, tuple) else (kinds if isinstance(kinds, type) else type(kinds),)
+    allowed = (
+        kinds if isinstance(kinds, tuple) else (kinds if isinstance(kinds, type) else type(kinds),)
+    )
     if (None if value is None else type(value)) not in allowed:
         named = " or ".join(_NAMES[kind] for kind in allowed)
         raise DataError(f"{where}: must be {named}, got {orjson.dumps(value).decode()[:40]}")

@@ -1,4 +1,6 @@
-"""Locks between processes, on POSIX and Windows: a lock goes with its process, however that ends."""
+"""Locks between processes, on POSIX and Windows: a lock goes with its process, however that
+ends.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ class FileLock:
             place.parent.mkdir(parents=True, exist_ok=True)
             self._lock.acquire(timeout=0)
         except filelock.Timeout:
-            raise Locked(f"{place} is being written by another process; wait for it or choose another --out") from None
+            raise Locked(
+                f"{place} is being written by another process; wait for it or choose another --out"
+            ) from None
         except OSError as error:
             raise RunError(f"{place}: cannot be written: {error.strerror or error}") from None
 

@@ -1,8 +1,10 @@
-"""Where the bytes of a dataset's images are: a file each, or parts of tar files. All readers ask here, and only here.
+"""Where the bytes of a dataset's images are: a file each, or parts of tar files. All readers ask
+here, and only here.
 
-``media/shard-*.tar`` are plain tar files of ``media/*.png``, so that unpacking them where the dataset lies gives the
-other form. ``media/index.npy`` tells where each image begins: an array of four rows of 64-bit numbers, a column an
-image, by ascending hash of its name (two rows), then the byte at which it begins, then shard · 2³² + size.
+``media/shard-*.tar`` are plain tar files of ``media/*.png``, so that unpacking them where the
+dataset lies gives the other form. ``media/index.npy`` tells where each image begins: an array of
+four rows of 64-bit numbers, a column an image, by ascending hash of its name (two rows), then the
+byte at which it begins, then shard · 2³² + size.
 """
 
 from __future__ import annotations
@@ -102,7 +104,9 @@ def _read(path: Path, start: int, size: int) -> bytes:
 
 
 Place = Path | Part
-"""A file of its own, or a part of a shard: ``stat``, ``read_bytes``, ``open``, ``name`` and ``suffix`` are of both."""
+"""A file of its own, or a part of a shard: ``stat``, ``read_bytes``, ``open``, ``name`` and
+``suffix`` are of both.
+"""
 
 
 def image_at(root: Path, name: object) -> Place:
@@ -117,7 +121,9 @@ def image_at(root: Path, name: object) -> Place:
 
 
 def image_finder(root: Path) -> Callable[[object], Place]:
-    """:func:`image_at` for many images of the dataset at ``root``: whether its index changed is looked at once."""
+    """:func:`image_at` for many images of the dataset at ``root``: whether its index changed is
+    looked at once.
+    """
     place = located(root)
     shards = _shards(place)
 
@@ -129,7 +135,8 @@ def image_finder(root: Path) -> Callable[[object], Place]:
 
 
 def contents(root: Path, names: Iterable[str]) -> Iterator[tuple[str, bytes | DataError]]:
-    """Each image of ``names`` with its bytes, or why it cannot be read; some are fetched at once from an object store.
+    """Each image of ``names`` with its bytes, or why it cannot be read; some are fetched at once
+    from an object store.
 
     The order is that of ``names``, but that those that are not there come earlier.
     """
@@ -148,7 +155,12 @@ def contents(root: Path, names: Iterable[str]) -> Iterator[tuple[str, bytes | Da
 
 
 def _read_all(places: Collection[Place]) -> Iterable[bytes | DataError]:
-    remote = [(file, start, size) for place in places for path, start, size in [_extent(place)] if (file := far(path))]
+    remote = [
+        (file, start, size)
+        for place in places
+        for path, start, size in [_extent(place)]
+        if (file := far(path))
+    ]
     return RemotePath.read_parts(remote) if remote else map(_read_one, places)
 
 
@@ -171,7 +183,8 @@ def media_form(root: Path) -> Form:
 
 
 def packed_images(root: Path) -> Iterator[Part]:
-    """The images in the shards of the dataset at ``root``, in their order; none where each is a file.
+    """The images in the shards of the dataset at ``root``, in their order; none where each is a
+    file.
 
     Raises
     ------
@@ -184,7 +197,9 @@ def packed_images(root: Path) -> Iterator[Part]:
 
 
 def shard_files(root: Path) -> list[str]:
-    """The names of the files that hold images in shards, relative to ``root``; the index among them."""
+    """The names of the files that hold images in shards, relative to ``root``; the index among
+    them.
+    """
     shards = _shards(root)
     return [] if shards is None else [INDEX, *map(_shard_name, range(shards.count))]
 
@@ -252,7 +267,10 @@ class _Shards:
         path, end = self._path_and_size(packed >> _SIZE_BITS)
         size = packed & ((1 << _SIZE_BITS) - 1)
         if size > LARGEST_IMAGE:
-            raise DataError(f"{path}: {name}: must have at most {LARGEST_IMAGE >> 20} MiB, got {size >> 20} by {INDEX}")
+            raise DataError(
+                f"{path}: {name}: must have at most {LARGEST_IMAGE >> 20} MiB, got {size >> 20} "
+                f"by {INDEX}"
+            )
         if start + size > end:
             raise DataError(f"{path}: ends before {name}, which its index states")
         return Part(path, start, size, name)
@@ -287,12 +305,15 @@ def _read_index(path: Path) -> NDArray[np.uint64]:
         if rows.size and rows[3].max() >> _SIZE_BITS >= rows.shape[1]:
             raise ValueError("it has more shards than images")
     except (OSError, ValueError, EOFError, OverflowError, TypeError, MemoryError) as error:
-        raise DataError(f"{path}: must be the index of a dataset's images: {' '.join(str(error).split())}") from None
+        raise DataError(
+            f"{path}: must be the index of a dataset's images: {' '.join(str(error).split())}"
+        ) from None
     return rows
 
 
 class ShardWriter:
-    """Writes images into shards, one after another; their bytes depend on the images and their order alone.
+    """Writes images into shards, one after another; their bytes depend on the images and their
+    order alone.
 
     ``done`` is called with each shard that is whole.
     """
@@ -314,7 +335,9 @@ class ShardWriter:
             self._next()
         assert self._file is not None
         self._file.write(head)
-        self._rows.extend((*_key(name), self._file.tell(), self._number << _SIZE_BITS | len(content)))
+        self._rows.extend(
+            (*_key(name), self._file.tell(), self._number << _SIZE_BITS | len(content))
+        )
         self._file.write(content + bytes(-len(content) % _BLOCK))
 
     def _next(self) -> None:

@@ -1,6 +1,8 @@
-"""Documented names of modules of version 0.2: importing one works, and warns that its home is another now.
+"""Documented names of modules of version 0.2: importing one works, and warns that its home is
+another now.
 
-The names of ``visualjudge.__all__`` do not depend on this table. It ends by the rule of deprecations in CONTRIBUTING.
+The names of ``visualjudge.__all__`` do not depend on this table. It ends by the rule of
+deprecations in CONTRIBUTING.
 """
 
 from __future__ import annotations
@@ -58,7 +60,9 @@ ROOT = "visualjudge."
 
 
 class Moved(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds the old names. It comes first in ``sys.meta_path``: an old folder that holds caches alone is no package."""
+    """Finds the old names. It comes first in ``sys.meta_path``: an old folder that holds caches
+    alone is no package.
+    """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

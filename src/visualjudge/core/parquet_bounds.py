@@ -1,8 +1,9 @@
 """What the pages of a Parquet file unpack to, told by their headers before any is unpacked.
 
-The file's footer states sizes too, but readers go by the headers of the pages, and these decide how much memory a file
-needs. Footer and headers are structs of Thrift's compact protocol. Sources: parquet.thrift of
-https://github.com/apache/parquet-format, thrift-compact-protocol.md of https://github.com/apache/thrift.
+The file's footer states sizes too, but readers go by the headers of the pages, and these decide how
+much memory a file needs. Footer and headers are structs of Thrift's compact protocol. Sources:
+parquet.thrift of https://github.com/apache/parquet-format, thrift-compact-protocol.md of
+https://github.com/apache/thrift.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from typing import Any
 
 Struct = dict[int, Any]
 UNPACKED, RATIO = 128 << 20, 16
-"""Bytes that the pages of a row group unpack to, or that many times what they take in the file, if that is more."""
+"""Bytes that the pages of a row group unpack to, or that many times what they take in the file, if
+that is more.
+"""
 MOST_VALUES = 1 << 24
 """Values of a row group, over all its columns."""
 LONGEST_FOOTER = 8 << 20
@@ -24,11 +27,14 @@ MOST_PAGES = 100_000
 _DEEPEST = 32
 _MAGIC = b"PAR1"
 _DELTA_BYTE_ARRAY = 7
-"""An encoding of texts by what they share with the one before: what it unpacks to is in no header."""
+"""An encoding of texts by what they share with the one before: what it unpacks to is in no
+header.
+"""
 
 
 def check_parquet(path: Path) -> None:
-    """Refuse a Parquet file of which a row group would take more memory than the bounds of this module.
+    """Refuse a Parquet file of which a row group would take more memory than the bounds of this
+    module.
 
     Raises
     ------
@@ -46,7 +52,10 @@ def _checked(path: Path, _changed: int, size: int) -> None:
     if size < 3 * len(_MAGIC):
         raise ValueError("it is too short")
     try:
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        with (
+            path.open("rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
+        ):
             _check(content)
     except (IndexError, KeyError, TypeError, AttributeError, RecursionError, struct.error) as error:
         raise ValueError("its footer, or the header of a page, cannot be read") from error
@@ -80,19 +89,27 @@ def _check_group(content: mmap.mmap, number: int, group: Struct, pages: int) -> 
             _check_bound(number, "values", values, MOST_VALUES)
             _check_bound(number, "bytes, unpacked", unpacked, max(UNPACKED, RATIO * packed))
             if told.get(4 if 8 in header else 2) == _DELTA_BYTE_ARRAY:
-                raise ValueError("the encoding DELTA_BYTE_ARRAY is not read; write the file again without it")
+                raise ValueError(
+                    "the encoding DELTA_BYTE_ARRAY is not read; write the file again without it"
+                )
         if not 0 <= group[3] <= rows:
-            raise ValueError(f"row group {number}: states {group[3]} rows, and a column has {rows} values")
+            raise ValueError(
+                f"row group {number}: states {group[3]} rows, and a column has {rows} values"
+            )
     return pages
 
 
 def _check_bound(number: int, what: str, count: int, most: int) -> None:
     if count > most:
-        raise ValueError(f"row group {number}: {what} must be at most {most:,}, got {count:,} or more")
+        raise ValueError(
+            f"row group {number}: {what} must be at most {most:,}, got {count:,} or more"
+        )
 
 
 def _pages(content: mmap.mmap, column: Struct) -> Iterator[Struct]:
-    """The headers of a column's pages: 2 bytes unpacked, 3 bytes in the file; 5, 8 data pages, 7 the dictionary."""
+    """The headers of a column's pages: 2 bytes unpacked, 3 bytes in the file; 5, 8 data pages, 7
+    the dictionary.
+    """
     place = min(offset for offset in (column[9], column.get(11)) if offset)
     end = place + column[7]
     if not 0 < place <= end <= len(content):

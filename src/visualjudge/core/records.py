@@ -1,7 +1,7 @@
 """What travels between the modules: frozen records, in the order data flows.
 
-Frames: image arrays are H×W×3 uint8 RGB, masks H×W bool, sizes ``(height, width)``, boxes ``xyxy`` in pixels with
-the origin at the top-left corner of the top-left pixel.
+Frames: image arrays are H×W×3 uint8 RGB, masks H×W bool, sizes ``(height, width)``, boxes ``xyxy``
+in pixels with the origin at the top-left corner of the top-left pixel.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """One prediction for one image, with its score (0..10). ``prediction`` is the payload as the file has it."""
+    """One prediction for one image, with its score (0..10). ``prediction`` is the payload as the
+    file has it.
+    """
 
     annotation_id: str
     image_id: str
@@ -55,8 +57,8 @@ class ImageRecord:
 class Mask:
     """A binary mask, kept as the crop to its bounding box.
 
-    ``size`` is the whole image's (height, width); ``crop`` is bool, C-contiguous, with its top-left pixel at
-    (``top``, ``left``); an empty mask has a 0×0 crop.
+    ``size`` is the whole image's (height, width); ``crop`` is bool, C-contiguous, with its top-left
+    pixel at (``top``, ``left``); an empty mask has a 0×0 crop.
     """
 
     size: Size
@@ -99,7 +101,9 @@ class Mask:
 QuestionType = Literal["pairwise", "ranking", "scoring"]
 Answer = str | float
 Order = Literal["AB", "BA"]
-Status = Literal["ok", "unparseable", "refusal", "truncated", "api_error", "cannot_tell", "ok_extracted"]
+Status = Literal[
+    "ok", "unparseable", "refusal", "truncated", "api_error", "cannot_tell", "ok_extracted"
+]
 FAILED = "Failed"
 TIES = ("tie", "both_bad")
 """What a pairwise question may allow as answers beside A and B."""
@@ -131,8 +135,9 @@ Span = tuple[int, int]
 class Spans:
     """Where the parts of a question stand in its prompt.
 
-    ``original`` covers the marks of the original image and its control image, ``options`` the content of each option
-    in order (without its letter; the prediction of a scoring question), ``final`` the closing question.
+    ``original`` covers the marks of the original image and its control image, ``options`` the
+    content of each option in order (without its letter; the prediction of a scoring question),
+    ``final`` the closing question.
     """
 
     options: tuple[Span, ...]
@@ -145,18 +150,20 @@ ProbeDesign = Literal["control", "cue", "change", "same", "withheld", "staircase
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Why a probe asks a question: what was changed, what the answer must be, and which questions belong together.
+    """Why a probe asks a question: what was changed, what the answer must be, and which questions
+    belong together.
 
     ``design`` says how the questions of a ``group`` are compared:
 
     - ``control``: nothing was changed; the other questions of its group are compared with it.
-    - ``cue``: a cue stands with option ``cue``, in another question of the group with the other option.
+    - ``cue``: a cue stands with option ``cue``, in another question of the group with the other
+      option.
     - ``change``: all options were changed alike, so the answer must be that of the control.
     - ``same``: both options are the same, so neither place may be preferred.
     - ``withheld``: what the answer could be known from is missing.
     - ``staircase``: one step of a group whose scores must follow the quality.
-    - ``photograph``: something else is shown in place of the photograph; how much worse the answers are than the
-      control's says how far the judge needs it.
+    - ``photograph``: something else is shown in place of the photograph; how much worse the answers
+      are than the control's says how far the judge needs it.
     """
 
     name: str
@@ -164,8 +171,9 @@ class Probe:
     group: str
     changed: str
     expected: Literal["answer", "any", "order"]
-    """``answer``: the question's answer is right; ``any``: nothing tells the options apart; ``order``: the scores of
-    the group must be in the order of its answers."""
+    """``answer``: the question's answer is right; ``any``: nothing tells the options apart;
+    ``order``: the scores of the group must be in the order of its answers.
+    """
     cue: str | None = None
     level: float | None = None
     """Strength of the cue, such as the confidence that a tool claims (0..1)."""
@@ -173,7 +181,9 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What one judge call asks. ``final_scores``, ``sources``, ``features`` are in the options' order."""
+    """What one judge call asks. ``final_scores``, ``sources``, ``features`` are in the options'
+    order.
+    """
 
     id: str
     task: str
@@ -191,7 +201,9 @@ class Question:
     answer: Answer
     features: tuple[OptionFeatures, ...] | None = None
     spans: Spans | None = None
-    """None in datasets of version 0.1; :func:`visualjudge.prompts.spans.spans_of` finds the options there."""
+    """None in datasets of version 0.1; :func:`visualjudge.prompts.spans.spans_of` finds the options
+    there.
+    """
     ties: tuple[str, ...] | None = None
     """Which of "tie" and "both_bad" a pairwise question allows as answers; None = neither."""
     probe: Probe | None = None
@@ -202,8 +214,9 @@ class Question:
 class Verdict:
     """A judge's parsed reply to one question in one order.
 
-    ``value`` is a letter, a string of letters, or a number 0..10, in terms of the question as stored (a "BA" reply is
-    already turned back); ``"Failed"`` where nothing could be read, and ``status`` says why.
+    ``value`` is a letter, a string of letters, or a number 0..10, in terms of the question as
+    stored (a "BA" reply is already turned back); ``"Failed"`` where nothing could be read, and
+    ``status`` says why.
     """
 
     id: str
@@ -218,5 +231,7 @@ class Verdict:
     """Probability the judge gave to option A, where the backend tells (logprob mode)."""
     expected_score: float | None = None
     cause: str | None = None
-    """For api_error: "HTTP 500", "timeout", "connection", "not JSON" …; else why nothing was read: "tie", "hedge", …"""
+    """For api_error: "HTTP 500", "timeout", "connection", "not JSON" …; else why nothing was read:
+    "tie", "hedge", …
+    """
     extra: Mapping[str, Any] = field(default_factory=dict)

@@ -1,9 +1,10 @@
 """Tables that can be added to from outside, and the plug-ins that do so.
 
-A plug-in is an installed distribution with an entry point in the group ``visualjudge.plugins``: a module, whose import
-registers what it has, or a function without arguments, which registers it when called. Plug-ins are loaded when a
-table is first read, so the command line, Python and every worker process see the same rows; no table is read while a
-module of visualjudge is imported. A plug-in that fails is reported in one line, and none of its rows are kept.
+A plug-in is an installed distribution with an entry point in the group ``visualjudge.plugins``: a
+module, whose import registers what it has, or a function without arguments, which registers it when
+called. Plug-ins are loaded when a table is first read, so the command line, Python and every worker
+process see the same rows; no table is read while a module of visualjudge is imported. A plug-in
+that fails is reported in one line, and none of its rows are kept.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ class Registration:
 
 
 class Registry(Mapping[K, T], Generic[K, T]):
-    """Rows by name: the project's own, then those that were registered. Reading it loads the plug-ins.
+    """Rows by name: the project's own, then those that were registered. Reading it loads the
+    plug-ins.
 
     Parameters
     ----------
@@ -111,7 +113,9 @@ class Registry(Mapping[K, T], Generic[K, T]):
         """
         if name not in self:
             known = ", ".join(map(_shown, self))
-            raise UnknownName(f"unknown {self.what} {name!r}{lacking(self.what, name)}; known: {known}")
+            raise UnknownName(
+                f"unknown {self.what} {name!r}{lacking(self.what, name)}; known: {known}"
+            )
         return self._resolved(name)  # type: ignore[arg-type]
 
     def register(self, key: K, entry: T | str) -> None:
@@ -150,7 +154,9 @@ class _State:
         self.plugins: list[Plugin] = []
         self.added: list[Registration] = []
         self.stated: dict[str, Plugin] = {}
-        """What files that were read say they were made with, by the name of the plug-in and of its distribution."""
+        """What files that were read say they were made with, by the name of the plug-in and of its
+        distribution.
+        """
 
 
 _STATE = _State()
@@ -172,7 +178,9 @@ def table(what: str) -> Registry[Any, Any]:
 
 
 def load_plugins() -> None:
-    """Load every plug-in, once a process. What a plug-in reads while it loads is what there is by then."""
+    """Load every plug-in, once a process. What a plug-in reads while it loads is what there is by
+    then.
+    """
     if _STATE.done:
         return
     with _STATE.lock:
@@ -203,7 +211,8 @@ def rows_of(plugin: str) -> tuple[tuple[str, Any], ...]:
 
 
 def in_use(rows: Collection[tuple[str, Any]]) -> list[dict[str, Any]]:
-    """The plug-ins that added any of these (table, key), with their versions; "script" for rows that a script added.
+    """The plug-ins that added any of these (table, key), with their versions; "script" for rows
+    that a script added.
 
     ``rows`` of each are those in use, such as "task optical_flow".
     """
@@ -212,7 +221,12 @@ def in_use(rows: Collection[tuple[str, Any]]) -> list[dict[str, Any]]:
         if (row.table.what, row.key) in rows:
             used.setdefault(row.plugin, []).append(f"{row.table.what} {_shown(row.key)}")
     stated: list[dict[str, Any]] = [
-        {"name": one.name, "distribution": one.distribution, "version": one.version, "rows": sorted(used[one.name])}
+        {
+            "name": one.name,
+            "distribution": one.distribution,
+            "version": one.version,
+            "rows": sorted(used[one.name]),
+        }
         for one in plugins()
         if one.name in used
     ]
@@ -223,24 +237,35 @@ _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+!-]{0,99}")
 
 
 def note_made_with(stated: object) -> None:
-    """Remember what a file says it was made with (:func:`in_use`), for the message where one of its rows is missing.
+    """Remember what a file says it was made with (:func:`in_use`), for the message where one of its
+    rows is missing.
 
-    The file may be a stranger's: what is no plain name and version, which a message could show, is left out.
+    The file may be a stranger's: what is no plain name and version, which a message could show, is
+    left out.
     """
     for one in stated if isinstance(stated, list) else []:
-        given = [one.get(name) for name in ("name", "distribution", "version")] if isinstance(one, dict) else []
+        given = (
+            [one.get(name) for name in ("name", "distribution", "version")]
+            if isinstance(one, dict)
+            else []
+        )
         plain = [word for word in given if isinstance(word, str) and _WORD.fullmatch(word)]
         if len(plain) == 3:
             name, distribution, version = plain
             rows, place = one.get("rows"), f"{name}:{distribution}"
-            listed = {row for row in rows if isinstance(row, str)} if isinstance(rows, list) else set()
+            listed = (
+                {row for row in rows if isinstance(row, str)} if isinstance(rows, list) else set()
+            )
             if place in _STATE.stated:
                 listed.update(_STATE.stated[place].registered)
-            _STATE.stated[place] = Plugin(name, distribution, version, registered=tuple(sorted(listed)))
+            _STATE.stated[place] = Plugin(
+                name, distribution, version, registered=tuple(sorted(listed))
+            )
 
 
 def lacking(what: str, key: object) -> str:
-    """Which plug-in a missing row is of, as files that were read say, and how to have it; empty where none says so.
+    """Which plug-in a missing row is of, as files that were read say, and how to have it; empty
+    where none says so.
 
     A file written before rows were listed may mean any row of its plug-in.
     """
@@ -251,7 +276,10 @@ def lacking(what: str, key: object) -> str:
         maybe = "" if one.registered else "perhaps "
         told = f", {maybe}of the plug-in {one.name} ({one.distribution} {one.version}), which is "
         if there is None:
-            return f"{told}not installed; if you trust its makers: pip install {one.distribution}=={one.version}"
+            return (
+                f"{told}not installed; if you trust its makers: pip install "
+                f"{one.distribution}=={one.version}"
+            )
         if there.problem is not None:
             return f"{told}skipped: {there.problem}"
         if one.registered:
@@ -265,12 +293,16 @@ def registering() -> str:
 
 
 def registrations() -> tuple[tuple[str, Any, Any], ...]:
-    """(table, name, row) of what a script or notebook registered itself, which a worker process would lack."""
+    """(table, name, row) of what a script or notebook registered itself, which a worker process
+    would lack.
+    """
     return tuple((row.table.what, row.key, row.entry) for row in _STATE.added if row.plugin is None)
 
 
 def restore(rows: Iterable[tuple[str, Any, Any]]) -> None:
-    """Register what :func:`registrations` gave in another process; rows that are there already are left alone."""
+    """Register what :func:`registrations` gave in another process; rows that are there already are
+    left alone.
+    """
     load_plugins()
     for what, key, entry in rows:
         if key not in table(what):
@@ -278,22 +310,30 @@ def restore(rows: Iterable[tuple[str, Any, Any]]) -> None:
 
 
 def _loaded(point: EntryPoint) -> Plugin:
-    source = (point.dist.name, point.dist.version) if point.dist is not None else ("unknown", "unknown")
+    source = (
+        (point.dist.name, point.dist.version) if point.dist is not None else ("unknown", "unknown")
+    )
     _STATE.loading = point.name
     try:
         found = point.load()
         if callable(found):
             found()
-    except Exception as error:  # a plug-in may fail in any way, and must not take the program with it
+    except (
+        Exception
+    ) as error:  # a plug-in may fail in any way, and must not take the program with it
         for row in [row for row in _STATE.added if row.plugin == point.name]:
             row.table.remove(row.key)
         problem = " ".join(f"{type(error).__name__}: {error}".split())
         if multiprocessing.parent_process() is None:
-            logging.getLogger("visualjudge").warning("visualjudge: plug-in %s skipped: %s", point.name, problem)
+            logging.getLogger("visualjudge").warning(
+                "visualjudge: plug-in %s skipped: %s", point.name, problem
+            )
         return Plugin(point.name, *source, problem=problem)
     finally:
         _STATE.loading = None
-    rows = tuple(f"{row.table.what} {_shown(row.key)}" for row in _STATE.added if row.plugin == point.name)
+    rows = tuple(
+        f"{row.table.what} {_shown(row.key)}" for row in _STATE.added if row.plugin == point.name
+    )
     return Plugin(point.name, *source, registered=rows)
 
 

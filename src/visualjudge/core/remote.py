@@ -1,10 +1,11 @@
-"""Folders in an object store, ``s3://bucket/folder`` and ``gs://…``, read where they are; fsspec does it (extra
-``remote``).
+"""Folders in an object store, ``s3://bucket/folder`` and ``gs://…``, read where they are; fsspec
+does it (extra ``remote``).
 
-A remote path has the methods of ``pathlib.Path`` that readers of a dataset call; few of them need to know what it is.
-Whole files are written, by :func:`put`, and copied from there, by :func:`fetch`.
-Credentials, region and endpoint come from the store's own environment variables (``AWS_ACCESS_KEY_ID``,
-``AWS_ENDPOINT_URL``, ``GOOGLE_APPLICATION_CREDENTIALS``, …) and configuration files, never from a path.
+A remote path has the methods of ``pathlib.Path`` that readers of a dataset call; few of them need
+to know what it is. Whole files are written, by :func:`put`, and copied from there, by
+:func:`fetch`. Credentials, region and endpoint come from the store's own environment variables
+(``AWS_ACCESS_KEY_ID``, ``AWS_ENDPOINT_URL``, ``GOOGLE_APPLICATION_CREDENTIALS``, …) and
+configuration files, never from a path.
 """
 
 from __future__ import annotations
@@ -55,7 +56,10 @@ def located(path: str | Path) -> Path:
         return path if isinstance(path, Path) else Path(path)
     scheme, rest = found.groups()
     if "@" in rest.split("/", 1)[0]:
-        raise UsageError(f"a {scheme}:// address must not hold credentials; use the environment variables of the store")
+        raise UsageError(
+            f"a {scheme}:// address must not hold credentials; use the environment variables of "
+            "the store"
+        )
     _store(scheme)
     return cast(Path, RemotePath(f"{scheme}:/{rest}"))
 
@@ -74,11 +78,16 @@ def check_local(path: str | Path, what: str) -> None:
         If ``path`` is the URL of one.
     """
     if far(path) is not None or _URL.fullmatch(os.fspath(path)):
-        raise UsageError(f"{what} must be a local folder, got an address of an object store; copy it with its own tool")
+        raise UsageError(
+            f"{what} must be a local folder, got an address of an object store; copy it with its "
+            "own tool"
+        )
 
 
 class RemotePath(PurePosixPath):
-    """A file or folder of an object store. What it lists is remembered: others must not change it meanwhile."""
+    """A file or folder of an object store. What it lists is remembered: others must not change it
+    meanwhile.
+    """
 
     __slots__ = ()
 
@@ -86,7 +95,9 @@ class RemotePath(PurePosixPath):
     def url(self) -> str:
         """The address with its scheme."""
         text = PurePosixPath.__str__(self)
-        return text.replace(":/", "://", 1) if _URL.match(text) else text  # a part of it is a relative path
+        return (
+            text.replace(":/", "://", 1) if _URL.match(text) else text
+        )  # a part of it is a relative path
 
     def __str__(self) -> str:
         return self.url
@@ -131,7 +142,9 @@ class RemotePath(PurePosixPath):
 
     def open(self, mode: Literal["rb"] = "rb") -> BinaryIO:
         """The file, read in blocks of a MiB as they are asked for."""
-        return cast(BinaryIO, self._asked(lambda store, key: store.open(key, mode, block_size=_BLOCK)))
+        return cast(
+            BinaryIO, self._asked(lambda store, key: store.open(key, mode, block_size=_BLOCK))
+        )
 
     def read_bytes(self) -> bytes:
         """The whole file."""
@@ -140,7 +153,11 @@ class RemotePath(PurePosixPath):
     def read_part(self, start: int, size: int) -> bytes:
         """``size`` bytes from ``start`` on, in one request."""
         return (
-            self._asked(lambda store, key: bytes(store.cat_file(key, start=start, end=start + size))) if size else b""
+            self._asked(
+                lambda store, key: bytes(store.cat_file(key, start=start, end=start + size))
+            )
+            if size
+            else b""
         )
 
     @staticmethod
@@ -153,7 +170,9 @@ class RemotePath(PurePosixPath):
             return []
         keys, starts = [path._at()[1] for path, _, _ in parts], [start for _, start, _ in parts]
         ends = [None if size is None else start + size for _, start, size in parts]
-        found = parts[0][0]._asked(lambda store, _: store.cat_ranges(keys, starts, ends, on_error="return"))
+        found = parts[0][0]._asked(
+            lambda store, _: store.cat_ranges(keys, starts, ends, on_error="return")
+        )
         return [
             _unread(path, some) if isinstance(some, Exception) else bytes(some)
             for (path, _, _), some in zip(parts, found, strict=True)
@@ -249,7 +268,9 @@ def _store(scheme: str) -> Any:
         return fsspec.filesystem(scheme)
     except ImportError:
         package = _PACKAGES[scheme]
-        raise UsageError(f"{scheme}:// needs {package}: pip install 'visualjudge[remote]' {package}") from None
+        raise UsageError(
+            f"{scheme}:// needs {package}: pip install 'visualjudge[remote]' {package}"
+        ) from None
 
 
 def _reason(error: Exception) -> str:

@@ -17,12 +17,16 @@ _STEP = 2.0**-53
 
 
 def seed_for(seed: int, *keys: Key) -> int:
-    """A 128-bit seed from ``seed`` and ``keys``: the first half of the SHA-256 of their JSON form."""
+    """A 128-bit seed from ``seed`` and ``keys``: the first half of the SHA-256 of their JSON
+    form.
+    """
     return int.from_bytes(_digest(seed, keys)[:16], "big")
 
 
 def uniforms_for(seed: int, *keys: Key) -> tuple[float, float, float, float]:
-    """Four numbers uniform in [0, 1), from all of that SHA-256: for a few draws, ten times faster than a generator."""
+    """Four numbers uniform in [0, 1), from all of that SHA-256: for a few draws, ten times faster
+    than a generator.
+    """
     a, b, c, d = _FOUR.unpack(_digest(seed, keys))
     return (a >> 11) * _STEP, (b >> 11) * _STEP, (c >> 11) * _STEP, (d >> 11) * _STEP
 

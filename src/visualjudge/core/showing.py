@@ -19,7 +19,10 @@ def html_table(title: str, headers: Sequence[str], rows: Iterable[Sequence[objec
     """A table with a caption; rows beyond the first 40 are counted."""
     shown = [*rows]
     head = "".join(f"<th>{escape(name)}</th>" for name in headers)
-    body = "".join(f"<tr>{''.join(f'<td>{_cell(value)}</td>' for value in row)}</tr>" for row in shown[:MOST_ROWS])
+    body = "".join(
+        f"<tr>{''.join(f'<td>{_cell(value)}</td>' for value in row)}</tr>"
+        for row in shown[:MOST_ROWS]
+    )
     more = f"<p>and {len(shown) - MOST_ROWS} more rows</p>" if len(shown) > MOST_ROWS else ""
     caption = f"<caption style='caption-side:top;text-align:left'>{escape(title)}</caption>"
     return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"

@@ -12,7 +12,9 @@ NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
 def harmless(table: pl.DataFrame) -> pl.DataFrame:
-    """``table`` with an apostrophe before each text that a spreadsheet would compute; plain numbers stay."""
+    """``table`` with an apostrophe before each text that a spreadsheet would compute; plain numbers
+    stay.
+    """
     import polars as pl
     import polars.selectors as select
 

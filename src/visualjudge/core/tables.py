@@ -1,4 +1,6 @@
-"""Tables of text: for a terminal, Markdown and HTML. All values are escaped; no script, no request."""
+"""Tables of text: for a terminal, Markdown and HTML. All values are escaped; no script, no
+request.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,18 @@ NUMBER = re.compile(r"[-+\u2212–]?[\d.,]*( ?%)?")
 
 
 def screen_width() -> int:
-    """Columns of the terminal, or of ``COLUMNS``; where the output is neither, enough for any table."""
+    """Columns of the terminal, or of ``COLUMNS``; where the output is neither, enough for any
+    table.
+    """
     if not sys.stdout.isatty() and not os.environ.get("COLUMNS", "").isdigit():
         return sys.maxsize
     return max(shutil.get_terminal_size().columns, NARROWEST)
 
 
 def folded(sentence: str, width: int | None = None) -> str:
-    """``sentence`` in lines of at most ``width`` characters (default: the terminal's); a longer word stays whole."""
+    """``sentence`` in lines of at most ``width`` characters (default: the terminal's); a longer
+    word stays whole.
+    """
     room = screen_width() if width is None else width
     return "\n".join(wrap(sentence, room, break_long_words=False, break_on_hyphens=False))
 
@@ -45,11 +51,15 @@ def _fitted(widths: Sequence[int], floors: Sequence[int], room: int) -> list[int
     """Widths that fit into ``room``, the widest folded first, none below its floor."""
     found = list(widths)
     while sum(found) > max(room, sum(floors)):
-        found[max((i for i, floor in enumerate(floors) if found[i] > floor), key=lambda i: found[i])] -= 1
+        found[
+            max((i for i, floor in enumerate(floors) if found[i] > floor), key=lambda i: found[i])
+        ] -= 1
     return found
 
 
-def _aligned(cells: Sequence[Sequence[str]], widths: Sequence[int], numeric: Sequence[bool]) -> list[str]:
+def _aligned(
+    cells: Sequence[Sequence[str]], widths: Sequence[int], numeric: Sequence[bool]
+) -> list[str]:
     """Lines of columns: numbers to the right, names to the left and folded."""
     lines = []
     for row in cells:
@@ -65,17 +75,41 @@ def _aligned(cells: Sequence[Sequence[str]], widths: Sequence[int], numeric: Seq
 
 
 def markdown_text(value: object) -> str:
-    """A text on one line in which neither HTML nor Markdown's own marks of tables, links and images act."""
+    """A text on one line in which neither HTML nor Markdown's own marks of tables, links and images
+    act.
+    """
     line = escape(" ".join(str(value).split()), quote=False)
     return line.replace("|", "\\|").replace("](", "]\\(")
 
 
 LATEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "\u2212": "$-$", "≥": r"$\geq$", "≤": r"$\leq$", "±": r"$\pm$", "τ": r"$\tau$", "ρ": r"$\rho$", "α": r"$\alpha$",
-    "ω": r"$\omega$", "∞": r"$\infty$", "·": r"$\cdot$", "–": "--", "’": "'", "“": "``", "”": "''",
-}  # fmt: skip
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "\u2212": "$-$",
+    "≥": r"$\geq$",
+    "≤": r"$\leq$",
+    "±": r"$\pm$",
+    "τ": r"$\tau$",
+    "ρ": r"$\rho$",
+    "α": r"$\alpha$",
+    "ω": r"$\omega$",
+    "∞": r"$\infty$",
+    "·": r"$\cdot$",
+    "–": "--",
+    "’": "'",
+    "“": "``",
+    "”": "''",
+}
 
 
 def latex_text(value: str) -> str:
@@ -95,9 +129,11 @@ class Table:
     """How many columns, from the first, tell the rows apart."""
 
     def text(self, width: int | None = None) -> str:
-        """Aligned columns within ``width`` (default: the terminal's; without a terminal, as wide as the cells).
+        """Aligned columns within ``width`` (default: the terminal's; without a terminal, as wide as
+        the cells).
 
-        Names fold onto further lines; numbers never break. Columns that do not fit follow below, after the keys.
+        Names fold onto further lines; numbers never break. Columns that do not fit follow below,
+        after the keys.
         """
         numeric = [all(_is_number(row[i]) for row in self.rows) for i in range(len(self.columns))]
         floors = [self._floor(i, number) for i, number in enumerate(numeric)]
@@ -108,12 +144,24 @@ class Table:
             widths = [max(1, *map(len, column)) for column in zip(*cells, strict=True)]
             fitted = _fitted(widths, [floors[i] for i in part], room - len(GAP) * (len(part) - 1))
             body += [*([""] if body else []), *_aligned(cells, fitted, [numeric[i] for i in part])]
-        return "\n".join([*([self.title] if self.title else []), *body, *(folded(note, room) for note in self.notes)])
+        return "\n".join(
+            [
+                *([self.title] if self.title else []),
+                *body,
+                *(folded(note, room) for note in self.notes),
+            ]
+        )
 
     def _floor(self, column: int, number: bool) -> int:
-        """The least width of a column: whole numbers, ``LEAST_NAME`` of a name, and each word of the heading."""
+        """The least width of a column: whole numbers, ``LEAST_NAME`` of a name, and each word of
+        the heading.
+        """
         longest = max((len(row[column]) for row in self.rows), default=0)
-        return max(longest if number else min(longest, LEAST_NAME), *map(len, self.columns[column].split()), 1)
+        return max(
+            longest if number else min(longest, LEAST_NAME),
+            *map(len, self.columns[column].split()),
+            1,
+        )
 
     def _parts(self, floors: Sequence[int], room: int) -> list[list[int]]:
         """Columns that are shown side by side, each part beginning with the keys."""
@@ -121,7 +169,10 @@ class Table:
         parts = [keys]
         for column in range(self.keys, len(floors)):
             together = [*parts[-1], column]
-            if len(parts[-1]) > len(keys) and sum(floors[i] + len(GAP) for i in together) - len(GAP) > room:
+            if (
+                len(parts[-1]) > len(keys)
+                and sum(floors[i] + len(GAP) for i in together) - len(GAP) > room
+            ):
                 parts.append([*keys, column])
             else:
                 parts[-1] = together
@@ -129,7 +180,9 @@ class Table:
 
     def markdown(self) -> str:
         """A Markdown table; in no text of it HTML or Markdown acts."""
-        head, *body = ("| " + " | ".join(map(markdown_text, row)) + " |" for row in (self.columns, *self.rows))
+        head, *body = (
+            "| " + " | ".join(map(markdown_text, row)) + " |" for row in (self.columns, *self.rows)
+        )
         title = [f"### {markdown_text(self.title)}", ""] if self.title else []
         notes = (f"{markdown_text(note)}\n" for note in self.notes)
         return "\n".join([*title, head, "|" + "---|" * len(self.columns), *body, "", *notes])
@@ -137,7 +190,9 @@ class Table:
     def latex(self) -> str:
         """A ``tabular`` environment for the package booktabs; notes are comments below it."""
         numeric = [all(_is_number(row[i]) for row in self.rows) for i in range(len(self.columns))]
-        head, *body = (" & ".join(map(latex_text, row)) + r" \\" for row in (self.columns, *self.rows))
+        head, *body = (
+            " & ".join(map(latex_text, row)) + r" \\" for row in (self.columns, *self.rows)
+        )
         sides = "".join("r" if number else "l" for number in numeric)
         lines = [
             rf"\begin{{tabular}}{{{sides}}}",
@@ -153,7 +208,13 @@ class Table:
     def html(self) -> str:
         """A table element, which the keyboard can scroll where it is wide, and its notes."""
         head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
-        body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in self.rows)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in self.rows
+        )
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
         title = f"<h3>{escape(self.title)}</h3>" if self.title else ""
-        return f'{title}<table tabindex="0"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}'
+        return (
+            f"{title}<table "
+            f'tabindex="0"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}'
+        )

@@ -27,12 +27,17 @@ def first_problem(error: ValidationError, raw: Any = None) -> tuple[tuple[str, .
     Parameters
     ----------
     raw
-        The record, where it may be shown: a short value that a field holds is then part of the message.
+        The record, where it may be shown: a short value that a field holds is then part of the
+        message.
     """
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     place = tuple(map(str, first["loc"]))
     reason = first["msg"].removeprefix("Value error, ")
-    said = _WORDS.get(first["type"], f"{reason[0].lower()}{reason[1:]}".replace("input should be", "must be"))
-    said = said.replace("less than or equal to", "at most").replace("greater than or equal to", "at least")
+    said = _WORDS.get(
+        first["type"], f"{reason[0].lower()}{reason[1:]}".replace("input should be", "must be")
+    )
+    said = said.replace("less than or equal to", "at most").replace(
+        "greater than or equal to", "at least"
+    )
     shown = repr(raw[".".join(place)]) if isinstance(raw, dict) and ".".join(place) in raw else ""
     return place, said + (f", got {shown}" if 0 < len(shown) <= _LONGEST else "")

@@ -82,7 +82,9 @@ def _check(text: str) -> None:
                 if event.value.count("${") > MOST_REFERENCES:
                     raise ValueError(f"a text must hold at most {MOST_REFERENCES} interpolations")
         if count > MOST_NODES:
-            raise ValueError(f"must hold at most {MOST_NODES} values, aliases counted as what they stand for")
+            raise ValueError(
+                f"must hold at most {MOST_NODES} values, aliases counted as what they stand for"
+            )
 
 
 def _loader() -> Any:

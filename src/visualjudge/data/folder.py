@@ -1,8 +1,10 @@
-"""A data folder, every record checked: ``annotations/<task>_annotations.{json,jsonl,parquet}``, ``images/<task>.json``.
+"""A data folder, every record checked: ``annotations/<task>_annotations.{json,jsonl,parquet}``,
+``images/<task>.json``.
 
-A bad record never stops the others: it becomes a :class:`~visualjudge.core.errors.Problem` and is left out. Reading
-goes in two steps, so that folders of any size fit: :meth:`DataFolder.entries` reads what a record says about itself
-and keeps where its prediction lies; :func:`check_entry` and :meth:`Entry.load` look into the prediction.
+A bad record never stops the others: it becomes a :class:`~visualjudge.core.errors.Problem` and is
+left out. Reading goes in two steps, so that folders of any size fit: :meth:`DataFolder.entries`
+reads what a record says about itself and keeps where its prediction lies; :func:`check_entry` and
+:meth:`Entry.load` look into the prediction.
 """
 
 from __future__ import annotations
@@ -17,7 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.core.confine import confined_path, confined_target
-from visualjudge.core.errors import DataError, InvalidRecord, PluginError, Problem, UsageError, in_field
+from visualjudge.core.errors import (
+    DataError,
+    InvalidRecord,
+    PluginError,
+    Problem,
+    UsageError,
+    in_field,
+)
 from visualjudge.core.records import IMAGE_MARK, Annotation, ImageRecord, Size
 from visualjudge.core.registry import lacking, note_made_with
 from visualjudge.core.remote import RemotePath, far, fetch, located
@@ -33,10 +42,11 @@ Tick = Callable[[int, int], None]
 
 
 class FetchedFolder:
-    """A local copy of all files below ``source``, in the folder for temporary files; :meth:`remove` it after use.
+    """A local copy of all files below ``source``, in the folder for temporary files; :meth:`remove`
+    it after use.
 
-    Predictions and images are looked into several times, each time a few bytes: from a store, each look would be a
-    request.
+    Predictions and images are looked into several times, each time a few bytes: from a store, each
+    look would be a request.
 
     Raises
     ------
@@ -53,7 +63,10 @@ class FetchedFolder:
             raise UsageError(f"{source} is not a data folder: folder 'annotations' not found")
         self._folder = tempfile.TemporaryDirectory(prefix="visualjudge_")
         self.root = Path(self._folder.name)
-        pairs = [(path, confined_target(self.root, name)) for path, name in zip(files, names, strict=True)]
+        pairs = [
+            (path, confined_target(self.root, name))
+            for path, name in zip(files, names, strict=True)
+        ]
         for start in range(0, len(pairs), TOGETHER):
             fetch(pairs[start : start + TOGETHER])
             tick(min(start + TOGETHER, len(pairs)), len(pairs))
@@ -65,7 +78,9 @@ class FetchedFolder:
 
 SUFFIX = "_annotations"
 PLUGINS = "plugins.json"
-"""The plug-ins whose tasks, types, metrics and error types the records have; there only where there are such."""
+"""The plug-ins whose tasks, types, metrics and error types the records have; there only where there
+are such.
+"""
 _CONTROL = re.compile("[\0-\x1f\x7f\ud800-\udfff]")
 
 
@@ -91,11 +106,12 @@ class Checked:
 
 
 class DataFolder:
-    """A data folder, open; use as a context manager where it may hold parquet files or lie in an object store.
+    """A data folder, open; use as a context manager where it may hold parquet files or lie in an
+    object store.
 
-    ``problems`` grows as records are read; an image record that cannot be used is told with each annotation that needs
-    it. ``name`` is the folder as it was given, ``root`` where its files are: of a folder in an object store, a local
-    copy that goes when the block ends.
+    ``problems`` grows as records are read; an image record that cannot be used is told with each
+    annotation that needs it. ``name`` is the folder as it was given, ``root`` where its files are:
+    of a folder in an object store, a local copy that goes when the block ends.
 
     Parameters
     ----------
@@ -152,7 +168,9 @@ class DataFolder:
                 continue
             task = path.stem.removesuffix(SUFFIX)
             if task in found:
-                raise DataError(f"annotations/{path.name} and {found[task].name}: two files of {task}; keep one")
+                raise DataError(
+                    f"annotations/{path.name} and {found[task].name}: two files of {task}; keep one"
+                )
             if task not in TASKS:
                 reason = f"there is no task {task!r}{lacking('task', task)}"
                 self.problems.append(Problem(path.name, "file name", "task", reason))
@@ -167,14 +185,18 @@ class DataFolder:
 
     def images(self, task: str) -> dict[str, ImageRecord]:
         """The usable image records of ``task``; empty where there is no ``images/<task>.json``."""
-        return {key: record for key, (record, _) in self._images(task).items() if record is not None}
+        return {
+            key: record for key, (record, _) in self._images(task).items() if record is not None
+        }
 
     @functools.cache  # noqa: B019 - a folder lives as long as a command
     def entries(self, task: str) -> list[Entry]:
-        """All annotations of ``task`` that hold together by themselves, sorted by ``annotation_id``.
+        """All annotations of ``task`` that hold together by themselves, sorted by
+        ``annotation_id``.
 
-        What is wrong with the others, or with the file as a whole, is added to ``problems``. An ``annotation_id``
-        that occurs twice takes out every record that bears it: which one was meant cannot be told.
+        What is wrong with the others, or with the file as a whole, is added to ``problems``. An
+        ``annotation_id`` that occurs twice takes out every record that bears it: which one was
+        meant cannot be told.
 
         Raises
         ------
@@ -183,7 +205,9 @@ class DataFolder:
         """
         task_named(task)
         if task not in self.files:
-            raise DataError(f"{self.name}: has no annotations/{task}{SUFFIX}.json (.jsonl, .parquet)")
+            raise DataError(
+                f"{self.name}: has no annotations/{task}{SUFFIX}.json (.jsonl, .parquet)"
+            )
         try:
             read = list(self._read(task))
         except DataError as error:
@@ -222,7 +246,9 @@ class DataFolder:
             try:
                 if isinstance(raw, DataError):
                     reason = str(raw).removeprefix(f"{path.name}: ")
-                    raise InvalidRecord(Problem(path.name, f"record {position + 1}", "record", reason))
+                    raise InvalidRecord(
+                        Problem(path.name, f"record {position + 1}", "record", reason)
+                    )
                 annotation = annotation_from_wire(raw, file=path.name, task=task, position=position)
                 self._check_image(annotation, images, path.name)
             except InvalidRecord as error:
@@ -230,7 +256,9 @@ class DataFolder:
                 continue
             yield Entry(replace(annotation, prediction={}), span, path.name)
 
-    def _check_image(self, note: Annotation, images: Mapping[str, tuple[ImageRecord | None, str]], file: str) -> None:
+    def _check_image(
+        self, note: Annotation, images: Mapping[str, tuple[ImageRecord | None, str]], file: str
+    ) -> None:
         record, reason = images.get(note.image_id, (None, ""))
         if record is not None or (not reason and type_of(note.task).is_image):
             return
@@ -249,7 +277,11 @@ class DataFolder:
         except DataError as error:
             content = error
         if not isinstance(content, dict):
-            reason = str(content).partition(": ")[2] if isinstance(content, DataError) else "must be a JSON object"
+            reason = (
+                str(content).partition(": ")[2]
+                if isinstance(content, DataError)
+                else "must be a JSON object"
+            )
             self.problems.append(Problem(f"images/{path.name}", "the file", "records", reason))
             return {}
         found: dict[str, tuple[ImageRecord | None, str]] = {}
@@ -266,7 +298,9 @@ class DataFolder:
 
 
 def read_plugins(root: Path) -> list[dict[str, Any]]:
-    """What ``plugins.json`` of a data folder lists; nothing where there is none that can be read."""
+    """What ``plugins.json`` of a data folder lists; nothing where there is none that can be
+    read.
+    """
     try:
         found = parsed((root / PLUGINS).read_bytes(), PLUGINS)
     except (OSError, DataError):
@@ -306,13 +340,16 @@ def check_entry(entry: Entry, image: ImageRecord | None, root: str) -> Checked:
                 inside(Path(root), path)
         if type_of(note.task).is_image:
             size = None
-        prediction = read_prediction(note.task, payload, size=size, root=Path(root), expression=note.prompt)
+        prediction = read_prediction(
+            note.task, payload, size=size, root=Path(root), expression=note.prompt
+        )
         if size is not None:
             prediction.check(size)
         return Checked(labels=_checked(prediction.labels))
     except DataError as error:
         return Checked(_as_problem(error, entry, root))
-    except Exception as error:  # the seam to foreign records: what no check foresaw costs this record, not the build
+    # the seam to foreign records: what no check foresaw costs this record, not the build
+    except Exception as error:
         said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         return Checked(_as_problem(DataError(f"prediction: cannot be read: {said}"), entry, root))
 
@@ -338,20 +375,25 @@ def _check_images(record: ImageRecord, root: Path) -> None:
             with in_field(name):
                 shape = image_size(inside(root, path))
             if name == "mask" and shape != (height, width):
-                raise DataError(f"mask: must be {height}×{width}, got {shape[0]}×{shape[1]} (height×width)")
+                raise DataError(
+                    f"mask: must be {height}×{width}, got {shape[0]}×{shape[1]} (height×width)"
+                )
 
 
 def _checked(labels: tuple[str, ...]) -> tuple[str, ...]:
     for label in labels:
         if IMAGE_MARK in label or label.splitlines() != [label] or _CONTROL.search(label):
             raise DataError(
-                f"label: must be one line of text without {IMAGE_MARK!r} and control characters, got {label!r}"
+                f"label: must be one line of text without {IMAGE_MARK!r} and control characters, "
+                f"got {label!r}"
             )
     return labels
 
 
 def _as_problem(error: DataError, entry: Entry, root: str) -> Problem:
-    """Errors of the readers begin with the field; the folder's own path says nothing to its owner."""
+    """Errors of the readers begin with the field; the folder's own path says nothing to its
+    owner.
+    """
     field, colon, reason = str(error).replace(f"{root}/", "").partition(": ")
     if isinstance(error, PluginError):
         return Problem(entry.file, entry.annotation.annotation_id, field, reason)

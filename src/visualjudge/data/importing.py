@@ -21,7 +21,12 @@ from visualjudge.vision.predictions import Prediction, type_of
 from visualjudge.vision.raster.limits import check_items
 from visualjudge.vision.score import score, scores_by_class
 from visualjudge.vision.scoring.average_precision import Matches, match_images
-from visualjudge.vision.scoring.operating_point import OperatingPoint, best_f1_of, confident, shown_at
+from visualjudge.vision.scoring.operating_point import (
+    OperatingPoint,
+    best_f1_of,
+    confident,
+    shown_at,
+)
 from visualjudge.vision.tasks import TASKS
 
 EACH, ALL = "each", "all"
@@ -29,16 +34,18 @@ EACH, ALL = "each", "all"
 
 BEST_F1 = "best-f1"
 MOST_LOOKED_AT = 20_000_000
-"""Classes of one image that are asked about, times its predictions: each is looked at for each class."""
+"""Classes of one image that are asked about, times its predictions: each is looked at for each
+class.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Intake:
     """What a user says about any import: how images are named, and which predictions count.
 
-    Without ``min_score``, ``top_k`` and ``score_at``, predictions that all have a confidence are shown and scored at
-    the threshold of best F1 (IoU 0.5) on the imported images, the usual operating point of a detector.
-    ``min_score=0`` keeps all of them.
+    Without ``min_score``, ``top_k`` and ``score_at``, predictions that all have a confidence are
+    shown and scored at the threshold of best F1 (IoU 0.5) on the imported images, the usual
+    operating point of a detector. ``min_score=0`` keeps all of them.
     """
 
     ids: Ids = field(default_factory=Ids)
@@ -50,7 +57,9 @@ class Intake:
         if self.score_at not in (None, BEST_F1):
             raise UsageError(f"--score-at must be {BEST_F1}, got {self.score_at!r}")
         if self.score_at is not None and self.min_score is not None:
-            raise UsageError("--score-at and --min-score both choose the threshold; give one of them")
+            raise UsageError(
+                "--score-at and --min-score both choose the threshold; give one of them"
+            )
         if self.top_k is not None and self.top_k < 1:
             raise UsageError(f"--top-k must be at least 1, got {self.top_k}")
 
@@ -70,7 +79,9 @@ class Imported:
     unmatched: bool = False
     """No prediction matches a truth at any threshold."""
     unasked: int = 0
-    """Predictions of classes that the truth of their image lacks, where each class of it is asked about."""
+    """Predictions of classes that the truth of their image lacks, where each class of it is asked
+    about.
+    """
     unscored: int = 0
     """Predictions without a confidence, in a task where they have one."""
     exact: int = 0
@@ -98,15 +109,17 @@ def import_samples(
     intake: Intake | None = None,
     **options: Any,
 ) -> Iterator[Imported]:
-    """Score every sample and add it to ``writer``; yields the running count after each (the caller commits).
+    """Score every sample and add it to ``writer``; yields the running count after each (the caller
+    commits).
 
     Parameters
     ----------
     source
         Name of the model; a sample's own comes first.
     classes
-        For tasks with a class of interest: ``("each",)`` makes one annotation for every class of an image's truth,
-        ``("all",)`` one for all classes together, and labels make one for each of them on every image.
+        For tasks with a class of interest: ``("each",)`` makes one annotation for every class of an
+        image's truth, ``("all",)`` one for all classes together, and labels make one for each of
+        them on every image.
     intake
         How images are named, and which predictions count.
     options
@@ -127,14 +140,20 @@ def import_samples(
             done.point, done.unmatched = None, True
         threshold = threshold if done.point is None else done.point.min_score
     metric = options.get("metric")
-    measured = {"metric": metric} if metric not in (None, *list(metrics_of(TASKS[writer.task].type))[:1]) else {}
+    measured = (
+        {"metric": metric}
+        if metric not in (None, *list(metrics_of(TASKS[writer.task].type))[:1])
+        else {}
+    )
     for sample in samples:
         if isinstance(sample, Problem):
             done.problems.append(sample)
         else:
             try:
                 _check_given(sample)
-                named = replace(sample, image_id=how.ids.of(sample), metadata={**sample.metadata, **measured})
+                named = replace(
+                    sample, image_id=how.ids.of(sample), metadata={**sample.metadata, **measured}
+                )
                 _note(named, done)
                 shown = _thresholded(named, threshold, how, done)
                 if shown.truth is not None and shown.final_score is None:
@@ -148,7 +167,9 @@ def import_samples(
 
 
 def _check_given(sample: Sample) -> None:
-    """A sample must have a score or the ground truth that gives one: anything else is no prediction that scores 0."""
+    """A sample must have a score or the ground truth that gives one: anything else is no prediction
+    that scores 0.
+    """
     for name, text in (("image_id", sample.image_id), ("key", sample.key)):
         if not text.isprintable() and any("\ud800" <= character <= "\udfff" for character in text):
             raise DataError(f"{name}: must be text in UTF-8, got {text!r:.80}; rename the file")
@@ -163,7 +184,8 @@ def _check_given(sample: Sample) -> None:
 
 
 def check_predicted(done: Imported, pred: str) -> None:
-    """Check that ``pred`` predicts something for an image: nothing at all would score 0 wherever there is a truth.
+    """Check that ``pred`` predicts something for an image: nothing at all would score 0 wherever
+    there is a truth.
 
     Raises
     ------
@@ -172,13 +194,20 @@ def check_predicted(done: Imported, pred: str) -> None:
     """
     if done.images and not done.predictions:
         raise DataError(
-            f"{pred}: must hold predictions for images of the ground truth, got none for its {len(done.images)} images"
+            f"{pred}: must hold predictions for images of the ground truth, got none for its "
+            f"{len(done.images)} images"
         )
 
 
 def _matches(task: str, samples: Sequence[Sample | Problem], how: Intake) -> Matches | None:
-    """All images matched, where the threshold of best F1 is asked for, or is the default since all have confidences."""
-    pairs = [(one.prediction, one.truth) for one in samples if isinstance(one, Sample) and one.truth is not None]
+    """All images matched, where the threshold of best F1 is asked for, or is the default since all
+    have confidences.
+    """
+    pairs = [
+        (one.prediction, one.truth)
+        for one in samples
+        if isinstance(one, Sample) and one.truth is not None
+    ]
     by_default = how.score_at is None and how.min_score is None and how.top_k is None
     if how.score_at is None and not by_default:
         return None
@@ -192,7 +221,11 @@ def _thresholded(sample: Sample, threshold: float | None, how: Intake, done: Imp
         return sample
     shown = shown_at(sample.prediction, threshold, how.top_k)
     done.left_out += _size(sample.prediction) - _size(shown)
-    stated = {"min_score": threshold, "top_k": how.top_k, "score_at": None if done.point is None else BEST_F1}
+    stated = {
+        "min_score": threshold,
+        "top_k": how.top_k,
+        "score_at": None if done.point is None else BEST_F1,
+    }
     told = {name: value for name, value in stated.items() if value is not None}
     return replace(sample, prediction=shown, metadata={**sample.metadata, **told})
 
@@ -215,17 +248,27 @@ def _check_classes(task: str, classes: tuple[str, ...], done: Imported) -> None:
     absent = [label for label in classes if label not in done.labels]
     if absent:
         known = ", ".join(sorted(done.labels)[:20])
-        raise UsageError(f"--class-of-interest: {absent[0]!r} occurs in no truth and no prediction; there are: {known}")
+        raise UsageError(
+            f"--class-of-interest: {absent[0]!r} occurs in no truth and no prediction; there "
+            f"are: {known}"
+        )
 
 
 def _add(
-    writer: FolderWriter, sample: Sample, source: str | None, classes: tuple[str, ...], options: Any, done: Imported
+    writer: FolderWriter,
+    sample: Sample,
+    source: str | None,
+    classes: tuple[str, ...],
+    options: Any,
+    done: Imported,
 ) -> None:
     interests = _interests(writer.task, sample, classes)
     rows = zip(interests, _scores(writer.task, sample, interests, options), strict=True)
     if TASKS[writer.task].classed and classes == (EACH,) and sample.truth is not None:
         by_label = sample.prediction.items_by_label()
-        done.unasked += sum(len(items) for label, items in by_label.items() if label not in sample.labels)
+        done.unasked += sum(
+            len(items) for label, items in by_label.items() if label not in sample.labels
+        )
     if sample.image is not None:
         writer.add_image(
             sample.image_id,
@@ -248,16 +291,21 @@ def _interests(task: str, sample: Sample, classes: tuple[str, ...]) -> list[tupl
     if not TASKS[task].classed or classes == (ALL,):
         return [None]
     labels = sample.labels if classes == (EACH,) else classes
-    looked_at = len(labels) * max(_size(side) for side in (sample.prediction, sample.truth) if side is not None)
+    looked_at = len(labels) * max(
+        _size(side) for side in (sample.prediction, sample.truth) if side is not None
+    )
     if looked_at > MOST_LOOKED_AT:
         raise DataError(
-            f"labels: times the predictions of the image must be at most {MOST_LOOKED_AT:,}, got {looked_at:,}; "
+            f"labels: times the predictions of the image must be at most {MOST_LOOKED_AT:,}, got "
+            f"{looked_at:,}; "
             "--class-of-interest all makes one annotation for all classes"
         )
     return [(label,) for label in labels]
 
 
-def _scores(task: str, sample: Sample, interests: Sequence[tuple[str, ...] | None], options: Any) -> list[float]:
+def _scores(
+    task: str, sample: Sample, interests: Sequence[tuple[str, ...] | None], options: Any
+) -> list[float]:
     if sample.final_score is not None:
         return [sample.final_score for _ in interests]
     assert sample.truth is not None, "samples with neither are refused before"
@@ -268,9 +316,15 @@ def _scores(task: str, sample: Sample, interests: Sequence[tuple[str, ...] | Non
 
 
 def _annotation(
-    writer: FolderWriter, sample: Sample, source: str | None, interest: tuple[str, ...] | None, value: float
+    writer: FolderWriter,
+    sample: Sample,
+    source: str | None,
+    interest: tuple[str, ...] | None,
+    value: float,
 ) -> Annotation:
-    name = _short(":".join(part for part in (source, sample.image_id, sample.key, *(interest or ())) if part))
+    name = _short(
+        ":".join(part for part in (source, sample.image_id, sample.key, *(interest or ())) if part)
+    )
     return Annotation(
         annotation_id=name,
         image_id=sample.image_id,
@@ -292,10 +346,14 @@ def _short(name: str) -> str:
     return f"{kept}-{hashlib.sha256(name.encode()).hexdigest()[:10]}"
 
 
-def _payload(writer: FolderWriter, sample: Sample, name: str, interest: tuple[str, ...] | None) -> dict[str, Any]:
+def _payload(
+    writer: FolderWriter, sample: Sample, name: str, interest: tuple[str, ...] | None
+) -> dict[str, Any]:
     if sample.file is not None:
         field_name = type_of(writer.task).file_field
-        assert field_name is not None, "an importer hands on a file for a type whose payload is no file"
+        assert field_name is not None, (
+            "an importer hands on a file for a type whose payload is no file"
+        )
         return {field_name: writer.copied(sample.file, f"{writer.task}_{name}"), **sample.extra}
     shown = sample.prediction if interest is None else sample.prediction.only(interest)
     return writer.payload(shown, f"{writer.task}_{name}")
@@ -315,7 +373,11 @@ def notices(task: str, done: Imported) -> Iterator[str]:
         yield f"warning: {done.mistake}"
     if done.left_out:
         point = done.point
-        told = "" if point is None else f" below {point.min_score:.4g}, the threshold of best F1 ({point.f1:.3f})"
+        told = (
+            ""
+            if point is None
+            else f" below {point.min_score:.4g}, the threshold of best F1 ({point.f1:.3f})"
+        )
         yield f"predictions left out{told}: {done.left_out}; --min-score 0 keeps all"
     if done.unmatched:
         yield (
@@ -330,15 +392,20 @@ def notices(task: str, done: Imported) -> Iterator[str]:
     if done.unasked:
         yield (
             f"predictions of classes that the ground truth of their image lacks: {done.unasked} of "
-            f"{done.predictions - done.left_out}, neither shown nor scored; --class-of-interest all counts them"
+            f"{done.predictions - done.left_out}, neither shown nor scored; --class-of-interest "
+            "all counts them"
         )
 
 
 def precision_of(task: str, done: Imported) -> tuple[float, float] | None:
-    """(AP, AP50) in COCO's definition; None where the task has none or a prediction has no confidence."""
+    """(AP, AP50) in COCO's definition; None where the task has none or a prediction has no
+    confidence.
+    """
     if type_of(task).ranked is None or not done.pairs:
         return None
-    if any(getattr(item, "score", None) is None for found, _ in done.pairs for item in _items(found)):
+    if any(
+        getattr(item, "score", None) is None for found, _ in done.pairs for item in _items(found)
+    ):
         return None
     known = done.matches is not None and done.matches.images == len(done.pairs)
     matches = done.matches if known and done.matches is not None else match_images(task, done.pairs)

@@ -19,8 +19,9 @@ FEWEST_SAMPLES, MOST_SAMPLES = 4, 12
 MOST_PIXELS = 50_000_000
 """Pixels of all predictions that are kept for a try."""
 LOW, GAIN, MOST_IMAGES = 7.0, 1.5, 0.75
-"""A mistake is named where the mean score is below the first and rises by the second without it, and of the images
-whose score changes the third part gains."""
+"""A mistake is named where the mean score is below the first and rises by the second without it,
+and of the images whose score changes the third part gains.
+"""
 MOST_COMPARED = 10_000
 """Pairs of items of one image whose labels are compared."""
 OVERLAPPING = 0.5
@@ -38,14 +39,18 @@ class Tried:
 
     def keep(self, prediction: Prediction, truth: Prediction) -> None:
         """Add an image, where there is room."""
-        height, width = truth.extent or (truth.image.shape[:2] if truth.image is not None else (0, 0))
+        height, width = truth.extent or (
+            truth.image.shape[:2] if truth.image is not None else (0, 0)
+        )
         if len(self.sides) < MOST_SAMPLES and self.pixels + height * width <= MOST_PIXELS:
             self.sides.append((prediction, truth))
             self.pixels += height * width
 
 
 def likely_mistake(task: str, tried: Tried, options: Mapping[str, Any]) -> str | None:
-    """The mistake without which the images score best, as a sentence; None where none explains a low score."""
+    """The mistake without which the images score best, as a sentence; None where none explains a
+    low score.
+    """
     before = _scores(task, tried.sides, options)
     if before is None or before.size < FEWEST_SAMPLES or before.mean() >= LOW:
         return None
@@ -54,7 +59,11 @@ def likely_mistake(task: str, tried: Tried, options: Mapping[str, Any]) -> str |
         after = _scores(task, sides, options)
         if after is None or after.size < FEWEST_SAMPLES - 1:
             continue
-        known = before[: after.size] if after.size == before.size else np.full(after.size, before.mean())
+        known = (
+            before[: after.size]
+            if after.size == before.size
+            else np.full(after.size, before.mean())
+        )
         gain = float(after.mean() - known.mean())
         up, down = int((after > known).sum()), int((after < known).sum())
         clear = up >= FEWEST_SAMPLES - 1 and up >= MOST_IMAGES * (up + down)
@@ -62,7 +71,10 @@ def likely_mistake(task: str, tried: Tried, options: Mapping[str, Any]) -> str |
             best = gain, f"{told}: the mean score would be {after.mean():.1f}"
     if best is None:
         return None
-    return f"the mean score of the first {before.size} images is {before.mean():.1f}; it looks as if {best[1]}"
+    return (
+        f"the mean score of the first {before.size} images is {before.mean():.1f}; it looks as "
+        f"if {best[1]}"
+    )
 
 
 def _scores(task: str, sides: Sequence[Sides], options: Mapping[str, Any]) -> FloatArray | None:
@@ -80,11 +92,20 @@ def _without_mistakes(task: str, sides: Sequence[Sides]) -> Iterator[tuple[str, 
     renamed = _names(task, sides)
     if renamed:
         (ours, theirs) = next(iter(renamed.items()))
-        told = f"labels are numbered or named differently ({ours!r} lies where the ground truth has {theirs!r})"
+        told = (
+            f"labels are numbered or named differently ({ours!r} lies where the ground truth has "
+            f"{theirs!r})"
+        )
         yield told, [(_renamed(found, renamed), truth) for found, truth in sides]
     found, truths = ([one[side] for one in sides] for side in (0, 1))
-    yield "each prediction belongs to the image before", list(zip(found[1:], truths[:-1], strict=True))
-    yield "each prediction belongs to the image after", list(zip(found[:-1], truths[1:], strict=True))
+    yield (
+        "each prediction belongs to the image before",
+        list(zip(found[1:], truths[:-1], strict=True)),
+    )
+    yield (
+        "each prediction belongs to the image after",
+        list(zip(found[:-1], truths[1:], strict=True)),
+    )
 
 
 def _mended(sides: Sequence[Sides], mended: Callable[[Any, Any], Prediction]) -> list[Sides]:
@@ -99,12 +120,22 @@ def _names(task: str, sides: Sequence[Sides]) -> dict[str, str]:
     overlap = type_of(task).overlap
     seen: dict[str, Counter[str]] = {}
     for found, truth in sides:
-        if overlap is None or not isinstance(found, LabelledItems) or not isinstance(truth, LabelledItems):
+        if (
+            overlap is None
+            or not isinstance(found, LabelledItems)
+            or not isinstance(truth, LabelledItems)
+        ):
             return {}
-        if not found.items or not truth.items or len(found.items) * len(truth.items) > MOST_COMPARED:
+        if (
+            not found.items
+            or not truth.items
+            or len(found.items) * len(truth.items) > MOST_COMPARED
+        ):
             continue
         ratios = overlap(list(found.items), list(truth.items))
-        for item, nearest, ratio in zip(found.items, ratios.argmax(axis=1), ratios.max(axis=1), strict=True):
+        for item, nearest, ratio in zip(
+            found.items, ratios.argmax(axis=1), ratios.max(axis=1), strict=True
+        ):
             if ratio >= OVERLAPPING:
                 seen.setdefault(item.label, Counter())[truth.items[nearest].label] += 1
     commonest = {label: counts.most_common(1)[0] for label, counts in seen.items()}
@@ -117,4 +148,6 @@ def _names(task: str, sides: Sequence[Sides]) -> dict[str, str]:
 
 def _renamed(found: Prediction, names: Mapping[str, str]) -> Prediction:
     assert isinstance(found, LabelledItems), "only items with labels are renamed"
-    return found.with_items(replace(item, label=names.get(item.label, item.label)) for item in found.items)
+    return found.with_items(
+        replace(item, label=names.get(item.label, item.label)) for item in found.items
+    )

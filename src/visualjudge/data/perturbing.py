@@ -24,7 +24,9 @@ TRUTH = "truth"
 
 @dataclass(eq=False)
 class Surroundings:
-    """What one image's errors draw on in the rest of the data set: all labels, and all regions of each image."""
+    """What one image's errors draw on in the rest of the data set: all labels, and all regions of
+    each image.
+    """
 
     labels: tuple[str, ...] = ()
     regions: dict[str, list[Mask]] = field(default_factory=lambda: defaultdict(list))
@@ -65,7 +67,8 @@ def perturb_samples(
     file: str = "",
     **options: Any,
 ) -> Iterator[Made]:
-    """Add every error type of every sample to ``writer``; yields the running count after each (the caller commits).
+    """Add every error type of every sample to ``writer``; yields the running count after each (the
+    caller commits).
 
     Parameters
     ----------
@@ -141,7 +144,16 @@ def _add(
         raise DataError("truth: is missing")
     key = f"{sample.image_id} {sample.key}"
     groups = [
-        graded(task.name, name, sample.truth, scene, seed=seed, key=key, base=sample.prediction, **options)
+        graded(
+            task.name,
+            name,
+            sample.truth,
+            scene,
+            seed=seed,
+            key=key,
+            base=sample.prediction,
+            **options,
+        )
         for name in names
     ]
     if any(groups):
@@ -156,11 +168,21 @@ def _add(
 
 
 def _annotation(
-    writer: FolderWriter, sample: Sample, item: Graded, shown: tuple[str, ...] | None, pairing: Pairing
+    writer: FolderWriter,
+    sample: Sample,
+    item: Graded,
+    shown: tuple[str, ...] | None,
+    pairing: Pairing,
 ) -> Annotation:
-    matched = pairing == "matched" and error_type_named(writer.task, item.error_type).matched is not None
+    matched = (
+        pairing == "matched" and error_type_named(writer.task, item.error_type).matched is not None
+    )
     source = f"{item.error_type} {item.severity:.2f}" if item.severity else TRUTH
-    name = ":".join(part for part in (item.error_type, f"{item.severity:.4f}", sample.image_id, sample.key) if part)
+    name = ":".join(
+        part
+        for part in (item.error_type, f"{item.severity:.4f}", sample.image_id, sample.key)
+        if part
+    )
     return Annotation(
         annotation_id=name,
         image_id=sample.image_id,

@@ -1,7 +1,9 @@
-"""Where each record of an annotations file lies, so that a file of any size is never in memory at once.
+"""Where each record of an annotations file lies, so that a file of any size is never in memory at
+once.
 
-A scan maps the file into memory and yields one span of bytes a record; a span can be read again later, by another
-process too. JSON arrays and JSON lines are scanned as they are; a parquet table is first spooled to JSON lines.
+A scan maps the file into memory and yields one span of bytes a record; a span can be read again
+later, by another process too. JSON arrays and JSON lines are scanned as they are; a parquet table
+is first spooled to JSON lines.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import LONGEST_RECORD
 
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[{}]', re.DOTALL)
-"""A string or a brace. A string that is never closed goes to the end, so that no byte is looked at twice."""
+"""A string or a brace. A string that is never closed goes to the end, so that no byte is looked at
+twice.
+"""
 _BLANK = re.compile(rb"\s*+")
 _COMMA = re.compile(rb"\s*+,\s*+")
 _END = re.compile(rb"\s*+\]\s*+")
@@ -43,7 +47,8 @@ class Span:
     stop: int
 
     def read(self) -> Any:
-        """The JSON value in the span; NaN and infinity are let through, for a check to name their field.
+        """The JSON value in the span; NaN and infinity are let through, for a check to name their
+        field.
 
         Raises
         ------
@@ -56,13 +61,14 @@ class Span:
 
 
 def parsed(text: bytes, file: str) -> Any:
-    """``text`` as JSON: quickly, and once more by the lenient parser where the quick one refuses (NaN).
+    """``text`` as JSON: quickly, and once more by the lenient parser where the quick one refuses
+    (NaN).
 
     Raises
     ------
     DataError
-        If it is not JSON, is nested too deeply, or holds a number or text that JSON cannot hold again: an integer of
-        more than 64 bits, half of a surrogate pair.
+        If it is not JSON, is nested too deeply, or holds a number or text that JSON cannot hold
+        again: an integer of more than 64 bits, half of a surrogate pair.
     """
     try:
         return jsons.loads(text)
@@ -81,8 +87,8 @@ def parsed(text: bytes, file: str) -> Any:
 def spans(path: Path) -> Iterator[tuple[Span, Any]]:
     """Each record of a ``.json`` or ``.jsonl`` file with its span, in the file's order.
 
-    What is no record comes as a :class:`DataError` that says why, in its place: a record that is not JSON by itself,
-    text between two records, a last record that is cut short.
+    What is no record comes as a :class:`DataError` that says why, in its place: a record that is
+    not JSON by itself, text between two records, a last record that is cut short.
 
     Raises
     ------
@@ -99,7 +105,8 @@ def spans(path: Path) -> Iterator[tuple[Span, Any]]:
             for start, stop, flaw in scan(content, path.name):
                 if stop - start > LONGEST_RECORD:
                     flaw = (
-                        f"{path.name}: a record must have at most {LONGEST_RECORD >> 20} MiB, got {stop - start >> 20}"
+                        f"{path.name}: a record must have at most {LONGEST_RECORD >> 20} MiB, "
+                        f"got {stop - start >> 20}"
                     )
                 found = _tried(content[start:stop], path.name) if flaw is None else DataError(flaw)
                 yield Span(str(path), start, stop), found
@@ -127,7 +134,9 @@ def _lines(content: mmap.mmap, name: str) -> Iterator[Place]:
 
 
 def _array(content: mmap.mmap, name: str) -> Iterator[Place]:
-    """Objects at depth 1 of an array: strings are skipped whole, so that only real braces are counted."""
+    """Objects at depth 1 of an array: strings are skipped whole, so that only real braces are
+    counted.
+    """
     place = _opening(content, name)
     depth, start, gap = 0, place, _BLANK
     for token in _TOKEN.finditer(content, place):
@@ -158,18 +167,26 @@ def _opening(content: mmap.mmap, name: str) -> int:
     place = 3 if content[:3] == _BOM else 0
     place = _BLANK.match(content, place).end()  # type: ignore[union-attr]
     if content[place : place + 1] != b"[":
-        hint = "; name it .jsonl if it has one record a line" if content[place : place + 1] == b"{" else ""
-        raise DataError(f"{name}: is not a JSON array (it begins with {content[place : place + 12]!r}){hint}")
+        hint = (
+            "; name it .jsonl if it has one record a line"
+            if content[place : place + 1] == b"{"
+            else ""
+        )
+        raise DataError(
+            f"{name}: is not a JSON array (it begins with {content[place : place + 12]!r}){hint}"
+        )
     return place + 1
 
 
 def spool_parquet(path: Path) -> Path:
     """The rows of a parquet table as JSON lines in a temporary file; the caller removes it.
 
-    A null is a field that is not there, at every depth: a parquet struct has the fields of all rows, so that a row
-    cannot say the difference. A text in ``prediction`` or ``metadata`` is JSON.
+    A null is a field that is not there, at every depth: a parquet struct has the fields of all
+    rows, so that a row cannot say the difference. A text in ``prediction`` or ``metadata`` is JSON.
     """
-    with tempfile.NamedTemporaryFile("wb", prefix="visualjudge-", suffix=".jsonl", delete=False) as spool:
+    with tempfile.NamedTemporaryFile(
+        "wb", prefix="visualjudge-", suffix=".jsonl", delete=False
+    ) as spool:
         try:
             for part in parquet_parts(path, _PARQUET_BATCH):
                 for row in part.to_dicts():

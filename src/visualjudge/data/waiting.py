@@ -1,4 +1,6 @@
-"""Files on their way into a data folder: in a hidden folder inside it, until the import is known to fit."""
+"""Files on their way into a data folder: in a hidden folder inside it, until the import is known to
+fit.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,8 @@ LONGEST_STEM = 100
 class WaitingFiles:
     """Files for the data folder ``root``; they stand there once :meth:`move` is called.
 
-    Names are chosen by what lies in the folder and what waits: another file of a name stays, and the new one's name
-    then ends in a part of its content's hash.
+    Names are chosen by what lies in the folder and what waits: another file of a name stays, and
+    the new one's name then ends in a part of its content's hash.
     """
 
     def __init__(self, root: Path) -> None:
@@ -36,7 +38,9 @@ class WaitingFiles:
         return self._stage
 
     def at(self, name: str) -> Path:
-        """Where the file ``name`` (relative to the data folder) lies now: still waiting, or in its place."""
+        """Where the file ``name`` (relative to the data folder) lies now: still waiting, or in its
+        place.
+        """
         waiting = None if self._stage is None else self._stage / name
         return waiting if waiting is not None and waiting.exists() else self._root / name
 
@@ -69,7 +73,9 @@ class WaitingFiles:
         self.discard()
 
     def discard(self) -> None:
-        """Remove the files that still wait, and the data folder where they were all that it was made for."""
+        """Remove the files that still wait, and the data folder where they were all that it was
+        made for.
+        """
         if self._stage is not None:
             shutil.rmtree(self._stage, ignore_errors=True)
             self._stage = None
@@ -84,11 +90,13 @@ def stem_of(text: str) -> str:
 
 
 def slug(text: str) -> str:
-    """A file name's stem out of any text: letters, digits, ``. _ -``; shortened with a hash where it is long.
+    """A file name's stem out of any text: letters, digits, ``. _ -``; shortened with a hash where
+    it is long.
 
     Texts that differ only in other characters give different stems.
     """
     plain = re.sub(r"[^A-Za-z0-9._-]", "_", text).lstrip(".")
     if plain == text and 0 < len(plain) <= LONGEST_STEM:
         return plain
-    return f"{plain[: LONGEST_STEM - 11]}-{hashlib.sha256(text.encode(errors='surrogateescape')).hexdigest()[:10]}"
+    digest = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:10]
+    return f"{plain[: LONGEST_STEM - 11]}-{digest}"

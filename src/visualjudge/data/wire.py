@@ -1,7 +1,8 @@
-"""The records of a data folder as files hold them, checked field by field before they become records of ours.
+"""The records of a data folder as files hold them, checked field by field before they become
+records of ours.
 
-Checks are strict: a number in quotes is no number, an integer is no identifier. Nothing is converted, so that nothing
-is repaired behind the owner's back.
+Checks are strict: a number in quotes is no number, an integer is no identifier. Nothing is
+converted, so that nothing is repaired behind the owner's back.
 """
 
 from __future__ import annotations
@@ -10,7 +11,14 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+)
 
 from visualjudge.core.errors import InvalidRecord, Problem
 from visualjudge.core.records import IMAGE_MARK, Annotation, ImageRecord
@@ -26,7 +34,9 @@ LONGEST_NAME = 180
 
 def _without_mark(text: str) -> str:
     if IMAGE_MARK in text:
-        raise ValueError(f"holds {IMAGE_MARK!r}, which marks an image in the questions; write it another way")
+        raise ValueError(
+            f"holds {IMAGE_MARK!r}, which marks an image in the questions; write it another way"
+        )
     return text
 
 
@@ -45,7 +55,9 @@ def _writable(text: str) -> str:
 _Filled = StringConstraints(min_length=1, max_length=LONGEST_TEXT)
 Text = Annotated[str, StringConstraints(max_length=LONGEST_TEXT), AfterValidator(_writable)]
 Line = Annotated[str, _Filled, AfterValidator(_writable), AfterValidator(_without_mark)]
-Name = Annotated[str, _Filled, AfterValidator(_writable), AfterValidator(_without_mark), AfterValidator(_short)]
+Name = Annotated[
+    str, _Filled, AfterValidator(_writable), AfterValidator(_without_mark), AfterValidator(_short)
+]
 Pixels = Annotated[int, Field(gt=0)]
 Wire = TypeVar("Wire", bound=BaseModel)
 
@@ -92,7 +104,8 @@ def annotation_from_wire(raw: Any, *, file: str, task: str, position: int) -> An
     task
         Task that the file's name says.
     position
-        Number of the record in the file, from 0; names a record that has no usable ``annotation_id``.
+        Number of the record in the file, from 0; names a record that has no usable
+        ``annotation_id``.
 
     Raises
     ------
@@ -103,13 +116,23 @@ def annotation_from_wire(raw: Any, *, file: str, task: str, position: int) -> An
     if not isinstance(raw, Mapping):
         raise InvalidRecord(Problem(file, name, "record", "must be an object"))
     if raw.get("task") != task and "task" in raw:
-        known = "another task's file is the place for it" if raw["task"] in TASKS else "there is no such task"
-        raise InvalidRecord(Problem(file, name, "task", f"is {raw['task']!r} in the file of {task}: {known}"))
+        known = (
+            "another task's file is the place for it"
+            if raw["task"] in TASKS
+            else "there is no such task"
+        )
+        raise InvalidRecord(
+            Problem(file, name, "task", f"is {raw['task']!r} in the file of {task}: {known}")
+        )
     wire = _validated(AnnotationWire, raw, file, name)
     if TASKS[task].expression and not (wire.prompt or "").strip():
-        raise InvalidRecord(Problem(file, name, "prompt", "must hold the referring expression, got none"))
+        raise InvalidRecord(
+            Problem(file, name, "prompt", "must hold the referring expression, got none")
+        )
     classes = None if wire.class_of_interest is None else tuple(wire.class_of_interest)
-    return Annotation(**{**dict(wire), "class_of_interest": classes, "metadata": wire.metadata or {}})
+    return Annotation(
+        **{**dict(wire), "class_of_interest": classes, "metadata": wire.metadata or {}}
+    )
 
 
 def image_from_wire(image_id: str, raw: Any, *, file: str) -> ImageRecord:
@@ -121,14 +144,21 @@ def image_from_wire(image_id: str, raw: Any, *, file: str) -> ImageRecord:
         With the first field that cannot be used, and why.
     """
     if not isinstance(raw, Mapping):
-        raise InvalidRecord(Problem(file, image_id, "record", 'must be an object such as {"file": "photo.png"}'))
+        raise InvalidRecord(
+            Problem(file, image_id, "record", 'must be an object such as {"file": "photo.png"}')
+        )
     wire = _validated(ImageWire, raw, file, image_id)
     if wire.file is None:
         reason = "is missing"
         if wire.url is not None:
-            reason = "is missing; a url is not fetched: download the image into the folder and name it here"
+            reason = (
+                "is missing; a url is not fetched: download the image into the folder and name "
+                "it here"
+            )
         raise InvalidRecord(Problem(file, image_id, "file", reason))
-    return ImageRecord(image_id, wire.file, wire.url, wire.width, wire.height, wire.mask, wire.control)
+    return ImageRecord(
+        image_id, wire.file, wire.url, wire.width, wire.height, wire.mask, wire.control
+    )
 
 
 def _validated(model: type[Wire], raw: Mapping[str, Any], file: str, name: str) -> Wire:

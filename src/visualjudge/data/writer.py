@@ -1,8 +1,9 @@
 """Growing a data folder: one task and its sources at a time, nothing of the others lost.
 
-Files wait in a hidden folder until all records fit what is there: a refused import changes nothing. They come first,
-then ``images/<task>.json``, then ``annotations/<task>_annotations.json``, each whole or not at all: a run that is
-killed leaves a folder that reads. A lock on the folder lets two imports run at once.
+Files wait in a hidden folder until all records fit what is there: a refused import changes nothing.
+They come first, then ``images/<task>.json``, then ``annotations/<task>_annotations.json``, each
+whole or not at all: a run that is killed leaves a folder that reads. A lock on the folder lets two
+imports run at once.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ ID_REMEDY = "give --id-prefix, or --id-from folder"
 
 
 class FolderWriter:
-    """Gathers records of one task, and puts them into the data folder ``root`` when :meth:`commit` is called.
+    """Gathers records of one task, and puts them into the data folder ``root`` when :meth:`commit`
+    is called.
 
     A context manager: what was not committed when the block ends leaves no file.
 
@@ -46,8 +48,9 @@ class FolderWriter:
     task
         Task name.
     replace
-        A record whose ``annotation_id`` is already there with another content takes its source's place: all records
-        of that source that were there before go. Without it that is an error. The same record again is no change.
+        A record whose ``annotation_id`` is already there with another content takes its source's
+        place: all records of that source that were there before go. Without it that is an error.
+        The same record again is no change.
 
     Raises
     ------
@@ -89,8 +92,9 @@ class FolderWriter:
     ) -> None:
         """Copy an image into the folder, and note its record.
 
-        ``mask`` is written as black and white, white being the region to fill; ``mask_white`` says what it is in the
-        file. With ``resize_mask`` one of another size is resized to the image's, to the nearest pixel.
+        ``mask`` is written as black and white, white being the region to fill; ``mask_white`` says
+        what it is in the file. With ``resize_mask`` one of another size is resized to the image's,
+        to the nearest pixel.
 
         Raises
         ------
@@ -105,11 +109,19 @@ class FolderWriter:
             (height, width), turn = check_whole(image)
         if oriented() and turn > _LAST_UPRIGHT:
             height, width = width, height
-        record: dict[str, Any] = {"file": self._image(image, image_id, turn), "width": width, "height": height}
+        record: dict[str, Any] = {
+            "file": self._image(image, image_id, turn),
+            "width": width,
+            "height": height,
+        }
         if mask is not None:
-            record["mask"] = self._mask(mask, f"{image_id}_mask", (height, width), mask_white, resize_mask)
+            record["mask"] = self._mask(
+                mask, f"{image_id}_mask", (height, width), mask_white, resize_mask
+            )
         if control is not None:
-            record["control"] = record["file"] if control == image else self.copied(control, f"{image_id}_control")
+            record["control"] = (
+                record["file"] if control == image else self.copied(control, f"{image_id}_control")
+            )
         self._given[image_id] = files
         self._images[image_id] = record
 
@@ -118,10 +130,13 @@ class FolderWriter:
             known = self._given[image_id][what]
             if path != known and (path is None or known is None or not _same(path, known)):
                 remedy = ID_REMEDY if what == "image" else "give each a unique image_id"
-                raise DataError(f"image_id: {image_id!r} would name two {what}s, {known} and {path}; {remedy}")
+                raise DataError(
+                    f"image_id: {image_id!r} would name two {what}s, {known} and {path}; {remedy}"
+                )
 
     def add(self, annotation: Annotation) -> None:
-        """Note an annotation; its prediction's files were handed over already (:meth:`copied`, :meth:`payload`).
+        """Note an annotation; its prediction's files were handed over already (:meth:`copied`,
+        :meth:`payload`).
 
         Raises
         ------
@@ -134,27 +149,37 @@ class FolderWriter:
         self._annotations[name] = _raw(annotation)
 
     def payload(self, prediction: Prediction, stem: str) -> dict[str, Any]:
-        """The payload of a typed prediction, exact; depth maps and images are written to ``files``."""
-        return payload_of(self.task, prediction, root=self._files.folder(), stem=stem_of(stem), digits=None)
+        """The payload of a typed prediction, exact; depth maps and images are written to
+        ``files``.
+        """
+        return payload_of(
+            self.task, prediction, root=self._files.folder(), stem=stem_of(stem), digits=None
+        )
 
     def copied(self, path: Path, stem: str) -> str:
-        """Copy a file into the folder under about the name ``stem``; its path relative to the folder.
+        """Copy a file into the folder under about the name ``stem``; its path relative to the
+        folder.
 
         Another file of that name stays: the copy's name then ends in a part of its content's hash.
         """
         return self._files.copy(path, stem)
 
     def _image(self, path: Path, stem: str, turn: int) -> str:
-        """A copy, or the stored frame as PNG where its EXIF orientation ``turn`` is to be ignored."""
+        """A copy, or the stored frame as PNG where its EXIF orientation ``turn`` is to be
+        ignored.
+        """
         if oriented() or turn == 1:
             return self.copied(path, stem)
         return self._files.write(png_bytes(read_rgb(path)), stem, ".png")
 
-    def _mask(self, path: Path, stem: str, size: Size, white: Literal["fill", "keep"], resize: bool) -> str:
+    def _mask(
+        self, path: Path, stem: str, size: Size, white: Literal["fill", "keep"], resize: bool
+    ) -> str:
         mask = resized_mask(mask_from_png(path), size) if resize else mask_from_png(path)
         if mask.size != size:
             raise DataError(
-                f"mask: {path} must be {size[0]}×{size[1]}, got {mask.size[0]}×{mask.size[1]} (height×width); "
+                f"mask: {path} must be {size[0]}×{size[1]}, got {mask.size[0]}×{mask.size[1]} "
+                "(height×width); "
                 "--resize-mask resizes masks to their images"
             )
         dense = mask.dense() if white == "fill" else ~mask.dense()
@@ -169,7 +194,8 @@ class FolderWriter:
         Raises
         ------
         DataError
-            If an ``image_id`` or ``annotation_id`` is already there for something else; then neither file changes.
+            If an ``image_id`` or ``annotation_id`` is already there for something else; then
+            neither file changes.
         """
         self.root.mkdir(parents=True, exist_ok=True)
         with filelock.FileLock(self.root / ".lock"):
@@ -182,7 +208,9 @@ class FolderWriter:
             self._write_plugins()
 
     def _write_plugins(self) -> None:
-        """State the plug-ins whose rows the new records need, beside those that are stated already."""
+        """State the plug-ins whose rows the new records need, beside those that are stated
+        already.
+        """
         kind = task_named(self.task).type
         rows: set[tuple[str, Any]] = {("task", self.task), ("prediction type", kind)}
         for record in self._annotations.values():
@@ -207,7 +235,9 @@ class FolderWriter:
         stem = self.root / "annotations" / f"{self.task}_annotations"
         table = stem.with_suffix(".parquet")
         if table.exists():
-            raise DataError(f"{table}: a parquet table cannot grow; write its records as .jsonl first")
+            raise DataError(
+                f"{table}: a parquet table cannot grow; write its records as .jsonl first"
+            )
         lines = stem.with_suffix(".jsonl")
         return lines if lines.exists() else stem.with_suffix(".json")
 
@@ -222,16 +252,23 @@ class FolderWriter:
             if not isinstance(old, Mapping) or not self._images_agree(old, record):
                 raise self._taken(path, image_id, old, "image")
             for name in ("mask", "control"):
-                if name in record and name in old and self._content(old, name) != self._content(record, name, new=True):
+                if (
+                    name in record
+                    and name in old
+                    and self._content(old, name) != self._content(record, name, new=True)
+                ):
                     raise DataError(
-                        f"{path}: {image_id}: {name}: already is {self._source(old, name)}, and would become "
+                        f"{path}: {image_id}: {name}: already is {self._source(old, name)}, and "
+                        "would become "
                         f"{self._given[image_id][name]}; give each a unique image_id"
                     )
             there[image_id] = {**old, **{name: record[name] for name in record if name not in old}}
         return there
 
     def _check_other_tasks(self) -> None:
-        """An image_id names one image (and mask) in all tasks that show it: a dataset keeps its original once."""
+        """An image_id names one image (and mask) in all tasks that show it: a dataset keeps its
+        original once.
+        """
         if not task_named(self.task).sourced:
             return
         for path in sorted((self.root / "images").glob("*.json")):
@@ -247,7 +284,8 @@ class FolderWriter:
 
     def _taken(self, path: Path, image_id: str, old: Any, what: str) -> DataError:
         return DataError(
-            f"{path}: {image_id}: file: already names another {what}, {self._source(old)}, and would name "
+            f"{path}: {image_id}: file: already names another {what}, {self._source(old)}, and "
+            "would name "
             f"{self._given[image_id]['image']}; {ID_REMEDY}"
         )
 
@@ -261,7 +299,9 @@ class FolderWriter:
     def _images_agree(self, old: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
         stated = old.get("file")
         path = self.root / str(stated)
-        return stated == record["file"] or (path.is_file() and _same(path, self._files.at(record["file"])))
+        return stated == record["file"] or (
+            path.is_file() and _same(path, self._files.at(record["file"]))
+        )
 
     def _merged_annotations(self) -> list[Any]:
         path = self._annotation_file
@@ -283,16 +323,22 @@ class FolderWriter:
             other = next((old for old in kept if _metric_of(old) != _metric_of(new)), None)
             if other is not None:
                 raise DataError(
-                    f"{path}: {_id_of(new)}: metadata.metric: must be {_metric_of(other)} as for source "
+                    f"{path}: {_id_of(new)}: metadata.metric: must be {_metric_of(other)} as for "
+                    "source "
                     f"{other.get('source')!r}, got {_metric_of(new)}; give another --out"
                 )
 
-    def _check_replaceable(self, old: Mapping[str, Any], new: Mapping[str, Any], path: Path) -> None:
+    def _check_replaceable(
+        self, old: Mapping[str, Any], new: Mapping[str, Any], path: Path
+    ) -> None:
         if old.get("source") != new.get("source"):
-            raise DataError(f"{path}: {_id_of(old)}: annotation_id: is taken by source {old.get('source')!r}")
+            raise DataError(
+                f"{path}: {_id_of(old)}: annotation_id: is taken by source {old.get('source')!r}"
+            )
         if not self.replace:
             raise DataError(
-                f"{path}: {_id_of(old)}: source {old.get('source')!r} has another prediction or score there; "
+                f"{path}: {_id_of(old)}: source {old.get('source')!r} has another prediction or "
+                "score there; "
                 "give another --source, or --replace to import this one again"
             )
 
@@ -301,7 +347,10 @@ class FolderWriter:
         if path.suffix == ".json":
             write_json(path, annotations, indent=False)
             return
-        write_bytes(path, b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in annotations))
+        write_bytes(
+            path,
+            b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in annotations),
+        )
 
 
 def _metric_of(record: Mapping[str, Any]) -> str:
@@ -340,7 +389,9 @@ def _parsed(path: Path, kind: type[Any]) -> Any:
         value = json.loads(path.read_bytes())
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: is not JSON, so nothing can be added to it: {error}") from None
-    if not isinstance(value, kind) or not all(isinstance(v, Mapping) for v in value if kind is list):
+    if not isinstance(value, kind) or not all(
+        isinstance(v, Mapping) for v in value if kind is list
+    ):
         raise DataError(f"{path}: is not a JSON {'array of objects' if kind is list else 'object'}")
     return value
 
@@ -349,11 +400,15 @@ def _parsed_lines(path: Path) -> list[Any]:
     try:
         rows = [json.loads(line) for line in path.read_bytes().split(b"\n") if line.strip()]
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: is not JSON lines, so nothing can be added to it: {error}") from None
+        raise DataError(
+            f"{path}: is not JSON lines, so nothing can be added to it: {error}"
+        ) from None
     if not all(isinstance(row, Mapping) for row in rows):
         raise DataError(f"{path}: is not JSON lines of objects")
     return rows
 
 
 def _same(first: Path, second: Path) -> bool:
-    return first.stat().st_size == second.stat().st_size and file_sha256(first) == file_sha256(second)
+    return first.stat().st_size == second.stat().st_size and file_sha256(first) == file_sha256(
+        second
+    )

@@ -1,6 +1,8 @@
-"""A data folder into a dataset: checked, sampled, rendered by image, and put in its place in one move.
+"""A data folder into a dataset: checked, sampled, rendered by image, and put in its place in one
+move.
 
-Everything is written into a folder beside the target, which takes the target's name only when it is whole.
+Everything is written into a folder beside the target, which takes the target's name only when it is
+whole.
 """
 
 from __future__ import annotations
@@ -66,9 +68,13 @@ class Built:
     images: int
     problems: tuple[Problem, ...]
     undecidable: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
-    """Questions not asked because two options look the same: task → encoding → question type → count."""
+    """Questions not asked because two options look the same: task → encoding → question type →
+    count.
+    """
     unseen_error_types: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
-    """Error types that an encoding shows in no pair of the sample: task → encoding → error types."""
+    """Error types that an encoding shows in no pair of the sample: task → encoding → error
+    types.
+    """
 
 
 def build(
@@ -88,8 +94,9 @@ def build(
     Parameters
     ----------
     data, out
-        Folders, also addresses ``s3://…`` or ``gs://…``; ``out`` must not exist, or be an older dataset and ``force``
-        be given. Data of an address are copied to the folder for temporary files while they are read.
+        Folders, also addresses ``s3://…`` or ``gs://…``; ``out`` must not exist, or be an older
+        dataset and ``force`` be given. Data of an address are copied to the folder for temporary
+        files while they are read.
     options
         Seed, subsets, tasks, caps.
     workers, engine
@@ -120,7 +127,12 @@ def build(
 
 
 def _fill(
-    target: _Target, folder: DataFolder, names: Sequence[str], options: BuildOptions, engine: Engine, progress: Progress
+    target: _Target,
+    folder: DataFolder,
+    names: Sequence[str],
+    options: BuildOptions,
+    engine: Engine,
+    progress: Progress,
 ) -> Built:
     total, done = _records(folder, names), 0
 
@@ -164,7 +176,10 @@ def _fill(
     spool.close()
     notes = (member.entry.annotation for task in tasks for member in task.members)
     error_types = {(note.task, note.annotation_id): note.error_type for note in notes}
-    undecidable, unseen = counted(items, left_out), unseen_errors(items, left_out | failed, error_types)
+    undecidable, unseen = (
+        counted(items, left_out),
+        unseen_errors(items, left_out | failed, error_types),
+    )
     write_json(
         stage / META,
         {
@@ -204,8 +219,12 @@ class _Target:
             self._shards.close()
 
 
-def _meta(options: BuildOptions, items: Sequence[Item], files: dict[str, str], invalid: int) -> dict[str, Any]:
-    """No time, no path, no number of workers: nothing that differs between two builds of the same data."""
+def _meta(
+    options: BuildOptions, items: Sequence[Item], files: dict[str, str], invalid: int
+) -> dict[str, Any]:
+    """No time, no path, no number of workers: nothing that differs between two builds of the same
+    data.
+    """
     tasks = None if options.tasks is None else sorted(set(options.tasks))
     return {
         "version": VERSION,
@@ -227,10 +246,14 @@ def _meta(options: BuildOptions, items: Sequence[Item], files: dict[str, str], i
 
 
 def plugins_in_use(items: Sequence[Item]) -> dict[str, Any]:
-    """The plug-ins whose tasks, types or encodings are asked; nothing where all are the project's."""
+    """The plug-ins whose tasks, types or encodings are asked; nothing where all are the
+    project's.
+    """
     asked = {(item.task, item.stem) for item in items}
     types = {task: TASKS[task].type for task, _ in asked}
-    rows = {("task", task) for task in types} | {("prediction type", name) for name in types.values()}
+    rows = {("task", task) for task in types} | {
+        ("prediction type", name) for name in types.values()
+    }
     used = in_use(rows | {("encoding", (types[task], stem)) for task, stem in asked})
     return {"plugins": used} if used else {}
 
@@ -251,16 +274,25 @@ def asked_tasks(folder: DataFolder, options: BuildOptions) -> list[str]:
     """
     if options.tasks is None:
         if not folder.tasks:
-            why = folder.problems[0] if folder.problems else "annotations/<task>_annotations.json not found"
+            why = (
+                folder.problems[0]
+                if folder.problems
+                else "annotations/<task>_annotations.json not found"
+            )
             raise UsageError(f"{folder.name} is not a data folder: {why}")
         return list(folder.tasks)
     missing = [name for name in options.tasks if name not in folder.tasks]
     if missing:
-        raise UsageError(f"{folder.name}: has no annotations of {', '.join(missing)}; it has {', '.join(folder.tasks)}")
+        raise UsageError(
+            f"{folder.name}: has no annotations of {', '.join(missing)}; it has "
+            f"{', '.join(folder.tasks)}"
+        )
     return [name for name in folder.tasks if name in options.tasks]
 
 
-def open_workers(folder: DataFolder, tasks: Sequence[str], engine: EngineName, workers: int) -> Engine:
+def open_workers(
+    folder: DataFolder, tasks: Sequence[str], engine: EngineName, workers: int
+) -> Engine:
     """The engine, with no more processes of this machine than the tasks have work for."""
     busy = min(workers, max(1, _records(folder, tasks) // CHUNK))
     return open_engine(engine, busy if engine == "local" else workers)

@@ -1,4 +1,6 @@
-"""Choosing questions of a dataset: by field, by condition, and as a sample balanced over tasks and encodings."""
+"""Choosing questions of a dataset: by field, by condition, and as a sample balanced over tasks and
+encodings.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ _NULL = "null"
 
 
 def margin(question: Question) -> float | None:
-    """The least difference between the scores of two options (0..10); None for a scoring question."""
+    """The least difference between the scores of two options (0..10); None for a scoring
+    question.
+    """
     scores = sorted(question.final_scores)
     return min((high - low for low, high in pairwise(scores)), default=None)
 
@@ -51,8 +55,8 @@ FIELDS = (*(field.name for field in fields(Question) if field.name not in _HIDDE
 class Choice:
     """Which questions of a dataset; an empty tuple or None leaves nothing out.
 
-    ``sample`` draws that many, balanced over tasks, then encodings, then question types; ``limit`` keeps the first so
-    many of what is left, in the order of the dataset.
+    ``sample`` draws that many, balanced over tasks, then encodings, then question types; ``limit``
+    keeps the first so many of what is left, in the order of the dataset.
     """
 
     tasks: tuple[str, ...] = ()
@@ -76,16 +80,21 @@ def read_ids(path: Path) -> tuple[str, ...]:
         If the file cannot be read or holds none.
     """
     try:
-        found = tuple(dict.fromkeys(filter(None, map(str.strip, path.read_text("utf-8").splitlines()))))
+        found = tuple(
+            dict.fromkeys(filter(None, map(str.strip, path.read_text("utf-8").splitlines())))
+        )
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"--questions: {path}: must be a text file of ids, one a line: {error}") from None
+        raise UsageError(
+            f"--questions: {path}: must be a text file of ids, one a line: {error}"
+        ) from None
     if not found:
         raise UsageError(f"--questions: {path}: must hold at least one id")
     return found
 
 
 def chosen(questions: Sequence[Question], choice: Choice) -> Sequence[Question]:
-    """The questions of ``choice``, in their order; of a dataset that stays on disk, their positions are kept.
+    """The questions of ``choice``, in their order; of a dataset that stays on disk, their positions
+    are kept.
 
     Raises
     ------
@@ -113,7 +122,9 @@ def _fitting(questions: Sequence[Question], choice: Choice) -> Positions:
         ("--subset", "subset", choice.subsets),
     ):
         if values:
-            known = dict.fromkeys(name for (value,) in columns(questions, field) for name in _as_tuple(value))
+            known = dict.fromkeys(
+                name for (value,) in columns(questions, field) for name in _as_tuple(value)
+            )
             for value in values:
                 if value not in known:
                     raise UsageError(f"{option} must be {one_of(value, known)}, got {value!r}")
@@ -127,24 +138,36 @@ def _fitting(questions: Sequence[Question], choice: Choice) -> Positions:
         conditions.append(lambda question: question.id in wanted)
     if not conditions:
         return range(len(questions))
-    return array("q", (k for k, question in enumerate(questions) if all(fits(question) for fits in conditions)))
+    return array(
+        "q",
+        (k for k, question in enumerate(questions) if all(fits(question) for fits in conditions)),
+    )
 
 
-def sample_positions(questions: Sequence[Question], positions: Positions, number: int, seed: int = 42) -> Positions:
-    """Where ``number`` of the questions at ``positions`` stand, drawn so that tasks have equal shares, and within each
-    task its encodings and types; ascending.
+def sample_positions(
+    questions: Sequence[Question], positions: Positions, number: int, seed: int = 42
+) -> Positions:
+    """Where ``number`` of the questions at ``positions`` stand, drawn so that tasks have equal
+    shares, and within each task its encodings and types; ascending.
 
-    A task, encoding or type with too few leaves its share to the others. The same seed draws the same questions, and a
-    larger number draws all those of a smaller one.
+    A task, encoding or type with too few leaves its share to the others. The same seed draws the
+    same questions, and a larger number draws all those of a smaller one.
     """
     shared: dict[Cell, Cell] = {}
-    cells = [shared.setdefault(cell, cell) for cell in columns(questions, "task", "encoding", "question_type")]
-    shuffled = [positions[k] for k in rng_for(seed, "sample of questions").permutation(len(positions))]
+    cells = [
+        shared.setdefault(cell, cell)
+        for cell in columns(questions, "task", "encoding", "question_type")
+    ]
+    shuffled = [
+        positions[k] for k in rng_for(seed, "sample of questions").permutation(len(positions))
+    ]
     return array("q", sorted(islice(_in_turn(shuffled, cells), number)))
 
 
 def _in_turn(positions: Sequence[int], cells: Sequence[Cell], depth: int = 0) -> Iterator[int]:
-    """One of each group in turn until all are drawn; within a group likewise by the next part of its cell."""
+    """One of each group in turn until all are drawn; within a group likewise by the next part of
+    its cell.
+    """
     if depth == _CELL_PARTS:
         yield from positions
         return
@@ -162,10 +185,11 @@ def _in_turn(positions: Sequence[int], cells: Sequence[Cell], depth: int = 0) ->
 
 
 def condition(text: str) -> Condition:
-    """The condition ``FIELD=VALUE``; also ``!=``, ``<``, ``<=``, ``>``, ``>=`` and ``~`` (contains).
+    """The condition ``FIELD=VALUE``; also ``!=``, ``<``, ``<=``, ``>``, ``>=`` and ``~``
+    (contains).
 
-    A field of several values (``sources``, ``annotation_ids`` …) fits where one of them does, and ``!=`` where none is
-    equal. ``null`` stands for a field that is not set.
+    A field of several values (``sources``, ``annotation_ids`` …) fits where one of them does, and
+    ``!=`` where none is equal. ``null`` stands for a field that is not set.
 
     Raises
     ------
@@ -225,7 +249,9 @@ def _equal(value: str) -> Callable[[Any], bool]:
     def equal(item: Any) -> bool:
         if item is None or value == _NULL:
             return item is None and value == _NULL
-        return str(item) == value or (isinstance(item, int | float) and number is not None and item == number)
+        return str(item) == value or (
+            isinstance(item, int | float) and number is not None and item == number
+        )
 
     return equal
 

@@ -9,7 +9,13 @@ from pathlib import Path
 
 from visualjudge.core.confine import confined_path, confined_target
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.media import Form as MediaForm, ShardWriter, media_form, packed_images, shard_files
+from visualjudge.core.media import (
+    Form as MediaForm,
+    ShardWriter,
+    media_form,
+    packed_images,
+    shard_files,
+)
 from visualjudge.core.remote import check_local, located
 from visualjudge.dataset.folder import MEDIA, META, QuestionForm, load_dataset, open_questions
 from visualjudge.dataset.json_form import QUESTIONS
@@ -31,8 +37,9 @@ def convert(
 ) -> int:
     """Write the dataset in another form at ``out``; the number of its questions.
 
-    ``questions.json`` comes back from the Parquet form byte for byte, however it was laid out, and so do images from
-    tar shards. All other files are the same ones (hard links where the file system has them, else copies).
+    ``questions.json`` comes back from the Parquet form byte for byte, however it was laid out, and
+    so do images from tar shards. All other files are the same ones (hard links where the file
+    system has them, else copies).
 
     Parameters
     ----------
@@ -62,16 +69,25 @@ def convert(
             return len(load_dataset(root))
         source = open_questions(root)
         count = len(source)
-        digest = write_questions(stage, source.records(), to, source.ending, lambda done: tick(done, count))
+        digest = write_questions(
+            stage, source.records(), to, source.ending, lambda done: tick(done, count)
+        )
         if digest != source.digest:
-            raise DataError(f"{root / INDEX}: questions_sha256 is not that of the questions in the shards")
+            raise DataError(
+                f"{root / INDEX}: questions_sha256 is not that of the questions in the shards"
+            )
         return count
 
 
 def _check_source(root: Path, to: QuestionForm | None, media: MediaForm | None) -> None:
-    forms: dict[QuestionForm, bool] = {"json": (root / QUESTIONS).is_file(), "parquet": (root / INDEX).is_file()}
+    forms: dict[QuestionForm, bool] = {
+        "json": (root / QUESTIONS).is_file(),
+        "parquet": (root / INDEX).is_file(),
+    }
     if not (root / META).is_file() or not any(forms.values()):
-        raise UsageError(f"{root} is not a dataset: {QUESTIONS} or {INDEX}, and {META}, must be there")
+        raise UsageError(
+            f"{root} is not a dataset: {QUESTIONS} or {INDEX}, and {META}, must be there"
+        )
     if to is not None and forms[to]:
         raise UsageError(f"{root}: has the {to} form already")
     if media is not None and media_form(root) == media:
@@ -84,7 +100,9 @@ def _link_others(root: Path, stage: Path, *, questions: bool, media: bool) -> No
     """Link what is not converted."""
     for relative in _files(root):
         top = relative.split("/", 1)[0]
-        converted = (questions and (relative == QUESTIONS or top == FOLDER)) or (media and top == MEDIA)
+        converted = (questions and (relative == QUESTIONS or top == FOLDER)) or (
+            media and top == MEDIA
+        )
         if not converted:
             _link(confined_path(root, relative), stage / relative)
 
@@ -97,7 +115,9 @@ def _files(root: Path) -> Iterator[str]:
 def _convert_media(root: Path, stage: Path, media: MediaForm) -> None:
     """Images from files into shards in the order of their names, or back."""
     packed = set(shard_files(root))
-    loose = sorted(name for name in _files(root) if name.startswith(f"{MEDIA}/") and name not in packed)
+    loose = sorted(
+        name for name in _files(root) if name.startswith(f"{MEDIA}/") and name not in packed
+    )
     (stage / MEDIA).mkdir()
     if media == "shards":
         writer = ShardWriter(stage)

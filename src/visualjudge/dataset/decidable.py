@@ -1,4 +1,6 @@
-"""Questions that nobody could answer, because an encoding shows two of their options alike: counted and found again."""
+"""Questions that nobody could answer, because an encoding shows two of their options alike: counted
+and found again.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ Counts = dict[str, dict[str, dict[str, int]]]
 
 
 def counted(items: Sequence[Item], left_out: Collection[int]) -> Counts:
-    """How many questions of each task, encoding and type are left out; only encodings that leave out any."""
+    """How many questions of each task, encoding and type are left out; only encodings that leave
+    out any.
+    """
     counts: Counts = {}
     for place in sorted(left_out):
         item = items[place]
@@ -30,7 +34,9 @@ def counted(items: Sequence[Item], left_out: Collection[int]) -> Counts:
 
 
 def unseen_errors(
-    items: Sequence[Item], left_out: Collection[int], error_types: Mapping[tuple[str, str], str | None]
+    items: Sequence[Item],
+    left_out: Collection[int],
+    error_types: Mapping[tuple[str, str], str | None],
 ) -> dict[str, dict[str, list[str]]]:
     """Error types that an encoding shows in no sampled pair: task → encoding → error types, sorted.
 
@@ -63,7 +69,11 @@ def alike(question: Question, kind: Kind, digests: Mapping[str, str | None]) -> 
     if question.question_type not in COMPARED:
         return False
     count = len(question.annotation_ids)
-    images = [digests.get(path) for path in question.images[-count:]] if kind != "text" else [None] * count
+    images = (
+        [digests.get(path) for path in question.images[-count:]]
+        if kind != "text"
+        else [None] * count
+    )
     texts = _texts(question, count) if kind != "pixel" else [""] * count
     if not len(texts) == len(images) == count:
         return False  # not one image each: another rule's matter
@@ -71,9 +81,13 @@ def alike(question: Question, kind: Kind, digests: Mapping[str, str | None]) -> 
 
 
 def not_asked(questions: Sequence[Question]) -> Counts:
-    """What :func:`counted` gives, as far as a dataset tells: questions of a task that other encodings ask."""
+    """What :func:`counted` gives, as far as a dataset tells: questions of a task that other
+    encodings ask.
+    """
     asked: dict[tuple[str, str], dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
-    for task, kind, stem, options in columns(questions, "task", "question_type", "encoding", "annotation_ids"):
+    for task, kind, stem, options in columns(
+        questions, "task", "question_type", "encoding", "annotation_ids"
+    ):
         if kind in COMPARED:  # of the options their hash alone is kept: there may be millions
             asked[task, kind][stem].add(hash(tuple(sorted(options))))
     counts: Counts = {}

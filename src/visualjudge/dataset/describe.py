@@ -22,7 +22,9 @@ MARGINS_A_GROUP = 500
 
 @dataclass
 class Slice:
-    """Scores of one part of a data folder, and the margins of the pairs that hold one of its annotations."""
+    """Scores of one part of a data folder, and the margins of the pairs that hold one of its
+    annotations.
+    """
 
     name: str
     scores: list[float] = field(default_factory=list)
@@ -31,7 +33,9 @@ class Slice:
     groups: int = 0
 
     def row(self) -> dict[str, Any]:
-        """As a record for JSON: counts, quartiles of the scores, median margin; None where there is nothing."""
+        """As a record for JSON: counts, quartiles of the scores, median margin; None where there is
+        nothing.
+        """
         low, middle, high = _quartiles(self.scores)
         return {
             "name": self.name,
@@ -60,7 +64,10 @@ class Threshold:
         point = "" if self.score_at is None else f" ({self.score_at})"
         least = [] if self.min_score is None else [f"confidence ≥ {self.min_score:.4g}{point}"]
         most = [] if self.top_k is None else [f"the {self.top_k} most confident of an image"]
-        return f"{self.source}: {', '.join(least + most) or 'all predictions'}, {self.annotations} annotations"
+        return (
+            f"{self.source}: {', '.join(least + most) or 'all predictions'}, {self.annotations} "
+            "annotations"
+        )
 
 
 @dataclass
@@ -85,7 +92,9 @@ class Description:
 
 
 def describe(task: str, annotations: Sequence[Annotation]) -> Description:
-    """Counts, scores and margins of one task's annotations. A margin is the difference of two scores of one group."""
+    """Counts, scores and margins of one task's annotations. A margin is the difference of two
+    scores of one group.
+    """
     groups = group(task, annotations)
     return Description(
         task,
@@ -107,11 +116,14 @@ def _thresholds(annotations: Sequence[Annotation]) -> list[Threshold]:
 
 def _threshold(note: Annotation) -> Threshold:
     data = note.metadata
-    return Threshold(note.source or NONE, data.get("min_score"), data.get("top_k"), data.get("score_at"))
+    return Threshold(
+        note.source or NONE, data.get("min_score"), data.get("top_k"), data.get("score_at")
+    )
 
 
 def plot(descriptions: Sequence[Description], path: Path) -> None:
-    """Histograms of scores and margins, a row a task, as a PNG or whatever the suffix of ``path`` says.
+    """Histograms of scores and margins, a row a task, as a PNG or whatever the suffix of ``path``
+    says.
 
     Raises
     ------
@@ -151,7 +163,10 @@ def _parts(
 
 
 def _slice(
-    annotations: Sequence[Annotation], groups: Sequence[Group], name: str, name_of: Callable[[Annotation], str]
+    annotations: Sequence[Annotation],
+    groups: Sequence[Group],
+    name: str,
+    name_of: Callable[[Annotation], str],
 ) -> Slice:
     """The part of the annotations that have this name."""
 
@@ -170,7 +185,10 @@ def _slice(
 def _margins(members: Iterable[Annotation], holds: Callable[[Annotation], bool]) -> list[float]:
     """Differences of the scores of pairs that hold one of the part's annotations."""
     pairs = (pair for pair in combinations(members, 2) if any(map(holds, pair)))
-    margins = [abs(first.final_score - second.final_score) for first, second in islice(pairs, MARGINS_A_GROUP)]
+    margins = [
+        abs(first.final_score - second.final_score)
+        for first, second in islice(pairs, MARGINS_A_GROUP)
+    ]
     return [margin for margin in margins if margin > 0]
 
 

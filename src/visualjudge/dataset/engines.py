@@ -1,4 +1,6 @@
-"""Engines: this process, a pool of processes, or a Ray cluster. Results always come in the order of the jobs."""
+"""Engines: this process, a pool of processes, or a Ray cluster. Results always come in the order of
+the jobs.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ Result = TypeVar("Result")
 EngineName = Literal["local", "ray"]
 LONGEST_SOCKET_FOLDER = 38
 AHEAD = 3
-"""Jobs of a worker that are under way, or done and not fetched: enough to keep it busy, few enough for flat memory."""
+"""Jobs of a worker that are under way, or done and not fetched: enough to keep it busy, few enough
+for flat memory.
+"""
 
 
 class Engine(ABC):
@@ -47,7 +51,8 @@ class Engine(ABC):
 
 
 def open_engine(name: EngineName, workers: int) -> Engine:
-    """The engine called ``name`` with ``workers`` processes; one local worker is this process itself.
+    """The engine called ``name`` with ``workers`` processes; one local worker is this process
+    itself.
 
     Raises
     ------
@@ -64,7 +69,10 @@ def open_engine(name: EngineName, workers: int) -> Engine:
 
 
 def in_order(
-    start: Callable[[Job], Begun], finish: Callable[[Begun], Result], jobs: Iterable[Job], workers: int
+    start: Callable[[Job], Begun],
+    finish: Callable[[Begun], Result],
+    jobs: Iterable[Job],
+    workers: int,
 ) -> Iterator[Result]:
     """The results of jobs in their order, with enough of them begun ahead to keep all workers busy.
 
@@ -95,12 +103,16 @@ class PoolEngine(Engine):
     def __init__(self, workers: int) -> None:
         context = multiprocessing.get_context("spawn")
         rows = _sendable(registrations())
-        self._pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(rows,))
+        self._pool = ProcessPoolExecutor(
+            workers, mp_context=context, initializer=_begin, initargs=(rows,)
+        )
         self._workers = workers
 
     def map(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
         try:
-            yield from in_order(lambda job: self._pool.submit(work, job), Future.result, jobs, self._workers)
+            yield from in_order(
+                lambda job: self._pool.submit(work, job), Future.result, jobs, self._workers
+            )
         except BrokenProcessPool:
             raise RunError("a worker process died (out of memory?); try fewer --workers") from None
 
@@ -109,7 +121,9 @@ class PoolEngine(Engine):
 
 
 class RayEngine(Engine):
-    """Tasks on a Ray cluster, a local one where none is running; all nodes must see the folders under the same path."""
+    """Tasks on a Ray cluster, a local one where none is running; all nodes must see the folders
+    under the same path.
+    """
 
     def __init__(self, workers: int) -> None:
         try:
@@ -125,7 +139,12 @@ class RayEngine(Engine):
 
     def _start(self) -> None:
         quiet = {"log_to_driver": False, "logging_level": "error"}
-        own = {"num_cpus": self._workers, "_temp_dir": self._folder, "include_dashboard": False, "address": "local"}
+        own = {
+            "num_cpus": self._workers,
+            "_temp_dir": self._folder,
+            "include_dashboard": False,
+            "address": "local",
+        }
         try:
             self._ray.init(**quiet, **({} if os.environ.get("RAY_ADDRESS") else own))
         except (OSError, RuntimeError, ValueError) as error:
@@ -154,7 +173,8 @@ class RayEngine(Engine):
 
 
 def _short_folder() -> str | None:
-    """Where Ray may put its sockets: None for its default, or a folder of ours where that path would be too long.
+    """Where Ray may put its sockets: None for its default, or a folder of ours where that path
+    would be too long.
 
     A socket's path has at most 107 bytes, of which Ray's own part takes 64.
     """
@@ -164,7 +184,9 @@ def _short_folder() -> str | None:
 
 
 def _begin(rows: bytes) -> None:
-    """In a new worker: the pool is the parallelism, so OpenCV gets no threads; rows that the parent registered."""
+    """In a new worker: the pool is the parallelism, so OpenCV gets no threads; rows that the parent
+    registered.
+    """
     cv2.setNumThreads(1)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     restore(pickle.loads(rows))
@@ -177,7 +199,8 @@ def _sendable(rows: tuple[tuple[str, Any, Any], ...]) -> bytes:
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         names = ", ".join(f"{what} {name}" for what, name, _ in rows)
         raise UsageError(
-            f"registered rows cannot be sent to worker processes ({names}: {error}); define them in a module, "
+            f"registered rows cannot be sent to worker processes ({names}: {error}); define them "
+            "in a module, "
             "or use --workers 1"
         ) from None
 

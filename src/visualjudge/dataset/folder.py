@@ -1,4 +1,6 @@
-"""A judge dataset on disk: ``questions.json`` or ``questions/*.parquet``, ``dataset.json`` and ``media/*.png``."""
+"""A judge dataset on disk: ``questions.json`` or ``questions/*.parquet``, ``dataset.json`` and
+``media/*.png``.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,14 @@ from visualjudge.core.records import Question, QuestionType
 from visualjudge.core.registry import note_made_with
 from visualjudge.core.remote import located
 from visualjudge.core.showing import as_pandas, html_table
-from visualjudge.dataset.choosing import Choice, Condition, chosen, condition, has_value, sample_positions
+from visualjudge.dataset.choosing import (
+    Choice,
+    Condition,
+    chosen,
+    condition,
+    has_value,
+    sample_positions,
+)
 from visualjudge.dataset.json_form import QUESTIONS, JsonQuestions
 from visualjudge.dataset.parquet_form import INDEX, ParquetQuestions
 from visualjudge.dataset.stored import Positions, QuestionFiles, View
@@ -46,16 +55,17 @@ _KINDS = {
     "files": {"*": str},
 }
 HELD_BYTES, HELD_ROWS = 32 << 20, 10_000
-"""A dataset of no more bytes of JSON, or rows of Parquet and characters of prompts, is held in memory; a larger one is
-read as it is used."""
+"""A dataset of no more bytes of JSON, or rows of Parquet and characters of prompts, is held in
+memory; a larger one is read as it is used.
+"""
 
 
 @dataclass(frozen=True)
 class Dataset:
     """A dataset that has been read. It can be indexed, sliced and filtered; images stay on disk.
 
-    The questions of a large dataset stay on disk too: they are read again whenever they are iterated over, in constant
-    memory, and a slice or filter of them keeps their positions only.
+    The questions of a large dataset stay on disk too: they are read again whenever they are
+    iterated over, in constant memory, and a slice or filter of them keeps their positions only.
 
     Examples
     --------
@@ -76,7 +86,8 @@ class Dataset:
     meta
         ``dataset.json``.
     digest
-        SHA-256 of ``questions.json`` as it was read; in the Parquet form, of the ``questions.json`` that it stands for.
+        SHA-256 of ``questions.json`` as it was read; in the Parquet form, of the ``questions.json``
+        that it stands for.
     """
 
     root: Path
@@ -105,11 +116,12 @@ class Dataset:
         Parameters
         ----------
         where
-            Conditions such as ``"error_type=missed"`` or ``"margin<2"`` (:func:`~.choosing.condition`), or a function
-            of a question.
+            Conditions such as ``"error_type=missed"`` or ``"margin<2"``
+            (:func:`~.choosing.condition`), or a function of a question.
         fields
-            Fields of :class:`~visualjudge.core.records.Question` and the value, or list of values, that they must have;
-            ``type`` and ``margin`` too. A field of several values fits where one of them does.
+            Fields of :class:`~visualjudge.core.records.Question` and the value, or list of values,
+            that they must have; ``type`` and ``margin`` too. A field of several values fits where
+            one of them does.
 
         Raises
         ------
@@ -117,16 +129,24 @@ class Dataset:
             If a condition cannot be read or a field does not exist.
         """
         conditions = (
-            [where] if callable(where) else [condition(text) for text in ([where] if isinstance(where, str) else where)]
+            [where]
+            if callable(where)
+            else [condition(text) for text in ([where] if isinstance(where, str) else where)]
         )
         conditions += [has_value(name, value) for name, value in fields.items()]
         return self._view(
-            lambda questions: array("q", (k for k, q in enumerate(questions) if all(fits(q) for fits in conditions)))
+            lambda questions: array(
+                "q", (k for k, q in enumerate(questions) if all(fits(q) for fits in conditions))
+            )
         )
 
     def sample(self, number: int, *, seed: int = 42) -> Dataset:
-        """The dataset with ``number`` of its questions, balanced over tasks, encodings and question types."""
-        return self._view(lambda questions: sample_positions(questions, range(len(questions)), number, seed))
+        """The dataset with ``number`` of its questions, balanced over tasks, encodings and question
+        types.
+        """
+        return self._view(
+            lambda questions: sample_positions(questions, range(len(questions)), number, seed)
+        )
 
     def choose(self, choice: Choice) -> Dataset:
         """The dataset with only the questions of ``choice``.
@@ -148,9 +168,13 @@ class Dataset:
         hidden = {"features", "spans", "ties", "probe"}
         names = [field.name for field in fields(Question) if field.name not in hidden]
         rows = [
-            {name: getattr(question, name) for name in names} | {"answer": str(question.answer)} for question in self
+            {name: getattr(question, name) for name in names} | {"answer": str(question.answer)}
+            for question in self
         ]
-        columns = {name: [list(v) if isinstance(v := row[name], tuple) else v for row in rows] for name in names}
+        columns = {
+            name: [list(v) if isinstance(v := row[name], tuple) else v for row in rows]
+            for name in names
+        }
         return pl.DataFrame(columns, strict=False)
 
     def to_pandas(self) -> pd.DataFrame:
@@ -160,8 +184,13 @@ class Dataset:
     def _repr_html_(self) -> str:
         kinds = get_args(QuestionType)
         cells = Counter((q.task, q.encoding, q.question_type) for q in self)
-        rows = [(*key, *(cells[(*key, kind)] for kind in kinds)) for key in dict.fromkeys(cell[:2] for cell in cells)]
-        return html_table(f"{len(self)} questions in {self.root}", ("task", "encoding", *kinds), rows)
+        rows = [
+            (*key, *(cells[(*key, kind)] for kind in kinds))
+            for key in dict.fromkeys(cell[:2] for cell in cells)
+        ]
+        return html_table(
+            f"{len(self)} questions in {self.root}", ("task", "encoding", *kinds), rows
+        )
 
     def __repr__(self) -> str:
         return f"Dataset({str(self.root)!r}, {len(self)} questions)"
@@ -174,13 +203,17 @@ class Dataset:
 
     @property
     def benchmark(self) -> Mapping[str, Any]:
-        """What ``dataset.json`` says of the published benchmark that this is; empty for other datasets."""
+        """What ``dataset.json`` says of the published benchmark that this is; empty for other
+        datasets.
+        """
         stated: Mapping[str, Any] = self.meta.get("benchmark", {})
         return stated
 
     @property
     def labels_only(self) -> bool:
-        """Whether the set holds answers without the content that they are about: no judge can be asked."""
+        """Whether the set holds answers without the content that they are about: no judge can be
+        asked.
+        """
         return self.benchmark.get("labels_only") is True
 
     def image(self, relative: str) -> Place:
@@ -204,14 +237,16 @@ class Dataset:
         found = self.image(relative)
         if isinstance(found, Part):
             raise DataError(
-                f"{self.root}: {relative} has no file of its own, since it lies in {found.shard.name}; "
+                f"{self.root}: {relative} has no file of its own, since it lies in "
+                f"{found.shard.name}; "
                 "use visualjudge convert --media files"
             )
         return found
 
 
 def load_dataset(path: str | Path) -> Dataset:
-    """Read the dataset at ``path``, in the JSON or the Parquet form (the JSON form where it has both).
+    """Read the dataset at ``path``, in the JSON or the Parquet form (the JSON form where it has
+    both).
 
     The checksums of its images are left to :func:`visualjudge.dataset.validate.validate`.
 
@@ -238,7 +273,9 @@ def load_dataset(path: str | Path) -> Dataset:
 
 
 def questions_file(root: Path) -> Path:
-    """The file that is there where ``root`` is a dataset, and is another one whenever its questions are."""
+    """The file that is there where ``root`` is a dataset, and is another one whenever its questions
+    are.
+    """
     return root / (QUESTIONS if (root / QUESTIONS).is_file() else INDEX)
 
 
@@ -248,7 +285,8 @@ def open_questions(root: Path) -> QuestionFiles:
     Raises
     ------
     DataError
-        If the index or a shard of the Parquet form cannot be read; the JSON form is checked when it is scanned.
+        If the index or a shard of the Parquet form cannot be read; the JSON form is checked when it
+        is scanned.
     """
     return JsonQuestions(root) if questions_file(root).name == QUESTIONS else ParquetQuestions(root)
 
@@ -262,7 +300,9 @@ def _read(stored: QuestionFiles) -> tuple[Sequence[Question], str]:
 
 
 def _held(stored: QuestionFiles) -> Sequence[Question]:
-    """The questions themselves, unless they are large: a text that the file has once may stand in many of them."""
+    """The questions themselves, unless they are large: a text that the file has once may stand in
+    many of them.
+    """
     held: list[Question] = []
     size = 0
     for question in stored:
@@ -292,8 +332,11 @@ def read_meta(root: Path) -> dict[str, Any]:
     return meta
 
 
-def selected(dataset: Dataset, tasks: Sequence[str] | None = None, limit: int | None = None) -> Dataset:
-    """The dataset with only the questions of ``tasks`` (None or empty: all), and of those the first ``limit``.
+def selected(
+    dataset: Dataset, tasks: Sequence[str] | None = None, limit: int | None = None
+) -> Dataset:
+    """The dataset with only the questions of ``tasks`` (None or empty: all), and of those the first
+    ``limit``.
 
     Raises
     ------

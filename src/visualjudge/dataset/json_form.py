@@ -1,6 +1,8 @@
-"""``questions.json``: a question as the file has it and back, and the questions of a file where they lie.
+"""``questions.json``: a question as the file has it and back, and the questions of a file where
+they lie.
 
-A file too large to hold is scanned once, which checks it and notes where each question begins and ends.
+A file too large to hold is scanned once, which checks it and notes where each question begins and
+ends.
 """
 
 from __future__ import annotations
@@ -69,7 +71,9 @@ def question_from_wire(raw: Any, position: int = 0) -> Question:
             error_type=raw["error_type"],
             prompt=raw["prompt"],
             answer=raw["answer"],
-            features=None if features is None else tuple(map(_features, _items("features", features))),
+            features=None
+            if features is None
+            else tuple(map(_features, _items("features", features))),
             spans=_spans(raw),
             ties=_ties(raw),
             probe=_probe(raw.get("probe")),
@@ -122,16 +126,28 @@ def _check(question: Question) -> None:
         items = getattr(question, name) or ()
         if not kinds.issuperset(map(type, items)):
             wrong = next(item for item in items if type(item) not in kinds)
-            raise TypeError(f"{name} must be an array of {_named(kinds)}, got {str(wrong)[:40]!r} in it")
+            raise TypeError(
+                f"{name} must be an array of {_named(kinds)}, got {str(wrong)[:40]!r} in it"
+            )
     if question.question_type not in _ANSWERS:
-        raise ValueError(f"question_type must be one of {', '.join(_ANSWERS)}, got {question.question_type[:40]!r}")
+        raise ValueError(
+            f"question_type must be one of {', '.join(_ANSWERS)}, got "
+            f"{question.question_type[:40]!r}"
+        )
     if type(question.answer) not in _ANSWERS[question.question_type]:
-        raise TypeError(f"answer must be {_named(_ANSWERS[question.question_type])}, got {str(question.answer)[:40]!r}")
+        raise TypeError(
+            f"answer must be {_named(_ANSWERS[question.question_type])}, got "
+            f"{str(question.answer)[:40]!r}"
+        )
     answer = [] if isinstance(question.answer, str) else [question.answer]
-    if not all(-LARGEST_NUMBER <= number <= LARGEST_NUMBER for number in (*question.final_scores, *answer)):
+    if not all(
+        -LARGEST_NUMBER <= number <= LARGEST_NUMBER for number in (*question.final_scores, *answer)
+    ):
         raise ValueError(f"final_scores and answer must be finite and at most {LARGEST_NUMBER:g}")
     if not len(question.annotation_ids) == len(question.final_scores) == len(question.sources):
-        raise ValueError("annotation_ids, final_scores and sources must have one item for each option")
+        raise ValueError(
+            "annotation_ids, final_scores and sources must have one item for each option"
+        )
 
 
 def _named(kinds: frozenset[type]) -> str:
@@ -141,7 +157,9 @@ def _named(kinds: frozenset[type]) -> str:
 def question_to_wire(question: Question) -> dict[str, Any]:
     """A question as the file has it; optional fields last, and only where there are any."""
     wire = {item.name: getattr(question, item.name) for item in fields(Question)}
-    return {name: value for name, value in wire.items() if value is not None or name not in _OPTIONAL}
+    return {
+        name: value for name, value in wire.items() if value is not None or name not in _OPTIONAL
+    }
 
 
 def _probe(stored: Any) -> Probe | None:
@@ -169,11 +187,15 @@ def _ties(raw: Mapping[str, Any]) -> tuple[str, ...] | None:
 
 
 def _spans(raw: Mapping[str, Any]) -> Spans | None:
-    """The stored spans; they must lie in the prompt in order, so that slicing by them cannot lose a character."""
+    """The stored spans; they must lie in the prompt in order, so that slicing by them cannot lose a
+    character.
+    """
     stored = raw.get("spans")
     if stored is None:
         return None
-    original, final = (None if stored.get(name) is None else _span(stored[name]) for name in ("original", "final"))
+    original, final = (
+        None if stored.get(name) is None else _span(stored[name]) for name in ("original", "final")
+    )
     spans = Spans(tuple(map(_span, stored["options"])), original, final)
     if not spans_in_order(spans, raw["prompt"]):
         raise TypeError(f"spans must lie in the prompt in order, got {stored}")
@@ -185,7 +207,9 @@ def spans_in_order(spans: Spans | None, prompt: str) -> bool:
     if spans is None:
         return True
     places = [*(spans.original or ()), *chain.from_iterable(spans.options), *(spans.final or ())]
-    return places == sorted(places) and (not places or (places[0] >= 0 and places[-1] <= len(prompt)))
+    return places == sorted(places) and (
+        not places or (places[0] >= 0 and places[-1] <= len(prompt))
+    )
 
 
 def _span(raw: Any) -> Span:
@@ -203,7 +227,8 @@ class OtherLayout(Exception):
 
 
 class JsonQuestions(QuestionFiles):
-    """The questions of the ``questions.json`` at ``root``; sixteen bytes of memory each, once they are counted.
+    """The questions of the ``questions.json`` at ``root``; sixteen bytes of memory each, once they
+    are counted.
 
     Raises
     ------
@@ -248,14 +273,18 @@ class JsonQuestions(QuestionFiles):
             yield start, stop, question_from_wire(raw, position)
 
     def scan_lines(self, start: int, stop: int) -> Iterator[Located]:
-        """The questions in the lines of the bytes ``start:stop``; an error counts questions from there.
+        """The questions in the lines of the bytes ``start:stop``; an error counts questions from
+        there.
 
         Raises
         ------
         OtherLayout
             If they do not have one question a line.
         """
-        return ((begin, end, question_from_wire(raw)) for begin, end, raw in _lines(self.path, start, stop))
+        return (
+            (begin, end, question_from_wire(raw))
+            for begin, end, raw in _lines(self.path, start, stop)
+        )
 
     def read(self, start: int, stop: int) -> Question:
         """The question in the bytes ``start:stop``."""
@@ -275,7 +304,9 @@ class JsonQuestions(QuestionFiles):
         raw = _strict(self.path, content)
         if not isinstance(raw, list):
             raise DataError(f"{self.path.parent}: {QUESTIONS} must hold an array")
-        return tuple(question_from_wire(item, k) for k, item in enumerate(raw)), hashlib.sha256(content).hexdigest()
+        return tuple(question_from_wire(item, k) for k, item in enumerate(raw)), hashlib.sha256(
+            content
+        ).hexdigest()
 
     def records(self) -> Iterator[Record]:
         """The bytes of each question, after the bytes between it and the one before."""
@@ -295,11 +326,15 @@ class JsonQuestions(QuestionFiles):
 
     def _check_unchanged(self) -> None:
         if _stamp(self.path) != self._stamp:
-            raise DataError(f"{self.path}: was changed while it was being read; load the dataset again")
+            raise DataError(
+                f"{self.path}: was changed while it was being read; load the dataset again"
+            )
 
 
 def _objects(path: Path) -> Iterator[tuple[int, int, Any]]:
-    """Each element of the array with its bytes; where a line is not one element, by counting braces from there on."""
+    """Each element of the array with its bytes; where a line is not one element, by counting braces
+    from there on.
+    """
     done = 0
     try:
         for found in _lines(path):

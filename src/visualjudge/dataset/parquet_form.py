@@ -1,4 +1,6 @@
-"""A dataset's questions as sharded Parquet: typed columns, and what else gives ``questions.json`` back unchanged."""
+"""A dataset's questions as sharded Parquet: typed columns, and what else gives ``questions.json``
+back unchanged.
+"""
 
 from __future__ import annotations
 
@@ -63,13 +65,20 @@ GROUPS_A_SHARD = 64
 def schema() -> pl.Schema:
     """The columns. ``answer`` is text: of a scoring question, its number.
 
-    ``json`` holds a question's bytes in ``questions.json`` where its fields do not give them, ``before`` the bytes that
-    stand before it where these are not a comma and a line break; both are null in what ``build`` writes.
+    ``json`` holds a question's bytes in ``questions.json`` where its fields do not give them,
+    ``before`` the bytes that stand before it where these are not a comma and a line break; both are
+    null in what ``build`` writes.
     """
     import polars as pl
 
     text, real, whole = pl.String(), pl.Float64(), pl.Int64()
-    option = {"severity": real, "text_chars": whole, "png_bytes": whole, "count": whole, "area": real}
+    option = {
+        "severity": real,
+        "text_chars": whole,
+        "png_bytes": whole,
+        "count": whole,
+        "area": real,
+    }
     span = pl.List(whole)
     return pl.Schema(
         {
@@ -110,7 +119,10 @@ class ParquetQuestions(QuestionFiles):
         self._count = 0
         for path in self.shards:
             if parquet_schema(path) != schema():
-                raise DataError(f"{path}: must have the columns of a dataset's questions; convert the dataset again")
+                raise DataError(
+                    f"{path}: must have the columns of a dataset's questions; convert the "
+                    "dataset again"
+                )
             height = parquet_height(path)
             if height > path.stat().st_size:
                 raise DataError(f"{path}: must have at most one question a byte, got {height:,}")
@@ -135,7 +147,9 @@ class ParquetQuestions(QuestionFiles):
             yield some[k - first]
 
     def _read(self, position: int) -> tuple[int, Sequence[Question]]:
-        """Some questions, with ``position`` among them, and where they begin; a row group is kept as columns."""
+        """Some questions, with ``position`` among them, and where they begin; a row group is kept
+        as columns.
+        """
         first, group = self._group
         if group is None or not first <= position < first + group.height:
             shard = bisect_right(self._first, position) - 1
@@ -167,13 +181,17 @@ class ParquetQuestions(QuestionFiles):
             yield from super().batches(*names)
             return
         wanted = dict.fromkeys([*names, *(["question_type"] if "answer" in names else [])])
-        stored = [name for name in wanted if name in schema()] or ["id"]  # what has no column is in no plain row
+        stored = [name for name in wanted if name in schema()] or [
+            "id"
+        ]  # what has no column is in no plain row
         for path in self.shards:
             for part in parquet_parts(path, BATCH, stored):
                 yield tuple(_values(path, part, name) for name in names)
 
     def frames(self, *names: str) -> Iterator[pl.DataFrame] | None:
-        """Those of some columns that are there, as they are stored; None where they alone do not give the questions."""
+        """Those of some columns that are there, as they are stored; None where they alone do not
+        give the questions.
+        """
         stored = [name for name in names if name in schema()]
         parts = (parquet_parts(path, ROWS_A_FRAME, stored) for path in self.shards)
         return chain.from_iterable(parts) if self._plain else None
@@ -197,9 +215,16 @@ class ParquetQuestions(QuestionFiles):
                 size, rows = size + int(part.estimated_size()), rows + part.height
                 _check_size(path, size, rows)
                 for row in part.to_dicts():
-                    before = (BETWEEN if number else FIRST) if row["before"] is None else row["before"]
+                    before = (
+                        (BETWEEN if number else FIRST) if row["before"] is None else row["before"]
+                    )
                     own: bytes | None = row["json"]
-                    yield before, orjson.dumps(question_to_wire(question_of(row, number))) if own is None else own
+                    yield (
+                        before,
+                        orjson.dumps(question_to_wire(question_of(row, number)))
+                        if own is None
+                        else own,
+                    )
                     number += 1
 
     def scan(self) -> Iterator[Located]:
@@ -216,11 +241,15 @@ def _index(root: Path) -> dict[str, Any]:
     try:
         index = jsons.read(path, jsons.LARGEST_META)
         kinds = {"questions_sha256": str, "after": str, "shards": dict, "plain": bool}
-        if index["version"] != VERSION or not all(isinstance(index[name], kind) for name, kind in kinds.items()):
+        if index["version"] != VERSION or not all(
+            isinstance(index[name], kind) for name, kind in kinds.items()
+        ):
             raise ValueError("not an index of this version")
         bytes.fromhex(index["after"])
     except (ValueError, KeyError, TypeError, OSError) as error:
-        raise DataError(f"{path}: must be the index of a dataset in the Parquet form: {error}") from None
+        raise DataError(
+            f"{path}: must be the index of a dataset in the Parquet form: {error}"
+        ) from None
     return index  # type: ignore[no-any-return]
 
 
@@ -232,18 +261,27 @@ def _shard(root: Path, name: str, stated: object) -> Path:
 
 
 def _check_size(path: Path, size: float, rows: int) -> None:
-    """Refuse texts that stand once in a file and in each of its questions, and together take too much."""
+    """Refuse texts that stand once in a file and in each of its questions, and together take too
+    much.
+    """
     if size > LARGEST_GROUP * max(1, rows / ROWS_A_GROUP):
         raise DataError(
-            f"{path}: questions must take at most {LARGEST_GROUP >> 20} MiB for {ROWS_A_GROUP} of them, "
+            f"{path}: questions must take at most {LARGEST_GROUP >> 20} MiB for {ROWS_A_GROUP} "
+            "of them, "
             f"got {int(size) >> 20} for {rows}"
         )
 
 
 def _questions(rows: pl.DataFrame, first: int) -> list[Question]:
-    """Rows that cannot be read together are read one by one: one of them may have bytes of its own, or be none."""
+    """Rows that cannot be read together are read one by one: one of them may have bytes of its own,
+    or be none.
+    """
     together = questions_of(rows)
-    return [question_of(row, first + k) for k, row in enumerate(rows.to_dicts())] if together is None else together
+    return (
+        [question_of(row, first + k) for k, row in enumerate(rows.to_dicts())]
+        if together is None
+        else together
+    )
 
 
 def question_of(row: dict[str, Any], position: int = 0) -> Question:
@@ -258,7 +296,9 @@ def question_of(row: dict[str, Any], position: int = 0) -> Question:
         try:
             answer = float(answer)
         except (TypeError, ValueError):
-            raise DataError(f"question {position}: answer: must be a number, got {answer!r:.40}") from None
+            raise DataError(
+                f"question {position}: answer: must be a number, got {answer!r:.40}"
+            ) from None
     return question_from_wire({**row, "answer": answer}, position)
 
 
@@ -270,7 +310,8 @@ def _values(path: Path, rows: pl.DataFrame, name: str) -> Sequence[Any]:
 
 
 def questions_of(rows: pl.DataFrame) -> list[Question] | None:
-    """The questions of ``rows``; None where one has bytes of its own, or is not as a question must be.
+    """The questions of ``rows``; None where one has bytes of its own, or is not as a question must
+    be.
 
     Read such rows one by one: that tells which is wrong, and how.
     """
@@ -285,7 +326,8 @@ def questions_of(rows: pl.DataFrame) -> list[Question] | None:
 
 
 def values_of(rows: pl.DataFrame, name: str) -> Sequence[Any]:
-    """A field of all ``rows``, as :class:`Question` has it; None for each where there is no such column.
+    """A field of all ``rows``, as :class:`Question` has it; None for each where there is no such
+    column.
 
     Parameters
     ----------
@@ -305,7 +347,10 @@ def values_of(rows: pl.DataFrame, name: str) -> Sequence[Any]:
 def _check_together(rows: pl.DataFrame, values: dict[str, Sequence[Any]]) -> None:
     _must(_TYPES.issuperset(values["question_type"]), "question_type")
     lengths = [rows[name].list.len() for name in _OPTIONS]
-    _must(lengths[0].equals(lengths[1]) and lengths[0].equals(lengths[2]), "annotation_ids, final_scores and sources")
+    _must(
+        lengths[0].equals(lengths[1]) and lengths[0].equals(lengths[2]),
+        "annotation_ids, final_scores and sources",
+    )
     _must(all(map(spans_in_order, values["spans"], values["prompt"])), "spans")
 
 
@@ -324,7 +369,10 @@ def _texts(rows: pl.DataFrame, name: str) -> list[Any]:
 
 def _answers(rows: pl.DataFrame, name: str) -> list[Any]:
     kinds = rows["question_type"].to_list()
-    answers = [float(a) if kind == "scoring" else a for a, kind in zip(_texts(rows, name), kinds, strict=True)]
+    answers = [
+        float(a) if kind == "scoring" else a
+        for a, kind in zip(_texts(rows, name), kinds, strict=True)
+    ]
     _must(all(type(a) is str or -LARGEST_NUMBER <= a <= LARGEST_NUMBER for a in answers), name)
     return answers
 
@@ -354,7 +402,9 @@ def _ties(rows: pl.DataFrame, name: str) -> list[Any]:
 
 def _features(rows: pl.DataFrame, name: str) -> list[Any]:
     columns = _items(rows[name]).struct.unnest()
-    return _tuples(rows[name], map(OptionFeatures, *(columns[name].to_list() for name in columns.columns)))
+    return _tuples(
+        rows[name], map(OptionFeatures, *(columns[name].to_list() for name in columns.columns))
+    )
 
 
 def _spans(rows: pl.DataFrame, name: str) -> list[Any]:
@@ -362,7 +412,9 @@ def _spans(rows: pl.DataFrame, name: str) -> list[Any]:
     _must(rows[name].null_count() == parts["options"].null_count(), name)
     options = _tuples(parts["options"], _pairs(_items(parts["options"])))
     places = zip(options, _pairs(parts["original"]), _pairs(parts["final"]), strict=True)
-    return [None if of_options is None else Spans(of_options, *others) for of_options, *others in places]
+    return [
+        None if of_options is None else Spans(of_options, *others) for of_options, *others in places
+    ]
 
 
 def _pairs(column: pl.Series) -> list[Any]:
@@ -406,7 +458,9 @@ class Shards:
     """SHA-256 by name of the file."""
 
 
-def write_shards(root: Path, records: Iterable[Record], tick: Callable[[int], None] = lambda count: None) -> Shards:
+def write_shards(
+    root: Path, records: Iterable[Record], tick: Callable[[int], None] = lambda count: None
+) -> Shards:
     """Write ``records`` to ``root/questions/part-*.parquet``; a row group or two are in memory.
 
     Parameters
@@ -451,16 +505,23 @@ def write_index(root: Path, shards: Shards, digest: str, after: bytes) -> None:
     write_json(root / INDEX, index)
 
 
-def _groups(records: Iterator[Record], done: Shards, tick: Callable[[int], None]) -> Iterator[pl.DataFrame]:
+def _groups(
+    records: Iterator[Record], done: Shards, tick: Callable[[int], None]
+) -> Iterator[pl.DataFrame]:
     import polars as pl
 
     while group := list(islice(records, ROWS_A_GROUP)):
         contents = [content for _, content in group]
         frame = _frame(contents, done.count)
         kept = _own_bytes(frame, contents, done)
-        before = [None if text == (BETWEEN if k else FIRST) else text for k, (text, _) in enumerate(group, done.count)]
+        before = [
+            None if text == (BETWEEN if k else FIRST) else text
+            for k, (text, _) in enumerate(group, done.count)
+        ]
         done.count += len(group)
-        yield frame.with_columns(pl.Series("json", kept, pl.Binary()), pl.Series("before", before, pl.Binary()))
+        yield frame.with_columns(
+            pl.Series("json", kept, pl.Binary()), pl.Series("before", before, pl.Binary())
+        )
         tick(done.count)
 
 
@@ -468,8 +529,13 @@ def _own_bytes(frame: pl.DataFrame, contents: Sequence[bytes], done: Shards) -> 
     """The bytes of each question where its columns do not give them back."""
     import polars as pl
 
-    together = questions_of(frame.with_columns(json=pl.lit(None, pl.Binary()))) or repeat(None, len(contents))
-    given = (None if question is None else orjson.dumps(question_to_wire(question)) for question in together)
+    together = questions_of(frame.with_columns(json=pl.lit(None, pl.Binary()))) or repeat(
+        None, len(contents)
+    )
+    given = (
+        None if question is None else orjson.dumps(question_to_wire(question))
+        for question in together
+    )
     return [
         None if some == content else _what_differs(frame.row(k, named=True), content, done, k)
         for k, (some, content) in enumerate(zip(given, contents, strict=True))
@@ -495,7 +561,8 @@ def _frame(contents: Sequence[bytes], first: int) -> pl.DataFrame:
     Raises
     ------
     DataError
-        If one is no question (``first`` is the place of the first), or a column cannot hold a field.
+        If one is no question (``first`` is the place of the first), or a column cannot hold a
+        field.
     """
     import polars as pl
 
@@ -504,7 +571,10 @@ def _frame(contents: Sequence[bytes], first: int) -> pl.DataFrame:
         rows = pl.Series([_typed(content) for content in contents], dtype=pl.String())
         return rows.str.json_decode(pl.Struct(kinds)).struct.unnest()
     except (pl.exceptions.PolarsError, KeyError, TypeError) as error:
-        ids = [question_from_wire(orjson.loads(content), k).id for k, content in enumerate(contents, first)]
+        ids = [
+            question_from_wire(orjson.loads(content), k).id
+            for k, content in enumerate(contents, first)
+        ]
         raise DataError(
             f"{QUESTIONS}: questions {ids[0]} to {ids[-1]}: a column cannot hold a field: {error}"
         ) from None
@@ -515,5 +585,7 @@ def _typed(content: bytes) -> str:
     raw = orjson.loads(content)
     answer = raw["answer"]
     return (
-        content if isinstance(answer, str) else orjson.dumps({**raw, "answer": orjson.dumps(answer).decode()})
+        content
+        if isinstance(answer, str)
+        else orjson.dumps({**raw, "answer": orjson.dumps(answer).decode()})
     ).decode()

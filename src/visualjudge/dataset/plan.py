@@ -1,4 +1,6 @@
-"""From a data folder to what is to be built: every record checked, the questions sampled, the work cut up by image."""
+"""From a data folder to what is to be built: every record checked, the questions sampled, the work
+cut up by image.
+"""
 
 from __future__ import annotations
 
@@ -50,8 +52,8 @@ class ImageChecks:
 class Member:
     """A valid annotation, where its prediction lies, and the labels that fix its colours.
 
-    ``classes`` are the labels of all predictions for the same image and class of interest, so that all options of a
-    question agree, and one image of the prediction serves every question about it.
+    ``classes`` are the labels of all predictions for the same image and class of interest, so that
+    all options of a question agree, and one image of the prediction serves every question about it.
     """
 
     entry: Entry
@@ -82,22 +84,32 @@ def check_all(payload: Checks) -> list[Checked]:
     return [check_entry(entry, image, payload.root) for entry, image in payload.entries]
 
 
-def read_tasks(folder: DataFolder, tasks: Sequence[str], engine: Engine, tick: Tick) -> list[TaskRecords]:
+def read_tasks(
+    folder: DataFolder, tasks: Sequence[str], engine: Engine, tick: Tick
+) -> list[TaskRecords]:
     """The valid annotations of each of ``tasks``; the others become ``folder.problems``."""
     bad = _bad_images(folder, tasks, engine)
     read = [(name, _with_images(name, folder, bad), folder.images(name)) for name in tasks]
     jobs = [
-        Checks(str(folder.root), tuple((entry, images.get(entry.annotation.image_id)) for entry in chunk))
+        Checks(
+            str(folder.root),
+            tuple((entry, images.get(entry.annotation.image_id)) for entry in chunk),
+        )
         for _, entries, images in read
         for chunk in _chunks(entries, CHUNK)
     ]
     checked = _ticking(engine.map(check_all, jobs), tick)
-    valid = [TaskRecords(name, tuple(_members(entries, checked, folder)), images) for name, entries, images in read]
+    valid = [
+        TaskRecords(name, tuple(_members(entries, checked, folder)), images)
+        for name, entries, images in read
+    ]
     return list(_one_original_each(valid, folder))
 
 
 def check_images(payload: ImageChecks) -> list[tuple[str, str]]:
-    """The work of one worker: decode each image once. Paths of those that cannot be decoded, and why."""
+    """The work of one worker: decode each image once. Paths of those that cannot be decoded, and
+    why.
+    """
     bad = []
     for path in payload.paths:
         try:
@@ -108,11 +120,15 @@ def check_images(payload: ImageChecks) -> list[tuple[str, str]]:
 
 
 def _bad_images(folder: DataFolder, tasks: Sequence[str], engine: Engine) -> dict[str, str]:
-    """Why each image that cannot be decoded cannot, by its path; of all images that a record needs."""
+    """Why each image that cannot be decoded cannot, by its path; of all images that a record
+    needs.
+    """
     paths: set[str] = set()
     for task in tasks:
         images = folder.images(task)
-        for image_id in {entry.annotation.image_id for entry in folder.entries(task)} & images.keys():
+        for image_id in {
+            entry.annotation.image_id for entry in folder.entries(task)
+        } & images.keys():
             paths.update(_files(images[image_id]))
     ordered = sorted(paths)
     jobs = [ImageChecks(str(folder.root), tuple(chunk)) for chunk in _chunks(ordered, CHUNK)]
@@ -125,7 +141,9 @@ def _with_images(task: str, folder: DataFolder, bad: Mapping[str, str]) -> list[
     for entry in folder.entries(task):
         note = entry.annotation
         record = images.get(note.image_id)
-        reasons = [bad[path] for path in _files(record) if path in bad] if record is not None else []
+        reasons = (
+            [bad[path] for path in _files(record) if path in bad] if record is not None else []
+        )
         if reasons:
             folder.problems.append(Problem(entry.file, note.annotation_id, "image_id", reasons[0]))
         else:
@@ -144,18 +162,24 @@ def sample_tasks(
     seed: int,
     stems: Callable[[str], Stems] | None = None,
 ) -> list[Item]:
-    """The questions of all tasks in the dataset's order: by task, type, encoding, image and annotations."""
+    """The questions of all tasks in the dataset's order: by task, type, encoding, image and
+    annotations.
+    """
     cells: dict[tuple[int, int, int], list[Item]] = defaultdict(list)
     place = {(row.task, row.stem): k for k, row in enumerate(encodings())}
     order = {name: k for k, name in enumerate(TASKS)}
     for task in tasks:
         notes = [member.entry.annotation for member in task.members]
         for item in sample(task.name, notes, (stems or stems_of)(task.name), subsets, caps, seed):
-            cells[order[task.name], TYPES.index(item.question_type), place[task.name, item.stem]].append(item)
+            cells[
+                order[task.name], TYPES.index(item.question_type), place[task.name, item.stem]
+            ].append(item)
     return [
         item
         for cell in sorted(cells)
-        for item in sorted(cells.pop(cell), key=lambda item: (item.image_id, sorted(item.annotation_ids)))
+        for item in sorted(
+            cells.pop(cell), key=lambda item: (item.image_id, sorted(item.annotation_ids))
+        )
     ]
 
 
@@ -169,17 +193,27 @@ def stems_of(task: str) -> Stems:
 
 
 def units_of(items: Sequence[Item], tasks: Sequence[TaskRecords]) -> Iterator[Unit]:
-    """The work by image, images with most work first, so that no worker is left with a long one at the end."""
+    """The work by image, images with most work first, so that no worker is left with a long one at
+    the end.
+    """
     by_image: dict[str, array[int]] = defaultdict(lambda: array("q"))
     for k, item in enumerate(items):
         by_image[item.image_id].append(k)
-    members = {(task.name, member.entry.annotation.annotation_id): member for task in tasks for member in task.members}
+    members = {
+        (task.name, member.entry.annotation.annotation_id): member
+        for task in tasks
+        for member in task.members
+    }
     images = {task.name: task.images for task in tasks}
     for image_id in sorted(by_image, key=lambda name: (-len(by_image[name]), name)):
         questions = tuple((k, items[k]) for k in by_image[image_id])
-        needed = sorted({(item.task, name) for _, item in questions for name in item.annotation_ids})
+        needed = sorted(
+            {(item.task, name) for _, item in questions for name in item.annotation_ids}
+        )
         records = {
-            task: images[task][image_id] for task in sorted({task for task, _ in needed}) if image_id in images[task]
+            task: images[task][image_id]
+            for task in sorted({task for task, _ in needed})
+            if image_id in images[task]
         }
         yield Unit(image_id, questions, {key: members[key] for key in needed}, records)
 
@@ -190,7 +224,9 @@ def _ticking(results: Iterable[list[Checked]], tick: Tick) -> Iterator[Checked]:
         yield from chunk
 
 
-def _members(entries: Sequence[Entry], checked: Iterator[Checked], folder: DataFolder) -> list[Member]:
+def _members(
+    entries: Sequence[Entry], checked: Iterator[Checked], folder: DataFolder
+) -> list[Member]:
     """The valid of ``entries``; one result a record is taken off ``checked``."""
     labels: dict[object, set[str]] = defaultdict(set)
     valid = []
@@ -201,14 +237,17 @@ def _members(entries: Sequence[Entry], checked: Iterator[Checked], folder: DataF
         valid.append(entry)
         labels[entry.annotation.image_id, entry.annotation.class_of_interest].update(result.labels)
     return [
-        Member(entry, tuple(sorted(labels[entry.annotation.image_id, entry.annotation.class_of_interest])))
+        Member(
+            entry,
+            tuple(sorted(labels[entry.annotation.image_id, entry.annotation.class_of_interest])),
+        )
         for entry in valid
     ]
 
 
 def _one_original_each(tasks: Sequence[TaskRecords], folder: DataFolder) -> Iterator[TaskRecords]:
-    """An image_id that means one image in one task and another in the next cannot keep one original for both; nor can
-    two that are one name to a file system.
+    """An image_id that means one image in one task and another in the next cannot keep one original
+    for both; nor can two that are one name to a file system.
     """
     first: dict[str, tuple[str, str, ImageRecord]] = {}
     for task in tasks:
@@ -217,24 +256,35 @@ def _one_original_each(tasks: Sequence[TaskRecords], folder: DataFolder) -> Iter
         for image_id, record in task.images.items():
             if image_id not in used or not TASKS[task.name].sourced:
                 continue
-            name, other, known = first.setdefault(_as_file_name(image_id), (image_id, task.name, record))
+            name, other, known = first.setdefault(
+                _as_file_name(image_id), (image_id, task.name, record)
+            )
             if name != image_id:
-                clashes[image_id] = f"{image_id!a} and {name!a} are one name of a file; give it another id"
+                clashes[image_id] = (
+                    f"{image_id!a} and {name!a} are one name of a file; give it another id"
+                )
             elif not _same_original(known, record, folder.root):
                 clashes[image_id] = (
-                    f"{image_id!r} is another image or mask in images/{other}.json; give it an id of its own"
+                    f"{image_id!r} is another image or mask in images/{other}.json; give it an "
+                    "id of its own"
                 )
         for member in task.members:
             note = member.entry.annotation
             if note.image_id in clashes:
-                problem = Problem(member.entry.file, note.annotation_id, "image_id", clashes[note.image_id])
+                problem = Problem(
+                    member.entry.file, note.annotation_id, "image_id", clashes[note.image_id]
+                )
                 folder.problems.append(problem)
-        kept = tuple(member for member in task.members if member.entry.annotation.image_id not in clashes)
+        kept = tuple(
+            member for member in task.members if member.entry.annotation.image_id not in clashes
+        )
         yield TaskRecords(task.name, kept, task.images)
 
 
 def _as_file_name(image_id: str) -> str:
-    """What file systems take as one name: any Unicode form of a letter, and on macOS and Windows either case."""
+    """What file systems take as one name: any Unicode form of a letter, and on macOS and Windows
+    either case.
+    """
     name = unicodedata.normalize("NFC", image_id)
     return name.casefold() if sys.platform in ("darwin", "win32") else name
 

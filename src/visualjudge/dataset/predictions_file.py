@@ -1,7 +1,9 @@
-"""What a dataset shows, as data: ``predictions.jsonl``, so that a judge without a language model can look at it too.
+"""What a dataset shows, as data: ``predictions.jsonl``, so that a judge without a language model
+can look at it too.
 
-A line a prediction of boxes, masks or poses, without its score, source or anything else that tells how good it is;
-and a line for each region to fill. Depth maps and images are read back from the media, where they stand as they are.
+A line a prediction of boxes, masks or poses, without its score, source or anything else that tells
+how good it is; and a line for each region to fill. Depth maps and images are read back from the
+media, where they stand as they are.
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ def _line(content: Mapping[str, Any]) -> bytes:
 
 
 class ShownPredictions:
-    """The predictions of a dataset by task and annotation; read as they are asked for, only places are kept."""
+    """The predictions of a dataset by task and annotation; read as they are asked for, only places
+    are kept.
+    """
 
     def __init__(self, root: str | Path) -> None:
         self._path = located(root) / PREDICTIONS
@@ -60,7 +64,9 @@ class ShownPredictions:
         DataError
             If the dataset does not hold it.
         """
-        return read_prediction(task, self._row(task, "annotation_id", annotation_id, "prediction"), size=size)
+        return read_prediction(
+            task, self._row(task, "annotation_id", annotation_id, "prediction"), size=size
+        )
 
     def hole(self, task: str, image_id: str) -> np.ndarray | None:
         """The region to fill of an image, H×W bool; None for an image without one."""
@@ -71,7 +77,10 @@ class ShownPredictions:
     @cached_property
     def _places(self) -> dict[tuple[str, str, str], int]:
         if not self._path.is_file():
-            raise DataError(f"{self._path}: no such file; build the dataset again with this version of visualjudge")
+            raise DataError(
+                f"{self._path}: no such file; build the dataset again with this version of "
+                "visualjudge"
+            )
         places: dict[tuple[str, str, str], int] = {}
         at = 0
         with self._path.open("rb") as lines:
@@ -93,14 +102,18 @@ class ShownPredictions:
             lines.seek(at)
             row = self._parsed(lines.readline())
         if not isinstance(row.get(wanted), Mapping):
-            raise DataError(f"{self._path}: {task}: {name}: {wanted} must be an object; build the dataset again")
+            raise DataError(
+                f"{self._path}: {task}: {name}: {wanted} must be an object; build the dataset again"
+            )
         return row[wanted]
 
     def _parsed(self, line: bytes) -> Mapping[str, Any]:
         try:
             row = jsons.loads(line)
         except orjson.JSONDecodeError as error:
-            raise DataError(f"{self._path}: a line is not JSON ({error}); build the dataset again") from None
+            raise DataError(
+                f"{self._path}: a line is not JSON ({error}); build the dataset again"
+            ) from None
         if not isinstance(row, Mapping):
             raise DataError(f"{self._path}: a line must be an object; build the dataset again")
         return row

@@ -1,4 +1,6 @@
-"""Pages that show one question of each task, encoding and type as the judge reads it, its images beside it."""
+"""Pages that show one question of each task, encoding and type as the judge reads it, its images
+beside it.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from visualjudge.vision.tasks import TASKS
 LONGEST_SIDE = 240
 JPEG_QUALITY = 72
 LONGEST_LINES, LONGEST_LINE = 12, 400
-"""An option's text may have thousands of numbers; the page shows its beginning and says what it left out."""
+"""An option's text may have thousands of numbers; the page shows its beginning and says what it
+left out.
+"""
 
 
 def write_pages(dataset: Dataset, out: str | Path, tick: Callable[[int, int], None]) -> list[Path]:
@@ -49,7 +53,9 @@ def write_pages(dataset: Dataset, out: str | Path, tick: Callable[[int, int], No
 
 
 def heading(question: Question) -> str:
-    """The line that a page has for the question's encoding and type; the check for completeness looks for it."""
+    """The line that a page has for the question's encoding and type; the check for completeness
+    looks for it.
+    """
     return f"### {question.encoding} · {question.question_type}"
 
 
@@ -61,16 +67,21 @@ def _first_of_each(questions: Sequence[Question]) -> list[Question]:
 
 
 def _page(task: str, questions: Sequence[Question]) -> str:
-    note = "Made by `visualjudge prompts`; do not edit. Long texts are cut here, not in the dataset."
+    note = (
+        "Made by `visualjudge prompts`; do not edit. Long texts are cut here, not in the dataset."
+    )
     head = f"# {TASKS[task].prose}\n\n{note}\n"
     return "\n".join([head, *(_section(question) for question in questions)])
 
 
 def _section(question: Question) -> str:
-    images = " ".join(f'<img src="{_thumb(path)}" alt="image {k}">' for k, path in enumerate(question.images, 1))
+    images = " ".join(
+        f'<img src="{_thumb(path)}" alt="image {k}">' for k, path in enumerate(question.images, 1)
+    )
     return (
         f"{heading(question)}\n\n{images}\n\n```text\n{_cut(question.prompt)}\n```\n\n"
-        f"Answer: `{answer_text(question.answer)}` (scores {', '.join(map(answer_text, question.final_scores))})\n"
+        f"Answer: `{answer_text(question.answer)}` (scores "
+        f"{', '.join(map(answer_text, question.final_scores))})\n"
     )
 
 
@@ -83,7 +94,9 @@ def _cut(prompt: str) -> str:
     for line in text.splitlines():
         run = run + 1 if line.startswith(("{", "[")) else 0
         if run <= LONGEST_LINES:
-            lines.append(line if len(line) <= LONGEST_LINE or run == 0 else f"{line[:LONGEST_LINE]} …")
+            lines.append(
+                line if len(line) <= LONGEST_LINE or run == 0 else f"{line[:LONGEST_LINE]} …"
+            )
         elif run == LONGEST_LINES + 1:
             lines.append("… (further lines)")
     return "\n".join(lines)
@@ -93,13 +106,16 @@ def _index(questions: Sequence[Question]) -> str:
     rows = [
         "# Prompts, as the judge reads them",
         "",
-        "One question of each task, encoding and type, with its images in the order of its `<image>` marks. Made by "
+        "One question of each task, encoding and type, with its images in the order of its "
+        "`<image>` marks. Made by "
         "`visualjudge prompts DATASET --out docs/prompts`.",
         "",
     ]
     for task in dict.fromkeys(question.task for question in questions):
         stems = dict.fromkeys(question.encoding for question in questions if question.task == task)
-        rows.append(f"- [{TASKS[task].prose}]({task}.md): {', '.join(f'`{stem}`' for stem in stems)}")
+        rows.append(
+            f"- [{TASKS[task].prose}]({task}.md): {', '.join(f'`{stem}`' for stem in stems)}"
+        )
     return "\n".join(rows) + "\n"
 
 

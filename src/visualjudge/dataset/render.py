@@ -1,6 +1,8 @@
-"""The work on one image: its original written once, each prediction encoded once, its questions put into words.
+"""The work on one image: its original written once, each prediction encoded once, its questions put
+into words.
 
-Runs in a worker. What comes back is small: the questions as JSON and the checksums of the images that were written.
+Runs in a worker. What comes back is small: the questions as JSON and the checksums of the images
+that were written.
 """
 
 from __future__ import annotations
@@ -18,7 +20,16 @@ import numpy as np
 import orjson
 
 from visualjudge.core.errors import PluginError, Problem
-from visualjudge.core.records import LETTERS, Annotation, ImageRecord, Mask, OptionFeatures, Pixels, Question, Size
+from visualjudge.core.records import (
+    LETTERS,
+    Annotation,
+    ImageRecord,
+    Mask,
+    OptionFeatures,
+    Pixels,
+    Question,
+    Size,
+)
 from visualjudge.dataset.folder import MEDIA
 from visualjudge.dataset.json_form import question_to_wire
 from visualjudge.dataset.plan import Member, Unit
@@ -47,7 +58,9 @@ class Job:
     unit: Unit
     prompts: PromptSet = V1
     max_side: int | None = None
-    """Longer side of images, at most; larger ones are shown smaller, their predictions with them."""
+    """Longer side of images, at most; larger ones are shown smaller, their predictions with
+    them.
+    """
     pack: str | None = None
     """A file for all images, one after another, in the order of their names; None: a file each."""
     stand_in: StandIn | None = None
@@ -58,10 +71,11 @@ class Job:
 class Piece:
     """What a worker made.
 
-    ``questions`` are (place, JSON, JSON with the options reversed); the last is None but for pairs. ``undecidable``
-    are the places of questions that are not asked, because two of their options look the same; ``failed`` those of
-    questions that a fault of a plug-in costs, and ``problems`` what it says of each annotation. ``files`` are the
-    SHA-256 of each image by its path in the dataset. ``predictions`` are lines of ``predictions.jsonl``.
+    ``questions`` are (place, JSON, JSON with the options reversed); the last is None but for pairs.
+    ``undecidable`` are the places of questions that are not asked, because two of their options
+    look the same; ``failed`` those of questions that a fault of a plug-in costs, and ``problems``
+    what it says of each annotation. ``files`` are the SHA-256 of each image by its path in the
+    dataset. ``predictions`` are lines of ``predictions.jsonl``.
     """
 
     questions: tuple[tuple[int, bytes, bytes | None], ...]
@@ -104,7 +118,8 @@ class _Context:
 
 
 class MediaWriter:
-    """Writes images into a dataset's folder and remembers their checksums; each path is written once.
+    """Writes images into a dataset's folder and remembers their checksums; each path is written
+    once.
 
     Parameters
     ----------
@@ -123,9 +138,13 @@ class MediaWriter:
         self._last: tuple[Pixels, bytes, str] | None = None
 
     def write(self, name: str, pixels: Pixels) -> tuple[str, int]:
-        """Write ``pixels`` as ``media/<name>.png``; the path relative to the dataset, and the file's size in bytes."""
+        """Write ``pixels`` as ``media/<name>.png``; the path relative to the dataset, and the
+        file's size in bytes.
+        """
         relative = f"{MEDIA}/{name}{self._suffix}.png"
-        if self._last is None or self._last[0] is not pixels:  # a combo's image is that of the encoding that follows
+        if (
+            self._last is None or self._last[0] is not pixels
+        ):  # a combo's image is that of the encoding that follows
             content = png_bytes(pixels)
             self._last = pixels, content, hashlib.sha256(content).hexdigest()
         _, content, digest = self._last
@@ -138,7 +157,9 @@ class MediaWriter:
         return relative, len(content)
 
     def keep(self, used: set[str]) -> dict[str, int]:
-        """Remove the images that no question shows; the sizes of the others where one file holds them."""
+        """Remove the images that no question shows; the sizes of the others where one file holds
+        them.
+        """
         for relative in sorted(self.files.keys() - used):
             if self._held.pop(relative, None) is None:
                 (self._out / relative).unlink()
@@ -158,14 +179,17 @@ def render(job: Job) -> Piece:
     DataError
         If a file that was checked before cannot be read any more.
     """
-    media = MediaWriter(Path(job.out), job.pack, "" if job.stand_in is None else f"__{job.stand_in.name}")
+    media = MediaWriter(
+        Path(job.out), job.pack, "" if job.stand_in is None else f"__{job.stand_in.name}"
+    )
     root = Path(job.root)
     needed: dict[tuple[str, str], set[str]] = defaultdict(set)
     for _, item in job.unit.questions:
         for name in item.annotation_ids:
             needed[item.task, name].add(item.stem)
     contexts = {
-        task: _context(task, job.unit.images.get(task), root, media, job) for task in {task for task, _ in needed}
+        task: _context(task, job.unit.images.get(task), root, media, job)
+        for task in {task for task, _ in needed}
     }
     options: dict[tuple[str, str, str], _Option] = {}
     predictions = [
@@ -204,13 +228,17 @@ def render(job: Job) -> Piece:
         asked.append((place, _written(question), reversed_))
     sizes = media.keep(used)
     left = tuple(undecidable)
-    return Piece(tuple(asked), left, media.files, tuple(predictions), sizes, tuple(failed), tuple(problems))
+    return Piece(
+        tuple(asked), left, media.files, tuple(predictions), sizes, tuple(failed), tuple(problems)
+    )
 
 
 def _drawn(
     member: Member, prediction: Prediction, stems: set[str], context: _Context, media: MediaWriter
 ) -> tuple[list[tuple[str, _Option]], list[Problem]]:
-    """The options, and what is wrong with those that a plug-in fails to draw: then each encoding is drawn alone."""
+    """The options, and what is wrong with those that a plug-in fails to draw: then each encoding is
+    drawn alone.
+    """
     made: list[tuple[str, _Option]] = []
     problems: list[Problem] = []
     try:
@@ -220,7 +248,9 @@ def _drawn(
             try:
                 made += _options(member, prediction, {stem}, context, media)
             except PluginError as error:
-                problems.append(Problem.of(error, member.entry.file, member.entry.annotation.annotation_id))
+                problems.append(
+                    Problem.of(error, member.entry.file, member.entry.annotation.annotation_id)
+                )
     return made, problems
 
 
@@ -235,8 +265,9 @@ def _written(question: Question) -> bytes:
 
 
 def file_name(*parts: str) -> str:
-    """``parts`` as one file name without its ending: characters that some file system does not allow are
-    percent-encoded, and a name that would be too long ends in a digest instead."""
+    """``parts`` as one file name without its ending: characters that some file system does not
+    allow are percent-encoded, and a name that would be too long ends in a digest instead.
+    """
     name = "__".join(_UNSAFE.sub(lambda found: quote(found[0], safe=""), part) for part in parts)
     if len(name.encode()) <= LONGEST_STEM:
         return name
@@ -245,8 +276,17 @@ def file_name(*parts: str) -> str:
 
 
 def question_id(item: Item, prompt: str) -> str:
-    """80 bits of the SHA-256 over what is asked: the same question has the same id in every build."""
-    asked = [item.task, item.stem, item.question_type, item.image_id, list(item.annotation_ids), prompt]
+    """80 bits of the SHA-256 over what is asked: the same question has the same id in every
+    build.
+    """
+    asked = [
+        item.task,
+        item.stem,
+        item.question_type,
+        item.image_id,
+        list(item.annotation_ids),
+        prompt,
+    ]
     return hashlib.sha256(orjson.dumps(asked)).hexdigest()[:20]
 
 
@@ -259,32 +299,46 @@ def answer_of(item: Item, notes: list[Annotation]) -> str | float:
     return letters if item.question_type == "ranking" else letters[0]
 
 
-def _context(task: str, record: ImageRecord | None, root: Path, media: MediaWriter, job: Job) -> _Context:
+def _context(
+    task: str, record: ImageRecord | None, root: Path, media: MediaWriter, job: Job
+) -> _Context:
     row, stand_in = TASKS[task], job.stand_in
     if record is None or not row.sourced:
         return _Context(None)
     stored = read_rgb(root / str(record.file))
     full = stored.shape[0], stored.shape[1]
     size = fitted_size(full, job.max_side)
-    shown = original = resized_rgb(stored, size) if stand_in is None else stand_in.image(task, size, root)
+    shown = original = (
+        resized_rgb(stored, size) if stand_in is None else stand_in.image(task, size, root)
+    )
     hole = None if record.mask is None else resized_mask(mask_from_png(root / record.mask), size)
     if hole is not None:
         shown = context_image(original, hole.dense())
-    path, _ = media.write(file_name(("original_" if stand_in is None else "stand_in_") + record.image_id), shown)
+    path, _ = media.write(
+        file_name(("original_" if stand_in is None else "stand_in_") + record.image_id), shown
+    )
     images = [path]
     alone = record.control is not None and record.control == record.file
     if record.control is not None and not alone:
         control = read_rgb(root / record.control)
         side = fitted_size((control.shape[0], control.shape[1]), job.max_side)
-        control = resized_rgb(control, side) if stand_in is None else stand_in.control(task, side, root)
+        control = (
+            resized_rgb(control, side) if stand_in is None else stand_in.control(task, side, root)
+        )
         images.append(media.write(file_name("control_" + record.image_id), control)[0])
-    return _Context(original, full, tuple(images), hole, record.image_id, not alone, record.control is not None)
+    return _Context(
+        original, full, tuple(images), hole, record.image_id, not alone, record.control is not None
+    )
 
 
-def _prediction(note: Annotation, context: _Context, root: Path, max_side: int | None) -> Prediction:
+def _prediction(
+    note: Annotation, context: _Context, root: Path, max_side: int | None
+) -> Prediction:
     """The prediction, scaled with its image."""
     size = None if type_of(note.task).is_image else context.full
-    found = read_prediction(note.task, note.prediction, size=size, root=root, expression=note.prompt)
+    found = read_prediction(
+        note.task, note.prediction, size=size, root=root, expression=note.prompt
+    )
     own = (found.image.shape[0], found.image.shape[1]) if found.image is not None else context.full
     return found if own is None else found.scaled(own, fitted_size(own, max_side))
 
@@ -298,10 +352,14 @@ def _options(
     area = None if size is None else covered(prediction, size)
     made = []
     classes = list(member.classes) or None
-    for stem, encoded in encode_each(note.task, stems, prediction, blank, classes=classes, expression=note.prompt):
+    for stem, encoded in encode_each(
+        note.task, stems, prediction, blank, classes=classes, expression=note.prompt
+    ):
         path = length = None
         if encoded.image is not None:
-            path, length = media.write(file_name(note.task, note.annotation_id, stem), encoded.image)
+            path, length = media.write(
+                file_name(note.task, note.annotation_id, stem), encoded.image
+            )
         look = encoded.text, None if path is None else media.files[path]
         shown = Shown(encoded.image is not None, encoded.text, encoded.legend, note.prompt)
         chars = None if encoded.text is None else len(encoded.text)
@@ -318,7 +376,8 @@ def _severity(note: Annotation) -> float | None:
 
 
 def covered(prediction: Prediction, size: Size) -> float | None:
-    """Share of an image of (height, width) ``size`` that the boxes or masks of a prediction cover together, 0..1.
+    """Share of an image of (height, width) ``size`` that the boxes or masks of a prediction cover
+    together, 0..1.
 
     None for predictions that are neither boxes nor masks.
     """
@@ -326,7 +385,9 @@ def covered(prediction: Prediction, size: Size) -> float | None:
     return None if inside is None else round(float(inside.mean()), 4)
 
 
-def _question(item: Item, job: Job, context: _Context, options: Mapping[tuple[str, str, str], _Option]) -> Question:
+def _question(
+    item: Item, job: Job, context: _Context, options: Mapping[tuple[str, str, str], _Option]
+) -> Question:
     notes = _notes(item, job)
     shown = [options[item.task, name, item.stem].shown for name in item.annotation_ids]
     scene = QuestionScene(
@@ -344,14 +405,22 @@ def _question(item: Item, job: Job, context: _Context, options: Mapping[tuple[st
 
 
 def _reversed(
-    question: Question, item: Item, job: Job, context: _Context, options: Mapping[tuple[str, str, str], _Option]
+    question: Question,
+    item: Item,
+    job: Job,
+    context: _Context,
+    options: Mapping[tuple[str, str, str], _Option],
 ) -> Question:
     """A pairwise question with its options in the other order."""
     turned = replace(item, annotation_ids=item.annotation_ids[::-1])
     notes = _notes(turned, job)
     if notes[0].class_of_interest != notes[1].class_of_interest or question.spans is None:
-        return _question(turned, job, context, options)  # a prompt names the class of its first option
-    return _worded(turned, Prompt(question.prompt, question.spans).turned(), notes, context, options)
+        return _question(
+            turned, job, context, options
+        )  # a prompt names the class of its first option
+    return _worded(
+        turned, Prompt(question.prompt, question.spans).turned(), notes, context, options
+    )
 
 
 def _notes(item: Item, job: Job) -> list[Annotation]:

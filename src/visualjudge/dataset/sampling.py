@@ -1,7 +1,8 @@
 """Which questions to ask: pure and seeded; no image, no file, no prompt.
 
-Annotations that may be compared form groups; a choice of groups is spread over images, classes and error types. Every
-draw names what it draws for, so that it comes out the same whatever the order of the records and whoever asks.
+Annotations that may be compared form groups; a choice of groups is spread over images, classes and
+error types. Every draw names what it draws for, so that it comes out the same whatever the order of
+the records and whoever asks.
 """
 
 from __future__ import annotations
@@ -30,9 +31,11 @@ FEWEST_RANKED, MOST_RANKED = 3, 5
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Annotations of one task that share image, class of interest, error type and (but for rankings) prompt.
+    """Annotations of one task that share image, class of interest, error type and (but for
+    rankings) prompt.
 
-    ``members`` are sorted by ``annotation_id``; ``key`` is (image_id, class_of_interest, error_type, prompt).
+    ``members`` are sorted by ``annotation_id``; ``key`` is (image_id, class_of_interest,
+    error_type, prompt).
     """
 
     task: str
@@ -50,7 +53,8 @@ class Group:
 
 
 def group(task: str, annotations: Iterable[Annotation], *, by_prompt: bool = True) -> list[Group]:
-    """The groups of ``annotations``, in no order that a caller may rely on beyond being the same each time.
+    """The groups of ``annotations``, in no order that a caller may rely on beyond being the same
+    each time.
 
     ``by_prompt`` False leaves the prompt out of the key, as rankings do.
     """
@@ -64,9 +68,9 @@ def group(task: str, annotations: Iterable[Annotation], *, by_prompt: bool = Tru
 def spread(groups: Sequence[Group], count: int, seed: int) -> list[Group]:
     """At most ``count`` of ``groups``, each next one the least like those chosen.
 
-    A group costs one for each earlier choice of its image, of its class of interest and of its error type; the cheapest
-    is next, ties fall by the seed. The first k of a longer choice are the choice of k, so that small subsets lie
-    within large ones.
+    A group costs one for each earlier choice of its image, of its class of interest and of its
+    error type; the cheapest is next, ties fall by the seed. The first k of a longer choice are the
+    choice of k, so that small subsets lie within large ones.
     """
     used: Counter[Hashable] = Counter()
     values = [len({found.key[trait] for found in groups}) for trait in range(_TRAITS)]
@@ -83,11 +87,12 @@ def spread(groups: Sequence[Group], count: int, seed: int) -> list[Group]:
 
 
 class _Branch:
-    """Groups by their value of the first trait of ``order``, those of one value by the next; a heap on each level.
+    """Groups by their value of the first trait of ``order``, those of one value by the next; a heap
+    on each level.
 
-    A choice makes all groups dearer that share a value with it. Put on the outermost level, the trait of fewest values
-    (often all groups have the same) makes few branches dearer instead. Costs only grow: those in a heap may be
-    outdated, and the cheapest is found without looking at all.
+    A choice makes all groups dearer that share a value with it. Put on the outermost level, the
+    trait of fewest values (often all groups have the same) makes few branches dearer instead. Costs
+    only grow: those in a heap may be outdated, and the cheapest is found without looking at all.
     """
 
     def __init__(
@@ -102,8 +107,15 @@ class _Branch:
         by_value: dict[Hashable, list[tuple[int, int]]] = defaultdict(list)
         for rank, place in ranked:
             by_value[trait, groups[place].key[trait]].append((rank, place))
-        below = {value: _Branch(groups, same, rest, used) if rest else _Row(same) for value, same in by_value.items()}
-        self._heap = [(least, value, child) for value, child in below.items() if (least := child.least()) is not None]
+        below = {
+            value: _Branch(groups, same, rest, used) if rest else _Row(same)
+            for value, same in by_value.items()
+        }
+        self._heap = [
+            (least, value, child)
+            for value, child in below.items()
+            if (least := child.least()) is not None
+        ]
         heapq.heapify(self._heap)
 
     def least(self) -> _Cost | None:
@@ -183,7 +195,8 @@ class Caps:
 class Item:
     """One question to be: what it shows in which order, and where it belongs.
 
-    A pairwise item names the better annotation first until :func:`deal` has put it into its final order.
+    A pairwise item names the better annotation first until :func:`deal` has put it into its final
+    order.
     """
 
     task: str
@@ -213,7 +226,12 @@ class Stems:
 
 
 def sample(
-    task: str, annotations: Sequence[Annotation], stems: Stems, subsets: Sequence[str], caps: Caps, seed: int
+    task: str,
+    annotations: Sequence[Annotation],
+    stems: Stems,
+    subsets: Sequence[str],
+    caps: Caps,
+    seed: int,
 ) -> list[Item]:
     """The questions of one task, deduplicated over ``subsets``.
 
@@ -239,7 +257,9 @@ def sample(
 
 
 def pairs_of(chosen: Group, seed: int, caps: Caps) -> list[tuple[str, ...]]:
-    """Every pair of the group whose scores differ enough, as sorted ids, in an order that the seed draws."""
+    """Every pair of the group whose scores differ enough, as sorted ids, in an order that the seed
+    draws.
+    """
     pairs = [
         (a.annotation_id, b.annotation_id)
         for a, b in itertools.combinations(chosen.members, 2)
@@ -250,26 +270,40 @@ def pairs_of(chosen: Group, seed: int, caps: Caps) -> list[tuple[str, ...]]:
 
 
 def _pairwise(
-    task: str, notes: Mapping[str, Annotation], stems: Stems, subsets: Sequence[str], caps: Caps, seed: int
+    task: str,
+    notes: Mapping[str, Annotation],
+    stems: Stems,
+    subsets: Sequence[str],
+    caps: Caps,
+    seed: int,
 ) -> Iterable[Item]:
     limits = {
         ENCODING_ANALYSIS: (caps.encoding_groups, caps.encoding_pairs),
         JUDGE_ANALYSIS: (caps.judge_groups, caps.judge_pairs),
     }
-    groups = [found for found in group(task, notes.values()) if caps.differ(min(found.scores), max(found.scores))]
+    groups = [
+        found
+        for found in group(task, notes.values())
+        if caps.differ(min(found.scores), max(found.scores))
+    ]
     drawn: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for subset in SUBSETS:
         if subset in subsets:
             most_groups, most_pairs = limits[subset]
             for pair in in_turn(
-                spread(groups, most_groups, seed), lambda found: pairs_of(found, seed, caps), most_pairs
+                spread(groups, most_groups, seed),
+                lambda found: pairs_of(found, seed, caps),
+                most_pairs,
             ):
                 drawn[pair].append(subset)
     yield from _paraphrased(list(_asked(task, notes, stems, drawn)), seed)
 
 
 def _asked(
-    task: str, notes: Mapping[str, Annotation], stems: Stems, drawn: Mapping[tuple[str, ...], list[str]]
+    task: str,
+    notes: Mapping[str, Annotation],
+    stems: Stems,
+    drawn: Mapping[tuple[str, ...], list[str]],
 ) -> Iterable[Item]:
     """Each pair in each encoding, the better annotation first."""
     all_stems = tuple(dict.fromkeys(stem for subset in SUBSETS for stem in stems.of_subset(subset)))
@@ -284,10 +318,10 @@ def _asked(
 def deal(items: Sequence[Item], seed: int) -> list[bool]:
     """For each item whether its options are to be reversed; True for pairwise items alone.
 
-    Which option is right is dealt rather than tossed: of the questions of one encoding A is right in half (within
-    one), of those of one subset likewise, and of those of one pair too where every encoding asks it. A judge that
-    always says A gains nothing in any slice. Deal the questions that are asked, after those that cannot be decided are
-    out.
+    Which option is right is dealt rather than tossed: of the questions of one encoding A is right
+    in half (within one), of those of one subset likewise, and of those of one pair too where every
+    encoding asks it. A judge that always says A gains nothing in any slice. Deal the questions that
+    are asked, after those that cannot be decided are out.
     """
     cells: dict[tuple[str, str], list[int]] = defaultdict(list)
     for place, item in enumerate(items):
@@ -298,7 +332,9 @@ def deal(items: Sequence[Item], seed: int) -> list[bool]:
         stems = sorted({name for owner, name in cells if owner == task})
         turn = sorted(stems, key=lambda name: seed_for(seed, "turn", task, name)).index(stem)
         start = seed_for(seed, "first", task) % 2 + turn
-        for k, place in enumerate(sorted(places, key=lambda place: _deal_order(items[place], seed))):
+        for k, place in enumerate(
+            sorted(places, key=lambda place: _deal_order(items[place], seed))
+        ):
             turned[place] = (start + k) % 2 == 1
     return turned
 
@@ -311,18 +347,28 @@ def _paraphrased(items: Sequence[Item], seed: int) -> Iterable[Item]:
     """Final questions dealt evenly over ``items``, in an order that the seed draws."""
 
     def drawn(item: Item) -> int:
-        return seed_for(seed, "paraphrase", item.task, item.stem, tuple(sorted(item.annotation_ids)))
+        return seed_for(
+            seed, "paraphrase", item.task, item.stem, tuple(sorted(item.annotation_ids))
+        )
 
     first = seed_for(seed, "first paraphrase", items[0].task) % 60 if items else 0
     for k, item in enumerate(sorted(items, key=drawn), first):
         yield replace(item, paraphrase=k)
 
 
-def _rankings(task: str, notes: Mapping[str, Annotation], stems: Stems, caps: Caps, seed: int) -> Iterable[Item]:
-    """One ranking a group (the prompt apart), of annotations with distinct scores; shown in an order drawn per stem."""
+def _rankings(
+    task: str, notes: Mapping[str, Annotation], stems: Stems, caps: Caps, seed: int
+) -> Iterable[Item]:
+    """One ranking a group (the prompt apart), of annotations with distinct scores; shown in an
+    order drawn per stem.
+    """
     if caps.per_group < FEWEST_RANKED:
         return
-    groups = [found for found in group(task, notes.values(), by_prompt=False) if len(found.scores) >= FEWEST_RANKED]
+    groups = [
+        found
+        for found in group(task, notes.values(), by_prompt=False)
+        if len(found.scores) >= FEWEST_RANKED
+    ]
     for found in spread(groups, caps.ranking_groups, seed):
         # At most count members, no two with the same score, drawn by the seed.
         drawn: dict[float, str] = {}
@@ -334,7 +380,9 @@ def _rankings(task: str, notes: Mapping[str, Annotation], stems: Stems, caps: Ca
             yield Item(task, stem, "ranking", found.key[0], tuple(shown), (JUDGE_ANALYSIS,))
 
 
-def _scorings(task: str, notes: Mapping[str, Annotation], stems: Stems, caps: Caps, seed: int) -> Iterable[Item]:
+def _scorings(
+    task: str, notes: Mapping[str, Annotation], stems: Stems, caps: Caps, seed: int
+) -> Iterable[Item]:
     for found in spread(group(task, notes.values()), caps.scoring_groups, seed):
         for member in _drawn(found, seed)[: caps.per_group]:
             shown = (member.annotation_id,)
@@ -343,4 +391,6 @@ def _scorings(task: str, notes: Mapping[str, Annotation], stems: Stems, caps: Ca
 
 
 def _drawn(found: Group, seed: int) -> list[Annotation]:
-    return sorted(found.members, key=lambda note: seed_for(seed, "member", found.task, note.annotation_id))
+    return sorted(
+        found.members, key=lambda note: seed_for(seed, "member", found.task, note.annotation_id)
+    )

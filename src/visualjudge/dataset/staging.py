@@ -1,7 +1,7 @@
 """A folder that is written beside its place and takes its name in one move, under a lock.
 
-One that goes into an object store is written in the folder for temporary files; ``dataset.json``, without which nobody
-reads it, goes last.
+One that goes into an object store is written in the folder for temporary files; ``dataset.json``,
+without which nobody reads it, goes last.
 """
 
 from __future__ import annotations
@@ -49,10 +49,13 @@ def check_target(target: Path, force: bool) -> None:
 
 def _check_store(target: RemotePath, *, force: bool) -> None:
     if force:
-        raise UsageError(f"{target}: --force replaces local folders only; remove it with the store's own tool")
+        raise UsageError(
+            f"{target}: --force replaces local folders only; remove it with the store's own tool"
+        )
     if (target / UNDER_WAY).exists():
         raise UsageError(
-            f"{target}: another command writes there, or was killed; if so, remove it with the store's own tool"
+            f"{target}: another command writes there, or was killed; if so, remove it with the "
+            "store's own tool"
         )
     if any(target.rglob("*")):
         raise UsageError(f"{target}: exists already; remove it with the store's own tool")
@@ -60,7 +63,9 @@ def _check_store(target: RemotePath, *, force: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A folder to write to. Call ``done`` with a file of it that will not be looked at again: it may leave at once."""
+    """A folder to write to. Call ``done`` with a file of it that will not be looked at again: it
+    may leave at once.
+    """
 
     root: Path
     done: Callable[[Path], None]
@@ -68,7 +73,9 @@ class Stage:
 
 @contextmanager
 def staged(target: Path) -> Iterator[Path]:
-    """A folder whose files stand at ``target`` when the block has ended well, and nowhere when it has not."""
+    """A folder whose files stand at ``target`` when the block has ended well, and nowhere when it
+    has not.
+    """
     with stage_of(target) as stage:
         yield stage.root
 
@@ -149,11 +156,13 @@ class _Upload:
 
 @contextmanager
 def _local_stage(target: Path) -> Iterator[Path]:
-    """A folder beside ``target`` that takes its name when the block ends well and is removed when it does not.
+    """A folder beside ``target`` that takes its name when the block ends well and is removed when
+    it does not.
 
-    Its lock goes with the process: what a killed one left behind is known by its lock being free, and is removed by the
-    next. A process id would name somebody else after a restart in a container. Where a kill came between the two
-    renames of a replacement, the older folder gets its name back.
+    Its lock goes with the process: what a killed one left behind is known by its lock being free,
+    and is removed by the next. A process id would name somebody else after a restart in a
+    container. Where a kill came between the two renames of a replacement, the older folder gets its
+    name back.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     _remove_left_over(target)
@@ -181,7 +190,9 @@ def _release(lock: FileLock, stage: Path) -> None:
 def _remove_left_over(target: Path) -> None:
     """Put right what killed processes left."""
     name = target.name
-    left_over = [path for kind in ("partial", "replaced") for path in target.parent.glob(f".{name}.{kind}-*")]
+    left_over = [
+        path for kind in ("partial", "replaced") for path in target.parent.glob(f".{name}.{kind}-*")
+    ]
     for token in sorted({path.name.rpartition("-")[2] for path in left_over}):
         stage, aside = _stage(target, token), target.with_name(f".{name}.replaced-{token}")
         try:
@@ -198,7 +209,9 @@ def _remove_left_over(target: Path) -> None:
 def _move_into_place(stage: Path, target: Path, aside: Path) -> None:
     if not target.exists():
         stage.rename(target)
-    elif not _exchanged(stage, target):  # where it worked, the older folder is the stage now, and is removed as such
+    elif not _exchanged(
+        stage, target
+    ):  # where it worked, the older folder is the stage now, and is removed as such
         target.rename(aside)
         stage.rename(target)
         shutil.rmtree(aside, ignore_errors=True)

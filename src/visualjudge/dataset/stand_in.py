@@ -1,4 +1,6 @@
-"""What stands in for a photograph, wherever a question shows it: for asking whether a judge needs the photograph."""
+"""What stands in for a photograph, wherever a question shows it: for asking whether a judge needs
+the photograph.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,8 @@ GREY = 128
 class StandIn:
     """Another photograph of the same task where ``records`` (by task) has one, else uniform grey.
 
-    ``name`` ends the names of the images that are drawn with it. Predictions, legends and prompts are unchanged: what
-    is drawn over the photograph is drawn over the stand-in.
+    ``name`` ends the names of the images that are drawn with it. Predictions, legends and prompts
+    are unchanged: what is drawn over the photograph is drawn over the stand-in.
     """
 
     name: str

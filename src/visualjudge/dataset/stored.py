@@ -1,4 +1,5 @@
-"""Questions that stay on disk: what every form of a dataset's questions offers, and a choice of some of them.
+"""Questions that stay on disk: what every form of a dataset's questions offers, and a choice of
+some of them.
 
 :class:`~visualjudge.dataset.json_form.JsonQuestions` and
 :class:`~visualjudge.dataset.parquet_form.ParquetQuestions` are the forms;
@@ -88,9 +89,13 @@ class QuestionFiles(Stored):
 
 
 class View(Stored):
-    """Questions chosen from others, when they are first looked at; only their positions are kept."""
+    """Questions chosen from others, when they are first looked at; only their positions are
+    kept.
+    """
 
-    def __init__(self, source: Sequence[Question], select: Callable[[Sequence[Question]], Positions]) -> None:
+    def __init__(
+        self, source: Sequence[Question], select: Callable[[Sequence[Question]], Positions]
+    ) -> None:
         self._source = source
         self._select = select
 
@@ -111,7 +116,9 @@ class View(Stored):
         return at(self._source, (places[k] for k in positions))
 
     def columns(self, *names: str) -> Iterator[tuple[Any, ...]]:
-        """Those of the source where the choice is a stretch of it: its other columns stay unread."""
+        """Those of the source where the choice is a stretch of it: its other columns stay
+        unread.
+        """
         places = self._positions
         if isinstance(places, range) and places.step == 1:
             return islice(columns(self._source, *names), places.start, places.stop)
@@ -134,11 +141,17 @@ def _made(positions: Positions, questions: Sequence[Question]) -> Positions:
 
 def at(questions: Sequence[Question], positions: Iterable[int]) -> Iterator[Question]:
     """The questions at ``positions``, one by one."""
-    return questions.at(positions) if isinstance(questions, Stored) else (questions[k] for k in positions)
+    return (
+        questions.at(positions)
+        if isinstance(questions, Stored)
+        else (questions[k] for k in positions)
+    )
 
 
 def columns(questions: Sequence[Question], *names: str) -> Iterator[tuple[Any, ...]]:
-    """The values of some fields, question by question; a stored column is read without the others."""
+    """The values of some fields, question by question; a stored column is read without the
+    others.
+    """
     if isinstance(questions, Stored):
         return questions.columns(*names)
     return (tuple(getattr(question, name) for name in names) for question in questions)
@@ -146,7 +159,11 @@ def columns(questions: Sequence[Question], *names: str) -> Iterator[tuple[Any, .
 
 def batches(questions: Sequence[Question], *names: str) -> Iterator[Batch]:
     """As :func:`columns`, many questions at a time: a sequence for each field."""
-    return questions.batches(*names) if isinstance(questions, Stored) else _batched(columns(questions, *names))
+    return (
+        questions.batches(*names)
+        if isinstance(questions, Stored)
+        else _batched(columns(questions, *names))
+    )
 
 
 def distinct(questions: Sequence[Question], name: str) -> Iterator[Iterable[Any]]:

@@ -25,7 +25,13 @@ from visualjudge.dataset.folder import MEDIA, META, VERSION, Dataset, load_datas
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.dataset.parquet_form import FOLDER, INDEX, ParquetQuestions
 from visualjudge.dataset.render import file_name
-from visualjudge.dataset.sampling import ENCODING_ANALYSIS, FEWEST_RANKED, JUDGE_ANALYSIS, MOST_RANKED, SUBSETS
+from visualjudge.dataset.sampling import (
+    ENCODING_ANALYSIS,
+    FEWEST_RANKED,
+    JUDGE_ANALYSIS,
+    MOST_RANKED,
+    SUBSETS,
+)
 from visualjudge.dataset.stored import QuestionFiles, at, columns
 from visualjudge.dataset.writing import counts
 from visualjudge.vision.encode import encodings
@@ -50,7 +56,8 @@ def validate(
     tick
         Told how many of the files are checked.
     sample
-        Check so many questions, drawn with a fixed seed, the images that they show, and the ids of all; None = all.
+        Check so many questions, drawn with a fixed seed, the images that they show, and the ids of
+        all; None = all.
 
     Raises
     ------
@@ -59,7 +66,11 @@ def validate(
     """
     dataset = load_dataset(path)
     questions = dataset.questions if sample is None else _drawn(dataset.questions, sample)
-    images = None if sample is None else {name for (names,) in columns(questions, "images") for name in names}
+    images = (
+        None
+        if sample is None
+        else {name for (names,) in columns(questions, "images") for name in names}
+    )
     looked = _LookedInto()
     problems = [*_files(dataset, tick, images, looked), *_repeated(dataset.questions)]
     problems += _meta(dataset) if sample is None else ()
@@ -68,12 +79,19 @@ def validate(
         problems += _question(question, published=bool(dataset.benchmark))
         media += _media(dataset, question, looked)
         alike_found += _alike(dataset, question)
-    return dataset, [*problems, *media, *alike_found, *(_undecidable(dataset) if sample is None else ())]
+    return dataset, [
+        *problems,
+        *media,
+        *alike_found,
+        *(_undecidable(dataset) if sample is None else ()),
+    ]
 
 
 def _drawn(questions: Sequence[Question], count: int) -> Sequence[Question]:
     """So many of them, in their order."""
-    places = rng_for(42, "validate").choice(len(questions), min(count, len(questions)), replace=False)
+    places = rng_for(42, "validate").choice(
+        len(questions), min(count, len(questions)), replace=False
+    )
     return tuple(at(questions, np.sort(places).tolist()))
 
 
@@ -95,22 +113,41 @@ class _LookedInto:
             self.unreadable[path] = str(error)
 
 
-def _files(dataset: Dataset, tick: Tick, images: set[str] | None, looked: _LookedInto) -> Iterator[Problem]:
-    """Of the files that are stated, or of ``images`` alone; the questions' own checksum is always looked at."""
+def _files(
+    dataset: Dataset, tick: Tick, images: set[str] | None, looked: _LookedInto
+) -> Iterator[Problem]:
+    """Of the files that are stated, or of ``images`` alone; the questions' own checksum is always
+    looked at.
+    """
     stated = dataset.meta.get("files")
     if stated is None:
-        yield Problem(META, "files", "files", "is missing: there is nothing to check the files against")
+        yield Problem(
+            META, "files", "files", "is missing: there is nothing to check the files against"
+        )
         return
-    found = {p.relative_to(dataset.root).as_posix() for p in dataset.root.rglob("*") if p.is_file()} - {META}
-    found = (found | {part.relative for part in packed_images(dataset.root)}) - set(shard_files(dataset.root))
+    found = {
+        p.relative_to(dataset.root).as_posix() for p in dataset.root.rglob("*") if p.is_file()
+    } - {META}
+    found = (found | {part.relative for part in packed_images(dataset.root)}) - set(
+        shard_files(dataset.root)
+    )
     stored = open_questions(dataset.root)
-    if isinstance(stored, ParquetQuestions):  # its index has the shards' checksums, which reading it has checked
+    if isinstance(
+        stored, ParquetQuestions
+    ):  # its index has the shards' checksums, which reading it has checked
         found -= {INDEX, *(f"{FOLDER}/{shard.name}" for shard in stored.shards)}
         digest = stored.digest if images is not None else _digest(stored)
         if digest != stored.digest:
-            yield Problem(INDEX, "questions_sha256", "questions_sha256", "is not that of the questions in the shards")
+            yield Problem(
+                INDEX,
+                "questions_sha256",
+                "questions_sha256",
+                "is not that of the questions in the shards",
+            )
         if stated.get(QUESTIONS) != digest:
-            yield Problem(META, QUESTIONS, "files", "the SHA-256 of the questions differs; they were changed")
+            yield Problem(
+                META, QUESTIONS, "files", "the SHA-256 of the questions differs; they were changed"
+            )
         stated = {name: value for name, value in stated.items() if name != QUESTIONS}
     asked = sorted(name for name in stated if images is None or name == QUESTIONS or name in images)
     there = [name for name in asked if name in found]
@@ -120,7 +157,12 @@ def _files(dataset: Dataset, tick: Tick, images: set[str] | None, looked: _Looke
         if isinstance(found_digest, DataError):
             yield Problem(META, name, "files", str(found_digest))
         elif found_digest != stated[name]:
-            yield Problem(META, name, "files", "the SHA-256 of the file differs; it was changed after the build")
+            yield Problem(
+                META,
+                name,
+                "files",
+                "the SHA-256 of the file differs; it was changed after the build",
+            )
         tick(k, len(there))
     for name in sorted(found - set(stated)):
         yield Problem(META, name, "files", "the file has no checksum; it was added after the build")
@@ -135,7 +177,9 @@ def _digest(stored: QuestionFiles) -> str:
     return digest.hexdigest()
 
 
-def _digests(dataset: Dataset, names: Sequence[str], looked: _LookedInto) -> Iterator[tuple[str, str | DataError]]:
+def _digests(
+    dataset: Dataset, names: Sequence[str], looked: _LookedInto
+) -> Iterator[tuple[str, str | DataError]]:
     """The SHA-256 of each file; images are looked into on the way, so that each is fetched once."""
     for name in (name for name in names if not _is_image(name)):
         try:
@@ -166,7 +210,9 @@ def _meta(dataset: Dataset) -> Iterator[Problem]:
 
 
 def _repeated(questions: Sequence[Question]) -> Iterator[Problem]:
-    """Ids that occur twice, and questions that ask the same; only what has the hash of another is looked at."""
+    """Ids that occur twice, and questions that ask the same; only what has the hash of another is
+    looked at.
+    """
     pairs = ((hash(name), hash(_content(*rest))) for name, *rest in columns(questions, *_IDENTITY))
     rows = np.fromiter(pairs, dtype=[("id", np.int64), ("content", np.int64)], count=len(questions))
     suspects = np.zeros(len(rows), dtype=bool)
@@ -185,7 +231,9 @@ def _same(questions: Iterable[Question]) -> Iterator[Problem]:
     asked: dict[tuple[object, ...], str] = {}
     for question in questions:
         ids[question.id] += 1
-        content = _content(question.task, question.encoding, question.question_type, question.annotation_ids)
+        content = _content(
+            question.task, question.encoding, question.question_type, question.annotation_ids
+        )
         key = (*content, question.probe)
         if key in asked:
             yield _problem(question, "annotation_ids", f"asks the same as {asked[key]}")
@@ -196,12 +244,22 @@ def _same(questions: Iterable[Question]) -> Iterator[Problem]:
 
 
 def _question(question: Question, *, published: bool = False) -> Iterator[Problem]:
-    """``published``: of a benchmark that was imported, whose tasks, subsets and images have names of their own."""
+    """``published``: of a benchmark that was imported, whose tasks, subsets and images have names
+    of their own.
+    """
     stems = {row.stem for row in encodings(question.task)} if question.task in TASKS else set()
     if question.encoding not in stems and not published:
-        key = (TASKS[question.task].type, question.encoding) if question.task in TASKS else question.task
+        key = (
+            (TASKS[question.task].type, question.encoding)
+            if question.task in TASKS
+            else question.task
+        )
         missing = lacking("encoding" if question.task in TASKS else "task", key)
-        yield _problem(question, "encoding", f"{question.task}/{question.encoding} is not in the catalogue{missing}")
+        yield _problem(
+            question,
+            "encoding",
+            f"{question.task}/{question.encoding} is not in the catalogue{missing}",
+        )
     if question.question_type not in OPTIONS:
         yield _problem(question, "question_type", f"is {question.question_type!r}")
         return
@@ -211,25 +269,37 @@ def _question(question: Question, *, published: bool = False) -> Iterator[Proble
     yield from () if wrong else _answer(question)
     marks = question.prompt.count(IMAGE_MARK)
     if marks != len(question.images):
-        yield _problem(question, "prompt", f"has {marks} {IMAGE_MARK} marks for {len(question.images)} images")
-    originals = [k for k, path in enumerate(question.images) if Path(path).name.startswith("original_")]
+        yield _problem(
+            question, "prompt", f"has {marks} {IMAGE_MARK} marks for {len(question.images)} images"
+        )
+    originals = [
+        k for k, path in enumerate(question.images) if Path(path).name.startswith("original_")
+    ]
     expected = file_name("original_" + question.image_id) + ".png"
     if originals and (originals != [0] or Path(question.images[0]).name != expected):
-        yield _problem(question, "images", f"the original is the first image and is called {expected}")
+        yield _problem(
+            question, "images", f"the original is the first image and is called {expected}"
+        )
 
 
 def _options(question: Question) -> Iterator[Problem]:
     count = len(question.annotation_ids)
     fewest, most = OPTIONS[question.question_type]
     if not fewest <= count <= most:
-        yield _problem(question, "annotation_ids", f"a {question.question_type} question has not {count}")
+        yield _problem(
+            question, "annotation_ids", f"a {question.question_type} question has not {count}"
+        )
     if len(set(question.annotation_ids)) < count and not _alike_on_purpose(question):
         yield _problem(question, "annotation_ids", "an annotation is shown twice")
     for name in ("final_scores", "sources"):
         if len(getattr(question, name)) != count:
-            yield _problem(question, name, f"has {len(getattr(question, name))} entries for {count} options")
+            yield _problem(
+                question, name, f"has {len(getattr(question, name))} entries for {count} options"
+            )
     if question.spans is not None and len(question.spans.options) != count:
-        yield _problem(question, "spans", f"must name {count} options, got {len(question.spans.options)}")
+        yield _problem(
+            question, "spans", f"must name {count} options, got {len(question.spans.options)}"
+        )
     for score in question.final_scores:
         if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 10:
             yield _problem(question, "final_scores", f"{score!r} is not a number from 0 to 10")
@@ -246,23 +316,35 @@ def _subset(question: Question) -> Iterator[Problem]:
         or not set(question.subset) <= set(SUBSETS)
         or len(set(question.subset)) < len(question.subset)
     ):
-        yield _problem(question, "subset", f"{list(question.subset)} is not a choice of {', '.join(SUBSETS)}")
+        yield _problem(
+            question, "subset", f"{list(question.subset)} is not a choice of {', '.join(SUBSETS)}"
+        )
     elif ENCODING_ANALYSIS in question.subset and question.question_type != "pairwise":
-        yield _problem(question, "subset", f"a {question.question_type} question belongs to {JUDGE_ANALYSIS} only")
+        yield _problem(
+            question,
+            "subset",
+            f"a {question.question_type} question belongs to {JUDGE_ANALYSIS} only",
+        )
 
 
 def _answer(question: Question) -> Iterator[Problem]:
     scores = question.final_scores
     if question.question_type == "scoring":
         stated = question.answer
-        if isinstance(stated, str) or len(scores) != 1 or not math.isclose(stated, scores[0], abs_tol=1e-9):
+        if (
+            isinstance(stated, str)
+            or len(scores) != 1
+            or not math.isclose(stated, scores[0], abs_tol=1e-9)
+        ):
             yield _problem(question, "answer", f"is {stated!r}, the score {scores}")
         return
     if _alike_on_purpose(question):
         return
     if question.answer in (question.ties or ()):
         if len(set(scores)) > 1:
-            yield _problem(question, "answer", f"is {question.answer!r}, the scores {list(scores)} differ")
+            yield _problem(
+                question, "answer", f"is {question.answer!r}, the scores {list(scores)} differ"
+            )
         return
     if len(set(scores)) < len(scores):
         yield _problem(question, "final_scores", f"two options have the same score: {list(scores)}")
@@ -270,7 +352,11 @@ def _answer(question: Question) -> Iterator[Problem]:
     order = "".join(LETTERS[k] for k in sorted(range(len(scores)), key=lambda k: -scores[k])[:5])
     expected = order if question.question_type == "ranking" else order[:1]
     if question.answer != expected:
-        yield _problem(question, "answer", f"is {question.answer!r}, the scores {list(scores)} say {expected!r}")
+        yield _problem(
+            question,
+            "answer",
+            f"is {question.answer!r}, the scores {list(scores)} say {expected!r}",
+        )
 
 
 def _media(dataset: Dataset, question: Question, looked: _LookedInto) -> Iterator[Problem]:
@@ -288,7 +374,11 @@ def _media(dataset: Dataset, question: Question, looked: _LookedInto) -> Iterato
 
 def _alike(dataset: Dataset, question: Question) -> Iterator[Problem]:
     kind = _kinds().get((question.task, question.encoding))
-    if kind is not None and not _alike_on_purpose(question) and alike(question, kind, dataset.meta.get("files", {})):
+    if (
+        kind is not None
+        and not _alike_on_purpose(question)
+        and alike(question, kind, dataset.meta.get("files", {}))
+    ):
         yield _problem(question, "annotation_ids", "two options look the same in this encoding")
 
 
@@ -306,10 +396,18 @@ def _undecidable(dataset: Dataset) -> Iterator[Problem]:
     for task in dict.fromkeys([*found, *stated]):
         stems = [row.stem for row in encodings(task) if row.is_final] if task in TASKS else []
         for name in COMPARED:
-            # What no encoding can ask is counted for each, and leaves no trace in the questions: one surplus for all.
-            surplus = {_cell(stated, task, stem, name) - _cell(found, task, stem, name) for stem in stems}
+            # What no encoding can ask is counted for each, and leaves no trace in the questions:
+            # one surplus for all.
+            surplus = {
+                _cell(stated, task, stem, name) - _cell(found, task, stem, name) for stem in stems
+            }
             if len(surplus) > 1 or min(surplus, default=0) < 0:
-                yield Problem(META, "undecidable", task, f"does not agree with the {name} questions that are asked")
+                yield Problem(
+                    META,
+                    "undecidable",
+                    task,
+                    f"does not agree with the {name} questions that are asked",
+                )
 
 
 def _cell(counts: Mapping[str, Any], task: str, stem: str, name: str) -> int:

@@ -1,4 +1,6 @@
-"""The files of a dataset: questions in either form, in the order of the file, and what ``dataset.json`` counts."""
+"""The files of a dataset: questions in either form, in the order of the file, and what
+``dataset.json`` counts.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ def write_questions(
     ending: bytes = LAST,
     tick: Callable[[int], None] = lambda count: None,
 ) -> str:
-    """Write ``records``, and ``ending`` after them, in one of the forms; the SHA-256 of the ``questions.json``.
+    """Write ``records``, and ``ending`` after them, in one of the forms; the SHA-256 of the
+    ``questions.json``.
 
     Parameters
     ----------
@@ -63,7 +66,9 @@ def write_questions(
 
 
 def write_dataset(stage: Path, questions: Sequence[Question], meta: Mapping[str, Any]) -> None:
-    """Write questions that are there already, and ``dataset.json``; images that no question shows are removed."""
+    """Write questions that are there already, and ``dataset.json``; images that no question shows
+    are removed.
+    """
     lines = (orjson.dumps(question_to_wire(question)) for question in questions)
     records = ((BETWEEN if k else FIRST, line) for k, line in enumerate(lines))
     write_questions(stage, records, "json", LAST if questions else FIRST + LAST)
@@ -78,7 +83,8 @@ def write_dataset(stage: Path, questions: Sequence[Question], meta: Mapping[str,
 
 
 class Spool:
-    """Questions as they come, on disk; put into their order at the end. Memory: four numbers a question.
+    """Questions as they come, on disk; put into their order at the end. Memory: four numbers a
+    question.
 
     Slot 2·place holds a question, slot 2·place + 1 the same with its options reversed.
     """
@@ -103,7 +109,8 @@ class Spool:
     def records(self, order: Iterable[tuple[int, bool]]) -> Iterator[Record]:
         """The questions as ``questions.json`` has them.
 
-        ``order`` names the places in the order of the file, each with whether its options are reversed.
+        ``order`` names the places in the order of the file, each with whether its options are
+        reversed.
         """
         self._file.flush()
         for k, (place, turned) in enumerate(order):
@@ -118,8 +125,9 @@ class Spool:
 
 
 def counts(items: Iterable[Any]) -> dict[str, Any]:
-    """Counts by task, encoding, question type and subset; of records with ``task``, ``question_type``, ``subset`` and
-    ``stem`` or ``encoding``."""
+    """Counts by task, encoding, question type and subset; of records with ``task``,
+    ``question_type``, ``subset`` and ``stem`` or ``encoding``.
+    """
     tasks, stems, cells, kinds, subsets = (Counter[str]() for _ in range(5))
     number = 0
     for number, row in enumerate(items, 1):  # noqa: B007  it is used below

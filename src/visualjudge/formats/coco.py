@@ -30,19 +30,31 @@ from visualjudge.formats.sample import (
     read_json,
 )
 from visualjudge.vision.fields import crowd
-from visualjudge.vision.predictions import Detection, Detections, Instance, Masks, People, Person, Prediction
+from visualjudge.vision.predictions import (
+    Detection,
+    Detections,
+    Instance,
+    Masks,
+    People,
+    Person,
+    Prediction,
+)
 from visualjudge.vision.raster.images import image_size, opened
 from visualjudge.vision.raster.masks import mask_from_array, mask_from_wire, resized_mask
 
 
 def flattened(side: Masks) -> Masks:
-    """Instances as a label map: each pixel has the class of the smallest instance there; crowds count as instances."""
+    """Instances as a label map: each pixel has the class of the smallest instance there; crowds
+    count as instances.
+    """
     ordered = sorted(side.items, key=lambda item: -item.mask.area)
     labels = sorted({item.label for item in ordered})
     values = np.zeros(side.size, dtype=np.int32)
     for item in ordered:
         values[item.mask.window][item.mask.crop] = labels.index(item.label) + 1
-    parts = ((label, mask_from_array(values == number)) for number, label in enumerate(labels, start=1))
+    parts = (
+        (label, mask_from_array(values == number)) for number, label in enumerate(labels, start=1)
+    )
     return Masks(side.size, tuple(Instance(label, mask) for label, mask in parts if mask.area))
 
 
@@ -71,7 +83,9 @@ class ImageEntry:
 
 @dataclass(eq=False)
 class CocoTruth:
-    """A COCO ground truth file, indexed; ``broken`` holds the images one of whose records cannot be used."""
+    """A COCO ground truth file, indexed; ``broken`` holds the images one of whose records cannot be
+    used.
+    """
 
     file: Path
     labels: dict[Any, str]
@@ -81,10 +95,12 @@ class CocoTruth:
 
 
 def coco(task: str, gt: Path, pred: Path | None, images: Path, *, resize: bool = False) -> Found:
-    """Samples of a COCO instances or keypoints file; without ``pred`` the truth is its own prediction.
+    """Samples of a COCO instances or keypoints file; without ``pred`` the truth is its own
+    prediction.
 
-    LVIS files are recognised by ``neg_category_ids``: a class whose instances are not all marked on an image cannot
-    be scored there, and predictions of a class that nobody looked for are neither right nor wrong; both are left out.
+    LVIS files are recognised by ``neg_category_ids``: a class whose instances are not all marked on
+    an image cannot be scored there, and predictions of a class that nobody looked for are neither
+    right nor wrong; both are left out.
 
     Raises
     ------
@@ -109,7 +125,9 @@ def coco(task: str, gt: Path, pred: Path | None, images: Path, *, resize: bool =
         try:
             real = _typed(kind, truth.annotations[number], image, truth, gt)
             other = replace(image, resize=resize)
-            found = real if results is None else _typed(kind, results[number], other, truth, pred or gt)
+            found = (
+                real if results is None else _typed(kind, results[number], other, truth, pred or gt)
+            )
             yield _sample(image, found, real, truth, own=results is None)
         except InvalidRecord as error:
             yield error.problem
@@ -126,8 +144,13 @@ def read_truth(gt: Path, images: Path) -> CocoTruth:
         If the file is no COCO ground truth.
     """
     content = read_json(gt)
-    if not isinstance(content, Mapping) or not all(isinstance(content.get(k), list) for k in ("images", "annotations")):
-        raise DataError(f"{gt}: must be a COCO ground truth: an object with the lists 'images' and 'annotations'")
+    if not isinstance(content, Mapping) or not all(
+        isinstance(content.get(k), list) for k in ("images", "annotations")
+    ):
+        raise DataError(
+            f"{gt}: must be a COCO ground truth: an object with the lists 'images' and "
+            "'annotations'"
+        )
     truth = CocoTruth(gt, _labels(content.get("categories"), gt), {})
     for k, raw in enumerate(content["images"]):
         try:
@@ -146,7 +169,9 @@ def read_truth(gt: Path, images: Path) -> CocoTruth:
 
 
 def _by_number(image_id: int | str) -> tuple[bool, int, str]:
-    """Numbers first, rising, as pycocotools evaluates: that order decides between equal confidences."""
+    """Numbers first, rising, as pycocotools evaluates: that order decides between equal
+    confidences.
+    """
     return (True, 0, image_id) if isinstance(image_id, str) else (False, image_id, "")
 
 
@@ -162,7 +187,9 @@ def _labels(categories: Any, gt: Path) -> dict[Any, str]:
         or len(labels) != len(rows)
         or not all(isinstance(name, str) and name.strip() for name in labels.values())
     ):
-        raise DataError(f"{gt}: categories: must be a list of objects, each with a unique 'id' and a 'name'")
+        raise DataError(
+            f"{gt}: categories: must be a list of objects, each with a unique 'id' and a 'name'"
+        )
     if len(set(labels.values())) != len(labels):
         raise DataError(f"{gt}: categories: must have different names, got one twice")
     return labels
@@ -183,7 +210,9 @@ def _image(raw: Any, where: str, gt: Path, images: Path) -> ImageEntry:
     if stated != size:
         field_name = "height" if stated[0] != size[0] else "width"
         got = f"{stated[0]}×{stated[1]} (height×width){exif_hint(stated, size, path)}"
-        raise invalid(gt, where, field_name, f"must be that of {name}, {size[0]}×{size[1]}, got {got}")
+        raise invalid(
+            gt, where, field_name, f"must be that of {name}, {size[0]}×{size[1]}, got {got}"
+        )
     return ImageEntry(path.stem, path, size, raw)
 
 
@@ -201,18 +230,28 @@ def _results(pred: Path, truth: CocoTruth) -> dict[Any, list[tuple[str, Any]]]:
     return found
 
 
-def _of_unknown_images(results: Mapping[Any, Sequence[tuple[str, Any]]], truth: CocoTruth, pred: Path) -> list[Problem]:
-    """Results on images that the ground truth does not have; those on an image left out have been told already."""
-    known = set(truth.images) | {raw["image_id"] for rows in truth.annotations.values() for _, raw in rows}
+def _of_unknown_images(
+    results: Mapping[Any, Sequence[tuple[str, Any]]], truth: CocoTruth, pred: Path
+) -> list[Problem]:
+    """Results on images that the ground truth does not have; those on an image left out have been
+    told already.
+    """
+    known = set(truth.images) | {
+        raw["image_id"] for rows in truth.annotations.values() for _, raw in rows
+    }
     return [
-        Problem(pred.name, where, "image_id", f"must be an image of {truth.file.name}, got {number!r}")
+        Problem(
+            pred.name, where, "image_id", f"must be an image of {truth.file.name}, got {number!r}"
+        )
         for number, rows in results.items()
         if number not in known and not truth.problems
         for where, _ in rows
     ]
 
 
-def _typed(kind: str, rows: Sequence[tuple[str, Any]], image: ImageEntry, truth: CocoTruth, file: Path) -> Prediction:
+def _typed(
+    kind: str, rows: Sequence[tuple[str, Any]], image: ImageEntry, truth: CocoTruth, file: Path
+) -> Prediction:
     read, gather = _READERS[kind]
     items = []
     for where, raw in rows:
@@ -248,19 +287,30 @@ def _instance(raw: Mapping[str, Any], label: str, image: ImageEntry) -> Instance
 
 def _person(raw: Mapping[str, Any], _label: str, _image: ImageEntry) -> Person:
     numbers = raw.get("keypoints")
-    if not isinstance(numbers, list) or len(numbers) != KEYPOINT_NUMBERS or not all(map(_finite, numbers)):
+    if (
+        not isinstance(numbers, list)
+        or len(numbers) != KEYPOINT_NUMBERS
+        or not all(map(_finite, numbers))
+    ):
         raise DataError("keypoints: must be 51 numbers, x, y, v for each of the 17 COCO keypoints")
-    area = raw.get("area") if _finite(raw.get("area")) and raw["area"] > 0 and "segmentation" in raw else None
+    area = (
+        raw.get("area")
+        if _finite(raw.get("area")) and raw["area"] > 0 and "segmentation" in raw
+        else None
+    )
     box = _xyxy(raw["bbox"]) if raw.get("bbox") is not None else None
     points = np.array(numbers, dtype=np.float64).reshape(17, 3)
     return Person(points, box, area, crowd(raw), _score(raw))
 
 
-def _sample(image: ImageEntry, found: Prediction, real: Prediction, truth: CocoTruth, *, own: bool) -> Sample:
+def _sample(
+    image: ImageEntry, found: Prediction, real: Prediction, truth: CocoTruth, *, own: bool
+) -> Sample:
     labels = real.labels
     if all(name in image.raw for name in FEDERATED):
         open_ended, absent = (
-            {truth.labels[k] for k in image.raw[name] if k in truth.labels} for name in reversed(FEDERATED)
+            {truth.labels[k] for k in image.raw[name] if k in truth.labels}
+            for name in reversed(FEDERATED)
         )
         labels = tuple(label for label in labels if label not in open_ended)
         judged = set(labels) | (absent - open_ended)
@@ -289,10 +339,14 @@ def _score(raw: Mapping[str, Any]) -> float | None:
 
 
 def _finite(value: Any) -> bool:
-    return type(value) in (float, int) and -LARGEST_FLOAT <= value <= LARGEST_FLOAT  # NaN compares false
+    return (
+        type(value) in (float, int) and -LARGEST_FLOAT <= value <= LARGEST_FLOAT
+    )  # NaN compares false
 
 
-_READERS: dict[str, tuple[Callable[[Any, str, ImageEntry], Any], Callable[[ImageEntry, Any], Prediction]]] = {
+_READERS: dict[
+    str, tuple[Callable[[Any, str, ImageEntry], Any], Callable[[ImageEntry, Any], Prediction]]
+] = {
     "detection": (_detection, lambda _image, items: Detections(items)),
     "instance": (_instance, lambda image, items: Masks(image.size, items)),
     "semantic": (_instance, lambda image, items: flattened(Masks(image.size, items))),
@@ -303,11 +357,14 @@ _READERS: dict[str, tuple[Callable[[Any, str, ImageEntry], Any], Callable[[Image
 # ---------------------------------------------------------------- panoptic
 
 
-def panoptic(task: str, gt: Path, gt_pngs: Path, pred: Path | None, pred_pngs: Path | None, images: Path) -> Found:
-    """Samples of COCO panoptic files: a JSON of segments and a folder of PNGs with id = R + 256 G + 65536 B, 0 = void.
+def panoptic(
+    task: str, gt: Path, gt_pngs: Path, pred: Path | None, pred_pngs: Path | None, images: Path
+) -> Found:
+    """Samples of COCO panoptic files: a JSON of segments and a folder of PNGs with id = R + 256 G +
+    65536 B, 0 = void.
 
-    Semantic segmentation joins the segments of a class; instance segmentation and detection take those of ``isthing``
-    categories.
+    Semantic segmentation joins the segments of a class; instance segmentation and detection take
+    those of ``isthing`` categories.
     """
     kind = check_type(task, _FROM_PANOPTIC, "COCO panoptic")
     truth = read_truth(gt, folder_at(images))
@@ -333,10 +390,17 @@ def is_panoptic(gt: Path) -> bool:
     """Whether a COCO file is a panoptic one."""
     content = read_json(gt)
     rows = content.get("annotations") if isinstance(content, Mapping) else None
-    return bool(rows) and isinstance(rows, list) and isinstance(rows[0], Mapping) and "segments_info" in rows[0]
+    return (
+        bool(rows)
+        and isinstance(rows, list)
+        and isinstance(rows[0], Mapping)
+        and "segments_info" in rows[0]
+    )
 
 
-def _segments(rows: Sequence[tuple[str, Any]], image: ImageEntry, truth: CocoTruth, file: Path, pngs: Path) -> Masks:
+def _segments(
+    rows: Sequence[tuple[str, Any]], image: ImageEntry, truth: CocoTruth, file: Path, pngs: Path
+) -> Masks:
     if not rows:
         return Masks(image.size, ())
     if len(rows) > 1:
@@ -349,7 +413,12 @@ def _segments(rows: Sequence[tuple[str, Any]], image: ImageEntry, truth: CocoTru
     except DataError as error:
         raise invalid(file, where, "file_name", str(error)) from None
     if colours.shape[:2] != image.size:
-        raise invalid(file, where, "file_name", str(other_size(path.name, colours.shape[:2], image.size, image.path)))
+        raise invalid(
+            file,
+            where,
+            "file_name",
+            str(other_size(path.name, colours.shape[:2], image.size, image.path)),
+        )
     ids = colours @ np.array([1, 256, 65536], dtype=np.uint32)
     items = []
     segments = raw.get("segments_info")
@@ -359,11 +428,16 @@ def _segments(rows: Sequence[tuple[str, Any]], image: ImageEntry, truth: CocoTru
         try:
             label = _label(segment, truth)
         except DataError as error:
-            raise invalid(file, f"{where}.segments_info[{k}]", "category_id", str(error).partition(": ")[2]) from None
+            raise invalid(
+                file, f"{where}.segments_info[{k}]", "category_id", str(error).partition(": ")[2]
+            ) from None
         mask = mask_from_array(ids == segment.get("id"))
         if mask.area == 0:
             raise invalid(
-                file, f"{where}.segments_info[{k}]", "id", f"must be a value of {path.name}, got {segment.get('id')!r}"
+                file,
+                f"{where}.segments_info[{k}]",
+                "id",
+                f"must be a value of {path.name}, got {segment.get('id')!r}",
             )
         items.append(Instance(label, mask, None, crowd(segment)))
     return Masks(image.size, tuple(items))
@@ -371,7 +445,9 @@ def _segments(rows: Sequence[tuple[str, Any]], image: ImageEntry, truth: CocoTru
 
 def _boxes_of_things(side: Masks, things: set[str]) -> Detections:
     found = side.only(things).items
-    return Detections(tuple(Detection(item.label, item.mask.box, item.score, item.iscrowd) for item in found))
+    return Detections(
+        tuple(Detection(item.label, item.mask.box, item.score, item.iscrowd) for item in found)
+    )
 
 
 _FROM_PANOPTIC: dict[str, Callable[[Masks, set[str]], Prediction]] = {

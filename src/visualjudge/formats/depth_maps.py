@@ -29,22 +29,36 @@ class DepthForm:
         try:
             value = float(Fraction(scale))
         except (ValueError, ZeroDivisionError):
-            raise UsageError(f"a scale must be a number such as 0.001 or 1/256, got {scale!r}") from None
+            raise UsageError(
+                f"a scale must be a number such as 0.001 or 1/256, got {scale!r}"
+            ) from None
         if value <= 0:
             raise UsageError(f"a scale must be above 0, got {scale!r}")
         return cls(value, inverse)
 
     def extra(self) -> dict[str, Any]:
         """The payload's fields beside the path."""
-        return {**({} if self.scale == 1 else {"scale": self.scale}), **({"inverse": True} if self.inverse else {})}
+        return {
+            **({} if self.scale == 1 else {"scale": self.scale}),
+            **({"inverse": True} if self.inverse else {}),
+        }
 
 
 def depth_maps(
-    task: str, gt: str, pred: str | None, images: str, truth: DepthForm, found: DepthForm, *, resize: bool = False
+    task: str,
+    gt: str,
+    pred: str | None,
+    images: str,
+    truth: DepthForm,
+    found: DepthForm,
+    *,
+    resize: bool = False,
 ) -> Found:
-    """Samples of depth maps paired with images by name; without ``pred`` the truth is its own prediction.
+    """Samples of depth maps paired with images by name; without ``pred`` the truth is its own
+    prediction.
 
-    ``gt``, ``pred`` and ``images`` are as :func:`~visualjudge.formats.sample.files_by_key` takes them.
+    ``gt``, ``pred`` and ``images`` are as :func:`~visualjudge.formats.sample.files_by_key` takes
+    them.
     """
     check_type(task, ("depth",), "depth map")
     for key, image, (gt_file, pred_file) in aligned(images, gt, gt if pred is None else pred):
@@ -63,7 +77,9 @@ def depth_maps(
         yield Sample(image.stem, image, guess, real, file=kept, extra=found.extra() if kept else {})
 
 
-def _read(path: Path, form: DepthForm, size: tuple[int, int], image: Path, *, resize: bool) -> DepthMap:
+def _read(
+    path: Path, form: DepthForm, size: tuple[int, int], image: Path, *, resize: bool
+) -> DepthMap:
     values = fitted(read_depth(path), size, path, image, resize=resize)
     depth = DepthMap(values * form.scale, form.inverse)
     if not depth.valid.any():

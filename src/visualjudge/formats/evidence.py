@@ -1,4 +1,6 @@
-"""Input that reads without an error and means something else: found by what the numbers look like."""
+"""Input that reads without an error and means something else: found by what the numbers look
+like.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,8 @@ def check_boxes(rows: Rows, sizes: Mapping[Any, Size], file: Path) -> None:
     Raises
     ------
     DataError
-        If nearly nothing would match though the boxes are right; the message says what the numbers look like.
+        If nearly nothing would match though the boxes are right; the message says what the numbers
+        look like.
     """
     boxes, frames = _boxes(rows, sizes)
     count = len(boxes)
@@ -56,21 +59,27 @@ def check_boxes(rows: Rows, sizes: Mapping[Any, Size], file: Path) -> None:
         return
     if boxes.max() <= 1.5 and (boxes % 1).any():
         raise DataError(
-            f"{file}: bbox: must be [x, y, width, height] in pixels; all {count} boxes lie between 0 and 1.5 "
+            f"{file}: bbox: must be [x, y, width, height] in pixels; all {count} boxes lie "
+            "between 0 and 1.5 "
             "and look normalised: multiply them by the image's width and height"
         )
     ends = boxes[:, :2] + boxes[:, 2:]
     leaving = int((ends > frames + SLACK).any(axis=1).sum())
-    fitting = int(((boxes[:, 2:] >= boxes[:, :2]) & (boxes[:, 2:] <= frames + SLACK)).all(axis=1).sum())
+    fitting = int(
+        ((boxes[:, 2:] >= boxes[:, :2]) & (boxes[:, 2:] <= frames + SLACK)).all(axis=1).sum()
+    )
     if fitting == count and leaving >= (LEAVING * count if count >= FEW else count):
         raise DataError(
-            f"{file}: bbox: must be [x, y, width, height]; {leaving} of {count} boxes leave their image as such, and "
+            f"{file}: bbox: must be [x, y, width, height]; {leaving} of {count} boxes leave "
+            "their image as such, and "
             "all fit it as [x1, y1, x2, y2]: subtract x1 and y1"
         )
 
 
 def warn_of_truths(rows: Rows, sizes: Mapping[Any, Size], file: Path) -> None:
-    """Warn of ground truth that reads and is most likely a mistake: each kind in a line, with the first record."""
+    """Warn of ground truth that reads and is most likely a mistake: each kind in a line, with the
+    first record.
+    """
     found: dict[str, list[str]] = {}
     seen = set[Any]()
     for number, records in rows.items():
@@ -79,7 +88,9 @@ def warn_of_truths(rows: Rows, sizes: Mapping[Any, Size], file: Path) -> None:
                 found.setdefault(told, []).append(where)
             seen.add(raw.get("id"))
     for told, places in found.items():
-        warnings.warn(f"{file}: {places[0]}: {told}; records like this: {len(places)}", stacklevel=3)
+        warnings.warn(
+            f"{file}: {places[0]}: {told}; records like this: {len(places)}", stacklevel=3
+        )
 
 
 def _doubts(raw: Mapping[str, Any], size: Size | None, seen: set[Any]) -> Iterator[str]:
@@ -99,11 +110,17 @@ def _doubts(raw: Mapping[str, Any], size: Size | None, seen: set[Any]) -> Iterat
 
 def warn_of_five(table: str, ratings: Sequence[float], limits: tuple[float, float]) -> None:
     """Warn of ratings that look like those of a scale of five where another range is assumed."""
-    if len(ratings) > 1 and limits[1] > 5 and all(1 <= value <= 5 and value * 2 % 1 == 0 for value in ratings):
+    if (
+        len(ratings) > 1
+        and limits[1] > 5
+        and all(1 <= value <= 5 and value * 2 % 1 == 0 for value in ratings)
+    ):
         low, high = limits
         warnings.warn(
-            f"{table}: all {len(ratings)} scores are whole or half numbers from 1 to 5, and were taken to range from "
-            f"{low:g} to {high:g}; state their range: --score-range 1 5, or --score-range {low:g} {high:g}",
+            f"{table}: all {len(ratings)} scores are whole or half numbers from 1 to 5, and were "
+            "taken to range from "
+            f"{low:g} to {high:g}; state their range: --score-range 1 5, or --score-range "
+            f"{low:g} {high:g}",
             stacklevel=3,
         )
 

@@ -1,4 +1,6 @@
-"""Samples as Python users have them: dictionaries, data frames, paths, arrays, objects of supervision."""
+"""Samples as Python users have them: dictionaries, data frames, paths, arrays, objects of
+supervision.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +22,17 @@ _FIELDS = frozenset(item.name for item in fields(Sample))
 
 
 def samples_of(task: str, given: Iterable[Any]) -> Found:
-    """Each of ``given`` as a :class:`~visualjudge.formats.sample.Sample`; one that cannot be read as a problem.
+    """Each of ``given`` as a :class:`~visualjudge.formats.sample.Sample`; one that cannot be read
+    as a problem.
 
     Parameters
     ----------
     given
-        Samples; mappings with the fields of a sample (``score`` is short for ``final_score``; without ``image_id`` it
-        is the image's file name without suffix); or a data frame of pandas or Polars with such columns. A prediction
-        and a truth may be a record, a payload as in a data folder, an object of supervision, or, where the task's
-        prediction is a file, its path or an array. Without ``labels``, they are those of the truth.
+        Samples; mappings with the fields of a sample (``score`` is short for ``final_score``;
+        without ``image_id`` it is the image's file name without suffix); or a data frame of pandas
+        or Polars with such columns. A prediction and a truth may be a record, a payload as in a
+        data folder, an object of supervision, or, where the task's prediction is a file, its path
+        or an array. Without ``labels``, they are those of the truth.
 
     Raises
     ------
@@ -50,14 +54,19 @@ def samples_of(task: str, given: Iterable[Any]) -> Found:
 
 def _sample(row: Any, number: int) -> Sample:
     if not isinstance(row, Mapping):
-        raise UsageError(f"samples[{number}]: must be a vj.Sample or a mapping of its fields, got {type(row).__name__}")
+        raise UsageError(
+            f"samples[{number}]: must be a vj.Sample or a mapping of its fields, got "
+            f"{type(row).__name__}"
+        )
     values = {str(name): value for name, value in row.items() if not _missing(value)}
     if "score" in values:
         values.setdefault("final_score", values.pop("score"))
     unknown = sorted(set(values) - _FIELDS)
     if unknown:
         known = ", ".join(item.name for item in fields(Sample))
-        raise UsageError(f"samples[{number}]: {unknown[0]!r} is not a field of a sample; there are: {known}")
+        raise UsageError(
+            f"samples[{number}]: {unknown[0]!r} is not a field of a sample; there are: {known}"
+        )
     if "prediction" not in values:
         raise DataError("prediction: the field is missing")
     image = values.setdefault("image", None)
@@ -75,7 +84,9 @@ def _missing(value: Any) -> bool:
 
 def _typed(task: str, sample: Sample) -> Sample:
     """The sample with paths and records in place of the forms that stand for them."""
-    image, file, mask, control = (_path(name, getattr(sample, name)) for name in ("image", "file", "mask", "control"))
+    image, file, mask, control = (
+        _path(name, getattr(sample, name)) for name in ("image", "file", "mask", "control")
+    )
     given = sample.prediction, sample.truth
     if file is None and isinstance(given[0], str | Path):
         file = Path(given[0])
@@ -97,7 +108,9 @@ def _is_record(value: Any) -> bool:
     return value is None or isinstance(value, Prediction)
 
 
-def _record(task: str, name: str, value: Any, size: Size | None, expression: str | None) -> Prediction:
+def _record(
+    task: str, name: str, value: Any, size: Size | None, expression: str | None
+) -> Prediction:
     if isinstance(value, Prediction):
         return value
     field = type_of(task).file_field
@@ -108,4 +121,6 @@ def _record(task: str, name: str, value: Any, size: Size | None, expression: str
             return read_prediction(task, value, size=size, expression=expression)
         if hasattr(value, "xyxy"):
             return from_supervision(value, task=task)
-    raise DataError(f"{name}: must be a payload, a record or a file of the task, got {type(value).__name__}")
+    raise DataError(
+        f"{name}: must be a payload, a record or a file of the task, got {type(value).__name__}"
+    )

@@ -1,8 +1,9 @@
-"""Hugging Face data sets on disk: a folder of ``save_to_disk``, or Parquet files; read with polars alone.
+"""Hugging Face data sets on disk: a folder of ``save_to_disk``, or Parquet files; read with polars
+alone.
 
-An image is a struct of ``bytes`` and ``path``, the names of classes stand in the schema's metadata; see
-https://huggingface.co/docs/datasets/about_arrow and /object_detection. Images are unpacked into a folder, and the files
-there are read as those of COCO or as label maps.
+An image is a struct of ``bytes`` and ``path``, the names of classes stand in the schema's metadata;
+see https://huggingface.co/docs/datasets/about_arrow and /object_detection. Images are unpacked into
+a folder, and the files there are read as those of COCO or as label maps.
 """
 
 from __future__ import annotations
@@ -23,15 +24,25 @@ from visualjudge.formats.sample import Found, check_type, read_json
 from visualjudge.vision.raster.images import image_size
 
 STATE, SPLITS = "state.json", "dataset_dict.json"
-SUFFIXES = {b"\x89PNG": ".png", b"\xff\xd8\xff": ".jpg", b"RIFF": ".webp", b"GIF8": ".gif", b"II*\0": ".tif"}
+SUFFIXES = {
+    b"\x89PNG": ".png",
+    b"\xff\xd8\xff": ".jpg",
+    b"RIFF": ".webp",
+    b"GIF8": ".gif",
+    b"II*\0": ".tif",
+}
 ROWS = 64
 """Rows in memory at a time: each may hold a large image."""
-COLUMNS = {name: name for name in ("image", "image_id", "objects", "label", "bbox", "category", "score")}
+COLUMNS = {
+    name: name for name in ("image", "image_id", "objects", "label", "bbox", "category", "score")
+}
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of a data set, images as paths below ``scratch``, and the names of the classes of each column."""
+    """Rows of a data set, images as paths below ``scratch``, and the names of the classes of each
+    column.
+    """
 
     names: Mapping[str, tuple[str, ...]]
     rows: Iterator[dict[str, Any]]
@@ -54,7 +65,12 @@ def read_data_set(path: Path, scratch: Path) -> Table:
     """
     files = _files(path)
     features = _features(files[0])
-    names = {column: tuple(found) for column, node in features.items() for found in [_class_names(node)] if found}
+    names = {
+        column: tuple(found)
+        for column, node in features.items()
+        for found in [_class_names(node)]
+        if found
+    }
     return Table(names, _rows(files, scratch))
 
 
@@ -73,8 +89,8 @@ def hugging_face(
     Parameters
     ----------
     gt, pred
-        A folder of ``save_to_disk``, a Parquet or Arrow file, a folder of Parquet files, or a pattern with one ``*``.
-        Rows of both belong together by the name of their image.
+        A folder of ``save_to_disk``, a Parquet or Arrow file, a folder of Parquet files, or a
+        pattern with one ``*``. Rows of both belong together by the name of their image.
     scratch
         Folder for the unpacked files; must stay until the samples are written.
     classes
@@ -82,19 +98,24 @@ def hugging_face(
     box_format
         ``xywh`` (COCO's, the default) or ``xyxy``, in pixels.
     columns
-        Names that the data set has in the place of ours: ``image``, ``image_id``, ``objects`` with ``bbox``,
-        ``category`` and ``score``, ``label`` (the image of a label map).
+        Names that the data set has in the place of ours: ``image``, ``image_id``, ``objects`` with
+        ``bbox``, ``category`` and ``score``, ``label`` (the image of a label map).
 
     Raises
     ------
     UsageError
-        If the task is neither object_detection nor semantic_segmentation, or an option does not fit.
+        If the task is neither object_detection nor semantic_segmentation, or an option does not
+        fit.
     """
     kind = check_type(task, _READERS, "Hugging Face")
     if box_format not in ("xywh", "xyxy"):
         raise UsageError(f"--box-format must be xywh or xyxy, got {box_format!r}")
     known = {**COLUMNS, **(columns or {})}
-    sides = [_Side(Path(one), scratch / name, known) for one, name in ((gt, "gt"), (pred, "pred")) if one is not None]
+    sides = [
+        _Side(Path(one), scratch / name, known)
+        for one, name in ((gt, "gt"), (pred, "pred"))
+        if one is not None
+    ]
     yield from _READERS[kind](task, sides, classes, box_format == "xyxy")
 
 
@@ -116,7 +137,9 @@ class _Side:
             image, value = row.get(self.columns["image"]), row.get(self.columns[column])
             if not isinstance(image, Path) or value is None:
                 missing = self.columns[column if isinstance(image, Path) else "image"]
-                self.problems.append(Problem(self.path.name, f"row {number}", missing, "is missing"))
+                self.problems.append(
+                    Problem(self.path.name, f"row {number}", missing, "is missing")
+                )
                 continue
             name = str(row.get(self.columns["image_id"]) or image.stem).replace("/", "_")
             yield name, image, value
@@ -139,7 +162,9 @@ def _detections(task: str, sides: Sequence[_Side], _classes: Path | None, corner
         _, more, predicted = _objects(sides[1], corners)
         known = {row["name"]: row["id"] for row in labels}
         labels += [
-            {"id": len(known) + k, "name": row["name"]} for k, row in enumerate(more) if row["name"] not in known
+            {"id": len(known) + k, "name": row["name"]}
+            for k, row in enumerate(more)
+            if row["name"] not in known
         ]
         number = {row["name"]: row["id"] for row in labels}
         theirs = {row["id"]: number[row["name"]] for row in more}
@@ -151,7 +176,9 @@ def _detections(task: str, sides: Sequence[_Side], _classes: Path | None, corner
     yield from coco(task, truth.folder / "truth.json", found, folder)
 
 
-def _objects(side: _Side, corners: bool) -> tuple[dict[str, Path], list[dict[str, Any]], list[dict[str, Any]]]:
+def _objects(
+    side: _Side, corners: bool
+) -> tuple[dict[str, Path], list[dict[str, Any]], list[dict[str, Any]]]:
     """Images by name, categories, and annotations in COCO's form."""
     images: dict[str, Path] = {}
     numbers: dict[str, int] = {}
@@ -160,12 +187,21 @@ def _objects(side: _Side, corners: bool) -> tuple[dict[str, Path], list[dict[str
         images[name] = image
         for item in _items(objects, side.path):
             label = item.get(side.columns["category"])
-            label = side.names[label] if isinstance(label, int) and label < len(side.names) else str(label)
+            label = (
+                side.names[label]
+                if isinstance(label, int) and label < len(side.names)
+                else str(label)
+            )
             number = numbers.setdefault(label, len(numbers))
             box = [float(v) for v in item.get(side.columns["bbox"]) or ()]
             if corners and len(box) == 4:
                 box = [box[0], box[1], box[2] - box[0], box[3] - box[1]]
-            row = {"image_id": name, "category_id": number, "bbox": box, "area": box[2] * box[3] if box[3:] else 0.0}
+            row = {
+                "image_id": name,
+                "category_id": number,
+                "bbox": box,
+                "area": box[2] * box[3] if box[3:] else 0.0,
+            }
             score = item.get(side.columns["score"])
             made.append(row if score is None else {**row, "score": score})
     return images, [{"id": number, "name": label} for label, number in numbers.items()], made
@@ -175,12 +211,17 @@ def _items(objects: Any, path: Path) -> list[Mapping[str, Any]]:
     """A list of objects, or an object of lists, as a list of objects."""
     try:
         if isinstance(objects, Mapping):
-            return [dict(zip(objects, values, strict=True)) for values in zip(*objects.values(), strict=True)]
+            return [
+                dict(zip(objects, values, strict=True))
+                for values in zip(*objects.values(), strict=True)
+            ]
         if all(isinstance(one, Mapping) for one in objects):
             return list(objects)
     except (TypeError, ValueError):
         pass
-    raise DataError(f"{path}: objects: must be a list of objects, or an object of lists of one length")
+    raise DataError(
+        f"{path}: objects: must be a list of objects, or an object of lists of one length"
+    )
 
 
 def _label_maps(task: str, sides: Sequence[_Side], classes: Path | None, _corners: bool) -> Found:
@@ -189,7 +230,9 @@ def _label_maps(task: str, sides: Sequence[_Side], classes: Path | None, _corner
         place = side.folder / "maps"
         for name, image, value in side.rows("label"):
             if not isinstance(value, Path):
-                side.problems.append(Problem(side.path.name, name, side.columns["label"], "must be an image"))
+                side.problems.append(
+                    Problem(side.path.name, name, side.columns["label"], "must be an image")
+                )
                 continue
             write_bytes(place / f"{name}{value.suffix}", value.read_bytes())
             write_bytes(side.folder / "images" / f"{name}{image.suffix}", image.read_bytes())
@@ -244,9 +287,16 @@ def _unpacked(row: dict[str, Any], number: int, file: Path, scratch: Path) -> di
     for column, value in row.items():
         several = isinstance(value, list) and value and all(_is_image(one) for one in value)
         if several:
-            made[column] = [_image(one, f"{number:06d}_{k}", file, scratch / column) for k, one in enumerate(value)]
+            made[column] = [
+                _image(one, f"{number:06d}_{k}", file, scratch / column)
+                for k, one in enumerate(value)
+            ]
         else:
-            made[column] = _image(value, f"{number:06d}", file, scratch / column) if _is_image(value) else value
+            made[column] = (
+                _image(value, f"{number:06d}", file, scratch / column)
+                if _is_image(value)
+                else value
+            )
     return made
 
 
@@ -255,7 +305,9 @@ def _is_image(value: Any) -> bool:
 
 
 def _image(cell: Mapping[str, Any], number: str, file: Path, folder: Path) -> Path | None:
-    """The file of an image: its bytes in ``folder``, under the name that the data set has for it, else its number."""
+    """The file of an image: its bytes in ``folder``, under the name that the data set has for it,
+    else its number.
+    """
     stated, content = cell["path"], cell["bytes"]
     if content is None:
         return None if stated is None else _beside(file, stated, folder.name)
@@ -285,7 +337,9 @@ def _features(file: Path) -> dict[str, Any]:
 
 
 def _class_names(node: Any) -> list[str]:
-    """Names of the first ``ClassLabel`` below a feature, or of one that lists ``names`` for a label map."""
+    """Names of the first ``ClassLabel`` below a feature, or of one that lists ``names`` for a label
+    map.
+    """
     if isinstance(node, list):
         return next((names for one in node if (names := _class_names(one))), [])
     if not isinstance(node, dict):

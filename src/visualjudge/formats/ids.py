@@ -13,8 +13,10 @@ KINDS = ("name", "folder")
 
 @dataclass(frozen=True, slots=True)
 class Ids:
-    """``image_id`` is ``prefix`` and the image's file name without its suffix; with ``folder`` its folder's name and
-    ``_`` come before that. An id that the input itself gives (a table's column) takes the prefix alone."""
+    """``image_id`` is ``prefix`` and the image's file name without its suffix; with ``folder`` its
+    folder's name and ``_`` come before that. An id that the input itself gives (a table's column)
+    takes the prefix alone.
+    """
 
     prefix: str = ""
     source: str = "name"

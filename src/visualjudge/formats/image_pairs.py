@@ -26,17 +26,23 @@ def image_pairs(
     *,
     resize: bool = False,
 ) -> Found:
-    """Samples of images paired by name; scored against ``clean``, or by a table of ``key`` and ``score``.
+    """Samples of images paired by name; scored against ``clean``, or by a table of ``key`` and
+    ``score``.
 
-    Without ``restored`` the clean image is its own prediction. ``degraded``, ``restored`` and ``clean`` are as
+    Without ``restored`` the clean image is its own prediction. ``degraded``, ``restored`` and
+    ``clean`` are as
     :func:`~visualjudge.formats.sample.files_by_key` takes them.
     """
     check_type(task, ("restoration",), "pairs of")
     if (clean is None) == (scores is None) or (restored is None and clean is None):
-        raise UsageError("give either --gt, the clean images, or --pred with --scores, a table of key and score")
+        raise UsageError(
+            "give either --gt, the clean images, or --pred with --scores, a table of key and score"
+        )
     table, repeated = _by_key(read_table(scores)) if scores else ({}, [])
     yield from (Problem(str(scores), repr(key), "key", "must occur once") for key in repeated)
-    for key, image, (real, found) in aligned(degraded, clean, restored if restored is not None else clean):
+    for key, image, (real, found) in aligned(
+        degraded, clean, restored if restored is not None else clean
+    ):
         try:
             row = table.pop(key, None)
             if key in repeated:
@@ -45,7 +51,10 @@ def image_pairs(
         except DataError as error:
             yield Problem.of(error, image.name, key)
     if table:
-        warnings.warn(f"{scores}: keys without an image: {len(table)}, such as {next(iter(table))!r}", stacklevel=2)
+        warnings.warn(
+            f"{scores}: keys without an image: {len(table)}, such as {next(iter(table))!r}",
+            stacklevel=2,
+        )
 
 
 def _by_key(rows: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], list[str]]:
@@ -71,19 +80,25 @@ def _sample(
     resize: bool,
 ) -> Sample:
     if found is None or (scored and real is None):
-        raise DataError(f"{'restored' if found is None else 'clean'}: there is no image named {key!r}")
+        raise DataError(
+            f"{'restored' if found is None else 'clean'}: there is no image named {key!r}"
+        )
     degraded, restored = read_rgb(image), read_rgb(found)
     if real is None:
         if row is None:
             raise DataError(f"score: the table has no key {key!r}")
         score, how = given_score(row.get("score"), limits), {"metric": "given"}
-        return Sample(image.stem, image, WholeImage(restored), file=found, final_score=score, metadata=how)
+        return Sample(
+            image.stem, image, WholeImage(restored), file=found, final_score=score, metadata=how
+        )
     clean = read_rgb(real)
     size, asked = (pixels.shape[:2] for pixels in (restored, clean))
     if size == asked:
         return Sample(image.stem, image, WholeImage(restored), WholeImage(clean), file=found)
     if resize:
-        return Sample(image.stem, image, WholeImage(resized_rgb(restored, asked)), WholeImage(clean))
+        return Sample(
+            image.stem, image, WholeImage(resized_rgb(restored, asked)), WholeImage(clean)
+        )
     if size == degraded.shape[:2]:
         raise other_size(f"clean: {real.name}", asked, size, real)
     raise other_size(f"restored: {found.name}", size, asked, found, remedy=RESIZE_CLEAN)

@@ -1,4 +1,6 @@
-"""Importers of plug-ins: each becomes a command of ``visualjudge import``, and feeds ``visualjudge perturb``."""
+"""Importers of plug-ins: each becomes a command of ``visualjudge import``, and feeds ``visualjudge
+perturb``.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,12 @@ class Importer:
     name
         Name of the command, such as "flow".
     read
-        (task, gt, pred, images, *, ...) → an iterator of :class:`~visualjudge.formats.sample.Sample` and
-        :class:`~visualjudge.core.errors.Problem`. ``gt``, ``pred`` and ``images`` are text as the user gave it;
-        ``pred`` is None where the truth is its own prediction. Further keyword parameters become options of the
-        command: each needs a type and a default; ``Annotated[T, typer.Option(help=…)]`` gives it a help text.
+        (task, gt, pred, images, *, ...) → an iterator of
+        :class:`~visualjudge.formats.sample.Sample` and
+        :class:`~visualjudge.core.errors.Problem`. ``gt``, ``pred`` and ``images`` are text as the
+        user gave it; ``pred`` is None where the truth is its own prediction. Further keyword
+        parameters become options of the command: each needs a type and a default; ``Annotated[T,
+        typer.Option(help=…)]`` gives it a help text.
     types
         Names of the prediction types that it reads.
     help, example

@@ -1,7 +1,9 @@
-"""Predictions that Python libraries hold in memory: supervision's ``Detections`` and FiftyOne samples.
+"""Predictions that Python libraries hold in memory: supervision's ``Detections`` and FiftyOne
+samples.
 
-Neither library is imported: an object with the same attributes serves.
-Formats: https://supervision.roboflow.com/latest/detection/core and https://docs.voxel51.com/user_guide/using_datasets.
+Neither library is imported: an object with the same attributes serves. Formats:
+https://supervision.roboflow.com/latest/detection/core and
+https://docs.voxel51.com/user_guide/using_datasets.
 """
 
 from __future__ import annotations
@@ -26,13 +28,15 @@ def from_supervision(
     *,
     task: str = "object_detection",
 ) -> Detections | Masks:
-    """The prediction of supervision's ``Detections``: boxes, or masks where the task is one of instances.
+    """The prediction of supervision's ``Detections``: boxes, or masks where the task is one of
+    instances.
 
     Parameters
     ----------
     detections
-        ``xyxy`` of shape (n, 4) in pixels; ``mask`` of shape (n, H, W), bool; ``confidence`` and ``class_id`` of shape
-        (n,); ``data["class_name"]`` holds the labels where the model gave any.
+        ``xyxy`` of shape (n, 4) in pixels; ``mask`` of shape (n, H, W), bool; ``confidence`` and
+        ``class_id`` of shape (n,); ``data["class_name"]`` holds the labels where the model gave
+        any.
     classes
         Labels by ``class_id``, where ``data`` has none.
 
@@ -53,7 +57,11 @@ def from_supervision(
     """
     type_name = check_type(task, ("detection", "instance"), "supervision")
     labels = _labels(detections, classes)
-    scores = [None] * len(labels) if detections.confidence is None else [float(v) for v in detections.confidence]
+    scores = (
+        [None] * len(labels)
+        if detections.confidence is None
+        else [float(v) for v in detections.confidence]
+    )
     if type_name == "detection":
         boxes = [_xyxy(box) for box in detections.xyxy]
         return Detections(tuple(map(Detection, labels, boxes, scores)))
@@ -61,7 +69,8 @@ def from_supervision(
         raise DataError(f"mask: must be an array of shape (n, H, W) for {task}, got None")
     masks = np.asarray(detections.mask, dtype=np.bool_)
     items = (
-        Instance(label, mask_from_array(mask), score) for label, mask, score in zip(labels, masks, scores, strict=True)
+        Instance(label, mask_from_array(mask), score)
+        for label, mask, score in zip(labels, masks, scores, strict=True)
     )
     return Masks((masks.shape[1], masks.shape[2]), tuple(items))
 
@@ -81,18 +90,23 @@ def _labels(detections: Any, classes: Sequence[str] | Mapping[int, str] | None) 
 
 
 def from_fiftyone(
-    samples: Iterable[Any], pred: str | None, truth: str = "ground_truth", *, task: str = "object_detection"
+    samples: Iterable[Any],
+    pred: str | None,
+    truth: str = "ground_truth",
+    *,
+    task: str = "object_detection",
 ) -> Found:
     """Samples of a FiftyOne dataset or view, for :func:`visualjudge.import_samples`.
 
     Parameters
     ----------
     samples
-        Each with ``filepath`` and, under the names of the two fields, ``Detections``: a label, ``bounding_box``
-        ``[x, y, width, height]`` as shares of the image, and where there are such ``confidence`` and ``mask`` (bool,
-        over the box).
+        Each with ``filepath`` and, under the names of the two fields, ``Detections``: a label,
+        ``bounding_box`` ``[x, y, width, height]`` as shares of the image, and where there are such
+        ``confidence`` and ``mask`` (bool, over the box).
     pred, truth
-        Fields of the predictions and of the ground truth; without ``pred`` the truth is its own prediction.
+        Fields of the predictions and of the ground truth; without ``pred`` the truth is its own
+        prediction.
 
     Raises
     ------
@@ -125,7 +139,9 @@ def _boxes(sample: Any, field: str, size: Size) -> Prediction:
 
 
 def _detection(item: Any, size: Size) -> Detection:
-    return Detection(item.label, _placed(item, size), item.confidence, bool(getattr(item, "iscrowd", False)))
+    return Detection(
+        item.label, _placed(item, size), item.confidence, bool(getattr(item, "iscrowd", False))
+    )
 
 
 def _masks(sample: Any, field: str, size: Size) -> Prediction:
@@ -139,7 +155,9 @@ def _instance(item: Any, field: str, size: Size) -> Instance:
     left, top = (max(0, round(v)) for v in _placed(item, size)[:2])
     crop = np.asarray(item.mask, dtype=np.bool_)[: size[0] - top, : size[1] - left]
     dense[top : top + crop.shape[0], left : left + crop.shape[1]] = crop
-    return Instance(item.label, mask_from_array(dense), item.confidence, bool(getattr(item, "iscrowd", False)))
+    return Instance(
+        item.label, mask_from_array(dense), item.confidence, bool(getattr(item, "iscrowd", False))
+    )
 
 
 _FIFTYONE = {"object_detection": _boxes, "instance_segmentation": _masks}
@@ -157,7 +175,9 @@ def _placed(item: Any, size: Size) -> Xyxy:
     """Corners in pixels of a box in shares of an image of (height, width) ``size``."""
     x, y, width, height = (float(v) for v in item.bounding_box)
     if not (x >= -0.05 and y >= -0.05 and x + width <= 1.05 and y + height <= 1.05):
-        raise DataError(f"bounding_box: must be shares of the image, 0 to 1, got {list(item.bounding_box)}")
+        raise DataError(
+            f"bounding_box: must be shares of the image, 0 to 1, got {list(item.bounding_box)}"
+        )
     return x * size[1], y * size[0], (x + width) * size[1], (y + height) * size[0]
 
 

@@ -1,4 +1,6 @@
-"""Label-map images with a class table: ADE20K, Cityscapes, CamVid, Pascal context, and any other."""
+"""Label-map images with a class table: ADE20K, Cityscapes, CamVid, Pascal context, and any
+other.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,11 @@ def label_maps(
             continue
         try:
             real = _read(truth, table, skipped, channel, image, resize=False)
-            guess = real if found is None else _read(found, table, skipped, channel, image, resize=resize)
+            guess = (
+                real
+                if found is None
+                else _read(found, table, skipped, channel, image, resize=resize)
+            )
         except DataError as error:
             where, _, reason = str(error).partition(": ")
             yield Problem(where, key, "label_map", reason)
@@ -76,11 +82,12 @@ def label_maps(
 
 
 def class_table(path: Path) -> dict[int, str]:
-    """Names by value: a CSV or TSV with a column of numbers (id, idx, index, value, …) and one of names (name, class);
-    JSON, ``{"1": "road"}`` or an array of such rows; or a text with a name a line, counted from 0.
+    """Names by value: a CSV or TSV with a column of numbers (id, idx, index, value, …) and one of
+    names (name, class); JSON, ``{"1": "road"}`` or an array of such rows; or a text with a name a
+    line, counted from 0.
 
-    Of a name such as ADE20K's ``person;individual;someone`` the part before the first ``;`` is the name, unless another
-    class begins with it too.
+    Of a name such as ADE20K's ``person;individual;someone`` the part before the first ``;`` is the
+    name, unless another class begins with it too.
     """
     suffix = path.suffix.lower()
     if suffix == ".json":
@@ -91,7 +98,9 @@ def class_table(path: Path) -> dict[int, str]:
         table = names_by_line(path)
     short = {value: name.partition(";")[0].strip() for value, name in table.items()}
     times = Counter(short.values())
-    return {value: short[value] if times[short[value]] == 1 else name for value, name in table.items()}
+    return {
+        value: short[value] if times[short[value]] == 1 else name for value, name in table.items()
+    }
 
 
 def _from_json(path: Path) -> dict[int, str]:
@@ -107,21 +116,34 @@ def _from_json(path: Path) -> dict[int, str]:
 def _from_rows(rows: list[Any], path: Path) -> dict[int, str]:
     table: dict[int, str] = {}
     for number, row in enumerate(rows, 1):
-        cells = {str(k).strip().lower(): v for k, v in row.items()} if isinstance(row, Mapping) else {}
+        cells = (
+            {str(k).strip().lower(): v for k, v in row.items()} if isinstance(row, Mapping) else {}
+        )
         value = next((cells[name] for name in NUMBER_COLUMNS if name in cells), None)
         name = next((cells[name] for name in NAME_COLUMNS if name in cells), None)
         try:
             key = int(str(value))
         except ValueError:
-            raise DataError(f"{path}: row {number}: needs a whole number in id (or idx, value) and a name") from None
+            raise DataError(
+                f"{path}: row {number}: needs a whole number in id (or idx, value) and a name"
+            ) from None
         if not name or key in table:
-            raise DataError(f"{path}: row {number}: {'name: is empty' if not name else f'id: {key} occurs twice'}")
+            raise DataError(
+                f"{path}: row {number}: "
+                f"{'name: is empty' if not name else f'id: {key} occurs twice'}"
+            )
         table[key] = str(name).strip()
     return table
 
 
 def _read(
-    path: Path, table: Mapping[int, str], skipped: set[int], channel: int | None, image: Path, *, resize: bool
+    path: Path,
+    table: Mapping[int, str],
+    skipped: set[int],
+    channel: int | None,
+    image: Path,
+    *,
+    resize: bool,
 ) -> Masks:
     size = image_size(image)
     values = fitted(_values(path, channel), size, path, image, resize=resize)
@@ -131,7 +153,8 @@ def _read(
             continue
         if value not in table:
             raise DataError(
-                f"{path.name}: value {value} is not in the class table; name it there or give --unlabelled {value}"
+                f"{path.name}: value {value} is not in the class table; name it there or give "
+                f"--unlabelled {value}"
             )
         name = table[value]
         classes[name] = (values == value) | classes.get(name, False)
@@ -147,5 +170,8 @@ def _values(path: Path, channel: int | None) -> NDArray[Any]:
     if channel is None and values.shape[2] != 2 and (colours == colours[:, :, :1]).all():
         return np.asarray(values[:, :, 0])
     if channel is None or not 0 <= channel < values.shape[2]:
-        raise DataError(f"{path.name}: has {values.shape[2]} channels; say with --channel which holds the classes")
+        raise DataError(
+            f"{path.name}: has {values.shape[2]} channels; say with --channel which holds the "
+            "classes"
+        )
     return np.asarray(values[:, :, channel])

@@ -41,17 +41,20 @@ def outputs(
     Parameters
     ----------
     table
-        CSV, TSV, JSONL, JSON or a Hugging Face data set with ``output`` (path or image) and a score, and where there
-        are such: ``image`` (source image), ``image_id``, ``prompt``, ``source``, ``mask``, ``control``. Outputs of one
-        image and prompt are compared with each other: without ``image_id`` it is the image's name, else one made of
-        the prompt. A pattern with one ``*`` names several files.
+        CSV, TSV, JSONL, JSON or a Hugging Face data set with ``output`` (path or image) and a
+        score, and where there are such: ``image`` (source image), ``image_id``, ``prompt``,
+        ``source``, ``mask``, ``control``. Outputs of one image and prompt are compared with each
+        other: without ``image_id`` it is the image's name, else one made of the prompt. A pattern
+        with one ``*`` names several files.
     root
         Folder that paths start from.
     score_range
-        Lowest and highest score of the table, which become 0 and 10; by default that of the layout, for rows 0 and 10.
+        Lowest and highest score of the table, which become 0 and 10; by default that of the layout,
+        for rows 0 and 10.
     score_column
-        Column of the score, or several of several raters; a cell may be a list. Rows of the same output, several
-        columns and lists are ratings of one output: the sample has their mean, and ``metadata.raters`` their number.
+        Column of the score, or several of several raters; a cell may be a list. Rows of the same
+        output, several columns and lists are ratings of one output: the sample has their mean, and
+        ``metadata.raters`` their number.
     layout
         Whose table it is, see :data:`~visualjudge.formats.rating_layouts.LAYOUTS`.
     prompts
@@ -70,8 +73,8 @@ def outputs(
     Raises
     ------
     UsageError
-        If the task's predictions are not images, or a column is missing: of outputs, of scores, or of source images
-        where the task edits them.
+        If the task's predictions are not images, or a column is missing: of outputs, of scores, or
+        of source images where the task edits them.
 
     Warns
     -----
@@ -89,8 +92,15 @@ def outputs(
     read = [_renamed(row, columns or {}) for row in form.rows(files_of(table), root, scratch)]
     rows = list(with_prompts(iter(read), prompts))
     _check_columns(table, rows, scores, sourced=sourced)
-    if TASKS[task].edits and rows and not any(isinstance(row, dict) and "image" in row for row in rows):
-        raise UsageError(f"{table}: must have a column 'image' with the source images: {task} cannot be judged without")
+    if (
+        TASKS[task].edits
+        and rows
+        and not any(isinstance(row, dict) and "image" in row for row in rows)
+    ):
+        raise UsageError(
+            f"{table}: must have a column 'image' with the source images: {task} cannot be "
+            "judged without"
+        )
     table = Path(table)
     rated: dict[tuple[Any, ...], list[_Row]] = {}
     for number, row in enumerate(rows, 1):
@@ -107,14 +117,20 @@ def outputs(
         rated.setdefault((one.output, one.image_id, one.prompt, one.source), []).append(one)
     if score_range is None:
         warn_of_five(
-            str(table), [value for ratings in rated.values() for one in ratings for value in one.given], limits
+            str(table),
+            [value for ratings in rated.values() for one in ratings for value in one.given],
+            limits,
         )
     masks = {"mask_white": mask_white, "resize_mask": resize_mask}
     yield from _samples(task, table, list(rated.values()), masks)
 
 
 def _check_columns(
-    table: str | Path, rows: Sequence[dict[str, Any] | Problem], scores: Sequence[str], *, sourced: bool
+    table: str | Path,
+    rows: Sequence[dict[str, Any] | Problem],
+    scores: Sequence[str],
+    *,
+    sourced: bool,
 ) -> None:
     """Columns that no row has; some rows without a value are problems of those rows."""
     known = dict.fromkeys(name for row in rows if isinstance(row, dict) for name in row)
@@ -125,7 +141,9 @@ def _check_columns(
     remedies |= {} if sourced else {"source": "--source names the model of all rows"}
     for name, remedy in remedies.items():
         if name not in known:
-            raise UsageError(f"{table}: must have a column {name!r}, got {', '.join(known)}; {remedy}")
+            raise UsageError(
+                f"{table}: must have a column {name!r}, got {', '.join(known)}; {remedy}"
+            )
 
 
 def _renamed(row: dict[str, Any] | Problem, columns: Mapping[str, str]) -> dict[str, Any] | Problem:
@@ -148,7 +166,9 @@ class _Row:
     scores: tuple[float, ...]
 
 
-def _samples(task: str, table: Path, rated: Sequence[Sequence[_Row]], masks: Mapping[str, Any]) -> Found:
+def _samples(
+    task: str, table: Path, rated: Sequence[Sequence[_Row]], masks: Mapping[str, Any]
+) -> Found:
     """A sample an output, with the mean of its ratings; outputs of one file name get numbers."""
     seen: Counter[tuple[str, str, str | None]] = Counter()
     for ratings in rated:
@@ -195,11 +215,20 @@ def given_score(value: Any, limits: tuple[float, float]) -> float:
         raise DataError(f"score: must be a number, got {value!r}") from None
     low, high = limits
     if not math.isfinite(number) or not low <= number <= high:
-        raise DataError(f"score: must lie in {low:g} to {high:g}, got {value}; --score-range states another range")
+        raise DataError(
+            f"score: must lie in {low:g} to {high:g}, got {value}; --score-range states another "
+            "range"
+        )
     return round(10 * (number - low) / (high - low), 4) + 0.0
 
 
-def _row(task: str, row: Mapping[str, Any], root: Path, limits: tuple[float, float], columns: Sequence[str]) -> _Row:
+def _row(
+    task: str,
+    row: Mapping[str, Any],
+    root: Path,
+    limits: tuple[float, float],
+    columns: Sequence[str],
+) -> _Row:
     output = _path(row, "output", root)
     if output is None:
         raise DataError("output: the field is missing")
@@ -230,7 +259,9 @@ def _image_id(files: Mapping[str, Path | None], prompt: str | None) -> str:
     if image is not None:
         return image.stem
     if prompt is None:
-        raise DataError("image_id: is missing, and there is neither an image nor a prompt to make it from")
+        raise DataError(
+            "image_id: is missing, and there is neither an image nor a prompt to make it from"
+        )
     return f"prompt_{hashlib.sha256(prompt.encode()).hexdigest()[:12]}"
 
 

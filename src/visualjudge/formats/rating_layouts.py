@@ -1,7 +1,8 @@
 """Ratings of generated images in the layouts that their authors publish, as rows of ours.
 
-TIFA (https://github.com/Yushi-Hu/tifa, human_annotations), ImageReward (https://github.com/THUDM/ImageReward,
-data/test.json), EditScore (https://github.com/VectorSpaceLab/EditScore, what evaluation.py writes) and ImagenHub
+TIFA (https://github.com/Yushi-Hu/tifa, human_annotations), ImageReward
+(https://github.com/THUDM/ImageReward, data/test.json), EditScore
+(https://github.com/VectorSpaceLab/EditScore, what evaluation.py writes) and ImagenHub
 (https://github.com/TIGER-AI-Lab/ImagenHub, eval/human_ratings).
 """
 
@@ -41,7 +42,11 @@ def files_of(table: str | Path) -> list[Path]:
         If no file matches.
     """
     path = Path(table)
-    found = sorted(path.parent.glob(path.name)) if "*" in path.name and path.suffix != ".parquet" else [path]
+    found = (
+        sorted(path.parent.glob(path.name))
+        if "*" in path.name and path.suffix != ".parquet"
+        else [path]
+    )
     if not found:
         raise UsageError(f"{table}: no file matches")
     return found
@@ -85,40 +90,64 @@ def _tifa(files: Sequence[Path], _root: Path, _scratch: Path | None) -> Rows:
     for file in files:
         content = read_json(file)
         if not isinstance(content, dict):
-            raise DataError(f"{file}: must be a JSON object of annotations by image, as TIFA's human_annotations.json")
+            raise DataError(
+                f"{file}: must be a JSON object of annotations by image, as TIFA's "
+                "human_annotations.json"
+            )
         for key, row in content.items():
-            if not isinstance(row, dict) or not {"image_path", "text", "human_scores"} <= row.keys():
-                yield Problem(file.name, key, "human_scores", "must stand beside image_path and text")
+            if (
+                not isinstance(row, dict)
+                or not {"image_path", "text", "human_scores"} <= row.keys()
+            ):
+                yield Problem(
+                    file.name, key, "human_scores", "must stand beside image_path and text"
+                )
                 continue
             text_id = str(row.get("text_id", key))
             source = key.removeprefix(text_id).strip("_") or None
-            names = {"output": row["image_path"], "prompt": row["text"], "score": row["human_scores"]}
+            names = {
+                "output": row["image_path"],
+                "prompt": row["text"],
+                "score": row["human_scores"],
+            }
             yield {**row, **names, "image_id": text_id, "source": source}
 
 
 def _imagereward(files: Sequence[Path], _root: Path, _scratch: Path | None) -> Rows:
     """A rank r of n images becomes (n − r) / (n − 1): only the order is known.
 
-    Where a rank is larger than n, ranks were left out (a tenth of the test split); r is then one more than the number
-    of better images.
+    Where a rank is larger than n, ranks were left out (a tenth of the test split); r is then one
+    more than the number of better images.
     """
     for file in files:
         for number, row in enumerate(read_table(file)):
             images: Any = row.get("generations")
             ranks: Any = row.get("ranking")
             if not _ranked(images, ranks):
-                reason = "must hold a rank from 1 (best) for each of 'generations', of which there must be two or more"
+                reason = (
+                    "must hold a rank from 1 (best) for each of 'generations', of which there "
+                    "must be two or more"
+                )
                 yield Problem(file.name, f"[{number}]", "ranking", reason)
                 continue
             if max(ranks) > len(ranks):
                 ranks = [1 + sum(other < rank for other in ranks) for rank in ranks]
             for image, rank in zip(images, ranks, strict=True):
                 score = (len(ranks) - rank) / (len(ranks) - 1)
-                yield {"output": image, "image_id": row.get("id"), "prompt": row.get("prompt"), "score": score}
+                yield {
+                    "output": image,
+                    "image_id": row.get("id"),
+                    "prompt": row.get("prompt"),
+                    "score": score,
+                }
 
 
 def _ranked(images: Any, ranks: Any) -> bool:
-    if not isinstance(images, list) or not isinstance(ranks, list) or not len(images) == len(ranks) > 1:
+    if (
+        not isinstance(images, list)
+        or not isinstance(ranks, list)
+        or not len(images) == len(ranks) > 1
+    ):
         return False
     return all(isinstance(rank, int) and not isinstance(rank, bool) and rank >= 1 for rank in ranks)
 
@@ -128,7 +157,9 @@ def _editscore(files: Sequence[Path], _root: Path, _scratch: Path | None) -> Row
     for file in files:
         for number, row in enumerate(read_table(file), 1):
             lists: list[Any] = [row.get(name) for name in ("output_images", "score", "key")]
-            if not all(isinstance(one, list) and len(one) == 2 for one in lists) or not row.get("input_image"):
+            if not all(isinstance(one, list) and len(one) == 2 for one in lists) or not row.get(
+                "input_image"
+            ):
                 reason = "must be two, beside input_image and two each of 'score' and 'key'"
                 yield Problem(file.name, f"line {number}", "output_images", reason)
                 continue
@@ -142,21 +173,37 @@ def _last_two(path: Any) -> str:
 
 
 def _imagenhub(files: Sequence[Path], root: Path, _scratch: Path | None) -> Rows:
-    """A file a rater, a row an input, a column a model; a cell is ``[SC, PQ]``, and the score √(SC · PQ)."""
+    """A file a rater, a row an input, a column a model; a cell is ``[SC, PQ]``, and the score √(SC
+    · PQ).
+    """
     for file in files:
         for row in read_table(file):
             uid = row.pop("uid", None)
             if uid is None:
                 raise DataError(f"{file}: must have a column 'uid', as ImagenHub's ratings")
-            given = {name: f"{folder}/{uid}" for folder, name in FOLDERS.items() if (root / folder / uid).is_file()}
+            given = {
+                name: f"{folder}/{uid}"
+                for folder, name in FOLDERS.items()
+                if (root / folder / uid).is_file()
+            }
             for model, cell in row.items():
                 try:
                     meaning, quality = (float(value) for value in json.loads(cell))
                 except (TypeError, ValueError):
                     yield Problem(file.name, uid, model, f"must be [SC, PQ], got {cell!r}")
                     continue
-                scores = {"SC": meaning, "PQ": quality, "score": math.sqrt(max(0.0, meaning * quality))}
-                yield {**given, **scores, "output": f"{model}/{uid}", "image_id": Path(uid).stem, "source": model}
+                scores = {
+                    "SC": meaning,
+                    "PQ": quality,
+                    "score": math.sqrt(max(0.0, meaning * quality)),
+                }
+                yield {
+                    **given,
+                    **scores,
+                    "output": f"{model}/{uid}",
+                    "image_id": Path(uid).stem,
+                    "source": model,
+                }
 
 
 LAYOUTS = {

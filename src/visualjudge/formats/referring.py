@@ -1,4 +1,5 @@
-"""Referring expressions: RefCOCO's refs as JSON with COCO instances, ReferIt-like JSON, or plain rows.
+"""Referring expressions: RefCOCO's refs as JSON with COCO instances, ReferIt-like JSON, or plain
+rows.
 
 Format of refs: Kazemzadeh et al. 2014, Yu et al. 2016 (https://github.com/lichengunc/refer).
 """
@@ -29,7 +30,12 @@ from visualjudge.formats.sample import (
 )
 from visualjudge.vision.predictions import Instance, Masks
 from visualjudge.vision.raster.images import image_size
-from visualjudge.vision.raster.masks import empty_mask, mask_from_array, mask_from_wire, resized_mask
+from visualjudge.vision.raster.masks import (
+    empty_mask,
+    mask_from_array,
+    mask_from_wire,
+    resized_mask,
+)
 
 
 @dataclass(frozen=True)
@@ -60,11 +66,11 @@ def referring(
     Parameters
     ----------
     gt
-        RefCOCO refs (``ann_id``, ``sentences``; with ``instances``; JSON or pickle),
-        ``{"image", "objects": [{"expressions"}]}``, or rows of ``image``, ``expression``, ``segmentation``.
+        RefCOCO refs (``ann_id``, ``sentences``; with ``instances``; JSON or pickle), ``{"image",
+        "objects": [{"expressions"}]}``, or rows of ``image``, ``expression``, ``segmentation``.
     pred
-        Rows of ``key`` (sent_id; or object_id or ref_id, for all expressions of a region) and ``segmentation``, or a
-        folder of mask PNGs of those names.
+        Rows of ``key`` (sent_id; or object_id or ref_id, for all expressions of a region) and
+        ``segmentation``, or a folder of mask PNGs of those names.
     boxes
         Take a box as the region where the truth has no mask.
     resize
@@ -75,7 +81,9 @@ def referring(
     predictions = None if pred is None else _predictions(pred)
     for item in _expressions(gt, instances):
         try:
-            yield _sample(item, predictions, images, (gt.parent, (pred or gt).parent), boxes, resize)
+            yield _sample(
+                item, predictions, images, (gt.parent, (pred or gt).parent), boxes, resize
+            )
         except DataError as error:
             yield Problem.of(error, gt.name, item.where)
 
@@ -93,7 +101,11 @@ def _sample(
         raise DataError("expression: is empty")
     size = image_size(image)
     real = _region(item, image, size, roots[0], boxes)
-    found = real if predictions is None else _predicted(item, predictions, roots[1], image, size, resize)
+    found = (
+        real
+        if predictions is None
+        else _predicted(item, predictions, roots[1], image, size, resize)
+    )
     sides = (Masks(size, (Instance(item.text, mask),)) for mask in (found, real))
     return Sample(image.stem, image, next(sides), next(sides), key=item.key, prompt=item.text)
 
@@ -111,7 +123,12 @@ def _region(item: Expression, image: Path, size: Size, root: Path, boxes: bool) 
 
 
 def _predicted(
-    item: Expression, predictions: Mapping[str, Any], root: Path, image: Path, size: Size, resize: bool
+    item: Expression,
+    predictions: Mapping[str, Any],
+    root: Path,
+    image: Path,
+    size: Size,
+    resize: bool,
 ) -> Mask:
     for key in (item.key, item.key.rpartition(".")[0]):
         if key in predictions:
@@ -127,7 +144,11 @@ def _predicted(
 
 
 def _box(bbox: Any, size: Size) -> Mask:
-    if not isinstance(bbox, list) or len(bbox) != 4 or not all(isinstance(v, int | float) for v in bbox):
+    if (
+        not isinstance(bbox, list)
+        or len(bbox) != 4
+        or not all(isinstance(v, int | float) for v in bbox)
+    ):
         raise DataError("bbox: must be [x1, y1, x2, y2]")
     x1, y1, x2, y2 = (max(0, round(v)) for v in bbox)
     dense = np.zeros(size, dtype=np.bool_)
@@ -140,9 +161,13 @@ def _predictions(pred: Path) -> dict[str, Any]:
         return dict(files_by_key(pred))
     found = {}
     for number, row in enumerate(read_table(pred), 1):
-        key = next((row[name] for name in ("key", "sent_id", "object_id", "ref_id") if name in row), None)
+        key = next(
+            (row[name] for name in ("key", "sent_id", "object_id", "ref_id") if name in row), None
+        )
         if key is None or "segmentation" not in row:
-            raise DataError(f"{pred}: row {number}: needs key (or sent_id, object_id, ref_id) and segmentation")
+            raise DataError(
+                f"{pred}: row {number}: needs key (or sent_id, object_id, ref_id) and segmentation"
+            )
         found[str(key)] = row["segmentation"]
     return found
 
@@ -152,17 +177,28 @@ def _expressions(gt: Path, instances: Path | None) -> Iterator[Expression]:
     groups = content if isinstance(content, list) else [content]
     regions = _instances(instances) if instances else {}
     for k, row in enumerate(groups):
-        lists = [row.get(name, []) for name in ("objects", "sentences")] if isinstance(row, Mapping) else [None]
+        lists = (
+            [row.get(name, []) for name in ("objects", "sentences")]
+            if isinstance(row, Mapping)
+            else [None]
+        )
         if not all(isinstance(one, list) for one in lists):
-            raise DataError(f"{gt}: [{k}]: must be an object, and 'objects' or 'sentences' in it a list")
+            raise DataError(
+                f"{gt}: [{k}]: must be an object, and 'objects' or 'sentences' in it a list"
+            )
         if "objects" in row:
             yield from _of_objects(row, k, gt)
         elif "sentences" in row:
             yield from _of_ref(row, k, regions)
         else:
-            text, file_name = str(row.get("expression", "")), str(row.get("image", row.get("file_name", "")))
+            text, file_name = (
+                str(row.get("expression", "")),
+                str(row.get("image", row.get("file_name", ""))),
+            )
             key = str(row.get("key", row.get("sent_id", k)))
-            yield Expression(f"[{k}]", key, file_name, text, row.get("segmentation"), row.get("bbox"))
+            yield Expression(
+                f"[{k}]", key, file_name, text, row.get("segmentation"), row.get("bbox")
+            )
 
 
 def _content(gt: Path) -> Any:
@@ -180,15 +216,23 @@ def _of_objects(row: Mapping[str, Any], k: int, gt: Path) -> Iterator[Expression
         for n, text in enumerate(texts):
             where = f"[{k}].objects[{j}].expressions[{n}]"
             region, box = item.get("segmentation"), item.get("bbox")
-            yield Expression(where, f"{name}.{n}", str(row.get("image", "")), str(text), region, box)
+            yield Expression(
+                where, f"{name}.{n}", str(row.get("image", "")), str(text), region, box
+            )
 
 
-def _of_ref(row: Mapping[str, Any], k: int, regions: Mapping[Any, Mapping[str, Any]]) -> Iterator[Expression]:
+def _of_ref(
+    row: Mapping[str, Any], k: int, regions: Mapping[Any, Mapping[str, Any]]
+) -> Iterator[Expression]:
     known = regions.get(row.get("ann_id"), {})
     region = row.get("segmentation", known.get("segmentation"))
     file_name = known.get("file_name") or str(row.get("file_name", ""))
     for n, sentence in enumerate(row["sentences"]):
-        text = sentence.get("raw", sentence.get("sent", "")) if isinstance(sentence, Mapping) else str(sentence)
+        text = (
+            sentence.get("raw", sentence.get("sent", ""))
+            if isinstance(sentence, Mapping)
+            else str(sentence)
+        )
         numbered = isinstance(sentence, Mapping) and "sent_id" in sentence
         key = str(sentence["sent_id"]) if numbered else f"{row.get('ref_id', k)}.{n}"
         yield Expression(f"[{k}].sentences[{n}]", key, file_name, str(text), region)
@@ -198,6 +242,9 @@ def _instances(path: Path) -> dict[Any, Mapping[str, Any]]:
     content = read_json(path)
     try:
         names = {row["id"]: row["file_name"] for row in content["images"]}
-        return {row["id"]: {**row, "file_name": names[row["image_id"]]} for row in content["annotations"]}
+        return {
+            row["id"]: {**row, "file_name": names[row["image_id"]]}
+            for row in content["annotations"]
+        }
     except (KeyError, TypeError) as error:
         raise DataError(f"{path}: must be a COCO instances file: {error} not found") from None

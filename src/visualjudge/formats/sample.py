@@ -30,9 +30,10 @@ from visualjudge.vision.tasks import TASKS, task_named
 class Sample:
     """One image with a source's prediction and its truth, not scored yet.
 
-    ``file`` is the prediction's own file where it has one (depth map, image): it is copied as it is, and ``extra``
-    (scale, inverse) goes into the payload with it. ``final_score`` (0..10) is set where the score is given, and then
-    there may be no ``truth``. ``key`` tells apart several predictions of one source on one image.
+    ``file`` is the prediction's own file where it has one (depth map, image): it is copied as it
+    is, and ``extra`` (scale, inverse) goes into the payload with it. ``final_score`` (0..10) is set
+    where the score is given, and then there may be no ``truth``. ``key`` tells apart several
+    predictions of one source on one image.
     """
 
     image_id: str
@@ -40,7 +41,9 @@ class Sample:
     prediction: Prediction
     truth: Prediction | None = None
     labels: tuple[str, ...] = ()
-    """Classes that can be scored on this image, for tasks with a class of interest; those of the truth by default."""
+    """Classes that can be scored on this image, for tasks with a class of interest; those of the
+    truth by default.
+    """
     key: str = ""
     prompt: str | None = None
     source: str | None = None
@@ -51,7 +54,9 @@ class Sample:
     control: Path | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     named: bool = False
-    """The input itself names the image; else ``image_id`` is the image's file name without its suffix."""
+    """The input itself names the image; else ``image_id`` is the image's file name without its
+    suffix.
+    """
     mask_white: Literal["fill", "keep"] = "fill"
     """Whether the white of ``mask`` is the region to fill or what is kept."""
     resize_mask: bool = False
@@ -63,12 +68,14 @@ Found = Iterator[Sample | Problem]
 
 
 def check_type(task: str, types: Collection[str], reader: str) -> str:
-    """The prediction type of ``task``, which must be one of those that the importer called ``reader`` reads.
+    """The prediction type of ``task``, which must be one of those that the importer called
+    ``reader`` reads.
 
     Raises
     ------
     UsageError
-        If there is no such task, or it has another type; the message lists the tasks that can be read.
+        If there is no such task, or it has another type; the message lists the tasks that can be
+        read.
     """
     found = task_named(task).type
     if found not in types:
@@ -98,32 +105,46 @@ def invalid(file: Path, record: str, field: str, reason: str) -> InvalidRecord:
 
 
 def stated_file(root: Path, name: object, field: str) -> Path:
-    """The file below ``root`` that an annotation file states in ``field``; it may not lead out of that folder.
+    """The file below ``root`` that an annotation file states in ``field``; it may not lead out of
+    that folder.
 
     Raises
     ------
     DataError
-        If there is no such file, or the path is absolute or leads out of ``root``, also over a link.
+        If there is no such file, or the path is absolute or leads out of ``root``, also over a
+        link.
     """
     with in_field(field):
         return confined_path(root, name, of=str(root))
 
 
 def other_size(what: str, found: Size, size: Size, image: Path, *, remedy: str = "") -> DataError:
-    """The error that ``what`` has another (height, width) than its image, and what the reason may be."""
+    """The error that ``what`` has another (height, width) than its image, and what the reason may
+    be.
+    """
     hint = exif_hint(found, size, image) or (f"; {remedy}" if remedy else "")
-    return DataError(f"{what} must be {size[0]}×{size[1]}, got {found[0]}×{found[1]} (height×width){hint}")
+    return DataError(
+        f"{what} must be {size[0]}×{size[1]}, got {found[0]}×{found[1]} (height×width){hint}"
+    )
 
 
 def exif_hint(found: Size, size: Size, image: Path) -> str:
-    """What to try where an image of (height, width) ``size`` was turned by its EXIF orientation; else empty."""
+    """What to try where an image of (height, width) ``size`` was turned by its EXIF orientation;
+    else empty.
+    """
     if found != size[::-1] or orientation(image) not in (5, 6, 7, 8):
         return ""
-    return "; the image has an EXIF orientation: give --exif ignore if annotations were made on the stored frame"
+    return (
+        "; the image has an EXIF orientation: give --exif ignore if annotations were made on the "
+        "stored frame"
+    )
 
 
-def fitted(values: NDArray[Any], size: Size, file: Path, image: Path, *, resize: bool) -> NDArray[Any]:
-    """An H×W map at the (height, width) of its image: resized to the nearest pixel where ``resize`` allows it.
+def fitted(
+    values: NDArray[Any], size: Size, file: Path, image: Path, *, resize: bool
+) -> NDArray[Any]:
+    """An H×W map at the (height, width) of its image: resized to the nearest pixel where ``resize``
+    allows it.
 
     Raises
     ------
@@ -133,7 +154,9 @@ def fitted(values: NDArray[Any], size: Size, file: Path, image: Path, *, resize:
     if values.shape == size:
         return values
     if not resize:
-        raise other_size(f"{file.name}:", (values.shape[0], values.shape[1]), size, image, remedy=RESIZE)
+        raise other_size(
+            f"{file.name}:", (values.shape[0], values.shape[1]), size, image, remedy=RESIZE
+        )
     return np.asarray(cv2.resize(values, size[::-1], interpolation=cv2.INTER_NEAREST))
 
 
@@ -163,7 +186,10 @@ def read_json(path: Path) -> Any:
         raise DataError(f"{path}: cannot be read: {error}") from None
     except json.JSONDecodeError as error:
         raise DataError(f"{path}: line {error.lineno}: is not JSON: {error.msg}") from None
-    except (ValueError, RecursionError) as error:  # integers of thousands of digits, thousands of levels
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # integers of thousands of digits, thousands of levels
         raise DataError(f"{path}: is not JSON that can be read: {error}") from None
 
 
@@ -175,23 +201,29 @@ def _shallow(value: Any) -> Any:
 
 
 class _DataOnly(pickle.Unpickler):
-    """Reads a pickle of plain data; a name to be imported, the way by which pickles run code, is refused."""
+    """Reads a pickle of plain data; a name to be imported, the way by which pickles run code, is
+    refused.
+    """
 
     def find_class(self, module: str, name: str) -> Any:
         raise pickle.UnpicklingError(f"it names {module}.{name}, which is not plain data")
 
 
 def read_pickle(path: Path) -> Any:
-    """The value of a pickle of plain data (lists, dicts, strings, numbers); nothing in it is executed.
+    """The value of a pickle of plain data (lists, dicts, strings, numbers); nothing in it is
+    executed.
 
     Raises
     ------
     DataError
-        If there is no such file, it is larger than 1 GiB, is no pickle, or holds more than plain data.
+        If there is no such file, it is larger than 1 GiB, is no pickle, or holds more than plain
+        data.
     """
     try:
         if path.stat().st_size > LARGEST_PICKLE:
-            raise DataError(f"{path}: must be at most {LARGEST_PICKLE} bytes, got {path.stat().st_size}")
+            raise DataError(
+                f"{path}: must be at most {LARGEST_PICKLE} bytes, got {path.stat().st_size}"
+            )
         with path.open("rb") as file:
             return _shallow(_DataOnly(file, encoding="latin1").load())
     except FileNotFoundError:
@@ -213,7 +245,8 @@ def read_pickle(path: Path) -> Any:
 
 
 def read_table(path: Path) -> list[dict[str, Any]]:
-    """Rows of a table with named columns: ``.csv``, ``.tsv``, ``.jsonl``, or ``.json`` (an array of objects).
+    """Rows of a table with named columns: ``.csv``, ``.tsv``, ``.jsonl``, or ``.json`` (an array of
+    objects).
 
     Raises
     ------
@@ -240,7 +273,10 @@ def _lines(path: Path) -> Iterator[str]:
         with path.open("rb") as file:
             wide = file.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE)
         if wide and path.stat().st_size > jsons.LONGEST_RECORD:
-            raise DataError(f"{path}: must have at most {jsons.LONGEST_RECORD >> 20} MiB in UTF-16; save it as UTF-8")
+            raise DataError(
+                f"{path}: must have at most {jsons.LONGEST_RECORD >> 20} MiB in UTF-16; save it "
+                "as UTF-8"
+            )
         if wide:
             yield from read_text(path).split("\n")
             return
@@ -249,7 +285,9 @@ def _lines(path: Path) -> Iterator[str]:
                 yield line.decode()
             except UnicodeDecodeError as error:
                 where = f"{error.start} of line {number}"
-                raise DataError(f"{path}: must be UTF-8, got another byte at {where}; save it as UTF-8") from None
+                raise DataError(
+                    f"{path}: must be UTF-8, got another byte at {where}; save it as UTF-8"
+                ) from None
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
     except OSError as error:
@@ -257,7 +295,8 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def read_text(path: Path) -> str:
-    """The text of a UTF-8 file, or of one in UTF-16 that begins with its byte order mark, as Windows writes them.
+    """The text of a UTF-8 file, or of one in UTF-16 that begins with its byte order mark, as
+    Windows writes them.
 
     Raises
     ------
@@ -266,17 +305,23 @@ def read_text(path: Path) -> str:
     """
     try:
         content = path.read_bytes()
-        return content.decode("utf-16" if content[:2] in (BOM_UTF16_LE, BOM_UTF16_BE) else "utf-8-sig")
+        return content.decode(
+            "utf-16" if content[:2] in (BOM_UTF16_LE, BOM_UTF16_BE) else "utf-8-sig"
+        )
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error}") from None
     except UnicodeDecodeError as error:
-        raise DataError(f"{path}: must be UTF-8, got another byte at {error.start}; save it as UTF-8") from None
+        raise DataError(
+            f"{path}: must be UTF-8, got another byte at {error.start}; save it as UTF-8"
+        ) from None
 
 
 def names_by_line(path: Path) -> dict[int, str]:
-    """The names of a text with a name a line, counted from 0; an empty line names nothing and is counted."""
+    """The names of a text with a name a line, counted from 0; an empty line names nothing and is
+    counted.
+    """
     return {k: line.strip() for k, line in enumerate(read_text(path).splitlines()) if line.strip()}
 
 
@@ -286,8 +331,8 @@ def files_by_key(where: str | Path) -> dict[str, Path]:
     Parameters
     ----------
     where
-        A folder (key: file name without ending), a pattern with one ``*`` (key: what the star stands for; it may span
-        folders), or one file (key: its name without ending).
+        A folder (key: file name without ending), a pattern with one ``*`` (key: what the star
+        stands for; it may span folders), or one file (key: its name without ending).
 
     Raises
     ------
@@ -313,8 +358,11 @@ def files_by_key(where: str | Path) -> dict[str, Path]:
     return found
 
 
-def aligned(images: str | Path, *others: str | Path | None) -> Iterator[tuple[str, Path, list[Path | None]]]:
-    """Each image's key and path, then the path of the same key in each of ``others`` (None where it has none).
+def aligned(
+    images: str | Path, *others: str | Path | None
+) -> Iterator[tuple[str, Path, list[Path | None]]]:
+    """Each image's key and path, then the path of the same key in each of ``others`` (None where it
+    has none).
 
     A single file in every place is one record, whatever the names.
     """
@@ -322,7 +370,11 @@ def aligned(images: str | Path, *others: str | Path | None) -> Iterator[tuple[st
     sides = [{} if where is None else files_by_key(where) for where in others]
     singles = all(where is None or Path(str(where)).is_file() for where in (images, *others))
     for key, image in sorted(shown.items()):
-        yield key, image, [next(iter(side.values()), None) if singles else side.get(key) for side in sides]
+        yield (
+            key,
+            image,
+            [next(iter(side.values()), None) if singles else side.get(key) for side in sides],
+        )
 
 
 def _matching(pattern: str) -> dict[str, Path]:
@@ -334,7 +386,12 @@ def _matching(pattern: str) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for file in sorted(base.rglob("*")):
         name = file.relative_to(base).as_posix()
-        if file.is_file() and name.startswith(head) and name.endswith(after) and len(name) >= len(head) + len(after):
+        if (
+            file.is_file()
+            and name.startswith(head)
+            and name.endswith(after)
+            and len(name) >= len(head) + len(after)
+        ):
             _put(found, name[len(head) : len(name) - len(after)].replace("/", "_"), file)
     if not found:
         raise UsageError(f"{pattern}: no file matches")
@@ -344,7 +401,8 @@ def _matching(pattern: str) -> dict[str, Path]:
 def _put(found: dict[str, Path], key: str, file: Path) -> None:
     if key in found:
         raise DataError(
-            f"{found[key]} and {file.name}: two files of one name; give a pattern with one *, as 'dir/*.png'"
+            f"{found[key]} and {file.name}: two files of one name; give a pattern with one *, as "
+            "'dir/*.png'"
         )
     found[key] = file
 

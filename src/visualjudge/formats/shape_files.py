@@ -1,7 +1,9 @@
-"""Boxes and polygons as labelling tools write them: labelme, Cartucho's text files, Supervisely, Label Studio, CVAT.
+"""Boxes and polygons as labelling tools write them: labelme, Cartucho's text files, Supervisely,
+Label Studio, CVAT.
 
-Formats: https://github.com/wkentaro/labelme · https://github.com/Cartucho/mAP · https://docs.supervisely.com ·
-https://labelstud.io/guide/export (JSON) · CVAT's export "Datumaro 1.0" (JSON).
+Formats: https://github.com/wkentaro/labelme · https://github.com/Cartucho/mAP ·
+https://docs.supervisely.com · https://labelstud.io/guide/export (JSON) · CVAT's export "Datumaro
+1.0" (JSON).
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ LARGEST_BITMAP = 1 << 26
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LabelledShape:
-    """One labelled object: ``rings`` in pixels ([x, y, x, y, …] each), or a mask; a box has one ring of 4 corners."""
+    """One labelled object: ``rings`` in pixels ([x, y, x, y, …] each), or a mask; a box has one
+    ring of 4 corners.
+    """
 
     label: str
     rings: tuple[tuple[float, ...], ...] = ()
@@ -66,7 +70,8 @@ def shapes(task: str, form: str, gt: Path, pred: Path | None, images: Path) -> F
     Raises
     ------
     UsageError
-        If the task is neither object_detection nor instance_segmentation, or a folder or format is unknown.
+        If the task is neither object_detection nor instance_segmentation, or a folder or format is
+        unknown.
     """
     if form not in FORMS:
         raise UsageError(f"--format must be one of {', '.join(FORMS)}, got {form!r}")
@@ -95,7 +100,9 @@ def shapes(task: str, form: str, gt: Path, pred: Path | None, images: Path) -> F
         yield Problem((pred or gt).name, key, "image", f"there is no {key!r} in {gt}")
 
 
-def _gathered(kind: str, found: Iterator[LabelledShape], size: Size, file: str, key: str) -> Prediction:
+def _gathered(
+    kind: str, found: Iterator[LabelledShape], size: Size, file: str, key: str
+) -> Prediction:
     try:
         return _GATHER[kind](list(found), size)
     except DataError as error:
@@ -122,12 +129,18 @@ def _masks(found: list[LabelledShape], size: Size) -> Masks:
     for shape in found:
         mask = shape.mask if shape.mask is not None else mask_from_polygons(shape.rings, size)
         if mask.size != size:
-            raise DataError(f"mask: must be {size[0]}×{size[1]}, got {mask.size[0]}×{mask.size[1]} (height×width)")
+            raise DataError(
+                f"mask: must be {size[0]}×{size[1]}, got {mask.size[0]}×{mask.size[1]} "
+                "(height×width)"
+            )
         items.append(Instance(shape.label, mask, shape.score))
     return Masks(size, tuple(items))
 
 
-_GATHER: dict[str, Callable[[list[LabelledShape], Size], Prediction]] = {"detection": _detections, "instance": _masks}
+_GATHER: dict[str, Callable[[list[LabelledShape], Size], Prediction]] = {
+    "detection": _detections,
+    "instance": _masks,
+}
 
 
 # ---------------------------------------------------------------- formats
@@ -137,13 +150,19 @@ def _labelme(record: Any, size: Size, _predicted: bool) -> Iterator[LabelledShap
     _same_size(record.get("imageHeight"), record.get("imageWidth"), size)
     for shape in record["shapes"]:
         points = [tuple(map(float, point)) for point in shape["points"]]
-        label, kind, score = str(shape["label"]), shape.get("shape_type", "polygon"), _score(shape.get("score"))
+        label, kind, score = (
+            str(shape["label"]),
+            shape.get("shape_type", "polygon"),
+            _score(shape.get("score")),
+        )
         if kind == "rectangle":
             yield _box(label, (*points[0], *points[1]), score)
         elif kind == "circle":
             yield LabelledShape(label, (_circle(*points[0], *points[1]),), score=score)
         elif kind == "mask":
-            yield LabelledShape(label, mask=_bitmap(base64.b64decode(shape["mask"]), points[0], size), score=score)
+            yield LabelledShape(
+                label, mask=_bitmap(base64.b64decode(shape["mask"]), points[0], size), score=score
+            )
         elif kind == "polygon":
             yield LabelledShape(label, (tuple(v for point in points for v in point),), score=score)
         else:
@@ -151,7 +170,11 @@ def _labelme(record: Any, size: Size, _predicted: bool) -> Iterator[LabelledShap
 
 
 def _cartucho(record: Any, _size: Size, predicted: bool) -> Iterator[LabelledShape]:
-    form = "class confidence left top right bottom" if predicted else "class left top right bottom [difficult]"
+    form = (
+        "class confidence left top right bottom"
+        if predicted
+        else "class left top right bottom [difficult]"
+    )
     for number, line in enumerate(str(record).splitlines(), 1):
         cells = line.split()
         if not cells:
@@ -171,11 +194,19 @@ def _supervisely(record: Any, size: Size, _predicted: bool) -> Iterator[Labelled
     _same_size(stated.get("height"), stated.get("width"), size)
     for item in record["objects"]:
         label, kind = str(item["classTitle"]), item["geometryType"]
-        told = [tag.get("value") for tag in item.get("tags", ()) if tag.get("name") in ("confidence", "score")]
+        told = [
+            tag.get("value")
+            for tag in item.get("tags", ())
+            if tag.get("name") in ("confidence", "score")
+        ]
         score = _score(told[0]) if told else None
         if kind == "bitmap":
-            packed = zlib.decompressobj().decompress(base64.b64decode(item["bitmap"]["data"]), LARGEST_BITMAP)
-            yield LabelledShape(label, mask=_bitmap(packed, item["bitmap"]["origin"], size), score=score)
+            packed = zlib.decompressobj().decompress(
+                base64.b64decode(item["bitmap"]["data"]), LARGEST_BITMAP
+            )
+            yield LabelledShape(
+                label, mask=_bitmap(packed, item["bitmap"]["origin"], size), score=score
+            )
             continue
         outer = [tuple(map(float, point)) for point in item["points"]["exterior"]]
         if kind == "rectangle":
@@ -183,7 +214,9 @@ def _supervisely(record: Any, size: Size, _predicted: bool) -> Iterator[Labelled
         elif kind == "polygon":
             mask = mask_from_polygons([[v for point in outer for v in point]], size).dense()
             for hole in item["points"].get("interior", ()):
-                mask &= ~mask_from_polygons([[float(v) for point in hole for v in point]], size).dense()
+                mask &= ~mask_from_polygons(
+                    [[float(v) for point in hole for v in point]], size
+                ).dense()
             yield LabelledShape(label, mask=mask_from_array(mask), score=score)
         else:
             raise DataError(f"geometryType: must be rectangle, polygon or bitmap, got {kind!r}")
@@ -200,7 +233,11 @@ def _label_studio(record: Any, size: Size, predicted: bool) -> Iterator[Labelled
         label, score = str(value[kind][0]), _score(item.get("score")) if "score" in item else whole
         down, across = size[0] / 100, size[1] / 100
         if kind == "polygonlabels":
-            ring = tuple(float(v) * f for point in value["points"] for v, f in zip(point, (across, down), strict=True))
+            ring = tuple(
+                float(v) * f
+                for point in value["points"]
+                for v, f in zip(point, (across, down), strict=True)
+            )
             yield LabelledShape(label, (ring,), score=score)
             continue
         if value.get("rotation"):
@@ -241,13 +278,20 @@ def _text_files(folder: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _tasks(path: Path) -> Iterator[tuple[str, Any]]:
-    """Label Studio's tasks by image: the upload's own prefix (8 characters and a dash) is not part of the name."""
+    """Label Studio's tasks by image: the upload's own prefix (8 characters and a dash) is not part
+    of the name.
+    """
     content = read_json(path)
     for k, record in enumerate(content if isinstance(content, list) else [None]):
         data = record.get("data") if isinstance(record, Mapping) else None
         if not isinstance(data, Mapping):
-            raise DataError(f"{path}: [{k}]: must be an object with 'data' and 'annotations', as Label Studio's JSON")
-        named = next((v for name in ("image", "img", "url") if isinstance(v := data.get(name), str)), "")
+            raise DataError(
+                f"{path}: [{k}]: must be an object with 'data' and 'annotations', as Label "
+                "Studio's JSON"
+            )
+        named = next(
+            (v for name in ("image", "img", "url") if isinstance(v := data.get(name), str)), ""
+        )
         stem = PurePosixPath(named).stem
         yield stem[9:] if len(stem) > 9 and stem[8] == "-" else stem, record
 
@@ -256,9 +300,14 @@ def _items(path: Path) -> Iterator[tuple[str, Any]]:
     content = read_json(path)
     try:
         labels = [row["name"] for row in content["categories"]["label"]["labels"]]
-        rows = [(PurePosixPath(str(item["id"])).name, {**item, "labels": labels}) for item in content["items"]]
+        rows = [
+            (PurePosixPath(str(item["id"])).name, {**item, "labels": labels})
+            for item in content["items"]
+        ]
     except (KeyError, TypeError) as error:
-        raise DataError(f"{path}: must be CVAT's export 'Datumaro 1.0': {error} is missing") from None
+        raise DataError(
+            f"{path}: must be CVAT's export 'Datumaro 1.0': {error} is missing"
+        ) from None
     yield from rows
 
 
@@ -278,14 +327,20 @@ def _box(label: str, corners: Sequence[float], score: float | None) -> LabelledS
     top, bottom = sorted((float(y1), float(y2)))
     if not np.isfinite([left, top, right, bottom]).all():
         raise DataError("box: must be finite numbers")
-    return LabelledShape(label, ((left, top, right, top, right, bottom, left, bottom),), score=score)
+    return LabelledShape(
+        label, ((left, top, right, top, right, bottom, left, bottom),), score=score
+    )
 
 
 def _circle(cx: float, cy: float, x: float, y: float) -> tuple[float, ...]:
     radius, angles = math.hypot(x - cx, y - cy), np.linspace(0, 2 * np.pi, CIRCLE, endpoint=False)
     if not math.isfinite(cx + cy + radius):
         raise DataError("circle: must have finite numbers")
-    return tuple(np.column_stack([cx + radius * np.cos(angles), cy + radius * np.sin(angles)]).ravel().tolist())
+    return tuple(
+        np.column_stack([cx + radius * np.cos(angles), cy + radius * np.sin(angles)])
+        .ravel()
+        .tolist()
+    )
 
 
 def _bitmap(content: bytes, origin: Any, size: Size) -> Mask:

@@ -1,7 +1,8 @@
 """PASCAL VOC: a folder of XML files; predictions as XML or as VOC's results, a text file a class.
 
-Format: the VOC2012 development kit. Pixels count from 1 and ``xmax``, ``ymax`` are inside, so that x1 = xmin − 1 and
-x2 = xmax here. ``difficult`` objects neither have to be found nor make a prediction wrong, as VOC evaluates.
+Format: the VOC2012 development kit. Pixels count from 1 and ``xmax``, ``ymax`` are inside, so that
+x1 = xmin − 1 and x2 = xmax here. ``difficult`` objects neither have to be found nor make a
+prediction wrong, as VOC evaluates.
 """
 
 from __future__ import annotations
@@ -72,14 +73,22 @@ def _objects(path: Path, size: Size | None) -> Detections:
     for name, real in (("height", size and size[0]), ("width", size and size[1])):
         stated = root.findtext(f"size/{name}")
         if real and stated and stated.strip() != str(real):
-            raise invalid(path, "annotation", f"size.{name}", f"must be that of the image, {real}, got {stated}")
+            raise invalid(
+                path,
+                "annotation",
+                f"size.{name}",
+                f"must be that of the image, {real}, got {stated}",
+            )
     items = []
     for k, node in enumerate(root.findall("object")):
         where = f"object {k + 1}"
         label = (node.findtext("name") or "").strip()
         if not label:
             raise invalid(path, where, "name", "the field is missing")
-        box = [_number(node, f"bndbox/{name}", path, where) for name in ("xmin", "ymin", "xmax", "ymax")]
+        box = [
+            _number(node, f"bndbox/{name}", path, where)
+            for name in ("xmin", "ymin", "xmax", "ymax")
+        ]
         difficult = (node.findtext("difficult") or "0").strip() == "1"
         name = "confidence" if node.findtext("confidence") is not None else "score"
         score = None if node.findtext(name) is None else _number(node, name, path, where)
@@ -88,7 +97,9 @@ def _objects(path: Path, size: Size | None) -> Detections:
 
 
 def _results(pred: Path) -> Mapping[str, Detections | Path]:
-    """Predictions by image: XML files, or lines ``image confidence xmin ymin xmax ymax`` of ``*_CLASS.txt`` files."""
+    """Predictions by image: XML files, or lines ``image confidence xmin ymin xmax ymax`` of
+    ``*_CLASS.txt`` files.
+    """
     if any(folder_at(pred).glob("*.xml")):
         return dict(_xml_files(pred))
     items: dict[str, list[Detection]] = defaultdict(list)
@@ -112,13 +123,17 @@ def _line(line: str, label: str, path: Path, number: int) -> tuple[str, Detectio
         score, *box = (float(cell) for cell in cells[1:])
         return cells[0], Detection(label, _xyxy(box, path, f"line {number}"), score)
     except ValueError:
-        raise DataError(f"{path}: line {number}: must be 'image confidence xmin ymin xmax ymax'") from None
+        raise DataError(
+            f"{path}: line {number}: must be 'image confidence xmin ymin xmax ymax'"
+        ) from None
 
 
 def _xyxy(box: list[float], path: Path, where: str) -> Xyxy:
     xmin, ymin, xmax, ymax = box
     if not all(abs(v) < float("inf") for v in box) or xmax < xmin or ymax < ymin:
-        raise invalid(path, where, "bndbox", f"must be finite xmin, ymin, xmax, ymax in this order, got {box}")
+        raise invalid(
+            path, where, "bndbox", f"must be finite xmin, ymin, xmax, ymax in this order, got {box}"
+        )
     return xmin - 1, ymin - 1, xmax, ymax
 
 
@@ -139,4 +154,6 @@ def _number(node: ElementTree.Element, name: str, path: Path, where: str) -> flo
     try:
         return float(text or "")
     except ValueError:
-        raise invalid(path, where, name.replace("/", "."), f"must be a number, got {text!r}") from None
+        raise invalid(
+            path, where, name.replace("/", "."), f"must be a number, got {text!r}"
+        ) from None

@@ -1,7 +1,8 @@
-"""YOLO text files: a file an image, a line an object, coordinates as shares of the image's width and height.
+"""YOLO text files: a file an image, a line an object, coordinates as shares of the image's width
+and height.
 
-Format: https://docs.ultralytics.com/datasets/detect and /segment. ``class cx cy w h [confidence]`` is a box,
-``class x y x y x y … [confidence]`` a polygon. No file means no object, as there.
+Format: https://docs.ultralytics.com/datasets/detect and /segment. ``class cx cy w h [confidence]``
+is a box, ``class x y x y x y … [confidence]`` a polygon. No file means no object, as there.
 """
 
 from __future__ import annotations
@@ -50,13 +51,18 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
     item, gather = _READERS[check_type(task, _READERS, "YOLO")]
     names = class_names(classes)
     folders = [folder_at(folder) for folder in (gt, pred) if folder is not None]
-    by_name = {key: path for key, path in files_by_key(images).items() if path.suffix.lower() in IMAGE_SUFFIXES}
+    by_name = {
+        key: path
+        for key, path in files_by_key(images).items()
+        if path.suffix.lower() in IMAGE_SUFFIXES
+    }
     _check_labelled(folders[0], by_name, images)
     for key, image in by_name.items():
         try:
             size = image_size(image)
             real, found = (
-                _read((gt if side is None else side) / f"{key}.txt", names, size, item, gather) for side in (gt, pred)
+                _read((gt if side is None else side) / f"{key}.txt", names, size, item, gather)
+                for side in (gt, pred)
             )
         except InvalidRecord as error:
             yield error.problem
@@ -65,11 +71,14 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
     for folder in folders:
         for path in sorted(folder.glob("*.txt")):
             if path.stem not in by_name and path != classes:
-                yield Problem(path.name, path.stem, "image", f"image {path.stem} not found in {images}")
+                yield Problem(
+                    path.name, path.stem, "image", f"image {path.stem} not found in {images}"
+                )
 
 
 def _check_labelled(gt: Path, keys: Collection[str], images: Path) -> None:
-    """Check that the ground truth has labels, and warn of images without: they count as images without objects.
+    """Check that the ground truth has labels, and warn of images without: they count as images
+    without objects.
 
     Raises
     ------
@@ -79,11 +88,13 @@ def _check_labelled(gt: Path, keys: Collection[str], images: Path) -> None:
     bare = sorted(key for key in keys if not (gt / f"{key}.txt").is_file())
     if keys and len(bare) == len(keys):
         raise UsageError(
-            f"--gt must hold a .txt file of labels for images of {images}, got none for its {len(keys)} images"
+            f"--gt must hold a .txt file of labels for images of {images}, got none for its "
+            f"{len(keys)} images"
         )
     if bare:
         warnings.warn(
-            f"{gt}: {len(bare)} of {len(keys)} images have no label file, and count as images without objects; "
+            f"{gt}: {len(bare)} of {len(keys)} images have no label file, and count as images "
+            "without objects; "
             f"the first: {bare[0]}",
             stacklevel=3,
         )
@@ -105,13 +116,18 @@ def class_names(path: Path) -> dict[int, str]:
 def _read(path: Path, names: dict[int, str], size: Size, item: Item, gather: Gather) -> Prediction:
     lines = read_text(path).splitlines() if path.is_file() else []
     rows = [(number, line.split()) for number, line in enumerate(lines, 1) if line.strip()]
-    return gather(size, tuple(item(*_numbers(cells, names, size, path.name, number)) for number, cells in rows))
+    return gather(
+        size,
+        tuple(item(*_numbers(cells, names, size, path.name, number)) for number, cells in rows),
+    )
 
 
 def _numbers(
     cells: list[str], names: dict[int, str], size: Size, file: str, line: int
 ) -> tuple[str, NDArray[np.float64], float | None, Size, Wrong]:
-    """Label, coordinates in pixels (x, y, x, y, …), confidence; and the image's size and how an error is told."""
+    """Label, coordinates in pixels (x, y, x, y, …), confidence; and the image's size and how an
+    error is told.
+    """
 
     def wrong(field: str, reason: str) -> InvalidRecord:
         return InvalidRecord(Problem(file, f"line {line}", field, reason))
@@ -138,7 +154,9 @@ def _numbers(
     return label, points, score, size, wrong
 
 
-def _detection(label: str, points: NDArray[np.float64], score: float | None, _size: Size, wrong: Wrong) -> Detection:
+def _detection(
+    label: str, points: NDArray[np.float64], score: float | None, _size: Size, wrong: Wrong
+) -> Detection:
     if len(points) == BOX:
         cx, cy, w, h = points.tolist()
         if w < 0 or h < 0:
@@ -148,7 +166,9 @@ def _detection(label: str, points: NDArray[np.float64], score: float | None, _si
     return Detection(label, (float(x.min()), float(y.min()), float(x.max()), float(y.max())), score)
 
 
-def _instance(label: str, points: NDArray[np.float64], score: float | None, size: Size, wrong: Wrong) -> Instance:
+def _instance(
+    label: str, points: NDArray[np.float64], score: float | None, size: Size, wrong: Wrong
+) -> Instance:
     if len(points) == BOX:
         raise wrong("numbers", "must be a class and 6 numbers or more")
     return Instance(label, mask_from_polygons([points.tolist()], size), score)

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from visualjudge.judges.pairwise import PairwiseJudge as PairwiseJudge
     from visualjudge.judges.pipe import ClientPipe as ClientPipe
     from visualjudge.judges.registry import PIPE_REGISTRY as PIPE_REGISTRY
-    from visualjudge.judges.schemas import PairJudgeInput as PairJudgeInput, VIEScoreInput as VIEScoreInput
+    from visualjudge.judges.schemas import (
+        PairJudgeInput as PairJudgeInput,
+        VIEScoreInput as VIEScoreInput,
+    )
     from visualjudge.judges.viescore import VIEscorePipe as VIEscorePipe
 
 _HOMES = {

@@ -1,4 +1,6 @@
-"""What every judge of a dataset's questions is: ``Ask`` → ``Judged``; and a verdict as ``verdicts.jsonl`` has it."""
+"""What every judge of a dataset's questions is: ``Ask`` → ``Judged``; and a verdict as
+``verdicts.jsonl`` has it.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ class Ask:
         return self.question.id, self.order, self.repeat
 
     def stored(self, value: Answer) -> Answer:
-        """An answer to the question as shown, in the letters of the question as stored. Undoes itself."""
+        """An answer to the question as shown, in the letters of the question as stored. Undoes
+        itself.
+        """
         return TURNED.get(str(value), value) if self.order == "BA" else value
 
 
@@ -69,12 +73,16 @@ class Judged:
 
 
 def most_calls(judge: Judge) -> int:
-    """The most calls that a judge may make for one ask, as its ``most_calls`` says; 1 where it does not say."""
+    """The most calls that a judge may make for one ask, as its ``most_calls`` says; 1 where it does
+    not say.
+    """
     return int(getattr(judge, "most_calls", 1))
 
 
 def verdict_line(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as ``verdicts.jsonl`` has it: seven fields that always stand, others where they say something."""
+    """A verdict as ``verdicts.jsonl`` has it: seven fields that always stand, others where they say
+    something.
+    """
     line: dict[str, Any] = {
         "id": verdict.id,
         "order": verdict.order,
@@ -105,7 +113,17 @@ def verdict_of(line: Mapping[str, Any]) -> Verdict:
         If has a field of the wrong type.
     """
     named = ("probability_a", "expected_score", "cause")
-    known = {"id", "order", "value", "status", "raw_response", "usage", "latency_s", "repeat", *named}
+    known = {
+        "id",
+        "order",
+        "value",
+        "status",
+        "raw_response",
+        "usage",
+        "latency_s",
+        "repeat",
+        *named,
+    }
     return Verdict(
         id=_checked(line["id"], isinstance(line["id"], str)),
         order=_checked(line.get("order") or "AB", (line.get("order") or "AB") in ORDERS),
@@ -147,7 +165,16 @@ def _repeat(value: Any) -> int:
 
 def failed(ask: Ask, cause: str, **extra: Any) -> Verdict:
     """The verdict of a question that could not be asked."""
-    return Verdict(ask.question.id, ask.order, FAILED, "api_error", None, repeat=ask.repeat, cause=cause, extra=extra)
+    return Verdict(
+        ask.question.id,
+        ask.order,
+        FAILED,
+        "api_error",
+        None,
+        repeat=ask.repeat,
+        cause=cause,
+        extra=extra,
+    )
 
 
 def in_stored_letters(ask: Ask, verdict: Verdict) -> Verdict:

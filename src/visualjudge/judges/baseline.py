@@ -1,7 +1,8 @@
-"""Baselines: chance, the first option, one that knows the answer, sharpness. The local judge: ``judges/local``.
+"""Baselines: chance, the first option, one that knows the answer, sharpness. The local judge:
+``judges/local``.
 
-``random``, ``first`` and ``oracle:P`` are simulated: their figures test the statistics, and every report says so.
-``sharpness`` is a real baseline: a model that does not beat it has not looked.
+``random``, ``first`` and ``oracle:P`` are simulated: their figures test the statistics, and every
+report says so. ``sharpness`` is a real baseline: a model that does not beat it has not looked.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ MODELS = "random, first, oracle:P[,bias=B][,slope=S], sharpness"
 _FLOOR = 0.5
 """Edges below half a grey level are not told apart."""
 _TEXTURE = 10.0
-"""Grey levels. Fine texture of a clean photograph measures 2 to 6; what lies well above is noise, rain or snow."""
+"""Grey levels. Fine texture of a clean photograph measures 2 to 6; what lies well above is noise,
+rain or snow.
+"""
 _POINTS_PER_E = 2.5
 """Points of the 0..10 scale for a factor e in quality, compared with the degraded image."""
 
@@ -67,8 +70,9 @@ class Oracle:
     bias
         Share of pairwise questions answered by position alone: A where positive, B where negative.
     slope
-        ``None``: as right on close pairs as on others. Else the probability of being right grows from chance with the
-        difference m of the scores (0..10) as ``chance + (right - chance) · (1 - exp(-slope · m))``.
+        ``None``: as right on close pairs as on others. Else the probability of being right grows
+        from chance with the difference m of the scores (0..10) as ``chance + (right - chance) · (1
+        - exp(-slope · m))``.
     """
 
     right: float
@@ -76,7 +80,9 @@ class Oracle:
     slope: float | None = None
 
     def chance_of_right(self, question: Question) -> float:
-        """Probability of a right answer to this question; where a probe leaves nothing to know, it is chance."""
+        """Probability of a right answer to this question; where a probe leaves nothing to know, it
+        is chance.
+        """
         if question.probe is not None and question.probe.expected == "any":
             return 1 / _orders(len(question.final_scores))
         if self.slope is None or question.question_type == "scoring":
@@ -95,14 +101,23 @@ def _oracle(model: str) -> Oracle:
     """``oracle:0.8,bias=0.1,slope=2``."""
     first, *options = model.removeprefix("oracle:").split(",")
     try:
-        numbers = {name.strip(): float(value) for name, value in (option.split("=") for option in options)}
+        numbers = {
+            name.strip(): float(value) for name, value in (option.split("=") for option in options)
+        }
         oracle = Oracle(float(first), **numbers)
     except (ValueError, TypeError):
         raise UsageError(
-            f"baseline must be oracle:P[,bias=B][,slope=S], such as oracle:0.8,bias=0.1, got {model!r}"
+            "baseline must be oracle:P[,bias=B][,slope=S], such as oracle:0.8,bias=0.1, got "
+            f"{model!r}"
         ) from None
-    if not (0 <= oracle.right <= 1 and -1 <= oracle.bias <= 1 and (oracle.slope is None or oracle.slope >= 0)):
-        raise UsageError(f"baseline {model!r}: P must be from 0 to 1, bias from -1 to 1, slope at least 0")
+    if not (
+        0 <= oracle.right <= 1
+        and -1 <= oracle.bias <= 1
+        and (oracle.slope is None or oracle.slope >= 0)
+    ):
+        raise UsageError(
+            f"baseline {model!r}: P must be from 0 to 1, bias from -1 to 1, slope at least 0"
+        )
     return oracle
 
 
@@ -120,20 +135,41 @@ class SimulatedJudge(OfflineJudge):
         text = self._reply(ask)
         question = ask.question
         reading = _reading(text, question.question_type, len(question.annotation_ids))
-        shown = Verdict(question.id, ask.order, reading.value, reading.status, text, latency_s=0.0, repeat=ask.repeat)
+        shown = Verdict(
+            question.id,
+            ask.order,
+            reading.value,
+            reading.status,
+            text,
+            latency_s=0.0,
+            repeat=ask.repeat,
+        )
         return Judged(in_stored_letters(ask, shown), calls=0)
 
     def _reply(self, ask: Ask) -> str:
         if self.model == "first":
             if ask.question.question_type == "scoring":
                 return str(MIDDLE)
-            return "A" if ask.question.question_type == "pairwise" else LETTERS[: len(ask.question.annotation_ids)]
+            return (
+                "A"
+                if ask.question.question_type == "pairwise"
+                else LETTERS[: len(ask.question.annotation_ids)]
+            )
         draws = uniforms_for(self.seed, self.model, ask.question.id, ask.order, ask.repeat)
-        return _random(ask.question, draws[0]) if self.oracle is None else _oracle_reply(ask, self.oracle, draws)
+        return (
+            _random(ask.question, draws[0])
+            if self.oracle is None
+            else _oracle_reply(ask, self.oracle, draws)
+        )
 
     def describe(self) -> Mapping[str, Any]:
         """Backend, model and seed."""
-        return {"backend": "baseline", "base_url": None, "model": self.model, "parameters": {"seed": self.seed}}
+        return {
+            "backend": "baseline",
+            "base_url": None,
+            "model": self.model,
+            "parameters": {"seed": self.seed},
+        }
 
 
 def _oracle_reply(ask: Ask, oracle: Oracle, draws: Sequence[float]) -> str:
@@ -158,13 +194,17 @@ def _replies(kind: QuestionType, n: int) -> Sequence[str]:
     """Scores are in tenths."""
     if kind == "scoring":
         return [str(tenth / 10) for tenth in range(101)]
-    return ["".join(letters) for letters in permutations(LETTERS[:n], 1 if kind == "pairwise" else n)]
+    return [
+        "".join(letters) for letters in permutations(LETTERS[:n], 1 if kind == "pairwise" else n)
+    ]
 
 
 def quality(pixels: Pixels) -> float:
     """log(edge strength) - log(1 + (noise / 10)²) of an H×W×3 uint8 image; higher is better."""
     gray = cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY).astype(np.float32)
-    return float(np.log(edge_strength(gray) + _FLOOR) - np.log1p((noise_sigma(gray) / _TEXTURE) ** 2))
+    return float(
+        np.log(edge_strength(gray) + _FLOOR) - np.log1p((noise_sigma(gray) / _TEXTURE) ** 2)
+    )
 
 
 @dataclass
@@ -176,7 +216,9 @@ class SharpnessJudge(OfflineJudge):
     _quality: Any = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._quality = lru_cache(maxsize=4096)(lambda name: quality(read_rgb(image_at(self.root, name))))
+        self._quality = lru_cache(maxsize=4096)(
+            lambda name: quality(read_rgb(image_at(self.root, name)))
+        )
 
     async def __call__(self, ask: Ask) -> Judged:
         """Its verdict, with the measured qualities as the raw response."""
@@ -193,7 +235,13 @@ class SharpnessJudge(OfflineJudge):
             reading = read_reply(text, question.question_type, len(question.annotation_ids))
         seconds = round(time.perf_counter() - begun, 4)
         shown = Verdict(
-            question.id, ask.order, reading.value, reading.status, text, latency_s=seconds, repeat=ask.repeat
+            question.id,
+            ask.order,
+            reading.value,
+            reading.status,
+            text,
+            latency_s=seconds,
+            repeat=ask.repeat,
         )
         return Judged(in_stored_letters(ask, shown), calls=0)
 
@@ -201,11 +249,17 @@ class SharpnessJudge(OfflineJudge):
         n = len(question.annotation_ids)
         measured = [self._quality(name) for name in question.images[-n:]]
         if question.question_type == "scoring":
-            gain = measured[0] - self._quality(question.images[0]) if len(question.images) > 1 else 0.0
+            gain = (
+                measured[0] - self._quality(question.images[0]) if len(question.images) > 1 else 0.0
+            )
             return str(round(float(np.clip(5 + _POINTS_PER_E * gain, 0, 10)), 2))
         shown = measured[::-1] if turned else measured
         order = sorted(range(n), key=lambda k: -shown[k])
-        said = LETTERS[order[0]] if question.question_type == "pairwise" else "".join(LETTERS[k] for k in order)
+        said = (
+            LETTERS[order[0]]
+            if question.question_type == "pairwise"
+            else "".join(LETTERS[k] for k in order)
+        )
         qualities = ", ".join(f"{value:.3f}" for value in shown)
         return f"Edge strength less noise: {qualities}.\nAnswer: {said}"
 

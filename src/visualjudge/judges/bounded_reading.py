@@ -1,7 +1,8 @@
-"""Reading replies within a budget: a degenerate reply of megabytes must not stop the event loop, nor the run.
+"""Reading replies within a budget: a degenerate reply of megabytes must not stop the event loop,
+nor the run.
 
-Short texts are read here and now. Longer ones are read by a process of their own, which is ended when its time is up;
-texts beyond the largest are not read at all.
+Short texts are read here and now. Longer ones are read by a process of their own, which is ended
+when its time is up; texts beyond the largest are not read at all.
 """
 
 from __future__ import annotations
@@ -33,8 +34,11 @@ class NotRead(RunError):
         self.cause = cause
 
 
-async def read_bounded(read: Callable[..., Result], text: str, /, *args: Any, **options: Any) -> Result:
-    """``read(text, *args, **options)``, without blocking the event loop for longer than a few milliseconds.
+async def read_bounded(
+    read: Callable[..., Result], text: str, /, *args: Any, **options: Any
+) -> Result:
+    """``read(text, *args, **options)``, without blocking the event loop for longer than a few
+    milliseconds.
 
     Parameters
     ----------
@@ -54,7 +58,8 @@ async def read_bounded(read: Callable[..., Result], text: str, /, *args: Any, **
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-c",
-        f"import sys; sys.path[:] = {sys.path!r}; from visualjudge.judges.bounded_reading import _work; _work()",
+        f"import sys; sys.path[:] = {sys.path!r}; from visualjudge.judges.bounded_reading import "
+        "_work; _work()",
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
@@ -74,7 +79,9 @@ async def read_bounded(read: Callable[..., Result], text: str, /, *args: Any, **
 
 
 async def read_or_none(read: Callable[[str], Result | None], text: str) -> Result | None:
-    """``read(text)`` for a reader that takes time in proportion to the text; a text that is too long says nothing."""
+    """``read(text)`` for a reader that takes time in proportion to the text; a text that is too
+    long says nothing.
+    """
     if len(text) > LONGEST_READ:
         return None
     return read(text) if len(text) <= READ_AT_ONCE else await asyncio.to_thread(read, text)

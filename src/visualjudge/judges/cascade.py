@@ -1,4 +1,6 @@
-"""Two judges: the cheap one answers where it is sure enough, the expensive one is asked where it is not."""
+"""Two judges: the cheap one answers where it is sure enough, the expensive one is asked where it is
+not.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,10 @@ By = Literal["probability", "agreement"]
 class CascadeRule:
     """When the cheap judge's answer to a pairwise question stands.
 
-    ``threshold``: least confidence, 0.5 to 1; above 1, no answer stands. ``by``: "probability" is the larger
-    probability of the two options, "agreement" the share of the cheap judge's verdicts (orders, repeats) for the
-    answer. ``asks``: in which order and for the n-th time the cheap judge is asked.
+    ``threshold``: least confidence, 0.5 to 1; above 1, no answer stands. ``by``: "probability" is
+    the larger probability of the two options, "agreement" the share of the cheap judge's verdicts
+    (orders, repeats) for the answer. ``asks``: in which order and for the n-th time the cheap judge
+    is asked.
     """
 
     threshold: float
@@ -43,13 +46,20 @@ def read_rule(path: Path) -> CascadeRule:
     try:
         found = orjson.loads(path.read_bytes())
     except (OSError, orjson.JSONDecodeError) as error:
-        raise DataError(f"{path}: must be the JSON that visualjudge cascade --json wrote: {error}") from None
+        raise DataError(
+            f"{path}: must be the JSON that visualjudge cascade --json wrote: {error}"
+        ) from None
     rule = found.get("rule") if isinstance(found, Mapping) else None
     if not isinstance(rule, Mapping):
-        raise DataError(f"{path}: rule: must be an object, got {rule!r}; write it with visualjudge cascade --json")
+        raise DataError(
+            f"{path}: rule: must be an object, got {rule!r}; write it with visualjudge cascade "
+            "--json"
+        )
     threshold, by, asks = (rule.get(name) for name in ("threshold", "by", "asks"))
     if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not threshold >= 0:
-        raise DataError(f"{path}: rule: threshold: must be a number of 0 or more, got {threshold!r}")
+        raise DataError(
+            f"{path}: rule: threshold: must be a number of 0 or more, got {threshold!r}"
+        )
     if by not in ("probability", "agreement"):
         raise DataError(f"{path}: rule: by: must be one of {', '.join(get_args(By))}, got {by!r}")
     if not isinstance(asks, list) or not asks or not all(_is_ask(ask) for ask in asks):
@@ -58,16 +68,25 @@ def read_rule(path: Path) -> CascadeRule:
 
 
 def _is_ask(ask: Any) -> bool:
-    return isinstance(ask, list) and len(ask) == 2 and ask[0] in get_args(Order) and type(ask[1]) is int and ask[1] >= 0
+    return (
+        isinstance(ask, list)
+        and len(ask) == 2
+        and ask[0] in get_args(Order)
+        and type(ask[1]) is int
+        and ask[1] >= 0
+    )
 
 
-def decide(values: Sequence[Answer | None], probabilities: Sequence[float | None], by: By) -> tuple[str | None, float]:
+def decide(
+    values: Sequence[Answer | None], probabilities: Sequence[float | None], by: By
+) -> tuple[str | None, float]:
     """The cheap judge's answer to one question, A or B or None, and its confidence, 0..1.
 
     Parameters
     ----------
     values
-        A, B, or anything else for a reply that could not be used; in the letters of the question as stored.
+        A, B, or anything else for a reply that could not be used; in the letters of the question as
+        stored.
     probabilities
         The probability of A of each verdict, None where the judge does not tell.
     """
@@ -121,7 +140,9 @@ class CascadeJudge:
         self.simulated = self.cheap.simulated or self.expensive.simulated
 
     async def __call__(self, ask: Ask) -> Judged:
-        """The verdict of the judge that decided; ``extra`` says which, and how sure the cheap one was."""
+        """The verdict of the judge that decided; ``extra`` says which, and how sure the cheap one
+        was.
+        """
         if ask.question.question_type != "pairwise":
             return await self.expensive(ask)
         answer, confidence, calls, paid = await self._first(ask)
@@ -132,7 +153,16 @@ class CascadeJudge:
             return Judged(verdict, found.calls + calls, Counter(found.paid) + paid)
         extra = {"decided_by": "cheap", "confidence": confidence}
         said = f"the cheap judge says {answer} with confidence {confidence:.3f}"
-        verdict = Verdict(ask.question.id, ask.order, answer, "ok", said, latency_s=0.0, repeat=ask.repeat, extra=extra)
+        verdict = Verdict(
+            ask.question.id,
+            ask.order,
+            answer,
+            "ok",
+            said,
+            latency_s=0.0,
+            repeat=ask.repeat,
+            extra=extra,
+        )
         return Judged(verdict, calls, paid)
 
     @property
@@ -146,13 +176,19 @@ class CascadeJudge:
         return trial_of(self.expensive)
 
     async def _first(self, ask: Ask) -> tuple[str | None, float, int, Counter[str]]:
-        """The cheap judge's answer and confidence, its calls and tokens; a question that was decided costs no more."""
+        """The cheap judge's answer and confidence, its calls and tokens; a question that was
+        decided costs no more.
+        """
         known = self._decided.get(ask.question.id)
         if known is not None:
             return *known, 0, Counter()
-        judged = [await self.cheap(Ask(ask.question, order, repeat)) for order, repeat in self.rule.asks]
+        judged = [
+            await self.cheap(Ask(ask.question, order, repeat)) for order, repeat in self.rule.asks
+        ]
         values = [one.verdict.value for one in judged]
-        answer, confidence = decide(values, [one.verdict.probability_a for one in judged], self.rule.by)
+        answer, confidence = decide(
+            values, [one.verdict.probability_a for one in judged], self.rule.by
+        )
         calls = sum(one.calls for one in judged)
         paid = sum((Counter(one.paid) for one in judged), Counter[str]())
         self._decided[ask.question.id] = (answer, confidence)
@@ -161,9 +197,18 @@ class CascadeJudge:
     def describe(self) -> Mapping[str, Any]:
         """Both judges and the rule."""
         names = [str(judge.describe().get("model")) for judge in (self.cheap, self.expensive)]
-        rule = {"threshold": self.rule.threshold, "by": self.rule.by, "asks": [list(ask) for ask in self.rule.asks]}
+        rule = {
+            "threshold": self.rule.threshold,
+            "by": self.rule.by,
+            "asks": [list(ask) for ask in self.rule.asks],
+        }
         parameters = {"cheap": names[0], "expensive": names[1], "rule": rule}
-        return {"backend": "cascade", "base_url": None, "model": " then ".join(names), "parameters": parameters}
+        return {
+            "backend": "cascade",
+            "base_url": None,
+            "model": " then ".join(names),
+            "parameters": parameters,
+        }
 
     async def aclose(self) -> None:
         """Close both."""

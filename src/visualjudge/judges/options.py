@@ -1,6 +1,9 @@
-"""The options of judging, declared once: Python takes them as keywords, the command line makes its options of them."""
+"""The options of judging, declared once: Python takes them as keywords, the command line makes its
+options of them.
+"""
 
-# Annotations are not postponed here: the command line reads them, without importing what only type checkers need.
+# Annotations are not postponed here: the command line reads them, without importing what only type
+# checkers need.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +25,9 @@ class Option:
 
     default: Any = None
     help: str = ""
-    """Of the command line; empty for an option that Python alone takes, or that several commands share."""
+    """Of the command line; empty for an option that Python alone takes, or that several commands
+    share.
+    """
     least: int | None = None
     flag: str = ""
     """Its name on the command line where that is another."""
@@ -35,33 +40,58 @@ class JudgeOptions(TypedDict, total=False):
     limit: Annotated[int | None, Option()]
     concurrency: Annotated[int, Option(16)]
     resume: Annotated[bool, Option(default=False)]
-    processes: Annotated[int, Option(1, "Processes that ask and read replies, where one core is the limit.", least=1)]
+    processes: Annotated[
+        int, Option(1, "Processes that ask and read replies, where one core is the limit.", least=1)
+    ]
     workers: Annotated[
         Literal["local", "ray"],
-        Option("local", "Where --processes run: local, or ray, a cluster (needs the extra 'ray').", flag="engine"),
+        Option(
+            "local",
+            "Where --processes run: local, or ray, a cluster (needs the extra 'ray').",
+            flag="engine",
+        ),
     ]
     swap: Annotated[bool, Option(False, "Ask pairwise questions in both orders.")]
-    repeats: Annotated[int, Option(1, "Number of samples per question (self-consistency).", least=1)]
-    retry_errors: Annotated[
-        bool, Option(False, "Like --resume, and also ask again the questions that ended in an api_error.")
+    repeats: Annotated[
+        int, Option(1, "Number of samples per question (self-consistency).", least=1)
     ]
-    accept_changes: Annotated[bool, Option(False, "With --resume: allow different settings; run.json records both.")]
+    retry_errors: Annotated[
+        bool,
+        Option(
+            False, "Like --resume, and also ask again the questions that ended in an api_error."
+        ),
+    ]
+    accept_changes: Annotated[
+        bool, Option(False, "With --resume: allow different settings; run.json records both.")
+    ]
     mode: Annotated[
-        Mode, Option("auto", "auto (a JSON schema if the server follows it, else text), text, json or logprobs.")
+        Mode,
+        Option(
+            "auto",
+            "auto (a JSON schema if the server follows it, else text), text, json or logprobs.",
+        ),
     ]
     seed: Annotated[int | None, Option(None, "Seed sent to the server, and of the baselines.")]
     retries: Annotated[int, Option(0, "How often to ask again if a reply cannot be read.", least=0)]
-    ties: Annotated[bool, Option(False, "Allow the answers tie and both_bad for pairwise questions.")]
+    ties: Annotated[
+        bool, Option(False, "Allow the answers tie and both_bad for pairwise questions.")
+    ]
     read: Annotated[
-        Tiers, Option("all", "marked: read JSON, boxes, 'Answer: B' and lines of their own, but no sentences.")
+        Tiers,
+        Option(
+            "all", "marked: read JSON, boxes, 'Answer: B' and lines of their own, but no sentences."
+        ),
     ]
     tools: Annotated["Sequence[str] | None", Option()]
-    max_tool_calls: Annotated[int, Option(6, "Maximum tool calls per question, with --tools.", least=1)]
+    max_tool_calls: Annotated[
+        int, Option(6, "Maximum tool calls per question, with --tools.", least=1)
+    ]
     tool_fault: Annotated[
         Literal["fails", "other", "claims"] | None,
         Option(
             None,
-            "Make the tools faulty: fails, other (results of another option) or claims (a random claim per result).",
+            "Make the tools faulty: fails, other (results of another option) or claims (a random "
+            "claim per result).",
         ),
     ]
     name: Annotated[str | None, Option(None, "The judge's name in reports; default: the model.")]
@@ -70,4 +100,6 @@ class JudgeOptions(TypedDict, total=False):
     prices: Annotated["Prices | None", Option()]
 
 
-DEFAULTS = JudgeOptions(**{name: hint.__metadata__[0].default for name, hint in JudgeOptions.__annotations__.items()})  # type: ignore[typeddict-item]
+DEFAULTS = JudgeOptions(
+    **{name: hint.__metadata__[0].default for name, hint in JudgeOptions.__annotations__.items()}
+)  # type: ignore[typeddict-item]

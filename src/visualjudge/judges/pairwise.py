@@ -1,4 +1,6 @@
-"""The judge module ``pairwise-judge``: Image A, Image B, Tie, or Failed. A dataset's pairs: ``judges/question.py``."""
+"""The judge module ``pairwise-judge``: Image A, Image B, Tie, or Failed. A dataset's pairs:
+``judges/question.py``.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,11 @@ _WINNERS = {alias: winner for winner, aliases in ALIASES.items() for alias in al
 def _probabilities(reply: Reply) -> dict[str, Any]:
     """The winners' probabilities, where log-probabilities were asked for and came."""
     found = winner_probabilities(reply)
-    return {} if found is None else {"probabilities": dict(found.probabilities), "unresolved": found.unresolved}
+    return (
+        {}
+        if found is None
+        else {"probabilities": dict(found.probabilities), "unresolved": found.unresolved}
+    )
 
 
 class PairwiseJudge(ClientPipe):
@@ -31,7 +37,8 @@ class PairwiseJudge(ClientPipe):
     default_input = PairJudgeInput
 
     async def judge(self, input_dict: Mapping[str, Any]) -> Judgement:
-        """``{"type": "pairwise_comparison", "value": winner, "meta": {"raw_response": last reply}}``.
+        """``{"type": "pairwise_comparison", "value": winner, "meta": {"raw_response": last
+        reply}}``.
 
         Raises
         ------
@@ -39,7 +46,9 @@ class PairwiseJudge(ClientPipe):
             As a plain call.
         """
         instruction, source, edits = await self.read_input(input_dict)
-        winner, replies = await self.ask_until(self.request(instruction, source, edits), self._winner)
+        winner, replies = await self.ask_until(
+            self.request(instruction, source, edits), self._winner
+        )
         result = {
             "type": "pairwise_comparison",
             "value": winner or FAILED,
@@ -49,7 +58,9 @@ class PairwiseJudge(ClientPipe):
         return Judgement(result, tuple(replies), {**_probabilities(replies[-1]), **why})
 
     def _is_valid_winner(self, winner_str: Any) -> str | None:
-        """The winner that an alias stands for, whatever its case; None for anything else: nothing is trimmed."""
+        """The winner that an alias stands for, whatever its case; None for anything else: nothing
+        is trimmed.
+        """
         return _WINNERS.get(winner_str.lower()) if isinstance(winner_str, str) else None
 
     def _winner(self, text: str) -> str | None:

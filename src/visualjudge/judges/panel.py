@@ -22,9 +22,9 @@ def majority(values: Sequence[Answer], question_type: QuestionType) -> Answer | 
         Each member's value; ``"Failed"`` is an abstention.
 
     Returns
-    -------
-    The letter with more votes; the ranking nearest to all members' (least Kendall distance in all, Kemeny's rule);
-    the median score. ``None`` where nobody voted or the vote is a tie: nothing is drawn.
+    ------- The letter with more votes; the ranking nearest to all members' (least Kendall distance
+    in all, Kemeny's rule); the median score. ``None`` where nobody voted or the vote is a tie:
+    nothing is drawn.
     """
     votes = [value for value in values if value != FAILED]
     if not votes:
@@ -71,8 +71,14 @@ class PanelJudge(OfflineJudge):
     simulated: bool = False
 
     async def __call__(self, ask: Ask) -> Judged:
-        """The majority; ``raw_response`` lists the votes. A tie, or no vote at all, is ``unparseable``."""
-        votes = {name: _vote(verdicts[ask.key]) for name, verdicts in self.members.items() if ask.key in verdicts}
+        """The majority; ``raw_response`` lists the votes. A tie, or no vote at all, is
+        ``unparseable``.
+        """
+        votes = {
+            name: _vote(verdicts[ask.key])
+            for name, verdicts in self.members.items()
+            if ask.key in verdicts
+        }
         value = majority(list(votes.values()), ask.question.question_type)
         said = "; ".join(f"{name}: {vote}" for name, vote in votes.items())
         verdict = Verdict(
@@ -90,4 +96,9 @@ class PanelJudge(OfflineJudge):
     def describe(self) -> Mapping[str, Any]:
         """The members."""
         names = list(self.members)
-        return {"backend": "panel", "base_url": None, "model": " + ".join(names), "parameters": {"members": names}}
+        return {
+            "backend": "panel",
+            "base_url": None,
+            "model": " + ".join(names),
+            "parameters": {"members": names},
+        }

@@ -1,4 +1,6 @@
-"""What judge modules share: prompt, client, checked input, images in the prompt's order, repeats on bad replies."""
+"""What judge modules share: prompt, client, checked input, images in the prompt's order, repeats on
+bad replies.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ class Judgement:
     result: Result
     replies: tuple[Reply, ...]
     details: Mapping[str, Any] = field(default_factory=dict)
-    """What is known beyond the result dict, as plain JSON: the winners' probabilities, the ``cause`` of "Failed"."""
+    """What is known beyond the result dict, as plain JSON: the winners' probabilities, the
+    ``cause`` of "Failed".
+    """
 
     @property
     def usage(self) -> dict[str, int]:
@@ -70,15 +74,16 @@ class ClientPipe:
     Parameters
     ----------
     prompt_template
-        The prompt: ``<image>`` marks where images go (source, then edits; with as many marks as edits the source is
-        left out), ``{{instruction}}`` where the instruction goes.
+        The prompt: ``<image>`` marks where images go (source, then edits; with as many marks as
+        edits the source is left out), ``{{instruction}}`` where the instruction goes.
     client_cfg
         ``backend``, ``model_name`` and what else the backend takes
-        (:func:`~visualjudge.clients.registry.open_client`); for the judge itself ``retries`` (repeats of a call
-        whose reply is unusable; default 3), ``top_logprobs`` and ``structured_output``: ``auto`` asks the server to
-        keep to the prompt's output schema, ``answer`` to that schema without its reasons, ``off`` not at all.
-        ``prompt_info`` may stand here and is not looked at. ``rules`` says how replies are read: ``strict`` (default),
-        or ``geditbench``: as the original does, with its sampling parameters where none are given.
+        (:func:`~visualjudge.clients.registry.open_client`); for the judge itself ``retries``
+        (repeats of a call whose reply is unusable; default 3), ``top_logprobs`` and
+        ``structured_output``: ``auto`` asks the server to keep to the prompt's output schema,
+        ``answer`` to that schema without its reasons, ``off`` not at all. ``prompt_info`` may stand
+        here and is not looked at. ``rules`` says how replies are read: ``strict`` (default), or
+        ``geditbench``: as the original does, with its sampling parameters where none are given.
     client
         Asked in place of one built from ``client_cfg``: to share one, or a scripted one in tests.
     """
@@ -86,7 +91,11 @@ class ClientPipe:
     default_input: ClassVar[type[BaseModel]]
 
     def __init__(
-        self, prompt_template: PromptTemplate, client_cfg: Mapping[str, Any], *, client: Client | None = None
+        self,
+        prompt_template: PromptTemplate,
+        client_cfg: Mapping[str, Any],
+        *,
+        client: Client | None = None,
     ) -> None:
         self.prompt_template = prompt_template
         retries = _whole(client_cfg, "retries")
@@ -97,7 +106,9 @@ class ClientPipe:
         self.client = client if client is not None else open_client(with_defaults(client_cfg))
         where = prompt_template.name
         declared = prompt_template.input_schema
-        self.input_schema = schema_named(declared, INPUTS, where=where) if declared else self.default_input
+        self.input_schema = (
+            schema_named(declared, INPUTS, where=where) if declared else self.default_input
+        )
         self._schema = _reply_schema(prompt_template, client_cfg.get("structured_output"))
         self._said: set[str] = set()
 
@@ -105,7 +116,8 @@ class ClientPipe:
         return f"{type(self).__name__}({self.prompt_template.name}, {self.client!r})"
 
     def __call__(self, input_dict: Mapping[str, Any], **kwargs: Any) -> Result:
-        """The result dict for one input; further keywords are the caller's own and are not looked at.
+        """The result dict for one input; further keywords are the caller's own and are not looked
+        at.
 
         Raises
         ------
@@ -114,7 +126,8 @@ class ClientPipe:
         DataError
             If an image cannot be read, before any call.
         ClientError
-            If the model could not be asked. A reply that cannot be used is no error: the value is "Failed".
+            If the model could not be asked. A reply that cannot be used is no error: the value is
+            "Failed".
         """
         return run_sync(self.judge(input_dict)).result
 
@@ -124,16 +137,25 @@ class ClientPipe:
 
     @property
     def fewest_edits(self) -> int:
-        """Edited images that an input must have at least: the judge does not apply to one with fewer."""
+        """Edited images that an input must have at least: the judge does not apply to one with
+        fewer.
+        """
         edits = self.input_schema.model_fields.get("edited_images")
-        return max((getattr(rule, "min_length", 0) for rule in edits.metadata), default=0) if edits else 0
+        return (
+            max((getattr(rule, "min_length", 0) for rule in edits.metadata), default=0)
+            if edits
+            else 0
+        )
 
     def most_calls(self, edits: int) -> int:
         """Calls that an input with ``edits`` edited images takes at most, repeats included."""
         return self.retries + 1
 
-    async def read_input(self, input_dict: Mapping[str, Any]) -> tuple[str, ImagePart, list[ImagePart]]:
-        """The instruction, and the source and edits as the bytes that are sent; the input itself is left as it is.
+    async def read_input(
+        self, input_dict: Mapping[str, Any]
+    ) -> tuple[str, ImagePart, list[ImagePart]]:
+        """The instruction, and the source and edits as the bytes that are sent; the input itself is
+        left as it is.
 
         Raises
         ------
@@ -153,14 +175,16 @@ class ClientPipe:
         Raises
         ------
         PromptError
-            If the prompt has another number of image marks, or a placeholder that is not ``instruction``.
+            If the prompt has another number of image marks, or a placeholder that is not
+            ``instruction``.
         """
         template, values = self.prompt_template, {"instruction": instruction}
         texts = template.user.split(IMAGE_MARK)
         images = _images(len(texts) - 1, source, edits, template.name)
         parts: list[Part] = []
         for number, text in enumerate(texts):
-            # Filled piece by piece: an <image> that somebody wrote into an instruction is text, not a mark.
+            # Filled piece by piece: an <image> that somebody wrote into an instruction is text, not
+            # a mark.
             filled = fill(text, values, where=template.name) if text else ""
             parts += [TextPart(filled)] if filled.strip() else []
             parts += [images[number]] if number < len(images) else []
@@ -175,10 +199,12 @@ class ClientPipe:
     async def ask_until(
         self, request: Request, read: Callable[[str], Value | None]
     ) -> tuple[Value | None, list[Reply]]:
-        """Ask, and ask again while ``read`` gives None, ``retries`` + 1 calls in all; every reply is returned.
+        """Ask, and ask again while ``read`` gives None, ``retries`` + 1 calls in all; every reply
+        is returned.
 
-        A reply that a filter stopped is a refusal, whatever its text; one that was cut within its thoughts, or before
-        its object was closed, is no answer (under the rules of GEditBench, which do not look, it may be one).
+        A reply that a filter stopped is a refusal, whatever its text; one that was cut within its
+        thoughts, or before its object was closed, is no answer (under the rules of GEditBench,
+        which do not look, it may be one).
 
         Where a seed is set, each repeat moves it on: the same seed would bring the same reply.
         """
@@ -200,7 +226,9 @@ class ClientPipe:
         return without_thoughts(reply.text).rstrip().endswith(("}", "```", "]"))
 
     async def cause(self, reply: Reply) -> Cause:
-        """Why a reply could not be used, in the words of :func:`~visualjudge.replies.reading.read_reply`."""
+        """Why a reply could not be used, in the words of
+        :func:`~visualjudge.replies.reading.read_reply`.
+        """
         if reply.finish_reason == "refusal":
             return "declined"
         if not self._is_answer(reply):
@@ -237,13 +265,19 @@ def rules_of(config: Mapping[str, Any]) -> str:
 
 
 def with_defaults(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration for a client: without the judge's ``rules``, with the sampling that they stand for."""
+    """The configuration for a client: without the judge's ``rules``, with the sampling that they
+    stand for.
+    """
     given = {name: value for name, value in config.items() if name != "rules"}
     return {**GEDITBENCH, **given} if rules_of(config) == "geditbench" else given
 
 
 def _moved_on(request: Request, attempt: int) -> Request:
-    return request if request.seed is None or not attempt else replace(request, seed=request.seed + attempt)
+    return (
+        request
+        if request.seed is None or not attempt
+        else replace(request, seed=request.seed + attempt)
+    )
 
 
 def _whole(config: Mapping[str, Any], name: str) -> int | None:
@@ -261,7 +295,9 @@ def _whole(config: Mapping[str, Any], name: str) -> int | None:
 
 
 def _reply_schema(template: PromptTemplate, mode: Any) -> dict[str, Any] | None:
-    mode = "auto" if mode is None else "off" if mode is False else mode  # YAML reads a bare off as false
+    mode = (
+        "auto" if mode is None else "off" if mode is False else mode
+    )  # YAML reads a bare off as false
     if not isinstance(mode, str) or mode not in _STRUCTURED:
         raise UsageError(f"structured_output must be {' or '.join(_STRUCTURED)}, got {mode!r}")
     if not template.output_schema or mode == "off":
@@ -270,9 +306,13 @@ def _reply_schema(template: PromptTemplate, mode: Any) -> dict[str, Any] | None:
     return json_schema(output, answer_only=mode == "answer")
 
 
-def _images(marks: int, source: ImagePart, edits: Sequence[ImagePart], where: str) -> list[ImagePart]:
+def _images(
+    marks: int, source: ImagePart, edits: Sequence[ImagePart], where: str
+) -> list[ImagePart]:
     if marks == len(edits) + 1:
         return [source, *edits]
     if marks == len(edits):
         return list(edits)
-    raise PromptError(f"prompt {where} must have {len(edits)} or {len(edits) + 1} {IMAGE_MARK} marks, got {marks}")
+    raise PromptError(
+        f"prompt {where} must have {len(edits)} or {len(edits) + 1} {IMAGE_MARK} marks, got {marks}"
+    )

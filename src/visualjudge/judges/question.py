@@ -11,7 +11,16 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from visualjudge.clients.base import Client, Diagnostics, Part, Reply, Request, TextPart, ToolCall, ToolResult
+from visualjudge.clients.base import (
+    Client,
+    Diagnostics,
+    Part,
+    Reply,
+    Request,
+    TextPart,
+    ToolCall,
+    ToolResult,
+)
 from visualjudge.clients.conversation import Ending, converse
 from visualjudge.clients.payload import ImageStore
 from visualjudge.clients.retry import cause_of
@@ -28,17 +37,27 @@ from visualjudge.replies.confidence import stated_confidence
 from visualjudge.replies.logprobs import expected_score, probability_of_a
 
 TOP_LOGPROBS = 20
-TIE_ALLOWED = "\n\nIf the two are equally good, answer Tie instead; if both are bad, answer Both bad instead."
+TIE_ALLOWED = (
+    "\n\nIf the two are equally good, answer Tie instead; if both are bad, answer Both bad instead."
+)
 LONGEST_KEPT = 200
-"""Characters of a reply whose reading is kept: a letter, or a line of JSON, comes a thousand times."""
+"""Characters of a reply whose reading is kept: a letter, or a line of JSON, comes a thousand
+times.
+"""
 MORE_REQUESTS = 2
-"""Requests that a conversation may take beside one for each call: the answer, and one that is told to answer."""
+"""Requests that a conversation may take beside one for each call: the answer, and one that is told
+to answer.
+"""
 TOOL_LIMIT: Ending = "tool_limit"
 _reading = lru_cache(4096)(read_reply)
 
 
-def answer_schema(question: Question, *, whole: bool = False, reasons: bool = False) -> dict[str, Any]:
-    """JSON schema of a reply: the answer, after ``reasons`` if asked for; a score in tenths, or ``whole``."""
+def answer_schema(
+    question: Question, *, whole: bool = False, reasons: bool = False
+) -> dict[str, Any]:
+    """JSON schema of a reply: the answer, after ``reasons`` if asked for; a score in tenths, or
+    ``whole``.
+    """
     fields = {"reasoning": {"type": "string"}} if reasons else {}
     properties = {**fields, "answer": _answer_rule(question, whole)}
     return {
@@ -51,7 +70,8 @@ def answer_schema(question: Question, *, whole: bool = False, reasons: bool = Fa
 
 
 def _answer_rule(question: Question, whole: bool) -> dict[str, Any]:
-    # Enumerated, since a grammar that allows any number lets a small model write digits until its tokens run out.
+    # Enumerated, since a grammar that allows any number lets a small model write digits until its
+    # tokens run out.
     if question.question_type == "scoring":
         tenths = [tenth / 10 if tenth % 10 else tenth // 10 for tenth in range(101)]
         return {"type": "number", "enum": list(range(11)) if whole else tenths}
@@ -71,7 +91,9 @@ async def _read(question: Question, reply: Reply, tiers: Tiers) -> Reading:
     try:
         ties = question.ties or ()
         read = _reading if len(reply.text) <= LONGEST_KEPT else read_reply
-        return await read_bounded(read, reply.text, kind, n, finish_reason=reply.finish_reason, ties=ties, read=tiers)
+        return await read_bounded(
+            read, reply.text, kind, n, finish_reason=reply.finish_reason, ties=ties, read=tiers
+        )
     except NotRead as error:
         return Reading(FAILED, "unparseable", error.cause)
 
@@ -87,14 +109,14 @@ class QuestionJudge:
     root
         The dataset's folder.
     mode
-        ``"text"``: the prompt as it is, the reply read. ``"json"``: a JSON schema of the answer is asked for beside
-        it. ``"auto"``: a schema with the reasons before the answer; where the first answer shows that the server
-        refuses or ignores it, the rest is asked in text.
-        ``"logprobs"``: log-probabilities too, from which the probability of A and the expected score follow (the
-        schema tells where the answer stands; scores are whole).
+        ``"text"``: the prompt as it is, the reply read. ``"json"``: a JSON schema of the answer is
+        asked for beside it. ``"auto"``: a schema with the reasons before the answer; where the
+        first answer shows that the server refuses or ignores it, the rest is asked in text.
+        ``"logprobs"``: log-probabilities too, from which the probability of A and the expected
+        score follow (the schema tells where the answer stands; scores are whole).
     retries
-        How often an unreadable reply is asked for again. 0, the default, keeps what the model says first; more makes
-        the judge look better than it is.
+        How often an unreadable reply is asked for again. 0, the default, keeps what the model says
+        first; more makes the judge look better than it is.
     seed
         Sent to the server; the n-th repeat gets ``seed + n``.
     """
@@ -105,11 +127,15 @@ class QuestionJudge:
     retries: int = 0
     seed: int | None = None
     ties: bool = False
-    """Whether a tie, and that both are bad, are answers to every pairwise question; its prompt then says so."""
+    """Whether a tie, and that both are bad, are answers to every pairwise question; its prompt then
+    says so.
+    """
     read: Tiers = "all"
     """``"marked"``: replies whose answer stands in sentences alone fail."""
     tools: Tools | None = None
-    """What the model may call before it answers; asked in text, since a schema would keep it from calling."""
+    """What the model may call before it answers; asked in text, since a schema would keep it from
+    calling.
+    """
     images: ImageStore = field(default_factory=lambda: ImageStore(recheck=False))
     simulated: bool = False
     trial: SchemaTrial | None = field(init=False)
@@ -145,7 +171,11 @@ class QuestionJudge:
         )
 
     def _schema(self, question: Question) -> dict[str, Any] | None:
-        if self.mode == "text" or self.tools is not None or (self.trial is not None and not self.trial.wanted):
+        if (
+            self.mode == "text"
+            or self.tools is not None
+            or (self.trial is not None and not self.trial.wanted)
+        ):
             return None
         return answer_schema(question, whole=self.mode == "logprobs", reasons=self.mode == "auto")
 
@@ -175,7 +205,9 @@ class QuestionJudge:
         for attempt in range(self.retries + 1):
             begun = time.perf_counter()
             asked = partial(self._reply, attempt=attempt)
-            said = await converse(asked, request, box.run if box else _no_tool, self.tools.most if self.tools else 0)
+            said = await converse(
+                asked, request, box.run if box else _no_tool, self.tools.most if self.tools else 0
+            )
             calls += said.calls
             paid.update(said.paid)
             trace = {"tool_calls": trace_of(said.turns)} if said.turns else {}
@@ -190,7 +222,13 @@ class QuestionJudge:
             verdict = self._verdict(ask, reply, reading, seconds, attempt)
             verdict = replace(verdict, extra={**verdict.extra, **trace})
             if said.ending == TOOL_LIMIT:
-                verdict = replace(verdict, value=FAILED, status="unparseable", cause=TOOL_LIMIT, probability_a=None)
+                verdict = replace(
+                    verdict,
+                    value=FAILED,
+                    status="unparseable",
+                    cause=TOOL_LIMIT,
+                    probability_a=None,
+                )
                 break
             if verdict.status != "unparseable":
                 break
@@ -200,7 +238,9 @@ class QuestionJudge:
         asked = partial(self.client.ask, attempt=attempt)
         return await (asked(request) if self.trial is None else self.trial.reply(request, asked))
 
-    def _verdict(self, ask: Ask, reply: Reply, reading: Reading, seconds: float, attempt: int) -> Verdict:
+    def _verdict(
+        self, ask: Ask, reply: Reply, reading: Reading, seconds: float, attempt: int
+    ) -> Verdict:
         question = ask.question
         extra = {
             "notes": list(reply.notes) or None,
@@ -223,18 +263,28 @@ class QuestionJudge:
         return in_stored_letters(ask, self._weighed(question, reply, shown))
 
     def _weighed(self, question: Question, reply: Reply, verdict: Verdict) -> Verdict:
-        """With the probability that log-probabilities give where they were asked for, else the reply's own words."""
+        """With the probability that log-probabilities give where they were asked for, else the
+        reply's own words.
+        """
         if self.mode == "logprobs" and reply.tokens is not None:
             if question.question_type == "pairwise":
                 return replace(verdict, probability_a=probability_of_a(reply))
             if question.question_type == "scoring":
                 return replace(verdict, expected_score=expected_score(reply))
             return verdict
-        sure = stated_confidence(reply.text) if verdict.status == "ok" and verdict.value in ("A", "B") else None
+        sure = (
+            stated_confidence(reply.text)
+            if verdict.status == "ok" and verdict.value in ("A", "B")
+            else None
+        )
         if sure is None:
             return verdict
         probability = round(sure if verdict.value == "A" else 1 - sure, 6)
-        return replace(verdict, probability_a=probability, extra={**verdict.extra, "probability_from": "stated"})
+        return replace(
+            verdict,
+            probability_a=probability,
+            extra={**verdict.extra, "probability_from": "stated"},
+        )
 
     @property
     def diagnostics(self) -> Diagnostics:

@@ -1,4 +1,6 @@
-"""Judges by name: judge modules, as pipelines name them, and question judges, as ``judge --backend`` names them."""
+"""Judges by name: judge modules, as pipelines name them, and question judges, as ``judge
+--backend`` names them.
+"""
 
 from __future__ import annotations
 

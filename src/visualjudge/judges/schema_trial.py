@@ -1,4 +1,6 @@
-"""Whether a server keeps to a JSON schema: tried with the first questions of a run, so that the rest is asked alike."""
+"""Whether a server keeps to a JSON schema: tried with the first questions of a run, so that the
+rest is asked alike.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ Outcome = Literal["followed", "refused", "ignored"]
 IGNORED = "schema ignored by the server; asked in text"
 _FINAL_STATUSES = (400, 404, 422, 501)
 _OF_A_PARAMETER = re.compile(
-    r"unknown|unrecogni[sz]ed|unsupported|not (?:supported|permitted|allowed|implemented)|extra|unexpected|invalid"
+    r"unknown|unrecogni[sz]ed|unsupported|not "
+    r"(?:supported|permitted|allowed|implemented)|extra|unexpected|invalid"
     r"|validation|field|parameter|argument|bad request",
     re.IGNORECASE,
 )
@@ -26,13 +29,15 @@ _OF_A_PARAMETER = re.compile(
 
 
 TRIES = 4
-"""Questions that are asked alone at most: where none of them tells, all others are asked with a schema too."""
+"""Questions that are asked alone at most: where none of them tells, all others are asked with a
+schema too.
+"""
 
 
 @dataclass
 class SchemaTrial:
-    """``outcome`` is None until a reply tells. How a question is asked changes while the trial is open, and not after
-    it: a run is to be of one mode.
+    """``outcome`` is None until a reply tells. How a question is asked changes while the trial is
+    open, and not after it: a run is to be of one mode.
     """
 
     outcome: Outcome | None = None
@@ -52,12 +57,21 @@ class SchemaTrial:
 
     def recall(self, outcome: str | None) -> None:
         """Take over how an earlier trial ended."""
-        self.outcome, self.tries = next((known for known in get_args(Outcome) if known == outcome), None), 0
+        self.outcome, self.tries = (
+            next((known for known in get_args(Outcome) if known == outcome), None),
+            0,
+        )
 
     @property
     def adjustments(self) -> tuple[str, ...]:
         """What to tell the user of it."""
-        return (IGNORED,) if self.outcome == "ignored" else (REFUSED,) if self.outcome == "refused" else ()
+        return (
+            (IGNORED,)
+            if self.outcome == "ignored"
+            else (REFUSED,)
+            if self.outcome == "refused"
+            else ()
+        )
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
@@ -91,7 +105,8 @@ class SchemaTrial:
     def hear(self, request: Request, reply: Reply, *, answers: bool) -> None:
         """Learn from a reply; ``answers``: an answer was read in it.
 
-        Only answers tell whether a schema is ignored: what the model declines to answer, or breaks off, does not.
+        Only answers tell whether a schema is ignored: what the model declines to answer, or breaks
+        off, does not.
         """
         if self.outcome is not None or request.schema is None:
             return

@@ -43,12 +43,15 @@ class _Output(BaseModel):
 
 
 class PairJudgeOutput(_Output):
-    """Reasons first, then the winner: a model that must name the winner first only defends it afterwards."""
+    """Reasons first, then the winner: a model that must name the winner first only defends it
+    afterwards.
+    """
 
     winner: Literal["Image A", "Image B", "Tie"]
 
 
-# Enumerated, since a grammar that allows any number lets a small model write digits until its tokens run out.
+# Enumerated, since a grammar that allows any number lets a small model write digits until its
+# tokens run out.
 _UP_TO_10 = {"enum": [half / 2 if half % 2 else half // 2 for half in range(21)]}
 _UP_TO_25 = {"enum": list(range(26))}
 
@@ -68,12 +71,18 @@ class VIEScoreListOutput(_Scored):
     """Two whole numbers from 0 to ``highest``."""
 
     highest: ClassVar[float] = 25
-    score: list[Annotated[int, Field(json_schema_extra=_UP_TO_25)]] = Field(min_length=2, max_length=2)
+    score: list[Annotated[int, Field(json_schema_extra=_UP_TO_25)]] = Field(
+        min_length=2, max_length=2
+    )
 
 
 INPUTS: Mapping[str, type[BaseModel]] = {c.__name__: c for c in (PairJudgeInput, VIEScoreInput)}
-OUTPUTS: Mapping[str, type[BaseModel]] = {c.__name__: c for c in (PairJudgeOutput, VIEScoreOutput, VIEScoreListOutput)}
-HIGHEST: Mapping[str, float] = {name: c.highest for name, c in OUTPUTS.items() if issubclass(c, _Scored)}
+OUTPUTS: Mapping[str, type[BaseModel]] = {
+    c.__name__: c for c in (PairJudgeOutput, VIEScoreOutput, VIEScoreListOutput)
+}
+HIGHEST: Mapping[str, float] = {
+    name: c.highest for name, c in OUTPUTS.items() if issubclass(c, _Scored)
+}
 """The best score of a scale that begins at 0, by the output schema that states it."""
 
 
@@ -91,7 +100,8 @@ def schema_named(name: str, known: Mapping[str, type[BaseModel]], *, where: str)
 
 
 def checked(schema: type[BaseModel], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema's fields of ``given``; what else it holds is left out, ``given`` itself is left alone.
+    """The schema's fields of ``given``; what else it holds is left out, ``given`` itself is left
+    alone.
 
     Raises
     ------
@@ -126,7 +136,8 @@ def json_schema(output: type[BaseModel], *, answer_only: bool) -> dict[str, Any]
     Parameters
     ----------
     answer_only
-        Leave the reasons out: short, for log-probabilities and for models that reason before they reply.
+        Leave the reasons out: short, for log-probabilities and for models that reason before they
+        reply.
     """
     full = output.model_json_schema()
     properties = {

@@ -71,7 +71,9 @@ class Tools:
         random, is better).
     """
 
-    def __init__(self, root: str | Path, names: Sequence[str], most: int, fault: str | None = None) -> None:
+    def __init__(
+        self, root: str | Path, names: Sequence[str], most: int, fault: str | None = None
+    ) -> None:
         self.root, self.names, self.most, self.fault = Path(root), tuple(names), most, fault
         self._predictions = ShownPredictions(root)
         self._read = lru_cache(maxsize=IMAGES_KEPT)(self._pixels)
@@ -102,8 +104,14 @@ class Tools:
         question = swapped(ask.question) if ask.order == "BA" else ask.question
         ids = question.annotation_ids[::-1] if ask.order == "BA" else question.annotation_ids
         names = _images(question)
-        images: dict[str, Callable[[], Pixels]] = {name: partial(self.pixels, place) for name, place in names.items()}
-        known = type_of(question.task).file_field is None and not _changed(question) and "original" in names
+        images: dict[str, Callable[[], Pixels]] = {
+            name: partial(self.pixels, place) for name, place in names.items()
+        }
+        known = (
+            type_of(question.task).file_field is None
+            and not _changed(question)
+            and "original" in names
+        )
         letters = LETTERS[: len(ids)]
         predictions: dict[str, Callable[[], Prediction]] = {}
         over: dict[str, Callable[[], Pixels]] = {}
@@ -125,7 +133,9 @@ class Tools:
             alone, predictions = _exchanged(alone, letters), _exchanged(predictions, letters)
         seen = Seen(images, over, alone, predictions, letters, question.encoding)
         rows = tools_of(type_of(question.task).name)
-        usable = {name: rows[name] for name in self.names if name in rows and rows[name].applies(seen)}
+        usable = {
+            name: rows[name] for name in self.names if name in rows and rows[name].applies(seen)
+        }
         if not all(letter in images for letter in letters):
             usable.pop("compare", None)
             usable.pop("difference", None)
@@ -141,7 +151,9 @@ class Tools:
 
     def _prediction(self, question: Question, name: str, image: Callable[[], Pixels]) -> Prediction:
         pixels = image()
-        found = self._predictions.prediction(question.task, name, (pixels.shape[0], pixels.shape[1]))
+        found = self._predictions.prediction(
+            question.task, name, (pixels.shape[0], pixels.shape[1])
+        )
         return found.only(question.class_of_interest) if question.class_of_interest else found
 
 
@@ -154,7 +166,9 @@ def _exchanged(known: Mapping[str, T], letters: str) -> dict[str, T]:
 def _images(question: Question) -> dict[str, str]:
     """The question's images by the names that tools have for them."""
     options: Sequence[tuple[str, ...]]
-    if question.spans is None and len(question.annotation_ids) == 1:  # version 0.1: the last image is the prediction
+    if (
+        question.spans is None and len(question.annotation_ids) == 1
+    ):  # version 0.1: the last image is the prediction
         before, options = question.images[:-1], [question.images[-1:]]
     else:
         spans = spans_of(question)
@@ -189,14 +203,23 @@ class _Drawing:
     """Draws options of one question, all in the same colours."""
 
     def __init__(
-        self, question: Question, image: Callable[[], Pixels], options: Mapping[str, Callable[[], Prediction]]
+        self,
+        question: Question,
+        image: Callable[[], Pixels],
+        options: Mapping[str, Callable[[], Prediction]],
     ) -> None:
         self._question, self._image, self._options = question, image, options
 
     def __call__(self, letter: str, stem: str) -> Pixels:
         labels = {label for option in self._options.values() for label in option().labels}
         classes = self._question.class_of_interest or sorted(labels)
-        shown = encode(self._question.task, stem, self._options[letter](), self._image(), classes=classes or None)
+        shown = encode(
+            self._question.task,
+            stem,
+            self._options[letter](),
+            self._image(),
+            classes=classes or None,
+        )
         assert shown.image is not None
         return shown.image
 
@@ -217,14 +240,20 @@ class ToolBox:
     """
 
     def __init__(
-        self, seen: Seen, tools: Mapping[str, Tool], sizes: Mapping[str, tuple[int, int]], planted: str = ""
+        self,
+        seen: Seen,
+        tools: Mapping[str, Tool],
+        sizes: Mapping[str, tuple[int, int]],
+        planted: str = "",
     ) -> None:
         self._seen, self._tools, self._sizes, self._planted = seen, tools, sizes, planted
 
     @cached_property
     def specs(self) -> tuple[ToolSpec, ...]:
         """What the model is told of them."""
-        return tuple(ToolSpec(row.name, row.about, self._schema(row)) for row in self._tools.values())
+        return tuple(
+            ToolSpec(row.name, row.about, self._schema(row)) for row in self._tools.values()
+        )
 
     def _schema(self, row: Tool) -> dict[str, Any]:
         """The schema with the letters and image names of this question."""
@@ -238,9 +267,12 @@ class ToolBox:
 
     def introduction(self, most: int) -> str:
         """What is added to the prompt."""
-        sizes = ", ".join(f"{name} {width}×{height}" for name, (height, width) in self._sizes.items())
+        sizes = ", ".join(
+            f"{name} {width}×{height}" for name, (height, width) in self._sizes.items()
+        )
         return (
-            f"\n\nBefore you answer, you may call tools, at most {most} times. Coordinates are pixels "
+            f"\n\nBefore you answer, you may call tools, at most {most} times. Coordinates are "
+            "pixels "
             f"of the images (width×height: {sizes}), x to the right and y down from the top left."
         )
 
@@ -251,19 +283,27 @@ class ToolBox:
             if self._planted == FAILS:
                 return in_words(call, FAILS)
             shown = await asyncio.to_thread(row.run, self._seen, **arguments)
-            images = [ImagePart(await asyncio.to_thread(png_bytes, image)) for image in shown.images]
+            images = [
+                ImagePart(await asyncio.to_thread(png_bytes, image)) for image in shown.images
+            ]
         except VisualJudgeError as error:
             return in_words(call, f"Error: {' '.join(str(error).split())}")
-        except Exception as error:  # the seam to tools: whatever one raises costs the call, not the run
+        except (
+            Exception
+        ) as error:  # the seam to tools: whatever one raises costs the call, not the run
             return in_words(call, f"Error: the tool failed ({type(error).__name__})")
         return ToolResult(call, (TextPart(shown.text + self._planted), *images))
 
     def _checked(self, call: ToolCall) -> tuple[Tool, dict[str, Any]]:
         if call.name not in self._tools:
-            raise DataError(f"the tool must be one of {', '.join(self._tools)}, got {call.name[:40]!r}")
+            raise DataError(
+                f"the tool must be one of {', '.join(self._tools)}, got {call.name[:40]!r}"
+            )
         arguments = object_of(call.arguments) if len(call.arguments) <= LONGEST_ARGUMENTS else None
         if arguments is None:
-            raise DataError(f"arguments: must be a JSON object of at most {LONGEST_ARGUMENTS} characters")
+            raise DataError(
+                f"arguments: must be a JSON object of at most {LONGEST_ARGUMENTS} characters"
+            )
         spec = next(spec for spec in self.specs if spec.name == call.name)
         return self._tools[call.name], checked_arguments(arguments, spec.parameters)
 
@@ -279,9 +319,13 @@ def checked_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -
     rules = schema.get("properties", {})
     given = {name: value for name, value in arguments.items() if value is not None}
     if missing := [name for name in schema.get("required", ()) if name not in given]:
-        raise DataError(f"{missing[0]}: the argument is missing; the tool takes {', '.join(rules) or 'none'}")
+        raise DataError(
+            f"{missing[0]}: the argument is missing; the tool takes {', '.join(rules) or 'none'}"
+        )
     if unknown := [name for name in given if name not in rules]:
-        raise DataError(f"{unknown[0][:40]}: unknown argument; the tool takes {', '.join(rules) or 'none'}")
+        raise DataError(
+            f"{unknown[0][:40]}: unknown argument; the tool takes {', '.join(rules) or 'none'}"
+        )
     return {name: _checked(name, value, rules[name]) for name, value in given.items()}
 
 
@@ -290,8 +334,12 @@ def _checked(name: str, value: Any, rule: Mapping[str, Any]) -> Any:
     if kind == "integer" and isinstance(value, float) and value.is_integer():
         value = int(value)
     got = repr(value)[:40]
-    wrong_kind = not isinstance(value, _TYPES.get(kind, (object,))) or (isinstance(value, bool) and kind != "boolean")
-    if wrong_kind or (isinstance(value, int | float) and not (math.isfinite(value) and abs(value) < 1e9)):
+    wrong_kind = not isinstance(value, _TYPES.get(kind, (object,))) or (
+        isinstance(value, bool) and kind != "boolean"
+    )
+    if wrong_kind or (
+        isinstance(value, int | float) and not (math.isfinite(value) and abs(value) < 1e9)
+    ):
         raise DataError(f"{name}: must be of type {kind}, got {got}")
     if "enum" in rule and value not in rule["enum"]:
         raise DataError(f"{name}: must be one of {', '.join(map(str, rule['enum']))}, got {got}")
@@ -308,7 +356,9 @@ def trace_of(turns: Sequence[Turn]) -> list[dict[str, Any]]:
             "turn": number,
             "name": result.call.name,
             "arguments": result.call.arguments[:LONGEST_TRACE],
-            "result": "\n".join(part.text for part in result.parts if isinstance(part, TextPart))[:LONGEST_TRACE],
+            "result": "\n".join(part.text for part in result.parts if isinstance(part, TextPart))[
+                :LONGEST_TRACE
+            ],
             "images": sum(isinstance(part, ImagePart) for part in result.parts),
             "digest": digest(result.parts),
             **({"failed": True} if result.failed else {}),

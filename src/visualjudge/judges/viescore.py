@@ -1,4 +1,6 @@
-"""The judge module ``viescore``: a score for one edit, or the better of two (after VIEScore, Ku et al. 2024)."""
+"""The judge module ``viescore``: a score for one edit, or the better of two (after VIEScore, Ku et
+al. 2024).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ class VIEscorePipe(ClientPipe):
     default_input = VIEScoreInput
 
     async def judge(self, input_dict: Mapping[str, Any]) -> Judgement:
-        """One edit: ``type`` "single_score"; two: "pairwise_comparison", the higher score wins, equal ones tie.
+        """One edit: ``type`` "single_score"; two: "pairwise_comparison", the higher score wins,
+        equal ones tie.
 
         Raises
         ------
@@ -34,7 +37,9 @@ class VIEscorePipe(ClientPipe):
         scores = [score for score, _ in outcomes]
         meta = {
             "vie_score": scores,
-            "raw_response": {f"edited_image_{i}": replies[-1].text for i, (_, replies) in enumerate(outcomes)},
+            "raw_response": {
+                f"edited_image_{i}": replies[-1].text for i, (_, replies) in enumerate(outcomes)
+            },
         }
         kind = "single_score" if len(edits) == 1 else "pairwise_comparison"
         replies = tuple(reply for _, own in outcomes for reply in own)
@@ -67,9 +72,10 @@ class VIEscorePipe(ClientPipe):
     def _parse_viescore(self, json_response: Mapping[str, Any]) -> float | None:
         """The score in a reply, or None.
 
-        Prompts of the v1 family give one number. Those of the v2 family give a list: ``instruction_following`` takes
-        the first, ``visual_quality`` the least, any other the second. A number beyond the scale of the prompt's output
-        schema makes the reply one on another scale, which gives no score (the rules of GEditBench do not look).
+        Prompts of the v1 family give one number. Those of the v2 family give a list:
+        ``instruction_following`` takes the first, ``visual_quality`` the least, any other the
+        second. A number beyond the scale of the prompt's output schema makes the reply one on
+        another scale, which gives no score (the rules of GEditBench do not look).
         """
         score = json_response.get("score")
         return self._picked(score) if self._on_scale(score) else None
@@ -89,12 +95,20 @@ class VIEscorePipe(ClientPipe):
     def cause_in(self, text: str) -> Cause:
         """Also "other scale": the score is beyond the prompt's scale."""
         found = self.object_with(text, "score")
-        return super().cause_in(text) if found is None or self._on_scale(found["score"]) else "other scale"
+        return (
+            super().cause_in(text)
+            if found is None or self._on_scale(found["score"])
+            else "other scale"
+        )
 
     @property
     def _gives_list(self) -> bool:
         declared = self.prompt_template.output_schema
-        return declared == VIEScoreListOutput.__name__ if declared else self.prompt_template.version == "v2"
+        return (
+            declared == VIEScoreListOutput.__name__
+            if declared
+            else self.prompt_template.version == "v2"
+        )
 
     @property
     def _index(self) -> int | Callable[[Sequence[float]], float]:

@@ -1,7 +1,7 @@
 """Payload shapes: how OpenAI, Gemini and Claude want a system text, texts and images in order.
 
-An adapter is pure. The bytes of an image are passed through as they are (or as a fragment that is JSON already), so
-that nothing is copied or encoded here.
+An adapter is pure. The bytes of an image are passed through as they are (or as a fragment that is
+JSON already), so that nothing is copied or encoded here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ class ImageContent(Protocol):
 
 Content = Sequence[str | ImageContent]
 Text = Callable[[ImageContent], str]
-"""What to write in place of an image's base64 form; a transport that splices bytes writes a mark."""
+"""What to write in place of an image's base64 form; a transport that splices bytes writes a
+mark.
+"""
 
 
 def openai_style(system: str | None, content: Content, data: Text) -> dict[str, Any]:
@@ -52,9 +54,13 @@ def openai_style(system: str | None, content: Content, data: Text) -> dict[str, 
 
 
 def google_style(system: str | None, content: Content, data: Text) -> dict[str, Any]:
-    """``{"contents": [...], "systemInstruction": ...}`` of Gemini's REST interface; ``data`` gives the base64."""
+    """``{"contents": [...], "systemInstruction": ...}`` of Gemini's REST interface; ``data`` gives
+    the base64.
+    """
     parts = [
-        {"text": part} if isinstance(part, str) else {"inlineData": {"mimeType": part.mime, "data": data(part)}}
+        {"text": part}
+        if isinstance(part, str)
+        else {"inlineData": {"mimeType": part.mime, "data": data(part)}}
         for part in content
     ]
     shaped: dict[str, Any] = {"contents": [{"role": "user", "parts": parts}]}
@@ -62,7 +68,9 @@ def google_style(system: str | None, content: Content, data: Text) -> dict[str, 
 
 
 def anthropic_style(system: str | None, content: Content, data: Text) -> dict[str, Any]:
-    """``{"messages": [...], "system": ...}`` of the Anthropic messages protocol; ``data`` gives an image's base64."""
+    """``{"messages": [...], "system": ...}`` of the Anthropic messages protocol; ``data`` gives an
+    image's base64.
+    """
     parts = [
         {"type": "text", "text": part}
         if isinstance(part, str)

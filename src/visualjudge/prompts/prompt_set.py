@@ -1,4 +1,6 @@
-"""Which prompt assets the questions of a dataset are built from: a version, and folders that take precedence."""
+"""Which prompt assets the questions of a dataset are built from: a version, and folders that take
+precedence.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,8 @@ class PromptSet:
     Parameters
     ----------
     version
-        Such as ``"v1"``. An asset that has no such version is used in its newest earlier one, so that a version need
-        hold only what it changes.
+        Such as ``"v1"``. An asset that has no such version is used in its newest earlier one, so
+        that a version need hold only what it changes.
     folders
         Folders of assets of your own, first one first; laid out as ``questions/layout/v1.yaml``.
     """
@@ -63,7 +65,9 @@ class PromptSet:
         UnknownPrompt
             With the versions there are.
         """
-        known = {version for name, version in _store(self.folders).prompts() if name.startswith(_HOME)}
+        known = {
+            version for name, version in _store(self.folders).prompts() if name.startswith(_HOME)
+        }
         if self.version not in known:
             versions = ", ".join(sorted(known, key=_number))
             raise UnknownPrompt(f"--prompt-version must be one of {versions}, got {self.version!r}")
@@ -73,9 +77,11 @@ V1 = PromptSet()
 """The assets of version 0.1, and the default."""
 
 
-def prompt_set(prompts: str | Path | PromptSet | None = None, version: str | None = None) -> PromptSet:
-    """The set that ``prompts`` names: a version (``"v2"``), or a folder of assets (``"./v2"`` where it bears such a
-    name), in ``version``.
+def prompt_set(
+    prompts: str | Path | PromptSet | None = None, version: str | None = None
+) -> PromptSet:
+    """The set that ``prompts`` names: a version (``"v2"``), or a folder of assets (``"./v2"`` where
+    it bears such a name), in ``version``.
 
     Raises
     ------
@@ -90,7 +96,9 @@ def prompt_set(prompts: str | Path | PromptSet | None = None, version: str | Non
         chosen = PromptSet(version or DEFAULT_VERSION)
     elif _VERSION.fullmatch(str(prompts)):
         if version not in (None, str(prompts)):
-            raise UsageError(f"--prompts {prompts} and --prompt-version {version} name two versions; give one")
+            raise UsageError(
+                f"--prompts {prompts} and --prompt-version {version} name two versions; give one"
+            )
         chosen = PromptSet(str(prompts))
     else:
         chosen = PromptSet(version or DEFAULT_VERSION, (_folder(str(prompts)),))
@@ -103,7 +111,9 @@ def _folder(given: str) -> str:
     if not folder.is_dir():
         raise UsageError(f"--prompts must be a version such as v2 or a folder, got {given!r}")
     if not any((folder / _HOME).rglob("v*.yaml")):
-        raise UsageError(f"--prompts {given}: no asset found; expected files such as questions/layout/v1.yaml")
+        raise UsageError(
+            f"--prompts {given}: no asset found; expected files such as questions/layout/v1.yaml"
+        )
     return str(folder.resolve())
 
 
@@ -125,7 +135,10 @@ def forget() -> None:
 
 def _version(chosen: PromptSet, name: str) -> str:
     """The newest version of ``name`` that is not newer than the chosen one."""
-    versions = sorted((version for known, version in _store(chosen.folders).prompts() if known == name), key=_number)
+    versions = sorted(
+        (version for known, version in _store(chosen.folders).prompts() if known == name),
+        key=_number,
+    )
     older = [version for version in versions if _number(version) <= _number(chosen.version)]
     return older[-1] if older else chosen.version
 

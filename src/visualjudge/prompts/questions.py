@@ -1,4 +1,6 @@
-"""A question as the judge reads it: blocks of versioned text in a fixed order, with marks where the images go."""
+"""A question as the judge reads it: blocks of versioned text in a fixed order, with marks where the
+images go.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from visualjudge.vision.rows import Context, Task
 CONTEXTS: Registry[str, Context] = Registry(
     "context", {row.name: row.context for row in BUILT_IN if row.context is not None}
 )
-"""Of each prediction type; a type without a row has :func:`~visualjudge.vision.contexts.type_sentence`."""
+"""Of each prediction type; a type without a row has
+:func:`~visualjudge.vision.contexts.type_sentence`.
+"""
 
 
 GRID = 32
@@ -30,8 +34,8 @@ _GAP = "\n\n"
 class QuestionScene:
     """What all options of a question share.
 
-    ``size`` is the (height, width) that the text formats speak of; None where no format does. ``combo`` marks an
-    encoding of a text and an image per option.
+    ``size`` is the (height, width) that the text formats speak of; None where no format does.
+    ``combo`` marks an encoding of a text and an image per option.
     """
 
     task: Task
@@ -46,7 +50,9 @@ class QuestionScene:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What one option shows; ``prompt`` is its annotation's expression, instruction or generation prompt."""
+    """What one option shows; ``prompt`` is its annotation's expression, instruction or generation
+    prompt.
+    """
 
     image: bool
     text: str | None = None
@@ -75,7 +81,11 @@ class _Block:
 
 
 def question_prompt(
-    kind: QuestionType, scene: QuestionScene, options: Sequence[Shown], paraphrase: int = 0, prompts: PromptSet = V1
+    kind: QuestionType,
+    scene: QuestionScene,
+    options: Sequence[Shown],
+    paraphrase: int = 0,
+    prompts: PromptSet = V1,
 ) -> Prompt:
     """The prompt of one question.
 
@@ -105,7 +115,9 @@ def question_prompt(
     layout = prompts.asset("layout")
     blocks: Mapping[str, Callable[[], _Block]] = {
         "original": lambda: _Block("\n".join([IMAGE_MARK] * (scene.original + scene.control))),
-        "role": lambda: _Block(" ".join(filter(None, (_role(layout, scene), *_context(prompts, scene, options))))),
+        "role": lambda: _Block(
+            " ".join(filter(None, (_role(layout, scene), *_context(prompts, scene, options))))
+        ),
         "format": lambda: _Block(_format_block(prompts, kind, scene)),
         "options_head": lambda: _Block(layout.part("options_head")),
         "options": lambda: _options(prompts, scene, options),
@@ -116,12 +128,18 @@ def question_prompt(
 
 
 def format_text(scene: QuestionScene, prompts: PromptSet = V1) -> str:
-    """The description of the scene's encoding; empty where the prediction is an image of its own."""
+    """The description of the scene's encoding; empty where the prediction is an image of its
+    own.
+    """
     if type_of(scene.task.name).is_image:
         return ""
     asset = prompts.asset(f"format/{scene.task.type}")
     return asset.part(
-        scene.stem, {**_frame(scene.size), **{k: asset.parts[k] for k in ("order", "absent") if k in asset.parts}}
+        scene.stem,
+        {
+            **_frame(scene.size),
+            **{k: asset.parts[k] for k in ("order", "absent") if k in asset.parts},
+        },
     )
 
 
@@ -138,7 +156,9 @@ def _joined(blocks: Sequence[tuple[str, _Block]]) -> Prompt:
 
 def _role(layout: PromptTemplate, scene: QuestionScene) -> str:
     given = layout.part("given") if scene.original or scene.control else ""
-    return layout.part("role", {"article": scene.task.article, "task": scene.task.prose, "given": given})
+    return layout.part(
+        "role", {"article": scene.task.article, "task": scene.task.prose, "given": given}
+    )
 
 
 def _context(prompts: PromptSet, scene: QuestionScene, options: Sequence[Shown]) -> list[str]:
@@ -151,7 +171,9 @@ def _format_block(prompts: PromptSet, kind: QuestionType, scene: QuestionScene) 
     text = format_text(scene, prompts)
     if not text or (scene.combo and kind != "scoring"):
         return ""
-    return prompts.asset("layout").part("format_one" if kind == "scoring" else "format_many", {"format": text})
+    return prompts.asset("layout").part(
+        "format_one" if kind == "scoring" else "format_many", {"format": text}
+    )
 
 
 def _options(prompts: PromptSet, scene: QuestionScene, options: Sequence[Shown]) -> _Block:
@@ -171,7 +193,9 @@ def _content(prompts: PromptSet, option: Shown, scene: QuestionScene, own_prompt
     layout = prompts.asset("layout")
     lines = []
     if own_prompt and option.prompt:
-        part = "prompt_of_option_referring" if scene.task.expression else "prompt_of_option_generation"
+        part = (
+            "prompt_of_option_referring" if scene.task.expression else "prompt_of_option_generation"
+        )
         lines.append(layout.part(part, {"prompt": option.prompt}))
     if scene.combo:
         lines.append(layout.part("format_inline", {"format": format_text(scene, prompts)}))
@@ -207,4 +231,10 @@ def _frame(size: Size | None) -> dict[str, int]:
         return {}
     height, width = size
     cell = -(-max(height, width) // GRID)
-    return {"width": width, "height": height, "cell": cell, "rows": -(-height // cell), "cols": -(-width // cell)}
+    return {
+        "width": width,
+        "height": height,
+        "cell": cell,
+        "rows": -(-height // cell),
+        "cols": -(-width // cell),
+    }

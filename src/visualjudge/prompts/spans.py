@@ -1,7 +1,7 @@
 """Where the parts of a prompt stand, and a prompt with its options exchanged.
 
-Datasets store the places with each question; those of version 0.1 do not, and only for them a prompt is taken apart
-again here.
+Datasets store the places with each question; those of version 0.1 do not, and only for them a
+prompt is taken apart again here.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ def images_within(question: Question, span: Span) -> slice:
 
 
 def exchanged(prompt: str, spans: Spans) -> tuple[str, Spans]:
-    """The prompt of the same two options in the other order: what they show changes places, the letters stay."""
+    """The prompt of the same two options in the other order: what they show changes places, the
+    letters stay.
+    """
     (a, b), (c, d) = spans.options
     turned = f"{prompt[:a]}{prompt[c:d]}{prompt[b:c]}{prompt[a:b]}{prompt[d:]}"
     return turned, replace(spans, options=((a, a + d - c), (d - b + a, d)))
@@ -65,7 +67,8 @@ def swapped(question: Question) -> Question:
 
 
 def find_spans(prompt: str, n_options: int = 2) -> Spans:
-    """The options of a prompt of version 0.1: each after its letter at the start of a line, below ``Options:``.
+    """The options of a prompt of version 0.1: each after its letter at the start of a line, below
+    ``Options:``.
 
     Raises
     ------
@@ -76,7 +79,9 @@ def find_spans(prompt: str, n_options: int = 2) -> Spans:
     end = _final_question(prompt)
     if len(heads) < n_options or end < heads[-1].end():
         letters = ", ".join(f"'{letter}.'" for letter in LETTERS[:n_options])
-        raise DataError(f"the prompt must hold 'Options:', {letters} and a final question, in this order")
+        raise DataError(
+            f"the prompt must hold 'Options:', {letters} and a final question, in this order"
+        )
     ends = [match.start() for match in heads[1:]] + [end]
     # White space at an option's end belongs to the layout.
     options = tuple(
@@ -106,7 +111,8 @@ def _final_question(prompt: str) -> int:
 
 
 def interleaved(prompt: str, images: tuple[str, ...]) -> list[tuple[str, bool]]:
-    """The prompt's runs of text and its images (True) in the order of the marks; runs of white space are left out.
+    """The prompt's runs of text and its images (True) in the order of the marks; runs of white
+    space are left out.
 
     Raises
     ------
@@ -115,7 +121,14 @@ def interleaved(prompt: str, images: tuple[str, ...]) -> list[tuple[str, bool]]:
     """
     texts = prompt.split(IMAGE_MARK)
     if len(texts) != len(images) + 1:
-        raise DataError(f"the prompt must have {len(images)} {IMAGE_MARK} marks, got {len(texts) - 1}")
+        raise DataError(
+            f"the prompt must have {len(images)} {IMAGE_MARK} marks, got {len(texts) - 1}"
+        )
     pairs = itertools.zip_longest(texts, images)
-    parts = [part for text, image in pairs for part in ((text, False), (image, True)) if part[0] is not None]
+    parts = [
+        part
+        for text, image in pairs
+        for part in ((text, False), (image, True))
+        if part[0] is not None
+    ]
     return [(text, is_image) for text, is_image in parts if is_image or text.strip()]

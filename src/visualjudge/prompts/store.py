@@ -1,4 +1,5 @@
-"""Prompt assets: ``<prompt_id>/<version>.yaml`` in one or more folders, the only place where prompts live.
+"""Prompt assets: ``<prompt_id>/<version>.yaml`` in one or more folders, the only place where
+prompts live.
 
 In memory an asset is a :class:`PromptTemplate`, whose placeholders are filled in one pass.
 """
@@ -21,7 +22,9 @@ from visualjudge.core.yamls import read_yaml
 
 ASSETS = Path(__file__).parent / "assets"
 FOLDERS: Registry[str, str] = Registry("prompt folder", {})
-"""Folders of plug-ins. They add assets, and parts to assets that are there; they replace nothing."""
+"""Folders of plug-ins. They add assets, and parts to assets that are there; they replace
+nothing.
+"""
 _TEXTS = ("user", "system", "input_schema", "output_schema")
 
 PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
@@ -41,7 +44,8 @@ class PromptTemplate:
     user, system
         The texts; ``system`` may be None.
     input_schema, output_schema
-        Names of the schemas that the judge checks its input and the model's reply against; None = unchecked.
+        Names of the schemas that the judge checks its input and the model's reply against; None =
+        unchecked.
     parts
         Named texts that code puts together (the description of each encoding, for instance).
     choices
@@ -98,9 +102,13 @@ class PromptTemplate:
             As :meth:`part`, or if the placeholder does not occur exactly once.
         """
         where = f"{self.name}, part {key!r}"
-        found = [match.span() for match in PLACEHOLDER.finditer(self._part(key)) if match[1] == name]
+        found = [
+            match.span() for match in PLACEHOLDER.finditer(self._part(key)) if match[1] == name
+        ]
         if len(found) != 1:
-            raise PromptError(f"prompt {where}: must hold {{{{{name}}}}} exactly once, got {len(found)}")
+            raise PromptError(
+                f"prompt {where}: must hold {{{{{name}}}}} exactly once, got {len(found)}"
+            )
         (start, end), text = found[0], self._part(key)
         return fill(text[:start], values, where=where), fill(text[end:], values, where=where)
 
@@ -108,14 +116,16 @@ class PromptTemplate:
         try:
             return self.parts[key]
         except KeyError:
-            raise PromptError(f"prompt {self.name} has no part {key!r}; it has: {', '.join(self.parts)}") from None
+            raise PromptError(
+                f"prompt {self.name} has no part {key!r}; it has: {', '.join(self.parts)}"
+            ) from None
 
 
 def fill(text: str, values: Mapping[str, Any], *, where: str) -> str:
     """``text`` with each ``{{name}}`` replaced by ``values[name]``, in one pass.
 
-    One pass, so that a value that itself contains ``{{…}}`` or braces (a prediction, an instruction that somebody
-    typed) is left exactly as it is.
+    One pass, so that a value that itself contains ``{{…}}`` or braces (a prediction, an instruction
+    that somebody typed) is left exactly as it is.
 
     Raises
     ------
@@ -127,7 +137,9 @@ def fill(text: str, values: Mapping[str, Any], *, where: str) -> str:
     pieces = list(_pieces(text))
     found = [values.get(name) for name in pieces[1::2]]
     if any(value is None for value in found):
-        missing = sorted({name for name, value in zip(pieces[1::2], found, strict=True) if value is None})
+        missing = sorted(
+            {name for name, value in zip(pieces[1::2], found, strict=True) if value is None}
+        )
         raise PromptError(f"prompt {where}: no value for placeholder {', '.join(missing)}")
     pieces[1::2] = map(str, found)
     return "".join(pieces)
@@ -145,8 +157,8 @@ class PromptAssetStore:
     Parameters
     ----------
     roots
-        Folders to look in, first one first; then come the project's own assets, so that a folder of yours can bring
-        prompts of its own or further versions; then the folders of plug-ins.
+        Folders to look in, first one first; then come the project's own assets, so that a folder of
+        yours can bring prompts of its own or further versions; then the folders of plug-ins.
     """
 
     def __init__(self, *roots: str | Path) -> None:
@@ -179,21 +191,29 @@ class PromptAssetStore:
         yield from sorted(found)
 
     def _with_added_parts(self, asset: PromptTemplate) -> PromptTemplate:
-        """An asset with the parts that plug-ins add to it in the same version or, lacking that, in v1."""
+        """An asset with the parts that plug-ins add to it in the same version or, lacking that, in
+        v1.
+        """
         parts = dict(asset.parts)
         for root in self._added:
-            files = (root / asset.prompt_id / f"{version}.yaml" for version in (asset.version, "v1"))
+            files = (
+                root / asset.prompt_id / f"{version}.yaml" for version in (asset.version, "v1")
+            )
             for path in islice((file for file in files if file.is_file()), 1):
                 parts = {**_parse(path, asset.prompt_id, path.stem).parts, **parts}
         return replace(asset, parts=parts)
 
     def _extended(self, asset: PromptTemplate) -> PromptTemplate:
-        """An asset that says ``extends: v1`` holds only what differs from that version of the same prompt."""
+        """An asset that says ``extends: v1`` holds only what differs from that version of the same
+        prompt.
+        """
         base = asset.metadata.get("extends")
         if base is None:
             return asset
         if not isinstance(base, str) or base == asset.version:
-            raise PromptError(f"prompt {asset.name}: extends: must be another version such as v1, got {base!r}")
+            raise PromptError(
+                f"prompt {asset.name}: extends: must be another version such as v1, got {base!r}"
+            )
         known = self.get_prompt(asset.prompt_id, base)
         return replace(
             asset,
@@ -220,7 +240,9 @@ class PromptAssetStore:
                 return path
         versions = [v for name, v in self.prompts() if name == prompt_id]
         if versions:
-            raise UnknownPrompt(f"prompt {prompt_id!r} has no version {version!r}; it has: {', '.join(versions)}")
+            raise UnknownPrompt(
+                f"prompt {prompt_id!r} has no version {version!r}; it has: {', '.join(versions)}"
+            )
         known = ", ".join(sorted({name for name, _ in self.prompts()}))
         raise UnknownPrompt(f"there is no prompt {prompt_id!r}; there are: {known}")
 
@@ -235,7 +257,10 @@ def _parse(path: Path, prompt_id: str, version: str) -> PromptTemplate:
     # A file says which prompt it is, so that a copy in the wrong place is noticed.
     stated = content.pop("prompt_id", None), content.pop("version", None)
     if stated != (prompt_id, version):
-        raise PromptError(f"{path}: must state its path, {prompt_id!r} {version!r}, got {stated[0]!r} {stated[1]!r}")
+        raise PromptError(
+            f"{path}: must state its path, {prompt_id!r} {version!r}, got {stated[0]!r} "
+            f"{stated[1]!r}"
+        )
     if "user_prompt" in content:
         content = _from_blocks(content, path)
     texts = {name: _text(content.pop(name, None), name, path) for name in _TEXTS}
@@ -257,12 +282,16 @@ _BETWEEN = {("text", "image"): "", ("image", "text"): "\n", ("image", "image"): 
 
 
 def _from_blocks(content: dict[str, Any], path: Path) -> dict[str, Any]:
-    """A prompt file of GEditBench: ``system_prompt``, and ``user_prompt`` as a list of texts and images in order.
+    """A prompt file of GEditBench: ``system_prompt``, and ``user_prompt`` as a list of texts and
+    images in order.
 
-    Its texts are joined as its adapter joins them. Schemas that it names are those of its own code, and not checked.
+    Its texts are joined as its adapter joins them. Schemas that it names are those of its own code,
+    and not checked.
     """
     blocks, system = content.pop("user_prompt"), content.pop("system_prompt", None)
-    if not isinstance(blocks, list) or not all(isinstance(block, dict) and block for block in blocks):
+    if not isinstance(blocks, list) or not all(
+        isinstance(block, dict) and block for block in blocks
+    ):
         raise PromptError(f"{path}: user_prompt must be a list of text and image blocks")
     user, before, order = "", None, []
     for number, block in enumerate(blocks, 1):
@@ -270,12 +299,21 @@ def _from_blocks(content: dict[str, Any], path: Path) -> dict[str, Any]:
         if kind == "image":
             order.append(_image_of(block[kind], f"{path}: user_prompt, block {number}"))
         elif kind != "text":
-            raise PromptError(f"{path}: user_prompt, block {number}: must be text or image, got {kind}")
-        text = IMAGE_MARK if kind == "image" else str(_text(block[kind], f"user_prompt, block {number}", path))
+            raise PromptError(
+                f"{path}: user_prompt, block {number}: must be text or image, got {kind}"
+            )
+        text = (
+            IMAGE_MARK
+            if kind == "image"
+            else str(_text(block[kind], f"user_prompt, block {number}", path))
+        )
         user += ("" if before is None else _BETWEEN.get((before, kind), "\n")) + text
         before = kind
     if order != sorted(order):
-        raise PromptError(f"{path}: user_prompt: the images must stand in the order source, first edit, second edit")
+        raise PromptError(
+            f"{path}: user_prompt: the images must stand in the order source, first edit, second "
+            "edit"
+        )
     return {**content, "user": user, "system": system or None}
 
 

@@ -1,4 +1,6 @@
-"""READ: the only readers of a judge's reply. Nothing is guessed: what cannot be read is a failure with a cause."""
+"""READ: the only readers of a judge's reply. Nothing is guessed: what cannot be read is a failure
+with a cause.
+"""
 
 from visualjudge.replies.reading import Reading, Tiers, read_reply
 

@@ -1,4 +1,7 @@
-"""``python -m visualjudge.replies`` tests ``phrases.yaml``: each example must be read as its row says."""
+"""``python -m visualjudge.replies`` tests ``phrases.yaml``: each example is read as its row says.
+
+``python -m visualjudge.replies REPLY…`` shows how pairwise replies are read.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,9 @@ def faults() -> Iterator[str]:
     for language, sections in source().items():
         for kind, rows in sections.items():
             if kind not in ("words", *KINDS):
-                yield f"{language}: must have sections named words, {', '.join(KINDS)}, got {kind!r}"
+                yield (
+                    f"{language}: must have sections named words, {', '.join(KINDS)}, got {kind!r}"
+                )
             for phrase, example in rows.items() if kind in KINDS else ():
                 line = next((n for n, text in enumerate(lines, 1) if f'"{phrase}":' in text), 0)
                 place = f"phrases.yaml:{line}: {language}, {kind}, {phrase!r}"
@@ -37,13 +42,20 @@ def faults() -> Iterator[str]:
 
 def due_of(kind: str, phrase: str) -> object:
     """What an example says: B is the better option, 7 the score."""
-    tie = next((value for slot, value in (("{tie}", "tie"), ("{both bad}", "both_bad")) if slot in phrase), None)
+    tie = next(
+        (value for slot, value in (("{tie}", "tie"), ("{both bad}", "both_bad")) if slot in phrase),
+        None,
+    )
     return tie or (7.0 if "{n}" in phrase else DUE.get(kind, "B"))
 
 
 def value_of(kind: str, phrase: str, example: str) -> object:
-    """What the reader makes of an example; a tie beside named options is known by its cause alone."""
-    reading = read_reply(example, "scoring" if "{n}" in phrase else "pairwise", ties=("tie", "both_bad"))
+    """What the reader makes of an example; a tie beside named options is known by its cause
+    alone.
+    """
+    reading = read_reply(
+        example, "scoring" if "{n}" in phrase else "pairwise", ties=("tie", "both_bad")
+    )
     return "tie" if kind == "ties" and reading.cause == "tie" else reading.value
 
 
@@ -52,5 +64,8 @@ if __name__ == "__main__":
         found = list(faults())
     except yaml.YAMLError as error:
         sys.exit(f"phrases.yaml is no YAML: {error}")
+    for reply in sys.argv[1:]:
+        seen = read_reply(reply, "pairwise")
+        print(f"{reply!r} is read as {seen.value}" + (f" ({seen.cause})" if seen.cause else ""))
     print("\n".join(found) or "phrases.yaml: every example is read as its row says")
     sys.exit(bool(found))

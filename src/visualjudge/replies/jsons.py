@@ -1,4 +1,6 @@
-"""JSON in a reply: plain, in a code fence, in prose, repaired where slightly broken. Nothing is guessed."""
+"""JSON in a reply: plain, in a code fence, in prose, repaired where slightly broken. Nothing is
+guessed.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,13 @@ _DEEPEST, _LONGEST_REPAIR = 40, 20_000
 
 _COMMON = "final_answer final answer verdict winner choice decision result selection prediction"
 ANSWER_KEYS = {
-    "pairwise": f"{_COMMON} better better_option best best_option preferred preference selected selected_option option "
-    "pick vote better_response better_prediction response conclusion judgment judgement preferred_option",
+    "pairwise": f"{_COMMON} better better_option best best_option preferred preference selected "
+    "selected_option option "
+    "pick vote better_response better_prediction response conclusion judgment judgement "
+    "preferred_option",
     "ranking": f"final_ranking ranking ranked_options rankings rank order {_COMMON} response",
-    "scoring": f"final_score overall_score total_score score final_rating overall_rating rating quality_score overall "
+    "scoring": "final_score overall_score total_score score final_rating overall_rating rating "
+    "quality_score overall "
     f"grade {_COMMON} quality",
 }
 
@@ -35,8 +40,8 @@ ANSWER_KEYS = {
 def object_with(text: str, key: str) -> Object | None:
     """The one object of ``text`` that has ``key`` at its top level, or None.
 
-    Thoughts are left aside; code fences come before prose; a list that holds nothing but one object is that object.
-    Different values for the key in different objects are none.
+    Thoughts are left aside; code fences come before prose; a list that holds nothing but one object
+    is that object. Different values for the key in different objects are none.
     """
     said = without_thoughts(text).strip()
     try:
@@ -58,8 +63,9 @@ def object_with(text: str, key: str) -> Object | None:
 def object_as_geditbench(text: str, key: str) -> Object | None:
     """The object that GEditBench's judges read, for figures that must be comparable with theirs.
 
-    The JSON block (a fence, else from the first brace to the last), repaired; without a block, the whole text
-    repaired. Thoughts count as text. One thing is not taken over: a value that the reply's end cut off stays unread.
+    The JSON block (a fence, else from the first brace to the last), repaired; without a block, the
+    whole text repaired. Thoughts count as text. One thing is not taken over: a value that the
+    reply's end cut off stays unread.
     """
     fence = _FENCED_JSON.search(text)
     braces = text[text.find("{") : text.rfind("}") + 1] if "{" in text else ""
@@ -82,14 +88,22 @@ def objects(text: str, most: int | None = None) -> Iterator[tuple[int, int, Obje
     for start, end in list(_regions(text))[-most if most else None :]:
         chunk = text[start : len(text) if end is None else end]
         value = _decoded(chunk) if end is not None else None
-        if value is None and (end is not None or _could_be_whole(chunk)) and len(chunk) <= _LONGEST_REPAIR:
-            value = json_repair.loads(chunk) if end is not None or _KEY_FOLLOWS.match(chunk) else None
+        if (
+            value is None
+            and (end is not None or _could_be_whole(chunk))
+            and len(chunk) <= _LONGEST_REPAIR
+        ):
+            value = (
+                json_repair.loads(chunk) if end is not None or _KEY_FOLLOWS.match(chunk) else None
+            )
         if isinstance(value, dict):
             yield start, start + len(chunk), value
 
 
 def _regions(text: str) -> Iterator[tuple[int, int | None]]:
-    """Balanced braces, and an open one that nothing closes (None). Braces in double quotes do not count."""
+    """Balanced braces, and an open one that nothing closes (None). Braces in double quotes do not
+    count.
+    """
     depth, start, quoted = 0, 0, False
     for mark in _STRUCTURE.finditer(text):
         sign = mark[0]
@@ -110,7 +124,9 @@ def _regions(text: str) -> Iterator[tuple[int, int | None]]:
 
 
 def _could_be_whole(chunk: str) -> bool:
-    """Whether a half-written object ends with a whole value: a number at its end may be the beginning of a longer."""
+    """Whether a half-written object ends with a whole value: a number at its end may be the
+    beginning of a longer.
+    """
     return chunk.rstrip()[-1:] in _COMPLETE_ENDS
 
 
@@ -127,23 +143,36 @@ def answers(text: str, question_type: str) -> list[tuple[str, int, int]]:
         return []
     names = ANSWER_KEYS[question_type].split()
     items = list(objects(text, MOST_MARKS))
-    if question_type == "ranking" and len(items) > 1 and (order := _by_rank([value for *_, value in items])):
+    if (
+        question_type == "ranking"
+        and len(items) > 1
+        and (order := _by_rank([value for *_, value in items]))
+    ):
         return [(order, items[0][0], items[-1][1])]
     found = ((start, end, _answer_in(value, names)) for start, end, value in items)
     return [(answer, start, end) for start, end, answer in found if answer is not None]
 
 
 def _by_rank(items: list[Object]) -> str | None:
-    """``[{"option": "A", "rank": 2}, …]`` as "B, A, …"; with a score in the place of the rank, from the highest."""
+    """``[{"option": "A", "rank": 2}, …]`` as "B, A, …"; with a score in the place of the rank, from
+    the highest.
+    """
     ranked = []
     for item in items:
         keys = {str(key).lower(): value for key, value in item.items()}
-        rank = next((keys[name] * sign for name, sign in _RANK_KEYS.items() if _is_number(keys.get(name))), None)
+        rank = next(
+            (keys[name] * sign for name, sign in _RANK_KEYS.items() if _is_number(keys.get(name))),
+            None,
+        )
         option = next((keys[name] for name in _OPTION_KEYS if name in keys), None)
         if rank is None or not isinstance(option, str):
             return None
         ranked.append((rank, option))
-    return ", ".join(option for _, option in sorted(ranked)) if len(dict(ranked)) == len(ranked) else None
+    return (
+        ", ".join(option for _, option in sorted(ranked))
+        if len(dict(ranked)) == len(ranked)
+        else None
+    )
 
 
 def _is_number(value: object) -> bool:
@@ -151,26 +180,50 @@ def _is_number(value: object) -> bool:
 
 
 _RANK_KEYS = {"rank": 1, "position": 1, "place": 1, "score": -1, "rating": -1}
-_OPTION_KEYS = ("option", "prediction", "image", "candidate", "letter", "label", "id", "name", "model", "response")
+_OPTION_KEYS = (
+    "option",
+    "prediction",
+    "image",
+    "candidate",
+    "letter",
+    "label",
+    "id",
+    "name",
+    "model",
+    "response",
+)
 
 
 _SCALE = re.compile(r"^(?:of|total_points|best_possible|highest)$|max|scale|range|out_of")
 """Keys of the scale of a score, or of its greatest value."""
-_UPWARD = re.compile(r"^\W*(?:from[_ ])?(?:worst|lowest)[_ -]?(?:to[_ -]?(?:best|highest)|first)|^\W*ascending", re.I)
+_UPWARD = re.compile(
+    r"^\W*(?:from[_ ])?(?:worst|lowest)[_ -]?(?:to[_ -]?(?:best|highest)|first)|^\W*ascending", re.I
+)
 
 
 def _answer_in(value: Object, names: list[str]) -> str | None:
-    if "ranking" in names and any(isinstance(item, str) and _UPWARD.search(item) for item in value.values()):
+    if "ranking" in names and any(
+        isinstance(item, str) and _UPWARD.search(item) for item in value.values()
+    ):
         return "?"  # which way round the letters stand is not sure
     keys = {str(key).strip().lower().replace(" ", "_").replace("-", "_"): key for key in value}
     greatest = next(
-        (top[-1] for name in keys if _SCALE.search(name) and (top := re.findall(r"\d+", str(value[keys[name]])))), None
+        (
+            top[-1]
+            for name in keys
+            if _SCALE.search(name) and (top := re.findall(r"\d+", str(value[keys[name]])))
+        ),
+        None,
     )
     for name in names:
         if name in keys:
             said = _phrase(value[keys[name]], names)
             return said if greatest is None or "score" not in names else f"{said}/{greatest}"
-    lists = [item for item in value.values() if isinstance(item, list) and item and isinstance(item[0], dict)]
+    lists = [
+        item
+        for item in value.values()
+        if isinstance(item, list) and item and isinstance(item[0], dict)
+    ]
     if "ranking" in names and len(lists) == 1 and all(isinstance(item, dict) for item in lists[0]):
         return _by_rank(lists[0])
     inner = [item for item in value.values() if isinstance(item, dict)]
@@ -180,7 +233,9 @@ def _answer_in(value: Object, names: list[str]) -> str | None:
 def _phrase(value: Any, names: list[str]) -> str:
     """A JSON value as the words that a reader would say."""
     if isinstance(value, dict):
-        if "ranking" in names and sorted(map(str, value.values())) == [str(n) for n in range(1, len(value) + 1)]:
+        if "ranking" in names and sorted(map(str, value.values())) == [
+            str(n) for n in range(1, len(value) + 1)
+        ]:
             return ", ".join(sorted(value, key=lambda option: int(value[option])))
         inner = ", ".join(f"{key}: {item}" for key, item in value.items())
         return _answer_in(value, [*names, "value"]) or (inner if "ranking" in names else "?")

@@ -1,4 +1,6 @@
-"""Answers in marks: ``\\boxed{B}``, ``<answer>B</answer>``, ``[[A>B]]``, "BETTER IMAGE: 2" and JSON objects."""
+"""Answers in marks: ``\\boxed{B}``, ``<answer>B</answer>``, ``[[A>B]]``, "BETTER IMAGE: 2" and JSON
+objects.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +33,23 @@ _MARKS = {
         r"[ \t*]*(?:(?:image|response|answer)[ -])?([012])(?=[ \t*.`]*$)",
     ),
 }
-"""By rule: what a mark begins with, and the rest; the first rule that finds one counts. "better" is MJ-Bench's form."""
+"""By rule: what a mark begins with, and the rest; the first rule that finds one counts. "better" is
+MJ-Bench's form.
+"""
 _FLAGS = re.I | re.M | re.S
 _OPENINGS = {rule: re.compile(opening, _FLAGS) for rule, (opening, _) in _MARKS.items()}
-_PATTERNS = {rule: re.compile(f"(?:{opening}){rest}", _FLAGS) for rule, (opening, rest) in _MARKS.items()}
+_PATTERNS = {
+    rule: re.compile(f"(?:{opening}){rest}", _FLAGS) for rule, (opening, rest) in _MARKS.items()
+}
 _OF_NUMBER = {"0": "tie", "1": "A", "2": "B"}
-_TIES = {"A=B": "tie", "A~B": "tie", "A=B=GOOD": "tie", "A=B=BAD": "both_bad", "BOTH_BAD": "both_bad",
-         "BOTHBAD": "both_bad"}  # fmt: skip
+_TIES = {
+    "A=B": "tie",
+    "A~B": "tie",
+    "A=B=GOOD": "tie",
+    "A=B=BAD": "both_bad",
+    "BOTH_BAD": "both_bad",
+    "BOTHBAD": "both_bad",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +66,31 @@ class Mark:
 def read_marks(text: str, question_type: str, n_options: int) -> Said | None:
     """The value of the marks of a reply; the last, where several differ and it concludes."""
     marks = next((found for rule in _MARKS if (found := _found(text, rule))), [])
-    marks = marks or [Mark(said, start, end, "JSON", start) for said, start, end in answers(text, question_type)]
+    marks = marks or [
+        Mark(said, start, end, "JSON", start) for said, start, end in answers(text, question_type)
+    ]
     letters = [mark.text.strip() for mark in marks]
-    if question_type == "ranking" and len(marks) > 1 and all(len(letter) == 1 for letter in letters):
+    if (
+        question_type == "ranking"
+        and len(marks) > 1
+        and all(len(letter) == 1 for letter in letters)
+    ):
         # a mark for each letter, "[[C]], [[A]], [[B]]": MLLM-as-a-Judge's form
         marks = [replace(marks[0], text=", ".join(letters), end=marks[-1].end)]
     said = [_of_mark(mark, question_type, n_options) for mark in marks]
     values = {one.value for one in said}
-    agreed = len(values) < 2 or (len(values) == 2 and None not in values and _concludes(marks, text))
+    agreed = len(values) < 2 or (
+        len(values) == 2 and None not in values and _concludes(marks, text)
+    )
     if not agreed or any(_is_blamed(text, mark) for mark in marks):
         return Said(None, "several answers")
     return said[-1] if said else None
 
 
 def _found(text: str, rule: str) -> list[Mark]:
-    """The last marks of a kind; of tags, those named as the first, and what follows a last one that nothing closes."""
+    """The last marks of a kind; of tags, those named as the first, and what follows a last one that
+    nothing closes.
+    """
     opened = list(_OPENINGS[rule].finditer(text))
     unclosed = opened[-1:] if rule == "tag" else []
     if rule == "tag":
@@ -80,7 +102,9 @@ def _found(text: str, rule: str) -> list[Mark]:
             said = _OF_NUMBER[match[last]] if rule == "better" else match[last]
             found.append(Mark(said, *match.span(last), rule, opening.start()))
         elif opening in unclosed:
-            found.append(Mark(text[opening.end() :], opening.end(), len(text), rule, opening.start()))
+            found.append(
+                Mark(text[opening.end() :], opening.end(), len(text), rule, opening.start())
+            )
     return found
 
 
@@ -88,7 +112,9 @@ def _of_mark(mark: Mark, question_type: str, n_options: int) -> Said:
     """What a mark holds, read as a reply of its own."""
     inner = plain(without_markup(mark.text))
     letters = re.sub(r"[\s()\[\]'.!]", "", inner).upper()
-    tie = _TIES.get(letters) or ("tie" if mark.rule == "double brackets" and letters == "C" else None)
+    tie = _TIES.get(letters) or (
+        "tie" if mark.rule == "double brackets" and letters == "C" else None
+    )
     if tie and question_type == "pairwise":
         return Said(tie, None, mark.start, mark.end, mark.rule, marked=True)  # C: MT-Bench's
     said = read_sentences(inner, question_type, n_options, marked_only=False)
@@ -111,7 +137,9 @@ def _is_blamed(text: str, mark: Mark) -> bool:
 
 
 def _concludes(marks: Sequence[Mark], text: str) -> bool:
-    """Whether the last of different marks replaces the earlier: it stands apart, under no other label."""
+    """Whether the last of different marks replaces the earlier: it stands apart, under no other
+    label.
+    """
     last, lead = marks[-1], _lead(text, marks[-1])
     between = text[marks[-2].end : last.opened]
     if ("\n" not in between and len(between) < 40) or has(lead, "supposes"):

@@ -1,5 +1,5 @@
-"""What surrounds an answer: thoughts, the question's own words, tags and boxes. Texts keep their length throughout, so
-that a place in what is left is a place in the reply.
+"""What surrounds an answer: thoughts, the question's own words, tags and boxes. Texts keep their
+length throughout, so that a place in what is left is a place in the reply.
 """
 
 from __future__ import annotations
@@ -7,7 +7,8 @@ from __future__ import annotations
 import re
 
 _NAMES = (
-    "think thinking thought thoughts reasoning reason rationale analysis scratchpad cot reflection seed:think plan "
+    "think thinking thought thoughts reasoning reason rationale analysis scratchpad cot "
+    "reflection seed:think plan "
     "inner_monologue chain_of_thought"
 )
 _THOUGHT = re.compile(
@@ -15,15 +16,22 @@ _THOUGHT = re.compile(
     rf"|<unused94>thought)|</(?:{'|'.join(_NAMES.split())})>|<\|end_of_thought\|>|◁/think▷|\[/think\]"
     r"|<\|channel\|>final(?:<\|message\|>)?|assistantfinal|<unused95>"
 )
-"""Marks of a model's thinking, by family: DeepSeek, Qwen and most others; Sky; Kimi; Mistral; gpt-oss; MedGemma."""
+"""Marks of a model's thinking, by family: DeepSeek, Qwen and most others; Sky; Kimi; Mistral;
+gpt-oss; MedGemma.
+"""
 _MAY_THINK = ("<", "◁", "[think]", "[/think]", "assistantfinal")
 _TAG = re.compile(r"<\|?/?[a-z][a-zA-Z0-9_|:\- /]{0,40}>|<｜[^｜>\n]{1,40}｜>|\[/?INST\]")
 _BREAK = re.compile(r"<br ?/?>")
-_LATEX = re.compile(r"\\(?:text\w*|math\w*|mbox|rm|bf|left|right|large|Large|huge|displaystyle|quad|[,;!()\[\]])")
+_LATEX = re.compile(
+    r"\\(?:text\w*|math\w*|mbox|rm|bf|left|right|large|Large|huge|displaystyle|quad|[,;!()\[\]])"
+)
 _FRACTION = re.compile(r"\\[dt]?frac\s*\{\s*(\d{1,2})\s*\}\s*\{\s*(\d{1,2})\s*\}")
 _ABOVE = re.compile(r"\\(?:succ(?:eq)?|gt|rightarrow|to|geq?)(?![a-zA-Z])|&gt;")
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[a-zA-Z]{2,}[ \t]*$", re.M)
-_ROLE = re.compile(r"\A\W{0,20}(?:assistant|model|bot|ai|gpt|judge|q(?:uestion)?:[^\n]{0,200}\sa)\s*:(?=\s*\S)", re.I)
+_ROLE = re.compile(
+    r"\A\W{0,20}(?:assistant|model|bot|ai|gpt|judge|q(?:uestion)?:[^\n]{0,200}\sa)\s*:(?=\s*\S)",
+    re.I,
+)
 """Who speaks, where a model writes the chat template or the question as well."""
 _STRUCK = re.compile(r"~~[^~\n]{1,80}~~|<(del|s|strike)>[^<\n]{1,80}</\1>")
 _ECHOES = (
@@ -37,7 +45,15 @@ _ECHOES = (
     "10 = best possible",
     "for example, bcaed",
 )
-_MAY_ECHO = ("respond with", "rank the", "please answer", "score the quality", "possible", "bcaed", "random")
+_MAY_ECHO = (
+    "respond with",
+    "rank the",
+    "please answer",
+    "score the quality",
+    "possible",
+    "bcaed",
+    "random",
+)
 """Sentences of the prompts. A model that repeats its question has said nothing by that."""
 _IMAGE_MARK = re.compile(r"^[ \t]*[A-H]\.[ \t]*(?:<image>|(?=[{\[]))", re.M)
 
@@ -45,8 +61,8 @@ _IMAGE_MARK = re.compile(r"^[ \t]*[A-H]\.[ \t]*(?:<image>|(?=[{\[]))", re.M)
 def without_thoughts(text: str) -> str:
     """The text with every thought blanked out, one that never ends included.
 
-    Chat templates often put the opening mark into the prompt, so that a reply has the closing one alone: then all
-    before it is thought, unless nothing follows.
+    Chat templates often put the opening mark into the prompt, so that a reply has the closing one
+    alone: then all before it is thought, unless nothing follows.
     """
     lowered = text.lower()
     if not any(mark in lowered for mark in _MAY_THINK):
@@ -79,7 +95,11 @@ def without_echo(text: str) -> str:
             line = re.compile(r"[^\w\n]*(?:only)?[^\w\n]*").match(text, stop)
             stop = line.end() if line else stop
             text = " " * stop + text[stop:]
-    return _IMAGE_MARK.sub(_blank, text) if "<image>" in text or ". {" in text or ". [" in text else text
+    return (
+        _IMAGE_MARK.sub(_blank, text)
+        if "<image>" in text or ". {" in text or ". [" in text
+        else text
+    )
 
 
 def without_markup(text: str) -> str:

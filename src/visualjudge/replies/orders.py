@@ -1,4 +1,6 @@
-"""Orders of options: chains ("B > A > C"), numbered lists, and places ("B is best, C second, A last")."""
+"""Orders of options: chains ("B > A > C"), numbered lists, and places ("B is best, C second, A
+last").
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,24 @@ from visualjudge.replies.sentences import Sentence, has
 from visualjudge.replies.tokens import Word
 from visualjudge.replies.values import direction_of, is_whole
 
-_LEADS = frozenset(("ranking", "answer", "heading", "so", "I", "is", "again", "best first", "worst first", "choose",
-                    "score", "option", "place 1", "best"))  # fmt: skip
+_LEADS = frozenset(
+    (
+        "ranking",
+        "answer",
+        "heading",
+        "so",
+        "I",
+        "is",
+        "again",
+        "best first",
+        "worst first",
+        "choose",
+        "score",
+        "option",
+        "place 1",
+        "best",
+    )
+)
 _FOLLOWS = frozenset(("reason", "so", "but", "although", "best first", "worst first", "and"))
 _ORDINALS = ("1st", "2nd", "3rd", "4th", "5th", "first", "second", "third", "fourth", "fifth")
 
@@ -46,7 +64,9 @@ def _cause(found: Sequence[Sentence], n_options: int) -> str:
     if any(match.kind == "ties" for sentence in found for match in sentence.matches()):
         return "tie"
     ordered = any(
-        token.text[0] == ">" or token.letters or token.kinds & {"best", "worst", "ranking", "place 1"}
+        token.text[0] == ">"
+        or token.letters
+        or token.kinds & {"best", "worst", "ranking", "place 1"}
         for sentence in found
         for token in sentence.said
     )
@@ -64,10 +84,19 @@ def _chains(sentence: Sentence, direction: str, n_options: int) -> Iterator[Said
         before, after = said[:at], said[at + 1 :]
         known = frozenset[str]().union(*(one.kinds for one in before))
         compared, upward = "compared" in token.kinds, "upward" in token.kinds
-        stop = next((n for n, one in enumerate(after) if one.kinds & {"reason", "so", "although"}), len(after))
+        stop = next(
+            (n for n, one in enumerate(after) if one.kinds & {"reason", "so", "although"}),
+            len(after),
+        )
         behind = direction_of(after[:stop])
-        towards = direction_of(before) or ("" if behind == "?" and compared else behind) or direction
-        if towards == "?" or (upward and towards == "down") or (towards == "up" and "downward" in token.kinds):
+        towards = (
+            direction_of(before) or ("" if behind == "?" and compared else behind) or direction
+        )
+        if (
+            towards == "?"
+            or (upward and towards == "down")
+            or (towards == "up" and "downward" in token.kinds)
+        ):
             continue
         if not _may_be_led(before, known) or not _may_be_followed(after):
             continue
@@ -98,18 +127,29 @@ def _may_be_led(before: Sequence[Word], known: frozenset[str]) -> bool:
         return False
     start = max((n + 1 for n, one in enumerate(before[:-1]) if one.text in ",;-"), default=0)
     words = (one for one in before[start:] if one.text[0].isalnum())
-    return all(one.kinds & _LEADS or one.text in ("as", "to", "by", "in", "of", "them") for one in words)
+    return all(
+        one.kinds & _LEADS or one.text in ("as", "to", "by", "in", "of", "them") for one in words
+    )
 
 
 def _asks_to_rank(said: Sequence[Word]) -> bool:
     """Whether words are the question's own: "Rank A, B, C from best to worst."."""
-    return bool(said) and said[0].text.split()[0] in ("rank", "order", "sort") and ":" not in {one.text for one in said}
+    return (
+        bool(said)
+        and said[0].text.split()[0] in ("rank", "order", "sort")
+        and ":" not in {one.text for one in said}
+    )
 
 
 def _may_be_followed(after: Sequence[Word]) -> bool:
     if after and after[0].text == ":":
         return False
-    return not after or not after[0].text[0].isalnum() or bool(after[0].kinds & _FOLLOWS) or after[0].text == "in"
+    return (
+        not after
+        or not after[0].text[0].isalnum()
+        or bool(after[0].kinds & _FOLLOWS)
+        or after[0].text == "in"
+    )
 
 
 def _is_no_menu(before: Sequence[Word], token: Word, towards: str) -> bool:
@@ -125,7 +165,9 @@ def _is_no_menu(before: Sequence[Word], token: Word, towards: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """An option in a list, with its place (0: none), the token after it, and the words of its note."""
+    """An option in a list, with its place (0: none), the token after it, and the words of its
+    note.
+    """
 
     place: int
     token: Word
@@ -133,9 +175,12 @@ class _Item:
     note: Sequence[Word]
 
 
-def _gathered(found: Sequence[Sentence]) -> tuple[list[_Item], list[_Item], list[Word], dict[int, int]]:
-    """Items with a place, lines that begin with an option, the words of all other lines, and how many of these words
-    stand before the option at a place of the reply."""
+def _gathered(
+    found: Sequence[Sentence],
+) -> tuple[list[_Item], list[_Item], list[Word], dict[int, int]]:
+    """Items with a place, lines that begin with an option, the words of all other lines, and how
+    many of these words stand before the option at a place of the reply.
+    """
     rows, lines, introduced, led = list[_Item](), list[_Item](), list[Word](), dict[int, int]()
     for sentence in found:
         said = [one for one in sentence.parts if one.option or "option" not in one.kinds]
@@ -156,7 +201,9 @@ def listed_order(found: Sequence[Sentence], n_options: int) -> Said | None:
     rows, lines, introduced, led = _gathered(found)
     lines = lines[-n_options:]
     numbered = [row.place for row in rows] == list(range(1, n_options + 1))
-    noted = {_place(row.note[0], n_options, 0): row for row in (rows if numbered else lines) if row.note}
+    noted = {
+        _place(row.note[0], n_options, 0): row for row in (rows if numbered else lines) if row.note
+    }
     by_note = sorted(noted) == list(range(1, n_options + 1))
     chosen = [noted[place] for place in sorted(noted)] if by_note else rows if numbered else lines
     letters = "".join(row.token.option for row in chosen)
@@ -164,13 +211,17 @@ def listed_order(found: Sequence[Sentence], n_options: int) -> Said | None:
         return None
     introduced = introduced[: led[chosen[0].token.start]][-12:]
     towards, menu = direction_of(introduced), letters == "".join(sorted(letters))
-    alone = all(not row.note for row in chosen) and (numbered or len({led[row.token.start] for row in chosen}) == 1)
+    alone = all(not row.note for row in chosen) and (
+        numbered or len({led[row.token.start] for row in chosen}) == 1
+    )
     if numbered and not by_note:
         told = has(introduced, "ranking", "best first", "worst first")
         if menu and not told and not alone and not all(row.after == "-" for row in rows):
             return None
     elif not by_note:
-        bounded = all(not row.note or row.after[:1] in ("", ":", "-", "(", ",", ".") for row in lines)
+        bounded = all(
+            not row.note or row.after[:1] in ("", ":", "-", "(", ",", ".") for row in lines
+        )
         if not (alone and not menu) and not (towards in ("up", "down") and bounded):
             return None
     blamed = towards == "?" or direction_of(chosen[0].note) or has(chosen[-1].note, "best")
@@ -178,7 +229,9 @@ def listed_order(found: Sequence[Sentence], n_options: int) -> Said | None:
         return Said(None, "several answers")
     turned = towards == "up" and not by_note
     order = letters[::-1] if turned else letters
-    return Said(order, None, chosen[0].token.start, chosen[-1].token.end, "list", turned=turned, marked=True)
+    return Said(
+        order, None, chosen[0].token.start, chosen[-1].token.end, "list", turned=turned, marked=True
+    )
 
 
 def _items(said: Sequence[Word]) -> Iterator[_Item]:

@@ -1,4 +1,6 @@
-"""``phrases.yaml``, made ready: the lists that a word is on, and the phrases as a tree of tokens."""
+"""``phrases.yaml``, made ready: the lists that a word is on, and the phrases as a tree of
+tokens.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ _GUARDS = ("denies", "doubts", "supposes", "again", "worse", "worst", "option", 
 
 @dataclass(slots=True)
 class Node:
-    """A place in the tree: what may follow, and what ends here (a list's name, or a kind of phrase)."""
+    """A place in the tree: what may follow, and what ends here (a list's name, or a kind of
+    phrase).
+    """
 
     next: dict[str, Node] = field(default_factory=dict)
     ends: set[str] = field(default_factory=set)
@@ -53,7 +57,9 @@ class Match:
 def source() -> dict[str, dict[str, dict[str, object]]]:
     """The file as it is: language to section to rows."""
     text = (files(__package__) / "phrases.yaml").read_text("utf-8")
-    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # to others "no" and "on" are truth values
+    loader = getattr(
+        yaml, "CBaseLoader", yaml.BaseLoader
+    )  # to others "no" and "on" are truth values
     return yaml.load(text, Loader=loader)  # type: ignore[no-any-return]
 
 
@@ -95,7 +101,20 @@ def after_option() -> frozenset[str]:
     root = phrases()
     found = {step for slot in ("{X}", "{Y}") for step in root.next[slot].next}
     unsure = {f"{{{kind}}}" for kind in ("better", "best", "worse", "is better", "is worse")}
-    bounds = ("and", "but", "so", "reason", "then", "place 1", "place 2", "place 3", "last", "middle", "X", "Y")
+    bounds = (
+        "and",
+        "but",
+        "so",
+        "reason",
+        "then",
+        "place 1",
+        "place 2",
+        "place 3",
+        "last",
+        "middle",
+        "X",
+        "Y",
+    )
     return frozenset(found - unsure - {"…"} | {f"{{{kind}}}" for kind in bounds})
 
 
@@ -120,12 +139,18 @@ def listed(found: list[Word]) -> list[Word]:
             while node is not None:
                 if node.ends:
                     ends, best = stop, node.ends
-                node = node.next.get(found[stop].text) if stop < len(found) and not found[stop].option else None
+                node = (
+                    node.next.get(found[stop].text)
+                    if stop < len(found) and not found[stop].option
+                    else None
+                )
                 stop += 1
         if token.text == "a" and ends == at + 1:
             best = {"filler"}
         if ends > at + 1:
-            token = Word(" ".join(one.text for one in found[at:ends]), token.start, found[ends - 1].end)
+            token = Word(
+                " ".join(one.text for one in found[at:ends]), token.start, found[ends - 1].end
+            )
         token.kinds = frozenset(best)
         out.append(token)
         at = ends
@@ -145,13 +170,19 @@ def spoken(found: list[Word], *, ordinals: bool = True) -> list[Word]:
     out: list[Word] = []
     for n, token in enumerate(found):
         if ordinals and token.kinds & {"first", "second"}:
-            named = list(dict.fromkeys(one.option for one in out if one.option))  # "of B and A, the latter"
-            order = named if len(named) == 2 and token.text in ("the former", "the latter") else "AB"
+            named = list(
+                dict.fromkeys(one.option for one in out if one.option)
+            )  # "of B and A, the latter"
+            order = (
+                named if len(named) == 2 and token.text in ("the former", "the latter") else "AB"
+            )
             token.option = order["second" in token.kinds]
             token.sure = len(token.text.split()) > 2 or "er" in token.text
         if token.option and not token.sure and not _is_option(found, n):
             token.option = ""
-        heads = token.kinds & {"answer", "score"} and [one.text for one in found[n + 1 : n + 2]] == [":"]
+        heads = token.kinds & {"answer", "score"} and [
+            one.text for one in found[n + 1 : n + 2]
+        ] == [":"]
         alone = token.text == "a" and not any(one.text[0].isalnum() for one in found[n + 1 :])
         if is_filler(token) and not heads and not alone:
             continue
@@ -167,10 +198,16 @@ def spoken(found: list[Word], *, ordinals: bool = True) -> list[Word]:
 def _is_option(found: list[Word], at: int) -> bool:
     """Whether a token that may be the article or an ordinal stands for an option."""
     token, before = found[at], found[at - 1] if at else None
-    after_word = before is not None and before.text[-1].isalnum() and (not before.option or before.text == "a")
+    after_word = (
+        before is not None
+        and before.text[-1].isalnum()
+        and (not before.option or before.text == "a")
+    )
     if token.text == "a" and after_word:
         return True
-    beyond = [one for one in found[at + 1 : at + 12] if not is_filler(one) or one.text in ("a", "the")]
+    beyond = [
+        one for one in found[at + 1 : at + 12] if not is_filler(one) or one.text in ("a", "the")
+    ]
     after = beyond[0] if beyond else None
     if (
         after is not None
@@ -189,23 +226,31 @@ def _is_option(found: list[Word], at: int) -> bool:
 
 
 def matches(found: list[Word]) -> Iterator[Match]:
-    """Every phrase in the tokens of a sentence, the longest at each place; phrases do not overlap."""
+    """Every phrase in the tokens of a sentence, the longest at each place; phrases do not
+    overlap.
+    """
     at, root = 0, phrases()
     while at < len(found):
         best = _longest(root, found, at, {}, gap=True)
         if best is not None:
             yield from (Match(kind, at, best[0], best[2]) for kind in best[1])
-        ends = best[0] - ("declares" in best[1]) if best else 0  # what is declared may begin a phrase
+        ends = (
+            best[0] - ("declares" in best[1]) if best else 0
+        )  # what is declared may begin a phrase
         at = max(ends, at + 1)
 
 
 Ended = tuple[int, set[str], dict[str, Word]]
 
 
-def _longest(node: Node, found: list[Word], at: int, slots: dict[str, Word], *, gap: bool) -> Ended | None:
+def _longest(
+    node: Node, found: list[Word], at: int, slots: dict[str, Word], *, gap: bool
+) -> Ended | None:
     """Where the longest phrase ends that goes on from ``node`` at token ``at``."""
     ways: list[Ended | None] = [(at, node.ends, slots)] if node.ends else []
-    if "." in node.next and (at == len(found) or found[at].text in _BOUNDS or found[at].kinds & _OPENING):
+    if "." in node.next and (
+        at == len(found) or found[at].text in _BOUNDS or found[at].kinds & _OPENING
+    ):
         ways = [(at, node.next["."].ends, slots)]
     for step in _fits(found[at]) if at < len(found) else ():
         if (child := node.next.get(step)) is not None:

@@ -23,9 +23,17 @@ Status = Literal["ok", "unparseable", "refusal", "truncated"]
 Tier = Literal["marked", "prose"]
 Tiers = Literal["all", "marked"]
 Cause = Literal[
-    "tie", "several answers", "incomplete", "no answer", "hedge", "other scale", "cut", "declined", "too long",
+    "tie",
+    "several answers",
+    "incomplete",
+    "no answer",
+    "hedge",
+    "other scale",
+    "cut",
+    "declined",
+    "too long",
     "too slow to read",
-]  # fmt: skip
+]
 FAILED = "Failed"
 TIE, BOTH_BAD = "tie", "both_bad"
 TYPES = ("pairwise", "ranking", "scoring")
@@ -35,10 +43,11 @@ TYPES = ("pairwise", "ranking", "scoring")
 class Reading:
     """What was read.
 
-    ``value`` is a letter, a string of letters, a number from 0 to 10, ``"tie"`` or ``"both_bad"`` where these are
-    allowed, or ``"Failed"``; ``status`` tells which failure and ``cause`` why. ``span`` is where in the reply the
-    answer stands (characters, end exclusive), ``rule`` what read it, and ``read_by`` the tier: ``"marked"`` (JSON,
-    boxes, "Answer: B", a line that is only the answer) or ``"prose"`` (sentences).
+    ``value`` is a letter, a string of letters, a number from 0 to 10, ``"tie"`` or ``"both_bad"``
+    where these are allowed, or ``"Failed"``; ``status`` tells which failure and ``cause`` why.
+    ``span`` is where in the reply the answer stands (characters, end exclusive), ``rule`` what read
+    it, and ``read_by`` the tier: ``"marked"`` (JSON, boxes, "Answer: B", a line that is only the
+    answer) or ``"prose"`` (sentences).
     """
 
     value: str | float
@@ -70,23 +79,23 @@ def read_reply(
     n_options
         How many options a ranking has.
     finish_reason
-        ``"length"`` makes any reply ``truncated``: what was cut off may have said otherwise. ``"refusal"`` makes it a
-        refusal.
+        ``"length"`` makes any reply ``truncated``: what was cut off may have said otherwise.
+        ``"refusal"`` makes it a refusal.
     ties
-        Which of ``"tie"`` and ``"both_bad"`` the question allows as answers. A tie that is not allowed is
-        ``unparseable`` with cause ``"tie"``.
+        Which of ``"tie"`` and ``"both_bad"`` the question allows as answers. A tie that is not
+        allowed is ``unparseable`` with cause ``"tie"``.
     names
-        What the prompt calls the options beside their letters, such as ``{"left": "A", "right": "B"}``. Such a word
-        counts after "the", after a colon and at the beginning of a line.
+        What the prompt calls the options beside their letters, such as ``{"left": "A", "right":
+        "B"}``. Such a word counts after "the", after a colon and at the beginning of a line.
     read
         ``"marked"``: read no sentences.
 
     Returns
     -------
     Reading
-        The last answer that is marked as such (JSON, ``\\boxed{B}``, ``[[B]]``, "Answer: B", a line that is only the
-        answer), else what the sentences say by the phrases of ``phrases.yaml``. Two that contradict each other are
-        none.
+        The last answer that is marked as such (JSON, ``\\boxed{B}``, ``[[B]]``, "Answer: B", a line
+        that is only the answer), else what the sentences say by the phrases of ``phrases.yaml``.
+        Two that contradict each other are none.
 
     Examples
     --------
@@ -109,27 +118,42 @@ def read_reply(
     if said.value in (TIE, BOTH_BAD) and said.value not in ties:
         return Reading(FAILED, "unparseable", "tie", span, said.rule)
     if said.value is not None:
-        return Reading(said.value, "ok", None, span, said.rule, "marked" if said.marked else "prose")
+        return Reading(
+            said.value, "ok", None, span, said.rule, "marked" if said.marked else "prose"
+        )
     if is_refusal(spoken):
         return Reading(FAILED, "refusal", "declined")
     if not spoken.strip() and text.strip():
         return Reading(FAILED, "unparseable", "cut")
-    cause = "other scale" if question_type == "scoring" and other_scale(plain(spoken), 0, len(spoken)) else said.cause
+    cause = (
+        "other scale"
+        if question_type == "scoring" and other_scale(plain(spoken), 0, len(spoken))
+        else said.cause
+    )
     return Reading(FAILED, "unparseable", cause)  # type: ignore[arg-type]
 
 
 def _read(text: str, question_type: QuestionType, n_options: int, *, marked_only: bool) -> Said:
-    """What the marks state, unless words after them take them back; else what lines and sentences state."""
+    """What the marks state, unless words after them take them back; else what lines and sentences
+    state.
+    """
     clean = plain(without_markup(text))
     said = read_marks(text, question_type, n_options)
     if said is None:
         said = read_sentences(clean, question_type, n_options, marked_only=marked_only)
-    elif said.value is not None and (again := _taken_back(clean, said.end, question_type, n_options)) is not None:
+    elif (
+        said.value is not None
+        and (again := _taken_back(clean, said.end, question_type, n_options)) is not None
+    ):
         later = _read(text[again:], question_type, n_options, marked_only=marked_only)
         if later.value is None:
             return Said(None, "several answers")
         return replace(later, start=again + later.start, end=again + later.end)
-    if said.value is not None and question_type == "scoring" and other_scale(clean, said.start, said.end):
+    if (
+        said.value is not None
+        and question_type == "scoring"
+        and other_scale(clean, said.start, said.end)
+    ):
         return Said(None, "other scale")
     if (
         said.marked
@@ -154,7 +178,9 @@ def _taken_back(text: str, end: int, question_type: QuestionType, n_options: int
 
 
 def _from_worst(text: str, said: Said) -> bool:
-    """Whether the text around an order that was read as it stands says that orders stand worst first."""
+    """Whether the text around an order that was read as it stands says that orders stand worst
+    first.
+    """
     around = text[max(0, said.start - 2_000) : said.start] + " ; " + text[said.end : said.end + 500]
     own = listed(tokens(text[said.start : said.end]))
     return not has(own, "best first") and has(listed(tokens(around)), "worst first")
@@ -164,6 +190,10 @@ def _lettered(text: str, names: Mapping[str, str]) -> str:
     """The text with "A's" in the place of a name of A, filled up so that it keeps its length."""
     letters = {name.lower(): f"{letter}'s"[: len(name)] for name, letter in names.items()}
     words = "|".join(sorted(map(re.escape, letters), key=len, reverse=True))
-    before = r"\bthe (?:(?:one|image|option|prediction) on the )?|[:{\[>] ?[*(\"']{0,3}|^[ *(\"'>-]*"
+    before = (
+        r"\bthe (?:(?:one|image|option|prediction) on the )?|[:{\[>] ?[*(\"']{0,3}|^[ *(\"'>-]*"
+    )
     named = re.compile(rf"({before})({words})(?![\w-])", re.I | re.M)
-    return named.sub(lambda m: re.sub(r"\w", " ", m[1]) + letters[m[2].lower()].ljust(len(m[2])), text)
+    return named.sub(
+        lambda m: re.sub(r"\w", " ", m[1]) + letters[m[2].lower()].ljust(len(m[2])), text
+    )

@@ -1,4 +1,6 @@
-"""Sentences by which a model declines to judge. Undecided is not declined: "I cannot tell which is better"."""
+"""Sentences by which a model declines to judge. Undecided is not declined: "I cannot tell which is
+better".
+"""
 
 from __future__ import annotations
 
@@ -42,11 +44,15 @@ _MAY_DECLINE = re.compile(
     r"|access|ability|declin|refus|guideline|polic|unfortun|incapab|regret|capabil|rejected|please|see an|"
     r"see the im|no image|permitted|allowed"
 )
-_MAY_DECLINE_ELSEWHERE = re.compile(r"siento|no puedo|peux pas|suis pas|mir leid|kann |dispiace|posso|maaf|tidak")
+_MAY_DECLINE_ELSEWHERE = re.compile(
+    r"siento|no puedo|peux pas|suis pas|mir leid|kann |dispiace|posso|maaf|tidak"
+)
 
 
 def is_refusal(text: str) -> bool:
-    """Whether some sentence declines: ``cannot … help``, ``sorry … cannot``, a policy that forbids."""
+    """Whether some sentence declines: ``cannot … help``, ``sorry … cannot``, a policy that
+    forbids.
+    """
     said = text[:_LONGEST]
     lowered = said.lower()
     foreign = not said.isascii() or _MAY_DECLINE_ELSEWHERE.search(lowered)
@@ -57,7 +63,9 @@ def is_refusal(text: str) -> bool:
     if match is None:
         return False
     sentence_end = _SENTENCE_END.search(said, match.end())
-    return not _UNDECIDED.search(said, match.start(), sentence_end.start() if sentence_end else len(said))
+    return not _UNDECIDED.search(
+        said, match.start(), sentence_end.start() if sentence_end else len(said)
+    )
 
 
 _SENTENCE_END = re.compile(r"[.!?\n]")

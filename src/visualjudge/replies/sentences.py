@@ -1,4 +1,6 @@
-"""Sentences and their clauses: where a phrase counts, and where something denies, supposes or limits it."""
+"""Sentences and their clauses: where a phrase counts, and where something denies, supposes or
+limits it.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,39 @@ FAR_HEAD, FAR_TAIL = 1_000, 2_000
 FAR_LINES = 20
 """Characters, and lines of them, in which labels and lists are looked for."""
 _CONNECTIVES = ("reason", "although", "but", "so", "and")
-_HARMLESS_BEFORE = frozenset(("option", "I", "again", "so", "and", "but", "answer", "heading", "is", "score",
-                              "best first", "ranking"))  # fmt: skip
-_HARMLESS_AFTER = frozenset(("around", "is", "option", "better", "best", "points", "so", "again", "I",
-                             "answer", "winner", "best first", "worst first"))  # fmt: skip
+_HARMLESS_BEFORE = frozenset(
+    (
+        "option",
+        "I",
+        "again",
+        "so",
+        "and",
+        "but",
+        "answer",
+        "heading",
+        "is",
+        "score",
+        "best first",
+        "ranking",
+    )
+)
+_HARMLESS_AFTER = frozenset(
+    (
+        "around",
+        "is",
+        "option",
+        "better",
+        "best",
+        "points",
+        "so",
+        "again",
+        "I",
+        "answer",
+        "winner",
+        "best first",
+        "worst first",
+    )
+)
 _FAR = re.compile(r"(?:^|(?<=[.!?。]))(?=[^\n]{0,30}$|[^\n.:=]{1,60}[:=：])[^\n]{1,200}", re.M)
 _FAR_LINE = re.compile(r"^[^\n]{1,100}", re.M)
 
@@ -38,9 +69,10 @@ class Clause:
 
 @dataclass(slots=True)
 class Sentence:
-    """A sentence without fillers. ``asks``: a question. ``whole``: all of its line. ``near``: in the
-    head or the tail, so that its phrases are read. ``parts``: the tokens before orders and scores are
-    joined."""
+    """A sentence without fillers. ``asks``: a question. ``whole``: all of its line. ``near``: in
+    the head or the tail, so that its phrases are read. ``parts``: the tokens before orders and
+    scores are joined.
+    """
 
     said: list[Word]
     asks: bool
@@ -86,7 +118,9 @@ class Sentence:
             return False
         first = self.clauses[0]
         labelled = [token.text for token in self.said[first.end : first.end + 1]] == [":"]
-        return first.opened == "so" or (labelled and has(self.said[: first.end], "answer", "heading", "score"))
+        return first.opened == "so" or (
+            labelled and has(self.said[: first.end], "answer", "heading", "score")
+        )
 
 
 def sentences(text: str, question_type: str, n_options: int) -> list[Sentence]:
@@ -97,12 +131,16 @@ def sentences(text: str, question_type: str, n_options: int) -> list[Sentence]:
         held: list[Word] = []
         line_begins, line = len(found), line + 1
         found_tokens = [*tokens(text, start, end), Word("\n", end, end)]
-        for token, following in zip_longest(found_tokens, found_tokens[1:], fillvalue=found_tokens[-1]):
+        for token, following in zip_longest(
+            found_tokens, found_tokens[1:], fillvalue=found_tokens[-1]
+        ):
             if not _ends(token, held, following, question_type):
                 held.append(token)
                 continue
             if held:
-                numbered = len(held) > 2 and held[0].number is not None and held[1].text in (".", ")")
+                numbered = (
+                    len(held) > 2 and held[0].number is not None and held[1].text in (".", ")")
+                )
                 said = spoken(listed(held), ordinals=question_type == "pairwise")
                 drop = int(numbered and question_type == "pairwise")  # "1. B is better."
                 valued = _valued(said[drop:], question_type, n_options)
@@ -132,9 +170,17 @@ def _without_brackets(said: list[Word]) -> list[Word]:
     for token in said:
         out.append(token)
         if token.text == ")" and len(out) > 2 and out[-3].text == "(" and out[-2].option:
-            said_before = len(out) > 3 and out[-4].option == out[-2].option  # "B (the second image)"
+            said_before = (
+                len(out) > 3 and out[-4].option == out[-2].option
+            )  # "B (the second image)"
             out[-3:] = [] if said_before else [out[-2]]
-        elif token.text == ")" and len(out) > 4 and out[-5].text == "(" and out[-4].option and out[-2].option:
+        elif (
+            token.text == ")"
+            and len(out) > 4
+            and out[-5].text == "("
+            and out[-4].option
+            and out[-2].option
+        ):
             del out[-5:]
     return out
 
@@ -156,7 +202,9 @@ def _windows(text: str, question_type: str) -> Iterator[tuple[int, int, bool]]:
         yield 0, len(text), True
         return
     tail = len(text) - TAIL
-    bounds = [at + 1 for sign in (". ", "\n", "。") if (at := text.find(sign, tail, tail + 300)) >= 0]
+    bounds = [
+        at + 1 for sign in (". ", "\n", "。") if (at := text.find(sign, tail, tail + 300)) >= 0
+    ]
     tail = min(bounds, default=tail)
     yield 0, HEAD, True
     pattern = _FAR_LINE if question_type == "ranking" else _FAR
@@ -200,7 +248,11 @@ def stands(sentence: Sentence, match: Match) -> str:
     supposed = first.opened in ("reason", "although") or sentence.asks or sentence.has("doubts")
     if taken_back or supposed or has(limb_words, "supposes"):
         return "no"
-    if has([*before, *after], "denies") or _denied_before(sentence, first) or _blamed_later(sentence, last):
+    if (
+        has([*before, *after], "denies")
+        or _denied_before(sentence, first)
+        or _blamed_later(sentence, last)
+    ):
         return "denied"
     if has([*before, *after], "worse", "worst", "middle", "blame"):
         return "no"
@@ -208,13 +260,21 @@ def stands(sentence: Sentence, match: Match) -> str:
         return "no"
     if match.kind == "scores" and has(before, "best", "better", "middle"):
         return "no"
-    linked = [token for token in said[match.start : match.end] if token.text not in ("to", "and", "or")]
+    linked = [
+        token for token in said[match.start : match.end] if token.text not in ("to", "and", "or")
+    ]
     if match.kind in ("scores", "in one respect") and has(linked, "denies", "supposes", "bounds"):
         return "no"
     follows = [one for one in sentence.clauses if one.start >= last.end][:1]
-    if any(c.opened in ("", "and") and all(t.option for t in said[c.start : c.end]) for c in follows):
+    if any(
+        c.opened in ("", "and") and all(t.option for t in said[c.start : c.end]) for c in follows
+    ):
         return "no"  # "I choose B and A"
-    earlier = [one for one in sentence.limb_of(first) if one.end <= first.start and one.opened in ("", "and")]
+    earlier = [
+        one
+        for one in sentence.limb_of(first)
+        if one.end <= first.start and one.opened in ("", "and")
+    ]
     if any("limits" in said[one.start].kinds for one in earlier):
         return "limited"  # "In terms of sharpness, …"
     return _bounded(match, before, after)
@@ -240,7 +300,12 @@ def _without_other(after: Sequence[Word], match: Match) -> Sequence[Word]:
     other = [n for n, token in enumerate(after[:3]) if token.option]
     named = match.slots.get("X") or match.slots.get("Y")
     lead = {token.text for token in after[: other[0]]} if other else set()
-    if named and "Y" not in match.slots and lead & {"than", "over", "to"} and after[other[0]].option != named.option:
+    if (
+        named
+        and "Y" not in match.slots
+        and lead & {"than", "over", "to"}
+        and after[other[0]].option != named.option
+    ):
         return after[other[0] + 1 :]
     return after
 

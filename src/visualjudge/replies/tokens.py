@@ -6,7 +6,9 @@ import re
 from dataclasses import dataclass, field
 
 _ALONE = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-"""Thai, kana, Chinese characters, Hangul syllables: each is a token, so that phrases need no word bounds there."""
+"""Thai, kana, Chinese characters, Hangul syllables: each is a token, so that phrases need no word
+bounds there.
+"""
 _PUNCTUATION = r"""\s.,:;!?…()\[\]{}<>=/|\\^+%"“”„«»‘’'`´×·•–—−→⇒➜≻≫½±&@~、★☆⭐≈।،؛؟⁄\-"""
 _LETTER = rf"[^{_PUNCTUATION}\d{_ALONE}]"
 _TOKEN = re.compile(
@@ -15,7 +17,9 @@ _TOKEN = re.compile(
 )
 _SAME_WIDTH = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {
     ord(odd): plain
-    for odd, plain in zip("।،؛؟。，；？！．≻≫≺–—−【】「」『』｜⁄", ".、;?.、;?!.>><---[][][]|/", strict=True)
+    for odd, plain in zip(
+        "।،؛؟。，；？！．≻≫≺–—−【】「」『』｜⁄", ".、;?.、;?!.>><---[][][]|/", strict=True
+    )
 }
 _DECORATION = {ord(sign): " " for sign in '*_`#$\u200b\ufeff"“”„«»'}
 """Bold, code, headings, quotes."""
@@ -28,8 +32,9 @@ _GLUED = ("Option", "Image", "Model", "Prediction", "option", "image", "model")
 class Word:
     """A word in lower case, a number or a mark, at characters ``start`` to ``end`` of the reply.
 
-    ``kinds`` are the names of the lists of ``phrases.yaml`` that hold it; ``option`` is the letter that it stands for,
-    and ``sure`` tells whether it can be nothing else (a capital A may be the article).
+    ``kinds`` are the names of the lists of ``phrases.yaml`` that hold it; ``option`` is the letter
+    that it stands for, and ``sure`` tells whether it can be nothing else (a capital A may be the
+    article).
     """
 
     text: str
@@ -44,7 +49,9 @@ class Word:
 
 
 def plain(text: str) -> str:
-    """The text with one form for each mark, and without decoration; characters keep their places."""
+    """The text with one form for each mark, and without decoration; characters keep their
+    places.
+    """
     return text.translate(_SAME_WIDTH).translate(_DECORATION) if text else text
 
 
@@ -63,7 +70,9 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> list[Word]:
 
 
 def _number(said: str) -> float:
-    """The number of digits with a point or a comma; one of thousands or of several parts is beyond any scale."""
+    """The number of digits with a point or a comma; one of thousands or of several parts is beyond
+    any scale.
+    """
     if said.endswith("½"):
         return int(said[:-1]) + 0.5
     whole, _, parts = said.replace(",", ".").partition(".")
@@ -79,5 +88,9 @@ def _word(said: str, at: int) -> Word:
     if letter in "OIMPoim" and said[-1] in "ABCD" and said[:-1] in _GLUED:
         return Word(said[-1].lower(), at, at + len(said), option=said[-1])
     spelt = said.replace("-", "")
-    letters = spelt if len(said) < 10 and set(spelt) <= set("ABCDEFGH") and "-" not in (said[0], said[-1]) else ""
+    letters = (
+        spelt
+        if len(said) < 10 and set(spelt) <= set("ABCDEFGH") and "-" not in (said[0], said[-1])
+        else ""
+    )
     return Word(said.lower().replace("’", "'"), at, at + len(said), letters=letters)

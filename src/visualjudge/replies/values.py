@@ -1,4 +1,6 @@
-"""Scores and orders as single tokens: "7/10" becomes the token ``{n}``, "B > A > C" the token ``{order}``."""
+"""Scores and orders as single tokens: "7/10" becomes the token ``{n}``, "B > A > C" the token
+``{order}``.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,30 @@ from visualjudge.replies.tokens import Word
 GREATEST = 10.0
 _OPEN = frozenset(("-", "±", "<", ">", "~", "/", "+", "^", "=", "%", "½", "<=", ">=", "to", "×"))
 """Marks beside a number that make it a range, a difference or a share."""
-_LINKS = frozenset((",", "→", ">", "-", "|", "/", "->", "=>", ">>", ">>>", "--", "than", "which", "most", "then", "&"))
-_TO = r"\s*(?:a |an )?(?:possible |total |maximum )?(?:of )?\s*(?P<top>\d+|five|hundred|four|three|six|seven)\b"
+_LINKS = frozenset(
+    (
+        ",",
+        "→",
+        ">",
+        "-",
+        "|",
+        "/",
+        "->",
+        "=>",
+        ">>",
+        ">>>",
+        "--",
+        "than",
+        "which",
+        "most",
+        "then",
+        "&",
+    )
+)
+_TO = (
+    r"\s*(?:a |an )?(?:possible |total |maximum )?(?:of "
+    r")?\s*(?P<top>\d+|five|hundred|four|three|six|seven)\b"
+)
 _OUT_OF = re.compile(rf"(?:\bout\s+of|/|÷|\bmax(?:imum)?\b\s*:?|\d\s*-){_TO}", re.I)
 _SCALE = re.compile(
     r"\b(?:scale|range)\b[^\n\d.]{0,20}\d+\s*(?:-|to|and)\s*(?P<top>\d+)\b"
@@ -31,7 +55,9 @@ def other_scale(text: str, start: int, end: int) -> bool:
 
 
 def with_scores(said: Sequence[Word]) -> list[Word]:
-    """The tokens with each score as one token of kind ``n``; a number of another kind stays a number."""
+    """The tokens with each score as one token of kind ``n``; a number of another kind stays a
+    number.
+    """
     out, at = list[Word](), 0
     said = _without_scale(said)
     while at < len(said):
@@ -48,14 +74,18 @@ def with_scores(said: Sequence[Word]) -> list[Word]:
 
 
 def _without_scale(said: Sequence[Word]) -> Sequence[Word]:
-    """The tokens with "(0-10)" and "0 to 10", which tell the scale of a score, as one of kind ``scale``."""
+    """The tokens with "(0-10)" and "0 to 10", which tell the scale of a score, as one of kind
+    ``scale``.
+    """
     out: list[Word] = []
     for token in said:
         out.append(token)
         scale = [one.number for one in out[-3:]] in ([0.0, None, GREATEST], [1.0, None, GREATEST])
         if scale and out[-2].text in ("-", "to") and (len(out) < 4 or out[-4].text != ":"):
             out[-3:] = [Word("0 to 10", out[-3].start, token.end, frozenset(("scale",)))]
-        elif token.text == ")" and len(out) > 2 and out[-3].text == "(" and "scale" in out[-2].kinds:
+        elif (
+            token.text == ")" and len(out) > 2 and out[-3].text == "(" and "scale" in out[-2].kinds
+        ):
             out[-3:] = [out[-2]]
     return out
 
@@ -70,7 +100,8 @@ def _number(token: Word) -> float | None:
 def _score_at(said: Sequence[Word], at: int) -> tuple[float, int] | None:
     """The score whose number is token ``at``, and where it ends.
 
-    "7", "7/10" and "7 out of 10" are scores; "7-8", "7 to 8", "7 %", "7 boxes", "-7" and "7/5" are none.
+    "7", "7/10" and "7 out of 10" are scores; "7-8", "7 to 8", "7 %", "7 boxes", "-7" and "7/5" are
+    none.
     """
     number, before = _number(said[at]), said[at - 1] if at else None
     if number is None or not 0 <= number <= GREATEST:
@@ -97,9 +128,11 @@ def _score_at(said: Sequence[Word], at: int) -> tuple[float, int] | None:
 
 
 def with_orders(said: Sequence[Word], n_options: int) -> list[Word]:
-    """The tokens with each order of all options as one token: "BCA", "B > C > A", "B, then C, then A".
+    """The tokens with each order of all options as one token: "BCA", "B > C > A", "B, then C, then
+    A".
 
-    Its kind is ``order``; "compared" where more than commas links the options, "upward" where "<" does.
+    Its kind is ``order``; "compared" where more than commas links the options, "upward" where "<"
+    does.
     """
     out, at = list[Word](), 0
     said = _without_notes(said)
@@ -112,13 +145,21 @@ def with_orders(said: Sequence[Word], n_options: int) -> list[Word]:
         if is_whole(letters, n_options):
             upward = any(set(token.text) == {"<"} for token in links)
             compared = not said[at].option or any(
-                token.text[0] in ">-<=→" or token.kinds & {"then", "better", "beats"} for token in links
+                token.text[0] in ">-<=→" or token.kinds & {"then", "better", "beats"}
+                for token in links
             )
             downward = any(token.text[0] == ">" for token in links)
-            flags = {"spelt": not said[at].option, "compared": compared, "upward": upward, "downward": downward}
+            flags = {
+                "spelt": not said[at].option,
+                "compared": compared,
+                "upward": upward,
+                "downward": downward,
+            }
             kinds = {"order", *(flag for flag, holds in flags.items() if holds)}
             order = letters[::-1] if upward else letters
-            out.append(Word(order, said[at].start, said[end - 1].end, frozenset(kinds), letters=order))
+            out.append(
+                Word(order, said[at].start, said[end - 1].end, frozenset(kinds), letters=order)
+            )
         else:
             out += said[at:end]
         at = end
@@ -126,7 +167,9 @@ def with_orders(said: Sequence[Word], n_options: int) -> list[Word]:
 
 
 def _without_notes(said: Sequence[Word]) -> Sequence[Word]:
-    """The tokens without "(best)" beside the first option and "(worst)" beside the last; "(B)" is "B"."""
+    """The tokens without "(best)" beside the first option and "(worst)" beside the last; "(B)" is
+    "B".
+    """
     options = [at for at, token in enumerate(said) if token.option]
     dropped: set[int] = set()
     for at in range(1, len(said) - 1) if options else ():
@@ -151,7 +194,11 @@ def _end_of_chain(said: Sequence[Word], at: int) -> int:
         if token.option:
             end = after + 1
         elif token.text not in _LINKS and set(token.text) != {"<"}:
-            compares = "better" in token.kinds and after + 1 < len(said) and said[after + 1].text in ("than", "to")
+            compares = (
+                "better" in token.kinds
+                and after + 1 < len(said)
+                and said[after + 1].text in ("than", "to")
+            )
             leads = end == at + 1 and token.kinds & {"ranking", "best", "place 1"}
             if not (compares or leads or token.kinds & {"then", "and", "is", "beats"}):
                 break
@@ -164,15 +211,28 @@ def _letters(chain: Sequence[Word], links: Sequence[Word], n_options: int) -> st
     kinds = frozenset[str]().union(*(token.kinds for token in links))
     mixed = ">" in signs and "," in signs
     listed = kinds & {"better", "beats"} and "and" in kinds and "," not in signs
-    if mixed or listed or ("<" in signs and signs != {"<"}) or ("better" in kinds and "as a whole" not in kinds):
+    if (
+        mixed
+        or listed
+        or ("<" in signs and signs != {"<"})
+        or ("better" in kinds and "as a whole" not in kinds)
+    ):
         return ""
     named = [token.option for token in chain if token.option]
     return "".join(letter for n, letter in enumerate(named) if n == 0 or named[n - 1] != letter)
 
 
 def direction_of(said: Iterable[Word]) -> str:
-    """ "down" where words say best first, "up" where worst first, "?" where they only blame; else nothing."""
+    """ "down" where words say best first, "up" where worst first, "?" where they only blame; else
+    nothing.
+    """
     kinds = frozenset[str]().union(*(token.kinds for token in said))
     if "best first" in kinds or "worst first" in kinds:
-        return "?" if {"best first", "worst first"} <= kinds else "down" if "best first" in kinds else "up"
+        return (
+            "?"
+            if {"best first", "worst first"} <= kinds
+            else "down"
+            if "best first" in kinds
+            else "up"
+        )
     return "?" if kinds & {"worst", "worse", "last", "blame"} else ""

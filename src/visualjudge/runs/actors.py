@@ -1,4 +1,6 @@
-"""Workers that are actors of a Ray cluster. All nodes must see the dataset's folder under the same path."""
+"""Workers that are actors of a Ray cluster. All nodes must see the dataset's folder under the same
+path.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,16 @@ from visualjudge.runs.spread import WorkerLost
 from visualjudge.runs.todo import Todo
 
 RESTARTS = 10
-"""How often an actor that was lost, with its process or its node, is begun anew; what it was asked is asked again."""
+"""How often an actor that was lost, with its process or its node, is begun anew; what it was asked
+is asked again.
+"""
 _AT_ONCE = 10_000
 
 
 @asynccontextmanager
 async def open_actors(judge: Judge, todo: Todo, *, count: int) -> AsyncIterator[list[ActorWorker]]:
-    """``count`` actors with a core each, which end with the context, on the cluster that is there, else a local one.
+    """``count`` actors with a core each, which end with the context, on the cluster that is there,
+    else a local one.
 
     Raises
     ------
@@ -38,7 +43,12 @@ async def open_actors(judge: Judge, todo: Todo, *, count: int) -> AsyncIterator[
     with RayEngine(count):
         import ray
 
-        options = {"max_restarts": RESTARTS, "max_task_retries": RESTARTS, "max_concurrency": _AT_ONCE, "num_cpus": 1}
+        options = {
+            "max_restarts": RESTARTS,
+            "max_task_retries": RESTARTS,
+            "max_concurrency": _AT_ONCE,
+            "num_cpus": 1,
+        }
         make, sent = ray.remote(Bench).options(**options), ray.put(work)
         workers = [ActorWorker(f"actor {number + 1}", make.remote(sent)) for number in range(count)]
         try:

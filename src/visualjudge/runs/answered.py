@@ -47,7 +47,8 @@ class Answered:
 
 
 def answered(path: Path, *, without: str | None = None) -> Answered:
-    """What is in a journal, or the Parquet file made from it; verdicts of the status ``without`` left out.
+    """What is in a journal, or the Parquet file made from it; verdicts of the status ``without``
+    left out.
 
     Raises
     ------
@@ -64,7 +65,10 @@ def answered(path: Path, *, without: str | None = None) -> Answered:
 def _compacted(path: Path) -> Iterator[list[list[Any]]]:
     for part in CompactedFile(path).parts("id", "order", "status", "cause", "more", "repeat"):
         *columns, more, repeats = (column.to_list() for column in part)
-        errors = [orjson.loads(text).get("error") if text and '"error":' in text else None for text in more]
+        errors = [
+            orjson.loads(text).get("error") if text and '"error":' in text else None
+            for text in more
+        ]
         yield [*columns, [error if isinstance(error, str) else None for error in errors], repeats]
 
 
@@ -83,11 +87,14 @@ def _columns(journal: Path, block: Block, many: bool) -> list[list[Any]]:
         records = [jsons.loads(raw) for raw in block.content.split(b"\n") if raw.strip()]
         columns = [[record.get(name) for record in records] for name in (*_TEXTS, "repeat")]
     except (orjson.JSONDecodeError, AttributeError):
-        raise DataError(f"{journal}: a line must be a JSON object; --resume asks its question again") from None
+        raise DataError(
+            f"{journal}: a line must be a JSON object; --resume asks its question again"
+        ) from None
     for name, column in zip((*_TEXTS, "repeat"), columns, strict=True):
         if not {int if name == "repeat" else str, type(None)}.issuperset(map(type, column)):
             raise DataError(
-                f"{journal}: {name} must be {'a whole number' if name == 'repeat' else 'text'} in each line"
+                f"{journal}: {name} must be {'a whole number' if name == 'repeat' else 'text'} "
+                "in each line"
             )
     if any(not 0 <= (repeat or 0) < MOST_REPEATS for repeat in columns[-1]):
         raise DataError(f"{journal}: repeat must be from 0 to {MOST_REPEATS - 1} in each line")
@@ -97,7 +104,10 @@ def _columns(journal: Path, block: Block, many: bool) -> list[list[Any]]:
 def _noted(known: Answered, columns: list[list[Any]], without: str | None) -> IntArray:
     """Count the lines; the hashes of their keys."""
     if not {None, without}.isdisjoint(columns[2]) or None in columns[0]:
-        kept = [id_ is not None and status not in (None, without) for id_, _, status, *_ in zip(*columns, strict=True)]
+        kept = [
+            id_ is not None and status not in (None, without)
+            for id_, _, status, *_ in zip(*columns, strict=True)
+        ]
         columns = [list(compress(column, kept)) for column in columns]
     ids, orders, statuses, causes, errors, repeats = columns
     known.statuses.update(statuses)

@@ -16,8 +16,11 @@ from visualjudge.runs.folder import RunFolder, check_questions
 from visualjudge.runs.judging import RunSettings, run_judge
 
 
-def run_baselines(runs: Sequence[str | Path], scratch: Path, *, dataset: str | Path | None = None) -> list[Path]:
-    """Put the pairwise questions that ``runs`` answered to the local judge, a run folder in ``scratch`` a dataset.
+def run_baselines(
+    runs: Sequence[str | Path], scratch: Path, *, dataset: str | Path | None = None
+) -> list[Path]:
+    """Put the pairwise questions that ``runs`` answered to the local judge, a run folder in
+    ``scratch`` a dataset.
 
     None where one of the runs is the local judge's already.
     """
@@ -29,9 +32,13 @@ def run_baselines(runs: Sequence[str | Path], scratch: Path, *, dataset: str | P
     for folder in folders:
         root = folder.dataset_path(dataset)
         loaded[root] = loaded.get(root) or load_dataset(root)
-        check_questions(folder.path, folder.manifest(), loaded[root].digest, named=dataset is not None)
+        check_questions(
+            folder.path, folder.manifest(), loaded[root].digest, named=dataset is not None
+        )
         asked[root] |= {verdict.id for verdict in folder.verdicts().values()}
-    return [_run(loaded[root], ids, scratch / str(k)) for k, (root, ids) in enumerate(asked.items())]
+    return [
+        _run(loaded[root], ids, scratch / str(k)) for k, (root, ids) in enumerate(asked.items())
+    ]
 
 
 def _run(data: Dataset, ids: set[str], out: Path) -> Path:

@@ -15,12 +15,16 @@ if TYPE_CHECKING:
 LONGEST_LINE = 64 << 20
 """Bytes of a line: what is kept of a reply, whose body has at most half as many."""
 SMALL = 4_000_000
-"""A journal of fewer bytes is parsed line by line: importing what parses many at once would take longer."""
+"""A journal of fewer bytes is parsed line by line: importing what parses many at once would take
+longer.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Whole lines of a journal, where the first starts and its number from 1; or a last line that lacks its end."""
+    """Whole lines of a journal, where the first starts and its number from 1; or a last line that
+    lacks its end.
+    """
 
     content: bytes
     offset: int
@@ -28,7 +32,9 @@ class Block:
     cut: bool = False
 
     def table(self, texts: tuple[str, ...], whole: tuple[str, ...] = ()) -> pl.DataFrame | None:
-        """These fields of its lines, as text and as whole numbers; None where a line is not a plain JSON object."""
+        """These fields of its lines, as text and as whole numbers; None where a line is not a plain
+        JSON object.
+        """
         import polars as pl
 
         schema = {**dict.fromkeys(texts, pl.String), **dict.fromkeys(whole, pl.Int64)}

@@ -1,7 +1,9 @@
-"""What a run may spend: calls, tokens, money. It stops before the limit, between jobs, never in the middle of one.
+"""What a run may spend: calls, tokens, money. It stops before the limit, between jobs, never in the
+middle of one.
 
-A job, such as a question, takes a call or several, and many jobs are in flight at once. Each of them is booked at the
-most that one may take: of calls, that is known; of tokens and money, it is what the largest job so far took.
+A job, such as a question, takes a call or several, and many jobs are in flight at once. Each of
+them is booked at the most that one may take: of calls, that is known; of tokens and money, it is
+what the largest job so far took.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ def tokens_out(usage: Usage | None) -> int:
 
 
 def money(cost: float) -> str:
-    """An amount for people: four digits after the point, of less than a thousandth two that are not 0."""
+    """An amount for people: four digits after the point, of less than a thousandth two that are not
+    0.
+    """
     return f"{cost:.4f}" if cost >= 0.001 or not cost else f"{cost:.2g}"
 
 
@@ -69,7 +73,8 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """``None`` = no limit. They hold for one invocation: what an earlier, resumed one spent is not counted.
+    """``None`` = no limit. They hold for one invocation: what an earlier, resumed one spent is not
+    counted.
 
     Raises
     ------
@@ -82,9 +87,15 @@ class Limits:
     max_cost: float | None = None
 
     def __post_init__(self) -> None:
-        for name, limit in (("calls", self.max_calls), ("tokens", self.max_tokens), ("cost", self.max_cost)):
+        for name, limit in (
+            ("calls", self.max_calls),
+            ("tokens", self.max_tokens),
+            ("cost", self.max_cost),
+        ):
             if limit is not None and not 0 <= limit < math.inf:
-                raise UsageError(f"the limit of {name} must be a finite number of at least 0, got {limit}")
+                raise UsageError(
+                    f"the limit of {name} must be a finite number of at least 0, got {limit}"
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,20 +174,24 @@ class Budget:
         limit = self.limits.max_calls
         if limit is not None and limit < calls:
             raise UsageError(
-                f"--max-calls must be at least {calls}, which one question or row may take with its retries, "
+                f"--max-calls must be at least {calls}, which one question or row may take with "
+                "its retries, "
                 f"got {limit}"
             )
 
     def refusal(self, jobs: int = 1) -> str | None:
         """Why so many jobs may not begin now, beside those in flight; None where they may.
 
-        As long as no reply has stated its tokens, a limit on them lets what comes first begin, and one more for each
-        job that ended.
+        As long as no reply has stated its tokens, a limit on them lets what comes first begin, and
+        one more for each job that ended.
         """
         if self.limits == Limits():
             return None
         if self._is_blind and self._silent >= SILENT:
-            return "the replies state no tokens, so that tokens and cost cannot be limited; use --max-calls"
+            return (
+                "the replies state no tokens, so that tokens and cost cannot be limited; use "
+                "--max-calls"
+            )
         if self._is_blind and self.in_flight and self.in_flight + jobs > 1 + self._ended:
             return "what a call takes is not known yet"
         begun = self.in_flight + jobs
@@ -184,14 +199,24 @@ class Budget:
         return None if short is None else self.excess() or short.refusal(jobs)
 
     def excess(self) -> str | None:
-        """Which limit was exceeded, by jobs that took more than any before; None where all were kept."""
+        """Which limit was exceeded, by jobs that took more than any before; None where all were
+        kept.
+        """
         over = (account for account in self._accounts() if account.used > account.limit)
-        return next((f"{account} is exceeded: {account.form.format(account.used)} used" for account in over), None)
+        return next(
+            (
+                f"{account} is exceeded: {account.form.format(account.used)} used"
+                for account in over
+            ),
+            None,
+        )
 
     @property
     def _is_blind(self) -> bool:
         """Whether tokens or cost are limited, and no reply has told how many it took."""
-        return not self.tokens and (self.limits.max_tokens is not None or self.limits.max_cost is not None)
+        return not self.tokens and (
+            self.limits.max_tokens is not None or self.limits.max_cost is not None
+        )
 
     def _accounts(self) -> Iterator[_Account]:
         limits = self.limits

@@ -1,4 +1,6 @@
-"""A finished run's verdicts as one Parquet file: typed columns, and what else gives its journal back unchanged."""
+"""A finished run's verdicts as one Parquet file: typed columns, and what else gives its journal
+back unchanged.
+"""
 
 from __future__ import annotations
 
@@ -44,9 +46,10 @@ _LARGEST = 2**63 - 1
 def schema() -> pl.Schema:
     """The columns, a row a line of the journal.
 
-    ``value`` is text, also where it is a number, which ``number`` then is. ``tokens_in`` and ``tokens_out`` are read
-    from ``usage``. ``more`` holds the other fields of a line as JSON, such as ``rule``; ``json`` holds the line itself
-    where the columns do not give it, and is null in what the tool writes.
+    ``value`` is text, also where it is a number, which ``number`` then is. ``tokens_in`` and
+    ``tokens_out`` are read from ``usage``. ``more`` holds the other fields of a line as JSON, such
+    as ``rule``; ``json`` holds the line itself where the columns do not give it, and is null in
+    what the tool writes.
     """
     import polars as pl
 
@@ -70,7 +73,8 @@ def schema() -> pl.Schema:
 
 
 def compact(journal: Path, target: Path) -> None:
-    """Write the verdicts of a journal to ``target``, atomically, once they were read back and are the same.
+    """Write the verdicts of a journal to ``target``, atomically, once they were read back and are
+    the same.
 
     Raises
     ------
@@ -81,7 +85,9 @@ def compact(journal: Path, target: Path) -> None:
     """
     digest = file_sha256(journal)
     with atomic_path(target) as scratch:
-        write_parquet(scratch, _frames(journal), schema(), rows_a_group=GROUP, metadata={_DIGEST: digest})
+        write_parquet(
+            scratch, _frames(journal), schema(), rows_a_group=GROUP, metadata={_DIGEST: digest}
+        )
         _sync(scratch)
         if _digest(read_compacted(scratch)) != digest:
             raise DataError(f"{journal}: must hold one verdict a line, and end with a line break")
@@ -104,7 +110,9 @@ def expand(source: Path, journal: Path) -> None:
             file.flush()
             os.fsync(file.fileno())
         if digest != stored.digest:
-            raise DataError(f"{source}: its verdicts are not those of the journal that it was made from")
+            raise DataError(
+                f"{source}: its verdicts are not those of the journal that it was made from"
+            )
 
 
 def _sync(path: Path) -> None:
@@ -130,14 +138,18 @@ def _frames(journal: Path) -> Iterator[pl.DataFrame]:
             yield pl.DataFrame([_row(journal, line) for line in some], schema())
         except (pl.exceptions.PolarsError, OverflowError, UnicodeEncodeError) as error:
             numbers = f"{some[0].number} to {some[-1].number}"
-            raise DataError(f"{journal}: lines {numbers}: a column cannot hold a field: {error}") from None
+            raise DataError(
+                f"{journal}: lines {numbers}: a column cannot hold a field: {error}"
+            ) from None
 
 
 def _row(journal: Path, line: Line) -> dict[str, Any]:
     try:
         verdict = verdict_of(line.record or {})
     except (KeyError, ValueError, TypeError):
-        raise DataError(f"{journal}: line {line.number} is not a verdict; --resume removes partial lines") from None
+        raise DataError(
+            f"{journal}: line {line.number} is not a verdict; --resume removes partial lines"
+        ) from None
     tokens_in, tokens_out = token_counts(verdict.usage) if verdict.usage else (None, None)
     text = isinstance(verdict.value, str)
     row = {
@@ -168,7 +180,9 @@ def _real(value: float | None) -> float | None:
 
 def _counts(usage: Any) -> list[dict[str, Any]] | None:
     """The counts as a column holds them; None where it cannot."""
-    if usage is None or not all(type(count) is int and abs(count) <= _LARGEST for count in usage.values()):
+    if usage is None or not all(
+        type(count) is int and abs(count) <= _LARGEST for count in usage.values()
+    ):
         return None
     return [{"name": name, "count": count} for name, count in usage.items()]
 
@@ -215,7 +229,9 @@ class CompactedFile:
             raise DataError(f"{self._path}: row {number}: must be a verdict: {error}") from None
 
     def _read(self, first: int) -> pl.DataFrame:
-        """The row group that begins with row ``first``; the last one is kept, as neighbours are often looked at."""
+        """The row group that begins with row ``first``; the last one is kept, as neighbours are
+        often looked at.
+        """
         group = self._group
         if group is None or group[0] != first:
             group = self._group = first, parquet_rows(self._path, first, GROUP)
@@ -244,12 +260,24 @@ def _bytes(row: dict[str, Any]) -> bytes:
 
 
 def _record(row: dict[str, Any]) -> dict[str, Any]:
-    names = ("id", "order", "status", "raw_response", "latency_s", "repeat", "probability_a", "expected_score", "cause")
+    names = (
+        "id",
+        "order",
+        "status",
+        "raw_response",
+        "latency_s",
+        "repeat",
+        "probability_a",
+        "expected_score",
+        "cause",
+    )
     return verdict_line(
         Verdict(
             **{name: row[name] for name in names},
             value=row["value"] if row["number"] is None else orjson.loads(row["value"]),
-            usage=None if row["usage"] is None else {item["name"]: item["count"] for item in row["usage"]},
+            usage=None
+            if row["usage"] is None
+            else {item["name"]: item["count"] for item in row["usage"]},
             extra=orjson.loads(row["more"]) if row["more"] is not None else {},
         )
     )

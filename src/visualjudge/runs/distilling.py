@@ -21,9 +21,13 @@ Progress = Callable[[int, int], None]
 
 
 def distill(
-    run: str | Path, *, dataset: str | Path | None = None, progress: Progress = lambda done, total: None
+    run: str | Path,
+    *,
+    dataset: str | Path | None = None,
+    progress: Progress = lambda done, total: None,
 ) -> Trained:
-    """Fit the local judge to the verdicts of a run: pairs and rankings say which is better, scores calibrate.
+    """Fit the local judge to the verdicts of a run: pairs and rankings say which is better, scores
+    calibrate.
 
     Parameters
     ----------
@@ -35,16 +39,22 @@ def distill(
     Raises
     ------
     DataError
-        If the run has no verdicts that could be read, or of too few images, or names another dataset than it was asked.
+        If the run has no verdicts that could be read, or of too few images, or names another
+        dataset than it was asked.
     """
     folder = RunFolder(run)
     manifest = folder.manifest()
     asked = load_dataset(folder.dataset_path(dataset))
     problem = check_questions(folder.path, manifest, asked.digest, named=dataset is not None)
     pairs, samples = _lessons(asked, _by_question(folder), progress)
-    done = train(pairs, samples, f"the verdicts of {manifest.get('judge', Path(run).name)}", prior=shipped())
+    done = train(
+        pairs, samples, f"the verdicts of {manifest.get('judge', Path(run).name)}", prior=shipped()
+    )
     if not done.fits:
-        raise DataError(f"{run}: nothing to learn from: {'; '.join(f'{k}: {v}' for k, v in done.declined.items())}")
+        raise DataError(
+            f"{run}: nothing to learn from: "
+            f"{'; '.join(f'{k}: {v}' for k, v in done.declined.items())}"
+        )
     return replace(done, problems=(problem,)) if problem else done
 
 
@@ -62,14 +72,20 @@ def _lessons(
     pairs: defaultdict[str, list[Pair]] = defaultdict(list)
     samples: defaultdict[str, list[Sample]] = defaultdict(list)
     looks = QuestionFeatures(dataset.root)
-    known = [question for question in dataset.questions if question.id in verdicts and not changed(question)]
+    known = [
+        question
+        for question in dataset.questions
+        if question.id in verdicts and not changed(question)
+    ]
     for k, question in enumerate(known, 1):
         progress(k, len(known))
         features = looks.options(question)
         for verdict in verdicts[question.id]:
             if question.question_type == "scoring":
                 value = float(verdict.value)
-                samples[question.task].append(Sample(question.image_id, question.id, features[0], value))
+                samples[question.task].append(
+                    Sample(question.image_id, question.id, features[0], value)
+                )
             pairs[question.task] += [
                 Pair(question.image_id, _group(question), features[better], features[worse])
                 for better, worse in _preferences(question, verdict)

@@ -39,7 +39,9 @@ def image_tokens(width: int, height: int) -> int:
     return min(LARGEST_TOKENS, -(-width // PATCH) * -(-height // PATCH))
 
 
-def estimate(dataset: Dataset, asks: Iterable[Ask], prices: Prices, *, reasons: bool = False) -> Estimate:
+def estimate(
+    dataset: Dataset, asks: Iterable[Ask], prices: Prices, *, reasons: bool = False
+) -> Estimate:
     """Count what ``asks`` would send; with ``reasons``, replies give them before the answer."""
     sizes: dict[str, int] = {}
     calls = images = tokens = 0

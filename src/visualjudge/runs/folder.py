@@ -1,5 +1,5 @@
-"""A run on disk: ``run.json`` says who was asked what, ``verdicts.jsonl`` holds one verdict a line, or
-``verdicts.parquet`` one a row. Read and written here only.
+"""A run on disk: ``run.json`` says who was asked what, ``verdicts.jsonl`` holds one verdict a line,
+or ``verdicts.parquet`` one a row. Read and written here only.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ PEOPLE = {"judge": "people", "backend": "people", "base_url": None, "model": "pe
 
 
 def excluded_raters(manifest: Mapping[str, Any]) -> frozenset[str]:
-    """The raters of a people's run whose answers count for nothing, by rules that it stated before."""
+    """The raters of a people's run whose answers count for nothing, by rules that it stated
+    before.
+    """
     people = manifest.get("people")
     names = people.get("excluded") if isinstance(people, Mapping) else None
     return frozenset(map(str, names)) if isinstance(names, list) else frozenset()
@@ -46,7 +48,9 @@ def excluded_raters(manifest: Mapping[str, Any]) -> frozenset[str]:
 
 _TEXT, _NUMBER, _FLAG = (str, None), (int, None), (bool, None)
 _KINDS = {
-    **dict.fromkeys(("backend", "model", "judge", "base_url", "media_checksum", "dataset_checksum"), _TEXT),
+    **dict.fromkeys(
+        ("backend", "model", "judge", "base_url", "media_checksum", "dataset_checksum"), _TEXT
+    ),
     **dict.fromkeys(("started", "finished", "stopped"), _TEXT),
     **dict.fromkeys(("asked", "unasked", "limit", "repeats", "missing"), _NUMBER),
     **dict.fromkeys(("swap", "simulated"), _FLAG),
@@ -67,14 +71,19 @@ def stated_dataset(manifest: Mapping[str, Any]) -> str | None:
 
 
 def stated_checksum(manifest: Mapping[str, Any]) -> str | None:
-    """The SHA-256 of the questions.json that a run was asked from; None if its manifest does not say so."""
+    """The SHA-256 of the questions.json that a run was asked from; None if its manifest does not
+    say so.
+    """
     stated = manifest.get("dataset")
     nested = stated.get("checksum") if isinstance(stated, Mapping) else None
     return nested or manifest.get("dataset_checksum") or None
 
 
-def check_questions(run: Path, manifest: Mapping[str, Any], digest: str | None, *, named: bool) -> str | None:
-    """What is said where a ``run`` is used with questions that are not those it was asked; None where they are.
+def check_questions(
+    run: Path, manifest: Mapping[str, Any], digest: str | None, *, named: bool
+) -> str | None:
+    """What is said where a ``run`` is used with questions that are not those it was asked; None
+    where they are.
 
     Parameters
     ----------
@@ -86,7 +95,8 @@ def check_questions(run: Path, manifest: Mapping[str, Any], digest: str | None, 
     Raises
     ------
     DataError
-        If they are not, and only the run named the dataset: a stranger's could name any folder of the user.
+        If they are not, and only the run named the dataset: a stranger's could name any folder of
+        the user.
     """
     asked = stated_checksum(manifest)
     if digest == asked or asked is None or digest is None:
@@ -94,12 +104,15 @@ def check_questions(run: Path, manifest: Mapping[str, Any], digest: str | None, 
     told = f"{run}: the dataset's questions.json has changed since the run"
     if named:
         return told
-    raise DataError(f"{told}, or is of another dataset: {stated_dataset(manifest)}; use it with --dataset")
+    raise DataError(
+        f"{told}, or is of another dataset: {stated_dataset(manifest)}; use it with --dataset"
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictLine:
-    """One line of ``verdicts.jsonl``: its verdict, or None where it is unreadable; ``partial``: cut short by a kill.
+    """One line of ``verdicts.jsonl``: its verdict, or None where it is unreadable; ``partial``: cut
+    short by a kill.
 
     ``start`` is its first byte, or its row of ``verdicts.parquet``.
     """
@@ -125,8 +138,8 @@ class RunFolder:
 
     @property
     def journal_path(self) -> Path:
-        """``verdicts.jsonl``; it need not exist. Like the others it is refused where it is a link: the folder may be a
-        stranger's.
+        """``verdicts.jsonl``; it need not exist. Like the others it is refused where it is a link:
+        the folder may be a stranger's.
         """
         return own_path(self.path, VERDICTS, of=_OF)
 
@@ -153,17 +166,21 @@ class RunFolder:
         try:
             found = jsons.read(self.manifest_path, jsons.LARGEST_MANIFEST)
         except orjson.JSONDecodeError as error:
-            raise DataError(f"{self.manifest_path}: must be JSON: {error}; delete it and judge with --resume") from None
+            raise DataError(
+                f"{self.manifest_path}: must be JSON: {error}; delete it and judge with --resume"
+            ) from None
         jsons.check_kinds(str(self.manifest_path), found, _KINDS)
         note_made_with(found.get("plugins"))
         manifest: dict[str, Any] = found
         return manifest
 
     def dataset_path(self, named: str | Path | None = None) -> Path:
-        """The dataset that the user ``named``; else the one that ``run.json`` names, which is but a hint.
+        """The dataset that the user ``named``; else the one that ``run.json`` names, which is but a
+        hint.
 
-        The run may be a stranger's. So its path is followed only where it is on this machine (an object store learns
-        who asks) and ``run.json`` states the checksum of its questions, which :func:`check_questions` compares.
+        The run may be a stranger's. So its path is followed only where it is on this machine (an
+        object store learns who asks) and ``run.json`` states the checksum of its questions, which
+        :func:`check_questions` compares.
 
         Raises
         ------
@@ -177,9 +194,14 @@ class RunFolder:
         if path is None or not path.isprintable():
             raise DataError(f"{self.manifest_path}: dataset.path must be printable text{hint}")
         if REMOTE.match(path):
-            raise DataError(f"{self.manifest_path}: dataset.path must be a folder on this machine, got {path}{hint}")
+            raise DataError(
+                f"{self.manifest_path}: dataset.path must be a folder on this machine, got "
+                f"{path}{hint}"
+            )
         if stated_checksum(manifest) is None:
-            raise DataError(f"{self.manifest_path}: dataset.checksum must be the SHA-256 of the questions{hint}")
+            raise DataError(
+                f"{self.manifest_path}: dataset.checksum must be the SHA-256 of the questions{hint}"
+            )
         return Path(path)
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
@@ -188,7 +210,9 @@ class RunFolder:
 
     @property
     def is_compacted(self) -> bool:
-        """Whether ``verdicts.parquet`` holds the verdicts: where there is a journal too, the journal does."""
+        """Whether ``verdicts.parquet`` holds the verdicts: where there is a journal too, the
+        journal does.
+        """
         return self.compacted_path.is_file() and not self.journal_path.is_file()
 
     @property
@@ -206,7 +230,9 @@ class RunFolder:
         """
         path = self.verdicts_path
         if not path.is_file():
-            raise DataError(f"{path}: no such file; name a folder that `visualjudge judge --out` wrote")
+            raise DataError(
+                f"{path}: no such file; name a folder that `visualjudge judge --out` wrote"
+            )
         return path
 
     def _lines(self) -> Iterator[Line]:
@@ -226,10 +252,13 @@ class RunFolder:
                 verdict = None if line.record is None else verdict_of(line.record)
             except (KeyError, ValueError, TypeError):
                 verdict = None
-            yield VerdictLine(line.number, line.start, verdict, partial=verdict is None and not line.whole)
+            yield VerdictLine(
+                line.number, line.start, verdict, partial=verdict is None and not line.whole
+            )
 
     def verdicts(self) -> dict[Key, Verdict]:
-        """The verdicts; of several on one question, order and repeat the last one. A partial last line is left out.
+        """The verdicts; of several on one question, order and repeat the last one. A partial last
+        line is left out.
 
         Raises
         ------
@@ -242,7 +271,8 @@ class RunFolder:
                 found[line.verdict.id, line.verdict.order, line.verdict.repeat] = line.verdict
             elif not line.partial:
                 raise DataError(
-                    f"{self.verdicts_path}: line {line.number} is not a verdict; --resume removes partial lines"
+                    f"{self.verdicts_path}: line {line.number} is not a verdict; --resume "
+                    "removes partial lines"
                 )
         return found
 
@@ -266,14 +296,18 @@ class RunFolder:
             If another process writes it, or it cannot be written.
         """
         if self.is_compacted and not resume:
-            raise UsageError(f"{self.path} holds a run already: add --resume to continue it, or choose another --out")
+            raise UsageError(
+                f"{self.path} holds a run already: add --resume to continue it, or choose "
+                "another --out"
+            )
         self.expand()
         return Journal.resume(self.journal_path) if resume else Journal.create(self.journal_path)
 
     # ---------------------------------------------------------------- the other form
 
     def compact(self) -> None:
-        """Put the verdicts of the journal into ``verdicts.parquet``, and remove the journal once they are there.
+        """Put the verdicts of the journal into ``verdicts.parquet``, and remove the journal once
+        they are there.
 
         Raises
         ------

@@ -1,7 +1,8 @@
 """An append-only file of JSON lines that survives ``kill -9``.
 
-A record is written whole, in one call, and synced to the disk before it is reported. Syncing is shared: while
-one sync runs, further records gather, and the next sync takes them all, so that the disk's latency bounds nothing.
+A record is written whole, in one call, and synced to the disk before it is reported. Syncing is
+shared: while one sync runs, further records gather, and the next sync takes them all, so that the
+disk's latency bounds nothing.
 """
 
 from __future__ import annotations
@@ -73,7 +74,10 @@ def read_records(path: str | Path) -> Iterator[dict[str, Any]]:
     bad: int | None = None
     for line in read_lines(path):
         if bad is not None:
-            raise DataError(f"{path}: line {bad} is not a JSON object; --resume removes it and asks its question again")
+            raise DataError(
+                f"{path}: line {bad} is not a JSON object; --resume removes it and asks its "
+                "question again"
+            )
         if line.record is None:
             bad = line.number
         else:
@@ -91,7 +95,8 @@ def _parse(line: bytes) -> dict[str, Any] | None:
 class Journal:
     """One writer's journal; open it with :meth:`create` or :meth:`resume`, use it as a context.
 
-    A lock file beside it keeps a second writer out; the lock goes with the process, however it ends.
+    A lock file beside it keeps a second writer out; the lock goes with the process, however it
+    ends.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -122,12 +127,15 @@ class Journal:
         journal._open()
         if journal._end:
             journal.close()
-            raise UsageError(f"{path} holds a run already: add --resume to continue it, or choose another --out")
+            raise UsageError(
+                f"{path} holds a run already: add --resume to continue it, or choose another --out"
+            )
         return journal
 
     @classmethod
     def resume(cls, path: str | Path) -> Self:
-        """Go on with a journal, or start it. Partial lines, which a kill or a full disk leaves, are removed first.
+        """Go on with a journal, or start it. Partial lines, which a kill or a full disk leaves, are
+        removed first.
 
         Raises
         ------
@@ -152,12 +160,18 @@ class Journal:
             raise RunError(f"{self.path}: cannot be written: {error.strerror}") from None
 
     def _open_file(self) -> None:
-        """Open it, and nothing else in its place: what is appended to may come from others, as its folder may."""
+        """Open it, and nothing else in its place: what is appended to may come from others, as its
+        folder may.
+        """
         flags = os.O_CREAT | os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
-        self._file = os.open(self.path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o644)
+        self._file = os.open(
+            self.path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o644
+        )
         found = os.fstat(self._file)
         if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
-            raise OSError(errno.EPERM, "it must be a regular file without another name (a hard link)")
+            raise OSError(
+                errno.EPERM, "it must be a regular file without another name (a hard link)"
+            )
         self._end = found.st_size
 
     def _mend(self) -> None:
@@ -190,7 +204,9 @@ class Journal:
                 inside = inside or bad > 0
                 good, last = line.start + len(line.raw), line.raw
         if lines > 1 and not good:
-            raise DataError(f"{self.path}: holds no JSON object; it is not a run's file and will not be changed")
+            raise DataError(
+                f"{self.path}: holds no JSON object; it is not a run's file and will not be changed"
+            )
         self.torn_bytes = bad if inside else self._end - good
         if inside:
             self._rewrite(line.raw for line in read_lines(self.path) if line.record is not None)
@@ -205,7 +221,9 @@ class Journal:
         self._end = end
 
     def _rewrite(self, lines: Iterable[bytes]) -> None:
-        """Replace the file, atomically. Windows replaces no open file, so it is closed for that moment."""
+        """Replace the file, atomically. Windows replaces no open file, so it is closed for that
+        moment.
+        """
         content = b"".join(lines)
         assert self._file is not None
         os.close(self._file)
@@ -219,7 +237,9 @@ class Journal:
         return read_records(self.path)
 
     def drop(self, unwanted: Callable[[Record], bool]) -> int:
-        """Rewrite the journal, atomically, without the records for which ``unwanted(record)`` is true; their number."""
+        """Rewrite the journal, atomically, without the records for which ``unwanted(record)`` is
+        true; their number.
+        """
         kept, dropped = [], 0
         for line in read_lines(self.path):
             if line.record is not None and unwanted(line.record):
@@ -231,12 +251,14 @@ class Journal:
         return dropped
 
     def write(self, record: Record, *, at_once: bool = True) -> None:
-        """Append one record: from now a killed process does not lose it; after :meth:`synced`, neither a dead machine.
+        """Append one record: from now a killed process does not lose it; after :meth:`synced`,
+        neither a dead machine.
 
         Parameters
         ----------
         at_once
-            False: the record waits for the next one, or for :meth:`synced`, and a killed process may lose it.
+            False: the record waits for the next one, or for :meth:`synced`, and a killed process
+            may lose it.
 
         Raises
         ------
@@ -259,13 +281,17 @@ class Journal:
             self._append_gathered()
 
     def _append_gathered(self) -> None:
-        """Write what has gathered; it stays where the disk does not take it, so that it is not reported."""
+        """Write what has gathered; it stays where the disk does not take it, so that it is not
+        reported.
+        """
         assert self._file is not None, "the journal is closed"
         try:
             if self._gathered:
                 self._append(self._gathered)
         except OSError as error:
-            raise RunError(f"{self.path}: cannot be written: {error.strerror}; continue with --resume") from None
+            raise RunError(
+                f"{self.path}: cannot be written: {error.strerror}; continue with --resume"
+            ) from None
         self._gathered.clear()
 
     def _append(self, content: bytes | bytearray) -> None:
@@ -296,7 +322,9 @@ class Journal:
             try:
                 await asyncio.to_thread(_sync_file, self._file)
             except OSError as error:
-                raise RunError(f"{self.path}: cannot be synced to the disk: {error.strerror}") from None
+                raise RunError(
+                    f"{self.path}: cannot be synced to the disk: {error.strerror}"
+                ) from None
         self._synced = upto
 
     def close(self) -> None:
@@ -318,7 +346,10 @@ class Journal:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 

@@ -1,4 +1,6 @@
-"""One judge over one dataset: what is left to ask, and the way from a verdict to its line in the run folder."""
+"""One judge over one dataset: what is left to ask, and the way from a verdict to its line in the
+run folder.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,14 @@ from visualjudge.runs.answered import Answered, answered
 from visualjudge.runs.budget import Budget
 from visualjudge.runs.folder import COMPACTED_ABOVE, RunFolder
 from visualjudge.runs.journal import Journal
-from visualjudge.runs.resume_check import changes, check_changes, edited_images, fallen_out, media_checksum, recorded
+from visualjudge.runs.resume_check import (
+    changes,
+    check_changes,
+    edited_images,
+    fallen_out,
+    media_checksum,
+    recorded,
+)
 from visualjudge.runs.runner import Ask as AskOne, Listener, Outcome, Progress, Stop, run
 from visualjudge.runs.spending import Spending, paid_beside, priced, spent_before
 from visualjudge.runs.todo import Todo, left_of
@@ -85,7 +94,9 @@ class RunReport:
     server: str | None = None
     """The base URL that was asked, without secrets."""
     last_error: str | None = None
-    """What the last verdict without a reply says of why, in the server's or the socket's words, secrets masked."""
+    """What the last verdict without a reply says of why, in the server's or the socket's words,
+    secrets masked.
+    """
     adjustments: tuple[str, ...] = ()
     """Parameters that the server refused and that were left out since then."""
     schema: str | None = None
@@ -94,12 +105,18 @@ class RunReport:
     """What all invocations of the run spent."""
 
 
-def still_to_ask(folder: str | Path, questions: Sequence[Question], options: RunSettings) -> Iterator[Ask]:
-    """All that an invocation with these options would ask, the verdicts in ``folder`` left out where it resumes."""
+def still_to_ask(
+    folder: str | Path, questions: Sequence[Question], options: RunSettings
+) -> Iterator[Ask]:
+    """All that an invocation with these options would ask, the verdicts in ``folder`` left out
+    where it resumes.
+    """
     run, done = RunFolder(folder), None
     if options.resume and run.verdicts_path.is_file():
         done = answered(run.verdicts_path, without="api_error" if options.retry_errors else None)
-    return left_of(questions[: options.limit], swap=options.swap, repeats=options.repeats, done=done)()
+    return left_of(
+        questions[: options.limit], swap=options.swap, repeats=options.repeats, done=done
+    )()
 
 
 def check_images(dataset: Dataset, questions: Sequence[Question]) -> None:
@@ -108,16 +125,21 @@ def check_images(dataset: Dataset, questions: Sequence[Question]) -> None:
     Raises
     ------
     DataError
-        If one is missing or leads out of the dataset; the message names the first and counts the others. Also if the
-        dataset holds labels only.
+        If one is missing or leads out of the dataset; the message names the first and counts the
+        others. Also if the dataset holds labels only.
     """
     if dataset.labels_only:
         raise DataError(
-            f"{dataset.root}: cannot be judged: it holds labels only, since the copy that it was imported from has no "
-            "images or texts to show; report on the runs that `visualjudge bench import --replies` wrote"
+            f"{dataset.root}: cannot be judged: it holds labels only, since the copy that it was "
+            "imported from has no "
+            "images or texts to show; report on the runs that `visualjudge bench import "
+            "--replies` wrote"
         )
     find = image_finder(dataset.root)
-    seen, missing = set[int](), dict[str, str]()  # of a name its hash alone is kept: there may be millions
+    seen, missing = (
+        set[int](),
+        dict[str, str](),
+    )  # of a name its hash alone is kept: there may be millions
     for some in distinct(questions, "images"):
         names = {hash(name): name for name in some}
         fresh = [names[key] for key in names.keys() - seen]
@@ -154,16 +176,20 @@ async def run_judge(
     Raises
     ------
     UsageError
-        If the folder holds another run, a run and ``resume`` is off, or verdicts that are not asked for now; or if one
-        question may take more calls than the budget allows.
+        If the folder holds another run, a run and ``resume`` is off, or verdicts that are not asked
+        for now; or if one question may take more calls than the budget allows.
     """
     folder, budget = RunFolder(out), budget or Budget()
     budget.expect(most_calls(judge))
     manifest = {**_manifest(dataset, judge, options), **priced(budget)}
     with _journal(folder, dataset, options) as journal:
-        spent = spent_before(folder.verdicts_path, folder.manifest()) if options.resume else Spending()
+        spent = (
+            spent_before(folder.verdicts_path, folder.manifest()) if options.resume else Spending()
+        )
         before = answered(folder.verdicts_path)
-        if before.statuses.total() > len(before):  # an invocation that asked errors again was killed
+        if before.statuses.total() > len(
+            before
+        ):  # an invocation that asked errors again was killed
             _drop_replaced(journal)
             before = answered(folder.verdicts_path)
         todo = _todo(dataset, before, options)
@@ -184,7 +210,9 @@ async def run_judge(
                 _noting_schema(folder, manifest, judge),
                 journal,
                 concurrency=options.concurrency,
-                progress=Progress(total=left, budget=budget, server=manifest.get("base_url"), again=again),
+                progress=Progress(
+                    total=left, budget=budget, server=manifest.get("base_url"), again=again
+                ),
                 on_event=on_event,
                 stop=stop,
             )
@@ -199,7 +227,11 @@ async def run_judge(
         if again:
             _drop_replaced(journal)
             now = answered(folder.verdicts_path)
-            statuses, causes, missing = now.statuses, now.causes, len(_todo(dataset, now, options).numbers)
+            statuses, causes, missing = (
+                now.statuses,
+                now.causes,
+                len(_todo(dataset, now, options).numbers),
+            )
         report = RunReport(
             statuses,
             causes,
@@ -220,7 +252,9 @@ async def run_judge(
 
 
 def _todo(dataset: Dataset, done: Answered, options: RunSettings) -> Todo:
-    return left_of(dataset.questions[: options.limit], swap=options.swap, repeats=options.repeats, done=done)
+    return left_of(
+        dataset.questions[: options.limit], swap=options.swap, repeats=options.repeats, done=done
+    )
 
 
 def _drop_replaced(journal: Journal) -> None:
@@ -242,7 +276,9 @@ def _key(line: Mapping[str, Any]) -> Key:
 
 
 def _journal(folder: RunFolder, dataset: Dataset, options: RunSettings) -> Journal:
-    """The run's journal; a compacted run that has nothing left to ask stays as it is, and its journal is not opened."""
+    """The run's journal; a compacted run that has nothing left to ask stays as it is, and its
+    journal is not opened.
+    """
     idle = folder.is_compacted and options.resume and not options.retry_errors
     if idle and next(still_to_ask(folder.path, dataset.questions, options), None) is None:
         return Journal(folder.journal_path)
@@ -250,7 +286,9 @@ def _journal(folder: RunFolder, dataset: Dataset, options: RunSettings) -> Journ
 
 
 def _recall_schema(folder: RunFolder, manifest: Mapping[str, Any], judge: Judge) -> None:
-    """A run goes on in the mode that its first invocation decided on; with another server or model it is tried anew."""
+    """A run goes on in the mode that its first invocation decided on; with another server or model
+    it is tried anew.
+    """
     trial, is_same = trial_of(judge), manifest.get("changes") == folder.manifest().get("changes")
     if trial is not None and is_same and manifest.get("schema"):
         trial.recall(manifest["schema"])
@@ -259,7 +297,8 @@ def _recall_schema(folder: RunFolder, manifest: Mapping[str, Any], judge: Judge)
 def _noting_schema(folder: RunFolder, manifest: dict[str, Any], judge: Judge) -> AskOne[Ask]:
     """Asks the judge, and puts into ``run.json`` how its trial of a schema ended.
 
-    That is done before the verdict that told is in the journal, so that a run that is killed goes on as it began.
+    That is done before the verdict that told is in the journal, so that a run that is killed goes
+    on as it began.
     """
     trial = trial_of(judge)
 
@@ -281,12 +320,16 @@ async def outcome_of(judge: Judge, ask: Ask) -> Outcome:
         raise
     verdict = judged.verdict
     line = verdict_line(verdict) | paid_beside(verdict, judged.paid)
-    return Outcome(line, verdict.status, verdict.cause, judged.paid, judged.calls, line.get("error"))
+    return Outcome(
+        line, verdict.status, verdict.cause, judged.paid, judged.calls, line.get("error")
+    )
 
 
 def _diagnostics(engine: Engine, judge: Judge) -> Diagnostics:
     """What happened to the judge's clients, where it has any."""
-    known: Diagnostics | None = getattr(engine, "diagnostics", None) or getattr(judge, "diagnostics", None)
+    known: Diagnostics | None = getattr(engine, "diagnostics", None) or getattr(
+        judge, "diagnostics", None
+    )
     client: Client | None = getattr(judge, "client", None)
     return known or (Diagnostics() if client is None else client.diagnostics)
 
@@ -315,7 +358,9 @@ def _manifest(dataset: Dataset, judge: Judge, options: RunSettings) -> dict[str,
 
 
 def _plugins(dataset: Dataset, described: Mapping[str, Any]) -> dict[str, Any]:
-    """The plug-ins that made the dataset, and those whose backend or judge answers; nothing where there are none."""
+    """The plug-ins that made the dataset, and those whose backend or judge answers; nothing where
+    there are none.
+    """
     backend = described.get("backend")
     own = in_use({("backend", backend), ("question judge", backend)})
     stated = dataset.meta.get("plugins")
@@ -365,7 +410,9 @@ def _continued(
     old = folder.manifest()
     if not old:
         return manifest
-    found = changes(old, manifest) + edited_images(dataset, old) + fallen_out(old, manifest, unasked)
+    found = (
+        changes(old, manifest) + edited_images(dataset, old) + fallen_out(old, manifest, unasked)
+    )
     check_changes(folder.path, found, accept=options.accept_changes)
     kept = list(old.get("changes") or [])
     if found:
@@ -373,4 +420,10 @@ def _continued(
     started = old.get("started") or manifest["started"]
     schema = {"schema": old["schema"]} if old.get("schema") else {}
     beside = {"unasked": unasked} if unasked > 0 else {}
-    return {**manifest, "started": started, **schema, **beside, **({"changes": kept} if kept else {})}
+    return {
+        **manifest,
+        "started": started,
+        **schema,
+        **beside,
+        **({"changes": kept} if kept else {}),
+    }

@@ -1,7 +1,8 @@
 """Workers that are processes of this machine, spawned, with a socket each.
 
-A message is its length in eight bytes and a pickle. The judge, with its API key, goes over the socket alone: into no
-command line, environment or file. A worker ends when its socket does, so none outlives the process that began it.
+A message is its length in eight bytes and a pickle. The judge, with its API key, goes over the
+socket alone: into no command line, environment or file. A worker ends when its socket does, so none
+outlives the process that began it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ _LENGTH = 8
 
 
 def packed(judge: Judge, todo: Todo) -> bytes:
-    """A judge and what it is asked, for other processes; without the numbers of the asks, which come one by one.
+    """A judge and what it is asked, for other processes; without the numbers of the asks, which
+    come one by one.
 
     Raises
     ------
@@ -45,12 +47,15 @@ def packed(judge: Judge, todo: Todo) -> bytes:
         return pickle.dumps((registrations(), judge, replace(todo, numbers=())))
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise UsageError(
-            f"--processes: {type(judge).__name__} cannot be sent to other processes: {error}; use --processes 1"
+            f"--processes: {type(judge).__name__} cannot be sent to other processes: {error}; "
+            "use --processes 1"
         ) from None
 
 
 @asynccontextmanager
-async def open_processes(judge: Judge, todo: Todo, *, count: int) -> AsyncIterator[list[ProcessWorker]]:
+async def open_processes(
+    judge: Judge, todo: Todo, *, count: int
+) -> AsyncIterator[list[ProcessWorker]]:
     """``count`` processes, which end with the context."""
     work, workers = packed(judge, todo), list[ProcessWorker]()
     try:
@@ -81,7 +86,9 @@ class ProcessWorker:
         """Begin the process; it gets ready while the first questions are on their way."""
         ours, theirs = socket.socketpair()
         with theirs:
-            process = multiprocessing.get_context("spawn").Process(target=_main, args=(theirs,), daemon=True)
+            process = multiprocessing.get_context("spawn").Process(
+                target=_main, args=(theirs,), daemon=True
+            )
             process.start()
         reader, writer = await asyncio.open_connection(sock=ours)
         worker = cls(name, process, writer, {})
@@ -147,7 +154,10 @@ def _send(writer: StreamWriter, content: bytes) -> None:
 
 
 def _main(own: socket.socket) -> None:
-    for number in (signal.SIGINT, signal.SIGTERM):  # a terminal or a scheduler tells all processes; the first decides
+    for number in (
+        signal.SIGINT,
+        signal.SIGTERM,
+    ):  # a terminal or a scheduler tells all processes; the first decides
         signal.signal(number, signal.SIG_IGN)
     with suppress(asyncio.IncompleteReadError, OSError):
         asyncio.run(_serve(own))
@@ -172,7 +182,9 @@ async def _reply(writer: StreamWriter, number: int, bench: Bench, what: Any) -> 
     except VisualJudgeError as error:
         found = RunError(str(error))
     except Exception as error:  # any, and an exception of another library may fail on its way
-        found = RunError(" ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())]))
+        found = RunError(
+            " ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
+        )
     _send(writer, pickle.dumps((number, found)))
     await writer.drain()
 
@@ -183,7 +195,9 @@ class Bench:
     def __init__(self, work: bytes) -> None:
         rows, self._judge, self._todo = pickle.loads(work)
         restore(rows)
-        self._before = self._diagnostics().failures.copy()  # those of the process that sent the judge
+        self._before = (
+            self._diagnostics().failures.copy()
+        )  # those of the process that sent the judge
 
     def _diagnostics(self) -> Diagnostics:
         known: Diagnostics = getattr(self._judge, "diagnostics", None) or Diagnostics()

@@ -1,4 +1,6 @@
-"""A run on the screen: how far, how fast, how many verdicts of each status. On stderr, so that stdout stays clean."""
+"""A run on the screen: how far, how fast, how many verdicts of each status. On stderr, so that
+stdout stays clean.
+"""
 
 from __future__ import annotations
 
@@ -52,14 +54,20 @@ def waiting(progress: Progress) -> str:
     jobs = progress.budget.in_flight
     if not jobs or progress.quiet < _QUIET_S:
         return ""
-    return f"{jobs} waiting for {progress.quiet:.0f} s" + (f" on {progress.server}" if progress.server else "")
+    return f"{jobs} waiting for {progress.quiet:.0f} s" + (
+        f" on {progress.server}" if progress.server else ""
+    )
 
 
 def line(progress: Progress) -> str:
     """How far a run is, in one line of a log."""
     how_far = f"{progress.done} of {progress.total}"
     told = " · ".join(filter(None, (counted(progress.statuses), waiting(progress))))
-    return f"{how_far}: {told}" if progress.statuses else ", ".join(filter(None, (f"{how_far} done", told)))
+    return (
+        f"{how_far}: {told}"
+        if progress.statuses
+        else ", ".join(filter(None, (f"{how_far} done", told)))
+    )
 
 
 def spent(progress: Progress) -> str:
@@ -69,11 +77,19 @@ def spent(progress: Progress) -> str:
 
 
 def spent_in_all(progress: Progress, total: Spending) -> str:
-    """What a run has spent, and what of it this invocation did, where that is not all; nothing where it is nothing."""
+    """What a run has spent, and what of it this invocation did, where that is not all; nothing
+    where it is nothing.
+    """
     budget = progress.budget
-    now = pluralize(budget.calls, "call") + (f", {spent(progress)}" if spent(progress) else "") if budget.calls else ""
+    now = (
+        pluralize(budget.calls, "call") + (f", {spent(progress)}" if spent(progress) else "")
+        if budget.calls
+        else ""
+    )
     share = (
-        f"; batch prices, {budget.prices.share:.0%} of the list's" if budget.cost and budget.prices.share < 1 else ""
+        f"; batch prices, {budget.prices.share:.0%} of the list's"
+        if budget.cost and budget.prices.share < 1
+        else ""
     )
     if total.tokens <= budget.tokens:
         return now + share
@@ -87,7 +103,9 @@ def _amounts(tokens: int, cost: float | None) -> str:
 
 
 class _Bar(Bar):
-    """The counts on a line of their own: beside the bar they leave no place for it in 80 columns."""
+    """The counts on a line of their own: beside the bar they leave no place for it in 80
+    columns.
+    """
 
     def get_renderables(self) -> Iterable[RenderableType]:
         yield from super().get_renderables()
@@ -95,7 +113,9 @@ class _Bar(Bar):
 
 
 class Display:
-    """Use as a context; give :meth:`update` to the runner. A terminal gets a live bar, a log a line now and then."""
+    """Use as a context; give :meth:`update` to the runner. A terminal gets a live bar, a log a line
+    now and then.
+    """
 
     def __init__(self, title: str = "asking", *, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True)
@@ -123,7 +143,9 @@ class Display:
             rate = f"{progress.done / max(progress.seconds, 1e-9):.1f}/s"
             told = (counted(progress.statuses), spent(progress), waiting(progress))
             counts = " · ".join(filter(None, told))
-            self._bar.update(self._task, completed=progress.done, total=progress.total, rate=rate, counts=counts)
+            self._bar.update(
+                self._task, completed=progress.done, total=progress.total, rate=rate, counts=counts
+            )
         elif time.monotonic() - self._said > _PLAIN_EVERY_S:
             self._said = time.monotonic()
             print(line(progress), file=sys.stderr, flush=True)
@@ -139,6 +161,9 @@ class Display:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._bar.stop()

@@ -1,4 +1,6 @@
-"""Whether a resumed run is the run that was started: everything that shapes a verdict must be the same."""
+"""Whether a resumed run is the run that was started: everything that shapes a verdict must be the
+same.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +36,18 @@ class Change:
 
 
 def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
-    """What differs between two manifests: backend, model, server, every parameter, and the questions."""
+    """What differs between two manifests: backend, model, server, every parameter, and the
+    questions.
+    """
     before, after = _shape(old), _shape(new)
     if before["media"] is None:  # a run of an older version
         after["media"] = None
     names = [*before, *(name for name in after if name not in before)]
-    return [Change(name, before.get(name), after.get(name)) for name in names if before.get(name) != after.get(name)]
+    return [
+        Change(name, before.get(name), after.get(name))
+        for name in names
+        if before.get(name) != after.get(name)
+    ]
 
 
 def media_checksum(dataset: Dataset) -> str:
@@ -48,11 +56,16 @@ def media_checksum(dataset: Dataset) -> str:
 
 
 def _stated(dataset: Dataset) -> dict[str, Any]:
-    return {name: digest for name, digest in dataset.meta.get("files", {}).items() if name.startswith(f"{MEDIA}/")}
+    return {
+        name: digest
+        for name, digest in dataset.meta.get("files", {}).items()
+        if name.startswith(f"{MEDIA}/")
+    }
 
 
 def edited_images(dataset: Dataset, old: Mapping[str, Any]) -> list[Change]:
-    """Images that were written since the run began, or since its last accepted change, and are not what they were.
+    """Images that were written since the run began, or since its last accepted change, and are not
+    what they were.
 
     The clock of the file system tells which were written; only those are read.
     """
@@ -63,16 +76,28 @@ def edited_images(dataset: Dataset, old: Mapping[str, Any]) -> list[Change]:
     except ValueError:
         since = 0.0
     stated = _stated(dataset)
-    edited = [name for name in _written(dataset, stated, since) if _edited(dataset, name, stated[name])]
+    edited = [
+        name for name in _written(dataset, stated, since) if _edited(dataset, name, stated[name])
+    ]
     if not edited:
         return []
-    return [Change("images", f"as {META} states", f"{len(edited)} of {len(stated)} differ, the first {edited[0]}")]
+    return [
+        Change(
+            "images",
+            f"as {META} states",
+            f"{len(edited)} of {len(stated)} differ, the first {edited[0]}",
+        )
+    ]
 
 
 def _written(dataset: Dataset, names: Iterable[str], since: float) -> Iterator[str]:
     shards = shard_files(dataset.root)
-    if shards and all(path.stat().st_ctime < since for path in dataset.root.rglob("*") if path.is_file()):
-        return  # no file of the dataset was written, so no image was: there are few, where images lie in shards
+    if shards and all(
+        path.stat().st_ctime < since for path in dataset.root.rglob("*") if path.is_file()
+    ):
+        # no file of the dataset was written, so no image was: there are few, where images lie in
+        # shards
+        return
     find = image_finder(dataset.root) if shards else dataset.root.joinpath
     for name in names:
         with suppress(
@@ -90,13 +115,18 @@ def _edited(dataset: Dataset, name: str, digest: object) -> bool:
 
 
 def fallen_out(old: Mapping[str, Any], new: Mapping[str, Any], unasked: int) -> list[Change]:
-    """What differs where ``unasked`` verdicts of the run are no longer asked for: by a smaller or another selection,
-    without ``swap``, or with fewer repeats. Nothing where no more than an earlier change accepted are.
+    """What differs where ``unasked`` verdicts of the run are no longer asked for: by a smaller or
+    another selection, without ``swap``, or with fewer repeats. Nothing where no more than an
+    earlier change accepted are.
     """
     accepted = old.get("unasked") or 0
     if unasked <= accepted:
         return []
-    asked = [Change(name, old.get(name), new.get(name)) for name in _ASKED if old.get(name) != new.get(name)]
+    asked = [
+        Change(name, old.get(name), new.get(name))
+        for name in _ASKED
+        if old.get(name) != new.get(name)
+    ]
     return [*asked, Change("verdicts not asked for", accepted, unasked)]
 
 
@@ -111,14 +141,19 @@ def check_changes(folder: Path, found: list[Change], *, accept: bool) -> None:
     if found and not accept:
         listed = "; ".join(map(str, found))
         raise UsageError(
-            f"{folder}: cannot resume with other settings: {listed}. Choose another --out, or add --accept-changes to "
+            f"{folder}: cannot resume with other settings: {listed}. Choose another --out, or "
+            "add --accept-changes to "
             "record both"
         )
 
 
 def recorded(found: list[Change], *, at: str, verdicts: int) -> dict[str, Any]:
     """Accepted changes as ``run.json`` keeps them; ``verdicts`` were given before."""
-    return {"at": at, "verdicts": verdicts, "fields": {c.name: {"was": c.was, "now": c.now} for c in found}}
+    return {
+        "at": at,
+        "verdicts": verdicts,
+        "fields": {c.name: {"was": c.was, "now": c.now} for c in found},
+    }
 
 
 def _shape(manifest: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Bounded, journalled, stoppable: jobs in, one journal record each out. Knows nothing of judges.
 
-Jobs are drawn one by one when a worker is free, so that a million of them cost no memory. A record is written the
-moment it is known and reported when it is on the disk.
+Jobs are drawn one by one when a worker is free, so that a million of them cost no memory. A record
+is written the moment it is known and reported when it is on the disk.
 """
 
 from __future__ import annotations
@@ -73,7 +73,9 @@ class Progress:
     server: str | None = None
     """Whom the jobs in flight wait for, where that is one server."""
     again: bool = False
-    """Whether the jobs are some that failed before: that a server fails with many in a row is no news then."""
+    """Whether the jobs are some that failed before: that a server fails with many in a row is no
+    news then.
+    """
     started: float = field(default_factory=time.monotonic)
     heard: float = field(default_factory=time.monotonic)
     """When the last job ended, or the first began."""
@@ -94,7 +96,9 @@ Ask = Callable[[Job], Awaitable[Outcome | None]]
 
 
 class Stop:
-    """A wish to end: :meth:`request` lets calls in flight finish; workers look at it between jobs."""
+    """A wish to end: :meth:`request` lets calls in flight finish; workers look at it between
+    jobs.
+    """
 
     def __init__(self) -> None:
         self.reason: str | None = None
@@ -143,16 +147,19 @@ async def run(
     jobs
         Drawn lazily.
     ask
-        Does one; None where there is no outcome yet. What it raises ends the run, after the records known by then are
-        on the disk: a failure that belongs to one job must come back as an :class:`Outcome`.
+        Does one; None where there is no outcome yet. What it raises ends the run, after the records
+        known by then are on the disk: a failure that belongs to one job must come back as an
+        :class:`Outcome`.
     total
         Number of jobs, for the display.
     progress
         Counted on, in place of a new one with ``total`` and ``budget``.
     on_event
-        Called with the state of the run after each record that is on the disk, and now and then while none comes.
+        Called with the state of the run after each record that is on the disk, and now and then
+        while none comes.
     give_up
-        Whether to end after many failures in a row; where the calls were made before, that saves none.
+        Whether to end after many failures in a row; where the calls were made before, that saves
+        none.
 
     Returns
     -------
@@ -161,7 +168,9 @@ async def run(
     """
     counts = progress or Progress(total=total, budget=budget or Budget())
     counts.heard = time.monotonic()
-    crew = _Crew(iter(jobs), ask, journal, counts, on_event, stop or Stop(), _Streak() if give_up else None)
+    crew = _Crew(
+        iter(jobs), ask, journal, counts, on_event, stop or Stop(), _Streak() if give_up else None
+    )
     workers = [asyncio.create_task(crew.work()) for _ in range(max(1, concurrency))]
     reporter = asyncio.create_task(crew.keep_reporting())
     try:
@@ -192,7 +201,9 @@ class _Crew:
     settled: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def work(self) -> None:
-        """Job after job; an error stops the others too, but lets them finish the call that is paid for."""
+        """Job after job; an error stops the others too, but lets them finish the call that is paid
+        for.
+        """
         try:
             await self._work()
         except Exception as error:
@@ -211,12 +222,16 @@ class _Crew:
             if not await self._has_room():
                 return
             await self._do(job)
-            if time.monotonic() >= self.breath_at:  # jobs that wait for nothing would let nobody else in
+            if (
+                time.monotonic() >= self.breath_at
+            ):  # jobs that wait for nothing would let nobody else in
                 await asyncio.sleep(0)
                 self.breath_at = time.monotonic() + _REPORT_EVERY_S
 
     async def _has_room(self) -> bool:
-        """Whether the budget has room for one more job; waits where one in flight may leave some."""
+        """Whether the budget has room for one more job; waits where one in flight may leave
+        some.
+        """
         budget = self.progress.budget
         while refusal := budget.refusal():
             if not budget.in_flight:
@@ -246,7 +261,9 @@ class _Crew:
             self.stop.request(hopeless)
 
     async def keep_reporting(self) -> None:
-        """Sync and report a few times a second: workers need not wait for the disk, whose every sync takes all."""
+        """Sync and report a few times a second: workers need not wait for the disk, whose every
+        sync takes all.
+        """
         told = time.monotonic()
         while True:
             await asyncio.sleep(_REPORT_EVERY_S)
@@ -286,7 +303,8 @@ class _Crew:
 
 
 def run_until_stopped(work: Callable[[Stop], Coroutine[Any, Any, Result]]) -> Result:
-    """The result of ``work(stop)``, waited for; an event loop may be running here, as in a notebook.
+    """The result of ``work(stop)``, waited for; an event loop may be running here, as in a
+    notebook.
 
     The first Ctrl-C (or SIGTERM) asks the work to stop, a second one cancels it.
 

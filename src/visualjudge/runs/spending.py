@@ -1,4 +1,6 @@
-"""What a run has cost, over all its invocations: those too that were killed before they could say so."""
+"""What a run has cost, over all its invocations: those too that were killed before they could say
+so.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,11 @@ class Spending:
         """With more tokens, at these prices."""
         free = not tokens_in + tokens_out
         priced = free or prices.are_stated
-        cost = None if self.cost is None or not priced else self.cost + prices.of(tokens_in, tokens_out)
+        cost = (
+            None
+            if self.cost is None or not priced
+            else self.cost + prices.of(tokens_in, tokens_out)
+        )
         return Spending(self.tokens_in + tokens_in, self.tokens_out + tokens_out, cost)
 
     def and_by(self, budget: Budget) -> Spending:
@@ -56,12 +62,16 @@ class Spending:
 
 
 def priced(budget: Budget) -> dict[str, Any]:
-    """The prices that the user stated, as a manifest has them, so that whoever reads it can tell the cost."""
+    """The prices that the user stated, as a manifest has them, so that whoever reads it can tell
+    the cost.
+    """
     return {} if budget.prices == Prices() else {"prices": asdict(budget.prices)}
 
 
 def paid_beside(verdict: Verdict, paid: Mapping[str, int]) -> dict[str, Any]:
-    """What a verdict's line says of the tokens paid for: nothing where they are those of its reply."""
+    """What a verdict's line says of the tokens paid for: nothing where they are those of its
+    reply.
+    """
     return {} if dict(paid) == dict(verdict.usage or {}) else {PAID: dict(paid)}
 
 
@@ -71,7 +81,8 @@ def spent_before(verdicts: Path, manifest: Mapping[str, Any]) -> Spending:
     Parameters
     ----------
     verdicts
-        The verdicts of the run. What they hold beyond the total in ``manifest``, an invocation spent that was killed.
+        The verdicts of the run. What they hold beyond the total in ``manifest``, an invocation
+        spent that was killed.
     manifest
         The run's ``run.json``, whose prices are those of the last invocation.
     """
@@ -83,7 +94,9 @@ def spent_before(verdicts: Path, manifest: Mapping[str, Any]) -> Spending:
 
 
 def spent_in(tokens_in: int, tokens_out: int, manifest: Mapping[str, Any]) -> Spending:
-    """What a run spent whose verdicts hold so many tokens that were paid for, as :func:`spent_before` has it."""
+    """What a run spent whose verdicts hold so many tokens that were paid for, as
+    :func:`spent_before` has it.
+    """
     stated = _stated(manifest.get("total") or {})
     more_in, more_out = max(0, tokens_in - stated.tokens_in), max(0, tokens_out - stated.tokens_out)
     return stated.plus(more_in, more_out, _prices(manifest))
@@ -119,13 +132,17 @@ def _counts(stated: Any) -> Counts:
 
 
 def _stated(total: Mapping[str, Any]) -> Spending:
-    return Spending(**{field.name: total[field.name] for field in fields(Spending) if field.name in total})
+    return Spending(
+        **{field.name: total[field.name] for field in fields(Spending) if field.name in total}
+    )
 
 
 def _prices(manifest: Mapping[str, Any]) -> Prices:
     """None are stated where they cannot be prices: the file may be another program's."""
     stated = manifest.get("prices") or {}
     try:
-        return Prices(**{field.name: stated[field.name] for field in fields(Prices) if field.name in stated})
+        return Prices(
+            **{field.name: stated[field.name] for field in fields(Prices) if field.name in stated}
+        )
     except UsageError:
         return Prices()

@@ -1,7 +1,9 @@
-"""The asks of one run spread over several workers, whose verdicts come back to the one process that has the journal.
+"""The asks of one run spread over several workers, whose verdicts come back to the one process that
+has the journal.
 
-An ask holds its place in ``concurrency`` until its verdict is in the journal, so a run that is killed loses what a run
-of one process would lose: the calls under way. Budget, breaker and progress stand where they stand in one process.
+An ask holds its place in ``concurrency`` until its verdict is in the journal, so a run that is
+killed loses what a run of one process would lose: the calls under way. Budget, breaker and progress
+stand where they stand in one process.
 """
 
 from __future__ import annotations
@@ -63,8 +65,9 @@ class SpreadEngine:
     open_workers
         A context in which there are workers that have a copy of the judge and of the questions.
     block
-        How many asks go to a worker at once. 1: at most ``concurrency`` asks are under way in all workers. More, for
-        judges that call nobody: asks go ahead, and their verdicts come into the journal in the order of the questions.
+        How many asks go to a worker at once. 1: at most ``concurrency`` asks are under way in all
+        workers. More, for judges that call nobody: asks go ahead, and their verdicts come into the
+        journal in the order of the questions.
     """
 
     judge: Judge
@@ -83,7 +86,9 @@ class SpreadEngine:
         on_event: Listener | None = None,
         stop: Stop | None = None,
     ) -> Progress:
-        """Do all of ``todo``. The first asks are made here: what they show of the server goes with the judge."""
+        """Do all of ``todo``. The first asks are made here: what they show of the server goes with
+        the judge.
+        """
         stop, trial, first = stop or Stop(), trial_of(self.judge), 0
 
         def alone() -> Iterator[Ask]:
@@ -95,7 +100,9 @@ class SpreadEngine:
                 yield one
 
         asks = alone() if self.block == 1 else iter(())
-        await run(asks, ask, journal, concurrency=1, progress=progress, on_event=on_event, stop=stop)
+        await run(
+            asks, ask, journal, concurrency=1, progress=progress, on_event=on_event, stop=stop
+        )
         self.diagnostics = getattr(self.judge, "diagnostics", Diagnostics())
         numbers = todo.numbers[first:]
         if stop.reason is not None or not numbers:
@@ -104,7 +111,13 @@ class SpreadEngine:
             desk = _Desk(list(workers), self.block)
             at_once = concurrency if self.block == 1 else len(workers) * self.block * AHEAD
             await run(
-                iter(numbers), desk.ask, journal, concurrency=at_once, progress=progress, on_event=on_event, stop=stop
+                iter(numbers),
+                desk.ask,
+                journal,
+                concurrency=at_once,
+                progress=progress,
+                on_event=on_event,
+                stop=stop,
             )
             for worker in desk.workers:
                 with suppress(WorkerLost):
@@ -174,7 +187,10 @@ class _Desk:
                 self._lose(worker, error)
             finally:
                 self._busy[worker.name] -= len(numbers)
-        raise RunError("all workers have ended (out of memory?); try fewer --processes, and continue with --resume")
+        raise RunError(
+            "all workers have ended (out of memory?); try fewer --processes, and continue with "
+            "--resume"
+        )
 
     def _lose(self, worker: Worker, error: WorkerLost) -> None:
         if worker in self.workers:

@@ -1,4 +1,6 @@
-"""What a run has left to ask: an 8-byte number for each ask, from which its question is read when it is asked."""
+"""What a run has left to ask: an 8-byte number for each ask, from which its question is read when
+it is asked.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,8 @@ from visualjudge.runs.answered import Answered
 class Todo:
     """Asks in the order of their questions, read lazily; calling it begins anew.
 
-    The number of an ask is ``position · 2 · repeats + order · repeats + repeat``, with the position of its question in
-    ``questions`` and 0 or 1 for the order AB or BA.
+    The number of an ask is ``position · 2 · repeats + order · repeats + repeat``, with the position
+    of its question in ``questions`` and 0 or 1 for the order AB or BA.
     """
 
     questions: Sequence[Question]
@@ -47,9 +49,15 @@ class Todo:
             yield Ask(question, ORDERS[rest // self.repeats], rest % self.repeats)
 
 
-def left_of(questions: Sequence[Question], *, swap: bool, repeats: int, done: Answered | None = None) -> Todo:
-    """What is left of ``questions``: no question is read for it, only the columns that are needed."""
-    asked: list[tuple[Order, int]] = [(order, k) for order in ORDERS[: 1 + swap] for k in range(repeats)]
+def left_of(
+    questions: Sequence[Question], *, swap: bool, repeats: int, done: Answered | None = None
+) -> Todo:
+    """What is left of ``questions``: no question is read for it, only the columns that are
+    needed.
+    """
+    asked: list[tuple[Order, int]] = [
+        (order, k) for order in ORDERS[: 1 + swap] for k in range(repeats)
+    ]
     numbers, total, first = array("q"), 0, 0
     names = ("question_type", "id") if done else ("question_type",)
     for kinds, *ids in batches(questions, *names):

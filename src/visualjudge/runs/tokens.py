@@ -8,14 +8,18 @@ from typing import Any
 from visualjudge.clients.fields import whole_output
 
 MOST = 2**53
-"""A count beyond this is no count: JSON readers and tables hold whole numbers exactly up to here."""
+"""A count beyond this is no count: JSON readers and tables hold whole numbers exactly up to
+here.
+"""
 PROMPT = ("prompt_tokens", "input_tokens", "prompt_token_count")
 REPLY = ("completion_tokens", "output_tokens", "candidates_token_count")
 TOTAL = ("total_tokens", "total_token_count")
 
 
 def token_counts(usage: Mapping[str, Any] | None) -> tuple[int | None, int | None]:
-    """Tokens of the prompt, and all that are billed as output; None where the server did not say."""
+    """Tokens of the prompt, and all that are billed as output; None where the server did not
+    say.
+    """
     prompt, reply, total = (_first(usage or {}, names) for names in (PROMPT, REPLY, TOTAL))
     return prompt, whole_output(prompt, reply, total)
 
@@ -25,4 +29,8 @@ def _first(usage: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
 
 
 def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST else None
+    return (
+        value
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST
+        else None
+    )

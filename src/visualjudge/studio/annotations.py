@@ -1,4 +1,6 @@
-"""The predictions behind the options, from an open data folder, and the ground truth beside them, drawn as they are."""
+"""The predictions behind the options, from an open data folder, and the ground truth beside them,
+drawn as they are.
+"""
 
 from __future__ import annotations
 
@@ -42,12 +44,20 @@ class Place:
         return note.source == TRUTH or note.metadata.get("severity") == 0
 
     def load(self, size: Size | None) -> Prediction | None:
-        """The prediction, scaled to an image of (height, width) ``size``; None where it cannot be read."""
+        """The prediction, scaled to an image of (height, width) ``size``; None where it cannot be
+        read.
+        """
         note = self.entry.annotation
         try:
-            full = None if self.image is None or type_of(note.task).is_image else image_size(self.image)
+            full = (
+                None
+                if self.image is None or type_of(note.task).is_image
+                else image_size(self.image)
+            )
             raw = self.entry.load().prediction
-            found = read_prediction(note.task, raw, size=full, root=self.root, expression=note.prompt)
+            found = read_prediction(
+                note.task, raw, size=full, root=self.root, expression=note.prompt
+            )
             return found if full is None or size is None else found.scaled(full, size)
         except (VisualJudgeError, OSError, KeyError, TypeError):
             return None
@@ -73,9 +83,15 @@ class Annotations:
         return [known.by_id.get(name) for name in question.annotation_ids]
 
     def peers(self, question: Question) -> list[Place]:
-        """All annotations of what the question is about: the same image, class of interest and expression."""
+        """All annotations of what the question is about: the same image, class of interest and
+        expression.
+        """
         first = next((place for place in self.options(question) if place is not None), None)
-        return [] if first is None else self._of_task(question.task).by_subject[_subject(first.entry.annotation)]
+        return (
+            []
+            if first is None
+            else self._of_task(question.task).by_subject[_subject(first.entry.annotation)]
+        )
 
     def _of_task(self, task: str) -> _Known:
         with self._lock:
@@ -106,32 +122,49 @@ def _subject(note: Annotation) -> Subject:
 
 
 def drawn_stem(question: Question) -> str:
-    """The encoding to draw the truth in: the question's own, or where that is a text the first one that is drawn."""
+    """The encoding to draw the truth in: the question's own, or where that is a text the first one
+    that is drawn.
+    """
     if encoding_named(question.task, question.encoding).kind != "text":
         return question.encoding
     return next(row.stem for row in encodings(question.task) if row.kind == "pixel")
 
 
-def truth_image(question: Question, peers: Sequence[Place], original: Pixels | None) -> Pixels | None:
-    """The ground truth among ``peers`` over the ``original``; None if it is missing or cannot be drawn.
+def truth_image(
+    question: Question, peers: Sequence[Place], original: Pixels | None
+) -> Pixels | None:
+    """The ground truth among ``peers`` over the ``original``; None if it is missing or cannot be
+    drawn.
 
     Parameters
     ----------
     peers
-        All annotations of what the question is about. Their labels give the order of colors, as in the build.
+        All annotations of what the question is about. Their labels give the order of colors, as in
+        the build.
     """
     truth = next((place for place in peers if place.is_truth), None)
     size = None if original is None else (original.shape[0], original.shape[1])
     found = None if truth is None else truth.load(size)
     if truth is None or found is None:
         return None
-    known = [found, *(place.load(size) for place in peers if place is not truth)] if found.labels else [found]
-    classes = sorted({label for prediction in known if prediction is not None for label in prediction.labels})
+    known = (
+        [found, *(place.load(size) for place in peers if place is not truth)]
+        if found.labels
+        else [found]
+    )
+    classes = sorted(
+        {label for prediction in known if prediction is not None for label in prediction.labels}
+    )
     blank = np.zeros((1, 1, 3), dtype=np.uint8) if original is None else original
     expression = truth.entry.annotation.prompt
     try:
         drawn = encode(
-            question.task, drawn_stem(question), found, blank, classes=classes or None, expression=expression
+            question.task,
+            drawn_stem(question),
+            found,
+            blank,
+            classes=classes or None,
+            expression=expression,
         )
     except VisualJudgeError:
         return None

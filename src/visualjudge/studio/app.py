@@ -1,4 +1,6 @@
-"""The addresses of the studio. Reading needs no token; what writes is in ``people``. Every text is escaped by Jinja."""
+"""The addresses of the studio. Reading needs no token; what writes is in ``people``. Every text is
+escaped by Jinja.
+"""
 
 from __future__ import annotations
 
@@ -58,12 +60,20 @@ _STATIC = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"
 def templates() -> Environment:
     """The pages, with everything that is put into them escaped."""
     loader = PackageLoader("visualjudge.studio")
-    env = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    env = Environment(
+        loader=loader,
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     env.globals["share_titles"] = SHARE_TITLES
     env.filters["path"] = lambda text: quote(str(text), safe="")
     env.filters["filepath"] = lambda text: quote(str(text), safe="/")
     env.filters["count"] = lambda n: f"{n:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
-    env.filters["share"] = lambda part, whole: f"{100 * part / whole:.1f} %" if whole else "\N{EN DASH}"
+    env.filters["share"] = lambda part, whole: (
+        f"{100 * part / whole:.1f} %" if whole else "\N{EN DASH}"
+    )
     env.filters["moment"] = lambda text: str(text)[:16].replace("T", " ")
     env.filters["query"] = lambda pairs: urlencode(pairs)
     return env
@@ -75,12 +85,19 @@ def create_app(site: Site) -> Any:
     sets = SetPages(site)
     reading = {**pages.routes(), **sets.reading()}
     routes = [(path, handler, "GET") for path, handler in reading.items()]
-    return application([*routes, *((path, handler, "POST") for path, handler in sets.writing().items())])
+    return application(
+        [*routes, *((path, handler, "POST") for path, handler in sets.writing().items())]
+    )
 
 
 def application(routes: Sequence[tuple[str, Callable[[Request], Any], str]]) -> Any:
     """An application of these addresses, handlers and methods, behind the guard."""
-    handlers = {HTTPException: _refused, DataError: _unreadable, RunError: _not_done, sqlite3.Error: _not_done}
+    handlers = {
+        HTTPException: _refused,
+        DataError: _unreadable,
+        RunError: _not_done,
+        sqlite3.Error: _not_done,
+    }
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, exception_handlers=handlers)
     for path, handler, method in routes:
         app.add_route(path, handler, methods=[method])
@@ -141,7 +158,9 @@ class Pages:
     def home(self, request: Request) -> Response:
         """Datasets and runs."""
         places = self.site.places
-        sizes = {place.slug: self.site.shelf(place.slug).index.columns.count for place in places.datasets}
+        sizes = {
+            place.slug: self.site.shelf(place.slug).index.columns.count for place in places.datasets
+        }
         states = [self.site.state(run) for run in places.runs]
         return self._page("home.html.j2", datasets=places.datasets, sizes=sizes, states=states)
 
@@ -152,7 +171,9 @@ class Pages:
         return self._page("grid.html.j2", dataset=place, sorts=SORTS, runs=runs)
 
     def judges(self, request: Request) -> Response:
-        """Two runs against each other, as counts that lead to the questions, of one question type."""
+        """Two runs against each other, as counts that lead to the questions, of one question
+        type.
+        """
         place, shelf = self._shelf(request)
         runs, params = [run for run, _ in shelf.runs], request.query_params
         kinds = shelf.index.columns.vocabulary.get("type", ())
@@ -170,11 +191,25 @@ class Pages:
         params, kinds = request.query_params, shelf.index.columns.vocabulary.get("type", ())
         facets = {facet.name: facet for facet in shelf.facets()}
         facet = facets.get(params.get("by", "task")) or facets["task"]
-        kind = next((kind for kind in params.getlist("type") if kind in kinds), kinds[0] if kinds else "pairwise")
-        pairs = [pair for pair in params.multi_items() if pair[0] not in ("by", "at", "sort", "type", facet.name)]
-        probed = judge_probes(shelf) if facet.name == "probe" and shelf.index.columns.changed.any() else []
+        kind = next(
+            (kind for kind in params.getlist("type") if kind in kinds),
+            kinds[0] if kinds else "pairwise",
+        )
+        pairs = [
+            pair
+            for pair in params.multi_items()
+            if pair[0] not in ("by", "at", "sort", "type", facet.name)
+        ]
+        probed = (
+            judge_probes(shelf)
+            if facet.name == "probe" and shelf.index.columns.changed.any()
+            else []
+        )
         not_right = {
-            run.slug: [(f"outcome.{run.slug}", name) for name in ("wrong", "mixed", "failed", "cannot tell")]
+            run.slug: [
+                (f"outcome.{run.slug}", name)
+                for name in ("wrong", "mixed", "failed", "cannot tell")
+            ]
             for run, _ in shelf.runs
         }
         values = {
@@ -185,7 +220,12 @@ class Pages:
             "not_right": not_right,
         }
         return self._page(
-            "slices.html.j2", dataset=place, by=facet.name, kind=kind, facets=list(facets.values()), **values
+            "slices.html.j2",
+            dataset=place,
+            by=facet.name,
+            kind=kind,
+            facets=list(facets.values()),
+            **values,
         )
 
     def run(self, request: Request) -> Response:
@@ -198,7 +238,9 @@ class Pages:
         """One question with its images, prompt and replies."""
         place, shelf, row, question = self._question(request)
         family = views.probe_family(shelf, question, row)
-        layers = views.layers(question, next((one.question for one in family if one.unchanged and not one.here), None))
+        layers = views.layers(
+            question, next((one.question for one in family if one.unchanged and not one.here), None)
+        )
         pairs = [pair for pair in request.query_params.multi_items() if pair[0] != "at"]
         replies = list(views.replies(shelf.runs, question, row))
         return self._page(
@@ -213,7 +255,9 @@ class Pages:
             options=views.options(question),
             prompts=views.prompts(question),
             replies=replies,
-            looked_at=looked_at(place.root, question.images) if any(reply.calls for reply in replies) else None,
+            looked_at=looked_at(place.root, question.images)
+            if any(reply.calls for reply in replies)
+            else None,
             runs=[run for run, _ in shelf.runs],
             facts=views.facts(question),
             family=family,
@@ -228,16 +272,20 @@ class Pages:
         parts = views.prompts(question).get(params.get("order", "AB"))
         if parts is None:
             raise _missing("order")
-        if any(confined(place.root, part.image) is None for part in parts if part.image is not None):
+        if any(
+            confined(place.root, part.image) is None for part in parts if part.image is not None
+        ):
             raise _missing("image in the dataset")
         run = self.site.run(params.get("run", ""))
         write = views.as_python if params.get("as") == "python" else views.as_curl
         return PlainTextResponse(write(place.root, parts, run.info() if run else {}))
 
     def labels(self, request: Request) -> Response:
-        """The labelled regions of each option's image, by letter, and where its ground truth is, if known.
+        """The labelled regions of each option's image, by letter, and where its ground truth is, if
+        known.
 
-        The page asks for it when it is shown, since the annotations of a task may take seconds to read.
+        The page asks for it when it is shown, since the annotations of a task may take seconds to
+        read.
         """
         from visualjudge.studio.annotations import marks_of
 
@@ -252,10 +300,14 @@ class Pages:
         marks = [[asdict(mark) for mark in marks_of(prediction)] for prediction in known]
         truth = any(place.is_truth for place in self.site.annotations.peers(question))
         address = f"/d/{place.slug}/q/{quote(question.id, safe='')}/truth"
-        return _json({"marks": dict(zip(LETTERS, marks, strict=False)), "truth": address if truth else None})
+        return _json(
+            {"marks": dict(zip(LETTERS, marks, strict=False)), "truth": address if truth else None}
+        )
 
     def truth(self, request: Request) -> Response:
-        """The ground truth as an image, drawn as the options are; not found where no data folder holds it."""
+        """The ground truth as an image, drawn as the options are; not found where no data folder
+        holds it.
+        """
         from visualjudge.studio.annotations import truth_image
 
         place, _, _, question = self._question(request)
@@ -270,31 +322,52 @@ class Pages:
     # ---------------------------------------------------------------- data for the grid
 
     def facets(self, request: Request) -> Response:
-        """How many questions fit, and each facet's values with counts that follow the other filters."""
-        (_, shelf), state = self._shelf(request), State.from_query(request.query_params.multi_items())
+        """How many questions fit, and each facet's values with counts that follow the other
+        filters.
+        """
+        (_, shelf), state = (
+            self._shelf(request),
+            State.from_query(request.query_params.multi_items()),
+        )
         selection, chosen = shelf.select(state), dict(state.chosen)
-        shown = [shown_facet(x, selection.among(x.name), chosen.get(x.name, ())) for x in shelf.facets()]
+        shown = [
+            shown_facet(x, selection.among(x.name), chosen.get(x.name, ())) for x in shelf.facets()
+        ]
         total = shelf.index.columns.count
-        return _json({"total": int(selection.rows.size), "of": total, "facets": [asdict(x) for x in shown]})
+        return _json(
+            {"total": int(selection.rows.size), "of": total, "facets": [asdict(x) for x in shown]}
+        )
 
     def facet(self, request: Request) -> Response:
         """All values of one facet that hold what is typed."""
         (_, shelf), params = self._shelf(request), request.query_params
-        state = State.from_query([(k, v) for k, v in params.multi_items() if k not in ("name", "find")])
+        state = State.from_query(
+            [(k, v) for k, v in params.multi_items() if k not in ("name", "find")]
+        )
         named = [x for x in shelf.facets() if x.name == params.get("name")]
         if not named:
             raise _missing("facet")
-        among, chosen = shelf.select(state).among(named[0].name), dict(state.chosen).get(named[0].name, ())
+        among, chosen = (
+            shelf.select(state).among(named[0].name),
+            dict(state.chosen).get(named[0].name, ()),
+        )
         return _json(asdict(shown_facet(named[0], among, chosen, params.get("find", ""), most=200)))
 
     def cards(self, request: Request) -> Response:
         """Some cards of the selection, from ``start`` on."""
         (_, shelf), params = self._shelf(request), request.query_params
         selection = shelf.select(State.from_query(params.multi_items()))
-        start, count = _whole(params.get("start"), 0), min(_whole(params.get("count"), 60), MOST_CARDS)
+        start, count = (
+            _whole(params.get("start"), 0),
+            min(_whole(params.get("count"), 60), MOST_CARDS),
+        )
         rows = selection.rows[start : start + count]
         return _json(
-            {"start": start, "total": int(selection.rows.size), "cards": [asdict(card(shelf, r)) for r in rows]}
+            {
+                "start": start,
+                "total": int(selection.rows.size),
+                "cards": [asdict(card(shelf, r)) for r in rows],
+            }
         )
 
     # ---------------------------------------------------------------- files
@@ -309,7 +382,9 @@ class Pages:
         if width not in WIDTHS:
             raise _missing("width")
         small = self.site.thumbnails.get(path, width)
-        return Response(small, media_type="image/jpeg", headers={"cache-control": "private, max-age=3600"})
+        return Response(
+            small, media_type="image/jpeg", headers={"cache-control": "private, max-age=3600"}
+        )
 
     # ---------------------------------------------------------------- live
 
@@ -322,7 +397,9 @@ class Pages:
         place = self._run(request)
         if place.dataset is None:
             raise _missing("dataset of the run")
-        return StreamingResponse(_new_verdicts(self.site, request, place), media_type="text/event-stream")
+        return StreamingResponse(
+            _new_verdicts(self.site, request, place), media_type="text/event-stream"
+        )
 
     # ---------------------------------------------------------------- helpers
 
@@ -378,7 +455,11 @@ async def _new_verdicts(site: Site, request: Request, place: RunPlace) -> AsyncI
             fresh = MOST_WATCHED if seen < 0 else min(MOST_WATCHED, max(index.total - seen, 0))
             seen = index.total
             latest = await asyncio.to_thread(watched, index, fresh)
-            yield b"event: verdicts\ndata: " + orjson.dumps([asdict(verdict) for verdict in latest]) + b"\n\n"
+            yield (
+                b"event: verdicts\ndata: "
+                + orjson.dumps([asdict(verdict) for verdict in latest])
+                + b"\n\n"
+            )
         yield b": here\n\n"
         await asyncio.sleep(LIVE_EVERY_S)
 

@@ -1,4 +1,6 @@
-"""What every request passes: this machine's own names only, no requests of other sites, strict headers on replies."""
+"""What every request passes: this machine's own names only, no requests of other sites, strict
+headers on replies.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 TOKEN_HEADER = "x-studio-token"
 LARGEST_BODY = 64 * 1024
 HEADERS = {
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src "
+    "'self' data: blob:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
@@ -54,15 +57,17 @@ class Guard:
 def refused(method: str, headers: Mapping[str, str]) -> tuple[int, str] | None:
     """Status and reason of a request that is refused; None for one that may pass.
 
-    A name of another host means that a page elsewhere resolves its own name to this machine (DNS rebinding). A request
-    that another site starts may only be a plain visit of a page.
+    A name of another host means that a page elsewhere resolves its own name to this machine (DNS
+    rebinding). A request that another site starts may only be a plain visit of a page.
     """
     host = headers.get("host", "")
     if _hostname(f"//{host}") not in LOOPBACK:
         return 400, "this address is not served here"
     site = headers.get("sec-fetch-site", "none")
     visit = (
-        method == "GET" and headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+        method == "GET"
+        and headers.get("sec-fetch-mode") == "navigate"
+        and headers.get("sec-fetch-dest") == "document"
     )
     if site not in ("none", "same-origin") and not visit:
         return 403, "requests from other sites are refused"
@@ -70,7 +75,10 @@ def refused(method: str, headers: Mapping[str, str]) -> tuple[int, str] | None:
         origin = headers.get("origin")
         if origin is not None and urlsplit(origin).netloc != host:
             return 403, "requests from other sites are refused"
-        if not headers.get("content-length", "x").isdecimal() or int(headers["content-length"]) > LARGEST_BODY:
+        if (
+            not headers.get("content-length", "x").isdecimal()
+            or int(headers["content-length"]) > LARGEST_BODY
+        ):
             return 413, "the request must state its length, at most 64 KiB"
     return None
 

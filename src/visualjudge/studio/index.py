@@ -1,9 +1,10 @@
-"""The index of a dataset: one SQLite file in the user's cache, rebuilt when its questions are others.
+"""The index of a dataset: one SQLite file in the user's cache, rebuilt when its questions are
+others.
 
-It holds a column of small numbers for each thing that questions are chosen by, the place of each record in the file,
-the names of the images, and a full-text index of the prompts. The questions themselves stay where they are, so that
-memory grows by some hundred bytes a question and not at all with prompts and images.
-Parts of a large dataset are read at once in several processes.
+It holds a column of small numbers for each thing that questions are chosen by, the place of each
+record in the file, the names of the images, and a full-text index of the prompts. The questions
+themselves stay where they are, so that memory grows by some hundred bytes a question and not at all
+with prompts and images. Parts of a large dataset are read at once in several processes.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ _SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT);
 CREATE TABLE question (row INTEGER PRIMARY KEY, id TEXT UNIQUE, start INTEGER, stop INTEGER);
 CREATE TABLE image (name TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE vocabulary (facet TEXT, code INTEGER, value TEXT, PRIMARY KEY (facet, code)) WITHOUT ROWID;
+CREATE TABLE vocabulary (facet TEXT, code INTEGER, value TEXT,
+    PRIMARY KEY (facet, code)) WITHOUT ROWID;
 CREATE TABLE column_ (name TEXT PRIMARY KEY, dtype TEXT, data BLOB);
 """
 _ADD_QUESTIONS = """
@@ -66,13 +68,17 @@ Codes = NDArray[np.int32]
 
 
 def engine_for(files: Iterable[Path]) -> Engine:
-    """The engine that reads these files: other processes where they are large and there are cores for them.
+    """The engine that reads these files: other processes where they are large and there are cores
+    for them.
 
-    One core reads and one writes the full-text index in any case. On two cores, other processes cost a third more CPU
-    (their start, and texts that are sent from one to the other) and save little time.
+    One core reads and one writes the full-text index in any case. On two cores, other processes
+    cost a third more CPU (their start, and texts that are sent from one to the other) and save
+    little time.
     """
     size, cores = sum(path.stat().st_size for path in files if path.is_file()), os.cpu_count() or 1
-    return HERE if size < _LARGE or cores <= 2 else open_engine("local", min(_MOST_PROCESSES, cores))
+    return (
+        HERE if size < _LARGE or cores <= 2 else open_engine("local", min(_MOST_PROCESSES, cores))
+    )
 
 
 def line_ranges(path: Path, start: int, stop: int) -> Iterator[tuple[int, int]]:
@@ -102,11 +108,17 @@ class Part:
     """Id, start and stop."""
     images: set[str] = field(default_factory=set)
     texts: list[Words] = field(default_factory=list)
-    codes: dict[str, _Codes] = field(default_factory=lambda: {name: _Codes() for name in (*SINGLE, *MULTIPLE)})
-    single: dict[str, array[int]] = field(
-        default_factory=lambda: {name: array("i") for name in (*SINGLE, "options", "length", "changed", "open_ended")}
+    codes: dict[str, _Codes] = field(
+        default_factory=lambda: {name: _Codes() for name in (*SINGLE, *MULTIPLE)}
     )
-    real: dict[str, array[float]] = field(default_factory=lambda: {name: array("f") for name in ("margin", "truth")})
+    single: dict[str, array[int]] = field(
+        default_factory=lambda: {
+            name: array("i") for name in (*SINGLE, "options", "length", "changed", "open_ended")
+        }
+    )
+    real: dict[str, array[float]] = field(
+        default_factory=lambda: {name: array("f") for name in ("margin", "truth")}
+    )
     multiple: dict[str, tuple[array[int], array[int]]] = field(
         default_factory=lambda: {name: (array("i"), array("i")) for name in MULTIPLE}
     )
@@ -125,11 +137,15 @@ def parts(stored: QuestionFiles, engine: Engine) -> Iterator[Part]:
     if isinstance(stored, JsonQuestions):
         ranges = line_ranges(stored.path, 0, stored.path.stat().st_size)
         try:
-            for part in engine.map(_part_in, ((stored.path.parent, start, stop) for start, stop in ranges)):
+            for part in engine.map(
+                _part_in, ((stored.path.parent, start, stop) for start, stop in ranges)
+            ):
                 done += len(part.places)
                 yield part
         except (OtherLayout, DataError):
-            pass  # read on one by one: that takes any layout, and its error names the question in the whole file
+            # read on one by one: that takes any layout, and its error names the question in the
+            # whole file
+            pass
         else:
             return
     left = islice(stored.scan(), done, None)
@@ -163,10 +179,14 @@ def part_of(located: Iterable[Located]) -> Part:
             codes.extend(map(part.codes[name].__getitem__, distinct))
         scores = question.final_scores
         part.real["margin"].append(max(scores) - min(scores) if len(scores) > 1 else float("nan"))
-        part.real["truth"].append(float("nan") if isinstance(question.answer, str) else float(question.answer))
+        part.real["truth"].append(
+            float("nan") if isinstance(question.answer, str) else float(question.answer)
+        )
         part.single["options"].append(len(question.annotation_ids))
         part.single["length"].append(len(question.prompt))
-        part.single["changed"].append(question.probe is not None and question.probe.design != "control")
+        part.single["changed"].append(
+            question.probe is not None and question.probe.design != "control"
+        )
         part.single["open_ended"].append(not has_answer(question))
     return part
 
@@ -184,7 +204,11 @@ def _single(question: Question) -> dict[str, str]:
         "type": question.question_type,
         "error_type": question.error_type or NONE,
         "image": str(question.image_id),
-        "answer": NONE if not has_answer(question) else answer if isinstance(answer, str) else _bin(answer),
+        "answer": NONE
+        if not has_answer(question)
+        else answer
+        if isinstance(answer, str)
+        else _bin(answer),
         "probe": NONE if probe is None else probe.name,
         "group": NONE if probe is None else probe.group,
     }
@@ -197,9 +221,11 @@ def _bin(answer: float) -> str:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Columns:
-    """What is in memory: one entry a question, or for ``multiple`` one a pair of question and value.
+    """What is in memory: one entry a question, or for ``multiple`` one a pair of question and
+    value.
 
-    ``single`` and ``multiple`` hold codes into ``vocabulary``; ``multiple[name]`` is (rows, codes), sorted by row.
+    ``single`` and ``multiple`` hold codes into ``vocabulary``; ``multiple[name]`` is (rows, codes),
+    sorted by row.
     """
 
     count: int
@@ -214,7 +240,9 @@ class Columns:
     length: NDArray[np.int32]
     """Characters of the prompt."""
     changed: NDArray[np.int32]
-    """1 where a probe has changed the question: its answer says nothing of how often a judge is right."""
+    """1 where a probe has changed the question: its answer says nothing of how often a judge is
+    right.
+    """
     open_ended: NDArray[np.int32]
     """1 where no answer is right, as where both options are the same."""
     text: Codes
@@ -245,14 +273,19 @@ class DatasetIndex:
             for start in range(0, len(wanted), _IDS_A_STATEMENT):
                 part = wanted[start : start + _IDS_A_STATEMENT]
                 marks = ",".join("?" * len(part))
-                rows |= self._db.execute(f"SELECT id, row FROM question WHERE id IN ({marks})", part).fetchall()
+                rows |= self._db.execute(
+                    f"SELECT id, row FROM question WHERE id IN ({marks})", part
+                ).fetchall()
         return [rows.get(name, -1) for name in wanted]
 
     def identities(self, rows: Iterable[int]) -> list[str]:
         """The id of each row."""
         with self._lock:
             ask = self._db.cursor()
-            return [ask.execute("SELECT id FROM question WHERE row = ?", (int(row),)).fetchone()[0] for row in rows]
+            return [
+                ask.execute("SELECT id FROM question WHERE row = ?", (int(row),)).fetchone()[0]
+                for row in rows
+            ]
 
     def question(self, row: int) -> Question:
         """One question, read from the dataset.
@@ -286,7 +319,8 @@ class DatasetIndex:
 
 
 def open_index(root: Path, home: Path, slug: str, engine: Engine = HERE) -> DatasetIndex:
-    """The index of the dataset at ``root``, made or made anew where it is missing or of other questions.
+    """The index of the dataset at ``root``, made or made anew where it is missing or of other
+    questions.
 
     Raises
     ------
@@ -319,7 +353,9 @@ def storing(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise RunError(f"{path}: cannot be written: {error}; XDG_CACHE_HOME names another folder") from None
+        raise RunError(
+            f"{path}: cannot be written: {error}; XDG_CACHE_HOME names another folder"
+        ) from None
 
 
 def _connected(path: Path) -> sqlite3.Connection:
@@ -332,7 +368,9 @@ def _put_stamp(path: Path, stamp: str) -> None:
 
 
 def _is_current(path: Path, stamp: str | None, checksum: str | None = None) -> bool:
-    """Whether the index at ``path`` is whole, of this format, and of the questions with this stamp or checksum."""
+    """Whether the index at ``path`` is whole, of this format, and of the questions with this stamp
+    or checksum.
+    """
     if not path.is_file():
         return False
     connection = sqlite3.connect(path)
@@ -367,7 +405,9 @@ def _build(root: Path, path: Path, checksum: str, engine: Engine) -> None:
             builder.finish()
         finally:
             builder.texts.statements.settle()  # a connection must not be closed while it works
-        connection.executemany("INSERT INTO meta VALUES (?, ?)", [("format", FORMAT), ("checksum", checksum)])
+        connection.executemany(
+            "INSERT INTO meta VALUES (?, ?)", [("format", FORMAT), ("checksum", checksum)]
+        )
         connection.commit()
         connection.close()
         scratch.replace(path)
@@ -397,7 +437,10 @@ class _Builder:
         }
         columns["text"] = np.fromiter(map(self.texts.add, part.texts), np.int32)
         for name, (rows, local) in part.multiple.items():
-            columns |= {f"{name}.rows": np.array(rows, np.int32) + first, f"{name}.codes": codes[name][local]}
+            columns |= {
+                f"{name}.rows": np.array(rows, np.int32) + first,
+                f"{name}.codes": codes[name][local],
+            }
         for name, column in columns.items():
             self.columns.setdefault(name, []).append(np.asarray(column))
         self.texts.flush()
@@ -415,7 +458,11 @@ class _Builder:
         """Write what is left."""
         self.texts.flush()
         self.texts.complete()
-        words = [(name, code, value) for name, known in self.codes.items() for value, code in known.items()]
+        words = [
+            (name, code, value)
+            for name, known in self.codes.items()
+            for value, code in known.items()
+        ]
         self.db.executemany("INSERT INTO vocabulary VALUES (?, ?, ?)", words)
         for name, parts_ in self.columns.items():
             column = np.concatenate(parts_)
@@ -424,9 +471,13 @@ class _Builder:
 
 
 def _load(connection: sqlite3.Connection) -> Columns:
-    stored = {name: (dtype, data) for name, dtype, data in connection.execute("SELECT * FROM column_")}
+    stored = {
+        name: (dtype, data) for name, dtype, data in connection.execute("SELECT * FROM column_")
+    }
     words: dict[str, list[str]] = {}
-    for facet, value in connection.execute("SELECT facet, value FROM vocabulary ORDER BY facet, code"):
+    for facet, value in connection.execute(
+        "SELECT facet, value FROM vocabulary ORDER BY facet, code"
+    ):
         words.setdefault(facet, []).append(value)
 
     def column(name: str) -> NDArray[Any]:

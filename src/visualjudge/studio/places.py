@@ -47,7 +47,9 @@ class DatasetPlace:
 
 @dataclass(frozen=True, slots=True)
 class RunPlace:
-    """A run folder; ``dataset`` is the slug of the dataset that it was asked from, None where that is not known."""
+    """A run folder; ``dataset`` is the slug of the dataset that it was asked from, None where that
+    is not known.
+    """
 
     slug: str
     name: str
@@ -90,7 +92,8 @@ def slug_of(root: Path) -> str:
     """A name for addresses and cache files: readable, and distinct for distinct folders."""
     resolved = root.resolve()
     readable = re.sub(r"[^a-z0-9]+", "-", resolved.name.lower()).strip("-")[:32] or "folder"
-    return f"{readable}-{hashlib.sha256(str(resolved).encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
+    digest = hashlib.sha256(str(resolved).encode("utf-8", "surrogateescape")).hexdigest()[:8]
+    return f"{readable}-{digest}"
 
 
 def find_places(folders: Sequence[str | Path]) -> Places:
@@ -113,13 +116,19 @@ def find_places(folders: Sequence[str | Path]) -> Places:
 
 
 def _walk(root: Path) -> Iterator[Path]:
-    """``root`` and the folders below it, without descending into what was recognised as something."""
+    """``root`` and the folders below it, without descending into what was recognised as
+    something.
+    """
     waiting, seen = [(root, 0)], 0
     while waiting and seen < MOST:
         folder, depth = waiting.pop(0)
         seen += 1
         yield folder
-        if depth < DEPTH and not questions_file(folder).is_file() and not (folder / "annotations").is_dir():
+        if (
+            depth < DEPTH
+            and not questions_file(folder).is_file()
+            and not (folder / "annotations").is_dir()
+        ):
             waiting += [(child, depth + 1) for child in _children(folder)]
 
 
@@ -128,7 +137,11 @@ def _children(folder: Path) -> list[Path]:
         entries = sorted(folder.iterdir())
     except OSError:
         return []
-    return [e for e in entries if e.name[0] != "." and e.name not in _SKIPPED and not e.is_symlink() and e.is_dir()]
+    return [
+        e
+        for e in entries
+        if e.name[0] != "." and e.name not in _SKIPPED and not e.is_symlink() and e.is_dir()
+    ]
 
 
 class _Found:
@@ -154,7 +167,9 @@ class _Found:
         return known
 
     def places(self) -> Places:
-        """All that was found; datasets that only a run names are added, where it states the checksum of theirs."""
+        """All that was found; datasets that only a run names are added, where it states the
+        checksum of theirs.
+        """
         for info in self.runs.values():
             stated, checksum = _stated(info, "path"), _stated(info, "checksum")
             if stated and checksum and self._dataset(info) is None and not REMOTE.match(stated):
@@ -162,21 +177,32 @@ class _Found:
                 if place is not None and place.checksum == checksum:
                     self.datasets.setdefault(place.root, place)
         runs = [
-            RunPlace(slug_of(root), str(info.get("judge") or info.get("model") or root.name), root, self._dataset(info))
+            RunPlace(
+                slug_of(root),
+                str(info.get("judge") or info.get("model") or root.name),
+                root,
+                self._dataset(info),
+            )
             for root, info in self.runs.items()
         ]
         return Places(tuple(self.datasets.values()), tuple(_distinct(runs)), tuple(self.data))
 
     def _dataset(self, info: Mapping[str, Any]) -> str | None:
-        """The slug of a run's dataset: by its path, else by its checksum, since folders are moved."""
+        """The slug of a run's dataset: by its path, else by its checksum, since folders are
+        moved.
+        """
         stated, checksum = _stated(info, "path"), _stated(info, "checksum")
         here = self.datasets.get(Path(stated).resolve()) if stated else None
-        same = [place for place in self.datasets.values() if checksum and place.checksum == checksum]
+        same = [
+            place for place in self.datasets.values() if checksum and place.checksum == checksum
+        ]
         return here.slug if here else same[0].slug if same else None
 
 
 def _distinct(runs: list[RunPlace]) -> Iterator[RunPlace]:
-    """Runs of one judge on one dataset are told apart by their folder, with as many of its parents as that takes."""
+    """Runs of one judge on one dataset are told apart by their folder, with as many of its parents
+    as that takes.
+    """
     alike: dict[tuple[str, str | None], list[Path]] = {}
     for run in runs:
         alike.setdefault((run.name, run.dataset), []).append(run.root)
@@ -221,7 +247,10 @@ def _meta(folder: Path) -> Mapping[str, Any]:
 def _is_run(folder: Path) -> bool:
     """Whether it is a run; one whose files are links is none."""
     try:
-        return RunFolder(folder).manifest_path.is_file() and not RunFolder(folder).verdicts_path.is_dir()
+        return (
+            RunFolder(folder).manifest_path.is_file()
+            and not RunFolder(folder).verdicts_path.is_dir()
+        )
     except DataError:
         return False
 

@@ -1,4 +1,6 @@
-"""One question as the studio shows it: its card in the grid, its own page, and the request that a judge is sent."""
+"""One question as the studio shows it: its card in the grid, its own page, and the request that a
+judge is sent.
+"""
 
 from __future__ import annotations
 
@@ -50,14 +52,17 @@ def _option_spans(question: Question) -> tuple[tuple[int, int], ...]:
 def option_images(question: Question) -> list[str | None]:
     """The image of each option, None where it is shown as text alone.
 
-    Where the prompt does not tell (a question of another tool), the last images are the options', one each.
+    Where the prompt does not tell (a question of another tool), the last images are the options',
+    one each.
     """
     n = len(question.final_scores)
     spans = _option_spans(question)
     if not spans:
         row = CATALOGUE.get((question.task, question.encoding))
         textual = row is not None and row.kind == "text"
-        return list(question.images[-n:]) if len(question.images) >= n and not textual else [None] * n
+        return (
+            list(question.images[-n:]) if len(question.images) >= n and not textual else [None] * n
+        )
     return [next(iter(question.images[images_within(question, span)]), None) for span in spans]
 
 
@@ -152,20 +157,30 @@ def _options(question: Question) -> Sequence[CardOption]:
     images, texts = option_images(question), option_texts(question)
     letters = LETTERS if question.question_type != "scoring" else " " * 5
     return [
-        CardOption(letters[k], images[k], None if images[k] else texts[k][:EXCERPT], score, question.sources[k])
+        CardOption(
+            letters[k],
+            images[k],
+            None if images[k] else texts[k][:EXCERPT],
+            score,
+            question.sources[k],
+        )
         for k, score in enumerate(question.final_scores)
     ]
 
 
 def _verdicts(shelf: Shelf, row: int) -> tuple[CardVerdict, ...]:
     """What each run says that was asked the question."""
-    return tuple(_verdict(place, run, row) for place, run in shelf.runs if run.summary().outcome[row])
+    return tuple(
+        _verdict(place, run, row) for place, run in shelf.runs if run.summary().outcome[row]
+    )
 
 
 def _verdict(place: RunPlace, run: RunIndex, row: int) -> CardVerdict:
     summary = run.summary()
     code, number = int(summary.value[row]), float(summary.number[row])
-    value = VALUES[code].replace("_", " ") if code >= 0 else "" if np.isnan(number) else f"{number:g}"
+    value = (
+        VALUES[code].replace("_", " ") if code >= 0 else "" if np.isnan(number) else f"{number:g}"
+    )
     flipped = CONSISTENCY[summary.consistency[row]] == "flipped by order"
     return CardVerdict(place.slug, place.name, OUTCOMES[summary.outcome[row]], value, flipped)
 
@@ -243,7 +258,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A question that a probe asks with another, and what each run says of it; ``here``: it is the one shown."""
+    """A question that a probe asks with another, and what each run says of it; ``here``: it is the
+    one shown.
+    """
 
     question: Question
     unchanged: bool
@@ -252,7 +269,9 @@ class Related:
 
 
 def probe_family(shelf: Shelf, question: Question, row: int) -> list[Related]:
-    """The questions that a probe compares with this one, the unchanged one first; none without a probe."""
+    """The questions that a probe compares with this one, the unchanged one first; none without a
+    probe.
+    """
     probe, columns = question.probe, shelf.index.columns
     if probe is None:
         return []
@@ -261,7 +280,8 @@ def probe_family(shelf: Shelf, question: Question, row: int) -> list[Related]:
     rows = np.flatnonzero(group & (alike | (columns.changed == 0)))
     rows = rows[np.argsort(columns.changed[rows], kind="stable")]
     return [
-        Related(shelf.index.question(k), not columns.changed[k], k == row, _verdicts(shelf, k)) for k in rows.tolist()
+        Related(shelf.index.question(k), not columns.changed[k], k == row, _verdicts(shelf, k))
+        for k in rows.tolist()
     ]
 
 
@@ -271,14 +291,19 @@ def layers(question: Question, unchanged: Question | None = None) -> list[Layer]
     if unchanged is not None:
         known = {layer.name for layer in found}
         before = [layer for layer in _layers(unchanged) if layer.name not in known]
-        found += [Layer(f"u{layer.key}", f"{layer.title}, unchanged", layer.name) for layer in before]
+        found += [
+            Layer(f"u{layer.key}", f"{layer.title}, unchanged", layer.name) for layer in before
+        ]
     return found
 
 
 def _layers(question: Question) -> list[Layer]:
     originals = original_images(question)
     named = dict(enumerate(("Original", "Control")))
-    found = [Layer(f"o{i}", named.get(i, f"Image {i + 1}"), image) for i, image in enumerate(originals[:MOST_LAYERS])]
+    found = [
+        Layer(f"o{i}", named.get(i, f"Image {i + 1}"), image)
+        for i, image in enumerate(originals[:MOST_LAYERS])
+    ]
     for k, image in enumerate(option_images(question)):
         if image is not None:
             title = "Prediction" if question.question_type == "scoring" else f"Option {LETTERS[k]}"
@@ -289,9 +314,20 @@ def _layers(question: Question) -> list[Layer]:
 def options(question: Question) -> list[Option]:
     """The options in stored order."""
     texts = option_texts(question)
-    best = str(question.answer)[:1] if question.question_type != "scoring" and has_answer(question) else ""
+    best = (
+        str(question.answer)[:1]
+        if question.question_type != "scoring" and has_answer(question)
+        else ""
+    )
     return [
-        Option(LETTERS[k], score, question.sources[k], question.annotation_ids[k], texts[k], LETTERS[k] == best)
+        Option(
+            LETTERS[k],
+            score,
+            question.sources[k],
+            question.annotation_ids[k],
+            texts[k],
+            LETTERS[k] == best,
+        )
         for k, score in enumerate(question.final_scores)
     ]
 
@@ -304,7 +340,9 @@ def prompts(question: Question) -> dict[str, list[Part]]:
             turned = swapped(question)
             found["BA"] = _parts(turned.prompt, turned.images)
         except DataError:
-            pass  # a prompt of another tool that does not tell its options apart is asked in one order only
+            # a prompt of another tool that does not tell its options apart is asked in one order
+            # only
+            pass
     return found
 
 
@@ -332,7 +370,9 @@ def step(shelf: Shelf, selection: Selection, row: int) -> Step:
     return Step(place, int(rows.size), identity(place - 1), identity(place + 1))
 
 
-def replies(runs: Sequence[tuple[RunPlace, RunIndex]], question: Question, row: int) -> Iterator[Reply]:
+def replies(
+    runs: Sequence[tuple[RunPlace, RunIndex]], question: Question, row: int
+) -> Iterator[Reply]:
     """Every verdict of every run on the question."""
     for place, run in runs:
         for verdict in run.of_question(row):
@@ -362,7 +402,10 @@ def _reply(place: RunPlace, verdict: Mapping[str, Any], question: Question) -> R
         rule=rule,
         read_by=read_by,
         turned="A in this order is option B." if order == "BA" and text else "",
-        differs=bool(text) and status in ("ok", "unparseable") and value is not None and value != recorded,
+        differs=bool(text)
+        and status in ("ok", "unparseable")
+        and value is not None
+        and value != recorded,
         latency=_number(verdict, "latency_s"),
         probability_a=_number(verdict, "probability_a"),
         tokens=_tokens(verdict.get("usage")),
@@ -371,11 +414,17 @@ def _reply(place: RunPlace, verdict: Mapping[str, Any], question: Question) -> R
     )
 
 
-def reading(text: str, question: Question, order: str) -> tuple[int, int, str | None, str | None, str | float | None]:
-    """Where in a reply the answer stands, the rule and the tier that read it, and the value as stored."""
+def reading(
+    text: str, question: Question, order: str
+) -> tuple[int, int, str | None, str | None, str | float | None]:
+    """Where in a reply the answer stands, the rule and the tier that read it, and the value as
+    stored.
+    """
     if not text:
         return 0, 0, None, None, None
-    found = read_reply(text, question.question_type, len(question.annotation_ids), ties=question.ties or ())
+    found = read_reply(
+        text, question.question_type, len(question.annotation_ids), ties=question.ties or ()
+    )
     value = found.value
     if order == "BA" and question.question_type == "pairwise":
         value = TURNED.get(str(value), value)
@@ -384,7 +433,9 @@ def reading(text: str, question: Question, order: str) -> tuple[int, int, str | 
 
 
 def outcome(value: Any, status: str, question: Question) -> str:
-    """What a verdict is worth: right, wrong, failed, cannot tell, or no right answer where the question has none."""
+    """What a verdict is worth: right, wrong, failed, cannot tell, or no right answer where the
+    question has none.
+    """
     if status == "cannot_tell":
         return "cannot tell"
     if status != "ok":
@@ -410,7 +461,10 @@ def facts(question: Question) -> list[tuple[str, str]]:
         ("Class", ", ".join(question.class_of_interest or ())),
         ("Error type", question.error_type or ""),
         ("Subset", ", ".join(question.subset)),
-        ("Probe", "" if question.probe is None else f"{question.probe.name}: {question.probe.changed}"),
+        (
+            "Probe",
+            "" if question.probe is None else f"{question.probe.name}: {question.probe.changed}",
+        ),
         ("Id", question.id),
     ]
     return [(name, value) for name, value in rows if value]
@@ -434,7 +488,9 @@ def _number(verdict: Mapping[str, Any], field: str) -> float | None:
 
 def _tokens(usage: Any) -> str:
     counts = token_counts(usage if isinstance(usage, dict) else None)
-    return ", ".join(f"{n:,} tokens {way}" for n, way in zip(counts, ("in", "out"), strict=True) if n is not None)
+    return ", ".join(
+        f"{n:,} tokens {way}" for n, way in zip(counts, ("in", "out"), strict=True) if n is not None
+    )
 
 
 def body(parts: Sequence[Part], info: Mapping[str, Any]) -> dict[str, Any]:
@@ -448,7 +504,9 @@ def body(parts: Sequence[Part], info: Mapping[str, Any]) -> dict[str, Any]:
             url = f"data:{mime};base64,@@image{part.number}@@"
             content.append({"type": "image_url", "image_url": {"url": url}})
     given = info.get("parameters")
-    parameters = {k: given[k] for k in _SENT if given.get(k) is not None} if isinstance(given, dict) else {}
+    parameters = (
+        {k: given[k] for k in _SENT if given.get(k) is not None} if isinstance(given, dict) else {}
+    )
     asked = info.get("backend") not in (None, "baseline", "people")
     model = str(info.get("model")) if asked else "MODEL"
     return {"model": model, **parameters, "messages": [{"role": "user", "content": content}]}
@@ -470,11 +528,16 @@ def _foreign(info: Mapping[str, Any]) -> bool:
 
 
 def _warning(info: Mapping[str, Any]) -> str:
-    return "# No key is sent: only the run folder names this server. Add yours if you trust it.\n" * _foreign(info)
+    return (
+        "# No key is sent: only the run folder names this server. Add yours if you trust it.\n"
+        * _foreign(info)
+    )
 
 
 def as_curl(root: Path, parts: Sequence[Part], info: Mapping[str, Any]) -> str:
-    """A shell command; the key comes from ``OPENAI_API_KEY``, unless only the run folder names the server."""
+    """A shell command; the key comes from ``OPENAI_API_KEY``, unless only the run folder names the
+    server.
+    """
     text = json.dumps(body(parts, info), ensure_ascii=False, indent=1)
     for special in ("\\", "$", "`"):
         text = text.replace(special, "\\" + special)
@@ -487,12 +550,21 @@ def as_curl(root: Path, parts: Sequence[Part], info: Mapping[str, Any]) -> str:
     key = "" if _foreign(info) else '-H "Authorization: Bearer $OPENAI_API_KEY" '
     headers = f'{key}-H "Content-Type: application/json"'
     text = _MARK.sub(encoded, text)
-    return f"{_warning(info)}curl {shlex.quote(_endpoint(info))} {headers} --data-binary @- <<JSON\n{text}\nJSON\n"
+    return (
+        f"{_warning(info)}curl {shlex.quote(_endpoint(info))} {headers} --data-binary @- "
+        f"<<JSON\n{text}\nJSON\n"
+    )
 
 
 def as_python(root: Path, parts: Sequence[Part], info: Mapping[str, Any]) -> str:
-    """A script of the standard library; the key comes from where it comes from in :func:`as_curl`."""
-    key = "" if _foreign(info) else ', "Authorization": "Bearer " + os.environ.get("OPENAI_API_KEY", "")'
+    """A script of the standard library; the key comes from where it comes from in
+    :func:`as_curl`.
+    """
+    key = (
+        ""
+        if _foreign(info)
+        else ', "Authorization": "Bearer " + os.environ.get("OPENAI_API_KEY", "")'
+    )
     files = {str(part.number): str(root / part.image) for part in parts if part.image is not None}
     return f"""{_warning(info)}import base64, json, os, re, urllib.request
 

@@ -1,4 +1,5 @@
-"""Choosing questions: facets and filters that count each other's values, words, an order, and counts of two runs.
+"""Choosing questions: facets and filters that count each other's values, words, an order, and
+counts of two runs.
 
 All of it is in the address.
 """
@@ -78,8 +79,8 @@ Pair = tuple[str, str]
 class Facet(ABC):
     """One way to choose questions.
 
-    ``name`` stands in addresses, ``title`` and the ``values`` (by code) on the page; ``group`` is the run that it
-    belongs to, empty for a facet of the questions themselves.
+    ``name`` stands in addresses, ``title`` and the ``values`` (by code) on the page; ``group`` is
+    the run that it belongs to, empty for a facet of the questions themselves.
     """
 
     name: str
@@ -97,7 +98,9 @@ class Facet(ABC):
 
     @abstractmethod
     def members(self, among: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The questions ``among`` and their values: rows and codes, one entry a question and value."""
+        """The questions ``among`` and their values: rows and codes, one entry a question and
+        value.
+        """
 
     def label(self, value: str) -> str:
         """A value as people read it."""
@@ -139,7 +142,9 @@ class OneValue(Facet):
 
 @dataclass(frozen=True, eq=False)
 class ManyValues(OneValue):
-    """A facet with any number of values a question, as pairs of row and code; ``size`` questions in all."""
+    """A facet with any number of values a question, as pairs of row and code; ``size`` questions in
+    all.
+    """
 
     rows: NDArray[np.int32]
     size: int
@@ -171,7 +176,10 @@ class Bits(Facet):
         return np.array([np.count_nonzero(found & (1 << code)) for code in range(len(self.values))])
 
     def members(self, among: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        parts = [np.flatnonzero(among & (self.bits & (1 << code) != 0)) for code in range(len(self.values))]
+        parts = [
+            np.flatnonzero(among & (self.bits & (1 << code) != 0))
+            for code in range(len(self.values))
+        ]
         codes = np.repeat(np.arange(len(parts)), [part.size for part in parts])
         return np.concatenate(parts), codes
 
@@ -193,20 +201,32 @@ def task_label(value: str) -> str:
 def dataset_facets(index: DatasetIndex) -> list[Facet]:
     """The facets of the questions themselves, in the order of the page."""
     columns = index.columns
-    margin = np.where(np.isnan(columns.margin), len(MARGINS) + 1, np.digitize(columns.margin, MARGINS))
-    found: dict[str, Facet] = {"margin": OneValue("margin", TITLES["margin"], MARGIN_NAMES, margin.astype(np.int32))}
+    margin = np.where(
+        np.isnan(columns.margin), len(MARGINS) + 1, np.digitize(columns.margin, MARGINS)
+    )
+    found: dict[str, Facet] = {
+        "margin": OneValue("margin", TITLES["margin"], MARGIN_NAMES, margin.astype(np.int32))
+    }
     for name in SINGLE:
-        found[name] = OneValue(name, TITLES[name], columns.vocabulary.get(name, ()), columns.single[name])
+        found[name] = OneValue(
+            name, TITLES[name], columns.vocabulary.get(name, ()), columns.single[name]
+        )
     for name in MULTIPLE:
         rows, codes = columns.multiple[name]
-        found[name] = ManyValues(name, TITLES[name], columns.vocabulary.get(name, ()), codes, rows, columns.count)
+        found[name] = ManyValues(
+            name, TITLES[name], columns.vocabulary.get(name, ()), codes, rows, columns.count
+        )
     return [found[name] for name in TITLES if name in found]
 
 
 def mark_facets(index: DatasetIndex, marks: Mapping[str, Marked]) -> list[Facet]:
     """The facets of what was noted of the questions."""
     count = index.columns.count
-    known = [(row, mark) for row, mark in zip(index.rows_of(marks), marks.values(), strict=True) if row >= 0]
+    known = [
+        (row, mark)
+        for row, mark in zip(index.rows_of(marks), marks.values(), strict=True)
+        if row >= 0
+    ]
     star, note = np.zeros(count, np.int32), np.zeros(count, np.int32)
     tags = tuple(sorted({tag for _, mark in known for tag in mark.tags}))
     pairs = [(row, tags.index(tag)) for row, mark in known for tag in mark.tags]
@@ -243,7 +263,9 @@ _LABELS: dict[str, Callable[[str], str]] = {"encoding": encoding_label, "task": 
 
 @dataclass(frozen=True, slots=True)
 class FacetValue:
-    """A line of a facet on the page; ``hint`` stands beside the label, such as the task of an encoding."""
+    """A line of a facet on the page; ``hint`` stands beside the label, such as the task of an
+    encoding.
+    """
 
     value: str
     label: str
@@ -267,10 +289,14 @@ class ShownFacet:
 def shown_facet(
     facet: Facet, among: Mask, chosen: Sequence[str], find: str = "", most: int = MOST_VALUES
 ) -> ShownFacet:
-    """The facet's values that occur ``among`` the questions, most frequent first; chosen ones always."""
+    """The facet's values that occur ``among`` the questions, most frequent first; chosen ones
+    always.
+    """
     counts = facet.counts(among)
     wanted = counts > 0
-    wanted[[code for code, value in enumerate(facet.values) if value in chosen] if chosen else []] = True
+    wanted[
+        [code for code, value in enumerate(facet.values) if value in chosen] if chosen else []
+    ] = True
     kept = _found(facet, np.flatnonzero(wanted), find.casefold().strip())
     rank = kept - counts[kept] * counts.size  # by count, then by code; no two alike
     near = np.argpartition(rank, most - 1)[:most] if kept.size > most else np.arange(kept.size)
@@ -288,7 +314,9 @@ def shown_facet(
         )
         for c in first
     )
-    return ShownFacet(facet.name, facet.title, facet.group, values, kept.size - len(first), tuple(chosen))
+    return ShownFacet(
+        facet.name, facet.title, facet.group, values, kept.size - len(first), tuple(chosen)
+    )
 
 
 def _found(facet: Facet, codes: Counts, needle: str) -> Counts:
@@ -296,13 +324,19 @@ def _found(facet: Facet, codes: Counts, needle: str) -> Counts:
     if not needle:
         return codes
     words = ((code, facet.values[code]) for code in codes.tolist())
-    found = [code for code, value in words if needle in facet.label(value).casefold() or needle in value.casefold()]
+    found = [
+        code
+        for code, value in words
+        if needle in facet.label(value).casefold() or needle in value.casefold()
+    ]
     return np.array(found, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What the address says: the values chosen for each facet, the words, the order, and the run that sorts ask."""
+    """What the address says: the values chosen for each facet, the words, the order, and the run
+    that sorts ask.
+    """
 
     chosen: tuple[tuple[str, tuple[str, ...]], ...] = ()
     words: str = ""
@@ -316,11 +350,17 @@ class State:
         for name, value in pairs:
             if name in single:
                 single[name] = value
-            elif name.split(".")[0] in TITLES or name.split(".")[0] in ("outcome", "status", "order"):
+            elif name.split(".")[0] in TITLES or name.split(".")[0] in (
+                "outcome",
+                "status",
+                "order",
+            ):
                 chosen.setdefault(name, []).append(value)
         sort = single["sort"] if single["sort"] in SORTS else "file"
         return cls(
-            tuple((name, tuple(dict.fromkeys(v))) for name, v in sorted(chosen.items())), single["q"].strip(), sort
+            tuple((name, tuple(dict.fromkeys(v))) for name, v in sorted(chosen.items())),
+            single["q"].strip(),
+            sort,
         )
 
 
@@ -368,7 +408,9 @@ class Shelf:
             run.refresh(engine)
 
     def prepare(self) -> None:
-        """Count everything and search once, so that the first request finds totals, labels and open indexes."""
+        """Count everything and search once, so that the first request finds totals, labels and open
+        indexes.
+        """
         self._has_words("the")
         everything = np.ones(self.index.columns.count, dtype=bool)
         for facet in self.facets():
@@ -385,14 +427,20 @@ class Shelf:
         generation = self.generation
         known = self._facets
         if known[0] != generation or not known[1]:
-            added = [facet for place, run in self.runs for facet in run_facets(place.slug, place.name, run)]
+            added = [
+                facet
+                for place, run in self.runs
+                for facet in run_facets(place.slug, place.name, run)
+            ]
             noted = mark_facets(self.index, self.working.marks())
             known = self._facets = (generation, self._static + noted + added)
         return known[1]
 
     def select(self, state: State) -> Selection:
         """The selection of ``state``, remembered until a run gains verdicts."""
-        return self._remembered(self._kept, KEPT, (state, self.generation), lambda: self._made(state))
+        return self._remembered(
+            self._kept, KEPT, (state, self.generation), lambda: self._made(state)
+        )
 
     def _remembered(self, kept: OrderedDict[K, V], most: int, key: K, make: Callable[[], V]) -> V:
         """What was made for the key; the ``most`` keys used last are remembered."""
@@ -415,7 +463,9 @@ class Shelf:
             misses += ~mask
         if state.words:
             key = (state.words, self.generation)
-            misses += 2 * ~self._remembered(self._words, KEPT_WORDS, key, lambda: self._has_words(state.words))
+            misses += 2 * ~self._remembered(
+                self._words, KEPT_WORDS, key, lambda: self._has_words(state.words)
+            )
         matching = misses == 0
         but = {name: matching | ((misses == 1) & ~mask) for name, mask in masks.items()}
         rows = np.flatnonzero(matching).astype(np.int32)
@@ -441,7 +491,9 @@ class Shelf:
         if sort == "file" or not rows.size:
             return rows
         name = sort.lstrip("-")
-        key = self._remembered(self._keys, KEPT_ORDERS, (name, self.generation), lambda: self._key(name))[rows]
+        key = self._remembered(
+            self._keys, KEPT_ORDERS, (name, self.generation), lambda: self._key(name)
+        )[rows]
         key = -key if sort.startswith("-") else key
         return rows[np.argsort(np.where(np.isnan(key), np.inf, key), kind="stable")]
 
@@ -481,7 +533,9 @@ def _mean(summaries: Sequence[Summary], field: str, count: int) -> NDArray[np.fl
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A count; ``pairs`` is the query that chooses its questions, ``share`` its part of the largest count."""
+    """A count; ``pairs`` is the query that chooses its questions, ``share`` its part of the largest
+    count.
+    """
 
     count: int
     share: float
@@ -501,8 +555,12 @@ class Matrix:
     cells: tuple[tuple[Cell, ...], ...]
 
 
-def matrices(shelf: Shelf, chosen: Sequence[RunPlace | None], pairs: Sequence[Pair]) -> list[Matrix]:
-    """Outcome against outcome, and each run's outcome against what the order of the options does to it."""
+def matrices(
+    shelf: Shelf, chosen: Sequence[RunPlace | None], pairs: Sequence[Pair]
+) -> list[Matrix]:
+    """Outcome against outcome, and each run's outcome against what the order of the options does to
+    it.
+    """
     first, second = chosen
     if first is None or second is None:
         return []
@@ -515,14 +573,20 @@ def matrices(shelf: Shelf, chosen: Sequence[RunPlace | None], pairs: Sequence[Pa
     found = []
     if first.slug != second.slug:
         names = (first.name, second.name)
-        found.append(table("Outcomes of both", f"outcome.{first.slug}", f"outcome.{second.slug}", names))
+        found.append(
+            table("Outcomes of both", f"outcome.{first.slug}", f"outcome.{second.slug}", names)
+        )
     for run in dict.fromkeys((first, second)):
         title = f"{run.name}: outcome by order of the options"
-        found.append(table(title, f"outcome.{run.slug}", f"order.{run.slug}", ("outcome", "both orders")))
+        found.append(
+            table(title, f"outcome.{run.slug}", f"order.{run.slug}", ("outcome", "both orders"))
+        )
     return found
 
 
-def _matrix(title: str, titles: Pair, a: Facet, b: Facet, among: Mask, pairs: tuple[Pair, ...]) -> Matrix:
+def _matrix(
+    title: str, titles: Pair, a: Facet, b: Facet, among: Mask, pairs: tuple[Pair, ...]
+) -> Matrix:
     counts = np.array([b.counts(among & a.mask([code])) for code in range(len(a.values))])
     rows, columns = np.flatnonzero(counts.sum(1)).tolist(), np.flatnonzero(counts.sum(0)).tolist()
     most = max(int(counts.max()), 1)
@@ -532,4 +596,6 @@ def _matrix(title: str, titles: Pair, a: Facet, b: Facet, among: Mask, pairs: tu
         return Cell(int(counts[i, j]), counts[i, j] / most, a.values[i] == b.values[j], query)
 
     cells = tuple(tuple(cell(i, j) for j in columns) for i in rows)
-    return Matrix(title, *titles, tuple(a.values[i] for i in rows), tuple(b.values[j] for j in columns), cells)
+    return Matrix(
+        title, *titles, tuple(a.values[i] for i in rows), tuple(b.values[j] for j in columns), cells
+    )

@@ -64,7 +64,9 @@ class SetPages:
         try:
             change = read_change(raw)
             if names is None:
-                names = shelf.index.identities(shelf.select(_state(str(raw.get("query") or ""))).rows)
+                names = shelf.index.identities(
+                    shelf.select(_state(str(raw.get("query") or ""))).rows
+                )
             elif not isinstance(names, list) or -1 in shelf.index.rows_of(map(str, names)):
                 raise DataError("ids must be a list of ids of questions of this dataset")
             changed = shelf.working.change(map(str, names), change)
@@ -107,10 +109,14 @@ class SetPages:
     # ---------------------------------------------------------------- a selection as a file
 
     def identities(self, request: Request) -> Response:
-        """The ids of the selection, one a line: what ``judge --questions`` and ``studio --questions`` take."""
+        """The ids of the selection, one a line: what ``judge --questions`` and ``studio
+        --questions`` take.
+        """
         shelf = self._shelf(request)
         names = shelf.index.identities(shelf.select(_state(request.url.query)).rows)
-        return _file("".join(f"{name}\n" for name in names), "text/plain; charset=utf-8", "questions.txt")
+        return _file(
+            "".join(f"{name}\n" for name in names), "text/plain; charset=utf-8", "questions.txt"
+        )
 
     def table(self, request: Request) -> Response:
         """The selection as CSV: one row a question, with its notes and what each run says of it."""
@@ -131,7 +137,9 @@ class SetPages:
         held["tags"] = [" | ".join(mark.tags) for mark in noted]
         held["note"] = [mark.note for mark in noted]
         for place, run in shelf.runs:
-            held[f"{place.name}: outcome"] = [OUTCOMES[code] for code in run.summary().outcome[rows].tolist()]
+            held[f"{place.name}: outcome"] = [
+                OUTCOMES[code] for code in run.summary().outcome[rows].tolist()
+            ]
         table = pl.DataFrame(held).with_columns(pl.col("margin").fill_nan(None).round(4))
         return _file(harmless(table).write_csv(), "text/csv; charset=utf-8", "selection.csv")
 
@@ -139,8 +147,13 @@ class SetPages:
         """What to type to ask a judge, or people, the questions of the file of ids."""
         place = self._place(request)
         dataset = shlex.quote(str(place.root))
-        judge = f"visualjudge judge {dataset} --questions questions.txt --model MODEL --out runs/NAME"
-        people = f"visualjudge studio {dataset} --people runs/people --rater NAME --questions questions.txt"
+        judge = (
+            f"visualjudge judge {dataset} --questions questions.txt --model MODEL --out runs/NAME"
+        )
+        people = (
+            f"visualjudge studio {dataset} --people runs/people --rater NAME --questions "
+            "questions.txt"
+        )
         return _json({"judge": judge, "people": people})
 
     # ---------------------------------------------------------------- helpers

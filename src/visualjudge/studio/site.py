@@ -1,4 +1,6 @@
-"""What the studio serves: the places, each dataset opened once, and figures of runs that change while one looks."""
+"""What the studio serves: the places, each dataset opened once, and figures of runs that change
+while one looks.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ STALE_AFTER_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class OutcomeRow:
-    """How many questions of one kind have each outcome in a run, in the order of OUTCOMES but the first."""
+    """How many questions of one kind have each outcome in a run, in the order of OUTCOMES but the
+    first.
+    """
 
     title: str
     pairs: tuple[Pair, ...]
@@ -89,7 +93,9 @@ class Site:
 
     @cached_property
     def annotations(self) -> Annotations:
-        """The predictions in the open data folders; imported on first use, since it loads the readers of all tasks."""
+        """The predictions in the open data folders; imported on first use, since it loads the
+        readers of all tasks.
+        """
         from visualjudge.studio.annotations import Annotations
 
         return Annotations(self.places.data_folders)
@@ -102,7 +108,13 @@ class Site:
         """The run of this name in addresses."""
         return self._runs.get(slug)
 
-    def shelf(self, slug: str, on_open: Callable[[DatasetPlace], None] | None = None, *, refresh: bool = True) -> Shelf:
+    def shelf(
+        self,
+        slug: str,
+        on_open: Callable[[DatasetPlace], None] | None = None,
+        *,
+        refresh: bool = True,
+    ) -> Shelf:
         """The open dataset, with its runs as far as they have come.
 
         Raises
@@ -117,10 +129,13 @@ class Site:
                 if on_open:
                     on_open(place)
                 places = self.places.runs_of(slug)
-                with engine_for([questions_file(place.root), *(run.journal for run in places)]) as engine:
+                with engine_for(
+                    [questions_file(place.root), *(run.journal for run in places)]
+                ) as engine:
                     index = open_index(place.root, self.home, slug, engine)
                     runs = [
-                        (run, RunIndex(run.journal, index, self.home / f"{run.slug}.{slug}.sqlite")) for run in places
+                        (run, RunIndex(run.journal, index, self.home / f"{run.slug}.{slug}.sqlite"))
+                        for run in places
                     ]
                     shelf = self._shelves[slug] = Shelf(index, runs)
                     shelf.refresh(engine)
@@ -134,7 +149,9 @@ class Site:
         """The verdicts of a run; None where its dataset is not here."""
         if run.dataset is None:
             return None
-        return next(index for place, index in self.shelf(run.dataset).runs if place.slug == run.slug)
+        return next(
+            index for place, index in self.shelf(run.dataset).runs if place.slug == run.slug
+        )
 
     def state(self, run: RunPlace) -> RunState:
         """How a run stands now."""
@@ -161,15 +178,21 @@ class Site:
             asked=asked,
             shares=summary.shares if summary else (),
             failed=summary.failed if summary else 0,
-            outcomes=tuple(outcome_rows(summary, self.shelf(run.dataset, refresh=False).index.columns))
+            outcomes=tuple(
+                outcome_rows(summary, self.shelf(run.dataset, refresh=False).index.columns)
+            )
             if summary and run.dataset
             else (),
             statuses=tuple(sorted(statuses.items(), key=lambda pair: -pair[1])),
-            causes=tuple((index.causes if index else Counter(_counts(info.get("causes")))).most_common(6)),
+            causes=tuple(
+                (index.causes if index else Counter(_counts(info.get("causes")))).most_common(6)
+            ),
             tokens=spent.tokens,
             cost=money(spent.cost) if spent.tokens and spent.cost is not None else None,
             rate=rate,
-            seconds_left=(asked - done) / rate if asked and rate > 0 and running == "running" else None,
+            seconds_left=(asked - done) / rate
+            if asked and rate > 0 and running == "running"
+            else None,
         )
 
     def _rate(self, slug: str, done: int) -> float:
@@ -183,7 +206,9 @@ class Site:
 
 
 def _state(run: RunPlace, info: Mapping[str, Any], *, complete: bool) -> str:
-    """``complete``: all that was asked is there, as in a run of published replies, which has no end."""
+    """``complete``: all that was asked is there, as in a run of published replies, which has no
+    end.
+    """
     if info.get("finished") or complete:
         return "finished" if not info.get("stopped") and not info.get("missing") else "stopped"
     try:
@@ -201,13 +226,18 @@ def _age(started: str) -> float:
 
 
 def _counts(value: Any) -> dict[str, int]:
-    return {str(name): n for name, n in value.items() if isinstance(n, int)} if isinstance(value, dict) else {}
+    return (
+        {str(name): n for name, n in value.items() if isinstance(n, int)}
+        if isinstance(value, dict)
+        else {}
+    )
 
 
 def outcome_rows(summary: Summary, columns: Columns) -> Iterator[OutcomeRow]:
     """The outcomes of each question type, then those of each probe that has changed its questions.
 
-    What is right differs between the types, and a probe's answers say nothing of how often a judge is right.
+    What is right differs between the types, and a probe's answers say nothing of how often a judge
+    is right.
     """
     probe, changed = columns.single["probe"], columns.changed == 1
     names = columns.vocabulary.get("probe", ())
@@ -215,7 +245,9 @@ def outcome_rows(summary: Summary, columns: Columns) -> Iterator[OutcomeRow]:
     for code, name in enumerate(columns.vocabulary.get("type", ())):
         rows = ~changed & (kinds == code)
         if rows.any():
-            yield _outcome_row(TYPE_TITLES[name], [("type", name), *unchanged_only(columns)], summary.outcome[rows])
+            yield _outcome_row(
+                TYPE_TITLES[name], [("type", name), *unchanged_only(columns)], summary.outcome[rows]
+            )
     for code in np.unique(probe[changed]):
         rows = changed & (probe == code)
         yield _outcome_row(f"probe: {names[code]}", [("probe", names[code])], summary.outcome[rows])
@@ -261,11 +293,15 @@ _ARENA_MAX, _MMAP_THRESHOLD = -8, -3
 
 
 _ARENAS = 2
-"""Pools of free memory; glibc makes up to eight for each core, and each keeps what its threads have freed."""
+"""Pools of free memory; glibc makes up to eight for each core, and each keeps what its threads have
+freed.
+"""
 
 
 _LARGE = 256 * 2**10
-"""Bytes from which an array has pages of its own. Stated, since glibc raises it up to 32 MB by what it sees."""
+"""Bytes from which an array has pages of its own. Stated, since glibc raises it up to 32 MB by what
+it sees.
+"""
 
 
 def keep_small() -> None:

@@ -1,4 +1,6 @@
-"""The share of right answers by the values of a facet and by judge, each with its questions, and what probes show."""
+"""The share of right answers by the values of a facet and by judge, each with its questions, and
+what probes show.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ class Cell:
 
     ``share`` is None where nothing was asked, or no reply has an answer, as in the report.
 
-    ``low`` and ``high`` are the ends of the 95 % interval, None where there are too few images for one.
+    ``low`` and ``high`` are the ends of the 95 % interval, None where there are too few images for
+    one.
     """
 
     right: int
@@ -42,7 +45,9 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One value of the facet; ``part`` is its number of questions over that of the value that has most."""
+    """One value of the facet; ``part`` is its number of questions over that of the value that has
+    most.
+    """
 
     label: str
     questions: int
@@ -65,8 +70,9 @@ class Slices:
 def slices(shelf: Shelf, facet: Facet, kind: str, pairs: Sequence[Pair]) -> Slices:
     """The questions of type ``kind`` that ``pairs`` choose, by the values of ``facet``.
 
-    Questions that a probe has changed are left out, as in a report's accuracy, unless the facet or a filter names
-    probes. Every failed verdict is wrong. The intervals are those of the report: clustered by image.
+    Questions that a probe has changed are left out, as in a report's accuracy, unless the facet or
+    a filter names probes. Every failed verdict is wrong. The intervals are those of the report:
+    clustered by image.
     """
     columns = shelf.index.columns
     query = [*(pair for pair in pairs if pair[0] != "type"), ("type", kind)]
@@ -99,13 +105,19 @@ def slices(shelf: Shelf, facet: Facet, kind: str, pairs: Sequence[Pair]) -> Slic
 
 
 def _label(facet: Facet, value: str) -> str:
-    """The value as people read it; an encoding with its task, since tasks have encodings of one name."""
+    """The value as people read it; an encoding with its task, since tasks have encodings of one
+    name.
+    """
     task = f" ({task_label(value.partition('/')[0])})" if facet.name == "encoding" else ""
     return facet.label(value) + task
 
 
 def _cells(
-    summary: Summary, rows: NDArray[np.int64], images: NDArray[np.int32], column: NDArray[np.int64], columns: int
+    summary: Summary,
+    rows: NDArray[np.int64],
+    images: NDArray[np.int32],
+    column: NDArray[np.int64],
+    columns: int,
 ) -> list[Cell]:
     """One cell a column, of the questions in ``rows``, each with its image and column."""
     # These load the whole analysis, which most pages do not need.

@@ -1,8 +1,8 @@
 """Full-text search over prompts and replies, by SQLite's FTS5.
 
-A text is reduced to its words before it is indexed: digits and punctuation go, since a prediction in text form is
-mostly numbers. What is left is often the same for many questions, and each distinct text is indexed once. Words that
-many texts hold are kept as one bit a text besides.
+A text is reduced to its words before it is indexed: digits and punctuation go, since a prediction
+in text form is mostly numbers. What is left is often the same for many questions, and each distinct
+text is indexed once. Words that many texts hold are kept as one bit a text besides.
 """
 
 from __future__ import annotations
@@ -25,13 +25,17 @@ Mask = NDArray[np.bool_]
 FEWEST_TEXTS = 10_000
 """Indexes of fewer texts are searched without bits."""
 _SHARE = 8
-"""A word is frequent if at least one text in so many holds it; rarer ones are found in a few milliseconds anyway."""
+"""A word is frequent if at least one text in so many holds it; rarer ones are found in a few
+milliseconds anyway.
+"""
 _MOST_WORDS = 32
 LONGEST = 20_000
 """Bytes of a text that are indexed."""
 _BATCH = 4000
 _SAMPLED = 16
-"""One text in so many is looked at to find the frequent words: a scan of the index takes ten times as long."""
+"""One text in so many is looked at to find the frequent words: a scan of the index takes ten times
+as long.
+"""
 _REMEMBERED = 400_000
 _KEPT = bytes(b if b >= 128 or chr(b).isalpha() else 32 for b in range(256))
 _WORD = re.compile(r'"[^"]+"|\S+')
@@ -54,9 +58,9 @@ _THREADS = ThreadPoolExecutor(2, "studio-index")
 class StatementThread:
     """Runs statements in a thread of its own, one at a time, while the caller makes the next.
 
-    SQLite works without holding the interpreter's lock, but only within one row of a statement: rows are given as a
-    JSON array that the statement takes apart (``json_each``), so that a batch is one step and both threads run at once.
-    Nobody else may use the connection before ``settle``.
+    SQLite works without holding the interpreter's lock, but only within one row of a statement:
+    rows are given as a JSON array that the statement takes apart (``json_each``), so that a batch
+    is one step and both threads run at once. Nobody else may use the connection before ``settle``.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -64,7 +68,9 @@ class StatementThread:
         self._running: Future[None] | None = None
 
     def run(self, *statements: tuple[str, tuple[Any, ...]]) -> None:
-        """Start statements as soon as the ones before have ended; a value that is a list is given as JSON."""
+        """Start statements as soon as the ones before have ended; a value that is a list is given
+        as JSON.
+        """
         given = [
             (text, tuple(orjson.dumps(v).decode() if isinstance(v, list) else v for v in values))
             for text, values in statements
@@ -101,12 +107,15 @@ class FrequentWords:
     def see(self, words: str) -> None:
         """Take a text into the sample from which the frequent words are taken."""
         self._sampled += 1
-        self._sample.update({word for word in words.lower().split() if word.isascii() and word.isalpha()})
+        self._sample.update(
+            {word for word in words.lower().split() if word.isascii() and word.isalpha()}
+        )
 
     def update(self, texts: int) -> None:
         """Compute the bits again where the index has twice the texts that they cover.
 
-        Which words are frequent is estimated from the sample: another choice is slower, and finds the same.
+        Which words are frequent is estimated from the sample: another choice is slower, and finds
+        the same.
         """
         if texts < max(FEWEST_TEXTS, 2 * self.covers) or not self._sampled:
             return
@@ -122,11 +131,19 @@ class FrequentWords:
     def matching(self, word: str, unfinished: bool) -> list[str]:
         """The frequent words that are ``word``, or begin with it."""
         pattern = word.lower() + ("*" if unfinished else "")
-        return [found for (found,) in self._db.execute("SELECT word FROM frequent WHERE word GLOB ?", (pattern,))]
+        return [
+            found
+            for (found,) in self._db.execute(
+                "SELECT word FROM frequent WHERE word GLOB ?", (pattern,)
+            )
+        ]
 
     def mask(self, words: Iterable[str]) -> Mask:
         """The texts below ``covers`` that hold any of these frequent words."""
-        stored = [self._db.execute("SELECT bits FROM frequent WHERE word = ?", (word,)).fetchone()[0] for word in words]
+        stored = [
+            self._db.execute("SELECT bits FROM frequent WHERE word = ?", (word,)).fetchone()[0]
+            for word in words
+        ]
         bits = np.bitwise_or.reduce([np.frombuffer(data, np.uint8) for data in stored])
         return np.unpackbits(bits, count=self.covers).view(bool)
 
@@ -137,7 +154,9 @@ def mask_of(connection: sqlite3.Connection, expression: str, first: int, stop: i
     if first == stop:
         return mask
     # One string of numbers is read ten times faster than as many rows.
-    statement = "SELECT group_concat(rowid) FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ?"
+    statement = (
+        "SELECT group_concat(rowid) FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ?"
+    )
     found = connection.execute(statement, (expression, first + 1, stop)).fetchone()[0]
     if found:
         mask[np.fromstring(found, np.int64, sep=",") - 1 - first] = True
@@ -145,7 +164,9 @@ def mask_of(connection: sqlite3.Connection, expression: str, first: int, stop: i
 
 
 def words_of(text: str, *, repeated: bool = True) -> Words:
-    """A text as it is indexed; ``repeated``: texts that differ only in numbers and marks are to be one text."""
+    """A text as it is indexed; ``repeated``: texts that differ only in numbers and marks are to be
+    one text.
+    """
     words = _words(text) if repeated else _letters(text)
     digest = int.from_bytes(hashlib.blake2b(words, digest_size=8).digest(), "big", signed=True)
     return digest, words.decode("utf-8", "ignore")
@@ -177,7 +198,9 @@ class TextIndex:
             found = None
             if not self._recent_is_all:
                 self.statements.settle()
-                found = self._db.execute("SELECT code FROM text WHERE digest = ?", (digest,)).fetchone()
+                found = self._db.execute(
+                    "SELECT code FROM text WHERE digest = ?", (digest,)
+                ).fetchone()
             code = int(found[0]) if found else self._insert(digest, words)
             self._recent[digest] = code
         return code
@@ -195,7 +218,10 @@ class TextIndex:
         waiting, self._waiting = self._waiting, []
         first = self._next - len(waiting)
         self.statements.run(
-            ("INSERT INTO text SELECT value, ? + key FROM json_each(?)", (first, [digest for digest, _ in waiting])),
+            (
+                "INSERT INTO text SELECT value, ? + key FROM json_each(?)",
+                (first, [digest for digest, _ in waiting]),
+            ),
             (
                 "INSERT INTO words (rowid, body) SELECT ? + key, value FROM json_each(?)",
                 (first + 1, [words for _, words in waiting]),
@@ -211,23 +237,32 @@ class TextIndex:
             self.forget()
 
     def complete(self) -> None:
-        """Take in the frequent words of what was flushed; to be called before the connection commits."""
+        """Take in the frequent words of what was flushed; to be called before the connection
+        commits.
+        """
         self._frequent.update(self._next)
 
     def forget(self) -> None:
-        """Give back the memory for the texts that were added: from now on they are looked up in the index."""
+        """Give back the memory for the texts that were added: from now on they are looked up in the
+        index.
+        """
         self._recent.clear()
         self._recent_is_all = False
 
     def search(self, query: str) -> Mask:
-        """Which texts, by code, have all words of ``query``; the last word may be unfinished, "quoted words" adjoin."""
+        """Which texts, by code, have all words of ``query``; the last word may be unfinished,
+        "quoted words" adjoin.
+        """
         found = [
             (match, words.decode("utf-8", "ignore"))
             for match in _WORD.findall(query[:1000])
             if (words := _words(match))
         ]
         last = len(found) - 1
-        terms = [Term(words, k == last and not match.startswith('"')) for k, (match, words) in enumerate(found)]
+        terms = [
+            Term(words, k == last and not match.startswith('"'))
+            for k, (match, words) in enumerate(found)
+        ]
         if not terms:
             return np.zeros(self._next, dtype=bool)
         covered = self._frequent.covers
@@ -254,7 +289,9 @@ class TextIndex:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One word of a query, or several that adjoin; ``unfinished`` ones match all words that begin so."""
+    """One word of a query, or several that adjoin; ``unfinished`` ones match all words that begin
+    so.
+    """
 
     words: str
     unfinished: bool = False

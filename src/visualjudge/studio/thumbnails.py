@@ -1,4 +1,6 @@
-"""Images of a dataset for the page: the files themselves, and thumbnails made once at the size shown."""
+"""Images of a dataset for the page: the files themselves, and thumbnails made once at the size
+shown.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,16 @@ from visualjudge.core.records import Pixels
 from visualjudge.vision.raster.images import opened, rgb_of
 
 WIDTHS = (96, 160, 240, 320, 480, 640)
-"""Thumbnails are made in these widths only, so that nobody can fill the disk by asking for others."""
-TYPES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp", ".gif": "image/gif"}
+"""Thumbnails are made in these widths only, so that nobody can fill the disk by asking for
+others.
+"""
+TYPES = {
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".webp": "image/webp",
+    ".gif": "image/gif",
+}
 LARGEST_CACHE = 512 * 2**20
 _QUALITY = 82
 _MAKING = ThreadPoolExecutor(2, "studio-thumbnails")
@@ -29,12 +39,16 @@ _MAKING = ThreadPoolExecutor(2, "studio-thumbnails")
 _KEEPING = ThreadPoolExecutor(1, "studio-keeping")
 """Writes them behind the answers."""
 _LARGE = 4 * 10**6
-"""Pixels from which an image is decoded while no other large one is, since its samples are in memory at once."""
+"""Pixels from which an image is decoded while no other large one is, since its samples are in
+memory at once.
+"""
 _LARGE_ONE = threading.Lock()
 
 
 def confined(root: Path, name: str) -> Place | None:
-    """The file ``name`` of the dataset at ``root``; None where it leaves the folder, is absent or is not an image."""
+    """The file ``name`` of the dataset at ``root``; None where it leaves the folder, is absent or
+    is not an image.
+    """
     if Path(name).suffix.lower() not in TYPES:
         return None
     try:
@@ -63,7 +77,8 @@ class Thumbnails:
         self._lock = threading.Lock()
 
     def get(self, image: Place, width: int) -> bytes:
-        """The thumbnail of ``image`` as JPEG, ``width`` pixels wide (or the image's own width where that is less).
+        """The thumbnail of ``image`` as JPEG, ``width`` pixels wide (or the image's own width where
+        that is less).
 
         Raises
         ------
@@ -95,10 +110,16 @@ class Thumbnails:
             threading.Thread(target=self.tidy, daemon=True).start()
 
     def tidy(self) -> None:
-        """Remove the oldest thumbnails until the cache is four fifths of its bound, where it is beyond it."""
-        files = [(path, stat) for path in self.home.glob("*/*.jpg") if (stat := _stat(path)) is not None]
+        """Remove the oldest thumbnails until the cache is four fifths of its bound, where it is
+        beyond it.
+        """
+        files = [
+            (path, stat) for path in self.home.glob("*/*.jpg") if (stat := _stat(path)) is not None
+        ]
         size = sum(stat.st_size for _, stat in files)
-        for path, stat in sorted(files, key=lambda pair: pair[1].st_mtime) if size > self.largest else ():
+        for path, stat in (
+            sorted(files, key=lambda pair: pair[1].st_mtime) if size > self.largest else ()
+        ):
             path.unlink(missing_ok=True)
             size -= stat.st_size
             if size <= self.largest * 4 // 5:
@@ -129,6 +150,11 @@ def _jpeg(pixels: Pixels, width: int) -> bytes:
     if scale < 1:
         size = (width, max(1, round(height * scale)))
         pixels = np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
-    sharp = [cv2.IMWRITE_JPEG_QUALITY, _QUALITY, cv2.IMWRITE_JPEG_SAMPLING_FACTOR, cv2.IMWRITE_JPEG_SAMPLING_FACTOR_444]
+    sharp = [
+        cv2.IMWRITE_JPEG_QUALITY,
+        _QUALITY,
+        cv2.IMWRITE_JPEG_SAMPLING_FACTOR,
+        cv2.IMWRITE_JPEG_SAMPLING_FACTOR_444,
+    ]
     _, encoded = cv2.imencode(".jpg", pixels[:, :, ::-1], sharp)
     return bytes(encoded.tobytes())

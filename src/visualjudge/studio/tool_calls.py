@@ -54,8 +54,12 @@ def calls_of(verdict: Mapping[str, Any]) -> Iterator[CallShown]:
     trace = verdict.get("tool_calls")
     for number, call in enumerate(trace[:MOST_SHOWN] if isinstance(trace, list) else (), 1):
         if isinstance(call, Mapping):
-            name, arguments, result = (str(call.get(field) or "") for field in ("name", "arguments", "result"))
-            yield CallShown(number, name, arguments, result, call.get("failed") is True, _box(arguments))
+            name, arguments, result = (
+                str(call.get(field) or "") for field in ("name", "arguments", "result")
+            )
+            yield CallShown(
+                number, name, arguments, result, call.get("failed") is True, _box(arguments)
+            )
 
 
 def _box(arguments: str) -> tuple[float, float, float, float] | None:

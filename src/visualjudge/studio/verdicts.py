@@ -1,6 +1,8 @@
-"""The verdicts of a run as columns, extended as its journal grows, and what they say of each question.
+"""The verdicts of a run as columns, extended as its journal grows, and what they say of each
+question.
 
-Parts of the file are read at once in several processes. A place in a journal is a byte, in a Parquet file a row.
+Parts of the file are read at once in several processes. A place in a journal is a byte, in a
+Parquet file a row.
 """
 
 from __future__ import annotations
@@ -30,7 +32,16 @@ from visualjudge.runs.spending import paid_counts
 from visualjudge.studio.index import HERE, DatasetIndex, line_ranges, storing
 from visualjudge.studio.text_index import TextIndex, Words, words_of
 
-STATUSES = ("ok", "unparseable", "refusal", "truncated", "api_error", "cannot_tell", "ok_extracted", "other")
+STATUSES = (
+    "ok",
+    "unparseable",
+    "refusal",
+    "truncated",
+    "api_error",
+    "cannot_tell",
+    "ok_extracted",
+    "other",
+)
 _STATUS_CODE = {name: code for code, name in enumerate(STATUSES)}
 ORDERS = ("AB", "BA")
 
@@ -66,19 +77,30 @@ Rows = NDArray[Any]
 FORMAT = "8"
 OUTCOMES = ("not asked", "right", "mixed", "wrong", "failed", "cannot tell", "no right answer")
 _OK = STATUSES.index("ok")
-"""The only status whose value counts; what a second reader extracted counts as failed, as in every figure."""
-CONSISTENCY = ("not asked in both orders", "same answer", "flipped by order", "not answered in both orders")
+"""The only status whose value counts; what a second reader extracted counts as failed, as in every
+figure.
+"""
+CONSISTENCY = (
+    "not asked in both orders",
+    "same answer",
+    "flipped by order",
+    "not answered in both orders",
+)
 LONG_REPLY = 400
 """Characters from which a reply is hardly ever given twice."""
 CLOSE = 1.0
 """A score is right where it is at most this far off."""
 _A, _B = VALUE_CODE["A"], VALUE_CODE["B"]
-_SIZE = np.array([0 if len(v) > 1 and v in ("tie", "both_bad") else len(v) for v in VALUES], np.int32)
+_SIZE = np.array(
+    [0 if len(v) > 1 and v in ("tie", "both_bad") else len(v) for v in VALUES], np.int32
+)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ReadPart:
-    """The verdicts in a part of a file; ``q`` and ``text`` of ``rows`` are filled in by the index."""
+    """The verdicts in a part of a file; ``q`` and ``text`` of ``rows`` are filled in by the
+    index.
+    """
 
     rows: Rows
     ids: list[str]
@@ -115,7 +137,9 @@ def ranges(path: Path, start: int, stop: int) -> Iterator[tuple[int, int]]:
 
 
 def lines_of(path: Path, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
-    """Each line of these places, and where the next begins; a last line without an end is left out."""
+    """Each line of these places, and where the next begins; a last line without an end is left
+    out.
+    """
     if path.suffix == ".parquet":
         yield from ((line.number, line.raw) for line in _compacted(path).lines(start, stop))
         return
@@ -130,7 +154,9 @@ def lines_of(path: Path, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
 
 @paused_collector()
 def read_part(part: tuple[Path, int, int]) -> ReadPart:
-    """The verdicts in the places ``start:stop`` of a file; a last line without an end is left for the next time."""
+    """The verdicts in the places ``start:stop`` of a file; a last line without an end is left for
+    the next time.
+    """
     path, start, stop = part
     rows, ids, causes = list[tuple[Any, ...]](), list[str](), Counter[str]()
     texts: list[Words | None] = []
@@ -167,7 +193,11 @@ def parsed(line: bytes) -> dict[str, Any] | None:
 
 def _row(verdict: dict[str, Any], start: int, stop: int) -> tuple[Any, ...] | None:
     """A verdict as a row of ROW; None if its order or repeat is not valid."""
-    value, order, raw = verdict.get("value"), verdict.get("order") or "AB", verdict.get("raw_response")
+    value, order, raw = (
+        verdict.get("value"),
+        verdict.get("order") or "AB",
+        verdict.get("raw_response"),
+    )
     status = str(verdict.get("status"))
     repeat = verdict.get("repeat") or 0
     if order not in ORDERS or not isinstance(repeat, int) or not 0 <= repeat < 2**31:
@@ -204,13 +234,17 @@ def _number(value: Any) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Right verdicts on one question type, among all that its accuracy counts: as :class:`Summary` sums them."""
+    """Right verdicts on one question type, among all that its accuracy counts: as :class:`Summary`
+    sums them.
+    """
 
     question_type: str
     right: int
     verdicts: int
     answered: int
-    """Those that could be read; where there are none, nothing is said of how often the judge is right."""
+    """Those that could be read; where there are none, nothing is said of how often the judge is
+    right.
+    """
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -273,7 +307,10 @@ class RunIndex:
         db = sqlite3.connect(self._path, check_same_thread=False)
         try:
             stored = dict(db.execute("SELECT name, value FROM meta"))
-            rows = [np.frombuffer(data, ROW) for (data,) in db.execute("SELECT data FROM chunk ORDER BY number")]
+            rows = [
+                np.frombuffer(data, ROW)
+                for (data,) in db.execute("SELECT data FROM chunk ORDER BY number")
+            ]
             read = int(stored["read"])
             self.causes = Counter(orjson.loads(stored["causes"]))
             if stored["stamp"] == stamp and read <= end_of(self.journal):
@@ -288,7 +325,9 @@ class RunIndex:
             "CREATE TABLE chunk (number INTEGER PRIMARY KEY, data BLOB);"
         )
         TextIndex.create(db)
-        db.executemany("INSERT INTO meta VALUES (?, ?)", [("stamp", stamp), ("read", "0"), ("causes", "{}")])
+        db.executemany(
+            "INSERT INTO meta VALUES (?, ?)", [("stamp", stamp), ("read", "0"), ("causes", "{}")]
+        )
         db.commit()
         self.causes = Counter()
         return db, np.zeros(0, ROW), 0
@@ -299,11 +338,17 @@ class RunIndex:
         return f"{FORMAT}:{inode}:{self._dataset.checksum}"
 
     def refresh(self, engine: Engine = HERE) -> None:
-        """Take in the lines that the journal has gained; a last line without an end waits for the next time."""
+        """Take in the lines that the journal has gained; a last line without an end waits for the
+        next time.
+        """
         with self._lock, storing(self._path):
-            self.journal = RunFolder(self.journal.parent).verdicts_path  # a run is compacted while it is looked at
+            self.journal = RunFolder(
+                self.journal.parent
+            ).verdicts_path  # a run is compacted while it is looked at
             size = end_of(self.journal)
-            stamp = str(self._db.execute("SELECT value FROM meta WHERE name = 'stamp'").fetchone()[0])
+            stamp = str(
+                self._db.execute("SELECT value FROM meta WHERE name = 'stamp'").fetchone()[0]
+            )
             if size < self._read or stamp != self._stamp():
                 self._db.close()
                 self._db, self._rows, self._read = self._opened()
@@ -324,14 +369,22 @@ class RunIndex:
         known = np.flatnonzero(places >= 0)
         chunk = taken.rows[known]
         chunk["q"] = places[known]
-        chunk["text"] = [-1 if (text := taken.texts[k]) is None else self._texts.add(text) for k in known]
+        chunk["text"] = [
+            -1 if (text := taken.texts[k]) is None else self._texts.add(text) for k in known
+        ]
         causes = self.causes + taken.causes
         with self._db:
             self._texts.flush()
-            self._db.execute("UPDATE meta SET value = ? WHERE name = 'causes'", (orjson.dumps(causes).decode(),))
+            self._db.execute(
+                "UPDATE meta SET value = ? WHERE name = 'causes'", (orjson.dumps(causes).decode(),)
+            )
             self._db.execute("INSERT INTO chunk (data) VALUES (?)", (chunk.tobytes(),))
             self._db.execute("UPDATE meta SET value = ? WHERE name = 'read'", (str(taken.stop),))
-        self.causes, self._rows, self._read = causes, np.concatenate([self._rows, chunk]), taken.stop
+        self.causes, self._rows, self._read = (
+            causes,
+            np.concatenate([self._rows, chunk]),
+            taken.stop,
+        )
         self._changed()
 
     def _changed(self) -> None:
@@ -346,7 +399,11 @@ class RunIndex:
         rows = self._rows
         if not rows.size:
             return rows
-        key = (rows["q"].astype(np.int64) << 33) | (rows["order"].astype(np.int64) << 32) | rows["repeat"]
+        key = (
+            (rows["q"].astype(np.int64) << 33)
+            | (rows["order"].astype(np.int64) << 32)
+            | rows["repeat"]
+        )
         _, last = np.unique(key[::-1], return_index=True)
         return rows if last.size == rows.size else rows[np.sort(rows.size - 1 - last)]
 
@@ -357,8 +414,12 @@ class RunIndex:
 
     @property
     def tokens(self) -> tuple[int, int]:
-        """Prompt and reply tokens that were paid for; verdicts that were asked again are paid for too."""
-        return int(self._rows["tokens_in"].sum(dtype="i8")), int(self._rows["tokens_out"].sum(dtype="i8"))
+        """Prompt and reply tokens that were paid for; verdicts that were asked again are paid for
+        too.
+        """
+        return int(self._rows["tokens_in"].sum(dtype="i8")), int(
+            self._rows["tokens_out"].sum(dtype="i8")
+        )
 
     def summary(self) -> Summary:
         """What the run says of each question."""
@@ -394,7 +455,9 @@ class RunIndex:
         return mask
 
     def _replies(self) -> tuple[Rows, Rows]:
-        """Text and question of each verdict, side by side in memory: several times as fast as within ROW."""
+        """Text and question of each verdict, side by side in memory: several times as fast as
+        within ROW.
+        """
         rows, known = self._rows, self._columns
         if known is None or known[0].size != rows.size:
             known = self._columns = (rows["text"].copy(), rows["q"].copy())
@@ -402,7 +465,9 @@ class RunIndex:
 
 
 def usable(rows: Rows, dataset: DatasetIndex) -> NDArray[np.bool_]:
-    """Which verdicts fit their question: a letter, a permutation of its letters, a number from 0 to 10."""
+    """Which verdicts fit their question: a letter, a permutation of its letters, a number from 0 to
+    10.
+    """
     columns, q = dataset.columns, rows["q"]
     kinds = columns.vocabulary.get("type", ())
     kind = columns.single["type"][q] if q.size else np.zeros(0, np.int32)
@@ -411,22 +476,28 @@ def usable(rows: Rows, dataset: DatasetIndex) -> NDArray[np.bool_]:
     def is_of(name: str) -> Any:
         return kind == (kinds.index(name) if name in kinds else -1)
 
-    fits = (is_of("pairwise") & ((size == 1) & (rows["value"] <= VALUE_CODE["B"]) | (size == 0))) | (
-        is_of("ranking") & (size == columns.options[q])
-    )
+    fits = (
+        is_of("pairwise") & ((size == 1) & (rows["value"] <= VALUE_CODE["B"]) | (size == 0))
+    ) | (is_of("ranking") & (size == columns.options[q]))
     scored = is_of("scoring") & (rows["number"] >= 0) & (rows["number"] <= 10)
     return np.asarray((fits | scored) & (rows["status"] == _OK))
 
 
 def _right(rows: Rows, dataset: DatasetIndex, good: NDArray[np.bool_]) -> NDArray[np.bool_]:
     columns, q = dataset.columns, rows["q"]
-    answers = np.array([VALUE_CODE.get(a, -2) for a in columns.vocabulary.get("answer", ())] or [-2], np.int32)
+    answers = np.array(
+        [VALUE_CODE.get(a, -2) for a in columns.vocabulary.get("answer", ())] or [-2], np.int32
+    )
     exact = rows["value"] == (answers[columns.single["answer"][q]] if q.size else np.zeros(0))
     close = np.abs(rows["number"] - columns.truth[q]) <= CLOSE
-    return np.asarray(good & np.where(np.isnan(columns.truth[q]), exact, close) & (columns.open_ended[q] == 0))
+    return np.asarray(
+        good & np.where(np.isnan(columns.truth[q]), exact, close) & (columns.open_ended[q] == 0)
+    )
 
 
-def _shares(rows: Rows, dataset: DatasetIndex, good: NDArray[np.bool_], right: NDArray[np.bool_]) -> tuple[Share, ...]:
+def _shares(
+    rows: Rows, dataset: DatasetIndex, good: NDArray[np.bool_], right: NDArray[np.bool_]
+) -> tuple[Share, ...]:
     columns, q = dataset.columns, rows["q"]
     counts = (rows["check"] == 0) & (columns.changed[q] == 0)
     names = columns.vocabulary.get("type", ())
@@ -434,7 +505,9 @@ def _shares(rows: Rows, dataset: DatasetIndex, good: NDArray[np.bool_], right: N
         np.bincount(columns.single["type"][q[chosen]], minlength=len(names)).tolist()
         for chosen in (counts & right, counts, counts & good)
     ]
-    found = {name: Share(name, *tally) for name, *tally in zip(names, *tallies, strict=True) if tally[1]}
+    found = {
+        name: Share(name, *tally) for name, *tally in zip(names, *tallies, strict=True) if tally[1]
+    }
     return tuple(found[name] for name in get_args(QuestionType) if name in found)
 
 
@@ -456,7 +529,9 @@ def _summary(rows: Rows, dataset: DatasetIndex) -> Summary:
     told = asked - np.bincount(q[unsure], minlength=n)
     open_ended = dataset.columns.open_ended == 1
     outcome = np.select(
-        [asked == 0, failed > 0, told == 0, open_ended, rights == told, rights == 0], [0, 4, 5, 6, 1, 3], default=2
+        [asked == 0, failed > 0, told == 0, open_ended, rights == told, rights == 0],
+        [0, 4, 5, 6, 1, 3],
+        default=2,
     ).astype(np.int32)
     counted = (rows["check"] == 0) & ~open_ended[q]
     statuses = np.zeros(n, np.uint16)
@@ -474,9 +549,9 @@ def _summary(rows: Rows, dataset: DatasetIndex) -> Summary:
         asked=np.bincount(q[counted], minlength=n).astype(np.int32),
         answered=np.bincount(q[counted & good], minlength=n).astype(np.int32),
         right=np.bincount(q[counted & right], minlength=n).astype(np.int32),
-        share_right=np.divide(rights, asked, out=np.full(n, np.nan), where=(asked > 0) & ~open_ended).astype(
-            np.float32
-        ),
+        share_right=np.divide(
+            rights, asked, out=np.full(n, np.nan), where=(asked > 0) & ~open_ended
+        ).astype(np.float32),
         confidence=_mean(rows, np.maximum(p, 1 - p), n),
         latency=_mean(rows, rows["latency"], n),
         chars=chars,
@@ -489,7 +564,8 @@ def _summary(rows: Rows, dataset: DatasetIndex) -> Summary:
 
 
 def _consistency(rows: Rows, good: NDArray[np.bool_], n: int) -> NDArray[np.int32]:
-    """Whether the answer is the same in both orders: the majority over repeats where there are several.
+    """Whether the answer is the same in both orders: the majority over repeats where there are
+    several.
 
     A tie is neither letter, so it is the same answer as another tie alone.
     """

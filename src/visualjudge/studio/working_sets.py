@@ -148,7 +148,9 @@ class WorkingSets:
         if not isinstance(raw, dict):
             raise DataError(f"{path}: must be an object")
         found = {key: read(key, value) for key, value in raw.items()}
-        self._stamps[name] = stamp  # not before: a file that cannot be read must not be written over
+        self._stamps[name] = (
+            stamp  # not before: a file that cannot be read must not be written over
+        )
         return found
 
     def _stamp(self, name: str) -> tuple[int, int, int] | None:
@@ -179,7 +181,9 @@ class WorkingSets:
         return self._write_marks(act, undoing=False)
 
     def undo(self) -> int:
-        """Take back the last change that is not taken back yet; how many questions it had changed."""
+        """Take back the last change that is not taken back yet; how many questions it had
+        changed.
+        """
         with self._lock:
             if not self._undone:
                 return 0
@@ -192,8 +196,12 @@ class WorkingSets:
             if not changed:
                 return 0
             before = {name: self._marks.get(name, UNMARKED) for name in changed}
-            after = {name: mark for name, mark in {**self._marks, **changed}.items() if mark != UNMARKED}
-            write_json(self.folder / "marks.json", {name: after[name].wire() for name in sorted(after)})
+            after = {
+                name: mark for name, mark in {**self._marks, **changed}.items() if mark != UNMARKED
+            }
+            write_json(
+                self.folder / "marks.json", {name: after[name].wire() for name in sorted(after)}
+            )
             self._stamps["marks.json"] = self._stamp("marks.json")
             self._marks, self.generation = after, self.generation + 1
             if not undoing:
@@ -211,7 +219,9 @@ class WorkingSets:
             If the file cannot be written.
         """
         if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable() or "/" in name:
-            raise DataError(f"name must be 1 to {LONGEST_NAME} printable characters without '/', got {name!r}")
+            raise DataError(
+                f"name must be 1 to {LONGEST_NAME} printable characters without '/', got {name!r}"
+            )
         if query is not None and len(query) > LONGEST_QUERY:
             raise DataError(f"query must be at most {LONGEST_QUERY} characters")
         with self._lock, closing(self._locked("views.json")):

@@ -1,4 +1,6 @@
-"""What every prediction can be asked. What a type consists of is in :mod:`visualjudge.vision.rows`."""
+"""What every prediction can be asked. What a type consists of is in
+:mod:`visualjudge.vision.rows`.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,9 @@ class Prediction:
         return iter(())
 
     def coverage(self, size: Size) -> BoolArray | None:
-        """Which pixels of an image of (height, width) ``size`` boxes or masks cover, H×W bool; None without such."""
+        """Which pixels of an image of (height, width) ``size`` boxes or masks cover, H×W bool; None
+        without such.
+        """
         return None
 
     def scaled(self, size: Size, target: Size) -> Self:
@@ -95,8 +99,8 @@ class Prediction:
 class ReadContext:
     """What a payload is read with.
 
-    ``size`` is the image's (height, width), where known; paths are relative to ``root``; ``expression`` is the
-    annotation's referring expression.
+    ``size`` is the image's (height, width), where known; paths are relative to ``root``;
+    ``expression`` is the annotation's referring expression.
     """
 
     size: Size | None = None
@@ -108,8 +112,8 @@ class ReadContext:
 class WriteContext:
     """What a payload is written with.
 
-    Files are written to ``root``/``stem`` plus a suffix, and named in the payload relative to ``root``; coordinates
-    are rounded to ``digits`` decimals, or not at all where that is None.
+    Files are written to ``root``/``stem`` plus a suffix, and named in the payload relative to
+    ``root``; coordinates are rounded to ``digits`` decimals, or not at all where that is None.
     """
 
     root: Path

@@ -1,4 +1,6 @@
-"""The types that are built in, in the order of the tables. Each folder's ``type.py`` names all of its own."""
+"""The types that are built in, in the order of the tables. Each folder's ``type.py`` names all of
+its own.
+"""
 
 from __future__ import annotations
 

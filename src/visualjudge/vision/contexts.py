@@ -1,7 +1,8 @@
 """What a prompt says of the task after the role sentence. The words are in the assets.
 
-Each function takes the asset ``questions/context`` (:class:`~visualjudge.prompts.store.PromptTemplate`), what the
-options share (:class:`~visualjudge.prompts.questions.QuestionScene`) and each option's ``prompt``.
+Each function takes the asset ``questions/context``
+(:class:`~visualjudge.prompts.store.PromptTemplate`), what the options share
+(:class:`~visualjudge.prompts.questions.QuestionScene`) and each option's ``prompt``.
 """
 
 from __future__ import annotations

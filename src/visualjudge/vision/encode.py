@@ -1,8 +1,9 @@
 """ENCODE: a prediction as an image or a text, 53 ways, each decodable.
 
-One row of :mod:`~visualjudge.vision.encodings` says everything about an encoding: task, stem, the function that
-draws it and a frozen style. Encoders take arrays and records and return an :class:`Encoded`; they read no file but
-the paths inside a prediction, and draw no random number but by a fixed seed.
+One row of :mod:`~visualjudge.vision.encodings` says everything about an encoding: task, stem, the
+function that draws it and a frozen style. Encoders take arrays and records and return an
+:class:`Encoded`; they read no file but the paths inside a prediction, and draw no random number but
+by a fixed seed.
 """
 
 from __future__ import annotations
@@ -41,13 +42,14 @@ def encode(
     task, stem
         A row of :func:`encodings`.
     prediction
-        A payload as in a data folder (masks, depth maps and images as arrays or absolute paths), or the typed
-        prediction that :func:`visualjudge.vision.predictions.read_prediction` makes of it.
+        A payload as in a data folder (masks, depth maps and images as arrays or absolute paths), or
+        the typed prediction that :func:`visualjudge.vision.predictions.read_prediction` makes of
+        it.
     image
         The photograph, H×W×3 uint8 RGB. It is not modified.
     classes
-        Labels in the order that gives them colours; default: the prediction's labels, sorted. Give all options of a
-        question the same.
+        Labels in the order that gives them colours; default: the prediction's labels, sorted. Give
+        all options of a question the same.
     expression
         The referring expression, for referring segmentation.
 
@@ -71,7 +73,9 @@ def encode(
     {"label":"dog","bbox":[4,5,30,40]}
     ]
     """
-    ((_, encoded),) = encode_each(task, [stem], prediction, image, classes=classes, expression=expression)
+    ((_, encoded),) = encode_each(
+        task, [stem], prediction, image, classes=classes, expression=expression
+    )
     return encoded
 
 
@@ -84,10 +88,11 @@ def encode_each(
     classes: Iterable[str] | None = None,
     expression: str | None = None,
 ) -> Iterator[tuple[str, Encoded]]:
-    """One prediction in several encodings, each with its stem; what encodings have in common is worked out once.
+    """One prediction in several encodings, each with its stem; what encodings have in common is
+    worked out once.
 
-    Parameters and errors as for :func:`encode`. A combo comes right before the encoding that has the same image, and
-    both give the same array.
+    Parameters and errors as for :func:`encode`. A combo comes right before the encoding that has
+    the same image, and both give the same array.
     """
     asked = sorted((encoding_named(task, stem) for stem in stems), key=order_of)
     pixels = _checked(image)
@@ -100,7 +105,12 @@ def encode_each(
 
 
 def _checked(image: NDArray[np.uint8]) -> Pixels:
-    if not isinstance(image, np.ndarray) or image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
+    if (
+        not isinstance(image, np.ndarray)
+        or image.dtype != np.uint8
+        or image.ndim != 3
+        or image.shape[2] != 3
+    ):
         raise DataError("image must be an H×W×3 uint8 RGB array")
     if image.shape[0] == 0 or image.shape[1] == 0:
         raise DataError(f"image must have pixels, got shape {image.shape}")

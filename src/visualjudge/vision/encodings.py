@@ -1,4 +1,6 @@
-"""The one table of encodings, as the rows of their types name them: 53, and 2 extended ones. Nothing parses a stem."""
+"""The one table of encodings, as the rows of their types name them: 53, and 2 extended ones.
+Nothing parses a stem.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ CATALOGUE: Registry[tuple[str, str], Encoding] = Registry(
 
 
 def encodings(task: str | None = None) -> list[Encoding]:
-    """The catalogue: 53 final encodings and 2 extended ones, shared rows once a task; of ``task`` alone if given.
+    """The catalogue: 53 final encodings and 2 extended ones, shared rows once a task; of ``task``
+    alone if given.
 
     Raises
     ------
@@ -31,7 +34,12 @@ def encodings(task: str | None = None) -> list[Encoding]:
     ['plasma', 'turbo', 'gray']
     """
     wanted = TASKS.values() if task is None else (task_named(task),)
-    return [replace(row, task=one.name) for one in wanted for row in CATALOGUE.values() if row.type == one.type]
+    return [
+        replace(row, task=one.name)
+        for one in wanted
+        for row in CATALOGUE.values()
+        if row.type == one.type
+    ]
 
 
 def order_of(row: Encoding) -> tuple[str, bool]:
@@ -50,11 +58,15 @@ def encoding_named(task: str, stem: str) -> Encoding:
     key = task_named(task).type, stem
     if key not in CATALOGUE:
         known = one_of(stem, [row.stem for row in encodings(task)])
-        raise UsageError(f"encoding of {task} must be {known}, got {stem!r}{lacking('encoding', key)}")
+        raise UsageError(
+            f"encoding of {task} must be {known}, got {stem!r}{lacking('encoding', key)}"
+        )
     return replace(CATALOGUE[key], task=task)
 
 
 def encoding_title(task: str, stem: str) -> str:
-    """The short name of an encoding such as "Boxes with labels"; the stem itself where it has none."""
+    """The short name of an encoding such as "Boxes with labels"; the stem itself where it has
+    none.
+    """
     row = CATALOGUE.get((TASKS[task].type, stem)) if task in TASKS else None
     return stem if row is None else row.title or stem

@@ -1,4 +1,6 @@
-"""The types of error, as the rows of the prediction types name them, and predictions made with one."""
+"""The types of error, as the rows of the prediction types name them, and predictions made with
+one.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from visualjudge.vision.rows import ErrorType
 from visualjudge.vision.tasks import task_named
 
 Pairing = Literal["matched", "ladder"]
-"""How the predictions of a group differ: in a visible error that grows, or in how far errors of one look are off."""
+"""How the predictions of a group differ: in a visible error that grows, or in how far errors of one
+look are off.
+"""
 PAIRINGS: tuple[Pairing, ...] = get_args(Pairing)
 
 ERROR_TYPES: Registry[tuple[str, str], ErrorType] = Registry(
@@ -25,7 +29,9 @@ ERROR_TYPES: Registry[tuple[str, str], ErrorType] = Registry(
 
 
 def error_types(task: str) -> tuple[str, ...]:
-    """Names of the errors that can be put into a task's truth, in the table's order; none for the generation tasks."""
+    """Names of the errors that can be put into a task's truth, in the table's order; none for the
+    generation tasks.
+    """
     kind = task_named(task).type
     return tuple(name for of, name in ERROR_TYPES if of == kind)
 
@@ -41,7 +47,9 @@ def error_type_named(task: str, name: str) -> ErrorType:
     key = task_named(task).type, name
     if key not in ERROR_TYPES:
         known = ", ".join(error_types(task)) or "none"
-        raise UsageError(f"{task} has no error type {name!r}{lacking('error type', key)}; it has: {known}")
+        raise UsageError(
+            f"{task} has no error type {name!r}{lacking('error type', key)}; it has: {known}"
+        )
     return ERROR_TYPES[key]
 
 
@@ -57,8 +65,8 @@ def perturbed(
 ) -> Iterator[tuple[float, Prediction]]:
     """Predictions of one error type at ``scene.levels`` rising severities, mildest first.
 
-    Every severity draws from the same generator state, so that a severer prediction goes on from the milder one.
-    ``pairing`` is as for :func:`visualjudge.vision.errors.groups.graded`.
+    Every severity draws from the same generator state, so that a severer prediction goes on from
+    the milder one. ``pairing`` is as for :func:`visualjudge.vision.errors.groups.graded`.
 
     Raises
     ------
@@ -74,6 +82,7 @@ def perturbed(
         found = function(truth, severity, scene, rng)
         if not isinstance(found, Prediction):
             raise DataError(
-                f"error type {error_type} of {row.type}: must return a prediction, got {type(found).__name__}"
+                f"error type {error_type} of {row.type}: must return a prediction, got "
+                f"{type(found).__name__}"
             )
         yield severity, found

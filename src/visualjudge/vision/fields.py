@@ -1,4 +1,6 @@
-"""Fields that several types of payload share: lists of objects, labels, confidences, boxes, paths."""
+"""Fields that several types of payload share: lists of objects, labels, confidences, boxes,
+paths.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def label(item: Payload, where: str) -> str:
     if not isinstance(text, str) or not text.strip():
         raise DataError(f"{where}.label: must be text that is not empty")
     if len(text) > LONGEST_LABEL:
-        raise DataError(f"{where}.label: must be at most {LONGEST_LABEL} characters long, got {len(text)}")
+        raise DataError(
+            f"{where}.label: must be at most {LONGEST_LABEL} characters long, got {len(text)}"
+        )
     return text
 
 
@@ -63,7 +67,10 @@ def box(value: Any, field: str) -> Xyxy:
         raise DataError(f"{field}: must be [x1, y1, x2, y2]")
     x1, y1, x2, y2 = (number(v, field, largest=LARGEST_COORDINATE) for v in value)
     if x2 < x1 or y2 < y1:
-        raise DataError(f"{field}: must be [x1, y1, x2, y2], got x2 < x1 or y2 < y1 (is it [x, y, width, height]?)")
+        raise DataError(
+            f"{field}: must be [x1, y1, x2, y2], got x2 < x1 or y2 < y1 (is it [x, y, width, "
+            "height]?)"
+        )
     return x1, y1, x2, y2
 
 
@@ -73,7 +80,11 @@ def path(stored: Any, root: Path | None) -> Path:
         raise DataError(f"must be a path, got {type(stored).__name__}")
     if root is None:
         return Path(stored)
-    return confined_path(root, stored, of="the data folder") if isinstance(stored, str) else root / stored
+    return (
+        confined_path(root, stored, of="the data folder")
+        if isinstance(stored, str)
+        else root / stored
+    )
 
 
 def named_file(field: str) -> Callable[[Payload], Iterator[tuple[str, str]]]:
@@ -95,5 +106,6 @@ def check_size(field: str, size: Size, image: Size) -> None:
     """Check that two (height, width) agree."""
     if size != image:
         raise DataError(
-            f"{field}: must match the image size {height_width(image)} (height×width), got {height_width(size)}"
+            f"{field}: must match the image size {height_width(image)} (height×width), got "
+            f"{height_width(size)}"
         )

@@ -1,4 +1,6 @@
-"""The metrics, as the rows of their types name them; the first of a prediction type is its default."""
+"""The metrics, as the rows of their types name them; the first of a prediction type is its
+default.
+"""
 
 from __future__ import annotations
 

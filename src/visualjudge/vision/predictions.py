@@ -1,6 +1,8 @@
-"""PREDICTIONS: what a model says of an image, a file a type: its record, reading, writing and checks.
+"""PREDICTIONS: what a model says of an image, a file a type: its record, reading, writing and
+checks.
 
-:data:`TYPES` has a row for each type; :class:`~visualjudge.vision.tasks.Task` names the type of its predictions.
+:data:`TYPES` has a row for each type; :class:`~visualjudge.vision.tasks.Task` names the type of its
+predictions.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ from visualjudge.vision.tasks import task_named
 DIGITS = 2
 """Decimals of pixel coordinates in a payload, unless stated otherwise."""
 
-TYPES: Registry[str, PredictionType] = Registry("prediction type", {row.name: row for row in BUILT_IN})
+TYPES: Registry[str, PredictionType] = Registry(
+    "prediction type", {row.name: row for row in BUILT_IN}
+)
 
 
 def type_of(task: str) -> PredictionType:
@@ -63,7 +67,8 @@ def read_prediction(
     task
         Task name.
     payload
-        As in a data folder; masks, depth maps and images may be arrays, or paths, absolute or relative to ``root``.
+        As in a data folder; masks, depth maps and images may be arrays, or paths, absolute or
+        relative to ``root``.
     size
         (height, width) of the image; needed where polygons alone do not tell it.
     expression
@@ -77,7 +82,8 @@ def read_prediction(
     Raises
     ------
     DataError
-        If the payload lacks a field, a value is malformed or a file cannot be read. The message begins with the field.
+        If the payload lacks a field, a value is malformed or a file cannot be read. The message
+        begins with the field.
     """
     if isinstance(payload, Prediction):
         return payload
@@ -92,8 +98,8 @@ def payload_of(
 ) -> dict[str, Any]:
     """The payload of a typed prediction.
 
-    Masks go inline as compressed RLE; a depth map or an image is written to ``root``/``stem`` with ``.npy`` or
-    ``.png`` added, and the payload holds that path relative to ``root``. Boxes and keypoints are rounded to ``digits``
-    decimals, or not at all where that is None.
+    Masks go inline as compressed RLE; a depth map or an image is written to ``root``/``stem`` with
+    ``.npy`` or ``.png`` added, and the payload holds that path relative to ``root``. Boxes and
+    keypoints are rounded to ``digits`` decimals, or not at all where that is None.
     """
     return type_of(task).write(prediction, WriteContext(root, stem, digits))

@@ -1,4 +1,6 @@
-"""What a type of prediction consists of: the rows that a plug-in registers, as the types do that are built in."""
+"""What a type of prediction consists of: the rows that a plug-in registers, as the types do that
+are built in.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,8 @@ class Encoding:
     kind
         "pixel", "text" or "combo" (a text and an image of one option).
     draw
-        Function of (scene, style) that returns an :class:`~visualjudge.vision.drawing.encoded.Encoded`.
+        Function of (scene, style) that returns an
+        :class:`~visualjudge.vision.drawing.encoded.Encoded`.
     style
         Frozen dataclass with the parameters of ``draw``.
     is_final, is_base_ablation
@@ -113,12 +116,13 @@ class Metric:
     name
         What the option ``metric`` of :func:`visualjudge.score` calls it.
     measure
-        (prediction, truth, **options) → 0..1, higher is better. Raises DataError where they cannot be compared.
+        (prediction, truth, **options) → 0..1, higher is better. Raises DataError where they cannot
+        be compared.
     options
         Names of the options that ``measure`` takes.
     by_class
-        (prediction, truth, labels, **options) → what ``measure`` gives for each label as the class of interest. Without
-        it ``measure`` is called for each.
+        (prediction, truth, labels, **options) → what ``measure`` gives for each label as the class
+        of interest. Without it ``measure`` is called for each.
     """
 
     type: str
@@ -145,12 +149,14 @@ def unchanged(truth: Any) -> Prediction:
 
 @dataclass(frozen=True)
 class ErrorType:
-    """One type of error of one prediction type: the function that makes it, and when it can be made.
+    """One type of error of one prediction type: the function that makes it, and when it can be
+    made.
 
-    ``perturb`` takes (truth, severity in (0, 1], scene, generator) and returns a prediction; ``applies`` takes (truth,
-    scene); ``clean`` takes the truth and returns it written as ``perturb`` writes, so that the order of its parts does
-    not tell it from a prediction with an error. ``matched`` is as ``perturb``, for predictions that look alike at all
-    severities (see :mod:`visualjudge.vision.errors.matched`); None where the type has no such form of this error.
+    ``perturb`` takes (truth, severity in (0, 1], scene, generator) and returns a prediction;
+    ``applies`` takes (truth, scene); ``clean`` takes the truth and returns it written as
+    ``perturb`` writes, so that the order of its parts does not tell it from a prediction with an
+    error. ``matched`` is as ``perturb``, for predictions that look alike at all severities (see
+    :mod:`visualjudge.vision.errors.matched`); None where the type has no such form of this error.
     """
 
     type: str
@@ -182,14 +188,16 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class Misreading:
-    """A way in which predictions of a type are often handed over wrongly, tried where an import scores low.
+    """A way in which predictions of a type are often handed over wrongly, tried where an import
+    scores low.
 
     Attributes
     ----------
     told
         What is wrong, as a clause: "the boxes are [y, x, height, width]".
     mended
-        (prediction, truth) → the prediction as it was meant. Raises DataError where it cannot be meant so.
+        (prediction, truth) → the prediction as it was meant. Raises DataError where it cannot be
+        meant so.
     """
 
     told: str
@@ -200,12 +208,14 @@ class Misreading:
 class PredictionType:
     """One type of prediction: its record, how it is read and written, and all that belongs to it.
 
-    What a row holds beside the record is registered with it; ``register_encoding`` and others add to a known type.
+    What a row holds beside the record is registered with it; ``register_encoding`` and others add
+    to a known type.
 
     Attributes
     ----------
     name
-        Name of the type, as :class:`~visualjudge.vision.tasks.Task` and the other tables refer to it.
+        Name of the type, as :class:`~visualjudge.vision.tasks.Task` and the other tables refer to
+        it.
     record
         Class of the typed prediction.
     read
@@ -213,31 +223,37 @@ class PredictionType:
     write
         Record → payload.
     files
-        (field, path) of each file that a payload names, for the check that they lie in the data folder.
+        (field, path) of each file that a payload names, for the check that they lie in the data
+        folder.
     told_size
         (height, width) that a payload tells by itself, or None.
     file_field
         The payload's field for a prediction that is one file, which importers copy as it is.
     is_image
-        The prediction is an image of its own: it can be judged without the original, and need not have its size.
+        The prediction is an image of its own: it can be judged without the original, and need not
+        have its size.
     tasks, encodings, metrics, errors
         Rows of the tables of the same name; the first metric is the default.
     ranked
-        How items are compared for average precision and for the threshold of best F1, where they bear a confidence.
+        How items are compared for average precision and for the threshold of best F1, where they
+        bear a confidence.
     context
-        What a prompt says of the task: (asset ``questions/context``, scene, each option's ``prompt``) → sentences. By
-        default the part that bears the type's name.
+        What a prompt says of the task: (asset ``questions/context``, scene, each option's
+        ``prompt``) → sentences. By default the part that bears the type's name.
     look
-        (record, :class:`~visualjudge.vision.view.Given`) → features for the local judge, which declines a type without.
+        (record, :class:`~visualjudge.vision.view.Given`) → features for the local judge, which
+        declines a type without.
     look_drawn
-        (image of an option, stem, :class:`~visualjudge.vision.view.Given`) → features, for a type whose prediction is a
-        file: it is read back from the dataset's images.
+        (image of an option, stem, :class:`~visualjudge.vision.view.Given`) → features, for a type
+        whose prediction is a file: it is read back from the dataset's images.
     places
-        record → n×4 corners of its items in pixels, for what predictions give away without the photograph.
+        record → n×4 corners of its items in pixels, for what predictions give away without the
+        photograph.
     overlap
         (predicted items, true items), whatever their labels → IoU, an array of that shape.
     misreadings
-        Mistakes of an import that scores low; wrong pairs of files and renamed labels are tried for every type.
+        Mistakes of an import that scores low; wrong pairs of files and renamed labels are tried for
+        every type.
     tools
         What a judge may call before it answers, beside the tools of all types.
     example

@@ -1,4 +1,6 @@
-"""``score``: one function for all tasks; the metric is a row of :mod:`visualjudge.vision.metrics`."""
+"""``score``: one function for all tasks; the metric is a row of
+:mod:`visualjudge.vision.metrics`.
+"""
 
 from __future__ import annotations
 
@@ -17,20 +19,25 @@ from visualjudge.vision.tasks import task_named
 DECIMALS = 4
 
 
-def score(task: str, prediction: Payload | Prediction, truth: Payload | Prediction, **options: Any) -> float:
+def score(
+    task: str, prediction: Payload | Prediction, truth: Payload | Prediction, **options: Any
+) -> float:
     """``final_score`` of a prediction: 10 × the task's metric, rounded to 4 decimals.
 
     Parameters
     ----------
     task
-        Task name. The generation tasks have no metric: their scores are given, by people or another metric.
+        Task name. The generation tasks have no metric: their scores are given, by people or another
+        metric.
     prediction, truth
-        Payloads as in a data folder, or typed predictions. ``truth`` has the prediction's shape; its instances may
-        bear ``iscrowd``, its persons ``bbox``, ``area`` (pixels²) and ``iscrowd``.
+        Payloads as in a data folder, or typed predictions. ``truth`` has the prediction's shape;
+        its instances may bear ``iscrowd``, its persons ``bbox``, ``area`` (pixels²) and
+        ``iscrowd``.
     options
-        ``class_of_interest`` (labels; detection and instance segmentation), ``align`` ("none", "median" or
-        "affine"; depth), ``metric`` ("ssim" or "psnr"; restoration), ``size`` ((height, width), where only polygons
-        are given). An option that another task knows is without effect, so that one set may serve several tasks.
+        ``class_of_interest`` (labels; detection and instance segmentation), ``align`` ("none",
+        "median" or "affine"; depth), ``metric`` ("ssim" or "psnr"; restoration), ``size`` ((height,
+        width), where only polygons are given). An option that another task knows is without effect,
+        so that one set may serve several tasks.
 
     Returns
     -------
@@ -42,14 +49,15 @@ def score(task: str, prediction: Payload | Prediction, truth: Payload | Predicti
     UsageError
         If the task is unknown or has no metric, or an option is unknown or has an unknown value.
     DataError
-        If a payload is malformed, or sizes differ; the message begins with the field. If the metric, a plug-in's
-        say, gives no number from 0 to 1.
+        If a payload is malformed, or sizes differ; the message begins with the field. If the
+        metric, a plug-in's say, gives no number from 0 to 1.
 
     Examples
     --------
     >>> import visualjudge as vj
     >>> truth = {"detections": [{"label": "dog", "bbox": [0, 0, 10, 10]}]}
-    >>> vj.score("object_detection", {"detections": [{"label": "dog", "bbox": [0, 0, 10, 8]}]}, truth)
+    >>> found = {"detections": [{"label": "dog", "bbox": [0, 0, 10, 8]}]}
+    >>> vj.score("object_detection", found, truth)
     7.0
     """
     metric, sides, chosen = _prepared(task, prediction, truth, options)
@@ -59,15 +67,22 @@ def score(task: str, prediction: Payload | Prediction, truth: Payload | Predicti
 def scores_by_class(
     task: str, prediction: Prediction, truth: Prediction, labels: Sequence[str], **options: Any
 ) -> list[float]:
-    """:func:`score` with each of ``labels`` as the class of interest; items are compared once for all of them."""
+    """:func:`score` with each of ``labels`` as the class of interest; items are compared once for
+    all of them.
+    """
     metric, sides, chosen = _prepared(task, prediction, truth, options)
     if metric.by_class is None:
-        return [score(task, *sides, **{**options, "class_of_interest": (label,)}) for label in labels]
+        return [
+            score(task, *sides, **{**options, "class_of_interest": (label,)}) for label in labels
+        ]
     return [_final_score(value, metric) for value in metric.by_class(*sides, labels, **chosen)]
 
 
 def _prepared(
-    task: str, prediction: Payload | Prediction, truth: Payload | Prediction, options: Mapping[str, Any]
+    task: str,
+    prediction: Payload | Prediction,
+    truth: Payload | Prediction,
+    options: Mapping[str, Any],
 ) -> tuple[Metric, tuple[Prediction, Prediction], dict[str, Any]]:
     """The metric, both sides read, and the options that the metric takes."""
     kind = task_named(task).type
@@ -84,22 +99,33 @@ def _final_score(value: object, metric: Metric) -> float:
     except (TypeError, ValueError):
         found = math.nan
     if not 0 <= found <= 10:
-        raise DataError(f"metric {metric.name} of {metric.type}: must give a number from 0 to 1, got {value!r:.40}")
+        raise DataError(
+            f"metric {metric.name} of {metric.type}: must give a number from 0 to 1, got "
+            f"{value!r:.40}"
+        )
     return found
 
 
 def _chosen(task: str, kind: str, name: str | None) -> Metric:
-    """The metric of this name, or the type's default where the name is that of another type's metric."""
+    """The metric of this name, or the type's default where the name is that of another type's
+    metric.
+    """
     own = metrics_of(kind)
     if not own:
-        raise UsageError(f"{task} has no metric: scores of generated images are given, not computed")
+        raise UsageError(
+            f"{task} has no metric: scores of generated images are given, not computed"
+        )
     if name is not None and name not in own and not any(name == other for _, other in METRICS):
-        raise UsageError(f"metric must be one of {', '.join(own)}, got {name!r}{lacking('metric', (kind, name))}")
+        raise UsageError(
+            f"metric must be one of {', '.join(own)}, got {name!r}{lacking('metric', (kind, name))}"
+        )
     return own.get(name or "", next(iter(own.values())))
 
 
 def _named(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options under their own names: ``psnr=True`` is short for ``metric="psnr"``; None means the default."""
+    """The options under their own names: ``psnr=True`` is short for ``metric="psnr"``; None means
+    the default.
+    """
     named = {name: value for name, value in options.items() if value is not None}
     if named.pop("psnr", False):
         named["metric"] = "psnr"
@@ -113,7 +139,9 @@ def _named(options: Mapping[str, Any]) -> dict[str, Any]:
 def _read_both(
     task: str, prediction: Payload | Prediction, truth: Payload | Prediction, size: Size | None
 ) -> tuple[Prediction, Prediction]:
-    """Both sides, read; the size that an RLE or PNG of one side tells serves the polygons of the other."""
+    """Both sides, read; the size that an RLE or PNG of one side tells serves the polygons of the
+    other.
+    """
     size = size or _told_size(task, truth) or _told_size(task, prediction)
     return read_prediction(task, prediction, size=size), read_prediction(task, truth, size=size)
 

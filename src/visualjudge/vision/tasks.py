@@ -1,6 +1,7 @@
 """The 15 vision tasks, as the rows of their types name them, and those that plug-ins register.
 
-Code branches on a row's field, or looks up a table by ``type``; it never compares a task's or a type's name.
+Code branches on a row's field, or looks up a table by ``type``; it never compares a task's or a
+type's name.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from visualjudge.core.registry import Registry
 from visualjudge.vision.built_in import BUILT_IN
 from visualjudge.vision.rows import Task
 
-TASKS: Registry[str, Task] = Registry("task", {row.name: row for kind in BUILT_IN for row in kind.tasks})
+TASKS: Registry[str, Task] = Registry(
+    "task", {row.name: row for kind in BUILT_IN for row in kind.tasks}
+)
 
 
 def task_named(name: str) -> Task:

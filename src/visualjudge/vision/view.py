@@ -31,7 +31,8 @@ _ZERO, _STEP = np.array([0, 128, 128], np.float32), np.array([100 / 255, 1, 1], 
 class View:
     """``lab`` is h×w×3 float32 CIELAB, ``edges`` h×w float32 with the image's 95th percentile at 1.
 
-    ``scale`` is (x, y): multiply coordinates of the full image by it. ``size`` is the full image's (height, width).
+    ``scale`` is (x, y): multiply coordinates of the full image by it. ``size`` is the full image's
+    (height, width).
     """
 
     size: Size
@@ -47,7 +48,9 @@ class View:
 
     @cached_property
     def salient(self) -> Plane:
-        """How far each pixel's colour is from those around it and from the image's, h×w float32 of mean 1."""
+        """How far each pixel's colour is from those around it and from the image's, h×w float32 of
+        mean 1.
+        """
         wide = cv2.blur(self.lab, (SURROUND, SURROUND))
         apart = length(self.soft - wide) + length(self.soft - self.soft.mean(axis=(0, 1)))
         return np.asarray(apart / max(float(apart.mean()), 1e-3))
@@ -55,7 +58,9 @@ class View:
     @cached_property
     def sums(self) -> np.ndarray:
         """Integral image of L, a, b, ``salient`` and ``edges``, (h+1)×(w+1)×5 float64."""
-        return np.dstack([cv2.integral(self.lab), cv2.integral(self.salient), cv2.integral(self.edges)])
+        return np.dstack(
+            [cv2.integral(self.lab), cv2.integral(self.salient), cv2.integral(self.edges)]
+        )
 
     @cached_property
     def centred(self) -> FloatArray:
@@ -79,7 +84,10 @@ def view_of(pixels: Pixels) -> View:
     """The view of an H×W×3 uint8 RGB image."""
     lab = lab_of(shrunk(pixels))
     smooth = cv2.GaussianBlur(lab, (0, 0), 1.0)
-    dx, dy = length(cv2.Sobel(smooth, cv2.CV_32F, 1, 0)), length(cv2.Sobel(smooth, cv2.CV_32F, 0, 1))
+    dx, dy = (
+        length(cv2.Sobel(smooth, cv2.CV_32F, 1, 0)),
+        length(cv2.Sobel(smooth, cv2.CV_32F, 0, 1)),
+    )
     edges = cv2.magnitude(dx, dy)
     unit = max(float(np.percentile(edges, 95)), 1e-3)
     height, width = pixels.shape[:2]
@@ -88,7 +96,9 @@ def view_of(pixels: Pixels) -> View:
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """What a question shows beside its options: the source image, the control image, the region to fill."""
+    """What a question shows beside its options: the source image, the control image, the region to
+    fill.
+    """
 
     image: Pixels | None = None
     control: Pixels | None = None
@@ -121,18 +131,24 @@ def shrunk(pixels: Pixels) -> Pixels:
 
 
 def strided(plane: np.ndarray) -> np.ndarray:
-    """Every k-th row and column of an H×W×… array, its longer side at least ``SIDE``: fine structure stays as it is."""
+    """Every k-th row and column of an H×W×… array, its longer side at least ``SIDE``: fine
+    structure stays as it is.
+    """
     step = max(1, max(plane.shape[:2]) // SIDE)
     return np.ascontiguousarray(plane[::step, ::step])
 
 
 def reduced(pixels: Pixels, size: tuple[int, int]) -> Pixels:
-    """An H×W×3 uint8 image at ``size`` (width, height): by whole factors first, which OpenCV does ten times faster."""
+    """An H×W×3 uint8 image at ``size`` (width, height): by whole factors first, which OpenCV does
+    ten times faster.
+    """
     whole = max(1, min(pixels.shape[1] // size[0], pixels.shape[0] // size[1]))
     height, width = (n // whole for n in pixels.shape[:2])
     if whole > 1:
         cut = np.ascontiguousarray(pixels[: height * whole, : width * whole])
-        pixels = np.asarray(cv2.resize(cut, (width, height), interpolation=cv2.INTER_AREA), dtype=np.uint8)
+        pixels = np.asarray(
+            cv2.resize(cut, (width, height), interpolation=cv2.INTER_AREA), dtype=np.uint8
+        )
     return np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
 
 

@@ -1,4 +1,6 @@
-"""Features of a set of labelled regions: sums of its items, overlaps, labels that look alike, coverage."""
+"""Features of a set of labelled regions: sums of its items, overlaps, labels that look alike,
+coverage.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,9 @@ SAME, STACKED = 0.3, 0.5
 def set_features(rows: Mapping[str, FloatArray], count: int) -> Features:
     """The number of items, and the sum of each of their features.
 
-    A weight a feature and one for the number make what an item is worth, above or below 0. Means and least values were
-    tried: they move with the number of items, and what was learned from them did not hold on photographs.
+    A weight a feature and one for the number make what an item is worth, above or below 0. Means
+    and least values were tried: they move with the number of items, and what was learned from them
+    did not hold on photographs.
     """
     sums = {f"sum_{name}": float(values.sum()) for name, values in rows.items()}
     return {"count": float(count), "log_count": float(np.log1p(count)), **sums}
@@ -28,7 +31,11 @@ def set_features(rows: Mapping[str, FloatArray], count: int) -> Features:
 def overlaps(labels: Sequence[str], iou: FloatArray) -> Features:
     """How far items repeat earlier ones, with and without regard to labels."""
     earlier = np.tril(iou, -1)
-    names, number = np.unique(labels, return_inverse=True) if labels else (np.array([]), np.array([], dtype=int))
+    names, number = (
+        np.unique(labels, return_inverse=True)
+        if labels
+        else (np.array([]), np.array([], dtype=int))
+    )
     equal = number[:, None] == number[None, :]
     same = np.where(equal & (earlier > SAME), earlier, 0).max(axis=1, initial=0)
     stacked = np.where(earlier > STACKED, earlier, 0).max(axis=1, initial=0)
@@ -42,11 +49,18 @@ def overlaps(labels: Sequence[str], iou: FloatArray) -> Features:
 
 
 def alike(labels: Sequence[str], looks: FloatArray) -> Features:
-    """How far apart in colour (n×3 CIELAB) items of one label are, and items of two, in units of 20."""
+    """How far apart in colour (n×3 CIELAB) items of one label are, and items of two, in units of
+    20.
+    """
     apart = np.linalg.norm(looks[:, None] - looks[None, :], axis=2) / 20
-    equal = np.array([[one == two for two in labels] for one in labels], dtype=bool).reshape(apart.shape)
+    equal = np.array([[one == two for two in labels] for one in labels], dtype=bool).reshape(
+        apart.shape
+    )
     lower = np.tril(np.ones_like(equal), -1)
-    same, other = (float(apart[where].mean()) if where.any() else 0.0 for where in (equal & lower, ~equal & lower))
+    same, other = (
+        float(apart[where].mean()) if where.any() else 0.0
+        for where in (equal & lower, ~equal & lower)
+    )
     return {"same_apart": same, "other_apart": other}
 
 
@@ -54,11 +68,16 @@ def covering(view: View, inside: BoolArray) -> Features:
     """Share of the image that lies inside, and how much more of what stands out in it does."""
     where = inside.view(np.uint8)
     covered = float(cv2.countNonZero(where)) / inside.size
-    return {"covered": covered, "salient_in": cv2.mean(view.salient, mask=where)[0] * covered - covered}
+    return {
+        "covered": covered,
+        "salient_in": cv2.mean(view.salient, mask=where)[0] * covered - covered,
+    }
 
 
 def partition(view: View, number: np.ndarray) -> Features:
-    """Share of the colour variance that the regions explain (h×w numbers; what no region holds is one more)."""
+    """Share of the colour variance that the regions explain (h×w numbers; what no region holds is
+    one more).
+    """
     flat = number.ravel().astype(np.intp)
     counted = np.bincount(flat)
     present = counted > 0

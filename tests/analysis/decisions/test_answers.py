@@ -44,7 +44,10 @@ def test_where_no_reply_failed_the_card_says_how_many_images_may_fail_as_a_whole
     questions = World.of(20, 5, gap=0.8).pair_questions()
     verdicts = choices_of(questions, 1.0, swap=True)
     none = _line(_judge(questions, verdicts), "failed")
-    assert (none.state, none.why) == ("pass", "none failed here; as a whole, up to 16.8 % of images may")
+    assert (none.state, none.why) == (
+        "pass",
+        "none failed here; as a whole, up to 16.8 % of images may",
+    )
     one = [replace(verdicts[0], value="Failed", status="refusal"), *verdicts[1:]]
     assert "none failed" not in str(_line(_judge(questions, one), "failed").why)
 
@@ -58,13 +61,18 @@ def test_a_source_without_a_usable_answer_costs_only_itself_and_is_named() -> No
         asked = of_task(world.pair_questions(), f"task {k:02d}")
         questions += [replace(q, id=f"{k}-{q.id}", image_id=f"{k}-{q.image_id}") for q in asked]
     verdicts = choices_of(questions, 0.95)
-    refused = [replace(v, value="Failed", status="refusal") if v.id.startswith("3-") else v for v in verdicts]
+    refused = [
+        replace(v, value="Failed", status="refusal") if v.id.startswith("3-") else v
+        for v in verdicts
+    ]
     main = _judge(questions, refused).system.main
     assert main is not None and main.kind == "pairwise"
     assert (len(main.names), len(set(main.groups)), main.found.pairs) == (42, 14, 42)
     assert main.left_out == tuple(f"task 03: group 3 model {i}" for i in range(3))
     page = card_page.text(_card(questions, refused))
-    assert "3 more left out: no usable reply" in " ".join(page.split()) and "group 3 model 0" in page
+    assert (
+        "3 more left out: no usable reply" in " ".join(page.split()) and "group 3 model 0" in page
+    )
 
 
 def test_failures_are_shares_of_calls_until_they_are_seen_to_go_together() -> None:
@@ -73,7 +81,10 @@ def test_failures_are_shares_of_calls_until_they_are_seen_to_go_together() -> No
     assert none.state == "pass" and none.interval is not None and none.interval[1] < 0.012
     verdicts = choices_of(questions, 1.0, swap=True)
     apart, together = (
-        [replace(v, value="Failed", status="unparseable") if hit(i, v) else v for i, v in enumerate(verdicts)]
+        [
+            replace(v, value="Failed", status="unparseable") if hit(i, v) else v
+            for i, v in enumerate(verdicts)
+        ]
         for hit in (lambda i, v: i % 50 == 0, lambda i, v: "p7-" in v.id)
     )
     ends = [_line(_judge(questions, found), "failed").interval for found in (apart, together)]
@@ -95,13 +106,19 @@ def test_the_same_answer_in_both_orders_is_no_lean(images: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_judge_that_lifts_a_source_by_two_ranks_is_refused_and_the_source_named(seed: int) -> None:
+def test_a_judge_that_lifts_a_source_by_two_ranks_is_refused_and_the_source_named(
+    seed: int,
+) -> None:
     questions = World.of(20, 5, seed, gap=0.8).pair_questions()
 
     def seen(q: Question, side: int) -> float:
         return q.final_scores[side] + 2.0 * (q.sources[side] == "model 3")
 
-    verdicts = [Verdict(q.id, o, "BA"[seen(q, 0) > seen(q, 1)], "ok", "") for q in questions for o in ("AB", "BA")]
+    verdicts = [
+        Verdict(q.id, o, "BA"[seen(q, 0) > seen(q, 1)], "ok", "")
+        for q in questions
+        for o in ("AB", "BA")
+    ]
     found = _judge(questions, verdicts)
     favour = _line(found, "favour")
     assert found.verdict == "no" and favour.state == "fail" and (favour.value or 0) >= 1
@@ -115,8 +132,12 @@ def test_images_needed_make_the_interval_short_enough(direction: Direction) -> N
         more = threshold.images_needed(value, ends, 30)
         assert more == pytest.approx(30 * (1.43 * 0.12 / 0.05) ** 2 - 30, abs=1)
     assert threshold.images_needed(0.75, (0.6, 0.9), 30) is None
-    assert threshold.images_needed(0.7501, (0.6, 0.9), 30) is None  # too near the threshold for any number to be of use
-    assert threshold.images_needed(1.0, (0.71, 1.0), 10) == 2  # no case erred: the interval shrinks with the images
+    assert (
+        threshold.images_needed(0.7501, (0.6, 0.9), 30) is None
+    )  # too near the threshold for any number to be of use
+    assert (
+        threshold.images_needed(1.0, (0.71, 1.0), 10) == 2
+    )  # no case erred: the interval shrinks with the images
 
 
 def test_every_undecided_check_says_how_many_images_would_settle_it() -> None:
@@ -124,7 +145,9 @@ def test_every_undecided_check_says_how_many_images_would_settle_it() -> None:
     found = _judge(questions, choices_of(questions, 0.85, 3, swap=True))
     undecided = [line for line in found.checks if line.state == "undecided"]
     assert undecided and all(line.needs_images for line in undecided)
-    assert found.verdict == "unclear" and f"about {found.needs_images:,} more images" in found.answer
+    assert (
+        found.verdict == "unclear" and f"about {found.needs_images:,} more images" in found.answer
+    )
 
 
 def _two_tasks() -> tuple[list[Question], list[Verdict]]:
@@ -139,10 +162,16 @@ def test_each_task_has_its_own_answer_in_card_report_and_files() -> None:
     questions, verdicts = _two_tasks()
     analysis = analyse_study(study_of(questions, {"judge": verdicts}))
     card = card_of(analysis)
-    assert {task.task: task.verdict for task in card.judges[0].tasks} == {"keypoint": "no", "object_detection": "yes"}
+    assert {task.task: task.verdict for task in card.judges[0].tasks} == {
+        "keypoint": "no",
+        "object_detection": "yes",
+    }
     rows = analysis.metrics["judges"][0]["tasks"]
     assert rows == card_json(card)["judges"][0]["tasks"]
-    assert {row["task"]: row["card"]["answer"] for row in rows} == {"keypoint": "no", "object_detection": "yes"}
+    assert {row["task"]: row["card"]["answer"] for row in rows} == {
+        "keypoint": "no",
+        "object_detection": "yes",
+    }
     assert all(row["card"]["needs_images"] is None for row in rows)
     assert "object_detection" in card_page.markdown(card)
 
@@ -171,7 +200,9 @@ def test_task_and_where_keep_the_questions_that_fit(tmp_path: Path) -> None:
         assert part.metrics["judges"][0][name] == alone.metrics["judges"][0][name]
     cards = [found.metrics["judges"][0]["tasks"][0]["card"] for found in (part, alone)]
     assert cards[0]["checks"] == cards[1]["checks"]
-    assert part.metrics["dataset"]["questions"] == len(own) and part.metrics["dataset"]["where"] == ["task=keypoint"]
+    assert part.metrics["dataset"]["questions"] == len(own) and part.metrics["dataset"][
+        "where"
+    ] == ["task=keypoint"]
     one = analyse([run], where=["source=model 3", "task=keypoint"])
     assert one.metrics["dataset"]["questions"] == sum("model 3" in q.sources for q in kept[0])
 
@@ -179,7 +210,11 @@ def test_task_and_where_keep_the_questions_that_fit(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("where", "said"),
     [
-        ("task=nothing", "--where task=nothing: no question has this task; there are: keypoint, object_detection"),
+        (
+            "task=nothing",
+            "--where task=nothing: no question has this task; there are: keypoint, "
+            "object_detection",
+        ),
         ("colour=red", "--where must be FIELD=VALUE with a field of task, .*, got colour=red"),
         ("task", "--where must be FIELD=VALUE"),
     ],
@@ -196,15 +231,22 @@ def test_card_and_report_take_a_task(tmp_path: Path) -> None:
     (judge,) = json.loads(Path(out).read_text())["judges"]
     assert [row["task"] for row in judge["tasks"]] == ["keypoint"] and judge["verdict"] == "no"
     metrics = str(tmp_path / "metrics.json")
-    done = CliRunner().invoke(app, ["report", run, "--where", "task=object_detection", "--json", metrics])
+    done = CliRunner().invoke(
+        app, ["report", run, "--where", "task=object_detection", "--json", metrics]
+    )
     assert done.exit_code == 0, done.output
     (judge,) = json.loads(Path(metrics).read_text())["judges"]
-    assert judge["tasks"][0]["card"]["answer"] == "yes" and list(judge["by_task"]) == ["object_detection"]
+    assert judge["tasks"][0]["card"]["answer"] == "yes" and list(judge["by_task"]) == [
+        "object_detection"
+    ]
 
 
 def test_a_task_of_a_few_images_is_named() -> None:
     questions, verdicts = _two_tasks()
-    few = [replace(pair(0, (8.0, 2.0), task="depth_estimation"), id=f"d{i}", image_id=f"d{i}") for i in range(3)]
+    few = [
+        replace(pair(0, (8.0, 2.0), task="depth_estimation"), id=f"d{i}", image_id=f"d{i}")
+        for i in range(3)
+    ]
     said = [Verdict(q.id, "AB", str(q.answer), "ok", "") for q in few]
     found = _judge([*questions, *few], [*verdicts, *said])
     assert _line(found, "macro_accuracy").why == "a task with fewer than 5 images: depth_estimation"

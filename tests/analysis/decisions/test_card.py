@@ -1,4 +1,6 @@
-"""The card: what passes, what fails, what is undecided or not measured, and what would settle it."""
+"""The card: what passes, what fails, what is undecided or not measured, and what would settle
+it.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,9 @@ def test_answer_and_badge_say_the_same(right: float, images: int) -> None:
     assert f"judge: {checks.STATES[found.state]}<" in card_page.badge(found)
     states = _states(card)
     if found.state == "fail" and states["order_of_sources"] != "fail":
-        assert all(checks.LABELS[name] in found.answer for name, state in states.items() if state == "fail")
+        assert all(
+            checks.LABELS[name] in found.answer for name, state in states.items() if state == "fail"
+        )
 
 
 def test_a_judge_that_guesses_scores_gets_no_green() -> None:
@@ -97,7 +101,9 @@ def test_what_was_not_asked_is_never_green() -> None:
 
 
 @pytest.mark.parametrize(("raters", "state"), [(2, "undecided"), (3, "pass")])
-def test_omega_has_no_interval_and_needs_three_people(raters: int, state: str, tmp_path: Path) -> None:
+def test_omega_has_no_interval_and_needs_three_people(
+    raters: int, state: str, tmp_path: Path
+) -> None:
     world = World.of(40, 4)
     questions = world.scoring_questions()
     study = study_of(questions, {"judge": scores_of(questions, 0.2)})
@@ -105,7 +111,10 @@ def test_omega_has_no_interval_and_needs_three_people(raters: int, state: str, t
     rows = ["item,source,rater,dimension,score"]
     for rater in range(raters):
         for q in questions:
-            rows.append(f"{q.image_id},{q.sources[0]},r{rater},{q.task},{float(q.answer) + rng.normal(0, 0.7):.2f}")
+            rows.append(
+                f"{q.image_id},{q.sources[0]},r{rater},{q.task},"
+                f"{float(q.answer) + rng.normal(0, 0.7):.2f}"
+            )
     (tmp_path / "people.csv").write_text("\n".join(rows) + "\n")
     card = card_of(analyse_study(study), people=[tmp_path / "people.csv"])
     line = next(line for line in card.judges[0].checks if line.name == "omega")
@@ -152,14 +161,24 @@ def _favoured(study: Study) -> list[str]:
     """The sources that the judge is said to treat otherwise than a fair one."""
     main = system(study, 0).main
     assert main is not None
-    return [n for n, f in zip(main.names, main.found.favours, strict=True) if f.p is not None and f.p < 0.05]
+    return [
+        n
+        for n, f in zip(main.names, main.found.favours, strict=True)
+        if f.p is not None and f.p < 0.05
+    ]
 
 
 def test_a_judge_that_errs_more_in_one_task_than_in_another_favours_nobody() -> None:
     flagged = 0
     for seed in range(10):
-        easy, hard = World.of(30, 4, seed).pair_questions(), World.of(30, 4, seed + 100).pair_questions()
-        hard = [replace(q, sources=tuple(f"depth {s}" for s in q.sources)) for q in of_task(hard, "depth_estimation")]
+        easy, hard = (
+            World.of(30, 4, seed).pair_questions(),
+            World.of(30, 4, seed + 100).pair_questions(),
+        )
+        hard = [
+            replace(q, sources=tuple(f"depth {s}" for s in q.sources))
+            for q in of_task(hard, "depth_estimation")
+        ]
         said = [*choices_of(easy, 0.97, seed), *choices_of(hard, 0.6, seed + 1)]
         flagged += bool(_favoured(study_of([*easy, *hard], {"judge": said})))
     assert flagged <= 2
@@ -183,7 +202,9 @@ def test_a_judge_that_follows_the_truth_alone_favours_nobody(kind: str, right: f
     verdicts = (
         choices_of(questions, right)
         if kind == "pair_questions"
-        else [Verdict(q.id, "AB", float(a), "ok", a) for q, a in zip(questions, answers, strict=True)]
+        else [
+            Verdict(q.id, "AB", float(a), "ok", a) for q, a in zip(questions, answers, strict=True)
+        ]
     )
     main = system(study_of(questions, {"judge": verdicts}), 0).main
     assert main is not None
@@ -192,10 +213,16 @@ def test_a_judge_that_follows_the_truth_alone_favours_nobody(kind: str, right: f
 
 
 def test_a_source_with_no_error_seen_is_as_uncertain_as_its_group() -> None:
-    """What is left of a smooth curve is nearly the same on every image; a single error on another source is not."""
+    """What is left of a smooth curve is nearly the same on every image; a single error on another
+    source is not.
+    """
     source, image = np.tile(np.arange(3), 20), np.repeat(np.arange(20), 3)
     fair = np.full(60, 0.5)
-    judged = fair + np.where(source == 0, 0.004 + 0.0001 * (image % 2), 0.0) + 0.5 * ((source == 1) & (image == 3))
+    judged = (
+        fair
+        + np.where(source == 0, 0.004 + 0.0001 * (image % 2), 0.0)
+        + 0.5 * ((source == 1) & (image == 3))
+    )
     found = system_agreement(image_sums(judged, fair, source, image, 3, fair=fair))
     assert found is not None
     assert [(favour.p or 0) > 0.5 for favour in found.favours] == [True, True, True]
@@ -218,11 +245,16 @@ def test_a_question_with_an_unnamed_source_says_nothing_of_the_named_one() -> No
     questions = [*(pair(i, (7.0, 5.0)) for i in range(12)), *unnamed]
     main = system(study_of(questions, {"judge": [said(q, q.answer) for q in questions]}), 0).main
     assert main is not None
-    assert dict(zip(main.names, main.found.judged.tolist(), strict=True)) == {"one": 1.0, "two": 0.0}
+    assert dict(zip(main.names, main.found.judged.tolist(), strict=True)) == {
+        "one": 1.0,
+        "two": 0.0,
+    }
 
 
 def test_self_preference_is_of_the_declared_family(tmp_path: Path) -> None:
-    (tmp_path / "own.yaml").write_text("families: {judge: [model 3]}\nchecks: {failed: {at_most: 0.2}}\n")
+    (tmp_path / "own.yaml").write_text(
+        "families: {judge: [model 3]}\nchecks: {failed: {at_most: 0.2}}\n"
+    )
     rules = read_thresholds(tmp_path / "own.yaml")
     questions = World.of(60, 4).pair_questions()
     study = study_of(questions, {"a judge of ours": choices_of(questions, 0.9, favoured="model 3")})
@@ -263,7 +295,11 @@ def test_pages_escape_names_and_load_nothing() -> None:
     hostile = World(world.truth, ("<script>alert(1)</script>", "b|c", "d"))
     card = _card(hostile, 0.9)
     page = card_page.html(card)
-    assert "<script" not in page and "&lt;script" in page and "http://" not in page.replace("http://www.w3.org", "")
+    assert (
+        "<script" not in page
+        and "&lt;script" in page
+        and "http://" not in page.replace("http://www.w3.org", "")
+    )
     assert "b\\|c" in card_page.markdown(card)
     assert card_page.badge(card.judges[0]).startswith("<svg")
 
@@ -281,7 +317,9 @@ def test_system_figures_equal_their_definitions() -> None:
     means = judged.mean(0), world.truth.mean(0)
     assert found.tau_b.value == pytest.approx(stats.kendalltau(*means)[0])
     first, second = np.triu_indices(5, 1)
-    same = np.sign(means[0][first] - means[0][second]) == np.sign(means[1][first] - means[1][second])
+    same = np.sign(means[0][first] - means[0][second]) == np.sign(
+        means[1][first] - means[1][second]
+    )
     assert found.pair_order.value == pytest.approx(same.mean())
     p = []
     for table in (judged, world.truth):
@@ -295,7 +333,9 @@ def test_system_figures_equal_their_definitions() -> None:
 def test_a_judge_that_cannot_tell_sources_apart_has_no_order() -> None:
     truth = World.of(20, 4).truth
     rows = np.indices(truth.shape)
-    found = system_agreement(image_sums(np.full(80, 5.0), truth.ravel(), rows[1].ravel(), rows[0].ravel(), 4))
+    found = system_agreement(
+        image_sums(np.full(80, 5.0), truth.ravel(), rows[1].ravel(), rows[0].ravel(), 4)
+    )
     assert found is not None and (found.tau_b.value, found.pair_order.value) == (0.0, 0.5)
 
 
@@ -356,7 +396,11 @@ def test_one_favoured_source_does_not_make_others_look_disfavoured() -> None:
     verdicts = scores_of(questions, 0.8, 1, bias={"model 6": 1.5})
     main = system(study_of(questions, {"judge": verdicts}), 0).main
     assert main is not None
-    flagged = [n for n, f in zip(main.names, main.found.favours, strict=True) if f.p is not None and f.p < 0.05]
+    flagged = [
+        n
+        for n, f in zip(main.names, main.found.favours, strict=True)
+        if f.p is not None and f.p < 0.05
+    ]
     assert flagged == ["model 6"]
 
 
@@ -393,7 +437,10 @@ def test_one_image_is_singular_and_negative_figures_have_a_minus_sign() -> None:
 
 def test_four_verdicts_of_a_second_task_do_not_withhold_what_is_shown() -> None:
     questions = World.of(40, 4, gap=0.8).pair_questions()
-    few = [replace(q, id=f"x{i}", task="keypoint", image_id=f"x{i}") for i, q in enumerate(questions[:4])]
+    few = [
+        replace(q, id=f"x{i}", task="keypoint", image_id=f"x{i}")
+        for i, q in enumerate(questions[:4])
+    ]
     asked = [*questions, *few]
     right = {v.id: v for v in choices_of(asked, 0.97, swap=False)}
     turned = {q.id: replace(right[q.id], value="AB"[q.answer == "A"]) for q in few[:2]}
@@ -402,7 +449,10 @@ def test_four_verdicts_of_a_second_task_do_not_withhold_what_is_shown() -> None:
     macro = next(line for line in judge.checks if line.name == "macro_accuracy")
     assert (macro.state, macro.why) == ("undecided", "a task with fewer than 5 images: keypoint")
     assert verdict(found.results.judges[0]) == "better than chance"
-    assert not any(line.why == "it is undecided whether the judge is better than chance" for line in judge.checks)
+    assert not any(
+        line.why == "it is undecided whether the judge is better than chance"
+        for line in judge.checks
+    )
 
 
 @pytest.mark.parametrize(
@@ -415,9 +465,13 @@ def test_four_verdicts_of_a_second_task_do_not_withhold_what_is_shown() -> None:
         (("tie",), 0.6, "better than chance (33.3 %)"),
     ],
 )
-def test_chance_is_a_guess_among_the_allowed_answers(ties: tuple[str, ...], right: float, said: str) -> None:
+def test_chance_is_a_guess_among_the_allowed_answers(
+    ties: tuple[str, ...], right: float, said: str
+) -> None:
     questions = [replace(q, ties=ties) for q in World.of(100, 4).pair_questions()]
-    result = analyse_study(study_of(questions, {"judge": choices_of(questions, right, swap=False)})).results.judges[0]
+    result = analyse_study(
+        study_of(questions, {"judge": choices_of(questions, right, swap=False)})
+    ).results.judges[0]
     assert verdict(result) == said
     assert better_than_chance(result) == said.startswith("better")
     assert result.pairwise.chance == pytest.approx(1 / (2 + len(ties)))
@@ -433,5 +487,7 @@ def test_chance_of_unlike_questions_is_the_mean_of_theirs() -> None:
 @pytest.mark.parametrize("right", [0.5, 0.56, 0.6, 0.65, 0.7])
 def test_the_card_and_the_report_agree_on_chance(right: float) -> None:
     questions = World.of(30, 3).pair_questions()
-    result = analyse_study(study_of(questions, {"judge": choices_of(questions, right)})).results.judges[0]
+    result = analyse_study(
+        study_of(questions, {"judge": choices_of(questions, right)})
+    ).results.judges[0]
     assert better_than_chance(result) == (verdict(result) == "better than chance")

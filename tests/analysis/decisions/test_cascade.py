@@ -26,7 +26,9 @@ from visualjudge.judges.cascade import CascadeJudge, CascadeRule, RecordedJudge,
 
 
 def _calibrated(questions: list[Question], seed: int = 0) -> list[Verdict]:
-    """A judge whose probability is right: it errs in 1 − p of the questions that it answers with p."""
+    """A judge whose probability is right: it errs in 1 − p of the questions that it answers with
+    p.
+    """
     rng = np.random.default_rng(seed)
     out = []
     for question in questions:
@@ -60,15 +62,25 @@ def test_the_sure_answers_stand_and_the_others_are_asked_again(questions: list[Q
     assert set(cascade_json(found)) >= {"rule", "risk", "saved", "accuracy"}
 
 
-def test_a_judge_without_probabilities_is_as_sure_as_its_orders_agree(questions: list[Question]) -> None:
-    judged = {"cheap": choices_of(questions, 0.85, swap=True), "dear": choices_of(questions, 0.95, 1)}
+def test_a_judge_without_probabilities_is_as_sure_as_its_orders_agree(
+    questions: list[Question],
+) -> None:
+    judged = {
+        "cheap": choices_of(questions, 0.85, swap=True),
+        "dear": choices_of(questions, 0.95, 1),
+    }
     found = cascade_study(study_of(questions, judged), risk=0.1)
     assert (found.rule.by, found.rule.asks) == ("agreement", (("AB", 0), ("BA", 0)))
     assert found.rule.threshold == 1.0 and 0.6 < found.saved < 0.85
 
 
-def test_a_question_that_the_cheap_judge_declined_is_asked_and_hides_no_probability(questions: list[Question]) -> None:
-    cheap = [replace(v, value=FAILED, status="refusal", probability_a=None) for v in _calibrated(questions)[:5]]
+def test_a_question_that_the_cheap_judge_declined_is_asked_and_hides_no_probability(
+    questions: list[Question],
+) -> None:
+    cheap = [
+        replace(v, value=FAILED, status="refusal", probability_a=None)
+        for v in _calibrated(questions)[:5]
+    ]
     judged = {"cheap": cheap + _calibrated(questions)[5:], "dear": choices_of(questions, 0.95, 1)}
     found = cascade_study(study_of(questions, judged), risk=0.1)
     assert found.rule.by == "probability" and 0.2 < found.saved < 0.8
@@ -82,7 +94,10 @@ def test_a_judge_that_guesses_saves_nothing(questions: list[Question]) -> None:
 
 
 def test_a_cheap_judge_that_is_better_needs_no_cascade(questions: list[Question]) -> None:
-    judged = {"cheap": choices_of(questions, 0.95, 1, swap=True), "dear": choices_of(questions, 0.6)}
+    judged = {
+        "cheap": choices_of(questions, 0.95, 1, swap=True),
+        "dear": choices_of(questions, 0.6),
+    }
     found = cascade_study(study_of(questions, judged), risk=0.1)
     assert found.cheap_is_better and found.answer.startswith("Do not use this cascade: cheap alone")
     assert cascade_json(found)["ahead"]["value"] == pytest.approx(found.ahead.value)
@@ -90,7 +105,9 @@ def test_a_cheap_judge_that_is_better_needs_no_cascade(questions: list[Question]
 
 def test_the_bound_of_the_risk_never_falls_with_an_error() -> None:
     images = np.repeat(np.arange(12), 20)
-    bounds = [upper_bound((np.arange(240) < errors).astype(float), images, 0.1) for errors in range(4)]
+    bounds = [
+        upper_bound((np.arange(240) < errors).astype(float), images, 0.1) for errors in range(4)
+    ]
     assert bounds == sorted(bounds)
     assert bounds[0] > 1 - 0.1 ** (1 / 12) - 1e-9
 
@@ -107,7 +124,8 @@ def test_the_judge_does_what_the_rule_says(questions: list[Question]) -> None:
     study = study_of(questions, {"cheap": cheap, "dear": dear})
     found = cascade_study(study, risk=0.1)
     members = [
-        RecordedJudge(name, {(v.id, v.order, v.repeat): v for v in said}) for name, said in (("c", cheap), ("d", dear))
+        RecordedJudge(name, {(v.id, v.order, v.repeat): v for v in said})
+        for name, said in (("c", cheap), ("d", dear))
     ]
     judge = CascadeJudge(*members, found.rule)
 
@@ -121,7 +139,9 @@ def test_the_judge_does_what_the_rule_says(questions: list[Question]) -> None:
 
 
 def test_a_rule_is_run_from_its_file(tmp_path: Path) -> None:
-    """The cheap judge's run, the rule of ``cascade --json``, and an expensive judge that is asked the rest."""
+    """The cheap judge's run, the rule of ``cascade --json``, and an expensive judge that is asked
+    the rest.
+    """
     data = make_folder(tmp_path / "data", tasks=("depth_estimation",), images=8, annotations=4)
     build(data, tmp_path / "dataset")
     words = ["judge", str(tmp_path / "dataset"), "--type", "pairwise", "--backend", "baseline"]
@@ -131,7 +151,10 @@ def test_a_rule_is_run_from_its_file(tmp_path: Path) -> None:
     (tmp_path / "rule.json").write_bytes(orjson.dumps(rule))
     run = ["--cascade", str(tmp_path / "rule.json"), "--cheap", str(tmp_path / "cheap")]
     call([*words, "--model", "oracle:1", *run, "--out", str(tmp_path / "both")])
-    said = [orjson.loads(line) for line in (tmp_path / "both" / "verdicts.jsonl").read_bytes().splitlines()]
+    said = [
+        orjson.loads(line)
+        for line in (tmp_path / "both" / "verdicts.jsonl").read_bytes().splitlines()
+    ]
     assert {line["decided_by"] for line in said} == {"cheap", "expensive"}
     with pytest.raises(UsageError, match="--cheap RUN must be given together"):
         call([*words, "--model", "oracle:1", *run[:2], "--out", str(tmp_path / "no")])
@@ -143,7 +166,10 @@ def test_a_rule_is_run_from_its_file(tmp_path: Path) -> None:
         ([], "rule: must be an object"),
         ({"rule": {"threshold": "high"}}, "threshold: must be a number"),
         ({"rule": {"threshold": 0.9, "by": "luck"}}, "by: must be one of probability, agreement"),
-        ({"rule": {"threshold": 0.9, "by": "agreement", "asks": [["XY", 0]]}}, "asks: must list pairs"),
+        (
+            {"rule": {"threshold": 0.9, "by": "agreement", "asks": [["XY", 0]]}},
+            "asks: must list pairs",
+        ),
     ],
 )
 def test_a_rule_that_cannot_be_read_is_refused(tmp_path: Path, rule: object, said: str) -> None:
@@ -154,8 +180,14 @@ def test_a_rule_that_cannot_be_read_is_refused(tmp_path: Path, rule: object, sai
 
 def test_a_tie_that_is_right_counts_for_both_judges() -> None:
     questions = [pair(i, (6.0, 6.0), answer="tie", ties=("tie",)) for i in range(24)]
-    found = cascade_study(study_of(questions, {name: [said(q, "tie") for q in questions] for name in ("a", "b")}))
-    assert (found.cheap_accuracy.value, found.expensive_accuracy.value, found.accuracy.value) == (1.0, 1.0, 1.0)
+    found = cascade_study(
+        study_of(questions, {name: [said(q, "tie") for q in questions] for name in ("a", "b")})
+    )
+    assert (found.cheap_accuracy.value, found.expensive_accuracy.value, found.accuracy.value) == (
+        1.0,
+        1.0,
+        1.0,
+    )
 
 
 def test_no_majority_is_no_answer() -> None:
@@ -169,7 +201,9 @@ def test_questions_that_are_no_pairs_go_to_the_expensive_judge() -> None:
     question = World.of(1, 1).scoring_questions()[0]
     said = Verdict(question.id, "AB", 7.0, "ok", "7")
     judge = CascadeJudge(
-        RecordedJudge("c", {}), RecordedJudge("d", {(said.id, "AB", 0): said}), CascadeRule(0.5, "agreement")
+        RecordedJudge("c", {}),
+        RecordedJudge("d", {(said.id, "AB", 0): said}),
+        CascadeRule(0.5, "agreement"),
     )
     assert asyncio.run(judge(Ask(question))).verdict == said
 

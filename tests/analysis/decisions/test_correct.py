@@ -37,7 +37,9 @@ def _labels(path: Path, rows: list[tuple[str, ...]], head: str = "annotation_id,
 
 def _random_scores(world: World, path: Path, images: int, seed: int = 0) -> Path:
     chosen = np.random.default_rng(seed).choice(world.truth.shape[0], images, replace=False)
-    rows = [(f"a{g}-{s}", str(world.truth[g, s])) for g in chosen for s in range(world.truth.shape[1])]
+    rows = [
+        (f"a{g}-{s}", str(world.truth[g, s])) for g in chosen for s in range(world.truth.shape[1])
+    ]
     return _labels(path, rows)
 
 
@@ -50,7 +52,10 @@ def test_a_favoured_source_is_put_back_in_its_place(world: World, tmp_path: Path
     for row in board.rows:
         true = world.truth[:, int(row.source[-1])].mean()
         assert row.interval is not None and row.interval[0] - 0.2 < true < row.interval[1] + 0.2
-        assert row.rank_set is not None and row.rank_set[0] <= int(row.source[-1]) + 1 <= row.rank_set[1]
+        assert (
+            row.rank_set is not None
+            and row.rank_set[0] <= int(row.source[-1]) + 1 <= row.rank_set[1]
+        )
 
 
 def test_the_judge_makes_intervals_narrower_than_labels_alone(world: World, tmp_path: Path) -> None:
@@ -59,7 +64,10 @@ def test_the_judge_makes_intervals_narrower_than_labels_alone(world: World, tmp_
     questions = world.scoring_questions()
     noise = correct_study(study_of(questions, {"judge": scores_of(questions, 30.0)}), labels)
     assert good.lam > 0.5 > 0.2 > noise.lam
-    widths = [np.mean([row.interval[1] - row.interval[0] for row in b.rows if row.interval]) for b in (good, noise)]
+    widths = [
+        np.mean([row.interval[1] - row.interval[0] for row in b.rows if row.interval])
+        for b in (good, noise)
+    ]
     assert widths[0] < 0.8 * widths[1]
     assert np.mean([row.worth or 0 for row in good.rows]) > 1.5
 
@@ -75,21 +83,30 @@ def test_win_rates_come_with_lee_and_strengths(world: World, tmp_path: Path) -> 
         wins[str(question.sources["AB".index(str(question.answer))])] += 1 / (60 * 4)
     for row in board.rows:
         assert row.interval is not None and row.interval[0] <= wins[row.source] <= row.interval[1]
-        assert row.lee is not None and row.lee.interval[0] <= wins[row.source] <= row.lee.interval[1]
+        assert (
+            row.lee is not None and row.lee.interval[0] <= wins[row.source] <= row.lee.interval[1]
+        )
         assert row.strength is not None and row.naive_strength is not None
     assert board.measure == "win rate"
     spread = [
-        max(values) - min(values) for values in zip(*((r.naive_strength, r.strength) for r in board.rows), strict=True)
+        max(values) - min(values)
+        for values in zip(*((r.naive_strength, r.strength) for r in board.rows), strict=True)
     ]
-    assert spread[1] > spread[0]  # errors of the judge shrink strengths; the correction widens them again
+    assert (
+        spread[1] > spread[0]
+    )  # errors of the judge shrink strengths; the correction widens them again
 
 
 def test_strengths_have_an_interval_of_sensible_width_for_any_labels(tmp_path: Path) -> None:
-    """What no comparison tells, the shift of all strengths, is no part of them, however it is rounded."""
+    """What no comparison tells, the shift of all strengths, is no part of them, however it is
+    rounded.
+    """
     for seed in range(40):
         questions = World.of(60, 4, seed).pair_questions()
         study = study_of(questions, {"judge": choices_of(questions, 0.7, seed)})
-        rows = [(q.id, str(q.answer)) for q in np.random.default_rng(seed).permutation(questions)[:80]]
+        rows = [
+            (q.id, str(q.answer)) for q in np.random.default_rng(seed).permutation(questions)[:80]
+        ]
         board = correct_study(study, _labels(tmp_path / f"{seed}.csv", rows, "question_id,answer"))
         for row in board.rows:
             assert row.naive_strength is not None
@@ -103,13 +120,20 @@ def test_a_source_that_never_lost_costs_no_other_its_strength(tmp_path: Path) ->
     world = World.of(40, 4, 3)
     questions = world.pair_questions()
     apart = of_task(World.of(40, 3, 4).pair_questions(), "depth_estimation")
-    beaten = [replace(q, answer="AB"[q.sources.index("model 0")]) if "model 0" in q.sources else q for q in apart]
-    study = study_of([*questions, *beaten], {"judge": [*choices_of(questions, 0.8), *choices_of(beaten, 1.0)]})
+    beaten = [
+        replace(q, answer="AB"[q.sources.index("model 0")]) if "model 0" in q.sources else q
+        for q in apart
+    ]
+    study = study_of(
+        [*questions, *beaten], {"judge": [*choices_of(questions, 0.8), *choices_of(beaten, 1.0)]}
+    )
     asked = list(np.random.default_rng(0).permutation(questions)[:120])
     rows = [(q.id, str(q.answer)) for q in [*asked, *beaten]]
     board = correct_study(study, _labels(tmp_path / "l.csv", rows, "question_id,answer"))
     alone = study_of(questions, {"judge": choices_of(questions, 0.8)})
-    of_one = correct_study(alone, _labels(tmp_path / "o.csv", rows[: len(asked)], "question_id,answer"))
+    of_one = correct_study(
+        alone, _labels(tmp_path / "o.csv", rows[: len(asked)], "question_id,answer")
+    )
     never = [row for row in board.rows if row.group == "depth_estimation"]
     assert [row.strength is None for row in never] == [row.source == "model 0" for row in never]
     others = {row.source: row for row in board.rows if row.group != "depth_estimation"}
@@ -122,12 +146,16 @@ def test_a_question_with_an_unnamed_source_is_left_out(tmp_path: Path) -> None:
     questions = World.of(12, 2).pair_questions()
     unnamed = [replace(q, id=f"u{q.id}", sources=(q.sources[0], None)) for q in questions]
     study = study_of([*questions, *unnamed], {"judge": choices_of([*questions, *unnamed], 0.8)})
-    labels = _labels(tmp_path / "l.csv", [(q.id, str(q.answer)) for q in questions], "question_id,answer")
+    labels = _labels(
+        tmp_path / "l.csv", [(q.id, str(q.answer)) for q in questions], "question_id,answer"
+    )
     assert {row.labels for row in correct_study(study, labels).rows} == {12}
 
 
 def test_json_has_the_promised_shape(world: World, tmp_path: Path) -> None:
-    found = leaderboard_json(correct_study(_scored(world), _random_scores(world, tmp_path / "l.csv", 12), gap=0.3))
+    found = leaderboard_json(
+        correct_study(_scored(world), _random_scores(world, tmp_path / "l.csv", 12), gap=0.3)
+    )
     assert {"rows", "method", "lambda"} <= set(found)
     assert {"source", "naive", "corrected", "ci95", "rank_set", "labels"} <= set(found["rows"][0])
     assert found["rows"][0]["labels"] == 12 and found["labels"] == 60
@@ -152,17 +180,24 @@ def test_labels_that_fit_nothing_are_named_and_left_out(world: World, tmp_path: 
         ("annotation_id,score\na0-0,\n", "holds no label"),
         ("annotation_id,score\na0-0,5\n", "at least 3 images"),
         ("annotation_id,score\nzzz,5\n", "no label is on an item"),
-        ("annotation_id,score\na0-0,5\na1-0,55\na2-0,60\n", "got 1 at most; 2 labels left out, .*0 to 10, got '55'"),
+        (
+            "annotation_id,score\na0-0,5\na1-0,55\na2-0,60\n",
+            "got 1 at most; 2 labels left out, .*0 to 10, got '55'",
+        ),
         ("annotation_id,score\na1-0,55\n", "1 label left out, .*0 to 10, got '55'"),
     ],
 )
-def test_labels_that_cannot_serve_are_refused(world: World, tmp_path: Path, text: str, said: str) -> None:
+def test_labels_that_cannot_serve_are_refused(
+    world: World, tmp_path: Path, text: str, said: str
+) -> None:
     (tmp_path / "labels.csv").write_text(text)
     with pytest.raises(DataError, match=said):
         correct_study(_scored(world), tmp_path / "labels.csv")
 
 
-def test_a_source_whose_labels_all_agree_has_no_ranks_and_the_reason_is_given(world: World, tmp_path: Path) -> None:
+def test_a_source_whose_labels_all_agree_has_no_ranks_and_the_reason_is_given(
+    world: World, tmp_path: Path
+) -> None:
     questions = world.pair_questions()
     study = study_of(questions, {"judge": choices_of(questions, 0.5)})
     labels = []
@@ -211,7 +246,9 @@ def test_labels_that_are_there_are_kept_and_not_drawn_again(world: World, tmp_pa
     first = _random_scores(world, tmp_path / "labels.csv", 6)
     queue = label_study(_scored(world), 20, labels=first)
     before, after = queue.items[:30], queue.items[30:]
-    assert all(item.said is not None and item.round == 1 and item.probability < 1 for item in before)
+    assert all(
+        item.said is not None and item.round == 1 and item.probability < 1 for item in before
+    )
     assert len(after) == 20 and not {i.name for i in before} & {i.name for i in after}
 
 
@@ -225,13 +262,17 @@ def _filled(world: World, queue: LabelQueue, path: Path) -> Path:
     return path
 
 
-def test_rounds_of_labels_count_alike_where_they_were_drawn_at_random(world: World, tmp_path: Path) -> None:
+def test_rounds_of_labels_count_alike_where_they_were_drawn_at_random(
+    world: World, tmp_path: Path
+) -> None:
     study = _scored(world)  # says each thing once: no doubt to draw by
     labels = None
     for number in (1, 2, 3):
         queue = label_study(study, 25, labels=labels)
         assert queue.gain is not None and not queue.gain.shown
-        assert sorted(item.round for item in queue.items) == [r for r in range(1, number + 1) for _ in range(25)]
+        assert sorted(item.round for item in queue.items) == [
+            r for r in range(1, number + 1) for _ in range(25)
+        ]
         chances = np.array([item.probability for item in queue.items])
         assert chances == pytest.approx(np.full(chances.size, chances[0]), rel=0.1)
         labels = _filled(world, queue, tmp_path / f"{number}.csv")
@@ -242,12 +283,18 @@ def test_rounds_of_labels_count_alike_where_they_were_drawn_at_random(world: Wor
 def test_a_queue_without_rounds_is_one_round(world: World, tmp_path: Path) -> None:
     """As version 0.2 wrote it."""
     first = _filled(world, label_study(_scored(world), 30), tmp_path / "a.csv")
-    pl.read_csv(first, infer_schema=False).drop("round", "round_probability").write_csv(tmp_path / "old.csv")
-    new, old = (label_study(_scored(world), 20, labels=path) for path in (first, tmp_path / "old.csv"))
+    pl.read_csv(first, infer_schema=False).drop("round", "round_probability").write_csv(
+        tmp_path / "old.csv"
+    )
+    new, old = (
+        label_study(_scored(world), 20, labels=path) for path in (first, tmp_path / "old.csv")
+    )
     assert new.items == old.items and [item.round for item in new.items] == [1] * 30 + [2] * 20
 
 
-def test_labels_that_name_questions_are_copied_to_a_queue_of_annotations(world: World, tmp_path: Path) -> None:
+def test_labels_that_name_questions_are_copied_to_a_queue_of_annotations(
+    world: World, tmp_path: Path
+) -> None:
     """A people's run names questions, also of scores."""
     rows = [(f"s{g}-0", "5.0", "0.2") for g in range(12)]
     labels = _labels(tmp_path / "l.csv", rows, "question_id,score,probability")
@@ -272,19 +319,29 @@ def test_items_are_drawn_by_the_doubt_of_a_judge_that_errs_where_it_is_unsure(wo
     assert len({item.probability for item in queue.items}) > 20
 
 
-@pytest.mark.parametrize(("column", "value"), [("round", "0"), ("round", "x"), ("round_probability", "1.5")])
-def test_a_design_that_cannot_be_read_is_named(world: World, tmp_path: Path, column: str, value: str) -> None:
+@pytest.mark.parametrize(
+    ("column", "value"), [("round", "0"), ("round", "x"), ("round_probability", "1.5")]
+)
+def test_a_design_that_cannot_be_read_is_named(
+    world: World, tmp_path: Path, column: str, value: str
+) -> None:
     path = _filled(world, label_study(_scored(world), 30), tmp_path / "a.csv")
     rows = pl.read_csv(path, infer_schema=False).to_dicts()
     rows[0][column] = value
     pl.DataFrame(rows).write_csv(path)
     board = correct_study(_scored(world), path)
-    assert board.labels == 29 and column in str(board.problems[0]) and value in str(board.problems[0])
+    assert (
+        board.labels == 29 and column in str(board.problems[0]) and value in str(board.problems[0])
+    )
 
 
 def test_the_queue_is_the_same_for_the_same_seed(world: World) -> None:
     study = _scored(world)
-    assert label_study(study, 20).items == label_study(study, 20).items != label_study(study, 20, seed=1).items
+    assert (
+        label_study(study, 20).items
+        == label_study(study, 20).items
+        != label_study(study, 20, seed=1).items
+    )
 
 
 def test_more_labels_than_items_are_refused(world: World) -> None:
@@ -292,11 +349,14 @@ def test_more_labels_than_items_are_refused(world: World) -> None:
         label_study(_scored(world), 301)
 
 
-def test_labels_of_a_single_source_promise_no_number_of_labels_for_a_gap(world: World, tmp_path: Path) -> None:
+def test_labels_of_a_single_source_promise_no_number_of_labels_for_a_gap(
+    world: World, tmp_path: Path
+) -> None:
     labels = _labels(tmp_path / "one.csv", [(f"a{g}-0", str(world.truth[g, 0])) for g in range(12)])
     board = correct_study(_scored(world), labels, gap=0.5)
     assert sum(row.corrected is not None for row in board.rows) == 1
     assert board.labels_for_gap is None
-    assert "a difference of 0.5: not known: no two sources that are compared have labels enough" in " ".join(
-        str(board).split()
+    assert (
+        "a difference of 0.5: not known: no two sources that are compared have labels enough"
+        in " ".join(str(board).split())
     )

@@ -79,7 +79,10 @@ def test_tables_name_the_group_of_each_source_where_there_are_several() -> None:
     questions = _two_tasks()
     card = card_of(analyse_study(study_of(questions, {"judge": choices_of(questions, 0.9)})))
     page = card_page.text(card)
-    assert "object_detection       det 0" in page and "over the 6 pairs inside groups" in card_page.markdown(card)
+    assert (
+        "object_detection       det 0" in page
+        and "over the 6 pairs inside groups" in card_page.markdown(card)
+    )
     rows = card_json(card)["judges"][0]["system"]["sources"]
     assert {row["group"] for row in rows} == {"object_detection", "instance_segmentation"}
     alone = [q for q in questions if q.task == "object_detection"]
@@ -90,12 +93,25 @@ def test_tables_name_the_group_of_each_source_where_there_are_several() -> None:
 def test_correct_ranks_within_a_task(tmp_path: Path) -> None:
     questions = _two_tasks("scoring_questions")
     labels = tmp_path / "labels.csv"
-    rows = [f"{q.task}/{q.annotation_ids[0]},{q.answer}" for q in questions if int(q.image_id[-2:]) < 25]
+    rows = [
+        f"{q.task}/{q.annotation_ids[0]},{q.answer}" for q in questions if int(q.image_id[-2:]) < 25
+    ]
     labels.write_text("\n".join(["annotation_id,score", *rows]) + "\n")
-    board = correct_study(study_of(questions, {"judge": scores_of(questions, 0.3)}), labels, gap=0.5)
-    assert [row.source for row in board.rows] == ["seg 0", "seg 1", "seg 2", "det 0", "det 1", "det 2"]
+    board = correct_study(
+        study_of(questions, {"judge": scores_of(questions, 0.3)}), labels, gap=0.5
+    )
+    assert [row.source for row in board.rows] == [
+        "seg 0",
+        "seg 1",
+        "seg 2",
+        "det 0",
+        "det 1",
+        "det 2",
+    ]
     assert [row.rank_set for row in board.rows] == [(1, 1), (2, 2), (3, 3)] * 2
-    assert str(board).splitlines()[0].startswith("Group") and "inside a group only" in " ".join(str(board).split())
+    assert str(board).splitlines()[0].startswith("Group") and "inside a group only" in " ".join(
+        str(board).split()
+    )
     assert leaderboard_json(board)["rows"][0]["group"] == "instance_segmentation"
 
 
@@ -105,7 +121,11 @@ def test_pairs_on_few_images_do_not_borrow_certainty_from_another_group() -> Non
     level = np.array([4.0, 3.0, 2.0, 1.0, 8.0, 7.0])
     sums = Sums(many * level, many * level, many * level, many)
     found = system_agreement(sums, np.array([0, 0, 0, 0, 1, 1]))
-    assert found is not None and (found.tau_b.value, found.tau_b.interval, found.images) == (1.0, None, 60)
+    assert found is not None and (found.tau_b.value, found.tau_b.interval, found.images) == (
+        1.0,
+        None,
+        60,
+    )
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
@@ -125,25 +145,35 @@ def test_the_true_figure_has_an_interval() -> None:
         assert ends is not None and 0 <= ends[0] < value < ends[1] <= 1
     scored = World.of(40, 3).scoring_questions()
     points = _card(scored, scores_of(scored, 0.5)).system.main
-    assert points is not None and all(e is not None and e[1] - e[0] < 2 and e[1] > 1.5 for e in points.true_ends)
+    assert points is not None and all(
+        e is not None and e[1] - e[0] < 2 and e[1] > 1.5 for e in points.true_ends
+    )
 
 
 def test_an_order_that_the_scores_of_all_annotations_overturn_is_named() -> None:
-    """The first is below by a hair on the pairs, and far above on the annotations that were not asked of as pairs."""
+    """The first is below by a hair on the pairs, and far above on the annotations that were not
+    asked of as pairs.
+    """
     pairs = World(np.tile([5.0, 5.2], (12, 1)), ("a", "b")).pair_questions()
     others = World(np.tile([9.0, 1.0], (12, 1)), ("a", "b")).scoring_questions()
     scored = [replace(q, annotation_ids=(f"other {q.annotation_ids[0]}",)) for q in others]
     card = card_of(analyse_study(study_of([*pairs, *scored], {"judge": choices_of(pairs, 1.0)})))
     main = card.judges[0].system.main
     assert main is not None and main.overturned == (("a", "b"),)
-    assert "The mean true scores of all annotations say otherwise: a above b." in card_page.markdown(card)
+    assert (
+        "The mean true scores of all annotations say otherwise: a above b."
+        in card_page.markdown(card)
+    )
     alone = _card(pairs, choices_of(pairs, 1.0)).system.main
     assert alone is not None and alone.overturned == ()
 
 
 def test_why_the_order_is_not_known_is_the_true_reason() -> None:
     questions = World.of(20, 3).pair_questions()
-    silent = [replace(v, value="Failed", status="refusal") if "-2" in v.id else v for v in choices_of(questions, 0.9)]
+    silent = [
+        replace(v, value="Failed", status="refusal") if "-2" in v.id else v
+        for v in choices_of(questions, 0.9)
+    ]
     answer = _card(questions, silent).answer
     assert "2 sources (1 more left out: no usable reply)" in answer
     silent = [replace(v, value="Failed", status="refusal") for v in choices_of(questions, 0.9)]
@@ -154,7 +184,9 @@ def test_why_the_order_is_not_known_is_the_true_reason() -> None:
 
 def test_the_leaderboard_ranks_and_draws_each_group_by_itself() -> None:
     questions = _two_tasks()
-    bridged = [replace(q, sources=tuple(n.replace("seg 0", "det 0") for n in q.sources)) for q in questions]
+    bridged = [
+        replace(q, sources=tuple(n.replace("seg 0", "det 0") for n in q.sources)) for q in questions
+    ]
     found = analyse_study(study_of(bridged, {"judge": choices_of(bridged, 0.9)}))
     board = found.results.judges[0].leaderboard
     assert [(name, [r.source for r in rows]) for name, rows in board.groups] == [
@@ -165,7 +197,10 @@ def test_the_leaderboard_ranks_and_draws_each_group_by_itself() -> None:
         *((rank, rank, 0) for rank in (1, 2, 3)),
         *((rank, rank, 1) for rank in (1, 2, 3)),
     ]
-    high, low = (next(r.mean_score or 0 for r in rows if r.source == "det 0") for _, rows in reversed(board.groups))
+    high, low = (
+        next(r.mean_score or 0 for r in rows if r.source == "det 0")
+        for _, rows in reversed(board.groups)
+    )
     assert high > low + 2
     page = html(found)
     assert "judge: object_detection" in page and "judge: instance_segmentation" in page

@@ -18,11 +18,18 @@ def runs(tmp_path: Path) -> tuple[Path, Path]:
     world = World.of(30, 3, gap=1.0)
     pairs, scored = world.pair_questions(), world.scoring_questions()
     dataset = write_dataset(tmp_path / "ds", [*pairs, *scored])
-    judge = write_run(tmp_path / "judge", dataset, [*choices_of(pairs, 0.8, 0), *scores_of(scored, 1.0)])
+    judge = write_run(
+        tmp_path / "judge", dataset, [*choices_of(pairs, 0.8, 0), *scores_of(scored, 1.0)]
+    )
     asked = [*pairs[::2], *scored[::2]]
-    people = write_run(tmp_path / "people", dataset, [said(q, q.answer) for q in asked], backend="people")
+    people = write_run(
+        tmp_path / "people", dataset, [said(q, q.answer) for q in asked], backend="people"
+    )
     journal = people / "verdicts.jsonl"
-    lines = [{**json.loads(line), "purpose": "question", "rater": "anna"} for line in journal.read_text().splitlines()]
+    lines = [
+        {**json.loads(line), "purpose": "question", "rater": "anna"}
+        for line in journal.read_text().splitlines()
+    ]
     journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return judge, people
 

@@ -26,7 +26,13 @@ def ratings() -> pl.DataFrame:
                 for person in range(3):
                     value = float(np.clip(round(2 * (true + rng.normal(0, 0.2))) / 2, 0, 1))
                     parts[part].append((f"p{person}", value, "person"))
-                parts[part].append(("judge", float(np.clip(round(10 * (true + rng.normal(0, 0.2))), 0, 10)), "judge"))
+                parts[part].append(
+                    (
+                        "judge",
+                        float(np.clip(round(10 * (true + rng.normal(0, 0.2))), 0, 10)),
+                        "judge",
+                    )
+                )
             for (rater, sc, kind), (_, pq, _) in zip(parts["SC"], parts["PQ"], strict=True):
                 for name, score in (("SC", sc), ("PQ", pq), ("O", math.sqrt(sc * pq))):
                     rows.append((f"i{i}", source, rater, f"T/{name}", score, kind))
@@ -37,11 +43,18 @@ def ratings() -> pl.DataFrame:
 def _rho(table: pl.DataFrame, source: str, dimension: str) -> float:
     part = table.filter((pl.col("source") == source) & (pl.col("dimension") == dimension))
     judge = part.filter(pl.col("kind") == "judge").sort("item")["score"]
-    people = part.filter(pl.col("kind") == "person").group_by("item").agg(pl.col("score").mean()).sort("item")["score"]
+    people = (
+        part.filter(pl.col("kind") == "person")
+        .group_by("item")
+        .agg(pl.col("score").mean())
+        .sort("item")["score"]
+    )
     return float(stats.spearmanr(judge, people)[0])
 
 
-def test_a_cell_is_the_tangent_of_the_mean_and_the_mean_stands_beside(ratings: pl.DataFrame) -> None:
+def test_a_cell_is_the_tangent_of_the_mean_and_the_mean_stands_beside(
+    ratings: pl.DataFrame,
+) -> None:
     cells = {(cell.rater, cell.dimension): cell for cell in as_published(ratings)}
     for dimension in ("T/SC", "T/PQ", "T/O"):
         rho = [_rho(ratings, source, dimension) for source in ("one", "two")]
@@ -53,7 +66,9 @@ def test_a_cell_is_the_tangent_of_the_mean_and_the_mean_stands_beside(ratings: p
 
 
 def test_a_constant_judge_has_no_cell(ratings: pl.DataFrame) -> None:
-    flat = ratings.with_columns(score=pl.when(pl.col("kind") == "judge").then(5.0).otherwise(pl.col("score")))
+    flat = ratings.with_columns(
+        score=pl.when(pl.col("kind") == "judge").then(5.0).otherwise(pl.col("score"))
+    )
     assert all(cell.published is None for cell in as_published(flat) if cell.kind == "judge")
 
 
@@ -64,8 +79,12 @@ def test_items_that_lack_a_part_do_not_count(ratings: pl.DataFrame) -> None:
     both = ratings.filter(~((pl.col("rater") == "judge") & (pl.col("item") == "i0")))
     kept = {cell.dimension: cell.published for cell in as_published(both) if cell.kind == "judge"}
     lost_source = ratings.filter(~(lost & (pl.col("source") == "one")))
-    found = {cell.dimension: cell.by_source for cell in as_published(lost_source) if cell.kind == "judge"}
-    expected = {cell.dimension: cell.by_source for cell in as_published(both) if cell.kind == "judge"}
+    found = {
+        cell.dimension: cell.by_source for cell in as_published(lost_source) if cell.kind == "judge"
+    }
+    expected = {
+        cell.dimension: cell.by_source for cell in as_published(both) if cell.kind == "judge"
+    }
     assert found["T/SC"]["one"] == expected["T/SC"]["one"] and kept
 
 

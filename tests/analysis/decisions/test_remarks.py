@@ -1,4 +1,6 @@
-"""What is wrong with a run is said wherever its verdicts are used: its questions changed, or it is not finished."""
+"""What is wrong with a run is said wherever its verdicts are used: its questions changed, or it is
+not finished.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def runs(tmp_path: Path) -> list[Path]:
     questions = World.of(30, 3).pair_questions()
     dataset = write_dataset(tmp_path / "ds", questions)
     return [
-        write_run(tmp_path / name, dataset, choices_of(questions, 0.9, seed), asked=4 * len(questions))
+        write_run(
+            tmp_path / name, dataset, choices_of(questions, 0.9, seed), asked=4 * len(questions)
+        )
         for seed, name in enumerate(("small", "large"))
     ]
 
@@ -68,16 +72,29 @@ def test_every_command_says_that_a_dataset_changed_after_the_run(
     assert (done.exit_code, CHANGED in done.stderr) == (1, True)
 
 
-def test_files_and_pages_say_what_is_wrong_with_their_runs(runs: list[Path], tmp_path: Path) -> None:
+def test_files_and_pages_say_what_is_wrong_with_their_runs(
+    runs: list[Path], tmp_path: Path
+) -> None:
     _edit(tmp_path / "ds")
     small, large, named = *map(str, runs), ["--dataset", str(tmp_path / "ds")]
-    page, text, card, other = (tmp_path / name for name in ("card.html", "card.md", "card.json", "other.json"))
-    shown = CliRunner().invoke(_app("card"), [small, *named, "--json", str(card), "--out", str(page)]).stdout
+    page, text, card, other = (
+        tmp_path / name for name in ("card.html", "card.md", "card.json", "other.json")
+    )
+    shown = (
+        CliRunner()
+        .invoke(_app("card"), [small, *named, "--json", str(card), "--out", str(page)])
+        .stdout
+    )
     CliRunner().invoke(_app("card"), [small, *named, "--out", str(text)])
     found = json.loads(card.read_text())["judges"][0]
     assert (found["expected"], found["missing"]) == (360, 270)
     assert MISSING in found["warnings"][0] and CHANGED in found["problems"][0]
-    for said in (shown, page.read_text(), text.read_text(), vj.card([small], dataset=named[1])._repr_html_()):
+    for said in (
+        shown,
+        page.read_text(),
+        text.read_text(),
+        vj.card([small], dataset=named[1])._repr_html_(),
+    ):
         assert "270 of 360" in said
     labels = ["--labels", _labels(runs, tmp_path / "labels.csv")]
     for command, words in (("cascade", [small, large]), ("correct", [small, *labels])):

@@ -67,7 +67,10 @@ def test_soft_pairwise_accuracy_is_the_published_one() -> None:
 
 def test_soft_pairwise_accuracy_reads_the_upper_triangle_of_matrices() -> None:
     people, metric = np.full((3, 3), np.nan), np.full((3, 3), np.nan)
-    people[np.triu_indices(3, 1)], metric[np.triu_indices(3, 1)] = [0.01, 0.2, 0.6], [0.03, 0.1, 0.3]
+    people[np.triu_indices(3, 1)], metric[np.triu_indices(3, 1)] = (
+        [0.01, 0.2, 0.6],
+        [0.03, 0.1, 0.3],
+    )
     assert soft_pairwise_accuracy(people, metric).value == pytest.approx(0.86)
 
 
@@ -77,7 +80,9 @@ def _reference_alt_test(human, judge, epsilon, score):  # type: ignore[no-untype
 
     p_values, advantages = [], []
     for name, answers in human.items():
-        items = [i for i in answers if i in judge and any(i in a for n, a in human.items() if n != name)]
+        items = [
+            i for i in answers if i in judge and any(i in a for n, a in human.items() if n != name)
+        ]
         ours, hers = [], []
         for item in items:
             rest = [a[item] for n, a in human.items() if n != name and item in a]
@@ -97,7 +102,11 @@ def test_alt_test_equals_its_definition(noise: float) -> None:
     rng = np.random.default_rng(3)
     truth = rng.integers(1, 6, 80)
     human = {
-        f"person {p}": {i: int(np.clip(truth[i] + rng.integers(-1, 2), 1, 5)) for i in range(80) if rng.random() < 0.8}
+        f"person {p}": {
+            i: int(np.clip(truth[i] + rng.integers(-1, 2), 1, 5))
+            for i in range(80)
+            if rng.random() < 0.8
+        }
         for p in range(5)
     }
     judge = {i: float(truth[i] + rng.normal(0, noise)) for i in range(78)}
@@ -111,12 +120,18 @@ def test_alt_test_equals_its_definition(noise: float) -> None:
 
 
 def test_alt_test_leaves_out_people_with_few_items_and_says_so() -> None:
-    human = {"a": dict.fromkeys(range(40), 1), "b": dict.fromkeys(range(40), 1), "c": dict.fromkeys(range(5), 1)}
+    human = {
+        "a": dict.fromkeys(range(40), 1),
+        "b": dict.fromkeys(range(40), 1),
+        "c": dict.fromkeys(range(5), 1),
+    }
     found = alt_test(human, dict.fromkeys(range(40), 1), epsilon=0.1, metric="accuracy")
     assert found.left_out == ("c",) and found.omega == 1 and found.rho == 1 and found.passed
 
 
-def test_an_alt_test_of_one_item_an_image_is_the_published_one_but_for_its_small_corrections() -> None:
+def test_an_alt_test_of_one_item_an_image_is_the_published_one_but_for_its_small_corrections() -> (
+    None
+):
     rng = np.random.default_rng(1)
     human = {f"person {p}": {i: int(rng.integers(1, 4)) for i in range(90)} for p in range(4)}
     judge = {i: int(rng.integers(1, 4)) for i in range(90)}
@@ -140,7 +155,10 @@ def test_repeating_the_items_of_an_image_changes_the_published_alt_test_alone() 
 
     once, many = found(1), found(20)
     for row, repeated in zip(once.people, many.people, strict=True):
-        assert repeated.p_by_image == pytest.approx(row.p_by_image) and repeated.images == row.images == 40
+        assert (
+            repeated.p_by_image == pytest.approx(row.p_by_image)
+            and repeated.images == row.images == 40
+        )
         assert abs(repeated.p - 0.5) > abs(row.p - 0.5)
 
 

@@ -1,4 +1,6 @@
-"""Strengths over the pairs that met: the same as over all pairs, and no table of sources by sources by draws."""
+"""Strengths over the pairs that met: the same as over all pairs, and no table of sources by sources
+by draws.
+"""
 
 from __future__ import annotations
 

@@ -41,7 +41,10 @@ def test_repeating_every_item_of_an_image_buys_no_precision() -> None:
     rows = np.repeat(np.arange(120), 4)
     labelled = rows < 30
     many = ppi_mean(
-        truth[rows[labelled]], said[rows[labelled]], said[rows[~labelled]], clusters=(rows[labelled], rows[~labelled])
+        truth[rows[labelled]],
+        said[rows[labelled]],
+        said[rows[~labelled]],
+        clusters=(rows[labelled], rows[~labelled]),
     )
     assert many.interval == pytest.approx(once.interval)
     naive = ppi_mean(truth[rows[labelled]], said[rows[labelled]], said[rows[~labelled]])
@@ -101,7 +104,9 @@ def test_rounds_drawn_at_random_count_like_one_round_of_all(rounds: tuple[int, .
 
 
 def test_weights_of_several_rounds_of_unequal_probability_are_unbiased() -> None:
-    """Each item's weight, 0 where it is not drawn, is 1 on average; so is that of a round drawn by earlier answers."""
+    """Each item's weight, 0 where it is not drawn, is 1 on average; so is that of a round drawn by
+    earlier answers.
+    """
     values = np.array([0.0, 1, 1, 2, 4, 8, 1, 3, 1, 1, 2, 6])
     rng, total = np.random.default_rng(0), []
     for _ in range(1500):
@@ -136,7 +141,10 @@ def test_a_gain_is_expected_where_errors_follow_the_doubt_and_nowhere_else() -> 
     none = expected_gain(np.ones(400), chances, alike, image, np.ones(400))
     assert known is not None and known.shown and 0.1 < known.value < 0.6
     assert none is not None and not none.shown and none.value < 0
-    assert expected_gain(np.ones(9), np.full(9, 0.5), np.full(9, 0.5), np.arange(9), np.ones(9)) is None
+    assert (
+        expected_gain(np.ones(9), np.full(9, 0.5), np.full(9, 0.5), np.arange(9), np.ones(9))
+        is None
+    )
 
 
 def test_rank_sets_open_only_where_the_difference_is_open() -> None:
@@ -170,7 +178,9 @@ def test_rank_sets_miss_as_often_as_stated_where_sources_are_nearly_alike() -> N
 def test_the_threshold_keeps_what_is_surely_right() -> None:
     rng = np.random.default_rng(0)
     sure = rng.random(4000)
-    wrong = (rng.random(4000) > 0.5 + sure / 2).astype(float)  # a confidence of s errs with (1 − s) / 2
+    wrong = (rng.random(4000) > 0.5 + sure / 2).astype(
+        float
+    )  # a confidence of s errs with (1 − s) / 2
     found = risk_threshold(sure, wrong, 0.1)
     assert 0.55 < found.value < 0.85 and found.errors <= 0.1 >= found.bound
 

@@ -9,14 +9,18 @@ from visualjudge.analysis.statistics import calibration
 
 
 def _held(images: int, steeper: float, brier: float, ece: float) -> tuple[float, float]:
-    """How often the two intervals hold the truth, for a judge of six answers an image; ``steeper``: overconfident."""
+    """How often the two intervals hold the truth, for a judge of six answers an image; ``steeper``:
+    overconfident.
+    """
     held = np.zeros(2)
     for seed in range(60):
         rng = np.random.default_rng(seed)
         image = np.repeat(np.arange(images), 6)
         logit = 0.5 * rng.normal(size=images)[image] + rng.normal(size=image.size)
         happened = rng.random(image.size) < 1 / (1 + np.exp(-logit))
-        found = calibration(1 / (1 + np.exp(-steeper * logit)), happened.astype(float), image, seed=seed)
+        found = calibration(
+            1 / (1 + np.exp(-steeper * logit)), happened.astype(float), image, seed=seed
+        )
         for k, (measure, truth) in enumerate(((found.brier, brier), (found.ece, ece))):
             assert measure.interval is not None
             held[k] += measure.interval[0] <= truth <= measure.interval[1]
@@ -35,7 +39,10 @@ def test_an_overconfident_judge_is_within_its_interval() -> None:
 
 
 def test_the_error_is_the_mean_gap_of_the_bins() -> None:
-    stated, happened = np.array([0.25] * 8 + [0.75] * 8), np.array([1.0] * 4 + [0.0] * 4 + [1.0] * 8)
+    stated, happened = (
+        np.array([0.25] * 8 + [0.75] * 8),
+        np.array([1.0] * 4 + [0.0] * 4 + [1.0] * 8),
+    )
     found = calibration(stated, happened, np.tile(np.arange(8), 2))
     assert found.ece.value == pytest.approx(0.25)
     assert found.brier.value == pytest.approx(np.mean((stated - happened) ** 2))
@@ -56,5 +63,7 @@ def test_the_corrected_calibration_error_is_near_0_where_probabilities_come_true
 def test_a_large_calibration_error_is_hardly_corrected() -> None:
     rng = np.random.default_rng(0)
     stated = rng.uniform(0.5, 0.95, 400)
-    found = calibration(stated, (rng.random(400) < stated - 0.3).astype(float), np.repeat(np.arange(40), 10))
+    found = calibration(
+        stated, (rng.random(400) < stated - 0.3).astype(float), np.repeat(np.arange(40), 10)
+    )
     assert 0.85 * found.ece.value < found.ece_corrected.value <= found.ece.value

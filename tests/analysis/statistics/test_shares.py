@@ -30,8 +30,12 @@ def clusters(draw: st.DrawFn) -> tuple[FloatArray, FloatArray]:
     return np.array(errors, float), np.array(cases, float)
 
 
-@given(data=clusters(), more=st.lists(st.integers(0, 300), min_size=16, max_size=16), supposed=SUPPOSED,
-       tail=st.sampled_from([0.025, 0.1]))  # fmt: skip
+@given(
+    data=clusters(),
+    more=st.lists(st.integers(0, 300), min_size=16, max_size=16),
+    supposed=SUPPOSED,
+    tail=st.sampled_from([0.025, 0.1]),
+)
 @settings(deadline=None, max_examples=60)
 def test_no_further_error_lowers_an_upper_bound(
     data: tuple[FloatArray, FloatArray], more: list[int], supposed: Supposed, tail: float
@@ -44,7 +48,9 @@ def test_no_further_error_lowers_an_upper_bound(
 
 @given(data=clusters(), place=st.integers(0, 15))
 @settings(deadline=None, max_examples=60)
-def test_one_more_right_answer_raises_both_ends_or_leaves_them(data: tuple[FloatArray, FloatArray], place: int) -> None:
+def test_one_more_right_answer_raises_both_ends_or_leaves_them(
+    data: tuple[FloatArray, FloatArray], place: int
+) -> None:
     right, cases = data
     place %= cases.size
     assume(right[place] < cases[place])
@@ -65,7 +71,9 @@ def test_the_order_of_images_does_not_matter(
 ) -> None:
     errors, cases = data
     order = np.random.default_rng(seed).permutation(cases.size)
-    one, other = (upper_bound(errors[o], cases[o], supposed=supposed) for o in (np.arange(cases.size), order))
+    one, other = (
+        upper_bound(errors[o], cases[o], supposed=supposed) for o in (np.arange(cases.size), order)
+    )
     assert one == pytest.approx(other, abs=NEAR)
 
 
@@ -75,7 +83,9 @@ def test_cases_in_images_never_have_a_narrower_interval_than_each_case_alone(
     data: tuple[FloatArray, FloatArray], supposed: Supposed
 ) -> None:
     right, cases = data
-    each = np.concatenate([np.arange(n) < x for x, n in zip(right, cases, strict=True)]).astype(float)
+    each = np.concatenate([np.arange(n) < x for x, n in zip(right, cases, strict=True)]).astype(
+        float
+    )
     together = one_share(right, cases, supposed=supposed).interval(0)
     assume(together is not None)
     alone = one_share(each, np.ones(each.size), supposed=supposed).interval(0)
@@ -85,13 +95,23 @@ def test_cases_in_images_never_have_a_narrower_interval_than_each_case_alone(
     assert together[1] >= alone[1] - NEAR
 
 
-@given(share=st.integers(0, 6), size=st.integers(1, 30), images=st.sampled_from([10, 12, 16]), supposed=SUPPOSED)
+@given(
+    share=st.integers(0, 6),
+    size=st.integers(1, 30),
+    images=st.sampled_from([10, 12, 16]),
+    supposed=SUPPOSED,
+)
 @settings(deadline=None, max_examples=40)
-def test_merging_images_that_err_alike_never_narrows(share: int, size: int, images: int, supposed: Supposed) -> None:
+def test_merging_images_that_err_alike_never_narrows(
+    share: int, size: int, images: int, supposed: Supposed
+) -> None:
     cases = np.full(images, 6.0 * size)
     right = np.where(np.arange(images) < images // 2, share * size, 6.0 * size)
     pairs = [np.add.reduceat(values, np.arange(0, images, 2)) for values in (right, cases)]
-    apart, merged = one_share(right, cases, supposed=supposed).interval(0), one_share(*pairs, supposed=supposed)
+    apart, merged = (
+        one_share(right, cases, supposed=supposed).interval(0),
+        one_share(*pairs, supposed=supposed),
+    )
     ends = merged.interval(0)
     assert apart is not None
     assert ends is not None
@@ -99,12 +119,14 @@ def test_merging_images_that_err_alike_never_narrows(share: int, size: int, imag
     assert ends[1] >= apart[1] - NEAR
 
 
-def test_graded_values_that_hardly_vary_have_a_narrow_interval_and_no_wider_than_that_of_answers() -> None:
+def test_graded_values_that_hardly_vary_have_a_narrow_interval() -> None:
     cases, low, high = np.full(40, 6.0), [], []
     rng = np.random.default_rng(3)
     for _ in range(40):
         value = 0.53 + 0.03 * rng.standard_normal(40)
-        ends, wide = (one_share(value * cases, cases, whole=whole).interval(0) for whole in (False, True))
+        ends, wide = (
+            one_share(value * cases, cases, whole=whole).interval(0) for whole in (False, True)
+        )
         assert ends is not None and wide is not None
         assert wide[0] <= ends[0] and ends[1] <= wide[1]
         assert ends[1] - ends[0] < 0.025

@@ -31,8 +31,12 @@ def test_p_is_never_below_what_so_many_images_can_show() -> None:
     assert sign_flip_p(np.zeros(8)) == 1.0
 
 
-def _cases(seed: int, lean_by: float, images: int = 20, pairs: int = 8, by_image: float = 0.25) -> Cases:
-    """Replies to ``pairs`` pairs an image, twelve each; images differ in difficulty by ``by_image``."""
+def _cases(
+    seed: int, lean_by: float, images: int = 20, pairs: int = 8, by_image: float = 0.25
+) -> Cases:
+    """Replies to ``pairs`` pairs an image, twelve each; images differ in difficulty by
+    ``by_image``.
+    """
     rng = np.random.default_rng(seed)
     image = np.repeat(np.arange(images), pairs)
     more = rng.random(image.size) < 0.5
@@ -40,11 +44,21 @@ def _cases(seed: int, lean_by: float, images: int = 20, pairs: int = 8, by_image
     n = np.full(image.size, 12)
     right = rng.binomial(n, np.clip(easy + np.where(more, lean_by, -lean_by), 0, 1))
     pair, nowhere = np.arange(image.size), np.zeros(image.size, dtype=np.int64)
-    return Cases(nowhere, image, pair, more, rng.uniform(0, 5, image.size), n.astype(float), right.astype(float))
+    return Cases(
+        nowhere,
+        image,
+        pair,
+        more,
+        rng.uniform(0, 5, image.size),
+        n.astype(float),
+        right.astype(float),
+    )
 
 
 def test_differences_between_images_do_not_blur_a_leaning() -> None:
-    """Without the image's other pairs as a baseline a lean of 5 points is found in half of these."""
+    """Without the image's other pairs as a baseline a lean of 5 points is found in half of
+    these.
+    """
     found = [lean(_cases(seed, 0.05)).p() < 0.01 for seed in range(40)]
     assert np.mean(found) > 0.9
 
@@ -57,7 +71,9 @@ def test_interval_holds_what_is_not_rejected() -> None:
 
 
 def test_feature_that_never_changes_inside_an_image_still_tells() -> None:
-    """The baseline takes the same from the feature as from the answers, so the figure does not shrink."""
+    """The baseline takes the same from the feature as from the answers, so the figure does not
+    shrink.
+    """
     cases = _cases(5, 0.0, images=200, by_image=0.0)
     more = cases.image % 2 == 0
     right = cases.n * np.where(more, 0.8, 0.6)
@@ -72,7 +88,13 @@ def test_few_images_have_no_interval() -> None:
 def test_images_that_all_agree_leave_an_interval_with_width() -> None:
     cases = _cases(4, 0.0)
     always_first = Cases(
-        cases.stratum, cases.image, cases.pair, cases.more, cases.margin, cases.n, np.where(cases.more, cases.n, 0.0)
+        cases.stratum,
+        cases.image,
+        cases.pair,
+        cases.more,
+        cases.margin,
+        cases.n,
+        np.where(cases.more, cases.n, 0.0),
     )
     found = lean(always_first)
     ends = found.ends()
@@ -89,12 +111,23 @@ def test_a_lean_to_the_place_is_none_to_a_feature_that_is_often_shown_first(apar
     right = np.where(rng.random(n) < 0.4, first, rng.random(n) < 0.8).astype(float)
     image, number, margin = np.arange(n) // 30, np.arange(n), rng.random(n)
     one = np.ones(n)
-    cases = Cases(np.zeros(n, dtype=np.int64), image, number, more, margin, one, right, first if apart else None)
+    cases = Cases(
+        np.zeros(n, dtype=np.int64),
+        image,
+        number,
+        more,
+        margin,
+        one,
+        right,
+        first if apart else None,
+    )
     assert (lean(cases).p() < 0.01) is not apart
 
 
 def test_a_rare_lean_to_the_place_may_be_larger_than_it_looks() -> None:
-    """A judge that is right but takes the first place in 10 %: the upper end of its lean is seldom below 0.05."""
+    """A judge that is right but takes the first place in 10 %: the upper end of its lean is seldom
+    below 0.05.
+    """
     images, each = 20, 5
     below = 0
     for seed in range(150):

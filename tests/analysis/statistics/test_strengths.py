@@ -1,4 +1,6 @@
-"""Penalised strengths: what a source that never lost does to the others, and what the draws hold."""
+"""Penalised strengths: what a source that never lost does to the others, and what the draws
+hold.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def _games(wins: np.ndarray, images: int) -> np.ndarray:
 def _standing(wins: np.ndarray, images: int = 20) -> Standing:
     games = _games(wins, images)
     none = np.zeros_like(games)
-    fit = penalised(games.sum(0), none[0], dispersion(penalised(games.sum(0), none[0]), games, none))
+    fit = penalised(
+        games.sum(0), none[0], dispersion(penalised(games.sum(0), none[0]), games, none)
+    )
     counts = ((games + np.swapaxes(games, 1, 2)).sum(2) > 0).sum(0)
     return standing(fit, games, none, counts, drawn(fit, games, none, np.random.default_rng(1)))
 
@@ -60,7 +64,9 @@ def test_of_two_sources_it_is_the_logit_with_half_a_win_each_way(won: int, lost:
     wins = np.array([[0.0, won], [lost, 0.0]])
     if won + lost:
         strength = penalised(wins, np.zeros((2, 2))).log_strength
-        assert strength[0] - strength[1] == pytest.approx(np.log((won + 0.5) / (lost + 0.5)), abs=1e-6)
+        assert strength[0] - strength[1] == pytest.approx(
+            np.log((won + 0.5) / (lost + 0.5)), abs=1e-6
+        )
 
 
 def test_of_two_sources_the_draws_are_jeffreys_posterior() -> None:
@@ -73,7 +79,9 @@ def test_of_two_sources_the_draws_are_jeffreys_posterior() -> None:
 
 
 @pytest.mark.parametrize("sources", [2, 5, 12])
-def test_the_penalty_is_of_as_many_games_as_there_are_strengths_however_many_pairs_met(sources: int) -> None:
+def test_the_penalty_is_of_as_many_games_as_there_are_strengths_however_many_pairs_met(
+    sources: int,
+) -> None:
     wins = np.random.default_rng(sources).integers(0, 9, (sources, sources)).astype(float)
     np.fill_diagonal(wins, 0)
     assert penalised(wins, np.zeros_like(wins)).added.sum() == pytest.approx(sources - 1)
@@ -119,7 +127,9 @@ def test_games_that_are_copied_in_their_image_narrow_nothing(times: int) -> None
     once = _standing(np.array([[0, 14, 15], [6, 0, 13], [5, 7, 0]]))
     games = _games(np.array([[0, 14, 15], [6, 0, 13], [5, 7, 0]]), 20) * times
     none = np.zeros_like(games)
-    fit = penalised(games.sum(0), none[0], dispersion(penalised(games.sum(0), none[0]), games, none))
+    fit = penalised(
+        games.sum(0), none[0], dispersion(penalised(games.sum(0), none[0]), games, none)
+    )
     counts = ((games + np.swapaxes(games, 1, 2)).sum(2) > 0).sum(0)
     often = standing(fit, games, none, counts, drawn(fit, games, none, np.random.default_rng(1)))
     assert ((often.high - often.low) / (once.high - once.low)) == pytest.approx([1, 1, 1], rel=0.15)

@@ -37,7 +37,10 @@ def test_letters_follow_the_options_when_rows_turn_them(tmp_path: Path) -> None:
 
 
 def test_order_column_says_what_was_shown_first_and_replies_speak_of_places(tmp_path: Path) -> None:
-    rows = [row(reply="[[A]]", order="AB"), row(verdict="A", order="BA", reply="The better one is B.")]
+    rows = [
+        row(reply="[[A]]", order="AB"),
+        row(verdict="A", order="BA", reply="The better one is B."),
+    ]
     done = vj.adopt(rows, tmp_path / "out")
     assert [(v["order"], v["value"]) for v in verdicts(done.runs[0])] == [("AB", "A"), ("BA", "A")]
     assert (done.reread, done.invented, done.differing) == (2, 0, 0)
@@ -63,13 +66,22 @@ def test_scores_are_put_on_ten_and_missing_ones_are_failures(tmp_path: Path) -> 
         {"id": "q2", "model": "x", "score": "N/A", "human_score": 3},
     ]
     done = vj.adopt(rows, tmp_path / "out", score_range=(1, 5))
-    assert [(v["value"], v["status"]) for v in verdicts(done.runs[0])] == [(10.0, "ok"), ("Failed", "unparseable")]
+    assert [(v["value"], v["status"]) for v in verdicts(done.runs[0])] == [
+        (10.0, "ok"),
+        ("Failed", "unparseable"),
+    ]
     assert [q.answer for q in vj.load_dataset(done.dataset).questions] == [0.0, 5.0]
 
 
 def test_a_csv_of_a_thousand_verdicts_is_a_card_in_two_commands(tmp_path: Path) -> None:
     rows = [
-        row(f"q{i}", image=f"i{i // 10}", verdict="A" if i % 5 else "B", truth="A" if i % 2 else "B", judge="gpt")
+        row(
+            f"q{i}",
+            image=f"i{i // 10}",
+            verdict="A" if i % 5 else "B",
+            truth="A" if i % 2 else "B",
+            judge="gpt",
+        )
         for i in range(1000)
     ]
     right = sum(one["verdict"] == one["truth"] for one in rows) / 1000
@@ -78,9 +90,18 @@ def test_a_csv_of_a_thousand_verdicts_is_a_card_in_two_commands(tmp_path: Path) 
     assert run.exit_code == 0, run.output
     assert "group=image" in run.output and "1000 verdicts" in run.output
     card = tmp_path / "card.json"
-    assert CliRunner().invoke(app, ["card", str(tmp_path / "s/gpt"), "--json", str(card)]).exit_code in (0, 1)
+    assert CliRunner().invoke(
+        app, ["card", str(tmp_path / "s/gpt"), "--json", str(card)]
+    ).exit_code in (0, 1)
     metrics = tmp_path / "metrics.json"
-    report = ["report", str(tmp_path / "s/gpt"), "--out", str(tmp_path / "r.html"), "--json", str(metrics)]
+    report = [
+        "report",
+        str(tmp_path / "s/gpt"),
+        "--out",
+        str(tmp_path / "r.html"),
+        "--json",
+        str(metrics),
+    ]
     assert CliRunner().invoke(app, report).exit_code == 0
     judge = json.loads(metrics.read_text("utf-8"))["judges"][0]
     assert judge["pairwise"]["accuracy"] == pytest.approx(right)
@@ -91,10 +112,14 @@ def test_a_csv_of_a_thousand_verdicts_is_a_card_in_two_commands(tmp_path: Path) 
     ("rows", "message"),
     [
         ([row(), row(verdict="B")], "answered 'q1' before in the order AB"),
-        ([row(), row(verdict="A", truth="B", repeat=1)], "must be the same in all rows of a question"),
+        (
+            [row(), row(verdict="A", truth="B", repeat=1)],
+            "must be the same in all rows of a question",
+        ),
         (
             [row(verdict="0")],
-            r"row 2: verdict must be A, B, tie, both_bad or the name of a source, got '0'; --answer 0=A",
+            r"row 2: verdict must be A, B, tie, both_bad or the name of a source, got '0'; "
+            r"--answer 0=A",
         ),
         ([row(truth=None)], "row 2: truth must be A, B, tie or both_bad, got nothing"),
         ([row(order="third")], "row 2: order must be AB or BA, got 'third'"),
@@ -108,12 +133,16 @@ def test_a_row_that_cannot_be_right_is_named(rows: list[Row], message: str, tmp_
     assert not (tmp_path / "out").exists()
 
 
-def test_a_table_without_truth_or_with_unknown_names_says_which_option_helps(tmp_path: Path) -> None:
+def test_a_table_without_truth_or_with_unknown_names_says_which_option_helps(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(UsageError, match="no column is named like the truth; --column truth=NAME"):
         vj.adopt([{"item": "q", "verdict": "A"}], tmp_path / "out")
     with pytest.raises(UsageError, match=r"--column must name one of item, .*; got 'itme'"):
         vj.adopt([row()], tmp_path / "out", itme="item")
-    with pytest.raises(UsageError, match="--column item=nothing: the table has the columns item, model_a"):
+    with pytest.raises(
+        UsageError, match="--column item=nothing: the table has the columns item, model_a"
+    ):
         vj.adopt([row()], tmp_path / "out", item="nothing")
 
 
@@ -132,7 +161,9 @@ def test_force_replaces_what_was_adopted_and_nothing_else(tmp_path: Path) -> Non
 
 
 def test_people_s_scores_of_both_options_are_the_truth(tmp_path: Path) -> None:
-    done = vj.adopt([{"item": "q", "verdict": "B", "score_a": 2.0, "score_b": 7.0}], tmp_path / "out")
+    done = vj.adopt(
+        [{"item": "q", "verdict": "B", "score_a": 2.0, "score_b": 7.0}], tmp_path / "out"
+    )
     question = vj.load_dataset(done.dataset).questions[0]
     assert (question.answer, question.final_scores) == ("B", (2.0, 7.0))
 

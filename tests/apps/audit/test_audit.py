@@ -70,14 +70,18 @@ def test_one_annotation_with_two_scores_is_a_contradiction(root: Path) -> None:
 def test_answers_are_held_to_their_scores(root: Path, kind: str) -> None:
     def plant(questions: Raw) -> None:
         question = next(q for q in questions if q["question_type"] == kind)
-        question["answer"] = {"A": "B", "B": "A"}.get(question["answer"], "CBA" if kind == "ranking" else 9.5)
+        question["answer"] = {"A": "B", "B": "A"}.get(
+            question["answer"], "CBA" if kind == "ranking" else 9.5
+        )
 
     edit(root, plant)
     assert kinds(root) == {"answer_contradicts_scores": 1}
 
 
 def test_an_original_under_two_names_is_found_through_noise_and_light(root: Path) -> None:
-    smooth = np.kron(rng_for(0, "smooth").integers(0, 200, (4, 4, 3)), np.ones((12, 12, 1))).astype(np.uint8)
+    smooth = np.kron(rng_for(0, "smooth").integers(0, 200, (4, 4, 3)), np.ones((12, 12, 1))).astype(
+        np.uint8
+    )
     write_png(root / "media/original_pairwise0.png", smooth)
     noise = rng_for(0, "noise").integers(0, 9, smooth.shape)
     write_png(root / "media/original_pairwise1.png", (smooth + noise).astype(np.uint8))
@@ -119,7 +123,9 @@ def test_missing_damaged_and_tiny_images_are_unreadable(root: Path) -> None:
     assert kinds(root) == {"unreadable": 3}
 
 
-def test_the_command_writes_json_and_ends_with_one_where_anything_is_found(root: Path, tmp_path: Path) -> None:
+def test_the_command_writes_json_and_ends_with_one_where_anything_is_found(
+    root: Path, tmp_path: Path
+) -> None:
     args = [str(root), "--json", str(tmp_path / "a.json"), "--out", str(tmp_path / "a.html")]
     assert CliRunner().invoke(app, args).exit_code == 0
     (root / "media/pairwise0_0.png").unlink()

@@ -1,4 +1,6 @@
-"""What predictions give away: ladders of errors are told without the photograph, and matched errors are not."""
+"""What predictions give away: ladders of errors are told without the photograph, and matched errors
+are not.
+"""
 
 from __future__ import annotations
 
@@ -39,12 +41,21 @@ def made(root: Path, pairing: Pairing) -> Dataset:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_png(path, rng.integers(0, 255, (*SIZE, 3)).astype(np.uint8))
         corners = rng.uniform((4, 4), (50, 40), (3, 2)) + np.array([(0, 0), (50, 0), (20, 40)])
-        boxes = [Detection("dog", (x, y, x + 15, y + 14)) for x, y in np.minimum(corners, (100, 70)).tolist()]
+        boxes = [
+            Detection("dog", (x, y, x + 15, y + 14))
+            for x, y in np.minimum(corners, (100, 70)).tolist()
+        ]
         truth = Detections(tuple(boxes))
         samples.append(Sample(str(k), path, truth, truth))
     with FolderWriter(root / "data", "object_detection") as writer:
         for _ in perturb_samples(
-            writer, samples, Surroundings(("cat", "dog")), levels=4, seed=1, wanted=ERRORS, pairing=pairing
+            writer,
+            samples,
+            Surroundings(("cat", "dog")),
+            levels=4,
+            seed=1,
+            wanted=ERRORS,
+            pairing=pairing,
         ):
             pass
         writer.commit()
@@ -63,7 +74,10 @@ def test_a_ladder_of_false_boxes_is_told_by_their_number(ladder: Dataset) -> Non
     assert set(found) == {"all", *ERRORS}
     assert all(row.accuracy > 0.95 and row.at_fault for row in found.values())
     finding = gives_away(list(found.values()))
-    assert (finding.count, finding.total) == (3, 3) and "right without the photograph" in finding.examples[0]
+    assert (finding.count, finding.total) == (
+        3,
+        3,
+    ) and "right without the photograph" in finding.examples[0]
 
 
 def test_matched_errors_are_no_finding(tmp_path: Path) -> None:
@@ -73,7 +87,9 @@ def test_matched_errors_are_no_finding(tmp_path: Path) -> None:
 
 def test_the_audit_states_the_accuracy_and_finds_it(ladder: Dataset, tmp_path: Path) -> None:
     path = tmp_path / "audit.json"
-    done = CliRunner().invoke(app, [str(ladder.root), "--json", str(path), "--out", str(tmp_path / "audit.html")])
+    done = CliRunner().invoke(
+        app, [str(ladder.root), "--json", str(path), "--out", str(tmp_path / "audit.html")]
+    )
     assert done.exit_code == 1 and "without the photograph" in " ".join(done.output.split())
     said = loads(path.read_bytes())
     assert {"task", "error_type", "accuracy", "interval"} <= set(said["blind"][0])
@@ -88,7 +104,9 @@ def test_few_pairs_are_not_measured(ladder: Dataset) -> None:
 
 def test_features_without_the_photograph_do_not_depend_on_it(ladder: Dataset) -> None:
     question = next(q for q in ladder if q.question_type == "pairwise")
-    blind, seeing = (QuestionFeatures(ladder.root, blind=flag).options(question)[0] for flag in (True, False))
+    blind, seeing = (
+        QuestionFeatures(ladder.root, blind=flag).options(question)[0] for flag in (True, False)
+    )
     assert blind["items"] == seeing["count"] and "items" not in seeing
     assert (over_grey(Given(np.zeros((4, 4, 3), np.uint8))).image == 128).all()
 
@@ -96,5 +114,7 @@ def test_features_without_the_photograph_do_not_depend_on_it(ladder: Dataset) ->
 def test_layout_says_where_boxes_lie() -> None:
     found = layout(np.array([[0.0, 10, 20, 30], [60, 10, 80, 30], [60, 10, 80, 30]]), (100, 100))
     assert (found["items"], found["overlap"], found["most_overlap"]) == (3, pytest.approx(2 / 3), 1)
-    assert found["x"] == pytest.approx((0.1 + 0.7 + 0.7) / 3) and found["on_border"] == pytest.approx(1 / 12)
+    assert found["x"] == pytest.approx((0.1 + 0.7 + 0.7) / 3) and found[
+        "on_border"
+    ] == pytest.approx(1 / 12)
     assert layout(np.zeros((0, 4)), (10, 10)) == {"items": 0.0}

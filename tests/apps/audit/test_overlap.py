@@ -1,4 +1,6 @@
-"""Images that a benchmark has too: found by one rule, and left out of what is exported for training."""
+"""Images that a benchmark has too: found by one rule, and left out of what is exported for
+training.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def benchmark(tmp_path: Path, *images: dict[str, Any]) -> Path:
         {"caption": f"a cat {k}", "image0": image, "image1": encoded(noise), "label": k % 2}
         for k, image in enumerate(images)
     ]
-    copies.write(tmp_path / "copy" / "data.parquet", [row | {"category": "quality"} for row in rows])
+    copies.write(
+        tmp_path / "copy" / "data.parquet", [row | {"category": "quality"} for row in rows]
+    )
     import_benchmark("mj-bench", tmp_path / "copy", tmp_path / "bench")
     return tmp_path / "bench"
 
@@ -62,14 +66,29 @@ def test_an_export_leaves_out_what_an_audit_finds_and_counts_it(root: Path, tmp_
     bench = benchmark(tmp_path, encoded(pixels_of(root, "pairwise3")), encoded(brighter))
     shared = overlap(load_dataset(root), [load_dataset(bench)]).images
     assert set(shared) == {"pairwise3", "pairwise7"}
-    (found,) = [row for row in audit(root, against=[bench]).findings if row.kind == "near_duplicates"]
+    (found,) = [
+        row for row in audit(root, against=[bench]).findings if row.kind == "near_duplicates"
+    ]
     assert found.count == 2 and set(found.examples) == set(shared.values())
     ran = CliRunner().invoke(
-        app, [str(root), "--format", "trl-grpo", "--not-in", str(bench), "--out", str(tmp_path / "rows")]
+        app,
+        [
+            str(root),
+            "--format",
+            "trl-grpo",
+            "--not-in",
+            str(bench),
+            "--out",
+            str(tmp_path / "rows"),
+        ],
     )
     assert ran.exit_code == 0, ran.output
     assert f"left out 2 images (2 of 12 questions) that are in {bench}" in ran.stderr
-    rows = [json.loads(line) for path in (tmp_path / "rows").glob("*.jsonl") for line in path.read_text().splitlines()]
+    rows = [
+        json.loads(line)
+        for path in (tmp_path / "rows").glob("*.jsonl")
+        for line in path.read_text().splitlines()
+    ]
     assert len(rows) == 10 and not {row["id"] for row in rows} & set(shared)
 
 
@@ -77,7 +96,9 @@ def test_two_names_of_one_file_are_both_known(root: Path, tmp_path: Path) -> Non
     bench = benchmark(tmp_path, encoded(pixels_of(root, "pairwise3")))
     path = root / "questions.json"
     questions = json.loads(path.read_text())
-    questions[5]["images"][0] = next(one for one in questions if one["id"] == "pairwise3")["images"][0]
+    questions[5]["images"][0] = next(one for one in questions if one["id"] == "pairwise3")[
+        "images"
+    ][0]
     path.write_text(json.dumps(questions))
     found = overlap(load_dataset(root), [load_dataset(bench)]).images
     assert set(found) == {"pairwise3", questions[5]["id"]}
@@ -86,7 +107,9 @@ def test_two_names_of_one_file_are_both_known(root: Path, tmp_path: Path) -> Non
 def test_a_benchmark_of_labels_alone_cannot_be_compared(root: Path, tmp_path: Path) -> None:
     bench = copies.vision_judge(tmp_path / "copy", images=False)
     import_benchmark("vision-judge", bench, tmp_path / "labels")
-    with pytest.raises(UsageError, match="labels: must have images to compare with, got labels only"):
+    with pytest.raises(
+        UsageError, match="labels: must have images to compare with, got labels only"
+    ):
         overlap(load_dataset(root), [load_dataset(tmp_path / "labels")])
 
 
@@ -102,4 +125,6 @@ def test_images_that_are_left_out_move_no_other_between_train_and_test(root: Pat
 def test_a_single_image_trains_and_of_two_one_tests(root: Path) -> None:
     first, second, *_ = load_dataset(root).questions
     assert split_by_image([first])["test"] == []
-    assert all(len(split_by_image([first, second], share)["test"]) == 1 for share in (0.0, 0.1, 1.0))
+    assert all(
+        len(split_by_image([first, second], share)["test"]) == 1 for share in (0.0, 0.1, 1.0)
+    )

@@ -1,4 +1,6 @@
-"""A loopback server that speaks OpenAI chat completions, gives one reply, and keeps what it received."""
+"""A loopback server that speaks OpenAI chat completions, gives one reply, and keeps what it
+received.
+"""
 
 from __future__ import annotations
 

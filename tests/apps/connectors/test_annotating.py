@@ -36,7 +36,9 @@ def dataset(tmp_path: Path) -> Dataset:
 
 
 def exported(task: dict[str, Any], value: dict[str, Any], kind: str) -> dict[str, Any]:
-    """A task with the annotations of three people, one of whom skipped it, as Label Studio exports it."""
+    """A task with the annotations of three people, one of whom skipped it, as Label Studio exports
+    it.
+    """
     done = {"from_name": "answer", "to_name": "prompt", "type": kind, "value": value}
     annotations = [
         {"completed_by": 1, "was_cancelled": False, "result": [done]},
@@ -47,7 +49,9 @@ def exported(task: dict[str, Any], value: dict[str, Any], kind: str) -> dict[str
 
 
 @pytest.mark.parametrize(("kind", "control"), [("pairwise", "choices"), ("scoring", "number")])
-def test_label_studio_there_and_back(dataset: Dataset, tmp_path: Path, kind: str, control: str) -> None:
+def test_label_studio_there_and_back(
+    dataset: Dataset, tmp_path: Path, kind: str, control: str
+) -> None:
     asked = dataset.filter(question_type=kind)
     tasks = label_studio_tasks(asked)
     for task, question in zip(tasks, asked, strict=True):
@@ -55,7 +59,10 @@ def test_label_studio_there_and_back(dataset: Dataset, tmp_path: Path, kind: str
         assert shown == [dataset.image_path(path).read_bytes() for path in question.images]
         assert "answer" not in task["data"]
     right = {question.id: question.answer for question in asked}
-    values = [{control: [right[t["data"]["id"]]] if kind == "pairwise" else right[t["data"]["id"]]} for t in tasks]
+    values = [
+        {control: [right[t["data"]["id"]]] if kind == "pairwise" else right[t["data"]["id"]]}
+        for t in tasks
+    ]
     done = [exported(task, value, control) for task, value in zip(tasks, values, strict=True)]
     path = tmp_path / "export.json"
     path.write_text(json.dumps(done))
@@ -71,19 +78,26 @@ def test_label_studio_there_and_back(dataset: Dataset, tmp_path: Path, kind: str
 @pytest.mark.parametrize("kind", ["pairwise", "scoring"])
 def test_label_studio_takes_the_configuration_and_the_tasks(dataset: Dataset, kind: str) -> None:
     interface = pytest.importorskip(
-        "label_studio_sdk.label_interface", reason="label-studio-sdk is not installed: pip install label-studio-sdk"
+        "label_studio_sdk.label_interface",
+        reason="label-studio-sdk is not installed: pip install label-studio-sdk",
     )
     asked = dataset.filter(question_type=kind)
     config = interface.LabelInterface(label_studio_config(asked))
     config.validate()
     for task in label_studio_tasks(asked):
         config.validate_task(task)
-    assert set(config.controls_names if hasattr(config, "controls_names") else ["answer"]) == {"answer"}
+    assert set(config.controls_names if hasattr(config, "controls_names") else ["answer"]) == {
+        "answer"
+    }
 
 
-def test_argilla_there_and_back(dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_argilla_there_and_back(
+    dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rg = pytest.importorskip("argilla", reason="argilla is not installed: pip install argilla")
-    monkeypatch.setattr(rg.Argilla, "_get_default", classmethod(lambda cls: MagicMock()))  # no server
+    monkeypatch.setattr(
+        rg.Argilla, "_get_default", classmethod(lambda cls: MagicMock())
+    )  # no server
     pairs = dataset.filter(question_type="pairwise")
     settings, records = argilla_dataset(pairs)
     assert [field.name for field in settings.fields][:2] == ["prompt", "image_1"]
@@ -100,12 +114,19 @@ def test_argilla_answers_are_read_from_its_json(dataset: Dataset, tmp_path: Path
     question = dataset.filter(question_type="pairwise")[0]
     path = tmp_path / "records.json"
     responses = {"answer": [{"value": "A", "user_id": "u1"}, {"value": "B", "user_id": "u2"}]}
-    path.write_text(json.dumps([{"id": question.id, "fields": {}, "responses": responses}, {"id": "x"}]))
-    assert list(argilla_answers(path)) == [Given(question.id, "u1", "A"), Given(question.id, "u2", "B")]
+    path.write_text(
+        json.dumps([{"id": question.id, "fields": {}, "responses": responses}, {"id": "x"}])
+    )
+    assert list(argilla_answers(path)) == [
+        Given(question.id, "u1", "A"),
+        Given(question.id, "u2", "B"),
+    ]
 
 
 def test_what_cannot_be_asked_or_read_is_named(dataset: Dataset, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="must hold pairs alone or scores alone, got pairwise, ranking, scoring"):
+    with pytest.raises(
+        UsageError, match="must hold pairs alone or scores alone, got pairwise, ranking, scoring"
+    ):
         label_studio_config(dataset)
     with pytest.raises(DataError, match="an answer of u is to 'gone', which is not a question of"):
         people_run(dataset, iter([Given("gone", "u", "A")]), tmp_path / "run")
@@ -125,6 +146,10 @@ def test_fiftyone_groups_the_images_of_a_question(dataset: Dataset) -> None:
     for sample in samples:
         by_group.setdefault(sample["group"].id, []).append(sample)
     for question, group in zip(dataset, by_group.values(), strict=True):
-        assert [one.filepath for one in group] == [str(dataset.image_path(path).resolve()) for path in question.images]
-        assert [one["group"].name for one in group] == [f"image_{k}" for k in range(1, len(group) + 1)]
+        assert [one.filepath for one in group] == [
+            str(dataset.image_path(path).resolve()) for path in question.images
+        ]
+        assert [one["group"].name for one in group] == [
+            f"image_{k}" for k in range(1, len(group) + 1)
+        ]
         assert {one["question_id"] for one in group} == {question.id}

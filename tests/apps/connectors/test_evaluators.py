@@ -1,4 +1,6 @@
-"""Evaluators of other tools over a loopback server: the judge is shown the images, a reply without a score is none."""
+"""Evaluators of other tools over a loopback server: the judge is shown the images, a reply without
+a score is none.
+"""
 
 from __future__ import annotations
 
@@ -50,12 +52,16 @@ def test_a_grader_shows_request_images_and_response_in_order(good: Asked, image:
     judge, received = good
     found = judge("Draw noise.", "", made=[image])
     assert (found.score, found.cause) == (0.8, None)
-    assert [b64decode(uri.partition(",")[2]) for uri in images_of(received[0])] == [image.read_bytes()]
+    assert [b64decode(uri.partition(",")[2]) for uri in images_of(received[0])] == [
+        image.read_bytes()
+    ]
     with pytest.raises(DataError, match="response: must have a text or an image"):
         judge("Draw noise.", "")
 
 
-def test_phoenix_calls_a_plain_function_of_input_and_output(good: Asked, silent: Grader, image: Path) -> None:
+def test_phoenix_calls_a_plain_function_of_input_and_output(
+    good: Asked, silent: Grader, image: Path
+) -> None:
     judge, received = good
     evaluate = phoenix_evaluator(judge)
     assert evaluate(input={"text": "What?", "images": [image]}, output="Noise.")["score"] == 0.8
@@ -65,21 +71,29 @@ def test_phoenix_calls_a_plain_function_of_input_and_output(good: Asked, silent:
 
 
 def test_langfuse_gets_an_evaluation_or_none(good: Asked, silent: Grader, image: Path) -> None:
-    pytest.importorskip("langfuse", reason="langfuse is not installed: pip install visualjudge[langfuse]")
-    found = langfuse_evaluator(good[0])(input={"text": "What?", "images": [str(image)]}, output="Noise.", metadata={})
+    pytest.importorskip(
+        "langfuse", reason="langfuse is not installed: pip install visualjudge[langfuse]"
+    )
+    found = langfuse_evaluator(good[0])(
+        input={"text": "What?", "images": [str(image)]}, output="Noise.", metadata={}
+    )
     assert (found.name, found.value) == ("visualjudge", 0.8)
     assert langfuse_evaluator(silent)(input="What?", output="Noise.") == []
 
 
 def test_mlflow_gets_feedback_or_an_error(good: Asked, silent: Grader, image: Path) -> None:
-    pytest.importorskip("mlflow.genai", reason="mlflow is not installed: pip install visualjudge[mlflow]")
+    pytest.importorskip(
+        "mlflow.genai", reason="mlflow is not installed: pip install visualjudge[mlflow]"
+    )
     inputs = {"input": {"text": "What?", "images": [str(image)]}}
     assert mlflow_scorer(good[0])(inputs=inputs, outputs="Noise.").value == 0.8
     assert mlflow_scorer(silent)(inputs=inputs, outputs="Noise.").error is not None
 
 
 def test_deepeval_measures_a_case_with_images(good: Asked, silent: Grader, image: Path) -> None:
-    pytest.importorskip("deepeval", reason="deepeval is not installed: pip install visualjudge[deepeval]")
+    pytest.importorskip(
+        "deepeval", reason="deepeval is not installed: pip install visualjudge[deepeval]"
+    )
     from deepeval.test_case import LLMTestCase, MLLMImage
 
     case = LLMTestCase(input=f"What? {MLLMImage(url=str(image))}", actual_output="Noise.")

@@ -1,4 +1,6 @@
-"""lmms-eval finds the task that we write, shows a model every image, and scores replies by our reading."""
+"""lmms-eval finds the task that we write, shows a model every image, and scores replies by our
+reading.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +40,15 @@ def test_a_document_shows_its_images_at_their_marks_and_is_scored_by_our_reading
         assert f"<image {len(question.images)}>" in lmms_eval_tasks.doc_to_text(doc)
         right = lmms_eval_tasks.process_results(doc, [lmms_eval_tasks.doc_to_target(doc)])
         assert right == {"right": 1.0, "unread": 0.0}
-        assert lmms_eval_tasks.process_results(doc, ["I cannot see anything."]) == {"right": 0.0, "unread": 1.0}
+        assert lmms_eval_tasks.process_results(doc, ["I cannot see anything."]) == {
+            "right": 0.0,
+            "unread": 1.0,
+        }
 
 
-def test_the_task_file_names_functions_that_its_module_has(dataset: Dataset, tmp_path: Path) -> None:
+def test_the_task_file_names_functions_that_its_module_has(
+    dataset: Dataset, tmp_path: Path
+) -> None:
     _, utils, task = export(dataset, "lmms-eval", tmp_path / "tasks")
     spec = importlib.util.spec_from_file_location("utils", utils)
     assert spec is not None and spec.loader is not None
@@ -51,13 +58,17 @@ def test_the_task_file_names_functions_that_its_module_has(dataset: Dataset, tmp
     class Loader(yaml.SafeLoader):
         pass
 
-    Loader.add_constructor("!function", lambda loader, node: getattr(module, node.value.removeprefix("utils.")))
+    Loader.add_constructor(
+        "!function", lambda loader, node: getattr(module, node.value.removeprefix("utils."))
+    )
     config = yaml.load(task.read_text(), Loader)
     assert config["task"] == task.stem == "visualjudge_set" and callable(config["process_results"])
     assert Path(config["dataset_kwargs"]["data_files"]["test"]).is_file()
 
 
-def test_lmms_eval_loads_the_task(dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lmms_eval_loads_the_task(
+    dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     try:
         from lmms_eval.tasks import TaskManager, get_task_dict
     except ImportError as error:

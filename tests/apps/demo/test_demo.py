@@ -67,7 +67,9 @@ def test_every_record_of_the_data_folder_is_valid(task: str, tmp_path: Path) -> 
     with DataFolder(tmp_path) as folder:
         notes = list(folder.annotations(task))
         assert folder.problems == []
-    assert len(notes) == len(json.loads((tmp_path / "annotations" / f"{task}_annotations.json").read_text()))
+    assert len(notes) == len(
+        json.loads((tmp_path / "annotations" / f"{task}_annotations.json").read_text())
+    )
     assert len(notes) >= 20
 
 

@@ -34,7 +34,13 @@ def test_the_way_from_data_to_report(tmp_path: Path) -> None:
     write_data(tmp_path / "data")
     data = vj.open_data(tmp_path / "data")
     dataset = vj.build(data, tmp_path / "dataset", seed=42)
-    run = vj.judge(dataset, vj.client("baseline", model="oracle:1.0"), tmp_path / "run", swap=True, progress=False)
+    run = vj.judge(
+        dataset,
+        vj.client("baseline", model="oracle:1.0"),
+        tmp_path / "run",
+        swap=True,
+        progress=False,
+    )
     study = vj.analyse([run])
     assert study.metrics["judges"][0]["pairwise"]["accuracy"] == 1.0
     assert "<html" in study.report(tmp_path / "report.html").read_text()
@@ -42,8 +48,12 @@ def test_the_way_from_data_to_report(tmp_path: Path) -> None:
     assert len(run) == run.to_polars().height == run.to_pandas().shape[0] == run.manifest["asked"]
 
 
-def test_plain_and_awaited_calls_give_the_same_verdicts_inside_a_running_loop(example: Example, tmp_path: Path) -> None:
-    """A notebook's loop is running already; a client serves several runs, each in the loop that asks."""
+def test_plain_and_awaited_calls_give_the_same_verdicts_inside_a_running_loop(
+    example: Example, tmp_path: Path
+) -> None:
+    """A notebook's loop is running already; a client serves several runs, each in the loop that
+    asks.
+    """
     dataset = vj.load_dataset(example.dataset)[:4]
     client = ScriptedClient(["A"])
 
@@ -58,14 +68,18 @@ def test_plain_and_awaited_calls_give_the_same_verdicts_inside_a_running_loop(ex
 
 
 def test_a_judge_that_lacks_a_method_is_a_wrong_call(example: Example, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="asked: a judge must have describe, aclose, simulated, got <"):
+    with pytest.raises(
+        UsageError, match="asked: a judge must have describe, aclose, simulated, got <"
+    ):
         vj.judge(vj.load_dataset(example.dataset), lambda ask: None, tmp_path / "run")  # type: ignore[arg-type, return-value]
     assert not (tmp_path / "run").exists()
 
 
 def test_an_interrupt_lets_calls_in_flight_finish(request: pytest.FixtureRequest) -> None:
     """The interrupt comes while the plain call waits, as Jupyter's stop button sends it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    before = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell's background jobs ignore it
     request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     seen: list[str | None] = []
 
@@ -82,7 +96,9 @@ def test_an_interrupt_lets_calls_in_flight_finish(request: pytest.FixtureRequest
 
 def test_a_run_goes_on_where_it_stopped(example: Example, tmp_path: Path) -> None:
     client = ScriptedClient(["A"])
-    first = vj.judge(example.dataset, client, tmp_path / "run", limits=Limits(max_calls=3), progress=False)
+    first = vj.judge(
+        example.dataset, client, tmp_path / "run", limits=Limits(max_calls=3), progress=False
+    )
     assert len(first) == 3
     assert first.missing == first.manifest["asked"] - 3
     assert "missing" in first._repr_html_()
@@ -102,7 +118,9 @@ def test_a_dataset_is_indexed_sliced_and_filtered(example: Example) -> None:
     assert all(abs(q.final_scores[0] - q.final_scores[1]) < 3 for q in near)
     assert [q.id for q in dataset[2:5]] == [q.id for q in dataset.questions[2:5]]
     assert dataset[-1] == dataset.questions[-1]
-    assert [q.id for q in pairs.filter(lambda q: q.answer == "A")] == [q.id for q in pairs if q.answer == "A"]
+    assert [q.id for q in pairs.filter(lambda q: q.answer == "A")] == [
+        q.id for q in pairs if q.answer == "A"
+    ]
     with pytest.raises(UsageError, match="filter must name one of id, task"):
         dataset.filter(nonsense=1)
 
@@ -128,7 +146,9 @@ def test_tables_of_a_dataset_have_a_row_a_question(example: Example) -> None:
 
 
 @pytest.mark.parametrize("kind", ["data", "dataset", "run", "study"])
-def test_results_show_themselves_and_escape_what_they_show(kind: str, example: Example, tmp_path: Path) -> None:
+def test_results_show_themselves_and_escape_what_they_show(
+    kind: str, example: Example, tmp_path: Path
+) -> None:
     place = tmp_path / "<b>x"
     if kind == "data":
         write_data(place)
@@ -151,7 +171,9 @@ def test_invalid_records_are_warned_of_and_left_out(tmp_path: Path) -> None:
     notes = json.loads(path.read_text())
     notes[0]["final_score"] = 11
     path.write_text(json.dumps(notes))
-    with pytest.warns(UserWarning, match="1 invalid records were left out: .*photo0-0: final_score"):
+    with pytest.warns(
+        UserWarning, match="1 invalid records were left out: .*photo0-0: final_score"
+    ):
         vj.build(tmp_path / "data", tmp_path / "one")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -194,7 +216,9 @@ def test_an_exception_of_a_judge_names_its_question(example: Example, tmp_path: 
     dataset = vj.load_dataset(example.dataset)
     with pytest.raises(KeyError) as caught:
         vj.judge(dataset, Broken(), tmp_path / "run", progress=False, concurrency=1)
-    assert caught.value.__notes__ == [f"while it was asked question {dataset.questions[0].id}, order AB"]
+    assert caught.value.__notes__ == [
+        f"while it was asked question {dataset.questions[0].id}, order AB"
+    ]
 
 
 def test_a_judge_without_questions_is_a_wrong_call(example: Example, tmp_path: Path) -> None:
@@ -205,12 +229,16 @@ def test_a_judge_without_questions_is_a_wrong_call(example: Example, tmp_path: P
 
 
 def test_an_unknown_backend_lists_judges_without_a_server_too() -> None:
-    with pytest.raises(UsageError, match=r"unknown backend 'con'; known: api, .*transformers.*baseline, local"):
+    with pytest.raises(
+        UsageError, match=r"unknown backend 'con'; known: api, .*transformers.*baseline, local"
+    ):
         vj.client("con", model="m")
 
 
 def test_replies_are_cached_where_cache_dir_says(tmp_path: Path) -> None:
-    client = vj.client("api", model="m", base_url="http://127.0.0.1:9/v1", cache_dir=tmp_path / "replies")
+    client = vj.client(
+        "api", model="m", base_url="http://127.0.0.1:9/v1", cache_dir=tmp_path / "replies"
+    )
     assert isinstance(client, Cached)
     assert client.directory == tmp_path / "replies"
     with pytest.raises(UsageError, match="must not be given both"):
@@ -230,8 +258,12 @@ def test_types_of_the_package_are_for_its_users() -> None:
 
 def test_import_takes_less_than_fifty_milliseconds() -> None:
     """Of the processor, the best of three, so that a busy machine does not fail it."""
-    code = "import time; t = time.process_time(); import visualjudge; print(time.process_time() - t)"
-    times = [float(subprocess.check_output([sys.executable, "-c", code], text=True)) for _ in range(3)]
+    code = (
+        "import time; t = time.process_time(); import visualjudge; print(time.process_time() - t)"
+    )
+    times = [
+        float(subprocess.check_output([sys.executable, "-c", code], text=True)) for _ in range(3)
+    ]
     assert min(times) <= 0.05
 
 
@@ -242,11 +274,15 @@ def test_prices_are_of_one_model(example: Example, tmp_path: Path) -> None:
     more = {"limit": 2, "prices": Prices(1.0, 2.0), "progress": False}
     with pytest.raises(UsageError, match="of another model"):
         vj.judge(example.dataset, asked("judge"), tmp_path / "a", extractor=asked("reader"), **more)
-    run = vj.judge(example.dataset, asked("judge"), tmp_path / "b", extractor=asked("judge"), **more)
+    run = vj.judge(
+        example.dataset, asked("judge"), tmp_path / "b", extractor=asked("judge"), **more
+    )
     assert len(run.verdicts) == 2
 
 
-def test_an_option_that_judge_does_not_have_is_refused_by_its_name(tmp_path: Path, example: Example) -> None:
+def test_an_option_that_judge_does_not_have_is_refused_by_its_name(
+    tmp_path: Path, example: Example
+) -> None:
     with pytest.raises(TypeError, match="'swpa'"):
         vj.judge(example.dataset, vj.client("baseline", model="first"), tmp_path / "run", swpa=True)  # type: ignore[call-arg]
     assert not (tmp_path / "run").exists()

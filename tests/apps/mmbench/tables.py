@@ -9,13 +9,25 @@ import io
 import numpy as np
 from PIL import Image
 
-COLUMNS = ["index", "question", "hint", *"ABCD", "answer", "category", "image", "l2-category", "split"]
+COLUMNS = [
+    "index",
+    "question",
+    "hint",
+    *"ABCD",
+    "answer",
+    "category",
+    "image",
+    "l2-category",
+    "split",
+]
 
 
 def image(colour=(200, 30, 30), kind="PNG", size=(40, 30)):
     """The base64 text of an image of some texture, so that it is longer than a reference cell."""
     rng = np.random.default_rng(sum(colour))
-    pixels = np.clip(rng.integers(-20, 20, (size[1], size[0], 3)) + np.array(colour), 0, 255).astype(np.uint8)
+    pixels = np.clip(
+        rng.integers(-20, 20, (size[1], size[0], 3)) + np.array(colour), 0, 255
+    ).astype(np.uint8)
     buffer = io.BytesIO()
     Image.fromarray(pixels).save(buffer, kind)
     return base64.b64encode(buffer.getvalue()).decode()
@@ -29,7 +41,10 @@ def row(index, options=("cat", "dog", "owl"), **cells):
         "category": "scene",
         "image": image(),
     }
-    full |= dict(zip("ABCDE", options, strict=False)) | {"l2-category": "coarse_perception", "split": "dev"}
+    full |= dict(zip("ABCDE", options, strict=False)) | {
+        "l2-category": "coarse_perception",
+        "split": "dev",
+    }
     return full | cells
 
 

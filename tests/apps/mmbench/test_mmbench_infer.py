@@ -40,8 +40,13 @@ def ask(tmp_path, client, rows=3, **options):
 def test_each_row_is_one_user_message_of_image_and_prompt(tmp_path):
     client = ScriptedClient(["A"])
     table, _, _ = ask(tmp_path, client)
-    assert sorted(r.parts[1].text for r in client.requests) == [prompt_text(r, choice_template()) for r in table.rows]
-    assert all(isinstance(r.parts[0], ImagePart) and isinstance(r.parts[1], TextPart) for r in client.requests)
+    assert sorted(r.parts[1].text for r in client.requests) == [
+        prompt_text(r, choice_template()) for r in table.rows
+    ]
+    assert all(
+        isinstance(r.parts[0], ImagePart) and isinstance(r.parts[1], TextPart)
+        for r in client.requests
+    )
     assert not any(r.system for r in client.requests)
     assert client.closed
 
@@ -71,7 +76,10 @@ def test_failed_row_is_left_out_of_the_workbook_and_asked_again_on_resume(tmp_pa
 
 def test_a_reply_out_of_the_cache_costs_nothing(tmp_path):
     usage = {"prompt_tokens": 10, "completion_tokens": 1}
-    for folder, said in (("one", Reply("A", usage=usage)), ("two", Reply("A", usage=usage, cached=True))):
+    for folder, said in (
+        ("one", Reply("A", usage=usage)),
+        ("two", Reply("A", usage=usage, cached=True)),
+    ):
         (tmp_path / folder).mkdir()
         _, _, report = ask(tmp_path / folder, ScriptedClient([said]))
         spent = report.progress.budget.calls, report.progress.budget.tokens
@@ -79,16 +87,22 @@ def test_a_reply_out_of_the_cache_costs_nothing(tmp_path):
 
 
 def test_what_all_invocations_spent_is_stated(tmp_path):
-    """A cached reply costs nothing, a reply that could not be used does, and so does a killed invocation."""
+    """A cached reply costs nothing, a reply that could not be used does, and so does a killed
+    invocation.
+    """
     usage = {"prompt_tokens": 10, "completion_tokens": 1}
     failed = ApiError(500, "no")
     failed.usage = {"prompt_tokens": 5}
     said = {"1": Reply("A", usage=usage), "2": Reply("A", usage=usage, cached=True), "3": failed}
-    _, places, report = ask(tmp_path, ScriptedClient(lambda request, _: said[answer(request)]), budget=priced())
+    _, places, report = ask(
+        tmp_path, ScriptedClient(lambda request, _: said[answer(request)]), budget=priced()
+    )
     assert report.total.tokens == 16
     manifest = json.loads(places.manifest.read_text())
     assert manifest["total"] == {"tokens_in": 15, "tokens_out": 1, "cost": 0.000016}
-    places.manifest.write_text(json.dumps({**manifest, "total": {"tokens_in": 0, "tokens_out": 0, "cost": 0}}))
+    places.manifest.write_text(
+        json.dumps({**manifest, "total": {"tokens_in": 0, "tokens_out": 0, "cost": 0}})
+    )
     said["3"] = Reply("A", usage=usage)
     again = ScriptedClient(lambda request, _: said[answer(request)])
     _, places, report = ask(tmp_path, again, resume=True, budget=priced())
@@ -128,7 +142,9 @@ def test_half_a_surrogate_pair_does_not_end_the_run(tmp_path):
 
 
 def test_reply_cut_by_the_token_limit_says_so(tmp_path):
-    _, places, report = ask(tmp_path, ScriptedClient([Reply("The answer", finish_reason="length")]), rows=1)
+    _, places, report = ask(
+        tmp_path, ScriptedClient([Reply("The answer", finish_reason="length")]), rows=1
+    )
     assert dict(report.statuses) == {"truncated": 1}
     assert json.loads(places.journal.read_text())["status"] == "truncated"
 

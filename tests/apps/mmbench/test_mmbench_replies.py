@@ -1,4 +1,6 @@
-"""The corpus of replies: each with the option that either rule reads, and why they differ where they do."""
+"""The corpus of replies: each with the option that either rule reads, and why they differ where
+they do.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,10 @@ def test_text_across_a_line_end_is_found():
     assert [m.letter for m in mentions("it is the Car\n park.", {"A": "car park"})] == ["A"]
 
 
-@given(reply=st.text(max_size=80), texts=st.lists(st.text(min_size=1, max_size=12), min_size=2, max_size=6))
+@given(
+    reply=st.text(max_size=80),
+    texts=st.lists(st.text(min_size=1, max_size=12), min_size=2, max_size=6),
+)
 def test_whatever_is_read_is_the_letter_of_an_option(reply, texts):
     options = lettered(texts)
     for rules in ("strict", "vlmevalkit"):
@@ -71,7 +76,9 @@ def test_whatever_is_read_is_the_letter_of_an_option(reply, texts):
 
 @given(
     letter=st.sampled_from("ABCD"),
-    form=st.sampled_from(["{}", "({})", "**{}**", "The answer is {}.", "Answer: {}", "I choose option {}."]),
+    form=st.sampled_from(
+        ["{}", "({})", "**{}**", "The answer is {}.", "Answer: {}", "I choose option {}."]
+    ),
 )
 def test_declared_letter_is_read_whatever_the_letter(letter, form):
     assert read_strict(form.format(letter), lettered(WORDS)).letter == letter

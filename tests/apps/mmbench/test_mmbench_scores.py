@@ -1,4 +1,6 @@
-"""Workbooks and scores: text stays text, rotations stand together, missing is not wrong silently."""
+"""Workbooks and scores: text stays text, rotations stand together, missing is not wrong
+silently.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,14 @@ from tables import COLUMNS, row, write
 
 from visualjudge.apps.mmbench.evaluate import evaluate
 from visualjudge.apps.mmbench.page import accuracy, page
-from visualjudge.apps.mmbench.results import CELL, fit, is_cut, read_predictions, read_workbook, write_workbook
+from visualjudge.apps.mmbench.results import (
+    CELL,
+    fit,
+    is_cut,
+    read_predictions,
+    read_workbook,
+    write_workbook,
+)
 from visualjudge.apps.mmbench.scores import Model, as_text, comparisons, lines, scores
 from visualjudge.apps.mmbench.table import read_table
 from visualjudge.core.errors import DataError, InvalidRecord
@@ -25,7 +34,10 @@ def table_of(tmp_path, rows, columns=COLUMNS):
 
 def rotated(index, right=(True, True), **cells):
     """Two rotations of a two-option question and the replies to them."""
-    rows = [row(index, ["cat", "dog"], answer="A", **cells), row(index + K, ["dog", "cat"], answer="B", **cells)]
+    rows = [
+        row(index, ["cat", "dog"], answer="A", **cells),
+        row(index + K, ["dog", "cat"], answer="B", **cells),
+    ]
     replies = {index: "A" if right[0] else "B", index + K: "B" if right[1] else "A"}
     return rows, replies
 
@@ -89,7 +101,9 @@ def test_length_is_counted_as_spreadsheets_do():
 
 def test_reader_says_that_replies_were_cut_or_belong_to_another_table(tmp_path):
     table = table_of(tmp_path, [row(1)])
-    write_workbook(tmp_path / "p.xlsx", [(table.rows[0], "x" * 40_000)], table.letters, whole="p.jsonl")
+    write_workbook(
+        tmp_path / "p.xlsx", [(table.rows[0], "x" * 40_000)], table.letters, whole="p.jsonl"
+    )
     other = read_table(write(tmp_path / "o.tsv", [row(1, question="Something else?")]))
     cut, different = read_predictions(tmp_path / "p.xlsx", other).notes
     assert "1 replies were cut" in cut
@@ -118,7 +132,9 @@ def test_results_are_also_read_from_tsv_and_json(tmp_path):
         read_predictions(tmp_path / "p.json")
 
 
-@pytest.mark.parametrize(("lines", "says"), [([[1.5, "A"]], "whole number"), ([[1, "A"], [1, "B"]], "occurs twice")])
+@pytest.mark.parametrize(
+    ("lines", "says"), [([[1.5, "A"]], "whole number"), ([[1, "A"], [1, "B"]], "occurs twice")]
+)
 def test_workbook_with_a_bad_index_is_refused(tmp_path, lines, says):
     book = openpyxl.Workbook()
     for line in (["index", "prediction"], *lines):
@@ -140,7 +156,12 @@ def test_file_that_is_no_workbook_is_refused(tmp_path):
 def test_question_is_right_in_circular_evaluation_only_if_every_rotation_is(tmp_path):
     (first, a), (second, b) = rotated(1), rotated(2, (True, False))
     got = scores(evaluate(table_of(tmp_path, first + second), a | b))
-    assert (got["n"], got["accuracy"], got["n_groups"], got["circular_accuracy"]) == (4, 0.75, 2, 0.5)
+    assert (got["n"], got["accuracy"], got["n_groups"], got["circular_accuracy"]) == (
+        4,
+        0.75,
+        2,
+        0.5,
+    )
 
 
 def test_missing_rotation_makes_a_question_invalid_under_strict_rules(tmp_path):
@@ -161,14 +182,22 @@ def test_missing_rotation_is_overlooked_under_vlmevalkit_rules(tmp_path):
 
 def test_row_without_a_reply_counts_as_wrong_and_unread(tmp_path):
     got = scores(evaluate(table_of(tmp_path, [row(1), row(2)]), {1: "A"}))
-    assert (got["n"], got["accuracy"], got["extraction_rate"], got["circular_accuracy"]) == (2, 0.5, 0.5, None)
+    assert (got["n"], got["accuracy"], got["extraction_rate"], got["circular_accuracy"]) == (
+        2,
+        0.5,
+        0.5,
+        None,
+    )
     assert got["rows"][1]["prediction"] is None
 
 
 def test_categories_are_scored_apart(tmp_path):
     rows = [row(1, category="ocr"), row(2, category="ocr"), row(3, category="style")]
     got = scores(evaluate(table_of(tmp_path, rows), {1: "A", 2: "B", 3: "A"}))
-    assert {name: part["accuracy"] for name, part in got["by_category"].items()} == {"ocr": 0.5, "style": 1.0}
+    assert {name: part["accuracy"] for name, part in got["by_category"].items()} == {
+        "ocr": 0.5,
+        "style": 1.0,
+    }
 
 
 def test_table_without_answers_is_refused(tmp_path):
@@ -183,7 +212,9 @@ def test_rules_that_differ_are_listed_with_reasons(tmp_path):
 
 
 def test_interval_resamples_questions_not_rows(tmp_path):
-    """Ten copies of each verdict tell no more than one: rotations that agree do not narrow the interval."""
+    """Ten copies of each verdict tell no more than one: rotations that agree do not narrow the
+    interval.
+    """
     rows, replies = [], {}
     for index in range(1, 41):
         for k in range(2):
@@ -191,7 +222,9 @@ def test_interval_resamples_questions_not_rows(tmp_path):
             replies[index + k * K] = "A" if index % 2 else "B"
     table = table_of(tmp_path, rows)
     low, high = scores(evaluate(table, replies))["accuracy_ci95"]
-    assert low < 0.36 and high > 0.64  # ±1.96·√(¼/40) = ±0.155; 80 independent rows would give ±0.11
+    assert (
+        low < 0.36 and high > 0.64
+    )  # ±1.96·√(¼/40) = ±0.155; 80 independent rows would give ±0.11
 
 
 def test_scores_are_json_without_nan(tmp_path):
@@ -216,7 +249,9 @@ def test_models_are_compared_on_pairs(tmp_path):
     (got,) = comparisons(models)
     assert (got["n"], got["only_a_right"], got["only_b_right"]) == (30, 10, 0)
     assert got["difference"] == pytest.approx(1 / 3)
-    assert got["mcnemar_p"] == pytest.approx(2 / 2**10)  # exact sign test, ten discordant pairs on one side
+    assert got["mcnemar_p"] == pytest.approx(
+        2 / 2**10
+    )  # exact sign test, ten discordant pairs on one side
     assert got["ci95"][0] > 0
 
 
@@ -246,7 +281,11 @@ def test_vanilla_is_each_question_once_and_all_rotations_are_named_so(tmp_path):
     assert (numbers["n"], numbers["accuracy"]) == (6, pytest.approx(4 / 6))
     assert (numbers["n_vanilla"], numbers["vanilla_accuracy"]) == (3, pytest.approx(2 / 3))
     found = {x.label: x.cells["Overall"] for x in lines(models[:1])}
-    assert {label: cell["n"] for label, cell in found.items()} == {"vanilla": 3, "circular": 2, "all rotations": 6}
+    assert {label: cell["n"] for label, cell in found.items()} == {
+        "vanilla": 3,
+        "circular": 2,
+        "all rotations": 6,
+    }
     assert {label: cell["n_missing"] for label, cell in found.items()} == {
         "vanilla": 0,
         "circular": 1,
@@ -262,10 +301,17 @@ def test_rows_without_a_reply_are_counted_beside_the_figures(tmp_path):
     table = table_of(tmp_path, [row(index) for index in range(1, 31)])
     model = Model("m", evaluate(table, {1: "A", 2: "B", 3: "no letter", 4: ""}))
     numbers = scores(model.evaluation)
-    assert (numbers["n"], numbers["n_missing"], numbers["extraction_rate"]) == (30, 26, pytest.approx(2 / 30))
+    assert (numbers["n"], numbers["n_missing"], numbers["extraction_rate"]) == (
+        30,
+        26,
+        pytest.approx(2 / 30),
+    )
     assert (numbers["extraction_rate_of_replies"], numbers["accuracy_of_replies"]) == (0.5, 0.25)
     assert numbers["by_category"]["scene"]["n_missing"] == 26
-    said = "without a reply: 26 of 30 rows, counted as wrong; of 4 replies 50.0 % were read, 25.0 % are right"
+    said = (
+        "without a reply: 26 of 30 rows, counted as wrong; of 4 replies 50.0 % were read, 25.0 % "
+        "are right"
+    )
     assert f"m: {said}" in " ".join(as_text([model], []).split())
     assert f"m: {said}" in page(table, [model], [])
     assert "26 rows without a reply" in page(table, [model], [])
@@ -277,7 +323,11 @@ def test_nothing_is_said_of_missing_replies_where_all_came(tmp_path):
 
 
 def test_table_shows_abilities_by_their_usual_names_for_each_split(tmp_path):
-    rows = [row(1), row(2, **{"l2-category": "logic_reasoning", "split": "test"}), row(3, **{"l2-category": "own"})]
+    rows = [
+        row(1),
+        row(2, **{"l2-category": "logic_reasoning", "split": "test"}),
+        row(3, **{"l2-category": "own"}),
+    ]
     text = as_text([Model("m", evaluate(table_of(tmp_path, rows), {1: "A", 2: "B", 3: "A"}))], [])
     head, *body = [line.split() for line in text.splitlines()]
     assert head == ["model", "split", "measure", "read", "Overall", "CP", "LR", "own"]
@@ -285,9 +335,18 @@ def test_table_shows_abilities_by_their_usual_names_for_each_split(tmp_path):
 
 
 def test_page_escapes_what_others_wrote_and_needs_no_network(tmp_path):
-    table = table_of(tmp_path, [row(1, ["<b>cat</b>", "dog"], question="<script>alert(1)</script>")])
-    html = page(table, [Model("<i>m</i>", evaluate(table, {1: "B <img src=x onerror=alert(2)>"}))], [])
-    assert "<script" not in html and "<img src=x" not in html and "<i>m" not in html and "<b>cat" not in html
+    table = table_of(
+        tmp_path, [row(1, ["<b>cat</b>", "dog"], question="<script>alert(1)</script>")]
+    )
+    html = page(
+        table, [Model("<i>m</i>", evaluate(table, {1: "B <img src=x onerror=alert(2)>"}))], []
+    )
+    assert (
+        "<script" not in html
+        and "<img src=x" not in html
+        and "<i>m" not in html
+        and "<b>cat" not in html
+    )
     assert 'src="data:image/jpeg;base64,' in html
     assert "http" not in html.replace("http-equiv", "")
 

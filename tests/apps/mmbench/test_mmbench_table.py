@@ -38,7 +38,9 @@ def test_blank_option_is_no_option(tmp_path):
 
 def test_letters_go_as_far_as_there_are_columns(tmp_path):
     columns = [*COLUMNS, "E", "F"]
-    (only,) = table_of(tmp_path, [row(1, ["1", "2", "3", "4"], E="5", F="6", answer="F")], columns).rows
+    (only,) = table_of(
+        tmp_path, [row(1, ["1", "2", "3", "4"], E="5", F="6", answer="F")], columns
+    ).rows
     assert "".join(only.options) == "ABCDEF"
 
 
@@ -92,7 +94,8 @@ def test_cell_that_is_no_image_is_reported_before_anything_is_asked(tmp_path, ce
 
 
 @pytest.mark.parametrize(
-    ("kind", "mime"), [("PNG", "image/png"), ("JPEG", "image/jpeg"), ("WEBP", "image/webp"), ("BMP", "image/png")]
+    ("kind", "mime"),
+    [("PNG", "image/png"), ("JPEG", "image/jpeg"), ("WEBP", "image/webp"), ("BMP", "image/png")],
 )
 def test_image_is_sent_with_the_type_its_bytes_have(tmp_path, kind, mime):
     table = table_of(tmp_path, [row(1, image=image(kind=kind))])
@@ -110,10 +113,17 @@ def test_images_do_not_stay_in_memory(tmp_path):
 
 @pytest.mark.parametrize(
     ("changed", "field"),
-    [({"index": "x"}, "index"), ({"index": 1}, "index"), ({"index": "-3"}, "index"), ({"answer": "D"}, "answer")],
+    [
+        ({"index": "x"}, "index"),
+        ({"index": 1}, "index"),
+        ({"index": "-3"}, "index"),
+        ({"answer": "D"}, "answer"),
+    ],
 )
 def test_record_that_cannot_be_used_is_left_out_and_named(tmp_path, changed, field):
-    table = table_of(tmp_path, [row(1), row(2, **changed) if "index" not in changed else row(**changed)])
+    table = table_of(
+        tmp_path, [row(1), row(2, **changed) if "index" not in changed else row(**changed)]
+    )
     assert [r.index for r in table.rows] == [1]
     assert [(p.file.rsplit(":", 1)[1], p.field) for p in table.problems] == [("3", field)]
 
@@ -139,7 +149,9 @@ def test_a_line_or_quoted_record_beyond_the_bound_costs_itself_alone(tmp_path, m
     monkeypatch.setattr("visualjudge.apps.mmbench.table.LONGEST_LINE", 40)
     monkeypatch.setattr("visualjudge.apps.mmbench.table.LARGEST_QUOTED", 30)
     path = tmp_path / "t.tsv"
-    path.write_bytes(b"index\tquestion\n1\t" + b"x" * 3_000 + b'\n2\tx\n3\t"' + b"y\n" * 20 + b'"\n4\tz\n')
+    path.write_bytes(
+        b"index\tquestion\n1\t" + b"x" * 3_000 + b'\n2\tx\n3\t"' + b"y\n" * 20 + b'"\n4\tz\n'
+    )
     table = read_table(path)
     assert [r.index for r in table.rows] == [2, 4]
     assert "a line must have at most" in table.problems[0].reason
@@ -164,16 +176,24 @@ def test_file_that_is_no_table_is_refused_with_its_reason(tmp_path, content, say
 
 
 def test_prompt_is_the_references_word_for_word(tmp_path):
-    rows = [row(1, ["Oil", "Sketch"], question="Which?", hint="Look."), row(2, ["Oil", "Sketch"], question="Which?")]
+    rows = [
+        row(1, ["Oil", "Sketch"], question="Which?", hint="Look."),
+        row(2, ["Oil", "Sketch"], question="Which?"),
+    ]
     with_hint, without = table_of(tmp_path, rows).rows
     asset = choice_template()
-    assert prompt_text(with_hint, asset) == "Look. Which? There are several options:\nA. Oil\nB. Sketch\n"
+    assert (
+        prompt_text(with_hint, asset)
+        == "Look. Which? There are several options:\nA. Oil\nB. Sketch\n"
+    )
     assert prompt_text(without, asset) == "Which? There are several options:\nA. Oil\nB. Sketch\n"
 
 
 def test_braces_in_a_question_are_left_alone(tmp_path):
     (only,) = table_of(tmp_path, [row(1, ["{{hint}}", "%s"], question="{x} {{options}}?")]).rows
-    assert prompt_text(only, choice_template()).startswith("{x} {{options}}? There are several options:\nA. {{hint}}\n")
+    assert prompt_text(only, choice_template()).startswith(
+        "{x} {{options}}? There are several options:\nA. {{hint}}\n"
+    )
 
 
 def test_own_template_is_read_from_a_file(tmp_path):
@@ -187,7 +207,9 @@ def test_own_template_is_read_from_a_file(tmp_path):
 
 
 def test_rotations_move_texts_and_answer_and_share_the_image(tmp_path):
-    table = table_of(tmp_path, [row(7, ["cat", "dog", "owl"], answer="B", image="8"), row(8, ["x", "y"])])
+    table = table_of(
+        tmp_path, [row(7, ["cat", "dog", "owl"], answer="B", image="8"), row(8, ["x", "y"])]
+    )
     assert write_rotations(table, tmp_path / "r.tsv") == 5
     with (tmp_path / "r.tsv").open(newline="") as file:
         got = {int(r["index"]): r for r in csv.DictReader(file, delimiter="\t")}
@@ -209,7 +231,9 @@ def test_rotations_of_rotations_are_refused(tmp_path):
 
 def test_a_row_that_is_not_utf8_costs_that_row(tmp_path):
     path = tmp_path / "t.tsv"
-    path.write_bytes(b'index\tquestion\tA\n1\tx\ty\n2\t\xff\xfe\ty\n3\tx\ty\n4\rx\t"y"\tz\n5\tx\ty\n')
+    path.write_bytes(
+        b'index\tquestion\tA\n1\tx\ty\n2\t\xff\xfe\ty\n3\tx\ty\n4\rx\t"y"\tz\n5\tx\ty\n'
+    )
     table = read_table(path)
     assert [row.index for row in table.rows] == [1, 3, 5]
     assert "not UTF-8 at byte 25" in str(table.problems[0])

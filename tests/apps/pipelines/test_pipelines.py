@@ -1,4 +1,6 @@
-"""YAML pipelines: configuration, rows, results, errors row by row, going on after an end of any kind."""
+"""YAML pipelines: configuration, rows, results, errors row by row, going on after an end of any
+kind.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,14 @@ import pytest
 from typer.testing import CliRunner
 
 from clients.loopback import Loopback, refused, serving
-from visualjudge.apps.pipelines import PipelineReport, Row, build_pipes, read_config, read_rows, run_pipeline
+from visualjudge.apps.pipelines import (
+    PipelineReport,
+    Row,
+    build_pipes,
+    read_config,
+    read_rows,
+    run_pipeline,
+)
 from visualjudge.cli.main import app as whole
 from visualjudge.cli.pipeline import app
 from visualjudge.clients import Reply, ScriptedClient
@@ -65,7 +74,12 @@ def make_rows(folder: Path, number: int = 3, **change: Any) -> list[dict[str, An
     for name in ("in", "a", "b"):
         write_png(folder / f"{name}.png", np.full((8, 8, 3), ord(name[0]), np.uint8))
     rows = [
-        {"key": f"r{i}", "instruction": f"do {i}", "input_image": "in.png", "edited_images": ["a.png", "b.png"]}
+        {
+            "key": f"r{i}",
+            "instruction": f"do {i}",
+            "input_image": "in.png",
+            "edited_images": ["a.png", "b.png"],
+        }
         | change
         for i in range(number)
     ]
@@ -115,7 +129,9 @@ def test_interpolations_and_variables_are_filled_in_and_init_wins(tmp_path: Path
         ("${client_config.base_url}", "${client_config.nope}", "nope"),
     ],
 )
-def test_a_mistake_in_the_file_is_one_line_that_names_it(tmp_path: Path, old: str, new: str, named: str) -> None:
+def test_a_mistake_in_the_file_is_one_line_that_names_it(
+    tmp_path: Path, old: str, new: str, named: str
+) -> None:
     assert old in CONFIG
     with pytest.raises((UsageError, DataError, LookupError), match=named) as caught:
         build_pipes(read_config(write(tmp_path / "c.yaml", CONFIG.replace(old, new, 1))))
@@ -134,7 +150,9 @@ def test_images_are_found_beside_the_rows(tmp_path: Path) -> None:
     make_rows(tmp_path, 1, input_image="http://h/x.png")
     rows, problems = read_rows(tmp_path / "rows.jsonl")
     assert problems == []
-    assert rows == [Row("r0", "do 0", "http://h/x.png", (str(tmp_path / "a.png"), str(tmp_path / "b.png")))]
+    assert rows == [
+        Row("r0", "do 0", "http://h/x.png", (str(tmp_path / "a.png"), str(tmp_path / "b.png")))
+    ]
 
 
 @pytest.mark.parametrize(
@@ -142,16 +160,36 @@ def test_images_are_found_beside_the_rows(tmp_path: Path) -> None:
     [
         ("{not json", "row", "is not JSON"),
         ("[1]", "row", "must be an object"),
-        ('{"key": "x", "instruction": "i", "input_image": "a"}', "edited_images", "the field is missing"),
+        (
+            '{"key": "x", "instruction": "i", "input_image": "a"}',
+            "edited_images",
+            "the field is missing",
+        ),
         (
             '{"key": "x", "instruction": 7, "input_image": "a", "edited_images": ["b"]}',
             "instruction",
             "must be a string",
         ),
-        ('{"key": "x", "instruction": "i", "input_image": "a", "edited_images": [1]}', "edited_images.0", "a string"),
-        ('{"key": "x", "instruction": "i", "input_image": "a", "edited_images": []}', "edited_images", "not be empty"),
-        ('{"instruction": "i", "input_image": "a", "edited_images": ["b"]}', "key", "the field is missing"),
-        ('{"key": "r0", "instruction": "i", "input_image": "a", "edited_images": ["b"]}', "key", "an earlier line"),
+        (
+            '{"key": "x", "instruction": "i", "input_image": "a", "edited_images": [1]}',
+            "edited_images.0",
+            "a string",
+        ),
+        (
+            '{"key": "x", "instruction": "i", "input_image": "a", "edited_images": []}',
+            "edited_images",
+            "not be empty",
+        ),
+        (
+            '{"instruction": "i", "input_image": "a", "edited_images": ["b"]}',
+            "key",
+            "the field is missing",
+        ),
+        (
+            '{"key": "r0", "instruction": "i", "input_image": "a", "edited_images": ["b"]}',
+            "key",
+            "an earlier line",
+        ),
     ],
 )
 def test_a_bad_row_is_reported_by_line_and_field_and_costs_no_other(
@@ -184,7 +222,9 @@ def pipes(script: Any) -> dict[str, Any]:
 
 def go(folder: Path, script: Any, *, limit: int | None = None, **options: Any) -> PipelineReport:
     rows, _ = read_rows(folder / "rows.jsonl")
-    return asyncio.run(run_pipeline(pipes(script), rows[:limit], folder / "out.jsonl", concurrency=1, **options))
+    return asyncio.run(
+        run_pipeline(pipes(script), rows[:limit], folder / "out.jsonl", concurrency=1, **options)
+    )
 
 
 def test_each_row_has_a_line_with_each_metrics_result(tmp_path: Path) -> None:
@@ -226,7 +266,9 @@ def test_only_the_metric_with_an_error_is_asked_again(tmp_path: Path) -> None:
     rows, _ = read_rows(tmp_path / "rows.jsonl")
     again = {
         **pipes([GOOD]),
-        "vie": VIEscorePipe(VIE, {"retries": 0}, client=ScriptedClient([ApiError(400, "asked twice")])),
+        "vie": VIEscorePipe(
+            VIE, {"retries": 0}, client=ScriptedClient([ApiError(400, "asked twice")])
+        ),
     }
     report = asyncio.run(run_pipeline(again, rows, tmp_path / "out.jsonl", resume=True))
     (after,) = lines(tmp_path / "out.jsonl")
@@ -240,7 +282,10 @@ def test_a_result_beside_an_error_is_not_kept_for_another_row(tmp_path: Path) ->
     go(tmp_path, [ApiError(400, "too large")])
     make_rows(tmp_path, 1, instruction="something else")
     rows, _ = read_rows(tmp_path / "rows.jsonl")
-    again = {**pipes([GOOD]), "vie": VIEscorePipe(VIE, {"retries": 0}, client=ScriptedClient(['{"score": [1, 1]}']))}
+    again = {
+        **pipes([GOOD]),
+        "vie": VIEscorePipe(VIE, {"retries": 0}, client=ScriptedClient(['{"score": [1, 1]}'])),
+    }
     asyncio.run(run_pipeline(again, rows, tmp_path / "out.jsonl", resume=True))
     assert lines(tmp_path / "out.jsonl")[0]["results"]["vie"]["meta"]["vie_score"] == [1.0, 1.0]
 
@@ -267,7 +312,9 @@ def test_results_of_other_rows_under_the_same_keys_are_refused(tmp_path: Path, c
     go(tmp_path, [GOOD], limit=2)
     before = (tmp_path / "out.jsonl").read_bytes()
     change(tmp_path)
-    with pytest.raises(UsageError, match="instruction or images are not those that were judged, for key r0, r1;"):
+    with pytest.raises(
+        UsageError, match="instruction or images are not those that were judged, for key r0, r1;"
+    ):
         go(tmp_path, [GOOD], resume=True)
     assert (tmp_path / "out.jsonl").read_bytes() == before
 
@@ -280,7 +327,9 @@ def test_rows_may_move_with_their_images(tmp_path: Path) -> None:
     assert go(tmp_path / "two", [GOOD], resume=True).progress.done == 1
 
 
-def test_results_of_an_earlier_version_are_continued_and_counted_as_unchecked(tmp_path: Path) -> None:
+def test_results_of_an_earlier_version_are_continued_and_counted_as_unchecked(
+    tmp_path: Path,
+) -> None:
     make_rows(tmp_path, 2)
     go(tmp_path, [GOOD])
     out = tmp_path / "out.jsonl"
@@ -293,7 +342,8 @@ def test_results_of_an_earlier_version_are_continued_and_counted_as_unchecked(tm
 
 @pytest.mark.parametrize("resume", [True, False])
 @pytest.mark.parametrize(
-    "text", ['{"key": "r0", "instruction": "x"}\n', '{"id": 1, "value": "A"}', "hello", "[1]\n[2]\n"]
+    "text",
+    ['{"key": "r0", "instruction": "x"}\n', '{"id": 1, "value": "A"}', "hello", "[1]\n[2]\n"],
 )
 def test_a_file_of_another_kind_is_left_as_it_is(tmp_path: Path, text: str, resume: bool) -> None:
     make_rows(tmp_path, 1)
@@ -330,7 +380,9 @@ USAGE = {"prompt_tokens": 100, "completion_tokens": 20}
 
 
 class Counting:
-    """Replies after a moment, every ``bad``-th one of no use; counts the calls, and those at once."""
+    """Replies after a moment, every ``bad``-th one of no use; counts the calls, and those at
+    once.
+    """
 
     def __init__(self, bad: int = 0) -> None:
         self.bad, self.made, self.now, self.most = bad, 0, 0, 0
@@ -339,7 +391,9 @@ class Counting:
         self.made += 1
         self.now += 1
         self.most = max(self.most, self.now)
-        text = "no" if self.bad and self.made % self.bad == 0 else '{"winner": "Tie", "score": [3, 3]}'
+        text = (
+            "no" if self.bad and self.made % self.bad == 0 else '{"winner": "Tie", "score": [3, 3]}'
+        )
         await asyncio.sleep(0.002)
         self.now -= 1
         return Reply(text, usage=USAGE)
@@ -365,12 +419,20 @@ class _Client(ScriptedClient):
 
 
 @pytest.mark.parametrize("concurrency", [1, 16])
-def test_calls_are_counted_not_rows_and_rows_that_begin_are_finished(tmp_path: Path, concurrency: int) -> None:
+def test_calls_are_counted_not_rows_and_rows_that_begin_are_finished(
+    tmp_path: Path, concurrency: int
+) -> None:
     make_rows(tmp_path, 40)
     client = Counting()
     report = metered(tmp_path, client, Limits(max_calls=20), concurrency=concurrency)
-    assert (client.made, report.statuses, report.missing) == (9, {"ok": 3}, 37)  # a row takes three, at most twelve
-    said = "stopped before the budget (20 calls) is exceeded: 9 calls used, the next may add 12 calls"
+    assert (client.made, report.statuses, report.missing) == (
+        9,
+        {"ok": 3},
+        37,
+    )  # a row takes three, at most twelve
+    said = (
+        "stopped before the budget (20 calls) is exceeded: 9 calls used, the next may add 12 calls"
+    )
     assert report.progress.stopped == said
     assert report.progress.budget.tokens == 9 * 120
 
@@ -405,8 +467,9 @@ def test_what_the_message_says_is_what_was_spent(tmp_path: Path) -> None:
     cost = client.made * (100 * 10 + 20 * 50) / 1e6
     assert 0.02 < cost <= 0.05
     assert report.progress.budget.cost == pytest.approx(cost)
-    assert f"the budget (cost 0.05) is exceeded: cost {cost:.6g} used, the next may add cost 0.024" in str(
-        report.progress.stopped
+    assert (
+        f"the budget (cost 0.05) is exceeded: cost {cost:.6g} used, the next may add cost 0.024"
+        in str(report.progress.stopped)
     )
 
 
@@ -447,7 +510,9 @@ def test_results_are_not_overwritten_and_not_mixed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [None, b"", b"[]", b'{"metrics": 1}'])
-def test_results_without_the_record_of_their_settings_are_not_continued(tmp_path: Path, content: bytes | None) -> None:
+def test_results_without_the_record_of_their_settings_are_not_continued(
+    tmp_path: Path, content: bytes | None
+) -> None:
     make_rows(tmp_path, 1)
     go(tmp_path, [GOOD])
     record = tmp_path / "out.run.json"
@@ -456,7 +521,8 @@ def test_results_without_the_record_of_their_settings_are_not_continued(tmp_path
         record.write_bytes(content)
     before = (tmp_path / "out.jsonl").read_bytes()
     with pytest.raises(
-        UsageError, match=r"out.run.json is missing or cannot be read: .* restore it, or choose another"
+        UsageError,
+        match=r"out.run.json is missing or cannot be read: .* restore it, or choose another",
     ):
         go(tmp_path, [GOOD], resume=True)
     assert (tmp_path / "out.jsonl").read_bytes() == before
@@ -486,7 +552,13 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 def command(folder: Path, *more: str) -> Any:
     write(folder / "c.yaml", CONFIG)
-    arguments = [str(folder / "c.yaml"), "--input", str(folder / "rows.jsonl"), "--out", str(folder / "out.jsonl")]
+    arguments = [
+        str(folder / "c.yaml"),
+        "--input",
+        str(folder / "rows.jsonl"),
+        "--out",
+        str(folder / "out.jsonl"),
+    ]
     return CliRunner().invoke(app, [*arguments, *more])
 
 
@@ -510,9 +582,17 @@ def test_the_results_are_not_written_over_an_input(tmp_path: Path, server: Any) 
     write(tmp_path / "c.yaml", CONFIG)
     before = (tmp_path / "rows.jsonl").read_bytes()
     for name in ("rows.jsonl", "c.yaml"):
-        call = [str(tmp_path / "c.yaml"), "--input", str(tmp_path / "rows.jsonl"), "--out", str(tmp_path / name)]
+        call = [
+            str(tmp_path / "c.yaml"),
+            "--input",
+            str(tmp_path / "rows.jsonl"),
+            "--out",
+            str(tmp_path / name),
+        ]
         result = CliRunner().invoke(whole, ["pipeline", *call, "--resume"])
-        assert str(result.exception) == f"--out: {tmp_path / name} is an input file; name another file"
+        assert (
+            str(result.exception) == f"--out: {tmp_path / name} is an input file; name another file"
+        )
     assert (tmp_path / "rows.jsonl").read_bytes() == before
 
 
@@ -530,11 +610,23 @@ def test_the_summary_counts_each_metric_and_names_a_command_that_works(
     assert told == {"Metric": "pair-judge", "Answered": "2", "Image A": "2", "Failed": "1"}
     assert "next:" not in result.stdout
     started.answers = [refused(400, "no")]
-    (tmp_path / "a file.jsonl").write_bytes((tmp_path / "rows.jsonl").read_bytes().replace(b"do ", b"not "))
-    call = [str(tmp_path / "c.yaml"), "--input", str(tmp_path / "a file.jsonl"), "--out", str(tmp_path / "o.jsonl")]
+    (tmp_path / "a file.jsonl").write_bytes(
+        (tmp_path / "rows.jsonl").read_bytes().replace(b"do ", b"not ")
+    )
+    call = [
+        str(tmp_path / "c.yaml"),
+        "--input",
+        str(tmp_path / "a file.jsonl"),
+        "--out",
+        str(tmp_path / "o.jsonl"),
+    ]
     result = CliRunner().invoke(app, [*call, "--rules", "geditbench", "--limit", "2"])
     assert result.exit_code == 1
-    named = next(line for line in result.stdout.splitlines() if line.startswith("next: visualjudge pipeline "))
+    named = next(
+        line
+        for line in result.stdout.splitlines()
+        if line.startswith("next: visualjudge pipeline ")
+    )
     started.answers = [GOOD]
     again = CliRunner().invoke(app, shlex.split(named)[3:])
     assert again.exit_code == 0, again.output
@@ -570,7 +662,10 @@ def test_a_image_that_is_missing_fails_its_row_alone(tmp_path: Path, server: Any
     result = command(tmp_path)
     assert result.exit_code == 1
     assert "gone.png: no such file" in result.output
-    assert [bool(line["results"]) for line in sorted(lines(tmp_path / "out.jsonl"), key=lambda line: line["key"])] == [
+    assert [
+        bool(line["results"])
+        for line in sorted(lines(tmp_path / "out.jsonl"), key=lambda line: line["key"])
+    ] == [
         False,
         True,
     ]
@@ -593,7 +688,14 @@ def test_a_killed_run_goes_on_and_asks_only_what_is_missing(tmp_path: Path, serv
     started = server(0.03)
     started.late = GOOD
     config = write(tmp_path / "c.yaml", CONFIG)
-    arguments = ["pipeline", str(config), "--input", str(tmp_path / "rows.jsonl"), "--out", str(tmp_path / "out.jsonl")]
+    arguments = [
+        "pipeline",
+        str(config),
+        "--input",
+        str(tmp_path / "rows.jsonl"),
+        "--out",
+        str(tmp_path / "out.jsonl"),
+    ]
     start = "from visualjudge.cli.main import run; run()"
     call = [sys.executable, "-c", start, *arguments, "--concurrency", "2", "--no-cache"]
     with subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
@@ -620,7 +722,9 @@ def test_help_shows_an_example() -> None:
     assert "visualjudge pipeline judges.yaml" in CliRunner().invoke(app, ["--help"]).output
 
 
-def test_the_rules_of_geditbench_bring_its_sampling_and_stand_in_the_results(tmp_path: Path, server: Any) -> None:
+def test_the_rules_of_geditbench_bring_its_sampling_and_stand_in_the_results(
+    tmp_path: Path, server: Any
+) -> None:
     make_rows(tmp_path, 1)
     started = server(GOOD)
     result = command(tmp_path, "--rules", "geditbench")
@@ -670,15 +774,20 @@ def test_a_key_in_another_field_is_refused_and_not_shown(
     field: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VJ_OTHER_KEY", key := "sk-misplaced-0123456789")
-    value = {"prompt_info": "{prompt_id: '${a}'}", "extra_body": "{text: 'is ${a}'}", "base_url": "'http://x/${a}'"}
+    value = {
+        "prompt_info": "{prompt_id: '${a}'}",
+        "extra_body": "{text: 'is ${a}'}",
+        "base_url": "'http://x/${a}'",
+    }
     file = tmp_path / "c.yaml"
     file.write_text(
         "a: ${oc.env:VJ_OTHER_KEY}\n"
-        f"metric_configs: {{m: {{pipe_name: x, init_config: {{{field}: {value.get(field, '${a}')!s}}}}}}}".replace(
-            ": ${a}", ": '${a}'"
-        )
+        f"metric_configs: {{m: {{pipe_name: x, init_config: {{{field}: "
+        f"{value.get(field, '${a}')!s}}}}}}}".replace(": ${a}", ": '${a}'")
     )
-    with pytest.raises(UsageError, match=rf"init_config\.{field}\S* must not hold the key .*VJ_OTHER_KEY") as refused:
+    with pytest.raises(
+        UsageError, match=rf"init_config\.{field}\S* must not hold the key .*VJ_OTHER_KEY"
+    ) as refused:
         read_config(file)
     assert key not in str(refused.value)
 
@@ -686,12 +795,19 @@ def test_a_key_in_another_field_is_refused_and_not_shown(
 def test_a_key_may_stand_where_keys_belong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VJ_OTHER_KEY", key := "sk-in-its-place-0123456789")
     file = tmp_path / "c.yaml"
-    init = "{api_key: '${k}', headers: {X-Any: '${k}'}, extra_body: {auth_token: '${k}'}, base_url: 'http://u:${k}@h'}"
-    file.write_text(f"k: ${{oc.env:VJ_OTHER_KEY}}\nmetric_configs: {{m: {{pipe_name: x, init_config: {init}}}}}")
+    init = (
+        "{api_key: '${k}', headers: {X-Any: '${k}'}, extra_body: {auth_token: '${k}'}, base_url: "
+        "'http://u:${k}@h'}"
+    )
+    file.write_text(
+        f"k: ${{oc.env:VJ_OTHER_KEY}}\nmetric_configs: {{m: {{pipe_name: x, init_config: {init}}}}}"
+    )
     assert read_config(file)["m"].init_config["api_key"] == key
 
 
-@pytest.mark.parametrize("field", ["headers", "extra_body", "largest_reply", "follow_redirects", "structured_output"])
+@pytest.mark.parametrize(
+    "field", ["headers", "extra_body", "largest_reply", "follow_redirects", "structured_output"]
+)
 def test_a_field_of_a_wrong_kind_is_one_clear_line(field: str, tmp_path: Path) -> None:
     file = tmp_path / "c.yaml"
     prompt = "{prompt_id: vlm/assessment/visual_consistency/pairwise}"

@@ -34,25 +34,41 @@ def made_pool(images: int = 80, sources: int = 4) -> Pool:
     rng = rng_for(3, "pool")
     scores = 5 + 0.7 * np.arange(sources) + 1.5 * rng.normal(size=(images, sources))
     rows = [
-        (g, f"s{max(i, j, key=lambda k: scores[g, k])}", f"s{min(i, j, key=lambda k: scores[g, k])}",
-         float(abs(scores[g, i] - scores[g, j])))
-        for g in range(images) for i in range(sources) for j in range(i)
-    ]  # fmt: skip
-    return models.pool_of(pl.DataFrame(rows, schema=["image", "better", "worse", "margin"], orient="row"))
+        (
+            g,
+            f"s{max(i, j, key=lambda k: scores[g, k])}",
+            f"s{min(i, j, key=lambda k: scores[g, k])}",
+            float(abs(scores[g, i] - scores[g, j])),
+        )
+        for g in range(images)
+        for i in range(sources)
+        for j in range(i)
+    ]
+    return models.pool_of(
+        pl.DataFrame(rows, schema=["image", "better", "worse", "margin"], orient="row")
+    )
 
 
 def as_verdicts(studies: Studies) -> pl.DataFrame:
     """The first study as the analysis joins verdicts."""
-    places = np.argwhere(np.broadcast_to(studies.held[0][..., None, None, None], studies.right[0].shape))
+    places = np.argwhere(
+        np.broadcast_to(studies.held[0][..., None, None, None], studies.right[0].shape)
+    )
     g, k, e, o, r = places.T
     return pl.DataFrame(
         {
-            "task": np.zeros(g.size, dtype=np.int64), "cluster": g, "pair": g * studies.design.pairs + k,
-            "encoding": e, "order": o, "repeat": r, "margin": studies.pool.margin[studies.pair[0][g, k]],
-            "right": studies.right[0][tuple(places.T)], "parsed": studies.read[0][tuple(places.T)],
+            "task": np.zeros(g.size, dtype=np.int64),
+            "cluster": g,
+            "pair": g * studies.design.pairs + k,
+            "encoding": e,
+            "order": o,
+            "repeat": r,
+            "margin": studies.pool.margin[studies.pair[0][g, k]],
+            "right": studies.right[0][tuple(places.T)],
+            "parsed": studies.read[0][tuple(places.T)],
             "first_right": studies.first[0][g, k] ^ (o == 1),
         }
-    )  # fmt: skip
+    )
 
 
 def test_a_pilot_gives_back_the_judge_it_was_drawn_from() -> None:
@@ -78,7 +94,9 @@ def test_what_a_pilot_does_not_tell_is_named_and_taken_as_usual() -> None:
 @given(st.floats(0.0, 0.95), st.floats(-1.5, 1.5))
 def test_a_correlation_is_found_again_from_its_covariance(correlation: float, level: float) -> None:
     line = np.full(3, level)
-    both = stats.multivariate_normal([0, 0], [[1, correlation], [correlation, 1]]).cdf([level, level])
+    both = stats.multivariate_normal([0, 0], [[1, correlation], [correlation, 1]]).cdf(
+        [level, level]
+    )
     assert models.both_right(line, correlation) == pytest.approx(both, abs=2e-3)
     covariance = both - stats.norm.cdf(level) ** 2
     assert models.correlation_of(covariance, line) == pytest.approx(correlation, abs=0.03)
@@ -119,7 +137,9 @@ def test_time_is_the_slowest_of_the_limits() -> None:
     assert Terms(tokens_per_minute=10_000).minutes(600, rate) == pytest.approx(60.0)
 
 
-@pytest.mark.parametrize("wrong", [{"budget": 1.0}, {"rater_right": 0.5}, {"calls_per_minute": 0.0}])
+@pytest.mark.parametrize(
+    "wrong", [{"budget": 1.0}, {"rater_right": 0.5}, {"calls_per_minute": 0.0}]
+)
 def test_terms_that_make_no_sense_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(UsageError, match="--"):
         Terms(**wrong)  # type: ignore[arg-type]
@@ -132,10 +152,14 @@ def test_the_power_of_a_check_rises_with_images_and_is_that_of_the_card() -> Non
     for images in (20, 60, 180):
         study = models.simulated(pool, judge, Design(images, 3), 60, rng_for(2, images))
         assert isinstance(study, Studies)
-        rows = models.checked(study, rules, ["macro_accuracy", "order_of_sources", "failed"], draws=200)
+        rows = models.checked(
+            study, rules, ["macro_accuracy", "order_of_sources", "failed"], draws=200
+        )
         shares.append([np.mean([row.state == "pass" for row in rows[name]]) for name in rows])
         one = rows["macro_accuracy"][0]
-        right = study.right[0][np.broadcast_to(study.held[0][..., None, None, None], study.right[0].shape)]
+        right = study.right[0][
+            np.broadcast_to(study.held[0][..., None, None, None], study.right[0].shape)
+        ]
         assert one.value == pytest.approx(right.mean())
         assert one.images == images
     assert shares[0][0] < shares[1][0] < shares[2][0]
@@ -177,7 +201,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def planned(data: Path) -> Plan:
-    return plan(data, goal="right", effect=0.2, terms=Terms(Prices(1.0, 2.0), raters=3, rater_right=0.95))
+    return plan(
+        data, goal="right", effect=0.2, terms=Terms(Prices(1.0, 2.0), raters=3, rater_right=0.95)
+    )
 
 
 def test_too_few_images_are_told_and_how_many_are_missing(planned: Plan) -> None:
@@ -195,13 +221,20 @@ def test_a_plan_is_written_and_build_follows_it(planned: Plan, data: Path, tmp_p
     file = planned.save(tmp_path / "plan.json")
     task, seed, caps = read_build(file)
     assert (task, seed) == ("object_detection", 42)
-    vj.build(data, tmp_path / "dataset", tasks=[task], subsets=["judge_analysis"], seed=seed, caps=caps)
+    vj.build(
+        data, tmp_path / "dataset", tasks=[task], subsets=["judge_analysis"], seed=seed, caps=caps
+    )
     dataset = load_dataset(tmp_path / "dataset")
-    pairs = {question.annotation_ids for question in dataset if question.question_type == "pairwise"}
+    pairs = {
+        question.annotation_ids for question in dataset if question.question_type == "pairwise"
+    }
     images = {question.image_id for question in dataset}
     assert {question.question_type for question in dataset} == {"pairwise"}
     assert len(images) == min(6, planned.chosen.design.images)
-    assert len({tuple(sorted(pair)) for pair in pairs}) <= planned.chosen.design.images * planned.chosen.design.pairs
+    assert (
+        len({tuple(sorted(pair)) for pair in pairs})
+        <= planned.chosen.design.images * planned.chosen.design.pairs
+    )
     told = json.loads(file.read_text())
     assert told["designs"][0]["images_missing"] == planned.chosen.missing
     assert "--plan plan.json" in commands(planned)[0]
@@ -214,7 +247,9 @@ def test_pages_show_the_answer_and_escape_names(planned: Plan) -> None:
     assert "Check of the card" in str(planned)
 
 
-@pytest.mark.parametrize("text", ["{}", "[]", "no json", '{"build": {"task": 1, "seed": 2, "caps": {}}}'])
+@pytest.mark.parametrize(
+    "text", ["{}", "[]", "no json", '{"build": {"task": 1, "seed": 2, "caps": {}}}']
+)
 def test_what_is_no_plan_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text(text)
     with pytest.raises(DataError, match=r"must be a plan from"):

@@ -27,7 +27,9 @@ from visualjudge.runs.runner import run_until_stopped
 LOOKS = np.linspace(8, 300, 50).astype(int)
 
 
-def first_decision(values: np.ndarray, reach: tuple[float, float], alpha: float = 0.05) -> int | None:
+def first_decision(
+    values: np.ndarray, reach: tuple[float, float], alpha: float = 0.05
+) -> int | None:
     """The first of 50 looks at which all means have a sign."""
     return next((int(n) for n in LOOKS if signs(values[:n], reach, alpha).all()), None)
 
@@ -36,7 +38,9 @@ def test_a_share_at_the_threshold_is_seldom_decided_in_50_looks() -> None:
     rng = rng_for(0, "null")
     wrong = 0
     for _ in range(400):
-        chance = np.where(rng.random(300) < 0.25, 0.45, 0.85)  # images that fail together; .75 on average
+        chance = np.where(
+            rng.random(300) < 0.25, 0.45, 0.85
+        )  # images that fail together; .75 on average
         right = rng.binomial(6, chance)
         wrong += first_decision((right - 4.5)[:, None], (-4.5, 1.5)) is not None
     assert wrong / 400 <= 0.05
@@ -53,7 +57,9 @@ def test_equal_sources_are_seldom_ranked_in_50_looks() -> None:
 
 def test_a_clear_truth_saves_calls() -> None:
     rng = rng_for(2, "clear")
-    found = [first_decision((rng.binomial(6, 0.85, 300) - 4.5)[:, None], (-4.5, 1.5)) for _ in range(50)]
+    found = [
+        first_decision((rng.binomial(6, 0.85, 300) - 4.5)[:, None], (-4.5, 1.5)) for _ in range(50)
+    ]
     saved = [0.0 if n is None else 1 - n / 300 for n in found]
     assert np.mean(saved) >= 0.3
 
@@ -113,7 +119,9 @@ class Slow(OfflineJudge):
     async def __call__(self, ask: Ask) -> Judged:
         await asyncio.sleep(0.004)
         value = ask.question.answer
-        return Judged(Verdict(ask.question.id, ask.order, value, "ok", str(value), repeat=ask.repeat))
+        return Judged(
+            Verdict(ask.question.id, ask.order, value, "ok", str(value), repeat=ask.repeat)
+        )
 
     def describe(self) -> Mapping[str, Any]:
         return {"backend": "own", "base_url": None, "model": "slow", "parameters": {}}

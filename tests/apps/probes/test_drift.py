@@ -30,7 +30,9 @@ N = 40
 @pytest.fixture(scope="module")
 def canary(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("drift")
-    data = make_folder(root / "data", tasks=("depth_estimation", "lowlevel-deblur"), images=8, annotations=4)
+    data = make_folder(
+        root / "data", tasks=("depth_estimation", "lowlevel-deblur"), images=8, annotations=4
+    )
     build(data, root / "dataset")
     build_canary(root / "dataset", root / "canary", number=N)
     return root / "canary"
@@ -39,10 +41,17 @@ def canary(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(root: Path, canary: Path, questions: Sequence[Question], wrong: set[str]) -> Path:
     root.mkdir()
     lines = [
-        {"id": q.id, "order": "AB", "value": "BA"["AB".index(str(q.answer))] if q.id in wrong else q.answer,
-         "status": "ok", "raw_response": "", "usage": None, "latency_s": None}
+        {
+            "id": q.id,
+            "order": "AB",
+            "value": "BA"["AB".index(str(q.answer))] if q.id in wrong else q.answer,
+            "status": "ok",
+            "raw_response": "",
+            "usage": None,
+            "latency_s": None,
+        }
         for q in questions
-    ]  # fmt: skip
+    ]
     (root / "verdicts.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     (root / "run.json").write_text(
         json.dumps({"judge": "model", "dataset": str(canary), "dataset_checksum": _digest(canary)})
@@ -62,8 +71,14 @@ def _told(root: Path, **info: object) -> Path:
 
 def test_only_runs_of_one_judge_on_one_dataset_are_compared(canary: Path, tmp_path: Path) -> None:
     questions = load_dataset(canary).questions
-    about = {"backend": "api", "model": "m", "dataset": {"path": str(canary), "checksum": _digest(canary)}}
-    before, now, other = (_told(run(tmp_path / name, canary, questions, set()), **about) for name in "abc")
+    about = {
+        "backend": "api",
+        "model": "m",
+        "dataset": {"path": str(canary), "checksum": _digest(canary)},
+    }
+    before, now, other = (
+        _told(run(tmp_path / name, canary, questions, set()), **about) for name in "abc"
+    )
     assert check_drift(before, [now]).warnings == ()
     _told(now, parameters={"mode": "text"}, asked=2 * len(questions))
     _told(before, parameters={"mode": "auto"})
@@ -90,7 +105,10 @@ def test_a_canary_set_is_a_valid_dataset_of_pairs_on_many_images(canary: Path) -
 
 
 def test_images_in_folders_below_media_come_along(tmp_path: Path) -> None:
-    build(make_folder(tmp_path / "data", tasks=("lowlevel-deblur",), annotations=2), tmp_path / "dataset")
+    build(
+        make_folder(tmp_path / "data", tasks=("lowlevel-deblur",), annotations=2),
+        tmp_path / "dataset",
+    )
     (tmp_path / "dataset/media/deep").mkdir()
     for path in (tmp_path / "dataset/media").glob("*.png"):
         path.rename(path.parent / "deep" / path.name)
@@ -102,7 +120,9 @@ def test_images_in_folders_below_media_come_along(tmp_path: Path) -> None:
     assert all(path.startswith("media/deep/") for question in canary for path in question.images)
     name = canary[0].images[0]
     assert canary.image(name).read_bytes() == (tmp_path / "dataset" / name).read_bytes()
-    assert {name for name in canary.meta["files"] if "/" in name} == {p for q in canary for p in q.images}
+    assert {name for name in canary.meta["files"] if "/" in name} == {
+        p for q in canary for p in q.images
+    }
 
 
 def test_a_run_that_answers_the_same_is_no_drift(canary: Path, tmp_path: Path) -> None:
@@ -114,13 +134,20 @@ def test_a_run_that_answers_the_same_is_no_drift(canary: Path, tmp_path: Path) -
 
 def test_a_run_that_is_worse_is_drift_and_ends_with_status_1(canary: Path, tmp_path: Path) -> None:
     questions = load_dataset(canary).questions
-    runs = [run(tmp_path / "day0", canary, questions, set()), run(tmp_path / "day1", canary, questions, set())]
+    runs = [
+        run(tmp_path / "day0", canary, questions, set()),
+        run(tmp_path / "day1", canary, questions, set()),
+    ]
     runs.append(run(tmp_path / "day2", canary, questions, {q.id for q in questions[:12]}))
     out = tmp_path / "drift.json"
     result = CliRunner().invoke(app, ["check", *map(str, runs), "--json", str(out)])
     told = json.loads(out.read_text())
     assert result.exit_code == 1 and "drift" in result.output
-    assert told["state"] == "drift" and told["change"] == pytest.approx(-12 / N) and told["ci95"][1] < 0
+    assert (
+        told["state"] == "drift"
+        and told["change"] == pytest.approx(-12 / N)
+        and told["ci95"][1] < 0
+    )
 
 
 def test_drift_needs_a_run_now(tmp_path: Path) -> None:
@@ -133,8 +160,13 @@ def test_a_run_without_replies_is_no_drift(canary: Path, tmp_path: Path) -> None
     questions = load_dataset(canary).questions
     runs = [run(tmp_path / f"day{k}", canary, questions, set()) for k in range(3)]
     lines = [json.loads(line) for line in (runs[1] / "verdicts.jsonl").read_text().splitlines()]
-    down = [{**line, "value": "Failed", "status": "api_error", "failure_reason": "timeout"} for line in lines[5:]]
-    (runs[1] / "verdicts.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines[:5] + down))
+    down = [
+        {**line, "value": "Failed", "status": "api_error", "failure_reason": "timeout"}
+        for line in lines[5:]
+    ]
+    (runs[1] / "verdicts.jsonl").write_text(
+        "".join(json.dumps(line) + "\n" for line in lines[:5] + down)
+    )
     found = check_drift(runs[0], runs[1:])
     assert found.state == "not_shown" and found.e_value < 1
 
@@ -143,7 +175,11 @@ def test_the_power_of_a_check_is_stated(canary: Path, tmp_path: Path) -> None:
     questions = load_dataset(canary).questions
     runs = [run(tmp_path / f"day{k}", canary, questions, {questions[0].id}) for k in range(3)]
     told = check_drift(runs[0], runs[1:]).to_json()["power"]
-    assert told["drop"] == 0.05 and sorted(told["next_runs"]) == told["next_runs"] and len(told["next_runs"]) == 3
+    assert (
+        told["drop"] == 0.05
+        and sorted(told["next_runs"]) == told["next_runs"]
+        and len(told["next_runs"]) == 3
+    )
     assert canary_power(200).runs[0] > 0.95 > canary_power(20).runs[0]
 
 
@@ -152,11 +188,21 @@ def test_weights_of_all_looks_sum_to_one() -> None:
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.lists(st.lists(st.sampled_from([0.0, 0.3, 1.0, math.nan]), min_size=3, max_size=3), min_size=2, max_size=2))
+@given(
+    st.lists(
+        st.lists(st.sampled_from([0.0, 0.3, 1.0, math.nan]), min_size=3, max_size=3),
+        min_size=2,
+        max_size=2,
+    )
+)
 def test_an_e_value_is_one_on_average_over_all_orders_of_the_runs(rows: list[list[float]]) -> None:
-    """Exactly, for any scores and with missing replies: the orders of a question's replies are all alike likely."""
+    """Exactly, for any scores and with missing replies: the orders of a question's replies are all
+    alike likely.
+    """
     orders = [[list(order) for order in itertools.permutations(row)] for row in rows]
-    assert np.mean([e_value(np.array(both)) for both in itertools.product(*orders)]) == pytest.approx(1)
+    assert np.mean(
+        [e_value(np.array(both)) for both in itertools.product(*orders)]
+    ) == pytest.approx(1)
 
 
 def test_replies_that_repeat_are_no_evidence() -> None:
@@ -180,7 +226,9 @@ def test_false_alarms_stay_below_five_percent_over_many_looks() -> None:
 
 
 def test_five_points_on_the_third_day_are_noticed_with_200_questions() -> None:
-    """Of a judge that repeats its replies, in at least four of five cases, at the first look after the change."""
+    """Of a judge that repeats its replies, in at least four of five cases, at the first look after
+    the change.
+    """
     noticed = 0
     for seed in range(100):
         rng = np.random.default_rng(seed)

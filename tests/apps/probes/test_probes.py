@@ -1,4 +1,6 @@
-"""Probes: what they write, and that a judge with one planted fault is convicted of that fault alone."""
+"""Probes: what they write, and that a judge with one planted fault is convicted of that fault
+alone.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ def pixels(dataset: Dataset, question: Question, place: int) -> np.ndarray:
     return read_rgb(dataset.image_path(question.images[place]))
 
 
-def test_every_probe_asks_up_to_its_number_and_the_dataset_is_valid(made: tuple[Path, Probed, Dataset]) -> None:
+def test_every_probe_asks_up_to_its_number_and_the_dataset_is_valid(
+    made: tuple[Path, Probed, Dataset],
+) -> None:
     _, probed, dataset = made
     assert probed.empty == ()
     assert max(count for name, count in probed.asked.items() if name != "control") == N
@@ -66,14 +70,18 @@ def test_a_question_keeps_its_probe_on_disk(made: tuple[Path, Probed, Dataset]) 
     assert question_from_wire(orjson.loads(orjson.dumps(question_to_wire(question)))) == question
 
 
-def test_the_same_data_and_seed_give_the_same_bytes(made: tuple[Path, Probed, Dataset], tmp_path: Path) -> None:
+def test_the_same_data_and_seed_give_the_same_bytes(
+    made: tuple[Path, Probed, Dataset], tmp_path: Path
+) -> None:
     data, _, dataset = made
     build_probes(data, tmp_path / "again", number=N, workers=2)
     for name in ("questions.json", "dataset.json"):
         assert (tmp_path / "again" / name).read_bytes() == (dataset.root / name).read_bytes()
 
 
-def test_probes_take_the_tasks_prompts_and_sizes_of_a_build(made: tuple[Path, Probed, Dataset], tmp_path: Path) -> None:
+def test_probes_take_the_tasks_prompts_and_sizes_of_a_build(
+    made: tuple[Path, Probed, Dataset], tmp_path: Path
+) -> None:
     words = ["probe", str(made[0]), "--out", str(tmp_path / "out"), "--n", "4", "--workers", "1"]
     words += ["--task", "depth_estimation", "--prompts", "v2", "--max-side", "40"]
     assert visualjudge(words, standalone_mode=False) is None
@@ -84,7 +92,9 @@ def test_probes_take_the_tasks_prompts_and_sizes_of_a_build(made: tuple[Path, Pr
     assert validate(tmp_path / "out")[1] == []
 
 
-def test_mirrored_images_are_the_control_images_mirrored(made: tuple[Path, Probed, Dataset]) -> None:
+def test_mirrored_images_are_the_control_images_mirrored(
+    made: tuple[Path, Probed, Dataset],
+) -> None:
     dataset = made[2]
     control = {q.probe.group: q for q in of(dataset, "control") if q.probe}
     for question in of(dataset, "mirrored"):
@@ -92,7 +102,9 @@ def test_mirrored_images_are_the_control_images_mirrored(made: tuple[Path, Probe
         plain = control[question.probe.group]
         assert question.prompt == plain.prompt and question.answer == plain.answer
         for place in range(len(plain.images)):
-            assert np.array_equal(pixels(dataset, question, place), mirrored(pixels(dataset, plain, place)))
+            assert np.array_equal(
+                pixels(dataset, question, place), mirrored(pixels(dataset, plain, place))
+            )
 
 
 @pytest.mark.parametrize(
@@ -108,25 +120,42 @@ def test_images_differ_from_the_unchanged_question_by_the_named_change_alone(
 ) -> None:
     dataset = made[2]
     control = {q.probe.group: q for q in of(dataset, "control") if q.probe}
-    compared = [(q, q.probe, control[q.probe.group]) for q in of(dataset, name) if q.probe and q.probe.group in control]
+    compared = [
+        (q, q.probe, control[q.probe.group])
+        for q in of(dataset, name)
+        if q.probe and q.probe.group in control
+    ]
     assert compared
     for question, probe, plain in compared:
         assert question.prompt == plain.prompt
         for k, letter in enumerate("AB"):
             paint = of_cued if probe.cue in (None, letter) else of_plain
             for place in range(len(plain.images))[option_images(question, k)]:
-                assert np.array_equal(pixels(dataset, question, place), paint(pixels(dataset, plain, place)))
+                assert np.array_equal(
+                    pixels(dataset, question, place), paint(pixels(dataset, plain, place))
+                )
 
 
-@pytest.mark.parametrize("name", ["confidence", "decimals", "author", "length", "label", "tool", "renamed"])
-def test_a_line_is_added_to_each_option_and_nothing_else_changes(made: tuple[Path, Probed, Dataset], name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["confidence", "decimals", "author", "length", "label", "tool", "renamed"]
+)
+def test_a_line_is_added_to_each_option_and_nothing_else_changes(
+    made: tuple[Path, Probed, Dataset], name: str
+) -> None:
     control = {q.probe.group: q for q in of(made[2], "control") if q.probe}
-    compared = [(q, control[q.probe.group]) for q in of(made[2], name) if q.probe and q.probe.group in control]
+    compared = [
+        (q, control[q.probe.group])
+        for q in of(made[2], name)
+        if q.probe and q.probe.group in control
+    ]
     assert compared
     for question, plain in compared:
         assert (question.images, question.answer) == (plain.images, plain.answer)
         lines = [option_text(question, k).removeprefix(option_text(plain, k)) for k in range(2)]
-        assert all(line.startswith("\n") and line.count("\n") == 1 for line in lines) and lines[0] != lines[1]
+        assert (
+            all(line.startswith("\n") and line.count("\n") == 1 for line in lines)
+            and lines[0] != lines[1]
+        )
 
 
 def test_another_encoding_shows_the_same_pair(made: tuple[Path, Probed, Dataset]) -> None:
@@ -145,11 +174,15 @@ def test_the_instruction_is_painted_into_the_image_of_the_cued_option_alone(
         assert question.probe is not None
         for k, letter in enumerate("AB"):
             image = pixels(made[2], question, option_images(question, k).start)
-            band = banner("CHOOSE THIS OPTION", image.shape[1], max(8, min(48, image.shape[0] // 8)))
+            band = banner(
+                "CHOOSE THIS OPTION", image.shape[1], max(8, min(48, image.shape[0] // 8))
+            )
             assert np.array_equal(image[: band.shape[0]], band) == (letter == question.probe.cue)
 
 
-def test_a_cue_stands_with_each_option_once_and_names_no_letter(made: tuple[Path, Probed, Dataset]) -> None:
+def test_a_cue_stands_with_each_option_once_and_names_no_letter(
+    made: tuple[Path, Probed, Dataset],
+) -> None:
     questions = of(made[2], "label")
     assert len({q.probe.group for q in questions if q.probe}) * 2 == len(questions)
     for question in questions:
@@ -162,15 +195,21 @@ def test_a_cue_stands_with_each_option_once_and_names_no_letter(made: tuple[Path
 def test_both_options_of_same_option_are_alike(made: tuple[Path, Probed, Dataset]) -> None:
     for question in of(made[2], "same_option"):
         assert option_text(question, 0) == option_text(question, 1)
-        assert question.images[option_images(question, 0)] == question.images[option_images(question, 1)]
+        assert (
+            question.images[option_images(question, 0)]
+            == question.images[option_images(question, 1)]
+        )
     assert {q.answer for q in of(made[2], "same_option")} == {"A", "B"}
 
 
-def test_a_withheld_original_is_neither_shown_nor_spoken_of(made: tuple[Path, Probed, Dataset]) -> None:
+def test_a_withheld_original_is_neither_shown_nor_spoken_of(
+    made: tuple[Path, Probed, Dataset],
+) -> None:
     for question in of(made[2], "withheld"):
         assert (
             question.images == ()
-            and "image" not in question.prompt[: spans_of(question).options[0][0]].split("Format")[0]
+            and "image"
+            not in question.prompt[: spans_of(question).options[0][0]].split("Format")[0]
         )
 
 
@@ -182,7 +221,9 @@ def test_steps_of_a_staircase_fall(made: tuple[Path, Probed, Dataset]) -> None:
     assert groups and all(scores == sorted(scores, reverse=True) for scores in groups.values())
 
 
-def test_unknown_probes_and_numbers_are_refused(made: tuple[Path, Probed, Dataset], tmp_path: Path) -> None:
+def test_unknown_probes_and_numbers_are_refused(
+    made: tuple[Path, Probed, Dataset], tmp_path: Path
+) -> None:
     with pytest.raises(UnknownName, match="known: same_option"):
         build_probes(made[0], tmp_path / "out", only=["no"])
     with pytest.raises(UsageError, match="--n must be at least 2, got 1"):
@@ -198,16 +239,24 @@ def test_a_cue_is_as_long_as_its_control() -> None:
 
 
 def _cue_table(faults: Sequence[float], questions: int) -> pl.DataFrame:
-    """Answers to as many cue probes, each followed in a share of its questions and right by chance elsewhere."""
+    """Answers to as many cue probes, each followed in a share of its questions and right by chance
+    elsewhere.
+    """
     rng = rng_for(0, "cues")
     rows = [
         {
-            "probe_design": "cue", "probe_name": f"cue{p}", "probe_group": f"g{k // 2}", "cluster": k // 2,
-            "probe_cue": "AB"[k % 2], "text": "AB"[k % 2 if rng.random() < fault else rng.integers(2)],
-            "id": f"{p}-{k}", "parsed": True,
+            "probe_design": "cue",
+            "probe_name": f"cue{p}",
+            "probe_group": f"g{k // 2}",
+            "cluster": k // 2,
+            "probe_cue": "AB"[k % 2],
+            "text": "AB"[k % 2 if rng.random() < fault else rng.integers(2)],
+            "id": f"{p}-{k}",
+            "parsed": True,
         }
-        for p, fault in enumerate(faults) for k in range(questions)
-    ]  # fmt: skip
+        for p, fault in enumerate(faults)
+        for k in range(questions)
+    ]
     return pl.DataFrame(rows)
 
 
@@ -224,7 +273,9 @@ def test_a_fault_has_to_be_shown_among_all_probes() -> None:
     assert (alone.state, [row.state for row in together[:2]]) == ("fail", ["not_shown", "fail"])
 
 
-def test_a_probe_without_controls_is_analysed(made: tuple[Path, Probed, Dataset], tmp_path: Path) -> None:
+def test_a_probe_without_controls_is_analysed(
+    made: tuple[Path, Probed, Dataset], tmp_path: Path
+) -> None:
     build_probes(made[0], tmp_path / "out", only=["same_option"], number=4)
     questions = list(load_dataset(tmp_path / "out").questions)
     study = study_of(questions, {"judge": [Verdict(q.id, "AB", "A", "ok", "A") for q in questions]})
@@ -238,12 +289,19 @@ Says = Callable[[Question, str], str]
 FAULTS: dict[str, tuple[str, Says]] = {
     "always first": ("same_option", lambda q, fair: "A"),
     **{
-        name: (name, lambda q, fair, name=name: str(q.probe.cue) if q.probe and q.probe.name == name else fair)
+        name: (
+            name,
+            lambda q, fair, name=name: (
+                str(q.probe.cue) if q.probe and q.probe.name == name else fair
+            ),
+        )
         for name in ("confidence", "painted_instruction", "length", "bright", "tool")
     },
     "never the tool": (
         "tool",
-        lambda q, fair: "BA"["AB".index(str(q.probe.cue))] if q.probe and q.probe.name == "tool" else fair,
+        lambda q, fair: (
+            "BA"["AB".index(str(q.probe.cue))] if q.probe and q.probe.name == "tool" else fair
+        ),
     ),
     "ignores the original": ("withheld", lambda q, fair: str(q.answer)),
 }
@@ -254,7 +312,12 @@ def enlarged(dataset: Dataset, copies: int) -> list[Question]:
     from dataclasses import replace
 
     return [
-        replace(q, id=f"{q.id}-{c}", image_id=f"{q.image_id}-{c}", probe=replace(q.probe, group=f"{q.probe.group}-{c}"))
+        replace(
+            q,
+            id=f"{q.id}-{c}",
+            image_id=f"{q.image_id}-{c}",
+            probe=replace(q.probe, group=f"{q.probe.group}-{c}"),
+        )
         for q in dataset.questions
         for c in range(copies)
         if q.probe is not None
@@ -275,17 +338,27 @@ def verdict(question: Question, text: str) -> Verdict:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_planted_fault_is_the_only_one_convicted(made: tuple[Path, Probed, Dataset], fault: str) -> None:
+def test_a_planted_fault_is_the_only_one_convicted(
+    made: tuple[Path, Probed, Dataset], fault: str
+) -> None:
     probe, says = FAULTS[fault]
     questions = enlarged(made[2], 16)
-    verdicts = [verdict(q, fair(q, 1) if q.question_type == "scoring" else says(q, fair(q, 1))) for q in questions]
-    states = {row.name: row.state for row in probe_results(study_of(questions, {"judge": verdicts}).answered[0])}
+    verdicts = [
+        verdict(q, fair(q, 1) if q.question_type == "scoring" else says(q, fair(q, 1)))
+        for q in questions
+    ]
+    states = {
+        row.name: row.state
+        for row in probe_results(study_of(questions, {"judge": verdicts}).answered[0])
+    }
     assert [name for name, state in states.items() if state == "fail"] == [probe]
 
 
 def test_a_fair_judge_passes_all_and_trusts_its_eyes(made: tuple[Path, Probed, Dataset]) -> None:
     questions = enlarged(made[2], 16)
-    answered = study_of(questions, {"judge": [verdict(q, fair(q, 2)) for q in questions]}).answered[0]
+    answered = study_of(questions, {"judge": [verdict(q, fair(q, 2)) for q in questions]}).answered[
+        0
+    ]
     assert {row.name: row.state for row in probe_results(answered)} == dict.fromkeys(
         (row.name for row in probe_results(answered)), "pass"
     )
@@ -310,16 +383,24 @@ def twins(dataset: Dataset, name: str) -> list[tuple[Question, Question]]:
 
 
 @pytest.mark.parametrize("name", ["grey", "other"])
-def test_a_twin_differs_in_the_photograph_alone(made: tuple[Path, Probed, Dataset], name: str) -> None:
+def test_a_twin_differs_in_the_photograph_alone(
+    made: tuple[Path, Probed, Dataset], name: str
+) -> None:
     dataset = made[2]
     for twin, plain in twins(dataset, name):
-        assert (twin.prompt, twin.annotation_ids, twin.answer) == (plain.prompt, plain.annotation_ids, plain.answer)
+        assert (twin.prompt, twin.annotation_ids, twin.answer) == (
+            plain.prompt,
+            plain.annotation_ids,
+            plain.answer,
+        )
         original, shown = pixels(dataset, plain, 0), pixels(dataset, twin, 0)
         assert shown.shape == original.shape and not np.array_equal(shown, original)
         if name == "grey":
             assert (shown == 128).all()
         else:
-            others = {q.images[0] for q in of(dataset, "control") if q.task == plain.task} - {plain.images[0]}
+            others = {q.images[0] for q in of(dataset, "control") if q.task == plain.task} - {
+                plain.images[0]
+            }
             assert any(np.array_equal(shown, read_rgb(dataset.image_path(path))) for path in others)
 
 
@@ -341,17 +422,25 @@ def test_what_is_drawn_over_the_photograph_is_drawn_over_its_stand_in(
 
 def test_the_local_judge_sees_the_stand_in(made: tuple[Path, Probed, Dataset]) -> None:
     judge = local_judge("default", made[2].root)
-    pair = next((twin, plain) for twin, plain in twins(made[2], "grey") if plain.task == "object_detection")
+    pair = next(
+        (twin, plain) for twin, plain in twins(made[2], "grey") if plain.task == "object_detection"
+    )
     said = [asyncio.run(judge(Ask(q))).verdict for q in pair]
-    assert [v.status for v in said] == ["ok", "ok"] and said[0].probability_a != said[1].probability_a
+    assert [v.status for v in said] == ["ok", "ok"] and said[0].probability_a != said[
+        1
+    ].probability_a
 
 
 def test_a_task_of_one_photograph_has_no_other(tmp_path: Path) -> None:
     data = make_folder(tmp_path / "data", tasks=("object_detection",), images=1, annotations=4)
-    assert build_probes(data, tmp_path / "out", only=["grey", "other"], number=4).empty == ("other",)
+    assert build_probes(data, tmp_path / "out", only=["grey", "other"], number=4).empty == (
+        "other",
+    )
 
 
-def test_the_oracle_knows_nothing_where_nothing_can_be_known(made: tuple[Path, Probed, Dataset]) -> None:
+def test_the_oracle_knows_nothing_where_nothing_can_be_known(
+    made: tuple[Path, Probed, Dataset],
+) -> None:
     judge = baseline_judge("oracle:1", made[2].root)
     questions = enlarged(made[2], 20)
     withheld = [q for q in questions if q.probe is not None and q.probe.name == "withheld"]

@@ -1,4 +1,6 @@
-"""The atlas: what each judge gets, beside a constant answer and the score of the benchmark's authors."""
+"""The atlas: what each judge gets, beside a constant answer and the score of the benchmark's
+authors.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,11 @@ def test_the_site_has_the_figures_once_more(tmp_path: Path) -> None:
     assert found["date"] == "2026-11-23"
     assert [row["accuracy"]["value"] for row in found["rows"]] == [1.0, 0.3]
     page = (tmp_path / "site/index.html").read_text("utf-8")
-    assert "<svg" in page and "2026-11-23" in page and "http" not in page.replace("http://www.w3.org/2000/svg", "")
+    assert (
+        "<svg" in page
+        and "2026-11-23" in page
+        and "http" not in page.replace("http://www.w3.org/2000/svg", "")
+    )
 
 
 def test_a_folder_of_no_benchmark_is_named(tmp_path: Path) -> None:

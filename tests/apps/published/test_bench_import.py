@@ -1,4 +1,6 @@
-"""Published benchmarks: read as their documentation has them, scored as their authors score them."""
+"""Published benchmarks: read as their documentation has them, scored as their authors score
+them.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ GENAI = [
 def write(path: Path, value: Any) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = isinstance(value, list) and path.suffix == ".jsonl"
-    path.write_bytes(b"\n".join(orjson.dumps(row) for row in value) if lines else orjson.dumps(value))
+    path.write_bytes(
+        b"\n".join(orjson.dumps(row) for row in value) if lines else orjson.dumps(value)
+    )
     return path
 
 
@@ -67,7 +71,10 @@ def genai(folder: Path) -> Path:
         for k, (vote, said, mark, hit) in enumerate(GENAI)
     ]
     write(folder / "image_generation" / "m1" / "pairwise.json", rows)
-    edits = [{**row, "instruct_prompt": "add a hat", "correct": False, "model_vote": None} for row in rows[:2]]
+    edits = [
+        {**row, "instruct_prompt": "add a hat", "correct": False, "model_vote": None}
+        for row in rows[:2]
+    ]
     write(folder / "image_edition" / "m1" / "pairwise.json", edits)
     return folder
 
@@ -83,14 +90,23 @@ def scores(*runs: Path) -> list[dict[str, float | None]]:
 def test_genai_bench_keeps_ties_and_gives_the_score_that_its_authors_count(tmp_path: Path) -> None:
     done = imported(tmp_path, "genai-bench", genai(tmp_path / "copy"), "m1")
     dataset = load_dataset(tmp_path / "out" / "set")
-    assert [question.answer for question in dataset][:5] == ["A", "B", "tie", "both_bad", "both_bad"]
+    assert [question.answer for question in dataset][:5] == [
+        "A",
+        "B",
+        "tie",
+        "both_bad",
+        "both_bad",
+    ]
     assert {question.ties for question in dataset} == {("tie", "both_bad")}
-    assert dataset[0].image_id == dataset[1].image_id != dataset[2].image_id  # one prompt, one cluster
+    assert (
+        dataset[0].image_id == dataset[1].image_id != dataset[2].image_id
+    )  # one prompt, one cluster
     assert validate(dataset.root)[1] == []
     run = done.runs[0][0]
     assert run == (tmp_path / "out" / "m1").resolve()
     assert scores(run) == [{"genai-bench/image_generation": 60.0, "genai-bench/image_edition": 0.0}]
-    # By our reading 3 of 5 and 1 of 2: "[[1>B]]" is not read, and a tie against a vote for B is wrong.
+    # By our reading 3 of 5 and 1 of 2: "[[1>B]]" is not read, and a tie against a vote for B is
+    # wrong.
     judged = analyse([run]).results.judges[0].pairwise.accuracy
     assert judged.share.value == pytest.approx(4 / 7)
 
@@ -106,7 +122,12 @@ def pages(run: Path) -> list[str]:
     """The report and the card, as HTML and as Markdown."""
     analysis = analyse([run])
     found = card([run])
-    return [report_page(analysis), report_markdown(analysis), card_page.html(found), card_page.markdown(found)]
+    return [
+        report_page(analysis),
+        report_markdown(analysis),
+        card_page.html(found),
+        card_page.markdown(found),
+    ]
 
 
 def test_every_page_shows_the_published_scores_and_no_rule_without_verdicts(tmp_path: Path) -> None:
@@ -114,7 +135,9 @@ def test_every_page_shows_the_published_scores_and_no_rule_without_verdicts(tmp_
     for page in pages(run):
         told = re.sub(r"(?:<[^>]+>|[|\s])+", " ", page)
         assert "genai-bench/image_generation 60.00 genai-bench/image_edition 0.00 " in told
-        assert "JudgeBench: net" not in told and "MMRB2: both" not in told  # no question was asked in both orders
+        assert (
+            "JudgeBench: net" not in told and "MMRB2: both" not in told
+        )  # no question was asked in both orders
 
 
 def test_a_score_of_a_part_of_the_copy_says_so(tmp_path: Path) -> None:
@@ -194,8 +217,13 @@ def test_judgebench_outputs_with_texts_can_be_judged_and_name_their_judge(tmp_pa
     assert scores(done.runs[0][0]) == [{"judgebench": 100.0, "judgebench/math": 100.0}]
 
 
-def test_prompts_that_a_file_lacks_come_from_another_and_never_make_one_cluster(tmp_path: Path) -> None:
-    rows = [{"idx": k, "human_vote": "leftvote", "model_vote": "[[A>B]]", "correct": True} for k in range(3)]
+def test_prompts_that_a_file_lacks_come_from_another_and_never_make_one_cluster(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        {"idx": k, "human_vote": "leftvote", "model_vote": "[[A>B]]", "correct": True}
+        for k in range(3)
+    ]
     write(tmp_path / "copy" / "image_edition" / "first" / "pairwise.json", rows)
     imported(tmp_path, "genai-bench", tmp_path / "copy")
     assert len({question.image_id for question in load_dataset(tmp_path / "out" / "set")}) == 3
@@ -205,7 +233,9 @@ def test_prompts_that_a_file_lacks_come_from_another_and_never_make_one_cluster(
     )
     imported(tmp_path / "both", "genai-bench", tmp_path / "copy")
     dataset = load_dataset(tmp_path / "both" / "out" / "set")
-    assert len({question.image_id for question in dataset}) == 1 and "Add a hat." in dataset[0].prompt
+    assert (
+        len({question.image_id for question in dataset}) == 1 and "Add a hat." in dataset[0].prompt
+    )
 
 
 def vl_rewardbench(folder: Path, *, images: bool) -> Path:
@@ -216,16 +246,25 @@ def vl_rewardbench(folder: Path, *, images: bool) -> Path:
         if images:
             write_image(folder / "images" / f"{k}.png", 40 * k)
         rows.append(
-            {"id": name, "query": "<image> What?", "response": ["one", "two"], "image": f"images/{k}.png"}
+            {
+                "id": name,
+                "query": "<image> What?",
+                "response": ["one", "two"],
+                "image": f"images/{k}.png",
+            }
             | {"human_ranking": ranks, "models": ["x", "y"]}
         )
     write(folder / "data.json", rows)
-    write(folder / "replies" / "mine.jsonl", [{"id": row["id"], "response": "[[A]]"} for row in rows])
+    write(
+        folder / "replies" / "mine.jsonl", [{"id": row["id"], "response": "[[A]]"} for row in rows]
+    )
     return folder
 
 
 def test_vl_rewardbench_shows_its_images_and_reads_kept_replies(tmp_path: Path) -> None:
-    done = imported(tmp_path, "vl-rewardbench", vl_rewardbench(tmp_path / "copy", images=True), "mine")
+    done = imported(
+        tmp_path, "vl-rewardbench", vl_rewardbench(tmp_path / "copy", images=True), "mine"
+    )
     dataset, problems = validate(tmp_path / "out" / "set")
     assert problems == [] and not done.labels_only
     assert [question.task for question in dataset] == ["reasoning", "hallucination", "general"]
@@ -239,49 +278,79 @@ def test_vl_rewardbench_as_its_repository_holds_it(tmp_path: Path) -> None:
     for name in sources:
         write_image(tmp_path / "copy" / "data" / "images" / name / "1.png")
     rows = [
-        {"id": "1", "query": "What?", "response": ["one", "two"], "image_path": f"images/{name}/1.png", "meta": {}}
+        {
+            "id": "1",
+            "query": "What?",
+            "response": ["one", "two"],
+            "image_path": f"images/{name}/1.png",
+            "meta": {},
+        }
         | {"human_ranking": [1, 0], "models": ["x", "y"]}
         for name in sources
     ]
     write(tmp_path / "copy" / "data" / "data.jsonl", rows)
-    said = [{"id": "1", "value": "B"}, {"id": "1#2", "value": "A"}, {"id": "1#3", "value": "Failed"}]
+    said = [
+        {"id": "1", "value": "B"},
+        {"id": "1#2", "value": "A"},
+        {"id": "1#3", "value": "Failed"},
+    ]
     write(tmp_path / "copy" / "replies" / "mine.jsonl", said)
     done = imported(tmp_path, "vl-rewardbench", tmp_path / "copy", "mine")
     dataset = load_dataset(tmp_path / "out" / "set")
-    assert not done.labels_only and [q.task for q in dataset] == ["reasoning", "hallucination", "general"]
+    assert not done.labels_only and [q.task for q in dataset] == [
+        "reasoning",
+        "hallucination",
+        "general",
+    ]
     found = scores(done.runs[0][0])[0]  # what was not read is left out
     assert found["vl-rewardbench/overall"] == found["vl-rewardbench/macro"] == 50.0
     assert found["vl-rewardbench/general"] is None
 
 
 def test_without_its_images_vl_rewardbench_is_labels_only(tmp_path: Path) -> None:
-    assert imported(tmp_path, "vl-rewardbench", vl_rewardbench(tmp_path / "copy", images=False)).labels_only
+    assert imported(
+        tmp_path, "vl-rewardbench", vl_rewardbench(tmp_path / "copy", images=False)
+    ).labels_only
 
 
 def test_mmrb2_leaves_out_what_was_not_read(tmp_path: Path) -> None:
     def side(name: str) -> dict[str, Any]:
         return {"model_name": name, "response_content": [["image", f"{name}.jpg"]]}
 
-    pairs = [{"id": f"p{k}", "response_a": side("x"), "response_b": side("y"), "chosen": "AAB"[k]} for k in range(3)]
+    pairs = [
+        {"id": f"p{k}", "response_a": side("x"), "response_b": side("y"), "chosen": "AAB"[k]}
+        for k in range(3)
+    ]
     write(tmp_path / "copy" / "benchmark" / "t2i_response_only.json", {"pairs": pairs})
     said = {"p0": ("A", "B"), "p1": ("B", None), "p2": ("A", "A"), "of another release": ("A", "B")}
     judged = {
-        key: {"forward": [{"judgement": a}], "reverse": [{"judgement": b}] if b else []} for key, (a, b) in said.items()
+        key: {"forward": [{"judgement": a}], "reverse": [{"judgement": b}] if b else []}
+        for key, (a, b) in said.items()
     }
     write(tmp_path / "copy" / "outputs" / "sample_task1_image.json", judged)
     done = imported(tmp_path, "mmrb2", tmp_path / "copy", "sample")
-    assert scores(done.runs[0][0]) == [{"mmrb2": 60.0, "mmrb2/t2i": 60.0}]  # 3 of the 5 that were read
+    assert scores(done.runs[0][0]) == [
+        {"mmrb2": 60.0, "mmrb2/t2i": 60.0}
+    ]  # 3 of the 5 that were read
     assert load_dataset(tmp_path / "out" / "set").benchmark["use"] == "evaluation only"
 
 
 def test_mmrb2_counts_a_judgement_of_neither_letter_as_wrong(tmp_path: Path) -> None:
     side = {"model_name": "m", "response_content": [["text", "four"]]}
-    pairs = [{"id": f"p{k}", "response_a": side, "response_b": side, "chosen": "A"} for k in range(2)]
+    pairs = [
+        {"id": f"p{k}", "response_a": side, "response_b": side, "chosen": "A"} for k in range(2)
+    ]
     write(tmp_path / "copy" / "reasoning_response_only.json", {"pairs": pairs})
-    said = {"p0": {"forward": [{"judgement": "tie"}]}, "p1": {"forward": [{"judgement": "A"}], "reverse": []}}
+    said = {
+        "p0": {"forward": [{"judgement": "tie"}]},
+        "p1": {"forward": [{"judgement": "A"}], "reverse": []},
+    }
     write(tmp_path / "copy" / "sample_task4_reasoning.json", said)
     done = imported(tmp_path, "mmrb2", tmp_path / "copy", "sample")
-    assert scores(done.runs[0][0]) == [{"mmrb2": 50.0, "mmrb2/reasoning": 50.0}] and done.runs[0][1] == 2
+    assert (
+        scores(done.runs[0][0]) == [{"mmrb2": 50.0, "mmrb2/reasoning": 50.0}]
+        and done.runs[0][1] == 2
+    )
 
 
 def test_a_question_that_allows_ties_is_answered_by_one(tmp_path: Path) -> None:
@@ -318,13 +387,23 @@ def test_unknown_judges_and_taken_folders_are_refused(tmp_path: Path) -> None:
 
 def test_multimodal_rewardbench_tosses_the_coins_of_its_own_code(tmp_path: Path) -> None:
     rows = [
-        {"ID": f"{'PAIRS' if k % 2 else 'toxic'}{k}", "Category": "safety", "Image": f"{k}.png", "Text": "Is it safe?"}
+        {
+            "ID": f"{'PAIRS' if k % 2 else 'toxic'}{k}",
+            "Category": "safety",
+            "Image": f"{k}.png",
+            "Text": "Is it safe?",
+        }
         | {"Output1": "yes", "Output2": "no", "Better": "Output1" if k % 3 else "Output2"}
         for k in range(40)
     ]
     said = ["no verdict" if k % 2 else "so [[A]]" for k in range(40)]
     outputs = [
-        {"ID": row["ID"], "Label": "A" if row["Better"] == "Output1" else "B", "Meta": row, "output": text}
+        {
+            "ID": row["ID"],
+            "Label": "A" if row["Better"] == "Output1" else "B",
+            "Meta": row,
+            "output": text,
+        }
         for row, text in zip(rows, said, strict=True)
     ]
     write(tmp_path / "copy" / "outputs" / "gpt.jsonl", outputs)
@@ -339,8 +418,15 @@ def test_multimodal_rewardbench_tosses_the_coins_of_its_own_code(tmp_path: Path)
 
 
 def test_multimodal_rewardbench_outputs_with_a_category_alone(tmp_path: Path) -> None:
-    about = {"Meta": {"Category": "open_generation/correctness_task"}, "Image": "images/1.jpg", "Label": "B"}
-    rows = [{**about, "ID": f"nocaps_{k}", "output": f"Final verdict: [[{letter}]]"} for k, letter in enumerate("AB")]
+    about = {
+        "Meta": {"Category": "open_generation/correctness_task"},
+        "Image": "images/1.jpg",
+        "Label": "B",
+    }
+    rows = [
+        {**about, "ID": f"nocaps_{k}", "output": f"Final verdict: [[{letter}]]"}
+        for k, letter in enumerate("AB")
+    ]
     write(tmp_path / "copy" / "outputs" / "example.jsonl", rows)
     done = imported(tmp_path, "multimodal-rewardbench", tmp_path / "copy", "example")
     assert scores(done.runs[0][0])[0]["multimodal-rewardbench"] == 50.0 and done.labels_only

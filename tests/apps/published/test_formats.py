@@ -1,4 +1,6 @@
-"""Copies that keep a benchmark's tables in another format, or under another of its documented names."""
+"""Copies that keep a benchmark's tables in another format, or under another of its documented
+names.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,14 @@ def judgebench(folder: Path) -> Path:
 
 def multimodal(folder: Path) -> Path:
     copies.image(folder / "data" / "1.png", 90)
-    row = {"Category": "vqa", "Image": "1.png", "Text": "?", "Output1": "one", "Output2": "two", "Better": "Output2"}
+    row = {
+        "Category": "vqa",
+        "Image": "1.png",
+        "Text": "?",
+        "Output1": "one",
+        "Output2": "two",
+        "Better": "Output2",
+    }
     copies.write(folder / "data" / "all_data.json", [{"ID": f"x{k}", **row} for k in range(2)])
     return folder
 
@@ -36,7 +45,10 @@ def mllm(folder: Path) -> Path:
     """Labels of one type, as a column has them."""
     copies.mllm_judge(folder)
     path = folder / "Dataset" / "Benchmark" / "score.jsonl"
-    rows = [row | {"human": None if row["human"] is None else float(row["human"])} for row in records(path)]
+    rows = [
+        row | {"human": None if row["human"] is None else float(row["human"])}
+        for row in records(path)
+    ]
     copies.write(path, rows)
     return folder
 
@@ -50,7 +62,10 @@ def vl(folder: Path) -> Path:
 MLLM = "Dataset/Benchmark"
 CASES: dict[str, tuple[Callable[[Path], Path], tuple[str, ...]]] = {
     "mllm-as-a-judge": (mllm, (f"{MLLM}/score.jsonl", f"{MLLM}/pair.jsonl", f"{MLLM}/batch.jsonl")),
-    "mj-bench": (lambda folder: copies.mj_bench(folder, [0, 1, 0]), ("data/test-00000-of-00001.parquet",)),
+    "mj-bench": (
+        lambda folder: copies.mj_bench(folder, [0, 1, 0]),
+        ("data/test-00000-of-00001.parquet",),
+    ),
     "editreward-bench": (
         lambda folder: copies.editreward(folder, images=True),
         ("data/z_reward_bench/editreward_bench_visual_quality.jsonl",),
@@ -80,7 +95,9 @@ CASES: dict[str, tuple[Callable[[Path], Path], tuple[str, ...]]] = {
 
 
 def on_disk(value: Any, home: Path, *, as_dict: bool) -> Any:
-    """A value of a row with its pixels in files, named by a path or by the datasets library's object of one."""
+    """A value of a row with its pixels in files, named by a path or by the datasets library's
+    object of one.
+    """
     if isinstance(value, dict) and isinstance(value.get("bytes"), bytes):
         name = f"pixels/{len(list(home.rglob('*.png')))}.png"
         (home / "pixels").mkdir(exist_ok=True)
@@ -88,7 +105,11 @@ def on_disk(value: Any, home: Path, *, as_dict: bool) -> Any:
         return {"path": name, "bytes": None} if as_dict else name
     if isinstance(value, dict):
         return {name: on_disk(inner, home, as_dict=as_dict) for name, inner in value.items()}
-    return [on_disk(inner, home, as_dict=as_dict) for inner in value] if isinstance(value, list) else value
+    return (
+        [on_disk(inner, home, as_dict=as_dict) for inner in value]
+        if isinstance(value, list)
+        else value
+    )
 
 
 def shown(folder: Path) -> Look:
@@ -96,10 +117,13 @@ def shown(folder: Path) -> Look:
 
 
 @pytest.mark.parametrize(
-    ("suffix", "as_dict"), [(".json", False), (".json", True), (".jsonl", False), (".parquet", False)]
+    ("suffix", "as_dict"),
+    [(".json", False), (".json", True), (".jsonl", False), (".parquet", False)],
 )
 @pytest.mark.parametrize("name", CASES)
-def test_a_table_is_read_in_each_format(tmp_path: Path, name: str, suffix: str, as_dict: bool) -> None:
+def test_a_table_is_read_in_each_format(
+    tmp_path: Path, name: str, suffix: str, as_dict: bool
+) -> None:
     make, files = CASES[name]
     copy = make(tmp_path / "copy")
     before = import_benchmark(name, copy, tmp_path / "before" / "set")
@@ -128,8 +152,17 @@ HUB = {
 
 
 def hub_row(name: str, chosen: str) -> dict[str, Any]:
-    images = {"prompt_images": [copies.png(10)], "response_a_images": [copies.png(90), copies.png(120)]}
-    return {"pair_id": name, "chosen": chosen, **HUB, **images, "response_b_images": [copies.png(200)]}
+    images = {
+        "prompt_images": [copies.png(10)],
+        "response_a_images": [copies.png(90), copies.png(120)],
+    }
+    return {
+        "pair_id": name,
+        "chosen": chosen,
+        **HUB,
+        **images,
+        "response_b_images": [copies.png(200)],
+    }
 
 
 def judgements(folder: Path, name: str, said: dict[str, tuple[Any, Any]]) -> None:
@@ -145,7 +178,8 @@ def judgements(folder: Path, name: str, said: dict[str, tuple[Any, Any]]) -> Non
 
 def test_mmrb2_reads_the_rows_of_the_hub(tmp_path: Path) -> None:
     copies.write(
-        tmp_path / "copy" / "interleaved" / "test-00000-of-00001.parquet", [hub_row("p0", "a"), hub_row("p1", "B")]
+        tmp_path / "copy" / "interleaved" / "test-00000-of-00001.parquet",
+        [hub_row("p0", "a"), hub_row("p1", "B")],
     )
     done = import_benchmark("mmrb2", tmp_path / "copy", tmp_path / "out" / "set")
     first, second = load_dataset(tmp_path / "out" / "set")
@@ -155,18 +189,33 @@ def test_mmrb2_reads_the_rows_of_the_hub(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "names", [("sample_task1_image.json", "sample_task2_edit.json"), ("task1_sample.json", "task2_sample.json")]
+    "names",
+    [
+        ("sample_task1_image.json", "sample_task2_edit.json"),
+        ("task1_sample.json", "task2_sample.json"),
+    ],
 )
-def test_mmrb2_counts_each_task_and_all_as_its_script_does(tmp_path: Path, names: tuple[str, str]) -> None:
-    """The same id in two tasks, and twice in one; a pair that is not judged; a judgement that was not read."""
+def test_mmrb2_counts_each_task_and_all_as_its_script_does(
+    tmp_path: Path, names: tuple[str, str]
+) -> None:
+    """The same id in two tasks, and twice in one; a pair that is not judged; a judgement that was
+    not read.
+    """
     copy = tmp_path / "copy"
     side = {"model": "m", "response_content": [["image", "images/1.jpg"]]}
     pair = {"response_a": side, "response_b": side, "prompt_source": "wise", "prompt_metadata": {}}
-    t2i = [{"pair_id": name, "human_preference": label, **pair} for name, label in zip("abcc", "ABAB", strict=True)]
+    t2i = [
+        {"pair_id": name, "human_preference": label, **pair}
+        for name, label in zip("abcc", "ABAB", strict=True)
+    ]
     edit = [{"id": name, "chosen": label, **pair} for name, label in zip("axy", "BAA", strict=True)]
     copies.write(copy / "benchmark" / "t2i_response_only.json", {"pairs": t2i})
     copies.write(copy / "benchmark" / "edit_response_only.jsonl", edit)
-    judgements(copy, names[0], {"a": ("A", "B"), "b": ("B", None), "c": ("A", "A"), "of another release": ("A", "A")})
+    judgements(
+        copy,
+        names[0],
+        {"a": ("A", "B"), "b": ("B", None), "c": ("A", "A"), "of another release": ("A", "A")},
+    )
     judgements(copy, names[1], {"a": ("B", "B"), "x": ("tie", "B")})
     done = import_benchmark("mmrb2", copy, tmp_path / "out" / "set", replies=["sample"])
     found = dict(analyse([done.runs[0][0]]).results.judges[0].as_published)

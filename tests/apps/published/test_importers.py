@@ -1,4 +1,6 @@
-"""Each benchmark's own files, in small: questions, labels, images, replies, and the score that its authors count."""
+"""Each benchmark's own files, in small: questions, labels, images, replies, and the score that its
+authors count.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ CASES: dict[str, tuple[Callable[[Path], Path], str, bool]] = {
 def imported(tmp_path: Path, name: str, **options: Any) -> Imported:
     make, judge, _ = CASES[name]
     replies = [judge] if judge else []
-    return import_benchmark(name, make(tmp_path / "copy"), tmp_path / "out" / "set", replies=replies, **options)
+    return import_benchmark(
+        name, make(tmp_path / "copy"), tmp_path / "out" / "set", replies=replies, **options
+    )
 
 
 def dataset(tmp_path: Path) -> Dataset:
@@ -67,20 +71,28 @@ def test_what_no_check_foresaw_is_said_of_the_copy(tmp_path: Path, models: objec
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_copy_is_a_valid_dataset_that_can_be_judged_where_it_has_all_images(tmp_path: Path, name: str) -> None:
+def test_a_copy_is_a_valid_dataset_that_can_be_judged_where_it_has_all_images(
+    tmp_path: Path, name: str
+) -> None:
     done = imported(tmp_path, name)
     read, problems = validate(tmp_path / "out" / "set")
     assert problems == [] and done.labels_only == CASES[name][2] == read.labels_only
     assert read.benchmark["use"] in ("any", "evaluation only") and read.benchmark["licence"]
     for question in read if not done.labels_only else ():
         assert question.prompt.count(IMAGE_MARK) == len(question.images)
-        assert question.spans is not None and len(question.spans.options) == len(question.annotation_ids)
+        assert question.spans is not None and len(question.spans.options) == len(
+            question.annotation_ids
+        )
 
 
 def test_a_judge_answers_imported_scores_and_rankings_in_our_reply_form(tmp_path: Path) -> None:
     imported(tmp_path, "mllm-as-a-judge")
     read = dataset(tmp_path)
-    said = {"scoring": ("Answer: 7", 7.0), "ranking": ("Answer: CAB", "CAB"), "pairwise": ("[[tie]]", "tie")}
+    said = {
+        "scoring": ("Answer: 7", 7.0),
+        "ranking": ("Answer: CAB", "CAB"),
+        "pairwise": ("[[tie]]", "tie"),
+    }
     for kind, (text, value) in said.items():
         question = next(one for one in read if one.question_type == kind)
         judge = QuestionJudge(ScriptedClient([Reply(text)]), read.root)
@@ -91,8 +103,12 @@ def test_mllm_as_a_judge_counts_pairs_scores_and_rankings_as_its_authors_do(tmp_
     found = published(done := imported(tmp_path, "mllm-as-a-judge"))
     assert found["mllm-as-a-judge/pair"] == round(2 / 3, 3)
     assert found["mllm-as-a-judge/pair without ties"] == 0.5
-    assert found["mllm-as-a-judge/score"] == round(float(stats.pearsonr([1, 4, 5], [1, 3, 5])[0]), 3)
-    assert found["mllm-as-a-judge/batch"] == round(2 / 3, 3)  # CAB against ACB: two edits of three letters
+    assert found["mllm-as-a-judge/score"] == round(
+        float(stats.pearsonr([1, 4, 5], [1, 3, 5])[0]), 3
+    )
+    assert found["mllm-as-a-judge/batch"] == round(
+        2 / 3, 3
+    )  # CAB against ACB: two edits of three letters
     assert [question.answer for question in dataset(tmp_path)][:3] == [0.0, 5.0, 10.0]
     assert len(done.left_out) == 1 and "has no label that can be used" in done.left_out[0]
 
@@ -108,15 +124,23 @@ def test_a_label_that_is_always_the_first_is_dealt_to_both_sides(tmp_path: Path)
     done = import_benchmark("mj-bench", copy, tmp_path / "out" / "set", replies=["gpt"])
     answers = [question.answer for question in dataset(tmp_path)]
     assert 5 < answers.count("A") < 25
-    assert published(done)["mj-bench/quality/with tie"] == pytest.approx(33.3)  # "0" in every third reply
+    assert published(done)["mj-bench/quality/with tie"] == pytest.approx(
+        33.3
+    )  # "0" in every third reply
     better = {question.images[0 if question.answer == "A" else 1] for question in dataset(tmp_path)}
     assert len(better) == 1  # the image that the copy prefers, whichever side it stands on
 
 
 def test_editreward_leaves_out_what_was_not_read(tmp_path: Path) -> None:
-    assert published(imported(tmp_path, "editreward-bench")) == {"editreward-bench/visual_quality": 0.5}
+    assert published(imported(tmp_path, "editreward-bench")) == {
+        "editreward-bench/visual_quality": 0.5
+    }
     question = dataset(tmp_path)[0]
-    assert len(question.images) == 3 and question.spans is not None and question.spans.original is not None
+    assert (
+        len(question.images) == 3
+        and question.spans is not None
+        and question.spans.original is not None
+    )
 
 
 def test_without_its_images_editreward_is_labels_only(tmp_path: Path) -> None:
@@ -143,7 +167,9 @@ def test_viescore_is_the_tangent_of_the_mean_rho_of_images_with_both_scores(tmp_
     people = [math.sqrt(k / 8 * (1 - k / 8)) for k in range(5)]
     first = stats.spearmanr(both, people)[0]
     second = stats.spearmanr([3, 16, 12, 36], [0, 0.75, 0.5, 3])[0]
-    assert found["viescore/Text-Guided_IG/O"] == pytest.approx(math.tanh((first + second) / 2), abs=1e-4)
+    assert found["viescore/Text-Guided_IG/O"] == pytest.approx(
+        math.tanh((first + second) / 2), abs=1e-4
+    )
 
 
 def test_dsg_counts_a_question_whose_parent_was_answered_no_as_no(tmp_path: Path) -> None:
@@ -162,11 +188,15 @@ def test_a_score_of_nought_is_a_score(tmp_path: Path) -> None:
 
 def test_t2vscore_correlates_a_metric_with_people(tmp_path: Path) -> None:
     found = published(imported(tmp_path, "t2vscore"))
-    assert found["t2vscore/alignment/pearson"] == round(float(stats.pearsonr([0.2, 0.6, 0.4, 1.0], [1, 4, 2, 5])[0]), 3)
+    assert found["t2vscore/alignment/pearson"] == round(
+        float(stats.pearsonr([0.2, 0.6, 0.4, 1.0], [1, 4, 2, 5])[0]), 3
+    )
     assert found["t2vscore/quality/pearson"] is None
 
 
-def test_mmrb2_with_its_images_can_be_judged_and_a_steady_judge_scores_the_share_of_its_answer(tmp_path: Path) -> None:
+def test_mmrb2_with_its_images_can_be_judged_and_a_steady_judge_scores_the_share_of_its_answer(
+    tmp_path: Path,
+) -> None:
     assert published(imported(tmp_path, "mmrb2")) == {"mmrb2": 75.0, "mmrb2/edit": 75.0}
     assert all(len(question.images) == 3 for question in dataset(tmp_path))
 
@@ -174,12 +204,18 @@ def test_mmrb2_with_its_images_can_be_judged_and_a_steady_judge_scores_the_share
 def test_rewardbench_2_asks_for_all_pairs_of_a_prompt(tmp_path: Path) -> None:
     imported(tmp_path, "rewardbench-2")
     questions = list(dataset(tmp_path))
-    assert len(questions) == 9 and {question.image_id for question in questions} == {f"Math/p{k}" for k in range(3)}
+    assert len(questions) == 9 and {question.image_id for question in questions} == {
+        f"Math/p{k}" for k in range(3)
+    }
     assert {question.answer for question in questions} == {"A", "B"}
     said = [{"id": f"p{k}/0/{j}", "response": "[[A]]"} for k in range(3) for j in range(3)]
     copies.write(tmp_path / "copy" / "replies" / "always-a.jsonl", said)
-    done = import_benchmark("rewardbench-2", tmp_path / "copy", tmp_path / "two" / "set", replies=["always-a"])
-    whole = sum(all(q.answer == "A" for q in questions if q.image_id == f"Math/p{k}") for k in range(3))
+    done = import_benchmark(
+        "rewardbench-2", tmp_path / "copy", tmp_path / "two" / "set", replies=["always-a"]
+    )
+    whole = sum(
+        all(q.answer == "A" for q in questions if q.image_id == f"Math/p{k}") for k in range(3)
+    )
     assert published(done) == {"rewardbench-2/Math": round(100 * whole / 3, 1)}
 
 
@@ -187,7 +223,10 @@ def test_vision_judge_asks_in_its_own_words_or_ours(tmp_path: Path) -> None:
     imported(tmp_path, "vision-judge", prompt="own")
     own = dataset(tmp_path)[0]
     assert own.prompt.endswith("Please answer with A or B directly.") and len(own.images) == 3
-    assert own.spans is not None and [own.prompt[a:b] for a, b in own.spans.options] == [IMAGE_MARK] * 2
+    assert (
+        own.spans is not None
+        and [own.prompt[a:b] for a, b in own.spans.options] == [IMAGE_MARK] * 2
+    )
     imported(tmp_path, "vision-judge", prompt="ours", force=True)
     ours = dataset(tmp_path)[0]
     assert "[[A]] or [[B]]" in ours.prompt and ours.images == own.images
@@ -198,7 +237,9 @@ def test_vision_judge_asks_in_its_own_words_or_ours(tmp_path: Path) -> None:
 def test_identical_options_are_found_with_and_without_images(tmp_path: Path, images: bool) -> None:
     copy = copies.vision_judge(tmp_path / "copy", images=images)
     import_benchmark("vision-judge", copy, tmp_path / "out" / "set")
-    (found,) = (row for row in audit(tmp_path / "out" / "set").findings if row.kind == "identical_options")
+    (found,) = (
+        row for row in audit(tmp_path / "out" / "set").findings if row.kind == "identical_options"
+    )
     assert found.count == 1
 
 
@@ -215,28 +256,46 @@ def test_an_audit_finds_every_kind_of_fault_that_is_planted_in_vision_judge(tmp_
         "near_duplicates",
         "unreadable",
     }
-    assert found["identical_options"] == found["contradictory_metrics"] == found["answer_contradicts_scores"] == 1
+    assert (
+        found["identical_options"]
+        == found["contradictory_metrics"]
+        == found["answer_contradicts_scores"]
+        == 1
+    )
 
 
 @pytest.mark.parametrize(
-    "name", [name for name, row in BENCHMARKS.items() if row.use == "evaluation only" and name in CASES]
+    "name",
+    [name for name, row in BENCHMARKS.items() if row.use == "evaluation only" and name in CASES],
 )
-def test_benchmarks_for_evaluation_only_are_refused_as_training_rows(tmp_path: Path, name: str) -> None:
+def test_benchmarks_for_evaluation_only_are_refused_as_training_rows(
+    tmp_path: Path, name: str
+) -> None:
     imported(tmp_path, name)
     with pytest.raises(UsageError, match="may be used for evaluation only"):
         export(dataset(tmp_path), "trl-grpo", tmp_path / "rows")
 
 
-def test_the_hub_is_asked_only_where_the_user_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_hub_is_asked_only_where_the_user_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = []
 
     def load(name: str, part: str | None) -> datasets.DatasetDict:
         asked.append(name if part is None else f"{name} {part}")
-        rows = {"id": ["p"], "prompt": ["2 + 2?"], "chosen": [["4"]], "rejected": [["5"]], "subset": ["Math"]}
+        rows = {
+            "id": ["p"],
+            "prompt": ["2 + 2?"],
+            "chosen": [["4"]],
+            "rejected": [["5"]],
+            "subset": ["Math"],
+        }
         return datasets.DatasetDict({"test": datasets.Dataset.from_dict(rows)})
 
     monkeypatch.setattr(datasets, "load_dataset", load)
-    done = CliRunner().invoke(app, ["import", "rewardbench-2", "--hub", "--out", str(tmp_path / "set")])
+    done = CliRunner().invoke(
+        app, ["import", "rewardbench-2", "--hub", "--out", str(tmp_path / "set")]
+    )
     assert done.exit_code == 0 and asked == ["allenai/reward-bench-2"]
     assert load_dataset(tmp_path / "set")[0].answer in ("A", "B")
     with pytest.raises(UsageError, match="give either --from FOLDER or --hub"):
@@ -245,10 +304,14 @@ def test_the_hub_is_asked_only_where_the_user_says_so(tmp_path: Path, monkeypatc
         import_benchmark("imagenhub", None, tmp_path / "other", hub=True)
 
 
-def test_genai_bench_from_the_hub_has_its_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_genai_bench_from_the_hub_has_its_images(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def load(name: str, part: str) -> datasets.DatasetDict:
         splits = copies.genai_splits(part)
-        return datasets.DatasetDict({split: datasets.Dataset.from_list(rows) for split, rows in splits.items()})
+        return datasets.DatasetDict(
+            {split: datasets.Dataset.from_list(rows) for split, rows in splits.items()}
+        )
 
     monkeypatch.setattr(datasets, "load_dataset", load)
     done = import_benchmark("genai-bench", None, tmp_path / "set", hub=True)
@@ -257,7 +320,10 @@ def test_genai_bench_from_the_hub_has_its_images(tmp_path: Path, monkeypatch: py
 
 def test_published_votes_are_those_of_the_tables_of_the_hub(tmp_path: Path) -> None:
     copy = copies.genai_hub(tmp_path / "copy")
-    rows = [{"idx": k, "human_vote": "leftvote", "model_vote": "[[A>B]]", "correct": True} for k in range(2)]
+    rows = [
+        {"idx": k, "human_vote": "leftvote", "model_vote": "[[A>B]]", "correct": True}
+        for k in range(2)
+    ]
     copies.write(copy / "image_generation" / "gpt" / "pairwise.json", rows[:1])
     done = import_benchmark("genai-bench", copy, tmp_path / "out" / "set", replies=["gpt"])
     assert published(done)["genai-bench/image_generation"] == 100.0 and not done.labels_only
@@ -275,19 +341,27 @@ def test_a_folder_that_holds_something_else_is_named(tmp_path: Path, name: str) 
 
 def test_a_card_over_several_benchmarks_has_a_row_in_each_and_mixes_none(tmp_path: Path) -> None:
     first = import_benchmark(
-        "mj-bench", copies.mj_bench(tmp_path / "mj", [0, 1, 0]), tmp_path / "a" / "s", replies=["gpt"]
+        "mj-bench",
+        copies.mj_bench(tmp_path / "mj", [0, 1, 0]),
+        tmp_path / "a" / "s",
+        replies=["gpt"],
     )
     copy = copies.mllm_judge(tmp_path / "mllm")
     second = import_benchmark("mllm-as-a-judge", copy, tmp_path / "b" / "s", replies=["gpt-4o"])
     runs = [first.runs[0][0], second.runs[0][0]]
     told = card_json(card(runs))
-    rows = {(row["judge"], row["benchmark"], row["question_type"]): row for row in told["benchmarks"]}
+    rows = {
+        (row["judge"], row["benchmark"], row["question_type"]): row for row in told["benchmarks"]
+    }
     assert set(rows) == {("gpt", "mj-bench", "pairwise")} | {
         ("gpt-4o", "mllm-as-a-judge", kind) for kind in ("pairwise", "ranking", "scoring")
     }
     assert rows["gpt", "mj-bench", "pairwise"]["guessing"] == 0.5
     assert rows["gpt-4o", "mllm-as-a-judge", "pairwise"]["guessing"] == pytest.approx(1 / 3)
-    known = [{name for name, value in judge["as_published"].items() if value is not None} for judge in told["judges"]]
+    known = [
+        {name for name, value in judge["as_published"].items() if value is not None}
+        for judge in told["judges"]
+    ]
     assert {name.partition("/")[0] for name in known[0]} == {"mj-bench"}
     assert {name.partition("/")[0] for name in known[1]} == {"mllm-as-a-judge"}
     assert "Benchmarks" in str(card(runs)) and told["benchmarks"][0]["measure"] == "accuracy"

@@ -56,7 +56,9 @@ def ask(tmp_path: Path, *answers: Any) -> tuple[int, dict[str, dict[str, Any]], 
     return status, checks(out), server
 
 
-def test_without_a_server_the_environment_and_keys_are_told_and_no_key_is_shown(tmp_path: Path) -> None:
+def test_without_a_server_the_environment_and_keys_are_told_and_no_key_is_shown(
+    tmp_path: Path,
+) -> None:
     status, out, err = doctor(tmp_path, OPENAI_API_KEY=KEY)
     assert status == 0, err
     assert "OPENAI_API_KEY" in out
@@ -71,7 +73,9 @@ def test_without_a_server_the_environment_and_keys_are_told_and_no_key_is_shown(
 def test_a_model_that_keeps_to_the_schema_and_sees_passes(tmp_path: Path) -> None:
     status, found, server = ask(tmp_path, SEES)
     assert status == 0
-    assert [found[name]["status"] for name in ("server", "question", "JSON schema", "image")] == ["ok"] * 4
+    assert [found[name]["status"] for name in ("server", "question", "JSON schema", "image")] == [
+        "ok"
+    ] * 4
     [body] = [json.loads(raw) for raw in server.raw if raw]
     assert body["response_format"]["json_schema"]["name"] == "stripes"
     assert "data:image/png;base64," in json.dumps(body)
@@ -109,7 +113,9 @@ def test_a_key_that_the_server_repeats_is_masked(tmp_path: Path) -> None:
 
 
 def test_a_server_that_is_down_fails_and_is_asked_nothing(tmp_path: Path) -> None:
-    status, out, _ = doctor(tmp_path, "--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--json")
+    status, out, _ = doctor(
+        tmp_path, "--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--json"
+    )
     assert status == 1
     assert checks(out)["server"]["status"] == "failed"
     assert "question" not in checks(out)
@@ -121,7 +127,12 @@ def test_a_password_in_the_address_is_not_shown(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "args", [["--base-url", "not a url"], ["--model", "m", "--api-key-env", "UNSET_API_KEY"], ["--nonsense"]]
+    "args",
+    [
+        ["--base-url", "not a url"],
+        ["--model", "m", "--api-key-env", "UNSET_API_KEY"],
+        ["--nonsense"],
+    ],
 )
 def test_a_wrong_call_is_status_2(tmp_path: Path, args: list[str]) -> None:
     assert doctor(tmp_path, *args)[0] == 2
@@ -131,7 +142,12 @@ def test_a_wrong_call_is_status_2(tmp_path: Path, args: list[str]) -> None:
     ("backend", "end", "path", "said"),
     [
         ("api", "", "/models", "answers, but lists no models; base_url (--base-url) may lack /v1"),
-        ("vllm", "/", "/models", "answers, but lists no models; base_url (--base-url) may lack /v1"),
+        (
+            "vllm",
+            "/",
+            "/models",
+            "answers, but lists no models; base_url (--base-url) may lack /v1",
+        ),
         ("api", "/v1", "/v1/models", "answers, but lists no models"),
         ("google", "", "/v1beta/models", "answers, but lists no models"),
         ("google", "/v1beta", "/v1beta/v1beta/models", "must not end in a version, such as /v1"),

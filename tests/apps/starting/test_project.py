@@ -21,7 +21,9 @@ def test_the_project_runs_as_written_and_goes_on_when_run_again(tmp_path: Path) 
     assert all(path.is_file() for path in written)
     make_folder(project / "data", tasks=["object_detection"])
     for _ in range(2):
-        done = subprocess.run([sys.executable, project / "study.py"], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, project / "study.py"], capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stderr
     assert "simulated" in (project / "report.html").read_text("utf-8")
     assert (project / "metrics.json").is_file()
@@ -29,7 +31,9 @@ def test_the_project_runs_as_written_and_goes_on_when_run_again(tmp_path: Path) 
 
 def test_a_project_without_data_says_so_in_one_line(tmp_path: Path) -> None:
     write_project(tmp_path / "study")
-    done = subprocess.run([sys.executable, tmp_path / "study/study.py"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, tmp_path / "study/study.py"], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 1
     [line] = done.stderr.splitlines()
     assert line.startswith("study.py: ")
@@ -49,7 +53,9 @@ def test_every_choice_of_the_configuration_is_one_that_the_functions_take() -> N
         "client": client | set(ClientConfig.model_fields),
         "judge": set(JudgeOptions.__annotations__),
     }
-    text = (Path(vj.__file__).parent / "apps" / "starting" / "assets" / "config.yaml").read_text("utf-8")
+    text = (Path(vj.__file__).parent / "apps" / "starting" / "assets" / "config.yaml").read_text(
+        "utf-8"
+    )
     first, rest = text.split("\n\n", 1)
     assert first.startswith("#")
     section = ""

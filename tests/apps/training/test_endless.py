@@ -1,4 +1,6 @@
-"""Questions without end: new errors in each round, the same ones for the same seed, scores that are true."""
+"""Questions without end: new errors in each round, the same ones for the same seed, scores that are
+true.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,11 @@ def made(root: Path, *, with_truth: bool = True) -> Path:
         write_png(image, np.full((120, 160, 3), 60 * number, np.uint8))
         samples.append(Sample(f"i{number}", image, truth_of(number), truth_of(number)))
     writer = FolderWriter(root / "data", "object_detection")
-    list(perturb_samples(writer, samples, surroundings(samples), levels=2, seed=1, with_truth=with_truth))
+    list(
+        perturb_samples(
+            writer, samples, surroundings(samples), levels=2, seed=1, with_truth=with_truth
+        )
+    )
     writer.commit()
     return root / "data"
 
@@ -43,7 +49,13 @@ def made(root: Path, *, with_truth: bool = True) -> Path:
 def shown(one: Drawn) -> tuple[object, ...]:
     """Everything that a judge is shown, and the answer."""
     pixels = [one.dataset.image_path(name).read_bytes() for name in one.question.images]
-    return one.question.id, one.question.prompt, one.question.answer, one.question.final_scores, pixels
+    return (
+        one.question.id,
+        one.question.prompt,
+        one.question.answer,
+        one.question.final_scores,
+        pixels,
+    )
 
 
 def first(data: Path, count: int, seed: int = 7) -> list[tuple[object, ...]]:
@@ -57,7 +69,10 @@ def test_rounds_differ_and_a_seed_gives_the_same_questions_again(tmp_path: Path)
     assert found[:10] != first(data, 10, seed=8)
     rounds = {str(one[0]).partition("-")[0] for one in found}
     assert len(rounds) >= 3 and len({one[0] for one in found}) == len(found)
-    scores = {number: {one[3] for one in found if str(one[0]).startswith(f"{number}-")} for number in rounds}
+    scores = {
+        number: {one[3] for one in found if str(one[0]).startswith(f"{number}-")}
+        for number in rounds
+    }
     assert not scores["0"] & scores["1"] & scores["2"]  # new errors, not the same ones again
 
 
@@ -65,18 +80,27 @@ def test_what_a_question_says_of_a_prediction_is_its_score(tmp_path: Path) -> No
     data = made(tmp_path / "truth")
     for one in islice(endless(data, images=2, caps=FEW), 30):
         path = one.dataset.root / "predictions.jsonl"
-        stored = {row["annotation_id"]: row for row in map(orjson.loads, path.read_bytes().splitlines())}
+        stored = {
+            row["annotation_id"]: row for row in map(orjson.loads, path.read_bytes().splitlines())
+        }
         truth = truth_of(int(one.question.image_id[1:]))
         for name, given in zip(one.question.annotation_ids, one.question.final_scores, strict=True):
-            prediction = read_prediction("object_detection", stored[name]["prediction"], size=(120, 160))
+            prediction = read_prediction(
+                "object_detection", stored[name]["prediction"], size=(120, 160)
+            )
             assert given == pytest.approx(score("object_detection", prediction, truth), abs=2e-2)
 
 
 def test_a_folder_without_truths_and_one_without_errors_are_refused(tmp_path: Path) -> None:
     data = made(tmp_path / "truth", with_truth=False)
-    with pytest.raises(UsageError, match=r"must have annotations of source 'truth'; visualjudge perturb --with-truth"):
+    with pytest.raises(
+        UsageError,
+        match=r"must have annotations of source 'truth'; visualjudge perturb --with-truth",
+    ):
         next(endless(data))
-    with pytest.raises(UsageError, match="object_detection: must have annotations of source 'truth', found none"):
+    with pytest.raises(
+        UsageError, match="object_detection: must have annotations of source 'truth', found none"
+    ):
         next(endless(data, tasks=["object_detection"]))
     with pytest.raises(UsageError, match="generation_t2i has no error types"):
         next(endless(data, tasks=["generation_t2i"]))

@@ -90,7 +90,9 @@ def rows_of(dataset: Dataset, name: str, out: Path) -> list[dict[str, Any]]:
 def test_every_trainer_is_called_with_its_own_rows(dataset: Dataset, tmp_path: Path) -> None:
     grpo = rows_of(dataset, "trl-grpo", tmp_path)
     assert len(grpo) == len(dataset)
-    columns = {name: [row[name] for row in grpo] for name in grpo[0] if name not in ("prompt", "images")}
+    columns = {
+        name: [row[name] for row in grpo] for name in grpo[0] if name not in ("prompt", "images")
+    }
     said: list[Any] = [[{"role": "assistant", "content": row["answer"]}] for row in grpo]
     assert trl_reward([row["prompt"] for row in grpo], said, **columns) == [1.0] * len(grpo)
     swift = rows_of(dataset, "ms-swift", tmp_path)
@@ -111,22 +113,33 @@ def test_rows_without_a_truth_are_refused() -> None:
 
 
 @pytest.mark.parametrize("name", LINES)
-def test_images_are_where_the_rows_say_and_as_many_as_the_marks(dataset: Dataset, tmp_path: Path, name: str) -> None:
+def test_images_are_where_the_rows_say_and_as_many_as_the_marks(
+    dataset: Dataset, tmp_path: Path, name: str
+) -> None:
     rows = rows_of(dataset, name, tmp_path)
     assert rows
     for row in rows:
         assert all(Path(path).is_absolute() and Path(path).is_file() for path in row["images"])
         texts = row.get("problem") or row.get("prompt") or row["messages"]
-        assert json.dumps(texts).count('"type": "image"') + json.dumps(texts).count("<image>") == len(row["images"])
+        assert json.dumps(texts).count('"type": "image"') + json.dumps(texts).count(
+            "<image>"
+        ) == len(row["images"])
 
 
 def test_verl_parquet_holds_images_and_truth(dataset: Dataset, tmp_path: Path) -> None:
-    train, test = (pq.read_table(path).to_pylist() for path in export(dataset, "verl", tmp_path / "verl"))
+    train, test = (
+        pq.read_table(path).to_pylist() for path in export(dataset, "verl", tmp_path / "verl")
+    )
     assert len(train) + len(test) == len(dataset) and test
     row = train[0]
     truth = row["reward_model"]["ground_truth"]
     assert row["images"][0]["bytes"].startswith(b"\x89PNG")
-    assert verl_compute_score(row["data_source"], json.loads(truth)["answer"], truth, row["extra_info"]) == 1.0
+    assert (
+        verl_compute_score(
+            row["data_source"], json.loads(truth)["answer"], truth, row["extra_info"]
+        )
+        == 1.0
+    )
 
 
 def test_llama_factory_names_its_files_and_ranks_answers(dataset: Dataset, tmp_path: Path) -> None:
@@ -139,20 +152,32 @@ def test_llama_factory_names_its_files_and_ranks_answers(dataset: Dataset, tmp_p
         assert row["conversations"][0]["value"].count("<image>") == len(row["images"])
 
 
-def near(monkeypatch: pytest.MonkeyPatch, dataset: Dataset, *points: tuple[str, str, float | None]) -> list[float]:
+def near(
+    monkeypatch: pytest.MonkeyPatch, dataset: Dataset, *points: tuple[str, str, float | None]
+) -> list[float]:
     """The margins of the pairs near a judge's 75 % points, each with its scope and value."""
     curves = [
-        SimpleNamespace(against="margin", scope=scope, value=value, jnd=SimpleNamespace(value=point), reason="too few")
+        SimpleNamespace(
+            against="margin",
+            scope=scope,
+            value=value,
+            jnd=SimpleNamespace(value=point),
+            reason="too few",
+        )
         for scope, value, point in points
     ]
     judge = SimpleNamespace(sensitivity=curves)
-    monkeypatch.setattr(hard, "analyse", lambda runs: SimpleNamespace(results=SimpleNamespace(judges=[judge])))
+    monkeypatch.setattr(
+        hard, "analyse", lambda runs: SimpleNamespace(results=SimpleNamespace(judges=[judge]))
+    )
     found = hard.at_threshold(dataset, "run")
     assert {question.question_type for question in found} == {"pairwise"}
     return sorted({round(abs(q.final_scores[0] - q.final_scores[1]), 6) for q in found})
 
 
-def test_hard_pairs_are_near_the_threshold_of_their_task(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hard_pairs_are_near_the_threshold_of_their_task(
+    dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pairs = [question for question in dataset if question.question_type == "pairwise"]
     margins = sorted({round(abs(q.final_scores[0] - q.final_scores[1]), 6) for q in pairs})
     middle = margins[len(margins) // 2]
@@ -175,9 +200,13 @@ def test_no_image_is_on_both_sides(dataset: Dataset) -> None:
 
 
 @pytest.mark.parametrize("name", ["trl", "sharegpt", "trl-grpo", "verl", "llama-factory"])
-def test_what_is_for_evaluation_only_is_not_exported_for_training(dataset: Dataset, tmp_path: Path, name: str) -> None:
+def test_what_is_for_evaluation_only_is_not_exported_for_training(
+    dataset: Dataset, tmp_path: Path, name: str
+) -> None:
     path = dataset.root / "dataset.json"
-    meta = json.loads(path.read_text()) | {"benchmark": {"use": "evaluation only", "licence": "CC BY-NC 4.0"}}
+    meta = json.loads(path.read_text()) | {
+        "benchmark": {"use": "evaluation only", "licence": "CC BY-NC 4.0"}
+    }
     path.write_text(json.dumps(meta))
     with pytest.raises(UsageError, match="may be used for evaluation only"):
         export(load_dataset(dataset.root), name, tmp_path / "out")

@@ -1,4 +1,6 @@
-"""TRL itself on exported rows, on the CPU: a vision-language model of a few thousand weights that is made here."""
+"""TRL itself on exported rows, on the CPU: a vision-language model of a few thousand weights that
+is made here.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +26,17 @@ pytestmark = pytest.mark.torch
 WORDS = ["<pad>", "<unk>", "<eos>", "<image>", "A", "B"]
 CHAT = (
     "{% for m in messages %}{% for c in m['content'] %}"
-    "{% if c['type'] == 'image' %}<image> {% else %}{{ c['text'] }} {% endif %}{% endfor %}{% endfor %}"
+    "{% if c['type'] == 'image' %}<image> {% else %}{{ c['text'] }} {% endif %}{% endfor %}{% "
+    "endfor %}"
 )
 Rewards = Callable[..., list[float]]
 
 
 @pytest.fixture(autouse=True)
 def packages(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """TRL asks whether there is a package vllm: a folder of that name beside these tests is none."""
+    """TRL asks whether there is a package vllm: a folder of that name beside these tests is
+    none.
+    """
     monkeypatch.setattr(sys, "path", [path for path in sys.path if Path(path).name != "tests"])
     monkeypatch.setitem(os.environ, "HF_HUB_OFFLINE", "1")
     yield
@@ -39,7 +44,12 @@ def packages(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def model_and_processor() -> tuple[Any, Any]:
     vision = transformers.CLIPVisionConfig(
-        hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2, image_size=16, patch_size=8
+        hidden_size=16,
+        intermediate_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        image_size=16,
+        patch_size=8,
     )
     text = transformers.LlamaConfig(
         vocab_size=len(WORDS),
@@ -53,10 +63,16 @@ def model_and_processor() -> tuple[Any, Any]:
         bos_token_id=2,
     )
     config = transformers.LlavaConfig(
-        vision_config=vision, text_config=text, image_token_index=3, image_seq_length=4, vision_feature_layer=-1
+        vision_config=vision,
+        text_config=text,
+        image_token_index=3,
+        image_seq_length=4,
+        vision_feature_layer=-1,
     )
     torch.manual_seed(0)
-    words = tokenizers.models.WordLevel({word: k for k, word in enumerate(WORDS)}, unk_token="<unk>")
+    words = tokenizers.models.WordLevel(
+        {word: k for k, word in enumerate(WORDS)}, unk_token="<unk>"
+    )
     tokenizer = tokenizers.Tokenizer(words)
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
     fast = transformers.PreTrainedTokenizerFast(
@@ -66,7 +82,9 @@ def model_and_processor() -> tuple[Any, Any]:
         eos_token="<eos>",
         extra_special_tokens={"image_token": "<image>"},
     )
-    images = transformers.CLIPImageProcessor(size={"shortest_edge": 16}, crop_size={"height": 16, "width": 16})
+    images = transformers.CLIPImageProcessor(
+        size={"shortest_edge": 16}, crop_size={"height": 16, "width": 16}
+    )
     processor = transformers.LlavaProcessor(
         images,
         fast,
@@ -85,11 +103,15 @@ def rows(tmp_path: Path, name: str) -> Any:
 
     root = make_dataset(tmp_path / "set", pairwise=8, ranking=0, scoring=0, size=(16, 16))
     export(load_dataset(root), name, tmp_path / "rows")
-    read = datasets.load_dataset("json", data_files=str(tmp_path / "rows" / "train.jsonl"), split="train")
+    read = datasets.load_dataset(
+        "json", data_files=str(tmp_path / "rows" / "train.jsonl"), split="train"
+    )
     return read.cast_column("images", datasets.List(datasets.Image()))
 
 
-def trained(tmp_path: Path, data: Any, rewards: Rewards, *, steps: int, only: set[str], group: int) -> list[float]:
+def trained(
+    tmp_path: Path, data: Any, rewards: Rewards, *, steps: int, only: set[str], group: int
+) -> list[float]:
     """The mean reward of each step of GRPO; the model may say the words of ``only`` alone."""
     from trl import GRPOConfig, GRPOTrainer
 
@@ -107,14 +129,20 @@ def trained(tmp_path: Path, data: Any, rewards: Rewards, *, steps: int, only: se
         report_to=[],
         save_strategy="no",
         seed=1,
-        generation_kwargs={"suppress_tokens": [k for k, word in enumerate(WORDS) if word not in only]},
+        generation_kwargs={
+            "suppress_tokens": [k for k, word in enumerate(WORDS) if word not in only]
+        },
     )
-    trainer = GRPOTrainer(model, rewards, args=config, train_dataset=data, processing_class=processor)
+    trainer = GRPOTrainer(
+        model, rewards, args=config, train_dataset=data, processing_class=processor
+    )
     trainer.train()
     return [log["reward"] for log in trainer.state.log_history if "reward" in log]
 
 
-def test_grpo_calls_the_reward_with_our_columns_and_a_rigged_model_has_its_exact_mean(tmp_path: Path) -> None:
+def test_grpo_calls_the_reward_with_our_columns_and_a_rigged_model_has_its_exact_mean(
+    tmp_path: Path,
+) -> None:
     data, calls = rows(tmp_path, "trl-grpo"), []
 
     def rewards(prompts: list[Any], completions: list[Any], **columns: Any) -> list[float]:
@@ -124,8 +152,14 @@ def test_grpo_calls_the_reward_with_our_columns_and_a_rigged_model_has_its_exact
     means = trained(tmp_path, data, rewards, steps=len(data), only={"A"}, group=2)
     share = sum(answer == "A" for answer in data["answer"]) / len(data)
     assert 0 < share < 1 and sum(means) / len(means) == pytest.approx(share, abs=1e-12)
-    assert all(completion == [{"role": "assistant", "content": "A"}] for said, _ in calls for completion in said)
-    assert all({"question_type", "answer", "final_scores", "ties"} <= set(columns) for _, columns in calls)
+    assert all(
+        completion == [{"role": "assistant", "content": "A"}]
+        for said, _ in calls
+        for completion in said
+    )
+    assert all(
+        {"question_type", "answer", "final_scores", "ties"} <= set(columns) for _, columns in calls
+    )
 
 
 def test_a_model_learns_what_is_rewarded(tmp_path: Path) -> None:
@@ -156,5 +190,7 @@ def test_dpo_takes_a_step_on_our_preferences(tmp_path: Path) -> None:
         train_dataset=rows(tmp_path, "trl-dpo"),
         processing_class=processor,
     )
-    losses = [log["loss"] for log in (trainer.train() and trainer.state.log_history) if "loss" in log]
+    losses = [
+        log["loss"] for log in (trainer.train() and trainer.state.log_history) if "loss" in log
+    ]
     assert losses[0] == pytest.approx(0.6931, abs=1e-3)  # log 2: the model is its own reference

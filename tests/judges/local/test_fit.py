@@ -61,7 +61,10 @@ def test_predictions_of_equal_score_make_no_pair() -> None:
 
 def test_a_prior_holds_where_pairs_are_few() -> None:
     prior = Weights(("good",), (1.0,), (5.0,))
-    pair = Pair("one", "g", {"good": 0.0}, {"good": 0.1}), Pair("two", "g", {"good": 0.0}, {"good": 0.1})
+    pair = (
+        Pair("one", "g", {"good": 0.0}, {"good": 0.1}),
+        Pair("two", "g", {"good": 0.0}, {"good": 0.1}),
+    )
     assert fit(pair, [], prior).weights.weights[0] > 0
 
 
@@ -69,7 +72,9 @@ def test_a_prior_holds_where_pairs_are_few() -> None:
     st.dictionaries(st.sampled_from(["count", "mean_edge", "repeats"]), st.floats(-1e6, 1e6)),
     st.dictionaries(st.sampled_from(["count", "mean_edge", "repeats"]), st.floats(-1e6, 1e6)),
 )
-def test_exchanging_the_options_turns_the_log_odds_round(one: dict[str, float], two: dict[str, float]) -> None:
+def test_exchanging_the_options_turns_the_log_odds_round(
+    one: dict[str, float], two: dict[str, float]
+) -> None:
     weights = shipped().tasks["object_detection"]
     assert weights.log_odds(one, two) == -weights.log_odds(two, one)
 
@@ -91,9 +96,11 @@ def test_a_model_is_read_as_it_was_written(tmp_path: object) -> None:
         "{}",
         '{"format": "other", "version": 1, "tasks": {}}',
         '{"format": "visualjudge-local", "version": 1, "tasks": {"keypoint": {}}}',
-        '{"format": "visualjudge-local", "version": 1, "tasks": {"keypoint": {"names": ["a"], "scale": [],'
+        '{"format": "visualjudge-local", "version": 1, "tasks": {"keypoint": {"names": ["a"], '
+        '"scale": [],'
         ' "weights": [1], "temperature": 1, "quality": [0], "score": [5]}}}',
-        '{"format": "visualjudge-local", "version": 1, "tasks": {"keypoint": {"names": ["a"], "scale": [1],'
+        '{"format": "visualjudge-local", "version": 1, "tasks": {"keypoint": {"names": ["a"], '
+        '"scale": [1],'
         ' "weights": ["x"], "temperature": 1, "quality": [0], "score": [5]}}}',
     ],
 )

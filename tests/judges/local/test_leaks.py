@@ -1,4 +1,6 @@
-"""Nothing of the truth reaches the local judge: random labels teach it nothing; without truth it says the same."""
+"""Nothing of the truth reaches the local judge: random labels teach it nothing; without truth it
+says the same.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def interval(done: Fitted) -> tuple[float, float]:
-    hits, cases = (np.array([getattr(row, name) for row in done.right]) for name in ("hits", "pairs"))
+    hits, cases = (
+        np.array([getattr(row, name) for row in done.right]) for name in ("hits", "pairs")
+    )
     found = shares(hits, cases, whole=False)
     return float(found.low[0]), float(found.high[0])
 
@@ -46,7 +50,12 @@ def test_labels_at_random_teach_nothing_on_images_not_seen() -> None:
         looks = rng.normal(0, 1, (6, len(names)))
         scores = rng.permutation(np.arange(6.0))  # told apart by nothing that is seen
         rows += [
-            Sample(f"image{image}", "group", dict(zip(names, map(float, look), strict=True)), float(score))
+            Sample(
+                f"image{image}",
+                "group",
+                dict(zip(names, map(float, look), strict=True)),
+                float(score),
+            )
             for look, score in zip(looks, scores, strict=True)
         ]
     low, high = interval(fit(pairs_of(rows), rows))
@@ -55,7 +64,9 @@ def test_labels_at_random_teach_nothing_on_images_not_seen() -> None:
 
 
 def test_the_scores_of_a_folder_at_random_teach_nothing(folder: Path) -> None:
-    """The predictions of each image in a random order of scores: real features, no truth in them."""
+    """The predictions of each image in a random order of scores: real features, no truth in
+    them.
+    """
     rng = np.random.default_rng(5)
     for rows in folder_samples(folder / "data", lambda *_: None).values():
         groups = sorted({(row.image, row.group) for row in rows})
@@ -63,7 +74,9 @@ def test_the_scores_of_a_folder_at_random_teach_nothing(folder: Path) -> None:
         for group in groups:
             same = [row for row in rows if (row.image, row.group) == group]
             scores = rng.permutation([row.score for row in same])
-            mixed += [replace(row, score=float(score)) for row, score in zip(same, scores, strict=True)]
+            mixed += [
+                replace(row, score=float(score)) for row, score in zip(same, scores, strict=True)
+            ]
         pairs = [pair for pair in pairs_of(mixed) if pair.better]
         if len({pair.image for pair in pairs}) >= 5:
             low, high = interval(fit(pairs, mixed))
@@ -73,14 +86,32 @@ def test_the_scores_of_a_folder_at_random_teach_nothing(folder: Path) -> None:
 def without_truth(question: Question) -> Question:
     """The question with everything that tells how good an option is taken out."""
     n = len(question.annotation_ids)
-    blank = 0.0 if question.question_type == "scoring" else "ABCDE"[: 1 if question.question_type == "pairwise" else n]
-    return replace(question, final_scores=(0.0,) * n, sources=(None,) * n, error_type=None, answer=blank, features=None)
+    blank = (
+        0.0
+        if question.question_type == "scoring"
+        else "ABCDE"[: 1 if question.question_type == "pairwise" else n]
+    )
+    return replace(
+        question,
+        final_scores=(0.0,) * n,
+        sources=(None,) * n,
+        error_type=None,
+        answer=blank,
+        features=None,
+    )
 
 
 def test_without_any_truth_the_verdicts_are_the_same_bytes(folder: Path) -> None:
-    build(folder / "data", folder / "dataset", BuildOptions(tasks=TASKS, subsets=("judge_analysis",)))
+    build(
+        folder / "data", folder / "dataset", BuildOptions(tasks=TASKS, subsets=("judge_analysis",))
+    )
     questions = list(load_dataset(folder / "dataset").questions)
-    chosen = [q for kind in ("pairwise", "ranking", "scoring") for q in questions if q.question_type == kind][::7]
+    chosen = [
+        q
+        for kind in ("pairwise", "ranking", "scoring")
+        for q in questions
+        if q.question_type == kind
+    ][::7]
 
     def said(root: Path, asked: list[Question]) -> list[bytes]:
         judge = local_judge("default", root)

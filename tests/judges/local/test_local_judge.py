@@ -1,4 +1,6 @@
-"""The local judge on a small dataset: it looks, it is consistent, and it declines where there is nothing to see."""
+"""The local judge on a small dataset: it looks, it is consistent, and it declines where there is
+nothing to see.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ def of(dataset: Dataset, task: str, kind: str, count: int = 12) -> list[Question
 
 
 @pytest.mark.parametrize("task", TASKS[:4])
-def test_both_orders_give_the_same_answer_and_complementary_probabilities(dataset: Dataset, task: str) -> None:
+def test_both_orders_give_the_same_answer_and_complementary_probabilities(
+    dataset: Dataset, task: str
+) -> None:
     for question in of(dataset, task, "pairwise"):
         one, two = asked(dataset, question).verdict, asked(dataset, question, "BA").verdict
         assert (one.value, one.status) == (two.value, two.status)
@@ -70,7 +74,10 @@ def preferred(task: str, better: Prediction, worse: Prediction, pixels: Pixels) 
 def test_a_repeated_box_and_a_box_on_nothing_are_seen() -> None:
     coins = skimage.data.coins()
     pixels = np.repeat(coins[:, :, None], 3, axis=2)
-    truth = [Detection("coin", (35.0, 30.0, 85.0, 75.0)), Detection("coin", (100.0, 30.0, 140.0, 75.0))]
+    truth = [
+        Detection("coin", (35.0, 30.0, 85.0, 75.0)),
+        Detection("coin", (100.0, 30.0, 140.0, 75.0)),
+    ]
     right = Detections(tuple(truth))
     assert preferred("object_detection", right, Detections((*truth, truth[0])), pixels)
     moved = Detection("coin", (60.0, 50.0, 110.0, 95.0))
@@ -107,7 +114,11 @@ def test_text_and_image_of_one_prediction_get_one_verdict(dataset: Dataset) -> N
     for question in of(dataset, "object_detection", "pairwise", 999):
         first = sorted(question.annotation_ids)[0]
         verdict = asked(dataset, question).verdict
-        chosen = question.annotation_ids["AB".index(str(verdict.value))] if verdict.status == "ok" else "none"
+        chosen = (
+            question.annotation_ids["AB".index(str(verdict.value))]
+            if verdict.status == "ok"
+            else "none"
+        )
         by_pair.setdefault((first, *sorted(question.annotation_ids)), set()).add(chosen)
     assert all(len(chosen) == 1 for chosen in by_pair.values())
 
@@ -127,18 +138,32 @@ def test_a_prediction_is_looked_at_once_for_all_questions_and_encodings(dataset:
 
 def test_a_student_learns_nothing_from_images_that_a_probe_changed(dataset: Dataset) -> None:
     plain = of(dataset, "depth_estimation", "pairwise", 1)[0]
-    probed = replace(plain, id="probed", images=tuple(f"media/{CHANGED}x__{k}.png" for k in range(len(plain.images))))
+    probed = replace(
+        plain,
+        id="probed",
+        images=tuple(f"media/{CHANGED}x__{k}.png" for k in range(len(plain.images))),
+    )
     verdicts = {q.id: [Verdict(q.id, "AB", "A", "ok", None)] for q in (plain, probed)}
-    pairs, _ = _lessons(replace(dataset, questions=(plain, probed)), verdicts, lambda done, total: None)
+    pairs, _ = _lessons(
+        replace(dataset, questions=(plain, probed)), verdicts, lambda done, total: None
+    )
     assert len(pairs["depth_estimation"]) == 1
 
 
 def test_what_is_shown_tells_nothing_of_the_truth(dataset: Dataset) -> None:
     lines = [json.loads(line) for line in (dataset.root / PREDICTIONS).read_text().splitlines()]
-    assert {name for line in lines for name in line} <= {"task", "annotation_id", "prediction", "image_id", "mask"}
+    assert {name for line in lines for name in line} <= {
+        "task",
+        "annotation_id",
+        "prediction",
+        "image_id",
+        "mask",
+    }
 
 
-def test_a_dataset_without_predictions_costs_a_question_not_the_run(dataset: Dataset, tmp_path: Path) -> None:
+def test_a_dataset_without_predictions_costs_a_question_not_the_run(
+    dataset: Dataset, tmp_path: Path
+) -> None:
     question = of(dataset, "object_detection", "pairwise")[0]
     verdict = asyncio.run(local_judge("default", tmp_path)(Ask(question))).verdict
     assert verdict.status == "api_error"
@@ -149,7 +174,9 @@ def test_a_missing_prediction_is_named(dataset: Dataset) -> None:
         ShownPredictions(dataset.root).prediction("keypoint", "nobody", (10, 10))
 
 
-def test_a_student_of_questions_that_changed_is_said_to_be(dataset: Dataset, tmp_path: Path) -> None:
+def test_a_student_of_questions_that_changed_is_said_to_be(
+    dataset: Dataset, tmp_path: Path
+) -> None:
     own = Path(shutil.copytree(dataset.root, tmp_path / "dataset"))
     verdicts = [said(q, q.answer) for q in of(dataset, "object_detection", "pairwise", 40)]
     run = write_run(tmp_path / "run", own, verdicts)
@@ -161,7 +188,9 @@ def test_a_student_of_questions_that_changed_is_said_to_be(dataset: Dataset, tmp
 @pytest.mark.parametrize("colour_map", ["plasma", "turbo", "gray"])
 def test_nearness_is_read_back_from_each_colour_map(colour_map: str) -> None:
     depth = np.linspace(1, 9, 64).reshape(8, 8)
-    drawn = encode("depth_estimation", colour_map, {"depth": depth}, np.zeros((8, 8, 3), np.uint8)).image
+    drawn = encode(
+        "depth_estimation", colour_map, {"depth": depth}, np.zeros((8, 8, 3), np.uint8)
+    ).image
     assert drawn is not None
     expected = nearness_of(DepthMap(depth))
     found = nearness_in(drawn, colour_map)

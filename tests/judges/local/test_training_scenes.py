@@ -1,4 +1,6 @@
-"""The scenes that the weights of the package are trained on: the same each time, with truth that fits the image."""
+"""The scenes that the weights of the package are trained on: the same each time, with truth that
+fits the image.
+"""
 
 from __future__ import annotations
 

@@ -25,7 +25,10 @@ from visualjudge.vision.tasks import TASKS
 def test_there_are_53_final_encodings_and_two_extended_ones() -> None:
     shared = {(TASKS[row.task].type, row.stem) for row in encodings() if row.is_final}
     assert len(shared) == 53
-    assert [row.stem for row in encodings() if not row.is_final] == ["pixel_ss1_m0_o0_l0_c0_b0", "text_subsample"]
+    assert [row.stem for row in encodings() if not row.is_final] == [
+        "pixel_ss1_m0_o0_l0_c0_b0",
+        "text_subsample",
+    ]
     assert all(row.is_final == row.is_base_ablation for row in encodings())
 
 
@@ -36,7 +39,9 @@ def test_unknown_names_are_a_usage_error_that_lists_what_there_is() -> None:
         encodings("depth")
 
 
-@pytest.mark.parametrize("image", [np.zeros((4, 4)), np.zeros((4, 4, 4), np.uint8), np.zeros((0, 4, 3), np.uint8)])
+@pytest.mark.parametrize(
+    "image", [np.zeros((4, 4)), np.zeros((4, 4, 4), np.uint8), np.zeros((0, 4, 3), np.uint8)]
+)
 def test_an_image_that_is_none_is_refused(image: np.ndarray) -> None:
     with pytest.raises(DataError, match="image"):
         encode("object_detection", "text_xyxy", {"detections": []}, image)
@@ -52,7 +57,9 @@ def test_encoding_leaves_its_input_alone_and_gives_the_same_twice() -> None:
     assert first.text == second.text == '[\n{"label":"a","bbox":[5,5,40,40]}\n]'
 
 
-@pytest.mark.parametrize("task", ["instance_segmentation", "referring_segmentation", "depth_estimation"])
+@pytest.mark.parametrize(
+    "task", ["instance_segmentation", "referring_segmentation", "depth_estimation"]
+)
 def test_encodings_made_together_are_those_made_alone(task: str) -> None:
     rng = np.random.default_rng(0)
     image, blob = rng.integers(0, 256, (60, 70, 3), dtype=np.uint8), np.zeros((60, 70), bool)
@@ -64,13 +71,20 @@ def test_encodings_made_together_are_those_made_alone(task: str) -> None:
         "referring_segmentation": {"segmentation": blob},
         "depth_estimation": {"depth": np.where(blob, 0, rng.uniform(1, 9, blob.shape))},
     }[task]
-    together = dict(encode_each(task, [row.stem for row in encodings(task)], payload, image, expression="it"))
+    together = dict(
+        encode_each(task, [row.stem for row in encodings(task)], payload, image, expression="it")
+    )
     for stem, found in together.items():
         alone = encode(task, stem, payload, image, expression="it")
         assert (found.text, found.legend, found.colors) == (alone.text, alone.legend, alone.colors)
-        assert (found.image is None and alone.image is None) or np.array_equal(found.image, alone.image)
+        assert (found.image is None and alone.image is None) or np.array_equal(
+            found.image, alone.image
+        )
     combos = [row.style for row in encodings(task) if row.kind == "combo"]
-    assert all(any(together[s].image is together[c.pixel].image for s in together if s != c.pixel) for c in combos)
+    assert all(
+        any(together[s].image is together[c.pixel].image for s in together if s != c.pixel)
+        for c in combos
+    )
 
 
 def test_list_of_encodings_is_printed_as_json() -> None:
@@ -82,9 +96,17 @@ def test_list_of_encodings_is_printed_as_json() -> None:
 
 def test_cell_numbers_are_written_in_cells_of_12_pixels_and_more() -> None:
     whole = {"segmentation": np.ones((400, 400), bool)}
-    shown = encode("referring_segmentation", "pixel_ss0_m1", whole, np.zeros((400, 400, 3), np.uint8), expression="e")
+    shown = encode(
+        "referring_segmentation",
+        "pixel_ss0_m1",
+        whole,
+        np.zeros((400, 400, 3), np.uint8),
+        expression="e",
+    )
     assert shown.image is not None
-    assert {(255, 0, 0), (0, 0, 0), (255, 255, 255)} <= set(map(tuple, shown.image.reshape(-1, 3).tolist()))
+    assert {(255, 0, 0), (0, 0, 0), (255, 255, 255)} <= set(
+        map(tuple, shown.image.reshape(-1, 3).tolist())
+    )
     small = encode(
         "referring_segmentation",
         "pixel_ss0_m1",
@@ -102,15 +124,24 @@ def test_a_tie_goes_to_the_lower_index_and_background_wins_its_own() -> None:
     half, other = np.zeros((64, 64), bool), np.zeros((64, 64), bool)
     half[:, 0:1] = True  # cells are 2 pixels: half of each in the first column
     other[:, 2:4] = True
-    payload = {"instances": [{"label": k, "segmentation": m} for k, m in (("a", other), ("b", other), ("c", half))]}
+    payload = {
+        "instances": [
+            {"label": k, "segmentation": m} for k, m in (("a", other), ("b", other), ("c", half))
+        ]
+    }
     image = np.zeros((64, 64, 3), np.uint8)
-    grid = grid_of(Scene(read_prediction("instance_segmentation", payload, size=(64, 64)), image), merged=False)
+    grid = grid_of(
+        Scene(read_prediction("instance_segmentation", payload, size=(64, 64)), image), merged=False
+    )
     assert grid.index[0, :3].tolist() == [0, 1, 0]
 
 
 def test_tags_keep_off_each_other_where_there_is_room() -> None:
     pixels = np.zeros((200, 300, 3), np.uint8)
-    anchors = [Anchor("aa", (255, 0, 0), (50, 90, 150, 150)), Anchor("bb", (0, 255, 0), (52, 90, 150, 148))]
+    anchors = [
+        Anchor("aa", (255, 0, 0), (50, 90, 150, 150)),
+        Anchor("bb", (0, 255, 0), (52, 90, 150, 148)),
+    ]
     draw_tags(pixels, anchors)
     alone = []
     for anchor in anchors:
@@ -125,7 +156,9 @@ def test_letters_the_font_lacks_are_written_as_code_points() -> None:
     assert words("ཀག") == "<F40><F42>"
 
 
-@pytest.mark.parametrize("label", ["交通信号灯", "信号機ねこ", "고양이", "قطة", "बिल्ली", "Кошка", "Γάτα", "חתול"])
+@pytest.mark.parametrize(
+    "label", ["交通信号灯", "信号機ねこ", "고양이", "قطة", "बिल्ली", "Кошка", "Γάτα", "חתול"]
+)
 def test_words_of_any_script_are_drawn_as_such(label: str) -> None:
     assert words(label) == label
     ink = text_bitmap(label, 24) > 128
@@ -159,7 +192,9 @@ def test_a_polygon_has_three_vertices_and_fills_back(shape: tuple[int, int]) -> 
     mask = np.zeros((40, 40), np.uint8)
     mask[10 : 10 + shape[0], 20 : 20 + shape[1]] = 1
     payload = {"instances": [{"label": "dog", "segmentation": mask}]}
-    text = encode("instance_segmentation", "text_polygon", payload, np.zeros((40, 40, 3), np.uint8)).text
+    text = encode(
+        "instance_segmentation", "text_polygon", payload, np.zeros((40, 40, 3), np.uint8)
+    ).text
     (part,) = json.loads(text or "")
     assert len(part["polygon"]) == 3
     filled = np.zeros((40, 40), np.uint8)
@@ -174,7 +209,10 @@ def test_hatching_mixes_every_masked_pixel_and_touches_no_other() -> None:
     shown = context_image(image, mask)
     assert np.array_equal(shown[~mask], image[~mask])
     under = image[mask].astype(float)
-    wanted = [np.abs(shown[mask] - (under + color) / 2).max(axis=1) <= 1 for color in ((255, 0, 255), (255, 255, 255))]
+    wanted = [
+        np.abs(shown[mask] - (under + color) / 2).max(axis=1) <= 1
+        for color in ((255, 0, 255), (255, 255, 255))
+    ]
     assert (wanted[0] | wanted[1]).all()
     assert wanted[0].any()
     assert wanted[1].any()
@@ -192,7 +230,9 @@ def test_hatching_mixes_every_masked_pixel_and_touches_no_other() -> None:
         (qwen_tokens, (28, 28), 6),
     ],
 )
-def test_token_rules_give_the_providers_figures(rule: object, size: tuple[int, int], tokens: int) -> None:
+def test_token_rules_give_the_providers_figures(
+    rule: object, size: tuple[int, int], tokens: int
+) -> None:
     assert callable(rule)
     assert rule(size) == tokens
 
@@ -216,7 +256,9 @@ def test_numbers_of_a_grid_belong_to_the_classes_not_to_the_prediction(stem: str
             mask[k * 128 : (k + 1) * 128] = 1
             segments.append({"label": label, "segmentation": mask})
         classes = ["building", "car", "pedestrian", "road"]
-        shown = encode("semantic_segmentation", stem, {"segments": segments}, image, classes=classes)
+        shown = encode(
+            "semantic_segmentation", stem, {"segments": segments}, image, classes=classes
+        )
         return shown.text or shown.legend or ""
 
     for text in (legend(["road", "car"]), legend(["pedestrian", "car", "building"])):

@@ -43,7 +43,11 @@ def test_nearness_is_that_of_numpys_percentiles(name: str, share: float) -> None
     values[np.random.default_rng(4).random(values.shape) < share] = np.nan
     low, high = np.nanpercentile(values, [2, 98])
     wanted = 255 * (1 - np.clip((values - low) / (high - low), 0, 1))
-    shown = encode("depth_estimation", "gray", DepthMap(values), np.zeros((*values.shape, 3), np.uint8)).image
+    shown = encode(
+        "depth_estimation", "gray", DepthMap(values), np.zeros((*values.shape, 3), np.uint8)
+    ).image
     assert shown is not None
     assert not shown[np.isnan(values)].any()
-    assert np.abs(shown[:, :, 0] - wanted)[~np.isnan(values)].max() <= 1.5 + 1e-3  # Matplotlib's gray rounds down
+    assert (
+        np.abs(shown[:, :, 0] - wanted)[~np.isnan(values)].max() <= 1.5 + 1e-3
+    )  # Matplotlib's gray rounds down

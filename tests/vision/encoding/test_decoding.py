@@ -1,4 +1,6 @@
-"""What a prediction says can be read back from what a judge is shown: random masks, boxes, poses and depth maps."""
+"""What a prediction says can be read back from what a judge is shown: random masks, boxes, poses
+and depth maps.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ from visualjudge.vision.drawing.grid import cell_side
 from visualjudge.vision.drawing.palette import color_at
 
 SLOW = settings(deadline=None, max_examples=40)
-LABELS = st.text(min_size=1, max_size=12).filter(lambda s: s.strip() and not any(0xD800 <= ord(c) < 0xE000 for c in s))
+LABELS = st.text(min_size=1, max_size=12).filter(
+    lambda s: s.strip() and not any(0xD800 <= ord(c) < 0xE000 for c in s)
+)
 SIDES = st.integers(1, 70)
 
 
@@ -43,7 +47,9 @@ def instances(found: list[BoolArray], label: str = "a") -> dict[str, Any]:
 @given(masks())
 def test_rle_text_decodes_to_the_exact_masks(scene: tuple[Pixels, list[BoolArray]]) -> None:
     image, found = scene
-    rows = json.loads(encode("instance_segmentation", "text_rle", instances(found), image).text or "")
+    rows = json.loads(
+        encode("instance_segmentation", "text_rle", instances(found), image).text or ""
+    )
     assert [row["instance_id"] for row in rows] == list(range(1, len(found) + 1))
     for row, mask in zip(rows, found, strict=True):
         assert np.array_equal(coco_mask.decode(row["rle"]).astype(bool), mask)
@@ -51,9 +57,13 @@ def test_rle_text_decodes_to_the_exact_masks(scene: tuple[Pixels, list[BoolArray
 
 @SLOW
 @given(masks(most=3))
-def test_overlay_without_tags_and_boxes_reads_back_pixel_by_pixel(scene: tuple[Pixels, list[BoolArray]]) -> None:
+def test_overlay_without_tags_and_boxes_reads_back_pixel_by_pixel(
+    scene: tuple[Pixels, list[BoolArray]],
+) -> None:
     image, found = scene
-    shown = encode("instance_segmentation", "pixel_ss1_m0_o0_l0_c0_b0", instances(found), image).image
+    shown = encode(
+        "instance_segmentation", "pixel_ss1_m0_o0_l0_c0_b0", instances(found), image
+    ).image
     assert shown is not None
     covered = np.any(found, axis=0) if found else np.zeros(image.shape[:2], bool)
     assert np.array_equal(shown[~covered], image[~covered])
@@ -63,33 +73,52 @@ def test_overlay_without_tags_and_boxes_reads_back_pixel_by_pixel(scene: tuple[P
 
 @SLOW
 @given(masks())
-def test_matrix_holds_the_index_that_covers_most_of_each_cell(scene: tuple[Pixels, list[BoolArray]]) -> None:
+def test_matrix_holds_the_index_that_covers_most_of_each_cell(
+    scene: tuple[Pixels, list[BoolArray]],
+) -> None:
     image, found = scene
-    told = json.loads(encode("instance_segmentation", "text_matrix", instances(found), image).text or "")
+    told = json.loads(
+        encode("instance_segmentation", "text_matrix", instances(found), image).text or ""
+    )
     cell = cell_side(image.shape[:2])  # type: ignore[arg-type]
     bare = ~np.any(found, axis=0) if found else np.ones(image.shape[:2], bool)
     for r, row in enumerate(told["matrix"]):
         for c, index in enumerate(row):
             here = np.s_[r * cell : (r + 1) * cell, c * cell : (c + 1) * cell]
-            assert index == int(np.argmax([bare[here].sum(), *(mask[here].sum() for mask in found)]))
+            assert index == int(
+                np.argmax([bare[here].sum(), *(mask[here].sum() for mask in found)])
+            )
 
 
 @SLOW
 @given(masks(most=2))
 def test_symbols_say_the_same_as_the_matrix(scene: tuple[Pixels, list[BoolArray]]) -> None:
     image, found = scene
-    segments = {"segments": [{"label": f"c{k}", "segmentation": mask} for k, mask in enumerate(found)]}
-    matrix = json.loads(encode("semantic_segmentation", "text_matrix", segments, image).text or "")["matrix"]
-    grid = json.loads(encode("semantic_segmentation", "text_subsample", segments, image).text or "")["grid"]
-    assert [["." if k == 0 else str(k) for k in row] for row in matrix] == [list(row) for row in grid]
+    segments = {
+        "segments": [{"label": f"c{k}", "segmentation": mask} for k, mask in enumerate(found)]
+    }
+    matrix = json.loads(encode("semantic_segmentation", "text_matrix", segments, image).text or "")[
+        "matrix"
+    ]
+    grid = json.loads(
+        encode("semantic_segmentation", "text_subsample", segments, image).text or ""
+    )["grid"]
+    assert [["." if k == 0 else str(k) for k in row] for row in matrix] == [
+        list(row) for row in grid
+    ]
 
 
 @settings(deadline=None, max_examples=25)
 @given(st.integers(0, 10_000), st.floats(2, 9), st.floats(0.05, 0.6))
-def test_polygons_fill_back_to_the_mask_without_its_holes(seed: int, sigma: float, share: float) -> None:
+def test_polygons_fill_back_to_the_mask_without_its_holes(
+    seed: int, sigma: float, share: float
+) -> None:
     field = ndimage.gaussian_filter(np.random.default_rng(seed).standard_normal((90, 120)), sigma)
     mask = field > np.quantile(field, 1 - share)
-    rows = json.loads(encode("instance_segmentation", "text_polygon", instances([mask]), noise(90, 120)).text or "")
+    rows = json.loads(
+        encode("instance_segmentation", "text_polygon", instances([mask]), noise(90, 120)).text
+        or ""
+    )
     filled = ndimage.binary_fill_holes(mask)
     back = np.zeros(mask.shape, np.uint8)
     for row in rows:
@@ -102,7 +131,8 @@ def test_a_rectangle_has_a_polygon_of_four_vertices() -> None:
     mask = np.zeros((60, 60), bool)
     mask[10:40, 5:50] = True
     rows = json.loads(
-        encode("referring_segmentation", "text_polygon", {"segmentation": mask}, noise(60, 60)).text or ""
+        encode("referring_segmentation", "text_polygon", {"segmentation": mask}, noise(60, 60)).text
+        or ""
     )
     assert sorted(map(tuple, rows[0]["polygon"])) == [(5, 10), (5, 39), (49, 10), (49, 39)]
 
@@ -112,7 +142,9 @@ boxes_anywhere = st.tuples(*[st.floats(-200, 300)] * 2, *[st.floats(0, 250)] * 2
 
 @SLOW
 @given(st.lists(boxes_anywhere, max_size=6), SIDES, SIDES)
-def test_boxes_change_only_their_borders_and_only_to_their_colour(boxes: list[Any], height: int, width: int) -> None:
+def test_boxes_change_only_their_borders_and_only_to_their_colour(
+    boxes: list[Any], height: int, width: int
+) -> None:
     image = noise(height, width)
     detections = [{"label": "a", "bbox": [x, y, x + w, y + h]} for x, y, w, h in boxes]
     shown = encode("object_detection", "pixel_s0_m0", {"detections": detections}, image).image
@@ -120,11 +152,17 @@ def test_boxes_change_only_their_borders_and_only_to_their_colour(boxes: list[An
     changed = (shown != image).any(axis=2)
     assert (shown[changed] == color_at(0)).all()
     near = np.zeros((height, width), bool)
-    rows, cols, reach = np.arange(height)[:, None], np.arange(width)[None], line_width((height, width)) + 1
+    rows, cols, reach = (
+        np.arange(height)[:, None],
+        np.arange(width)[None],
+        line_width((height, width)) + 1,
+    )
     for x, y, w, h in boxes:
         x1, y1, x2, y2 = max(0, x), max(0, y), min(width, x + w), min(height, y + h)
         inside = (rows >= y1 - 1) & (rows <= y2) & (cols >= x1 - 1) & (cols <= x2)
-        deep = (rows >= y1 + reach) & (rows < y2 - reach) & (cols >= x1 + reach) & (cols < x2 - reach)
+        deep = (
+            (rows >= y1 + reach) & (rows < y2 - reach) & (cols >= x1 + reach) & (cols < x2 - reach)
+        )
         near |= inside & ~deep
     assert not (changed & ~near).any()
 
@@ -141,14 +179,26 @@ def test_lone_box_reads_back_from_its_outline() -> None:
 def test_small_instance_stays_visible_over_large() -> None:
     large, small = np.ones((40, 40), bool), np.zeros((40, 40), bool)
     small[18:22, 18:22] = True
-    both = {"instances": [{"label": "small", "segmentation": small}, {"label": "large", "segmentation": large}]}
-    shown = encode("instance_segmentation", "pixel_ss1_m0_o1_l1_c0_b1", both, np.zeros((40, 40, 3), np.uint8))
+    both = {
+        "instances": [
+            {"label": "small", "segmentation": small},
+            {"label": "large", "segmentation": large},
+        ]
+    }
+    shown = encode(
+        "instance_segmentation", "pixel_ss1_m0_o1_l1_c0_b1", both, np.zeros((40, 40, 3), np.uint8)
+    )
     assert shown.image is not None
     assert (shown.image[20, 20] == shown.colors["small"]).all()
 
 
 @SLOW
-@given(st.lists(hnp.arrays(np.float64, (17, 3), elements=st.floats(-50, 150).map(lambda v: round(v, 2))), max_size=3))
+@given(
+    st.lists(
+        hnp.arrays(np.float64, (17, 3), elements=st.floats(-50, 150).map(lambda v: round(v, 2))),
+        max_size=3,
+    )
+)
 def test_keypoint_texts_give_the_coordinates_back_to_one_decimal(people: list[Any]) -> None:
     persons = {"persons": [{"keypoints": person.ravel().tolist()} for person in people]}
     image = noise(100, 100)
@@ -196,7 +246,9 @@ def test_depth_goes_from_near_to_far_and_invalid_is_black(inverse: bool) -> None
     shown = encode("depth_estimation", "gray", payload, noise(40, 50)).image
     assert shown is not None
     assert not shown[0, :3].any()
-    bright, dark = (shown[-1, -1, 0], shown[0, 3, 0]) if inverse else (shown[0, 3, 0], shown[-1, -1, 0])
+    bright, dark = (
+        (shown[-1, -1, 0], shown[0, 3, 0]) if inverse else (shown[0, 3, 0], shown[-1, -1, 0])
+    )
     assert (bright, dark) == (255, 0)
     low, high = np.percentile(depth[np.isfinite(depth) & (depth != 0)], [2, 98])
     u = np.clip((depth[20, 25] - low) / (high - low), 0, 1)
@@ -231,7 +283,9 @@ def test_empty_prediction_leaves_the_photograph_and_gives_valid_json(task: str) 
 
 @settings(deadline=None, max_examples=25)
 @given(LABELS, st.integers(1, 90), st.integers(1, 90))
-def test_any_label_in_any_image_is_tagged_inside_it_or_not_at_all(label: str, height: int, width: int) -> None:
+def test_any_label_in_any_image_is_tagged_inside_it_or_not_at_all(
+    label: str, height: int, width: int
+) -> None:
     image = noise(height, width)
     detections = {"detections": [{"label": label, "bbox": [1, 1, width, height]}]}
     shown = encode("object_detection", "pixel_s1_m0", detections, image)

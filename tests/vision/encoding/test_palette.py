@@ -22,9 +22,21 @@ from visualjudge.vision.drawing.palette import (
 # Machado, Oliveira & Fernandes 2009, severity 1, on linear RGB.
 SIMULATED = {
     "normal": np.eye(3),
-    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
-    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+    "protanopia": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "deuteranopia": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.01182, 0.04294, 0.968881],
+    ],
+    "tritanopia": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.3039],
+    ],
 }
 
 
@@ -66,7 +78,9 @@ def test_random_colours_are_distinct_and_no_palette_colours() -> None:
 
 def test_a_label_keeps_its_colour_whatever_else_is_predicted() -> None:
     classes = ["cat", "dog", "bird"]
-    alone, beside = (label_colors(classes, labels)[0]["bird"] for labels in (["bird"], ["dog", "bird", "cat"]))
+    alone, beside = (
+        label_colors(classes, labels)[0]["bird"] for labels in (["bird"], ["dog", "bird", "cat"])
+    )
     assert alone == beside == color_at(2)
 
 

@@ -1,4 +1,6 @@
-"""Controlled errors: severity rises, the score falls, and each error is the one that it is named for."""
+"""Controlled errors: severity rises, the score falls, and each error is the one that it is named
+for.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,18 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.stats import spearmanr
 
-from error_truths import CASES, DISCS, GRADIENT, LABELS, SCENE, SIZE, TRUTHS, content, standing, truth_of
+from error_truths import (
+    CASES,
+    DISCS,
+    GRADIENT,
+    LABELS,
+    SCENE,
+    SIZE,
+    TRUTHS,
+    content,
+    standing,
+    truth_of,
+)
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.vision.error_types import ERROR_TYPES, error_types, perturbed
 from visualjudge.vision.errors.groups import graded
@@ -32,7 +45,9 @@ def test_score_falls_as_severity_rises(task: str, error_type: str) -> None:
     for key in range(4):
         group = graded(task, error_type, truth_of(task), SCENE, seed=7, key=key)
         assert len(group) >= 2, "a group of one asks nothing"
-        correlations.append(spearmanr([g.severity for g in group], [g.final_score for g in group]).statistic)
+        correlations.append(
+            spearmanr([g.severity for g in group], [g.final_score for g in group]).statistic
+        )
         assert all(0 <= g.final_score < 10 for g in group)
     assert np.mean(correlations) <= -0.9
 
@@ -40,7 +55,11 @@ def test_score_falls_as_severity_rises(task: str, error_type: str) -> None:
 @pytest.mark.parametrize(("task", "error_type"), CASES)
 def test_same_seed_and_key_give_the_same_prediction(task: str, error_type: str) -> None:
     runs = [
-        [repr(content(p)) for _, p in perturbed(task, error_type, truth_of(task), SCENE, seed=3, key="k")] for _ in "ab"
+        [
+            repr(content(p))
+            for _, p in perturbed(task, error_type, truth_of(task), SCENE, seed=3, key="k")
+        ]
+        for _ in "ab"
     ]
     assert runs[0] == runs[1]
 
@@ -48,7 +67,9 @@ def test_same_seed_and_key_give_the_same_prediction(task: str, error_type: str) 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from(["localization", "background", "duplicate"]))
 def test_moved_and_added_boxes_stay_on_the_image(key: int, error_type: str) -> None:
-    for _, prediction in perturbed("object_detection", error_type, TRUTHS["detection"], SCENE, seed=1, key=key):
+    for _, prediction in perturbed(
+        "object_detection", error_type, TRUTHS["detection"], SCENE, seed=1, key=key
+    ):
         assert isinstance(prediction, Detections)
         for item in prediction.items:
             x1, y1, x2, y2 = item.xyxy
@@ -57,14 +78,18 @@ def test_moved_and_added_boxes_stay_on_the_image(key: int, error_type: str) -> N
 
 
 def test_wrong_class_is_one_of_the_data_set() -> None:
-    *_, (_, worst) = perturbed("object_detection", "classification", TRUTHS["detection"], SCENE, seed=1, key=0)
+    *_, (_, worst) = perturbed(
+        "object_detection", "classification", TRUTHS["detection"], SCENE, seed=1, key=0
+    )
     assert isinstance(worst, Detections)
     for item, real in zip(worst.items, LABELS, strict=True):
         assert item.label in set(LABELS) - {real}
 
 
 def test_inversion_exchanges_left_and_right_of_one_part() -> None:
-    (_, mildest), *_ = perturbed("keypoint", "inversion", People((standing(40),)), SCENE, seed=1, key=0)
+    (_, mildest), *_ = perturbed(
+        "keypoint", "inversion", People((standing(40),)), SCENE, seed=1, key=0
+    )
     assert isinstance(mildest, People)
     before, after = standing(40).keypoints, mildest.items[0].keypoints
     changed = np.flatnonzero((before != after).any(axis=1)).tolist()
@@ -88,7 +113,9 @@ def test_invalid_depth_stays_invalid() -> None:
     values = GRADIENT.copy()
     values[:10] = 0
     for error_type in error_types("depth_estimation"):
-        for _, prediction in perturbed("depth_estimation", error_type, DepthMap(values), SCENE, seed=1, key=0):
+        for _, prediction in perturbed(
+            "depth_estimation", error_type, DepthMap(values), SCENE, seed=1, key=0
+        ):
             assert isinstance(prediction, DepthMap)
             assert np.array_equal(prediction.valid, values != 0)
 
@@ -106,8 +133,13 @@ def test_every_severity_of_a_swap_lowers_the_score() -> None:
 
 @pytest.mark.parametrize("error_type", error_types("semantic_segmentation"))
 def test_the_order_of_segments_does_not_tell_the_truth_from_its_errors(error_type: str) -> None:
-    truth = Masks(SIZE, (Instance("dog", mask_from_array(~DISCS[0])), Instance("cat", mask_from_array(DISCS[0]))))
-    group = graded("semantic_segmentation", error_type, truth, SCENE, seed=0, key="k", with_truth=True)
+    truth = Masks(
+        SIZE,
+        (Instance("dog", mask_from_array(~DISCS[0])), Instance("cat", mask_from_array(DISCS[0]))),
+    )
+    group = graded(
+        "semantic_segmentation", error_type, truth, SCENE, seed=0, key="k", with_truth=True
+    )
     for item in group:
         assert isinstance(item.prediction, Masks)
         shown = [part.label for part in item.prediction.items]
@@ -120,5 +152,7 @@ def test_an_error_function_that_returns_none_is_named(monkeypatch: pytest.Monkey
     row = replace(ERROR_TYPES["detection", "missed"], perturb=lambda *_: None)
     monkeypatch.setitem(ERROR_TYPES._rows, ("detection", "missed"), row)
     truth = Detections((Detection("dog", (4, 5, 30, 40)),))
-    with pytest.raises(DataError, match=r"error type missed of detection: must return a prediction, got NoneType"):
+    with pytest.raises(
+        DataError, match=r"error type missed of detection: must return a prediction, got NoneType"
+    ):
         graded("object_detection", "missed", truth, SCENE, seed=1, key="a")

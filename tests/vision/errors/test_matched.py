@@ -1,4 +1,6 @@
-"""Matched errors: the same look at all severities, symmetric about one half, and the score falls."""
+"""Matched errors: the same look at all severities, symmetric about one half, and the score
+falls.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,13 @@ from visualjudge.vision.errors.matched import common_step, exchanged, inside, mi
 from visualjudge.vision.predictions import Detection, Detections, Instance, Masks, People
 from visualjudge.vision.raster.masks import mask_from_array
 
-SPREAD = Detections((
-    Detection("dog", (15.0, 20, 45, 50)), Detection("cat", (60.0, 70, 92, 98)), Detection("bird", (20.0, 80, 48, 112)),
-))  # fmt: skip
+SPREAD = Detections(
+    (
+        Detection("dog", (15.0, 20, 45, 50)),
+        Detection("cat", (60.0, 70, 92, 98)),
+        Detection("bird", (20.0, 80, 48, 112)),
+    )
+)
 
 
 def group(task: str, error_type: str, key: int = 0) -> list[Graded]:
@@ -32,7 +38,9 @@ def test_the_score_falls_and_no_prediction_is_the_truth(task: str, error_type: s
     found = [group(task, error_type, key) for key in range(3)]
     assert any(found)
     for items in filter(None, found):
-        assert spearmanr([g.severity for g in items], [g.final_score for g in items]).statistic <= -0.9
+        assert (
+            spearmanr([g.severity for g in items], [g.final_score for g in items]).statistic <= -0.9
+        )
         assert items[0].severity > 0 and items[-1].severity < 1
         assert repr(content(items[0].prediction)) != repr(content(truth_of(task)))
 
@@ -62,9 +70,14 @@ def test_boxes_of_a_group_are_equally_many_and_as_large(error_type: str) -> None
 
 def test_displaced_boxes_keep_their_own_errors_and_stay_on_the_image() -> None:
     items = group("object_detection", "localization")
-    shapes = [[(x2 - x1, y2 - y1) for x1, y1, x2, y2 in (box.xyxy for box in g.prediction.items)] for g in items]  # type: ignore[attr-defined]
+    shapes = [
+        [(x2 - x1, y2 - y1) for x1, y1, x2, y2 in (box.xyxy for box in g.prediction.items)]
+        for g in items
+    ]  # type: ignore[attr-defined]
     assert all(np.allclose(shapes[0], one) for one in shapes)
-    assert all(inside(box.xyxy, (SIZE[0] + 8, SIZE[1] + 8)) for g in items for box in g.prediction.items)  # type: ignore[attr-defined]
+    assert all(
+        inside(box.xyxy, (SIZE[0] + 8, SIZE[1] + 8)) for g in items for box in g.prediction.items
+    )  # type: ignore[attr-defined]
 
 
 def test_exchanged_labels_are_those_of_the_truth() -> None:
@@ -75,9 +88,13 @@ def test_exchanged_labels_are_those_of_the_truth() -> None:
 def test_masks_of_a_group_are_equally_rough() -> None:
     truth = Masks(SIZE, (Instance("cat", mask_from_array(DISCS[1])),))
     lengths = []
-    for item in graded("instance_segmentation", "localization", truth, SCENE, seed=1, key=0, pairing="matched"):
+    for item in graded(
+        "instance_segmentation", "localization", truth, SCENE, seed=1, key=0, pairing="matched"
+    ):
         dense = item.prediction.items[0].mask.dense()  # type: ignore[attr-defined]
-        lengths.append((np.diff(dense, axis=0).sum() + np.diff(dense, axis=1).sum()) / dense.sum() ** 0.5)
+        lengths.append(
+            (np.diff(dense, axis=0).sum() + np.diff(dense, axis=1).sum()) / dense.sum() ** 0.5
+        )
     assert len(lengths) == SCENE.levels and np.ptp(lengths) < 0.05 * np.mean(lengths)
 
 
@@ -92,11 +109,15 @@ def test_people_are_moved_as_they_are() -> None:
 def test_depth_maps_have_no_holes_that_would_show_where_objects_are() -> None:
     values = TRUTHS["depth"].values.copy()  # type: ignore[attr-defined]
     values[:30, 40:90] = 0
-    for item in graded("depth_estimation", "ordinal", DepthMap(values), SCENE, seed=1, key=0, pairing="matched"):
+    for item in graded(
+        "depth_estimation", "ordinal", DepthMap(values), SCENE, seed=1, key=0, pairing="matched"
+    ):
         assert isinstance(item.prediction, DepthMap) and item.prediction.valid.all()
 
 
-def test_a_truth_and_its_mirror_image_give_maps_that_are_mirrored(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_truth_and_its_mirror_image_give_maps_that_are_mirrored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """With a symmetric field, the far half of the way is the near half of the mirrored truth."""
     from visualjudge.vision.depth import errors_matched
 
@@ -105,14 +126,19 @@ def test_a_truth_and_its_mirror_image_give_maps_that_are_mirrored(monkeypatch: p
     truth = DepthMap(np.linspace(1, 9, SIZE[1])[None, :].repeat(SIZE[0], axis=0))
     mirrored = DepthMap(truth.values[:, ::-1])
     rng = np.random.default_rng(0)
-    near, far = (errors_matched.ordinal(t, s, SCENE, rng).values for t, s in ((truth, 0.25), (mirrored, 0.25)))
+    near, far = (
+        errors_matched.ordinal(t, s, SCENE, rng).values
+        for t, s in ((truth, 0.25), (mirrored, 0.25))
+    )
     assert np.allclose(near, far[:, ::-1])
 
 
 def test_items_that_touch_the_border_are_left_out() -> None:
     at_border = Detection("dog", (0.0, 10, 40, 60))
     truth = Detections((at_border, Detection("cat", (60.0, 40, 90, 80))))
-    items = graded("object_detection", "localization", truth, SCENE, seed=1, key=0, pairing="matched")
+    items = graded(
+        "object_detection", "localization", truth, SCENE, seed=1, key=0, pairing="matched"
+    )
     assert all([box.label for box in item.prediction.items] == ["cat"] for item in items)  # type: ignore[attr-defined]
     assert len({item.prediction.items[0].xyxy for item in items}) == len(items) > 1  # type: ignore[attr-defined]
 
@@ -120,7 +146,9 @@ def test_items_that_touch_the_border_are_left_out() -> None:
 def test_without_room_to_move_there_is_no_group() -> None:
     whole = Detections((Detection("dog", (0.0, 0, float(SIZE[1]), float(SIZE[0]))),))
     for name in ("localization", "background", "duplicate", "missed"):
-        assert graded("object_detection", name, whole, SCENE, seed=1, key=0, pairing="matched") == []
+        assert (
+            graded("object_detection", name, whole, SCENE, seed=1, key=0, pairing="matched") == []
+        )
     assert common_step([(3.0, 3.0, 157.0, 117.0)], SIZE, np.random.default_rng(0)) is None
 
 
@@ -128,7 +156,9 @@ def test_same_seed_and_key_give_the_same_matched_predictions() -> None:
     runs = [
         [
             repr(content(p))
-            for _, p in perturbed("object_detection", "missed", SPREAD, SCENE, seed=3, key="k", pairing="matched")
+            for _, p in perturbed(
+                "object_detection", "missed", SPREAD, SCENE, seed=3, key="k", pairing="matched"
+            )
         ]
         for _ in "ab"
     ]
@@ -140,11 +170,24 @@ def test_a_type_without_a_matched_form_makes_a_ladder(monkeypatch: pytest.Monkey
     monkeypatch.setitem(ERROR_TYPES._rows, ("detection", "missed"), row)
     ladder = graded("object_detection", "missed", SPREAD, SCENE, seed=1, key=0)
     matched = graded("object_detection", "missed", SPREAD, SCENE, seed=1, key=0, pairing="matched")
-    assert [(g.severity, g.final_score) for g in matched] == [(g.severity, g.final_score) for g in ladder]
+    assert [(g.severity, g.final_score) for g in matched] == [
+        (g.severity, g.final_score) for g in ladder
+    ]
 
 
 def test_another_object_of_another_size_is_not_mistaken() -> None:
     small = mask_from_array(DISCS[0] & (np.indices(SIZE)[0] < 20))
     truth = Masks(SIZE, (Instance("x", mask_from_array(DISCS[1])),))
     scene = ErrorScene(SIZE, (), 4, None, (truth.items[0].mask, small))
-    assert graded("referring_segmentation", "wrong_instance", truth, scene, seed=1, key=0, pairing="matched") == []
+    assert (
+        graded(
+            "referring_segmentation",
+            "wrong_instance",
+            truth,
+            scene,
+            seed=1,
+            key=0,
+            pairing="matched",
+        )
+        == []
+    )

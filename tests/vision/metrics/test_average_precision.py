@@ -24,7 +24,9 @@ SIZE = (60, 80)
 LABELS = ["a", "b", "c"]
 
 
-def coco_ap(kind: str, truths: list[dict[str, Any]], found: list[dict[str, Any]], images: int) -> float:
+def coco_ap(
+    kind: str, truths: list[dict[str, Any]], found: list[dict[str, Any]], images: int
+) -> float:
     with contextlib.redirect_stdout(io.StringIO()):
         real = COCO()
         real.dataset = {
@@ -65,9 +67,16 @@ def box_data(rng: np.random.Generator, images: int) -> tuple[list[Any], list[Any
                 dx, dy = (float(v) for v in rng.integers(-4, 5, 2))
                 other = label if rng.random() < 0.8 else int(rng.integers(3))
                 score = float(rng.integers(1, 10)) / 10
-                seen.append(Detection(LABELS[other], (x + dx, y + dy, x + dx + w, y + dy + h), score))
+                seen.append(
+                    Detection(LABELS[other], (x + dx, y + dy, x + dx + w, y + dy + h), score)
+                )
                 found.append(
-                    {"image_id": image, "category_id": other + 1, "bbox": [x + dx, y + dy, w, h], "score": score}
+                    {
+                        "image_id": image,
+                        "category_id": other + 1,
+                        "bbox": [x + dx, y + dy, w, h],
+                        "score": score,
+                    }
                 )
         pairs.append((Detections(tuple(seen)), Detections(tuple(real))))
     return pairs, truths, found
@@ -79,7 +88,9 @@ def test_box_ap_is_pycocotools(seed: int) -> None:
     pairs, truths, found = box_data(np.random.default_rng(seed), 12)
     if not found or all(item["iscrowd"] for item in truths):
         return
-    assert average_precision("object_detection", pairs) == pytest.approx(coco_ap("bbox", truths, found, 12), abs=1e-9)
+    assert average_precision("object_detection", pairs) == pytest.approx(
+        coco_ap("bbox", truths, found, 12), abs=1e-9
+    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -89,12 +100,22 @@ def test_box_ap_is_pycocotools_to_the_last_digit_on_ties_at_a_threshold(seed: in
     rng = np.random.default_rng(seed)
     pairs, truths, found = [], [], []
     for image in range(8):
-        x, y, d, height = (float(v) for v in (rng.uniform(0, 30), rng.uniform(0, 30), rng.uniform(0.1, 2), 7.3))
+        x, y, d, height = (
+            float(v) for v in (rng.uniform(0, 30), rng.uniform(0, 30), rng.uniform(0.1, 2), 7.3)
+        )
         width = d * int(rng.choice([4, 9, 19, 3]))
         score = float(rng.integers(1, 4)) / 10
         real = Detection("a", (x, y, x + width, y + height), extent=(width, height))
         seen = Detection("a", (x + d, y, x + d + width, y + height), score, extent=(width, height))
-        truths.append({"image_id": image, "category_id": 1, "bbox": [x, y, width, height], "area": 9.0, "iscrowd": 0})
+        truths.append(
+            {
+                "image_id": image,
+                "category_id": 1,
+                "bbox": [x, y, width, height],
+                "area": 9.0,
+                "iscrowd": 0,
+            }
+        )
         found.append(_record(image, 0, [x + d, y, width, height], score=score))
         pairs.append((Detections((seen,)), Detections((real,))))
     assert average_precision("object_detection", pairs) == pytest.approx(
@@ -116,7 +137,9 @@ def test_mask_ap_is_pycocotools(seed: int) -> None:
         return mask_from_array(dense)
 
     def masks(side: Detections) -> Masks:
-        return Masks(SIZE, tuple(Instance(i.label, mask(i.xyxy), i.score, i.iscrowd) for i in side.items))
+        return Masks(
+            SIZE, tuple(Instance(i.label, mask(i.xyxy), i.score, i.iscrowd) for i in side.items)
+        )
 
     pairs = [(masks(p), masks(t)) for p, t in boxes]
     flat_truth = [item for _, t in pairs for item in t.items]
@@ -139,24 +162,42 @@ def test_keypoint_ap_is_pycocotools(seed: int) -> None:
     for image in range(5):
         real, seen = [], []
         for _ in range(rng.integers(1, 4)):
-            points = np.column_stack([rng.uniform(5, 70, 17), rng.uniform(5, 55, 17), rng.integers(0, 3, 17)])
+            points = np.column_stack(
+                [rng.uniform(5, 70, 17), rng.uniform(5, 55, 17), rng.integers(0, 3, 17)]
+            )
             if rng.random() < 0.2:
                 points[:, 2] = 0
             points[points[:, 2] == 0] = 0
             x, y, w, h = 5.0, 5.0, float(rng.integers(20, 60)), float(rng.integers(20, 50))
             real.append(Person(points, (x, y, x + w, y + h), area=w * h / 2))
             truths.append(
-                {"image_id": image, "category_id": 1, "keypoints": points.ravel().tolist(), "bbox": [x, y, w, h],
-                 "num_keypoints": int((points[:, 2] > 0).sum()), "area": w * h / 2, "iscrowd": 0}
-            )  # fmt: skip
+                {
+                    "image_id": image,
+                    "category_id": 1,
+                    "keypoints": points.ravel().tolist(),
+                    "bbox": [x, y, w, h],
+                    "num_keypoints": int((points[:, 2] > 0).sum()),
+                    "area": w * h / 2,
+                    "iscrowd": 0,
+                }
+            )
             guess, score = points + rng.normal(0, 2, points.shape), float(rng.random())
             guess[:, 2] = 1
             seen.append(Person(guess, score=score))
-            found.append({"image_id": image, "category_id": 1, "keypoints": guess.ravel().tolist(), "score": score})
+            found.append(
+                {
+                    "image_id": image,
+                    "category_id": 1,
+                    "keypoints": guess.ravel().tolist(),
+                    "score": score,
+                }
+            )
         pairs.append((People(tuple(seen)), People(tuple(real))))
     if not any(item["num_keypoints"] for item in truths):
         return
-    assert average_precision("keypoint", pairs) == pytest.approx(coco_ap("keypoints", truths, found, 5), abs=1e-9)
+    assert average_precision("keypoint", pairs) == pytest.approx(
+        coco_ap("keypoints", truths, found, 5), abs=1e-9
+    )
 
 
 def test_nothing_to_find_is_none_not_a_number() -> None:
@@ -167,7 +208,10 @@ def test_a_person_without_keypoints_and_box_need_not_be_found() -> None:
     points = np.column_stack([np.arange(17), np.arange(17), np.full(17, 2)]).astype(float)
     found = People((Person(points, score=0.9),))
     nobody = Person(np.zeros((17, 3)))
-    assert average_precision("keypoint", [(found, People((Person(points, (0, 0, 17, 17)), nobody)))]) > 0.999
+    assert (
+        average_precision("keypoint", [(found, People((Person(points, (0, 0, 17, 17)), nobody)))])
+        > 0.999
+    )
     assert average_precision("keypoint", [(found, People((nobody,)))]) is None
 
 
@@ -178,14 +222,21 @@ def test_a_box_without_confidence_is_refused() -> None:
 
 
 @pytest.mark.parametrize("together", [0, 500])
-def test_labels_compared_apart_or_together_give_the_same(monkeypatch: pytest.MonkeyPatch, together: int) -> None:
+def test_labels_compared_apart_or_together_give_the_same(
+    monkeypatch: pytest.MonkeyPatch, together: int
+) -> None:
     pairs, truths, found = box_data(np.random.default_rng(3), 12)
     monkeypatch.setattr(module, "COMPARED_TOGETHER", together)
     monkeypatch.setattr(matching, "COMPARED_TOGETHER", together)
-    assert average_precision("object_detection", pairs) == pytest.approx(coco_ap("bbox", truths, found, 12), abs=1e-9)
+    assert average_precision("object_detection", pairs) == pytest.approx(
+        coco_ap("bbox", truths, found, 12), abs=1e-9
+    )
     labels = ["a", "b", "c", "none has it"]
     for prediction, truth in pairs:
-        alone = [score("object_detection", prediction, truth, class_of_interest=[label]) for label in labels]
+        alone = [
+            score("object_detection", prediction, truth, class_of_interest=[label])
+            for label in labels
+        ]
         assert scores_by_class("object_detection", prediction, truth, labels) == alone
         assert scores_by_class("object_detection", prediction, truth, labels[::-1]) == alone[::-1]
 
@@ -195,7 +246,9 @@ def test_one_matching_serves_ap_ap50_and_the_threshold_of_best_f1() -> None:
     matches = match_images("object_detection", pairs)
     assert matches.images == 12
     assert matches.average_precision() == average_precision("object_detection", pairs)
-    assert matches.average_precision(1) == average_precision("object_detection", pairs, thresholds=(0.5,))
+    assert matches.average_precision(1) == average_precision(
+        "object_detection", pairs, thresholds=(0.5,)
+    )
     assert best_f1_of(matches) == best_f1("object_detection", pairs)
 
 
@@ -203,6 +256,11 @@ def test_scores_by_class_of_masks_are_those_of_each_class() -> None:
     rng = np.random.default_rng(8)
     masks = [mask_from_array(rng.random((4, 5)) < 0.7) for _ in range(8)]
     found = Masks((4, 5), tuple(Instance(LABELS[k % 3], mask) for k, mask in enumerate(masks[:5])))
-    real = Masks((4, 5), tuple(Instance(LABELS[k % 2], mask, iscrowd=k == 6) for k, mask in enumerate(masks[1:])))
-    alone = [score("instance_segmentation", found, real, class_of_interest=[label]) for label in LABELS]
+    real = Masks(
+        (4, 5),
+        tuple(Instance(LABELS[k % 2], mask, iscrowd=k == 6) for k, mask in enumerate(masks[1:])),
+    )
+    alone = [
+        score("instance_segmentation", found, real, class_of_interest=[label]) for label in LABELS
+    ]
     assert scores_by_class("instance_segmentation", found, real, LABELS) == alone

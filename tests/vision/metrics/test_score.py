@@ -1,4 +1,6 @@
-"""Scores on arrays small enough to work out by hand, and against pycocotools where it defines the number."""
+"""Scores on arrays small enough to work out by hand, and against pycocotools where it defines the
+number.
+"""
 
 from __future__ import annotations
 
@@ -111,7 +113,9 @@ def test_person_without_labelled_keypoints_is_not_to_be_found() -> None:
 @pytest.mark.parametrize(("align", "expected"), [("none", 0.0), ("median", 10.0), ("affine", 10.0)])
 def test_depth_alignment_takes_the_scale_out(align: str, expected: float) -> None:
     depth = np.array([[1.0, 2.0], [4.0, 8.0]])
-    assert score("depth_estimation", {"depth": 3 * depth}, {"depth": depth}, align=align) == expected
+    assert (
+        score("depth_estimation", {"depth": 3 * depth}, {"depth": depth}, align=align) == expected
+    )
 
 
 def test_disparity_is_turned_into_depth() -> None:
@@ -131,9 +135,9 @@ def test_restoration_is_ssim_or_psnr() -> None:
     assert score("lowlevel-derain", {"image": clean}, {"image": clean}) == 10
     error = float(np.mean((clean.astype(float) - worse) ** 2))
     psnr = 10 * np.log10(255**2 / error)
-    assert score("lowlevel-derain", {"image": worse}, {"image": clean}, metric="psnr") == pytest.approx(
-        10 * (psnr - 15) / 25, abs=1e-3
-    )
+    assert score(
+        "lowlevel-derain", {"image": worse}, {"image": clean}, metric="psnr"
+    ) == pytest.approx(10 * (psnr - 15) / 25, abs=1e-3)
 
 
 def test_generation_has_no_metric() -> None:
@@ -155,6 +159,10 @@ def test_sizes_that_differ_are_named() -> None:
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -0.01, 1.7, None, "much"])
 def test_a_metric_that_gives_no_share_is_named(monkeypatch: pytest.MonkeyPatch, value: Any) -> None:
     own = METRICS["detection", "f1"]
-    monkeypatch.setitem(METRICS._rows, ("detection", "f1"), replace(own, measure=lambda *_, **__: value))
-    with pytest.raises(DataError, match=r"metric f1 of detection: must give a number from 0 to 1, got"):
+    monkeypatch.setitem(
+        METRICS._rows, ("detection", "f1"), replace(own, measure=lambda *_, **__: value)
+    )
+    with pytest.raises(
+        DataError, match=r"metric f1 of detection: must give a number from 0 to 1, got"
+    ):
         score("object_detection", boxes(BOX), boxes(BOX))

@@ -23,7 +23,9 @@ def test_boxes_keep_label_score_and_crowd() -> None:
 
 def test_label_map_gives_one_segment_a_class_and_leaves_0_and_255_out() -> None:
     values = np.array([[0, 1, 1], [2, 255, 2]], dtype=np.uint8)
-    read = read_prediction("semantic_segmentation", {"label_map": values, "classes": {"1": "road", "2": "sky"}})
+    read = read_prediction(
+        "semantic_segmentation", {"label_map": values, "classes": {"1": "road", "2": "sky"}}
+    )
     assert isinstance(read, Masks)
     assert [(item.label, item.mask.area) for item in read.items] == [("road", 2), ("sky", 2)]
 
@@ -57,17 +59,37 @@ def test_depth_is_scaled_and_its_invalid_pixels_known() -> None:
             {"detections": [{"label": "a", "bbox": [3, 0, 1, 4]}]},
             r"^detections\[0\]\.bbox: .*x2 < x1",
         ),
-        ("object_detection", {"detections": [{"label": "", "bbox": [0, 0, 1, 1]}]}, r"^detections\[0\]\.label"),
-        ("object_detection", {"detections": [{"label": "a", "bbox": [0, 0, 1, float("nan")]}]}, "finite"),
-        ("instance_segmentation", {"instances": [{"label": "a"}]}, r"^instances\[0\]\.segmentation"),
+        (
+            "object_detection",
+            {"detections": [{"label": "", "bbox": [0, 0, 1, 1]}]},
+            r"^detections\[0\]\.label",
+        ),
+        (
+            "object_detection",
+            {"detections": [{"label": "a", "bbox": [0, 0, 1, float("nan")]}]},
+            "finite",
+        ),
+        (
+            "instance_segmentation",
+            {"instances": [{"label": "a"}]},
+            r"^instances\[0\]\.segmentation",
+        ),
         (
             "instance_segmentation",
             {"instances": [{"label": "a", "segmentation": RLE}]},
             r"the image size 4×4 .* got 2×3",
         ),
         ("referring_segmentation", {}, r"^segmentation: the field is missing"),
-        ("semantic_segmentation", {"label_map": np.ones((4, 4), np.uint8), "classes": {}}, "class 1 is not in classes"),
-        ("keypoint", {"persons": [{"keypoints": [0] * 50}]}, r"^persons\[0\]\.keypoints: must be 51 numbers"),
+        (
+            "semantic_segmentation",
+            {"label_map": np.ones((4, 4), np.uint8), "classes": {}},
+            "class 1 is not in classes",
+        ),
+        (
+            "keypoint",
+            {"persons": [{"keypoints": [0] * 50}]},
+            r"^persons\[0\]\.keypoints: must be 51 numbers",
+        ),
         ("depth_estimation", {"depth": np.ones((4, 4)), "scale": 0}, r"^scale"),
         ("depth_estimation", {"depth": "nowhere.npy"}, r"^depth: nowhere.npy: no such file"),
         ("lowlevel-derain", {}, r"^image: the field is missing"),

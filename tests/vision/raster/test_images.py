@@ -27,12 +27,18 @@ from visualjudge.vision.raster.images import (
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(hnp.arrays(np.uint8, hnp.array_shapes(min_dims=2, max_dims=2, max_side=24).map(lambda s: (*s, 3))))
+@given(
+    hnp.arrays(
+        np.uint8, hnp.array_shapes(min_dims=2, max_dims=2, max_side=24).map(lambda s: (*s, 3))
+    )
+)
 def test_png_gives_the_same_pixels_back(pixels: np.ndarray) -> None:
     assert np.array_equal(np.asarray(Image.open(io.BytesIO(png_bytes(pixels)))), pixels)
 
 
-def test_png_without_the_fast_writer_is_lossless_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_png_without_the_fast_writer_is_lossless_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(images, "fpng", None)
     pixels = np.arange(5 * 7 * 3, dtype=np.uint8).reshape(5, 7, 3)
     write_png(tmp_path / "a.png", pixels)
@@ -46,7 +52,9 @@ def test_alpha_is_laid_over_white(tmp_path: Path) -> None:
     assert read_rgb(tmp_path / "a.png").tolist() == [[[255, 255, 255], [10, 20, 30]]]
 
 
-def test_transparency_in_bands_is_that_of_the_whole(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_transparency_in_bands_is_that_of_the_whole(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     rgba = np.random.default_rng(5).integers(0, 256, (23, 17, 4), dtype=np.uint8)
     Image.fromarray(rgba).save(tmp_path / "a.png")
     monkeypatch.setattr(images, "_BAND_PIXELS", 17 * 5)
@@ -55,7 +63,9 @@ def test_transparency_in_bands_is_that_of_the_whole(monkeypatch: pytest.MonkeyPa
     assert np.array_equal(read_rgb(tmp_path / "a.png"), np.asarray(whole))
 
 
-@pytest.mark.parametrize(("mode", "most"), [("L", 1200), ("RGB", 1200), ("RGBA", 900), ("I;16", 1200)])
+@pytest.mark.parametrize(
+    ("mode", "most"), [("L", 1200), ("RGB", 1200), ("RGBA", 900), ("I;16", 1200)]
+)
 def test_bound_counts_bytes_of_all_channels(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, mode: str, most: int
 ) -> None:
@@ -68,7 +78,9 @@ def test_bound_counts_bytes_of_all_channels(
             read(tmp_path / "a.png")
 
 
-def test_bound_counts_sixteen_bits_of_a_colour_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_bound_counts_sixteen_bits_of_a_colour_twice(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     cv2.imwrite(str(tmp_path / "a.png"), np.zeros((40, 30, 4), dtype=np.uint16))
     monkeypatch.setenv("VISUALJUDGE_MAX_PIXELS", "3200")
     assert read_rgb(tmp_path / "a.png").shape == (40, 30, 3)
@@ -78,7 +90,9 @@ def test_bound_counts_sixteen_bits_of_a_colour_twice(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("name", ["d.npy", "d.png", "d.tif"])
-def test_depth_is_bounded_as_the_float64_it_becomes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
+def test_depth_is_bounded_as_the_float64_it_becomes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
     values = np.zeros((40, 30), dtype=np.uint16)
     Image.fromarray(values).save(tmp_path / "d.png")
     Image.new("RGB", (30, 40)).save(tmp_path / "d.tif")
@@ -128,7 +142,9 @@ def test_size_of_a_plain_png_is_read_without_decoding_it(tmp_path: Path) -> None
     (tmp_path / "a.png").write_bytes(content)
     assert image_size(tmp_path / "a.png") == (30, 40)
     start = content.index(b"IDAT") + 4
-    (tmp_path / "b.png").write_bytes(content[:start] + bytes(len(content) - start - 12) + content[-12:])
+    (tmp_path / "b.png").write_bytes(
+        content[:start] + bytes(len(content) - start - 12) + content[-12:]
+    )
     assert image_size(tmp_path / "b.png") == (30, 40)
 
 
@@ -137,7 +153,9 @@ def test_size_of_a_plain_png_is_read_without_decoding_it(tmp_path: Path) -> None
     ("text.png", b"hello", "not an image"),
     ("cut.png", b"cut", "cannot be decoded"),
 ])  # fmt: skip
-def test_unreadable_image_is_named(tmp_path: Path, name: str, content: bytes | None, reason: str) -> None:
+def test_unreadable_image_is_named(
+    tmp_path: Path, name: str, content: bytes | None, reason: str
+) -> None:
     if content == b"cut":
         pixels = np.random.default_rng(0).integers(0, 255, (50, 50, 3), dtype=np.uint8)
         content = png_bytes(pixels)[:2000]
@@ -206,17 +224,23 @@ def test_samples_of_another_size_are_refused_before_they_are_decoded(tmp_path: P
     whole = io.BytesIO()
     Image.new("L", (40, 30)).save(whole, "PNG")
     (tmp_path / "a.png").write_bytes(whole.getvalue()[:60])  # no pixels
-    with pytest.raises(DataError, match=r"must match the image size 30×41 \(height×width\), got 30×40"):
+    with pytest.raises(
+        DataError, match=r"must match the image size 30×41 \(height×width\), got 30×40"
+    ):
         read_samples(tmp_path / "a.png", (30, 41))
 
 
 @pytest.mark.parametrize("suffix", ["jpg", "png", "bmp"])
 def test_a_file_that_is_cut_short_is_not_whole(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a.{suffix}"
-    Image.fromarray(np.random.default_rng(0).integers(0, 256, (40, 60, 3), dtype=np.uint8)).save(path)
+    Image.fromarray(np.random.default_rng(0).integers(0, 256, (40, 60, 3), dtype=np.uint8)).save(
+        path
+    )
     assert check_whole(path) == ((40, 60), 1)
     for share in (0.5, 0.9):
-        (tmp_path / f"cut.{suffix}").write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
+        (tmp_path / f"cut.{suffix}").write_bytes(
+            path.read_bytes()[: int(path.stat().st_size * share)]
+        )
         with pytest.raises(DataError, match="cannot be decoded"):
             check_whole(tmp_path / f"cut.{suffix}")
 

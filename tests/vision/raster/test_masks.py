@@ -33,7 +33,10 @@ def test_array_and_rle_come_back_exactly(dense: np.ndarray) -> None:
 @given(MASKS)
 def test_rle_is_that_of_pycocotools(dense: np.ndarray) -> None:
     ours, closed = (rle_of(mask_from_array(dense), closed=closed) for closed in (False, True))
-    assert ours["counts"].encode() == coco_mask.encode(np.asfortranarray(dense.view(np.uint8)))["counts"]
+    assert (
+        ours["counts"].encode()
+        == coco_mask.encode(np.asfortranarray(dense.view(np.uint8)))["counts"]
+    )
     assert np.array_equal(coco_mask.decode(closed), dense)
 
 
@@ -43,7 +46,9 @@ def test_uncompressed_counts_read_too(dense: np.ndarray) -> None:
     flat = dense.ravel(order="F")
     edges = np.flatnonzero(np.diff(np.concatenate([[0], flat, [2]])))
     counts = np.diff(np.concatenate([[0], edges])).tolist()
-    assert np.array_equal(mask_from_rle({"size": list(dense.shape), "counts": counts}).dense(), dense)
+    assert np.array_equal(
+        mask_from_rle({"size": list(dense.shape), "counts": counts}).dense(), dense
+    )
 
 
 def test_mask_is_kept_as_the_crop_to_its_box() -> None:
@@ -72,7 +77,9 @@ def test_mask_of_more_values_is_cut_at_half_of_the_range(tmp_path: Path) -> None
 def test_polygon_covers_what_pycocotools_covers() -> None:
     ring = [2.0, 2.0, 12.0, 2.0, 12.0, 8.0, 2.0, 8.0]
     mask = mask_from_wire([ring], size=(20, 30))
-    assert np.array_equal(mask.dense(), coco_mask.decode(coco_mask.frPyObjects([ring], 20, 30))[:, :, 0])
+    assert np.array_equal(
+        mask.dense(), coco_mask.decode(coco_mask.frPyObjects([ring], 20, 30))[:, :, 0]
+    )
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,16 @@ from visualjudge.vision.depth.record import DepthMap
 from visualjudge.vision.masks.record import Instance, Masks
 from visualjudge.vision.poses.record import People, Person
 from visualjudge.vision.raster.masks import mask_from_array
-from visualjudge.vision.tools.base import LONGEST, MEASURED_SIDE, Seen, Shown, Tool, fitted, region, schema
+from visualjudge.vision.tools.base import (
+    LONGEST,
+    MEASURED_SIDE,
+    Seen,
+    Shown,
+    Tool,
+    fitted,
+    region,
+    schema,
+)
 from visualjudge.vision.tools.general import GAP
 from visualjudge.vision.tools.table import TOOLS, check_names, tools_of
 
@@ -59,12 +68,20 @@ def test_zoom_shows_the_pixels_of_the_box() -> None:
     st.lists(st.floats(-1e6, 1e6), min_size=4, max_size=4),
     st.tuples(st.integers(1, 50), st.integers(1, 50)),
 )
-def test_a_region_is_inside_the_image_and_covers_the_box(box: list[float], size: tuple[int, int]) -> None:
+def test_a_region_is_inside_the_image_and_covers_the_box(
+    box: list[float], size: tuple[int, int]
+) -> None:
     image = np.zeros((*size, 3), np.uint8)
     try:
         x0, y0, x1, y1 = region(image, *box)
     except DataError:
-        assert box[2] <= box[0] or box[3] <= box[1] or box[0] >= size[1] or box[1] >= size[0] or min(box[2:]) <= 0
+        assert (
+            box[2] <= box[0]
+            or box[3] <= box[1]
+            or box[0] >= size[1]
+            or box[1] >= size[0]
+            or min(box[2:]) <= 0
+        )
         return
     assert 0 <= x0 < x1 <= size[1]
     assert 0 <= y0 < y1 <= size[0]
@@ -74,7 +91,9 @@ def test_a_region_is_inside_the_image_and_covers_the_box(box: list[float], size:
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(1, 2000), st.integers(1, 2000))
-def test_shown_images_have_the_proportions_and_are_not_longer_than_the_limit(high: int, wide: int) -> None:
+def test_shown_images_have_the_proportions_and_are_not_longer_than_the_limit(
+    high: int, wide: int
+) -> None:
     shown, factor = fitted(np.zeros((high, wide, 3), np.uint8))
     assert max(shown.shape[:2]) <= LONGEST
     assert abs(shown.shape[0] - high * factor) <= 1
@@ -118,7 +137,9 @@ def test_differences_of_images_of_any_size(high: int, wide: int, seed: int) -> N
     one = np.full((high, wide, 3), 100, np.uint8)
     other = one.copy()
     for _ in range(3):
-        other[rng.integers(high), rng.integers(wide), rng.integers(3)] += rng.integers(0, 9, dtype=np.uint8)
+        other[rng.integers(high), rng.integers(wide), rng.integers(3)] += rng.integers(
+            0, 9, dtype=np.uint8
+        )
     looked = Seen({"A": lambda: one, "B": lambda: other}, letters="AB")
     shown = call("detection", "difference", looked)
     apart = np.abs(one.astype(int) - other).max(axis=2)
@@ -126,7 +147,10 @@ def test_differences_of_images_of_any_size(high: int, wide: int, seed: int) -> N
     if not rows.size:
         assert "do not differ" in shown.text
         return
-    assert f"x {columns.min()} to {columns.max() + 1}, y {rows.min()} to {rows.max() + 1}," in shown.text
+    assert (
+        f"x {columns.min()} to {columns.max() + 1}, y {rows.min()} to {rows.max() + 1},"
+        in shown.text
+    )
     assert f"{rows.size / apart.size:.2%} of" in shown.text
     assert f"at most {apart.max()} of 255" in shown.text
     assert max(shown.images[0].shape[:2]) <= LONGEST
@@ -170,7 +194,9 @@ def test_a_registered_tool_is_offered() -> None:
     def brightness(looked: Seen, image: str) -> vj.Shown:
         return vj.Shown(f"mean {looked.image(image).mean():.1f}")
 
-    row = vj.Tool("brightness", "Tell the mean brightness.", schema({"image": {"type": "string"}}), brightness)
+    row = vj.Tool(
+        "brightness", "Tell the mean brightness.", schema({"image": {"type": "string"}}), brightness
+    )
     vj.register_tool("keypoint", row)
     try:
         assert "brightness" in check_names(["all"])
@@ -195,9 +221,14 @@ def test_a_tool_that_no_server_takes_is_refused() -> None:
 
 def test_boxes_at_a_point_and_their_overlap() -> None:
     looked = data(BOXES)
-    assert call("detection", "value", looked, option="A", x=25, y=15).text == "A at (25, 15): 1 dog, 2 cat"
+    assert (
+        call("detection", "value", looked, option="A", x=25, y=15).text
+        == "A at (25, 15): 1 dog, 2 cat"
+    )
     assert call("detection", "value", looked, option="A", x=30, y=15).text == "A at (30, 15): 2 cat"
-    assert call("detection", "value", looked, option="A", x=70, y=15).text == "A at (70, 15): no box"
+    assert (
+        call("detection", "value", looked, option="A", x=70, y=15).text == "A at (70, 15): no box"
+    )
     both = call("detection", "measure", looked, option="A", item=1, other_item=2).text
     assert "IoU 0.333" in both
     assert "10.0 pixels apart (dx 10.0, dy 0.0)" in both
@@ -223,7 +254,10 @@ def test_masks_at_a_pixel_and_their_overlap() -> None:
         for k, mask in enumerate((one, other)):
             assert (f"m{k}" in said) == mask[int(y), int(x)]
     iou = (one & other).sum() / (one | other).sum()
-    assert f"IoU {iou:.3f}" in call("instance", "measure", looked, option="A", item=1, other_item=2).text
+    assert (
+        f"IoU {iou:.3f}"
+        in call("instance", "measure", looked, option="A", item=1, other_item=2).text
+    )
     assert f"{one.sum()} pixels" in call("instance", "measure", looked, option="A", item=1).text
     with pytest.raises(DataError, match="inside the image"):
         call("instance", "value", looked, option="A", x=WIDTH, y=0)
@@ -233,9 +267,14 @@ def test_keypoints_near_a_point_and_their_distance() -> None:
     points = np.zeros((17, 3))
     points[11], points[13] = (10, 10, 2), (13, 14, 2)
     looked = data(People((Person(points),)))
-    assert "left_hip of person 1, 1.0 pixels away" in call("keypoint", "value", looked, option="A", x=10, y=11).text
+    assert (
+        "left_hip of person 1, 1.0 pixels away"
+        in call("keypoint", "value", looked, option="A", x=10, y=11).text
+    )
     arguments = {"option": "A", "item": 1, "keypoint": "left_hip", "other_keypoint": "left_knee"}
-    assert "5.0 pixels apart (dx 3.0, dy 4.0)" in call("keypoint", "measure", looked, **arguments).text
+    assert (
+        "5.0 pixels apart (dx 3.0, dy 4.0)" in call("keypoint", "measure", looked, **arguments).text
+    )
     with pytest.raises(DataError, match="keypoint: must be one of"):
         call("keypoint", "measure", looked, **{**arguments, "keypoint": "nose"})
 
@@ -249,7 +288,11 @@ def test_nearness_is_read_back_from_the_colours(stem: str) -> None:
     known = {entry: k for k, entry in enumerate(map(tuple, colormap(stem).tolist()))}
     for x, y in ((3, 4), (50, 20), (79, 59)):
         near = known[tuple(drawn[y, x].tolist())] / 255
-        found = float(call("depth", "value", looked, option="A", x=x, y=y).text.split("nearness ")[1].split()[0])
+        found = float(
+            call("depth", "value", looked, option="A", x=x, y=y)
+            .text.split("nearness ")[1]
+            .split()[0]
+        )
         assert abs(found - near) <= 2 / 255
     assert "no depth" in call("depth", "value", looked, option="A", x=0, y=0).text or stem == "gray"
     said = call("depth", "measure", looked, option="A", x0=5, y0=5, x1=70, y1=50).text
@@ -261,7 +304,9 @@ def test_nearness_is_read_back_from_the_colours(stem: str) -> None:
 def test_colours_edges_and_sharpness() -> None:
     said = call("restoration", "value", seen(), image="original", x=7, y=9).text
     assert said == f"original at (7, 9): RGB {', '.join(map(str, PHOTO[9, 7].tolist()))}"
-    measured = call("restoration", "measure", seen(), image="original", x0=2, y0=3, x1=12, y1=23).text
+    measured = call(
+        "restoration", "measure", seen(), image="original", x0=2, y0=3, x1=12, y1=23
+    ).text
     assert f"R {PHOTO[3:23, 2:12, 0].mean():.1f} ± {PHOTO[3:23, 2:12, 0].std():.1f}" in measured
     (edges,) = call("restoration", "edges", seen(), image="A").images
     assert edges.shape[2] == 3
@@ -269,7 +314,11 @@ def test_colours_edges_and_sharpness() -> None:
     looked = Seen({"A": lambda: PHOTO, "B": lambda: blurred}, letters="AB")
     box = {"x0": 0, "y0": 0, "x1": 50, "y1": 50}
     strength = [
-        float(call("restoration", "sharpness", looked, image=name, **box).text.split("strength ")[1].split(",")[0])
+        float(
+            call("restoration", "sharpness", looked, image=name, **box)
+            .text.split("strength ")[1]
+            .split(",")[0]
+        )
         for name in "AB"
     ]
     assert strength[0] > 2 * strength[1]
@@ -278,7 +327,9 @@ def test_colours_edges_and_sharpness() -> None:
 def test_measured_regions_are_bounded() -> None:
     big = np.zeros((10, MEASURED_SIDE + 1, 3), np.uint8)
     with pytest.raises(DataError, match=f"at most {MEASURED_SIDE} pixels"):
-        call("restoration", "measure", Seen({"A": lambda: big}), image="A", x0=0, y0=0, x1=9999, y1=9)
+        call(
+            "restoration", "measure", Seen({"A": lambda: big}), image="A", x0=0, y0=0, x1=9999, y1=9
+        )
 
 
 @pytest.mark.parametrize("row", TOOLS.own.values(), ids=lambda row: row.name)

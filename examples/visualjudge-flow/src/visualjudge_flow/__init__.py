@@ -1,4 +1,6 @@
-"""Optical flow for visualjudge: the task ``optical_flow``, whose predictions have the type ``flow``."""
+"""Optical flow for visualjudge: the task ``optical_flow``, whose predictions have the type
+``flow``.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,9 @@ from visualjudge.vision.drawing.grid import cell_side
 from visualjudge_flow.vectors import Flow, flow_of
 
 FULL = 0.05
-"""Length that has the full colour, as a share of the image's longer side: fixed, so that options can be compared."""
+"""Length that has the full colour, as a share of the image's longer side: fixed, so that options
+can be compared.
+"""
 ARROW = (255, 0, 0)
 EVERY = 20
 """Arrows along the longer side."""
@@ -26,11 +28,15 @@ class Style:
 
 
 def draw_wheel(scene: vj.Scene, _style: Style) -> vj.Encoded:
-    """Hue = direction clockwise from right (red), saturation = length up to :data:`FULL`; unknown = black."""
+    """Hue = direction clockwise from right (red), saturation = length up to :data:`FULL`; unknown =
+    black.
+    """
     flow: Flow = scene.prediction
     full = FULL * max(flow.extent)
     degrees = np.rad2deg(np.arctan2(flow.vectors[..., 1], flow.vectors[..., 0])) % 360
-    hsv = np.dstack([degrees, np.clip(flow.lengths / full, 0, 1), np.ones_like(degrees)]).astype(np.float32)
+    hsv = np.dstack([degrees, np.clip(flow.lengths / full, 0, 1), np.ones_like(degrees)]).astype(
+        np.float32
+    )
     rgb = np.rint(cv2.cvtColor(hsv, cv2.COLOR_HSV2RGB) * 255).astype(np.uint8)
     rgb[~flow.valid] = 0
     legend = (
@@ -41,7 +47,9 @@ def draw_wheel(scene: vj.Scene, _style: Style) -> vj.Encoded:
 
 
 def draw_arrows(scene: vj.Scene, _style: Style) -> vj.Encoded:
-    """An arrow at the middle of each cell, from the pixel to where it moves; an unknown or still pixel has none."""
+    """An arrow at the middle of each cell, from the pixel to where it moves; an unknown or still
+    pixel has none.
+    """
     flow: Flow = scene.prediction
     pixels = scene.canvas("overlay")
     step = max(4, max(flow.extent) // EVERY)
@@ -51,16 +59,23 @@ def draw_arrows(scene: vj.Scene, _style: Style) -> vj.Encoded:
             if flow.valid[y, x] and max(abs(u), abs(v)) >= 0.5:
                 limit = 4 * max(flow.extent)
                 end = round(x + max(-limit, min(limit, u))), round(y + max(-limit, min(limit, v)))
-                cv2.arrowedLine(pixels, (x, y), end, ARROW, line_width(scene.size), cv2.LINE_8, tipLength=0.3)
+                cv2.arrowedLine(
+                    pixels, (x, y), end, ARROW, line_width(scene.size), cv2.LINE_8, tipLength=0.3
+                )
     return vj.Encoded(pixels)
 
 
 def vectors_text(scene: vj.Scene, _style: Style) -> vj.Encoded:
-    """``{"rows", "cols", "cell", "flow": [[[right, down], …], …]}``, one decimal, null where nothing is known."""
+    """``{"rows", "cols", "cell", "flow": [[[right, down], …], …]}``, one decimal, null where
+    nothing is known.
+    """
     flow: Flow = scene.prediction
     cell = cell_side(flow.extent)
     rows, cols = (-(-side // cell) for side in flow.extent)
-    lines = [json.dumps([_mean(flow, r * cell, c * cell, cell) for c in range(cols)]) for r in range(rows)]
+    lines = [
+        json.dumps([_mean(flow, r * cell, c * cell, cell) for c in range(cols)])
+        for r in range(rows)
+    ]
     body = ",\n".join(lines)
     return vj.Encoded(text=f'{{"rows":{rows},"cols":{cols},"cell":{cell},\n"flow":[\n{body}\n]}}')
 

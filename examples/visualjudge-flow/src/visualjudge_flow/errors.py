@@ -23,10 +23,14 @@ def direction(truth: Flow, severity: float, _scene: ErrorScene, rng: np.random.G
     angle = smooth_field(truth.extent, rng, grain=0.3) * severity * np.deg2rad(150)
     cos, sin = np.cos(angle), np.sin(angle)
     u, v = truth.vectors[..., 0], truth.vectors[..., 1]
-    return replace(truth, vectors=np.dstack([cos * u - sin * v, sin * u + cos * v]).astype(np.float32))
+    return replace(
+        truth, vectors=np.dstack([cos * u - sin * v, sin * u + cos * v]).astype(np.float32)
+    )
 
 
-def oversmoothing(truth: Flow, severity: float, _scene: ErrorScene, _rng: np.random.Generator) -> Flow:
+def oversmoothing(
+    truth: Flow, severity: float, _scene: ErrorScene, _rng: np.random.Generator
+) -> Flow:
     """Motion boundaries are washed out; unknown vectors do not bleed into their neighbours."""
     sigma = 0.15 * max(truth.extent) * severity
     weight = cv2.GaussianBlur(truth.valid.astype(np.float32), (0, 0), sigma)

@@ -13,10 +13,17 @@ from visualjudge_flow.vectors import Flow, read_flow
 
 
 def read(task: str, gt: str, pred: str | None, images: str) -> Iterator[vj.Sample | Problem]:
-    """A sample for each image; a flow field that is missing or cannot be used is a problem in its place."""
+    """A sample for each image; a flow field that is missing or cannot be used is a problem in its
+    place.
+    """
     for key, image, (truth, found) in aligned(images, gt, gt if pred is None else pred):
         if truth is None or found is None:
-            yield Problem(Path(image).name, key, "truth" if truth is None else "prediction", f"no flow named {key!r}")
+            yield Problem(
+                Path(image).name,
+                key,
+                "truth" if truth is None else "prediction",
+                f"no flow named {key!r}",
+            )
             continue
         try:
             sides = [_checked(path, image_size(image)) for path in (found, truth)]
@@ -37,5 +44,6 @@ ROW = vj.Importer(
     read,
     types=("flow",),
     help="Optical flow: Middlebury .flo or KITTI PNG files, scored by end-point error.",
-    example="visualjudge import flow --gt 'flow/*.flo' --pred 'raft/*.flo' --images frames --source raft --out data",
+    example="visualjudge import flow --gt 'flow/*.flo' --pred 'raft/*.flo' --images frames "
+    "--source raft --out data",
 )

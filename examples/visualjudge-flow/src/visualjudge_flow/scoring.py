@@ -9,9 +9,11 @@ from visualjudge_flow.vectors import Flow
 
 
 def end_point(prediction: Flow, truth: Flow, *, limit: float = 10.0) -> float:
-    """1 − mean over valid truth pixels of min(end-point error, ``limit``) / ``limit``; ``limit`` in pixels.
+    """1 − mean over valid truth pixels of min(end-point error, ``limit``) / ``limit``; ``limit`` in
+    pixels.
 
-    A pixel without a prediction counts as ``limit``. End-point error: Otte and Nagel 1994; Baker et al. 2011.
+    A pixel without a prediction counts as ``limit``. End-point error: Otte and Nagel 1994; Baker et
+    al. 2011.
     """
     if limit <= 0:
         raise UsageError(f"limit must be above 0, got {limit}")
@@ -19,7 +21,9 @@ def end_point(prediction: Flow, truth: Flow, *, limit: float = 10.0) -> float:
 
 
 def inliers(prediction: Flow, truth: Flow) -> float:
-    """1 − Fl: the share of valid truth pixels with an end-point error below 3 px or 5 % (KITTI 2015)."""
+    """1 − Fl: the share of valid truth pixels with an end-point error below 3 px or 5 % (KITTI
+    2015).
+    """
     lengths = truth.lengths[truth.valid]
     errors = _errors(prediction, truth)
     return float(((errors < 3) | (errors < 0.05 * lengths)).mean())
@@ -27,7 +31,9 @@ def inliers(prediction: Flow, truth: Flow) -> float:
 
 def _errors(prediction: Flow, truth: Flow) -> np.ndarray:
     if prediction.extent != truth.extent:
-        raise DataError(f"flow: prediction is {prediction.extent}, the truth {truth.extent} (height, width)")
+        raise DataError(
+            f"flow: prediction is {prediction.extent}, the truth {truth.extent} (height, width)"
+        )
     if not truth.valid.any():
         raise DataError("flow: the truth has no valid vector")
     gaps = np.linalg.norm(prediction.vectors - truth.vectors, axis=2)

@@ -21,7 +21,9 @@ UNKNOWN = 1e9
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Flow(Prediction):
-    """Motion of each pixel to the next frame: ``vectors`` H×W×2 float32 in pixels (right, down), ``valid`` H×W bool."""
+    """Motion of each pixel to the next frame: ``vectors`` H×W×2 float32 in pixels (right, down),
+    ``valid`` H×W bool.
+    """
 
     vectors: NDArray[np.float32]
     valid: NDArray[np.bool_]
@@ -45,7 +47,9 @@ def flow_of(vectors: NDArray[Any]) -> Flow:
     """A flow field of an H×W×2 array; vectors that are not finite or beyond 1e9 are unknown."""
     if vectors.ndim != 3 or vectors.shape[2] != 2:
         raise DataError(f"must be an H×W×2 array, got shape {vectors.shape}")
-    valid = np.isfinite(vectors).all(axis=2) & (np.abs(np.nan_to_num(vectors)) < UNKNOWN).all(axis=2)
+    valid = np.isfinite(vectors).all(axis=2) & (np.abs(np.nan_to_num(vectors)) < UNKNOWN).all(
+        axis=2
+    )
     return Flow(np.where(valid[..., None], vectors, 0).astype(np.float32), valid)
 
 
@@ -91,11 +95,17 @@ def read(payload: Payload, reading: ReadContext) -> Flow:
     if stored is None:
         raise DataError("flow: the field is missing")
     with in_field("flow"):
-        return flow_of(stored) if isinstance(stored, np.ndarray) else read_flow(fields.path(stored, reading.root))
+        return (
+            flow_of(stored)
+            if isinstance(stored, np.ndarray)
+            else read_flow(fields.path(stored, reading.root))
+        )
 
 
 def write(flow: Flow, writing: WriteContext) -> dict[str, Any]:
-    """The payload of a record: the path of the ``.flo`` file that is written; unknown vectors become 1e10."""
+    """The payload of a record: the path of the ``.flo`` file that is written; unknown vectors
+    become 1e10.
+    """
     vectors = np.where(flow.valid[..., None], flow.vectors, 1e10).astype(np.float32)
     with atomic_path(writing.root / f"{writing.stem}.flo") as scratch:
         cv2.writeOpticalFlow(str(scratch), vectors)

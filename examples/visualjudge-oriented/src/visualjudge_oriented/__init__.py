@@ -1,4 +1,6 @@
-"""Oriented boxes for visualjudge: the task ``oriented_detection``, whose predictions have the type ``oriented``."""
+"""Oriented boxes for visualjudge: the task ``oriented_detection``, whose predictions have the type
+``oriented``.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ def register() -> None:
         record.OrientedBoxes,
         record.read,
         record.write,
-        tasks=(vj.Task("oriented_detection", "oriented object detection", "oriented", classed=True),),
+        tasks=(
+            vj.Task("oriented_detection", "oriented object detection", "oriented", classed=True),
+        ),
         encodings=show.ROWS,
         metrics=(vj.Metric("oriented", "f1", score.f1, frozenset({"class_of_interest"})),),
         errors=errors.ROWS,

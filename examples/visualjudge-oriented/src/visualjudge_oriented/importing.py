@@ -1,4 +1,6 @@
-"""The importer ``dota``: a text file for each image, with four corners and a label a line (Xia et al., CVPR 2018)."""
+"""The importer ``dota``: a text file for each image, with four corners and a label a line (Xia et
+al., CVPR 2018).
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def read(task: str, gt: str, pred: str | None, images: str) -> Iterator[vj.Sampl
 
 
 def boxes(path: Path | None, *, scored: bool) -> OrientedBoxes:
-    """The boxes of a file; the tenth word is the confidence where ``scored``, else whether the object is difficult."""
+    """The boxes of a file; the tenth word is the confidence where ``scored``, else whether the
+    object is difficult.
+    """
     lines = [] if path is None else path.read_text("utf-8", errors="replace").splitlines()
     items = []
     for number, line in enumerate(lines, 1):
@@ -41,7 +45,8 @@ def boxes(path: Path | None, *, scored: bool) -> OrientedBoxes:
             continue
         if len(words) not in (9, 10):
             raise DataError(
-                f"{path}: line {number}: must have 8 coordinates, a label and a number, got {len(words)} words"
+                f"{path}: line {number}: must have 8 coordinates, a label and a number, got "
+                f"{len(words)} words"
             )
         values = [_number(word, f"{path}: line {number}") for word in (*words[:8], *words[9:])]
         last = values[8] if len(values) > 8 else None
@@ -61,6 +66,8 @@ ROW = vj.Importer(
     "dota",
     read,
     types=("oriented",),
-    help="Oriented boxes in DOTA's labelTxt: four corners, a label, and difficult or the confidence.",
-    example="visualjudge import dota --gt labelTxt --pred results --images images --source model --out data",
+    help="Oriented boxes in DOTA's labelTxt: four corners, a label, and difficult or the "
+    "confidence.",
+    example="visualjudge import dota --gt labelTxt --pred results --images images --source model "
+    "--out data",
 )

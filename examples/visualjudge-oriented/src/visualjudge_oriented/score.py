@@ -11,17 +11,28 @@ from visualjudge.vision.scoring.matching import LEAST, by_crowd, labelled_f1
 from visualjudge_oriented.record import OrientedBox, OrientedBoxes
 
 
-def f1(prediction: OrientedBoxes, truth: OrientedBoxes, *, class_of_interest: Collection[str] | None = None) -> float:
-    """Mean over t = .50, .55, … .95 of F1(t) after one-to-one matching by falling IoU within a label."""
+def f1(
+    prediction: OrientedBoxes,
+    truth: OrientedBoxes,
+    *,
+    class_of_interest: Collection[str] | None = None,
+) -> float:
+    """Mean over t = .50, .55, … .95 of F1(t) after one-to-one matching by falling IoU within a
+    label.
+    """
     return labelled_f1(prediction, truth, _alike, _crowd_shares, class_of_interest)
 
 
 def iou(first: list[OrientedBox], second: list[OrientedBox], *, crowd: bool = False) -> np.ndarray:
-    """IoU of n and m boxes, n×m, 0 for boxes of no area; with ``crowd`` the intersection over the first's own area."""
+    """IoU of n and m boxes, n×m, 0 for boxes of no area; with ``crowd`` the intersection over the
+    first's own area.
+    """
     found = np.zeros((len(first), len(second)))
     corners = [[item.corners for item in side] for side in (first, second)]
     reach = [np.array([np.hypot(item.w, item.h) / 2 for item in side]) for side in (first, second)]
-    middle = [np.array([(item.cx, item.cy) for item in side]).reshape(-1, 2) for side in (first, second)]
+    middle = [
+        np.array([(item.cx, item.cy) for item in side]).reshape(-1, 2) for side in (first, second)
+    ]
     apart = np.linalg.norm(middle[0][:, None] - middle[1][None], axis=2)
     for i, j in np.argwhere(apart < reach[0][:, None] + reach[1][None]):
         common = _common_area(corners[0][i], corners[1][j])
@@ -45,13 +56,16 @@ def _alike(
     return i, j, values[i, j]
 
 
-def _crowd_shares(found: list[OrientedBox], crowds: list[OrientedBox], counted: Pairs) -> np.ndarray:
+def _crowd_shares(
+    found: list[OrientedBox], crowds: list[OrientedBox], counted: Pairs
+) -> np.ndarray:
     counted.add(compared=len(found) * len(crowds))
     return iou(found, crowds, crowd=True).max(axis=1, initial=0.0)
 
 
 def _common_area(subject: np.ndarray, clip: np.ndarray) -> float:
-    """Area that two convex polygons share, both in the same turning sense (Sutherland and Hodgman, CACM 1974).
+    """Area that two convex polygons share, both in the same turning sense (Sutherland and Hodgman,
+    CACM 1974).
 
     Not by OpenCV's functions, which compute in 32 bits and fail for polygons that share edges.
     """
@@ -65,7 +79,9 @@ def _common_area(subject: np.ndarray, clip: np.ndarray) -> float:
             if here >= 0:
                 kept.append(points[k])
             if here * after < 0:
-                kept.append(points[k] + (points[(k + 1) % len(points)] - points[k]) * here / (here - after))
+                kept.append(
+                    points[k] + (points[(k + 1) % len(points)] - points[k]) * here / (here - after)
+                )
         if len(kept) < 3:
             return 0.0
         points = np.array(kept)

@@ -1,4 +1,6 @@
-"""Oriented boxes as an image and as a text, what the local judge sees in them, and the example of the gallery."""
+"""Oriented boxes as an image and as a text, what the local judge sees in them, and the example of
+the gallery.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def draw(scene: vj.Scene, _style: Style) -> vj.Encoded:
 def as_text(scene: vj.Scene, _style: Style) -> vj.Encoded:
     """``{"label", "obb": [cx, cy, w, h, angle]}`` a box, in whole pixels and degrees."""
     return vj.Encoded(
-        text=array(compact({"label": item.label, "obb": _rounded(item)}) for item in scene.prediction.items)
+        text=array(
+            compact({"label": item.label, "obb": _rounded(item)}) for item in scene.prediction.items
+        )
     )
 
 
@@ -49,7 +53,9 @@ def _rounded(item: OrientedBox) -> list[int]:
 
 
 ROWS = (
-    vj.Encoding("oriented", "oriented_boxes", "pixel", draw, Style(), title="Oriented boxes with labels"),
+    vj.Encoding(
+        "oriented", "oriented_boxes", "pixel", draw, Style(), title="Oriented boxes with labels"
+    ),
     vj.Encoding("oriented", "text_obb", "text", as_text, Style(), title="Oriented boxes as text"),
 )
 
@@ -58,7 +64,10 @@ def features(found: OrientedBoxes, given: vj.Given) -> dict[str, float]:
     """Do the boxes lie on edges, set apart what they hold, and neither repeat nor leave out?"""
     view, items = given.view, list(found.items)
     labels, everything = [item.label for item in items], np.zeros(view.edges.shape, np.uint8)
-    looks, rows = np.zeros((len(items), 3)), {name: np.zeros(len(items)) for name in ("edge", "salient", "log_area")}
+    looks, rows = (
+        np.zeros((len(items), 3)),
+        {name: np.zeros(len(items)) for name in ("edge", "salient", "log_area")},
+    )
     for k, item in enumerate(items):
         corners = np.rint(np.clip(item.corners * view.scale, -1e4, 1e4)).astype(np.int32)
         inside, rim = np.zeros_like(everything), np.zeros_like(everything)

@@ -1,7 +1,7 @@
 """One row for each judge, benchmark and type of question, where a card is over several benchmarks.
 
-Rows of one type are comparable: the share right of pairs (with the share that guessing has), the mean τ-b of rankings,
-Spearman's ρ of scores. Rows of different types are not.
+Rows of one type are comparable: the share right of pairs (with the share that guessing has), the
+mean τ-b of rankings, Spearman's ρ of scores. Rows of different types are not.
 """
 
 from __future__ import annotations
@@ -46,15 +46,29 @@ def _rows(study: Study, run: int) -> Iterator[BenchmarkRow]:
     if "benchmark" not in table.columns:
         return
     named = study.runs[run].info.get("judge") or study.runs[run].name
-    for (benchmark, kind), part in sorted(table.group_by(["benchmark", "kind"]), key=lambda found: str(found[0])):
+    for (benchmark, kind), part in sorted(
+        table.group_by(["benchmark", "kind"]), key=lambda found: str(found[0])
+    ):
         measure, value, interval = FIGURES[str(kind)](part)
         failed = int((~part["parsed"]).sum())
         chance = _guessing(study.questions.join(part.select("id").unique(), on="id", how="semi"))
-        yield BenchmarkRow(str(named), str(benchmark), str(kind), measure, value, interval, chance, part.height, failed)
+        yield BenchmarkRow(
+            str(named),
+            str(benchmark),
+            str(kind),
+            measure,
+            value,
+            interval,
+            chance,
+            part.height,
+            failed,
+        )
 
 
 def _guessing(questions: pl.DataFrame) -> float:
-    """The share right of a guess among the answers that the questions allow; 0 for a correlation."""
+    """The share right of a guess among the answers that the questions allow; 0 for a
+    correlation.
+    """
     if questions["kind"][0] != "pairwise":
         return 0.0
     return guessed(questions)
@@ -75,12 +89,26 @@ def _scores(part: pl.DataFrame) -> Figure:
     return "Spearman", rho.value, rho.interval
 
 
-FIGURES: Mapping[str, Callable[[pl.DataFrame], Figure]] = {"pairwise": _pairs, "ranking": _rankings, "scoring": _scores}
+FIGURES: Mapping[str, Callable[[pl.DataFrame], Figure]] = {
+    "pairwise": _pairs,
+    "ranking": _rankings,
+    "scoring": _scores,
+}
 
 
 def benchmarks_table(rows: tuple[BenchmarkRow, ...]) -> Table:
     """The rows as a table."""
-    columns = ("Judge", "Benchmark", "Questions", "Measure", "Value", "95 %", "By guessing", "Verdicts", "Not read")
+    columns = (
+        "Judge",
+        "Benchmark",
+        "Questions",
+        "Measure",
+        "Value",
+        "95 %",
+        "By guessing",
+        "Verdicts",
+        "Not read",
+    )
     cells = tuple(
         (
             row.judge,

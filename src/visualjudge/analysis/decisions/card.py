@@ -1,4 +1,6 @@
-"""The card of a judge: may I rank my models with it, in all and by task, and what it has shown of itself."""
+"""The card of a judge: may I rank my models with it, in all and by task, and what it has shown of
+itself.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +31,24 @@ from visualjudge.analysis.decisions.checks import (
 )
 from visualjudge.analysis.decisions.people import omega
 from visualjudge.analysis.decisions.system import System, system
-from visualjudge.analysis.figures import UNANSWERED, Ends, Estimate, JudgeResult, OwnScore, Pairwise, PhotographNeed
+from visualjudge.analysis.figures import (
+    UNANSWERED,
+    Ends,
+    Estimate,
+    JudgeResult,
+    OwnScore,
+    Pairwise,
+    PhotographNeed,
+)
 from visualjudge.analysis.guessing import guessed, pairwise_asked
 from visualjudge.analysis.join import Study, clusters_of
 from visualjudge.analysis.remarks import NO_REMARKS, Remarks
-from visualjudge.analysis.statistics import Calibration, ConformalRadius, calibration, conformal_radius
+from visualjudge.analysis.statistics import (
+    Calibration,
+    ConformalRadius,
+    calibration,
+    conformal_radius,
+)
 from visualjudge.analysis.statistics.clustered_shares import SINGLE, one_share
 from visualjudge.analysis.statistics.jackknife import FEW, LEAST_IMAGES, TAIL
 
@@ -53,7 +68,9 @@ class Answer:
 
     @property
     def state(self) -> State:
-        """fail if any check fails; pass if the order of sources and every check that was measured pass."""
+        """fail if any check fails; pass if the order of sources and every check that was measured
+        pass.
+        """
         states = {line.name: line.state for line in self.checks}
         if "fail" in states.values():
             return "fail"
@@ -69,16 +86,23 @@ class Answer:
 
     @property
     def needs_images(self) -> int | None:
-        """How many more images would probably settle it: the fewest for a "no" where a figure misses its threshold,
-        else the most that any check needs. None where it is settled, or where some check needs more than images.
+        """How many more images would probably settle it: the fewest for a "no" where a figure
+        misses its threshold, else the most that any check needs. None where it is settled, or where
+        some check needs more than images.
         """
         if self.state == "not_measured":
-            return next(line.needs_images for line in self.checks if line.name == "order_of_sources")
+            return next(
+                line.needs_images for line in self.checks if line.name == "order_of_sources"
+            )
         if self.state != "undecided":
             return None
         undecided = [line for line in self.checks if line.state == "undecided"]
         known = {line.name: line.needs_images for line in undecided}
-        missing = [line for line in undecided if line.value is not None and not line.threshold.met_by(line.value)]
+        missing = [
+            line
+            for line in undecided
+            if line.value is not None and not line.threshold.met_by(line.value)
+        ]
         towards_no = [n for line in missing if (n := known[line.name]) is not None]
         if towards_no:
             return min(towards_no)
@@ -100,7 +124,9 @@ class TaskCard(Answer):
 
 @dataclass(frozen=True, eq=False)
 class JudgeCard(Answer):
-    """One judge: its checks, its system card, and how far its probabilities and scores can be taken at their word."""
+    """One judge: its checks, its system card, and how far its probabilities and scores can be taken
+    at their word.
+    """
 
     simulated: bool = False
     probabilities: Calibration | None = None
@@ -108,7 +134,9 @@ class JudgeCard(Answer):
     own_scores: tuple[OwnScore, ...] = ()
     expected: int | None = None
     missing: int | None = None
-    """Verdicts that a finished run has, and those of them that are not there; None where that is not known."""
+    """Verdicts that a finished run has, and those of them that are not there; None where that is
+    not known.
+    """
     remarks: Remarks = NO_REMARKS
     tasks: tuple[TaskCard, ...] = ()
     """The answer for each task of the questions."""
@@ -146,7 +174,9 @@ def card_of(
     """The card from an analysis that is there already."""
     held = rules or read_thresholds()
     study, results = analysis.study, analysis.results.judges
-    cards = tuple(_judge(study, i, result, held, people, epsilon) for i, result in enumerate(results))
+    cards = tuple(
+        _judge(study, i, result, held, people, epsilon) for i, result in enumerate(results)
+    )
     return Card(cards, held, rows_of(study, range(len(results))))
 
 
@@ -157,9 +187,20 @@ def usual_card(analysis: Analysis) -> Card:
 
 
 def _judge(
-    study: Study, run: int, result: JudgeResult, rules: Thresholds, people: Sequence[str | Path], epsilon: float
+    study: Study,
+    run: int,
+    result: JudgeResult,
+    rules: Thresholds,
+    people: Sequence[str | Path],
+    epsilon: float,
 ) -> JudgeCard:
-    whole = answer_of(study, run, shown_of(result), rules, omega(study, run, people, epsilon) if people else NOT_ASKED)
+    whole = answer_of(
+        study,
+        run,
+        shown_of(result),
+        rules,
+        omega(study, run, people, epsilon) if people else NOT_ASKED,
+    )
     names = [cell.name for cell in result.by_task]
     tasks = (
         (TaskCard(whole.judge, whole.checks, whole.system, *names),)
@@ -200,7 +241,8 @@ def _task(study: Study, run: int, result: JudgeResult, task: str, rules: Thresho
 
 @dataclass(frozen=True)
 class Shown:
-    """What the questions of a run, or of one of its tasks, show: ``place`` is the lean to the option shown first.
+    """What the questions of a run, or of one of its tasks, show: ``place`` is the lean to the
+    option shown first.
 
     ``short``: how many more images its tasks need, so that each has enough for an interval.
     """
@@ -221,7 +263,9 @@ def shown_of(result: JudgeResult) -> Shown:
 
 
 def answer_of(study: Study, run: int, shown: Shown, rules: Thresholds, people: Evidence) -> Answer:
-    """The answer by ``shown`` and by the order of the sources; ``people``: what ratings of people show."""
+    """The answer by ``shown`` and by the order of the sources; ``people``: what ratings of people
+    show.
+    """
     ordered = system(study, run, rules.families)
     skill = skill_of(shown)
     evidence = {
@@ -259,10 +303,11 @@ def _evidence(shown: Shown) -> Mapping[str, Evidence]:
 
 
 def _lean(pairwise: Pairwise, place: Estimate | None) -> Evidence:
-    """The lean to the option shown first; 0 by construction where each question has one answer in both orders.
+    """The lean to the option shown first; 0 by construction where each question has one answer in
+    both orders.
 
-    A question whose answers differ moves the lean by at most half its share; so does one that was asked, or read, in
-    one order alone.
+    A question whose answers differ moves the lean by at most half its share; so does one that was
+    asked, or read, in one order alone.
     """
     swap = pairwise.swap
     if swap.consistency_parsed != 1:
@@ -271,8 +316,12 @@ def _lean(pairwise: Pairwise, place: Estimate | None) -> Evidence:
     alone = 1 - both / max(pairwise.questions, both, 1)
     reach = min(0.5, (1 - TAIL ** (1 / both) + alone) / 2)
     measured = None if place is None else _closed(place.interval)
-    ends = (-reach, reach) if measured is None else (max(-reach, measured[0]), min(reach, measured[1]))
-    return Evidence(0.0 if place is None or place.value is None else place.value, ends, swap.consistency.images)
+    ends = (
+        (-reach, reach) if measured is None else (max(-reach, measured[0]), min(reach, measured[1]))
+    )
+    return Evidence(
+        0.0 if place is None or place.value is None else place.value, ends, swap.consistency.images
+    )
 
 
 def _closed(ends: Ends | None) -> Interval | None:
@@ -283,9 +332,10 @@ def _closed(ends: Ends | None) -> Interval | None:
 
 
 def _failed(study: Study, run: int) -> Evidence:
-    """The share of replies that could not be used, of all kinds of questions. Calls are its unit, fewer where failures
-    are seen to go together in images. Where none failed, a note says how many images may fail as a whole: few images
-    cannot tell a judge without failures from one that fails on all questions of some image.
+    """The share of replies that could not be used, of all kinds of questions. Calls are its unit,
+    fewer where failures are seen to go together in images. Where none failed, a note says how many
+    images may fail as a whole: few images cannot tell a judge without failures from one that fails
+    on all questions of some image.
     """
     table = study.joined[run]
     if table.is_empty():
@@ -303,7 +353,9 @@ def _order(found: System, least: int) -> Evidence:
     main = found.main
     if main is None:
         few = 0 < found.images < LEAST_IMAGES
-        return Evidence(None, None, found.images, found.why, short=least - found.images if few else None)
+        return Evidence(
+            None, None, found.images, found.why, short=least - found.images if few else None
+        )
     tau = main.found.tau_b
     if tau.value is not None and math.isnan(tau.value):
         return Evidence(None, None, main.found.images, "judge or truth puts all sources level")
@@ -320,19 +372,30 @@ def _favour(found: System) -> Evidence:
 
 
 def skill_of(shown: Shown) -> Evidence:
-    """What the first kind that was asked (pairwise, ranking, scoring) shows of skill, less what chance gives.
+    """What the first kind that was asked (pairwise, ranking, scoring) shows of skill, less what
+    chance gives.
 
-    It is of pairs, as the report says it: a mean over tasks takes no part, as four verdicts of a second task would
-    decide over hundreds of the first.
+    It is of pairs, as the report says it: a mean over tasks takes no part, as four verdicts of a
+    second task would decide over hundreds of the first.
     """
     pairwise = shown.pairwise
     chance = pairwise.chance if pairwise.questions else 0.0
     ranked = shown.ranking is not None and shown.ranking.value is not None
-    found = pairwise.accuracy.shown if pairwise.questions else shown.ranking if ranked else shown.scoring
+    found = (
+        pairwise.accuracy.shown
+        if pairwise.questions
+        else shown.ranking
+        if ranked
+        else shown.scoring
+    )
     if found is None or found.value is None:
         return NOT_ASKED
     ends = _closed(found.interval)
-    return Evidence(found.value - chance, None if ends is None else (ends[0] - chance, ends[1] - chance), found.images)
+    return Evidence(
+        found.value - chance,
+        None if ends is None else (ends[0] - chance, ends[1] - chance),
+        found.images,
+    )
 
 
 def _probabilities(study: Study, run: int) -> Calibration | None:
@@ -343,12 +406,16 @@ def _probabilities(study: Study, run: int) -> Calibration | None:
     if told.is_empty():
         return None
     happened = (told["answer"] == "A").cast(pl.Float64).to_numpy()
-    return calibration(told["probability_a"].to_numpy(), happened, told["cluster"].to_numpy(), seed=study.seed)
+    return calibration(
+        told["probability_a"].to_numpy(), happened, told["cluster"].to_numpy(), seed=study.seed
+    )
 
 
 def _radius(study: Study, run: int) -> ConformalRadius | None:
     """How far a score of a new image lies from the truth, in nine of ten."""
-    scored = study.kind(run, "scoring", ("parsed", "number", "truth", "cluster")).filter(pl.col("parsed"))
+    scored = study.kind(run, "scoring", ("parsed", "number", "truth", "cluster")).filter(
+        pl.col("parsed")
+    )
     if scored.is_empty():
         return None
     residuals = np.asarray((scored["number"] - scored["truth"]).to_numpy(), dtype=float)
@@ -359,16 +426,21 @@ def _radius(study: Study, run: int) -> ConformalRadius | None:
 
 
 def answer(found: Answer) -> str:
-    """May the sources be ranked with this judge? One sentence, the report's first: yes, no or undecided, as its state.
+    """May the sources be ranked with this judge? One sentence, the report's first: yes, no or
+    undecided, as its state.
 
-    Besides the order of the sources, it names the other checks that decide the state, and how many more images would
-    probably settle it.
+    Besides the order of the sources, it names the other checks that decide the state, and how many
+    more images would probably settle it.
     """
     line = next(item for item in found.checks if item.name == "order_of_sources")
     said = _order_said(found, line)
     if found.state == "pass":
         return f"{found.judge}: yes, {said}."
-    due = [_named(item) for item in found.checks if item is not line and item.state == found.state and item.asked]
+    due = [
+        _named(item)
+        for item in found.checks
+        if item is not line and item.state == found.state and item.asked
+    ]
     if found.state == "fail":
         failed = [f"it fails {', '.join(due)}"] if due else []
         parts = [said, *failed] if line.state == "fail" else [*failed, said]
@@ -387,12 +459,16 @@ def _named(line: Check) -> str:
 
 
 def _order_said(found: Answer, line: Check) -> str:
-    """Whether it orders the sources as the truth does, with the figures, or why that is not decided."""
+    """Whether it orders the sources as the truth does, with the figures, or why that is not
+    decided.
+    """
     main = found.system.main
     if main is None or line.value is None:
         return str(line.why)
     ends = "" if line.interval is None else f", 95 % {words.span(line.interval)}"
-    facts = f"τ-b {words.number(line.value)}{ends}; {main.extent}, {words.many(line.images, 'image')}"
+    facts = (
+        f"τ-b {words.number(line.value)}{ends}; {main.extent}, {words.many(line.images, 'image')}"
+    )
     if line.state == "pass":
         return f"it puts the sources in the order of the truth ({facts})"
     if line.state == "fail":

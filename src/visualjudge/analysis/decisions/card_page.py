@@ -1,4 +1,6 @@
-"""The card as text, Markdown, one HTML page, and a badge (SVG). All names are escaped; nothing is loaded."""
+"""The card as text, Markdown, one HTML page, and a badge (SVG). All names are escaped; nothing is
+loaded.
+"""
 
 from __future__ import annotations
 
@@ -39,15 +41,29 @@ def checks_table(found: JudgeCard) -> Table:
 
 
 def _check_row(line: Check) -> tuple[str, ...]:
-    measured = (shown_value(line), percents(line.interval) if line.name in UNITS else span(line.interval))
-    return LABELS[line.name], line.said, *measured, asked_for(line), str(line.images), line.why or ""
+    measured = (
+        shown_value(line),
+        percents(line.interval) if line.name in UNITS else span(line.interval),
+    )
+    return (
+        LABELS[line.name],
+        line.said,
+        *measured,
+        asked_for(line),
+        str(line.images),
+        line.why or "",
+    )
 
 
 def tasks_table(card: Card) -> Table | None:
     """The answer of each judge for each task; None where there is one task."""
     if not any(len(found.tasks) > 1 for found in card.judges):
         return None
-    rows = tuple((found.judge, task.task, *_task_cells(task)) for found in card.judges for task in found.tasks)
+    rows = tuple(
+        (found.judge, task.task, *_task_cells(task))
+        for found in card.judges
+        for task in found.tasks
+    )
     columns = ("Judge", "Task", "May I rank models?", "Right", "Order of sources (τ-b)", "Due to")
     return Table(columns, rows, (TASKS_NOTE,), keys=2, title="By task")
 
@@ -60,13 +76,23 @@ def _task_cells(task: TaskCard) -> tuple[str, ...]:
 
 
 def due(task: TaskCard) -> str:
-    """What an answer that is no "yes" is due to: the checks, or the one reason that all of them have."""
+    """What an answer that is no "yes" is due to: the checks, or the one reason that all of them
+    have.
+    """
     if task.state == "pass":
         return ""
     order = [line for line in task.checks if line.name == "order_of_sources"]
-    due = order if task.state == "not_measured" else [line for line in task.checks if line.state == task.state]
+    due = (
+        order
+        if task.state == "not_measured"
+        else [line for line in task.checks if line.state == task.state]
+    )
     reasons = {line.why for line in due}
-    return str(due[0].why) if reasons != {None} and len(reasons) == 1 else ", ".join(LABELS[line.name] for line in due)
+    return (
+        str(due[0].why)
+        if reasons != {None} and len(reasons) == 1
+        else ", ".join(LABELS[line.name] for line in due)
+    )
 
 
 def system_table(found: JudgeCard) -> Table:
@@ -75,7 +101,13 @@ def system_table(found: JudgeCard) -> Table:
     for kind in found.system.kinds:
         tau, order, spa = kind.found.tau_b, kind.found.pair_order, kind.found.spa
         gap = kind.found.smallest_gap
-        cells = [kind.measure, number(tau.value), span(tau.interval), number(order.value), span(order.interval)]
+        cells = [
+            kind.measure,
+            number(tau.value),
+            span(tau.interval),
+            number(order.value),
+            span(order.interval),
+        ]
         cells += [
             number(spa.value),
             span(spa.interval),
@@ -98,26 +130,48 @@ def system_table(found: JudgeCard) -> Table:
 
 
 def sources_table(kind: KindOfSystem) -> Table:
-    """Each source by the judge and by the truth, the ranks it may have in its group, and who is favoured."""
+    """Each source by the judge and by the truth, the ranks it may have in its group, and who is
+    favoured.
+    """
     found, apart = kind.found, len(set(kind.groups)) > 1
     rows = []
-    for s in sorted(range(len(kind.names)), key=lambda s: (kind.groups[s], -float(found.judged[s]))):
+    for s in sorted(
+        range(len(kind.names)), key=lambda s: (kind.groups[s], -float(found.judged[s]))
+    ):
         favour = found.favours[s]
         said = "" if not favour.sure else "favoured" if favour.value > 0 else "disfavoured"
-        means = (number(float(found.judged[s])), number(float(found.true[s])), span(kind.true_ends[s]))
+        means = (
+            number(float(found.judged[s])),
+            number(float(found.true[s])),
+            span(kind.true_ends[s]),
+        )
         beyond = (signed(favour.value), span(favour.interval), said)
         group = (kind.groups[s],) if apart else ()
         rows.append((*group, kind.names[s], *means, ranks(found.ranks[s]), *beyond))
-    columns = ("Source", f"Judge's {kind.measure}", "By truth", "95 %", "Ranks by judge", "Beyond a fair judge", "95 %")
+    columns = (
+        "Source",
+        f"Judge's {kind.measure}",
+        "By truth",
+        "95 %",
+        "Ranks by judge",
+        "Beyond a fair judge",
+        "95 %",
+    )
     return Table(
-        (*(("Group",) if apart else ()), *columns, ""), tuple(rows), tuple(_source_notes(kind)), keys=1 + apart
+        (*(("Group",) if apart else ()), *columns, ""),
+        tuple(rows),
+        tuple(_source_notes(kind)),
+        keys=1 + apart,
     )
 
 
 def _source_notes(kind: KindOfSystem) -> list[str]:
     notes = [RANKS_NOTE]
     if len(set(kind.groups)) > 1:
-        notes.append(f"{GROUPS_NOTE} The order of sources is over the {many(kind.found.pairs, 'pair')} inside groups.")
+        notes.append(
+            f"{GROUPS_NOTE} The order of sources is over the {many(kind.found.pairs, 'pair')} "
+            "inside groups."
+        )
     if kind.left_out:
         notes.append(f"Left out, as no usable reply compares them: {'; '.join(kind.left_out)}.")
     if kind.overturned:
@@ -125,17 +179,24 @@ def _source_notes(kind: KindOfSystem) -> list[str]:
         more = len(kind.overturned) - len(shown)
         listed = "; ".join([*shown, *([f"{more} more"] if more else [])])
         notes.append(
-            f"By truth is of these questions. The mean true scores of all annotations say otherwise: {listed}."
+            "By truth is of these questions. The mean true scores of all annotations say "
+            f"otherwise: {listed}."
         )
     if kind.self_preference is not None:
         own = kind.self_preference
-        notes.append(f"Self-preference: {signed(own.value)}, 95 % {span(own.interval)}, over all other sources.")
+        notes.append(
+            f"Self-preference: {signed(own.value)}, 95 % {span(own.interval)}, over all other "
+            "sources."
+        )
     return notes
 
 
 def _said(found: JudgeCard) -> list[str]:
     """The answer, and whether the judge needs the photograph where it was asked without."""
-    return [found.answer, *([] if found.photograph is None else [f"{photograph_gain(found.photograph.all)}."])]
+    return [
+        found.answer,
+        *([] if found.photograph is None else [f"{photograph_gain(found.photograph.all)}."]),
+    ]
 
 
 def _extras(found: JudgeCard) -> list[str]:
@@ -143,38 +204,61 @@ def _extras(found: JudgeCard) -> list[str]:
     if found.probabilities is not None:
         brier, ece = found.probabilities.brier, found.probabilities.ece_corrected
         out.append(
-            f"Its probabilities: Brier score {brier.value:.3f} ({span(brier.interval)}), expected calibration error "
+            f"Its probabilities: Brier score {brier.value:.3f} ({span(brier.interval)}), "
+            "expected calibration error "
             f"{ece.value:.3f} ({span(ece.interval)}), {found.probabilities.n} answers."
         )
     radius = found.score_radius
     if radius is not None:
-        told = f"± {radius.value:.2f}" if radius.value < float("inf") else "not bounded by so few images"
-        out.append(f"A score of a new image lies near the truth in 90 %: {told} ({many(radius.images, 'image')}).")
+        told = (
+            f"± {radius.value:.2f}"
+            if radius.value < float("inf")
+            else "not bounded by so few images"
+        )
+        out.append(
+            f"A score of a new image lies near the truth in 90 %: {told} "
+            f"({many(radius.images, 'image')})."
+        )
     return out
 
 
 def _tables(found: JudgeCard) -> list[Table]:
     main = found.system.main
-    own = [own_scores_table(found)] if any(score.value is not None for score in found.own_scores) else []
-    return [checks_table(found), *own, *([system_table(found), sources_table(main)] if main else [])]
+    own = (
+        [own_scores_table(found)]
+        if any(score.value is not None for score in found.own_scores)
+        else []
+    )
+    return [
+        checks_table(found),
+        *own,
+        *([system_table(found), sources_table(main)] if main else []),
+    ]
 
 
 def own_scores_table(found: JudgeCard) -> Table:
     """The own scores of the benchmark that the judge was run on."""
-    rows = tuple((score.name, own_score(score)) for score in found.own_scores if score.value is not None)
+    rows = tuple(
+        (score.name, own_score(score)) for score in found.own_scores if score.value is not None
+    )
     return Table(("The benchmark's own score", "Value"), rows, (OWN_SCORES,))
 
 
 def _over_all(card: Card) -> list[Table]:
     tasks = tasks_table(card)
-    return [*([benchmarks_table(card.benchmarks)] if card.benchmarks else []), *([tasks] if tasks else [])]
+    return [
+        *([benchmarks_table(card.benchmarks)] if card.benchmarks else []),
+        *([tasks] if tasks else []),
+    ]
 
 
 def diagram_table(found: JudgeCard) -> Table | None:
     """The reliability diagram as a table."""
     if found.probabilities is None:
         return None
-    rows = tuple((f"{b.stated:.2f}", f"{b.observed:.2f}", str(b.n)) for b in found.probabilities.bins)
+    rows = tuple(
+        (f"{b.stated:.2f}", f"{b.observed:.2f}", str(b.n)) for b in found.probabilities.bins
+    )
     return Table(("Stated", "Came true", "Answers"), rows, title="Reliability")
 
 
@@ -213,19 +297,27 @@ def _simulated(found: JudgeCard) -> str:
 
 
 def body(card: Card, *, page: bool = False) -> str:
-    """The answers and their checks, then every table: for a notebook, or for the ``page`` with its stylesheet."""
+    """The answers and their checks, then every table: for a notebook, or for the ``page`` with its
+    stylesheet.
+    """
     from visualjudge.analysis.decisions.card import short_answer
 
     answers = "".join(
-        f'<div class="answer {found.state}"><strong><span aria-hidden="true">{ICONS[found.state]}</span> '
-        f"{escape(short_answer(found))}</strong>{''.join(f'<p>{escape(line)}</p>' for line in _said(found))}</div>"
+        f'<div class="answer {found.state}"><strong><span '
+        f'aria-hidden="true">{ICONS[found.state]}</span> '
+        f"{escape(short_answer(found))}</strong>"
+        + "".join(f"<p>{escape(line)}</p>" for line in _said(found))
+        + "</div>"
         + "".join(f'<p class="remark">{escape(line)}</p>' for line in found.remarks.lines)
         for found in card.judges
     )
     figure, drawn = checks_of(card.judges), ""
     if isinstance(figure, Figure):
         drawn = figure.element("h2") if page else figure._repr_html_()
-    parts = [f'<div class="slide"><div>{answers}</div>{drawn}</div>', *(table.html() for table in _over_all(card))]
+    parts = [
+        f'<div class="slide"><div>{answers}</div>{drawn}</div>',
+        *(table.html() for table in _over_all(card)),
+    ]
     for found in card.judges:
         diagram = diagram_table(found)
         tables = [*_tables(found), *([diagram] if diagram else [])]
@@ -239,16 +331,22 @@ def methods(card: Card) -> str:
     """A paragraph for the Methods section of a paper, with the source of each statistic."""
     least = card.thresholds.least_images
     asked = "; ".join(
-        f"{LABELS[line.name].lower()} {asked_for(line)}" for line in (card.judges[0].checks if card.judges else ())
+        f"{LABELS[line.name].lower()} {asked_for(line)}"
+        for line in (card.judges[0].checks if card.judges else ())
     )
     return (
         f"Judges were checked with visualjudge {visualjudge.__version__} against fixed thresholds "
-        f"({asked}). A check passes where its whole 95 % interval meets the threshold, fails where it "
-        f"misses it, and is undecided else or on fewer than {least} images. Intervals treat the image as "
-        "the unit: of shares by tests of counts and of images (Clopper & Pearson 1934; Wilson 1927; Rao, "
-        "Scott & Skinner 1998), of means by the delete-one-cluster jackknife (Bell & McCaffrey 2002). The "
+        f"({asked}). A check passes where its whole 95 % interval meets the threshold, fails "
+        "where it "
+        f"misses it, and is undecided else or on fewer than {least} images. Intervals treat the "
+        "image as "
+        "the unit: of shares by tests of counts and of images (Clopper & Pearson 1934; Wilson "
+        "1927; Rao, "
+        "Scott & Skinner 1998), of means by the delete-one-cluster jackknife (Bell & McCaffrey "
+        "2002). The "
         "order of sources is compared with that of the ground truth by Kendall’s τ-b (1945), with "
-        "resampled images; ranks are sets (Mogstad et al. 2024). The number of further images is that of a "
+        "resampled images; ranks are sets (Mogstad et al. 2024). The number of further images is "
+        "that of a "
         "power of 80 % (Lachin 2011)."
     )
 
@@ -256,13 +354,17 @@ def methods(card: Card) -> str:
 def _coloured(table: str) -> str:
     for state, words in STATES.items():
         for end in ("<", ","):
-            table = table.replace(f"<td>{words}{end}", f'<td class="{state}">{ICONS[state]} {words}{end}')
+            table = table.replace(
+                f"<td>{words}{end}", f'<td class="{state}">{ICONS[state]} {words}{end}'
+            )
     return table
 
 
 def style() -> str:
     """The stylesheet of the card's page, and of other pages that are tables."""
-    return page_style(resources.files("visualjudge.analysis.decisions").joinpath("card.css").read_text("utf-8"))
+    return page_style(
+        resources.files("visualjudge.analysis.decisions").joinpath("card.css").read_text("utf-8")
+    )
 
 
 def html(card: Card) -> str:
@@ -287,9 +389,15 @@ def model_index(card: Card) -> list[dict[str, object]]:
                     "dataset": {"type": "visualjudge", "name": "visualjudge"},
                     "metrics": [
                         {
-                            "type": line.name, "name": LABELS[line.name], "value": line.value,
-                            "args": {"ci95": line.interval, "images": line.images, "threshold": asked_for(line),
-                                     "state": line.state},
+                            "type": line.name,
+                            "name": LABELS[line.name],
+                            "value": line.value,
+                            "args": {
+                                "ci95": line.interval,
+                                "images": line.images,
+                                "threshold": asked_for(line),
+                                "state": line.state,
+                            },
                         }
                         for line in found.checks
                         if line.value is not None
@@ -298,7 +406,7 @@ def model_index(card: Card) -> list[dict[str, object]]:
             ],
         }
         for found in card.judges
-    ]  # fmt: skip
+    ]
 
 
 def badge(found: JudgeCard) -> str:
@@ -309,7 +417,8 @@ def badge(found: JudgeCard) -> str:
     total = sum(width)
     label = escape(f"{found.judge}: {state}", quote=True)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{total}" height="20" role="img" aria-label="{label}">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{total}" height="20" role="img" '
+        f'aria-label="{label}">'
         f"<title>{label}</title>"
         f'<rect width="{total}" height="20" rx="3" fill="#444"/>'
         f'<rect x="{width[0]}" width="{width[1]}" height="20" rx="3" fill="{LIGHT[found.state]}"/>'

@@ -1,4 +1,6 @@
-"""When to ask the better judge: the confidence at which a cheap judge keeps its risk, and what that saves."""
+"""When to ask the better judge: the confidence at which a cheap judge keeps its risk, and what that
+saves.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +37,13 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class Cascade:
-    """The rule, what it promises, and what it would have done on the questions that both judges answered.
+    """The rule, what it promises, and what it would have done on the questions that both judges
+    answered.
 
-    ``ahead``: how many more of the questions the cheap judge answers rightly, −1 … 1, with its 95 % interval.
-    ``saved``: the share of the questions that the expensive judge need not be asked. ``tokens_saved``: the share of
-    its tokens less those of the cheap judge; None where tokens are not known.
+    ``ahead``: how many more of the questions the cheap judge answers rightly, −1 … 1, with its 95 %
+    interval. ``saved``: the share of the questions that the expensive judge need not be asked.
+    ``tokens_saved``: the share of its tokens less those of the cheap judge; None where tokens are
+    not known.
     """
 
     cheap: str
@@ -61,17 +65,22 @@ class Cascade:
         """What to do, in one sentence."""
         if self.cheap_is_better:
             return (
-                f"Do not use this cascade: {self.cheap} alone is right more often than {self.expensive} "
-                f"({percent(self.cheap_accuracy.value, 0)} against {percent(self.expensive_accuracy.value, 0)})."
+                f"Do not use this cascade: {self.cheap} alone is right more often than "
+                f"{self.expensive} "
+                f"({percent(self.cheap_accuracy.value, 0)} against "
+                f"{percent(self.expensive_accuracy.value, 0)})."
             )
         if not self.saved:
             return (
                 f"{self.cheap} keeps a risk of {self.threshold.alpha:g} at no threshold shown by "
-                f"{many(self.questions, 'question')} on {many(self.images, 'image')}: ask {self.expensive}."
+                f"{many(self.questions, 'question')} on {many(self.images, 'image')}: ask "
+                f"{self.expensive}."
             )
         return (
-            f"Let {self.cheap} answer where its confidence ({self.rule.by}) is at least {self.rule.threshold:.3f}: "
-            f"{percent(self.saved, 0)} of the questions, at most {percent(self.threshold.alpha, 0)} of them wrong; ask "
+            f"Let {self.cheap} answer where its confidence ({self.rule.by}) is at least "
+            f"{self.rule.threshold:.3f}: "
+            f"{percent(self.saved, 0)} of the questions, at most "
+            f"{percent(self.threshold.alpha, 0)} of them wrong; ask "
             f"{self.expensive} the others.{self._doubt}"
         )
 
@@ -84,7 +93,10 @@ class Cascade:
     def _doubt(self) -> str:
         if self.ahead.value <= 0:
             return ""
-        return f" {self.expensive} was not right more often than {self.cheap} here: compare them on more images first."
+        return (
+            f" {self.expensive} was not right more often than {self.cheap} here: compare them on "
+            "more images first."
+        )
 
     def __str__(self) -> str:
         from visualjudge.analysis.decisions.pages import cascade_table
@@ -112,7 +124,8 @@ def cascade(
     risk
         Largest share of errors among the cheap judge's answers that stand.
     delta
-        With probability 1 − ``delta``, over the questions that the threshold is chosen on, the risk is kept.
+        With probability 1 − ``delta``, over the questions that the threshold is chosen on, the risk
+        is kept.
 
     Raises
     ------
@@ -125,22 +138,37 @@ def cascade(
 def cascade_study(study: Study, *, risk: float = 0.1, delta: float = 0.1) -> Cascade:
     """:func:`cascade` of the first two runs of ``study``."""
     tables = [_questions(study.kind(run, "pairwise")) for run in (0, 1)]
-    both = tables[0].join(tables[1].select("id", later="texts", later_tokens="tokens"), on="id").sort("id")
+    both = (
+        tables[0]
+        .join(tables[1].select("id", later="texts", later_tokens="tokens"), on="id")
+        .sort("id")
+    )
     if both.is_empty():
         raise DataError("the two runs have no pairwise question in common")
     by: By = "probability" if both["stated"].any() and not both["silent"].any() else "agreement"
-    first = [decide(v, p, by) for v, p in zip(both["texts"].to_list(), both["probabilities"].to_list(), strict=True)]
+    first = [
+        decide(v, p, by)
+        for v, p in zip(both["texts"].to_list(), both["probabilities"].to_list(), strict=True)
+    ]
     alone = [answer if answer and by == "probability" else _majority(v)
              for (answer, _), v in zip(first, both["texts"].to_list(), strict=True)]  # fmt: skip
     right, cheap_right, later = (
-        np.array([answer == true for answer, true in zip(said, both["answer"].to_list(), strict=True)])
-        for said in ([answer for answer, _ in first], alone, map(_majority, both["later"].to_list()))
+        np.array(
+            [answer == true for answer, true in zip(said, both["answer"].to_list(), strict=True)]
+        )
+        for said in (
+            [answer for answer, _ in first],
+            alone,
+            map(_majority, both["later"].to_list()),
+        )
     )
     image = np.asarray(both["cluster"].to_numpy(), dtype=np.int64)
     sure = np.array([confidence if answer else 0.0 for answer, confidence in first])
     found = risk_threshold(sure, (~right).astype(float), risk, delta=delta, clusters=image)
     kept = (sure >= found.value) & (sure > 0)
-    asks = tuple(sorted({(row["order"], row["repeat"]) for row in _asks(study).iter_rows(named=True)}))
+    asks = tuple(
+        sorted({(row["order"], row["repeat"]) for row in _asks(study).iter_rows(named=True)})
+    )
     return Cascade(
         study.runs[0].name,
         study.runs[1].name,
@@ -172,7 +200,11 @@ def _questions(pairs: pl.DataFrame) -> pl.DataFrame:
 
 def _majority(texts: Sequence[str | None]) -> str | None:
     """The answer, a tie too, that most usable replies give; None where two have as many."""
-    (first, most), (_, second) = (*Counter(t for t in texts if t).most_common(2), (None, 0), (None, 0))[:2]
+    (first, most), (_, second) = (
+        *Counter(t for t in texts if t).most_common(2),
+        (None, 0),
+        (None, 0),
+    )[:2]
     return first if most > second else None
 
 
@@ -181,7 +213,10 @@ def _asks(study: Study) -> pl.DataFrame:
 
 
 def _accuracy(right: BoolArray, image: IntArray) -> Accuracy:
-    found = one_share(np.bincount(image, weights=right.astype(float)).astype(float), np.bincount(image).astype(float))
+    found = one_share(
+        np.bincount(image, weights=right.astype(float)).astype(float),
+        np.bincount(image).astype(float),
+    )
     return Accuracy(float(right.mean()), found.interval(0))
 
 

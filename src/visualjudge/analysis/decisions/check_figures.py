@@ -46,7 +46,9 @@ def shown_value(line: Check, digits: int = 3) -> str:
 def asked_for(line: Check) -> str:
     """The threshold in words: ≥ 75 %."""
     value, unit = line.threshold.value, UNITS.get(line.name)
-    return f"{SIGNS[line.threshold.direction]} " + (f"{100 * value:g} {unit}" if unit else f"{value:g}")
+    return f"{SIGNS[line.threshold.direction]} " + (
+        f"{100 * value:g} {unit}" if unit else f"{value:g}"
+    )
 
 
 def checks_of(judges: Sequence[JudgeCard]) -> Figure | LeftOut:
@@ -54,31 +56,62 @@ def checks_of(judges: Sequence[JudgeCard]) -> Figure | LeftOut:
     drawn = judges[:MOST_JUDGES]
     names = [line.name for line in drawn[0].checks] if drawn else []
     by_name = {name: [_line(judge, name) for judge in drawn] for name in names}
-    measured = {name: lines for name, lines in by_name.items() if any(line.value is not None for line in lines)}
+    measured = {
+        name: lines
+        for name, lines in by_name.items()
+        if any(line.value is not None for line in lines)
+    }
     if not measured:
         return LeftOut("checks", "no check was measured")
     rows = [_row(name, lines) for name, lines in measured.items()]
     missing = [LABELS[name].lower() for name in by_name if name not in measured]
     data = [
-        (judge.judge, line.name, line.value, *(line.interval or (None, None)), line.images, line.threshold.direction,
-         line.threshold.value, line.state, line.needs_images)
+        (
+            judge.judge,
+            line.name,
+            line.value,
+            *(line.interval or (None, None)),
+            line.images,
+            line.threshold.direction,
+            line.threshold.value,
+            line.state,
+            line.needs_images,
+        )
         for judge in judges
         for line in judge.checks
-    ]  # fmt: skip
+    ]
     caption = (
-        "Each check on its own axis: the shaded part passes, the line is the threshold. A check passes where its whole "
+        "Each check on its own axis: the shaded part passes, the line is the threshold. A check "
+        "passes where its whole "
         "95 % interval lies in that part, fails where it lies outside, and is undecided else."
         + (f" Not measured: {listed(missing, 7)}." if missing else "")
-        + (f" The first {MOST_JUDGES} of {len(judges)} judges are drawn." if len(judges) > MOST_JUDGES else "")
+        + (
+            f" The first {MOST_JUDGES} of {len(judges)} judges are drawn."
+            if len(judges) > MOST_JUDGES
+            else ""
+        )
     )
     columns = (
-        "judge", "check", "value", "low", "high", "images", "direction", "threshold", "state", "needs_images"
-    )  # fmt: skip
+        "judge",
+        "check",
+        "value",
+        "low",
+        "high",
+        "images",
+        "direction",
+        "threshold",
+        "state",
+        "needs_images",
+    )
     titles = [judge.judge for judge in drawn]
     return Figure(
-        "checks", _counted(judges), caption, columns, tuple(data),
+        "checks",
+        _counted(judges),
+        caption,
+        columns,
+        tuple(data),
         lambda width: thresholds(rows, titles, width),
-    )  # fmt: skip
+    )
 
 
 def _line(judge: JudgeCard, name: str) -> Check:
@@ -86,16 +119,24 @@ def _line(judge: JudgeCard, name: str) -> Check:
 
 
 def _row(name: str, lines: Sequence[Check]) -> CheckRow:
-    held = tuple(Held(line.value, line.interval, line.images, line.state, _said(line)) for line in lines)
+    held = tuple(
+        Held(line.value, line.interval, line.images, line.state, _said(line)) for line in lines
+    )
     low, high = ENDS[name]
-    reached = [end for line in lines for end in (line.value, *(line.interval or ())) if end is not None]
+    reached = [
+        end for line in lines for end in (line.value, *(line.interval or ())) if end is not None
+    ]
     ends = (min(low, *reached), max(high, *reached)) if reached else (low, high)
-    return CheckRow(LABELS[name], asked_for(lines[0]), ends, _passing(lines[0].threshold, ends), held)
+    return CheckRow(
+        LABELS[name], asked_for(lines[0]), ends, _passing(lines[0].threshold, ends), held
+    )
 
 
 def _passing(threshold: Threshold, ends: tuple[float, float]) -> tuple[float, float]:
     limit = threshold.value
-    return {"at_least": (limit, ends[1]), "at_most": (ends[0], limit), "within": (-limit, limit)}[threshold.direction]
+    return {"at_least": (limit, ends[1]), "at_most": (ends[0], limit), "within": (-limit, limit)}[
+        threshold.direction
+    ]
 
 
 def _said(line: Check) -> str:

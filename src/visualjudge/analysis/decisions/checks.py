@@ -1,8 +1,10 @@
-"""The card's checks: a figure, its threshold, one of four states, and how many more images would settle it.
+"""The card's checks: a figure, its threshold, one of four states, and how many more images would
+settle it.
 
-``pass`` and ``fail``: the whole interval meets, or misses, the threshold. ``undecided``: neither. ``not_measured``: the
-run has no figure. The number of images is that at which a power of 80 % is reached, as the interval shrinks with their
-square root (Lachin 2011); where no case erred, it shrinks with their number.
+``pass`` and ``fail``: the whole interval meets, or misses, the threshold. ``undecided``: neither.
+``not_measured``: the run has no figure. The number of images is that at which a power of 80 % is
+reached, as the interval shrinks with their square root (Lachin 2011); where no case erred, it
+shrinks with their number.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ UNSKILLED = "it is undecided whether the judge is better than chance"
 POWER = 1.43
 """(1.96 + 0.84) / 1.96: how many times narrower an interval has to be for a power of 80 %."""
 MOST_TIMES = 100
-"""A figure that would need more than so many times the images is too near its threshold to be decided."""
+"""A figure that would need more than so many times the images is too near its threshold to be
+decided.
+"""
 Direction = Literal["at_least", "at_most", "within"]
 DIRECTIONS: tuple[Direction, ...] = ("at_least", "at_most", "within")
 LABELS = {
@@ -73,7 +77,9 @@ class Threshold:
         return self.state((value, value)) == "pass"
 
     def images_needed(self, value: float, interval: Interval, images: int) -> int | None:
-        """How many more images would probably decide it; None where the figure is at the threshold, or too near it."""
+        """How many more images would probably decide it; None where the figure is at the threshold,
+        or too near it.
+        """
         low, high = value - interval[0], interval[1] - value
         limit = math.copysign(self.value, value) if self.direction == "within" else self.value
         gap, reach = (value - limit, low) if value > limit else (limit - value, high)
@@ -86,7 +92,9 @@ class Threshold:
 
 @dataclass(frozen=True)
 class Thresholds:
-    """A card's rules: one threshold a check, the fewest images, and which sources are of a judge's family."""
+    """A card's rules: one threshold a check, the fewest images, and which sources are of a judge's
+    family.
+    """
 
     checks: Mapping[str, Threshold]
     least_images: int
@@ -95,11 +103,12 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a run shows of one check; ``value`` None: it was not measured. ``why``: why there is no interval.
+    """What a run shows of one check; ``value`` None: it was not measured. ``why``: why there is no
+    interval.
 
-    ``tested``: the figure is the result of tests. It has no interval, and is held to the threshold itself. ``note``:
-    what is said beside the figure, whatever its state. ``short``: how many more images there must be for a figure with
-    an interval; None where that is not what is missing.
+    ``tested``: the figure is the result of tests. It has no interval, and is held to the threshold
+    itself. ``note``: what is said beside the figure, whatever its state. ``short``: how many more
+    images there must be for a figure with an interval; None where that is not what is missing.
     """
 
     value: float | None
@@ -116,7 +125,9 @@ NOT_ASKED = Evidence(None, None, 0, "was not asked")
 
 @dataclass(frozen=True)
 class Check:
-    """One line of the card. ``needs_images``: how many more would probably settle what is undecided."""
+    """One line of the card. ``needs_images``: how many more would probably settle what is
+    undecided.
+    """
 
     name: str
     value: float | None
@@ -140,17 +151,27 @@ class Check:
 
 def needs(images: int | None) -> str:
     """How many more images would probably settle it."""
-    return f"needs about {many(images, 'more image')}" if images else "no number of images is known to settle it"
+    return (
+        f"needs about {many(images, 'more image')}"
+        if images
+        else "no number of images is known to settle it"
+    )
 
 
 def check(name: str, evidence: Evidence, rules: Thresholds, *, skill: Evidence) -> Check:
-    """The state of one check; ``skill``: what shows whether the judge is better than chance (above 0)."""
+    """The state of one check; ``skill``: what shows whether the judge is better than chance (above
+    0).
+    """
     threshold, found = rules.checks[name], evidence
     state, why, needed = _state(found, threshold, rules.least_images, skill)
-    return Check(name, found.value, found.interval, threshold, state, found.images, why or found.note, needed)
+    return Check(
+        name, found.value, found.interval, threshold, state, found.images, why or found.note, needed
+    )
 
 
-def _state(found: Evidence, threshold: Threshold, least: int, skill: Evidence) -> tuple[State, str | None, int | None]:
+def _state(
+    found: Evidence, threshold: Threshold, least: int, skill: Evidence
+) -> tuple[State, str | None, int | None]:
     if found.value is None:
         return "not_measured", found.why or "was not asked", found.short
     short = max(0, least - found.images) or None
@@ -159,7 +180,11 @@ def _state(found: Evidence, threshold: Threshold, least: int, skill: Evidence) -
     state = None if ends is None else threshold.state(ends)
     if short:
         needed = max(short, projected or 0) if state == "undecided" else short
-        return "undecided", f"only {many(found.images, 'image')}; at least {least} are needed", needed
+        return (
+            "undecided",
+            f"only {many(found.images, 'image')}; at least {least} are needed",
+            needed,
+        )
     if state is None:
         return "undecided", found.why or "has no interval", found.short
     if state == "undecided":
@@ -180,14 +205,17 @@ def _for_skill(skill: Evidence) -> int | None:
 
 
 def read_thresholds(path: str | Path | None = None) -> Thresholds:
-    """The rules in ``path`` (YAML), or those that ship with the package. Checks that are left out keep the defaults.
+    """The rules in ``path`` (YAML), or those that ship with the package. Checks that are left out
+    keep the defaults.
 
     Raises
     ------
     DataError
         If the file cannot be read, names an unknown check, or a threshold is no number.
     """
-    default = yaml.safe_load(resources.files(__package__).joinpath("thresholds.yaml").read_text("utf-8"))
+    default = yaml.safe_load(
+        resources.files(__package__).joinpath("thresholds.yaml").read_text("utf-8")
+    )
     name = "thresholds.yaml" if path is None else str(path)
     own = default if path is None else _read(Path(path))
     given = own.get("checks") or {}
@@ -195,12 +223,18 @@ def read_thresholds(path: str | Path | None = None) -> Thresholds:
         raise DataError(f"{name}: checks must map names to thresholds")
     unknown = [str(key) for key in given if key not in default["checks"]]
     if unknown:
-        raise DataError(f"{name}: checks must be of {', '.join(default['checks'])}, got {unknown[0]}")
+        raise DataError(
+            f"{name}: checks must be of {', '.join(default['checks'])}, got {unknown[0]}"
+        )
     merged = {**default["checks"], **given}
     least = own.get("least_images", default["least_images"])
     if not isinstance(least, int) or isinstance(least, bool) or least < 2:
         raise DataError(f"{name}: least_images must be a whole number of at least 2, got {least!r}")
-    return Thresholds({key: _threshold(name, key, rule) for key, rule in merged.items()}, least, _families(name, own))
+    return Thresholds(
+        {key: _threshold(name, key, rule) for key, rule in merged.items()},
+        least,
+        _families(name, own),
+    )
 
 
 def _read(path: Path) -> Mapping[str, Any]:
@@ -213,13 +247,21 @@ def _read(path: Path) -> Mapping[str, Any]:
 def _threshold(file: str, name: str, rule: Any) -> Threshold:
     if isinstance(rule, Mapping) and len(rule) == 1:
         direction, value = next(iter(rule.items()))
-        if direction in DIRECTIONS and isinstance(value, int | float) and not isinstance(value, bool):
+        if (
+            direction in DIRECTIONS
+            and isinstance(value, int | float)
+            and not isinstance(value, bool)
+        ):
             return Threshold(direction, float(value))
-    raise DataError(f"{file}: checks: {name} must be one of {', '.join(DIRECTIONS)} and a number, got {rule!r}")
+    raise DataError(
+        f"{file}: checks: {name} must be one of {', '.join(DIRECTIONS)} and a number, got {rule!r}"
+    )
 
 
 def _families(file: str, own: Mapping[str, Any]) -> Mapping[str, tuple[str, ...]]:
     found = own.get("families") or {}
-    if not isinstance(found, Mapping) or not all(isinstance(names, list) for names in found.values()):
+    if not isinstance(found, Mapping) or not all(
+        isinstance(names, list) for names in found.values()
+    ):
         raise DataError(f"{file}: families must map a judge to a list of sources")
     return {str(judge): tuple(str(name) for name in names) for judge, names in found.items()}

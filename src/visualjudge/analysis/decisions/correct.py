@@ -1,4 +1,6 @@
-"""A leaderboard of sources from many judge verdicts and few labels, beside what the judge alone says."""
+"""A leaderboard of sources from many judge verdicts and few labels, beside what the judge alone
+says.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,13 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.decisions.items import RANGES, Items, items, require_sources
-from visualjudge.analysis.decisions.labels import Placed, kind_of, labels_of_kind, place, read_labels
+from visualjudge.analysis.decisions.labels import (
+    Placed,
+    kind_of,
+    labels_of_kind,
+    place,
+    read_labels,
+)
 from visualjudge.analysis.join import Study
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.remarks import NO_REMARKS, Remarks, remarks_on
@@ -39,8 +47,8 @@ REACH = 1.96 + 0.84
 class CorrectedRow:
     """One source: what the judge says (``naive``), the corrected figure, and the ranks it may have.
 
-    ``worth``: effective labels over labels, 1 = the judge adds nothing. ``lee``: the win rate by Rogan–Gladen/Lee.
-    ``strength`` and ``naive_strength``: Bradley–Terry log strengths.
+    ``worth``: effective labels over labels, 1 = the judge adds nothing. ``lee``: the win rate by
+    Rogan–Gladen/Lee. ``strength`` and ``naive_strength``: Bradley–Terry log strengths.
     """
 
     source: str
@@ -63,7 +71,9 @@ class CorrectedRow:
 
 @dataclass(frozen=True)
 class Assumption:
-    """What a figure rests on, and how far the data can check it; ``holds`` None: it cannot be checked here."""
+    """What a figure rests on, and how far the data can check it; ``holds`` None: it cannot be
+    checked here.
+    """
 
     assumes: str
     check: str
@@ -85,7 +95,9 @@ class Leaderboard:
     problems: tuple[Problem, ...] = ()
     gap: float | None = None
     labels_for_gap: int | None = None
-    """Labels in all at which a difference of ``gap`` would be decided; None: labels alone never do, or not known."""
+    """Labels in all at which a difference of ``gap`` would be decided; None: labels alone never do,
+    or not known.
+    """
     unlabelled: int = 0
     """Items that could still be labelled."""
     remarks: Remarks = NO_REMARKS
@@ -109,10 +121,11 @@ def correct(
     dataset: str | Path | None = None,
     gap: float | None = None,
 ) -> Leaderboard:
-    """Correct what the judges of ``runs`` say of each source by the labels of people in ``labels`` (CSV).
+    """Correct what the judges of ``runs`` say of each source by the labels of people in ``labels``
+    (CSV).
 
-    Several runs count as a panel: the mean of what they say. ``gap`` asks how many labels decide such a difference.
-    ``kind``: which labels count, where they answer questions of several kinds.
+    Several runs count as a panel: the mean of what they say. ``gap`` asks how many labels decide
+    such a difference. ``kind``: which labels count, where they answer questions of several kinds.
 
     Raises
     ------
@@ -136,9 +149,16 @@ def correct_study(
     strengths = _strengths(found, placed, means)
     reasons = [_why_open(means, s) for s in range(len(found.names))]
     told = np.array([reason is None for reason in reasons])
-    sets = rank_sets(np.where(told, means.values, np.nan), means.covariance, means.freedom, found.group)
-    rows = [replace(_row(found, placed, means, strengths, sets, s), why=reason) for s, reason in enumerate(reasons)]
-    order = sorted(rows, key=lambda row: (row.group, row.corrected is None, -(row.corrected or 0), row.source))
+    sets = rank_sets(
+        np.where(told, means.values, np.nan), means.covariance, means.freedom, found.group
+    )
+    rows = [
+        replace(_row(found, placed, means, strengths, sets, s), why=reason)
+        for s, reason in enumerate(reasons)
+    ]
+    order = sorted(
+        rows, key=lambda row: (row.group, row.corrected is None, -(row.corrected or 0), row.source)
+    )
     labelled = found.item.filter(pl.Series(np.isfinite(placed.y))).n_unique()
     return Leaderboard(
         tuple(order),
@@ -156,15 +176,22 @@ def correct_study(
     )
 
 
-def _means(found: Items, placed: Placed, labels: str | Path, problems: Sequence[Problem]) -> PooledMeans:
+def _means(
+    found: Items, placed: Placed, labels: str | Path, problems: Sequence[Problem]
+) -> PooledMeans:
     out = f"; {many(len(problems), 'label')} left out, the first: {problems[0]}" if problems else ""
     if not np.isfinite(placed.y).any():
-        raise DataError(f"{labels}: no label is on an item that the runs judged, and can be read{out}")
-    means = pooled_means(found.filled(), placed.y, found.source, found.image, probability=placed.probability)
+        raise DataError(
+            f"{labels}: no label is on an item that the runs judged, and can be read{out}"
+        )
+    means = pooled_means(
+        found.filled(), placed.y, found.source, found.image, probability=placed.probability
+    )
     if not np.isfinite(means.values).any():
         most = int(means.label_images.max())
         raise DataError(
-            f"{labels}: a source needs labels on at least {LEAST_LABELLED_IMAGES} images, got {most} at most{out}"
+            f"{labels}: a source needs labels on at least {LEAST_LABELLED_IMAGES} images, got "
+            f"{most} at most{out}"
         )
     return means
 
@@ -222,7 +249,9 @@ class _Strengths:
 
 
 def _strengths(found: Items, placed: Placed, means: PooledMeans) -> _Strengths:
-    """Bradley–Terry by the judge alone and corrected; NaN where a strength is not bounded or lacks labels."""
+    """Bradley–Terry by the judge alone and corrected; NaN where a strength is not bounded or lacks
+    labels.
+    """
     size = len(found.names)
     nothing = np.full(size, np.nan)
     if found.kind != "pairwise":
@@ -234,33 +263,52 @@ def _strengths(found: Items, placed: Placed, means: PooledMeans) -> _Strengths:
     known = np.isfinite(means.values)
     corrected = _corrected_strengths(found, placed, means, first, other)
     bounded = known & np.isfinite(corrected.values)
-    kept = bounded[found.source[first]] & bounded[found.source[other]] if bounded.any() else np.ones(first.size, bool)
-    sources, images = (found.source[first[kept]], found.source[other[kept]]), found.image[first[kept]]
+    kept = (
+        bounded[found.source[first]] & bounded[found.source[other]]
+        if bounded.any()
+        else np.ones(first.size, bool)
+    )
+    sources, images = (
+        (found.source[first[kept]], found.source[other[kept]]),
+        found.image[first[kept]],
+    )
     naive = powered_strengths(found.filled()[first[kept]], *sources, images, size)
     errors = np.sqrt(np.maximum(np.diag(corrected.covariance), 0.0))
-    return _Strengths(naive.values, corrected.values, errors, np.maximum(means.label_images - 1.0, 1.0))
+    return _Strengths(
+        naive.values, corrected.values, errors, np.maximum(means.label_images - 1.0, 1.0)
+    )
 
 
 def _corrected_strengths(
     found: Items, placed: Placed, means: PooledMeans, first: IntArray, other: IntArray
 ) -> Strengths:
-    """From the comparisons of sources that have labels enough; ``first`` and ``other`` are their rows."""
+    """From the comparisons of sources that have labels enough; ``first`` and ``other`` are their
+    rows.
+    """
     known = np.isfinite(means.values)
     kept = known[found.source[first]] & known[found.source[other]]
     first, other = first[kept], other[kept]
     said, truth = found.filled()[first], placed.y[first]
     labelled = np.isfinite(truth)
-    raw = np.where(labelled, 1 / np.where(np.isfinite(placed.probability[first]), placed.probability[first], 1.0), 0.0)
+    raw = np.where(
+        labelled,
+        1 / np.where(np.isfinite(placed.probability[first]), placed.probability[first], 1.0),
+        0.0,
+    )
     group = found.group[found.source[first]]
     total = np.bincount(group, raw)
     weight = raw * (np.bincount(group) / np.where(total > 0, total, 1.0))[group]
-    outcome = means.lam * said + np.where(labelled, weight * (np.nan_to_num(truth) - means.lam * said), 0.0)
+    outcome = means.lam * said + np.where(
+        labelled, weight * (np.nan_to_num(truth) - means.lam * said), 0.0
+    )
     places = (found.source[first], found.source[other], found.image[first])
     return powered_strengths(outcome, *places, len(found.names))
 
 
 def _lee(found: Items, placed: Placed, s: int) -> LeeCorrection | None:
-    """By the judge's error rates on this source's own labels; None where they hold no win, no loss or no skill."""
+    """By the judge's error rates on this source's own labels; None where they hold no win, no loss
+    or no skill.
+    """
     own = found.source == s
     said, truth = found.filled()[own], placed.y[own]
     won, lost = truth == 1, truth == 0
@@ -269,16 +317,27 @@ def _lee(found: Items, placed: Placed, s: int) -> LeeCorrection | None:
     specificity, sensitivity = float(1 - said[lost].mean()), float(said[won].mean())
     if specificity + sensitivity <= 1:
         return None
-    return lee_correction(float(said.mean()), int(said.size), specificity, sensitivity, int(lost.sum()), int(won.sum()))
+    return lee_correction(
+        float(said.mean()),
+        int(said.size),
+        specificity,
+        sensitivity,
+        int(lost.sum()),
+        int(won.sum()),
+    )
 
 
-# ---------------------------------------------------------------- what it rests on, and how many labels
+# ------------------------------------------------ what it rests on, and how many labels
 
 
 def _assumptions(found: Items, placed: Placed, means: PooledMeans) -> tuple[Assumption, ...]:
     labelled = np.isfinite(placed.y)
     told = bool(np.isfinite(placed.probability[labelled]).all())
-    how = "with the probabilities of the labels file" if told else "at random, all items of a source alike"
+    how = (
+        "with the probabilities of the labels file"
+        if told
+        else "at random, all items of a source alike"
+    )
     drawn = Assumption(
         f"the labelled items were chosen {how}",
         "the judge says of the labelled items what it says of all",
@@ -286,10 +345,13 @@ def _assumptions(found: Items, placed: Placed, means: PooledMeans) -> tuple[Assu
         means.balance_p,
     )
     few = int(means.label_images[np.isfinite(means.values)].min())
-    enough = Assumption("errors are near normal", "each source has labels on at least 10 images", few >= 10)
+    enough = Assumption(
+        "errors are near normal", "each source has labels on at least 10 images", few >= 10
+    )
     absent = float((~np.isfinite(found.said)).mean())
     replies = Assumption(
-        "nothing about missing replies: an item without a usable reply counts as the mean of its source",
+        "nothing about missing replies: an item without a usable reply counts as the mean of its "
+        "source",
         f"{percent(absent)} of the items have no usable reply; the naive figure leaves them out",
         True if absent == 0 else None,
     )
@@ -299,7 +361,8 @@ def _assumptions(found: Items, placed: Placed, means: PooledMeans) -> tuple[Assu
 
 
 def _labels_for(gap: float, means: PooledMeans, group: IntArray, labels: int) -> int | None:
-    """Labels in all at which the typical difference of two comparable sources has a standard error of ``gap`` / 2.8.
+    """Labels in all at which the typical difference of two comparable sources has a standard error
+    of ``gap`` / 2.8.
 
     None where no number of labels is enough, or no two of one group have a corrected mean.
     """
@@ -311,7 +374,9 @@ def _labels_for(gap: float, means: PooledMeans, group: IntArray, labels: int) ->
     first, second = first[same], second[same]
 
     def of_difference(matrix: FloatArray) -> float:
-        return float(np.median(matrix[first, first] + matrix[second, second] - 2 * matrix[first, second]))
+        return float(
+            np.median(matrix[first, first] + matrix[second, second] - 2 * matrix[first, second])
+        )
 
     shrinking = of_difference(means.label_covariance)
     fixed = max(0.0, of_difference(means.covariance) - shrinking)

@@ -1,9 +1,10 @@
-"""What a judge says of every source on every item: one row an item and source, all encodings and repeats averaged.
+"""What a judge says of every source on every item: one row an item and source, all encodings and
+repeats averaged.
 
 A source counts once in each group of sources that may be ranked against each other
-(:mod:`visualjudge.analysis.groups`); scores of one task are comparable. A scoring question is an item of one source
-(its score); a pairwise or ranking question is an item of each of its sources (the share of the others that it beats:
-1, ½, 0 …). Several runs are averaged: the panel's mean.
+(:mod:`visualjudge.analysis.groups`); scores of one task are comparable. A scoring question is an
+item of one source (its score); a pairwise or ranking question is an item of each of its sources
+(the share of the others that it beats: 1, ½, 0 …). Several runs are averaged: the panel's mean.
 """
 
 from __future__ import annotations
@@ -28,11 +29,13 @@ RANGES = {"scoring": (0.0, 10.0), "pairwise": (0.0, 1.0), "ranking": (0.0, 1.0)}
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """One kind of question: ``said`` and ``truth`` (R,), with the option, source, image and item of every row.
+    """One kind of question: ``said`` and ``truth`` (R,), with the option, source, image and item of
+    every row.
 
-    ``names`` and ``groups`` (S,): the sources in the order of their groups. Only those of one group are comparable.
-    ``said`` is NaN where no reply could be used. ``spread`` is the judge's own disagreement about the item: between
-    encodings, repeats, orders and judges, or by the probability it gives.
+    ``names`` and ``groups`` (S,): the sources in the order of their groups. Only those of one group
+    are comparable. ``said`` is NaN where no reply could be used. ``spread`` is the judge's own
+    disagreement about the item: between encodings, repeats, orders and judges, or by the
+    probability it gives.
     """
 
     kind: str
@@ -74,24 +77,35 @@ class Items:
         return MEASURES[self.kind]
 
     def answered(self) -> tuple[Items, tuple[str, ...]]:
-        """The items without the sources that no usable reply is on, or that are then alone in their group; and these.
+        """The items without the sources that no usable reply is on, or that are then alone in their
+        group; and these.
 
         A source is named by its group and itself.
         """
-        kept = np.bincount(self.source[np.isfinite(self.said) & np.isfinite(self.truth)], minlength=len(self.names)) > 0
+        kept = (
+            np.bincount(
+                self.source[np.isfinite(self.said) & np.isfinite(self.truth)],
+                minlength=len(self.names),
+            )
+            > 0
+        )
         beside = np.bincount(self.group, kept) > 1
         kept &= beside[self.group]
         if kept.all():
             return self, ()
         place, rows = np.cumsum(kept) - 1, kept[self.source]
-        left = tuple(f"{g}: {n}" for g, n, k in zip(self.groups, self.names, kept, strict=True) if not k)
+        left = tuple(
+            f"{g}: {n}" for g, n, k in zip(self.groups, self.names, kept, strict=True) if not k
+        )
         places = self.places.filter(pl.Series(kept[self.places["place"].to_numpy()]))
         columns = ("task", "option", "image", "said", "truth", "spread", "level")
         return replace(
             self,
             names=tuple(n for n, k in zip(self.names, kept, strict=True) if k),
             groups=tuple(g for g, k in zip(self.groups, kept, strict=True) if k),
-            places=places.with_columns(place=pl.Series(place[places["place"].to_numpy()], dtype=pl.Int64)),
+            places=places.with_columns(
+                place=pl.Series(place[places["place"].to_numpy()], dtype=pl.Int64)
+            ),
             item=self.item.filter(pl.Series(rows)),
             annotation=self.annotation.filter(pl.Series(rows)),
             source=place[self.source[rows]],
@@ -99,7 +113,9 @@ class Items:
         ), left
 
     def filled(self) -> FloatArray:
-        """``said`` with the source's mean where no reply could be used: a prediction like any other."""
+        """``said`` with the source's mean where no reply could be used: a prediction like any
+        other.
+        """
         known = np.isfinite(self.said)
         sums = np.bincount(self.source, np.where(known, self.said, 0.0), len(self.names))
         counts = np.bincount(self.source, known, len(self.names))
@@ -109,7 +125,9 @@ class Items:
 
 
 def kinds(study: Study) -> list[str]:
-    """The kinds of questions that the runs answered and that compare named sources, in the order of trust."""
+    """The kinds of questions that the runs answered and that compare named sources, in the order of
+    trust.
+    """
     return [kind for kind in ("pairwise", "ranking", "scoring") if items(study, kind).comparable]
 
 
@@ -119,8 +137,12 @@ def items(study: Study, kind: str, runs: tuple[int, ...] | None = None) -> Items
     tables = [_long(study.kind(run, kind, _NEEDED), kind) for run in chosen]
     keys = ["key", "item", "annotation", "option", "source", "task", "cluster"]
     measured = ("said", "spread", "truth", "level")
-    named = [table.rename({name: f"{name}{i}" for name in measured}) for i, table in enumerate(tables)]
-    table = reduce(lambda a, b: a.join(b, on=keys, how="full", coalesce=True), named).sort("key", "option")
+    named = [
+        table.rename({name: f"{name}{i}" for name in measured}) for i, table in enumerate(tables)
+    ]
+    table = reduce(lambda a, b: a.join(b, on=keys, how="full", coalesce=True), named).sort(
+        "key", "option"
+    )
     columns = {name: [c for c in table.columns if c.startswith(name)] for name in measured}
     merged = table.with_columns(
         said=pl.mean_horizontal(columns["said"]),
@@ -132,7 +154,9 @@ def items(study: Study, kind: str, runs: tuple[int, ...] | None = None) -> Items
     known, places = placed(merged.select("task", a="source", b=pl.col("source").first().over(met)))
 
     def floats(column: str) -> FloatArray:
-        return np.asarray(merged[column].cast(pl.Float64).fill_null(float("nan")).to_numpy(), dtype=float)
+        return np.asarray(
+            merged[column].cast(pl.Float64).fill_null(float("nan")).to_numpy(), dtype=float
+        )
 
     return Items(
         kind,
@@ -154,11 +178,29 @@ def items(study: Study, kind: str, runs: tuple[int, ...] | None = None) -> Items
 
 def _between(columns: list[str]) -> pl.Expr:
     """The range of what several runs say."""
-    return (pl.max_horizontal(columns) - pl.min_horizontal(columns)).fill_null(0.0) if len(columns) > 1 else pl.lit(0.0)
+    return (
+        (pl.max_horizontal(columns) - pl.min_horizontal(columns)).fill_null(0.0)
+        if len(columns) > 1
+        else pl.lit(0.0)
+    )
 
 
-_NEEDED = ("question", "id", "task", "cluster", "annotations", "sources", "scores", "options", "answer", "truth",
-           "parsed", "text", "number", "probability_a")  # fmt: skip
+_NEEDED = (
+    "question",
+    "id",
+    "task",
+    "cluster",
+    "annotations",
+    "sources",
+    "scores",
+    "options",
+    "answer",
+    "truth",
+    "parsed",
+    "text",
+    "number",
+    "probability_a",
+)
 
 
 def _long(verdicts: pl.DataFrame, kind: str) -> pl.DataFrame:
@@ -200,7 +242,8 @@ def _pairwise(verdicts: pl.DataFrame) -> pl.DataFrame:
     verdicts, parts = _of_two_sources(verdicts), []
     for side in (0, 1):
         probability, said, truth = (
-            found if side == 0 else 1 - found for found in (pl.col("probability_a"), points("text"), points("answer"))
+            found if side == 0 else 1 - found
+            for found in (pl.col("probability_a"), points("text"), points("answer"))
         )
         parts.append(
             verdicts.select(
@@ -227,7 +270,9 @@ def _ranking(verdicts: pl.DataFrame) -> pl.DataFrame:
         letter = LETTERS[side]
 
         def beaten(text: pl.Expr, letter: str = letter) -> pl.Expr:
-            return (others - text.cast(pl.String).str.find(letter, literal=True).cast(pl.Float64)) / others
+            return (
+                others - text.cast(pl.String).str.find(letter, literal=True).cast(pl.Float64)
+            ) / others
 
         parts.append(
             verdicts.filter(pl.col("options") > side).select(
@@ -267,7 +312,8 @@ def require_sources(found: Items) -> Items:
     """
     if not found.comparable:
         raise DataError(
-            f"the {found.kind} questions must compare at least 2 named sources of one task, got {_named(found)}; "
+            f"the {found.kind} questions must compare at least 2 named sources of one task, got "
+            f"{_named(found)}; "
             "import predictions with --source NAME and build again"
         )
     return found

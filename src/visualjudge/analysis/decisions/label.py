@@ -1,7 +1,9 @@
-"""Which items to label next: drawn with known probabilities, more often where the judge is unsure if that gains.
+"""Which items to label next: drawn with known probabilities, more often where the judge is unsure
+if that gains.
 
-It gains where the judge errs more on the items on which it is unsure. The errors that are known say so: against the
-labels that are there, else against the dataset's ground truth. Where they show no gain, items are drawn at random.
+It gains where the judge errs more on the items on which it is unsure. The errors that are known say
+so: against the labels that are there, else against the dataset's ground truth. Where they show no
+gain, items are drawn at random.
 """
 
 from __future__ import annotations
@@ -37,10 +39,11 @@ About = tuple[str, str, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Drawn:
-    """An item to label: ``name`` (annotation or question), and the probability with which it was drawn.
+    """An item to label: ``name`` (annotation or question), and the probability with which it was
+    drawn.
 
-    ``probability`` is over all rounds, ``round_probability`` in its own ``round``, from the items that were left.
-    ``said``: a label that was there already.
+    ``probability`` is over all rounds, ``round_probability`` in its own ``round``, from the items
+    that were left. ``said``: a label that was there already.
     """
 
     name: str
@@ -57,8 +60,9 @@ class Drawn:
 class LabelQueue:
     """``by`` is ``annotation_id`` or ``question_id``. The labels that were there come first.
 
-    ``gain``: what drawing by the judge's doubt is expected to save beside drawing at random, by the errors that are
-    known; None: too few are. Where it is not ``shown``, the items were drawn at random.
+    ``gain``: what drawing by the judge's doubt is expected to save beside drawing at random, by the
+    errors that are known; None: too few are. Where it is not ``shown``, the items were drawn at
+    random.
     """
 
     by: str
@@ -68,13 +72,31 @@ class LabelQueue:
     remarks: Remarks = NO_REMARKS
 
     def table(self) -> pl.DataFrame:
-        """The queue as ``visualjudge correct --labels`` reads it, once the empty column is filled in."""
+        """The queue as ``visualjudge correct --labels`` reads it, once the empty column is filled
+        in.
+        """
         column = {"annotation_id": "score", "question_id": "answer"}[self.by]
         rows = [
-            (d.name, d.said, repr(d.probability), str(d.round), repr(d.round_probability), *_about(d))
+            (
+                d.name,
+                d.said,
+                repr(d.probability),
+                str(d.round),
+                repr(d.round_probability),
+                *_about(d),
+            )
             for d in self.items
         ]
-        names = [self.by, column, "probability", "round", "round_probability", "task", "image_id", "sources"]
+        names = [
+            self.by,
+            column,
+            "probability",
+            "round",
+            "round_probability",
+            "task",
+            "image_id",
+            "sources",
+        ]
         return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
 
 
@@ -92,21 +114,28 @@ def label(
     Parameters
     ----------
     kind
-        scoring, pairwise or ranking; None: scoring where the runs hold scores, else pairwise, else ranking.
+        scoring, pairwise or ranking; None: scoring where the runs hold scores, else pairwise, else
+        ranking.
     labels
-        Labels that are there already, of any number of rounds: their items are not drawn again, and stand in the queue
-        with the probability that they have over all rounds.
+        Labels that are there already, of any number of rounds: their items are not drawn again, and
+        stand in the queue with the probability that they have over all rounds.
 
     Raises
     ------
     DataError
-        If a run cannot be read, names no two sources, or holds no item, or fewer than ``n``, without a label.
+        If a run cannot be read, names no two sources, or holds no item, or fewer than ``n``,
+        without a label.
     """
     return label_study(load_study(runs, dataset=dataset), n, kind=kind, labels=labels, seed=seed)
 
 
 def label_study(
-    study: Study, n: int | None = None, *, kind: str | None = None, labels: str | Path | None = None, seed: int = 0
+    study: Study,
+    n: int | None = None,
+    *,
+    kind: str | None = None,
+    labels: str | Path | None = None,
+    seed: int = 0,
 ) -> LabelQueue:
     """:func:`label` on runs that are in memory."""
     known = None if labels is None else read_labels(labels)
@@ -128,15 +157,21 @@ def label_study(
     own = np.where(np.isfinite(own), own, pooled)
     meta, said = _meta(study, chosen), {} if placed is None else placed.said
     drawn = tuple(
-        _drawn(found, int(row), meta, (float(chance), int(number), float(alone)), said.get(int(row)))
+        _drawn(
+            found, int(row), meta, (float(chance), int(number), float(alone)), said.get(int(row))
+        )
         for row, chance, number, alone in zip(rows, pooled, numbers, own, strict=True)
     )
     by = "annotation_id" if chosen == "scoring" else "question_id"
     return LabelQueue(by, drawn, int(open_items.size), gain, remarks_on(study.runs))
 
 
-def _rounds(placed: Placed | None, done: IntArray, chances: FloatArray) -> tuple[IntArray, FloatArray]:
-    """The round of every item, labelled ones first, and its probability in it; NaN: as all others."""
+def _rounds(
+    placed: Placed | None, done: IntArray, chances: FloatArray
+) -> tuple[IntArray, FloatArray]:
+    """The round of every item, labelled ones first, and its probability in it; NaN: as all
+    others.
+    """
     if placed is None:
         return np.ones(chances.size, dtype=np.int64), chances
     before = placed.round[done]
@@ -145,13 +180,19 @@ def _rounds(placed: Placed | None, done: IntArray, chances: FloatArray) -> tuple
 
 
 def _strata(found: Items, heads: IntArray) -> tuple[IntArray, IntArray]:
-    """The number of the stratum of every row (the source of a score, else the task), and the items of each stratum."""
+    """The number of the stratum of every row (the source of a score, else the task), and the items
+    of each stratum.
+    """
     strata = found.source if found.kind == "scoring" else found.task
     return strata, np.bincount(strata[heads], minlength=int(strata.max()) + 1)
 
 
-def _gain(found: Items, placed: Placed | None, heads: IntArray, n: int) -> tuple[Gain | None, FloatArray]:
-    """What drawing ``n`` of all items by the judge's doubt would save, and the error to expect of each item."""
+def _gain(
+    found: Items, placed: Placed | None, heads: IntArray, n: int
+) -> tuple[Gain | None, FloatArray]:
+    """What drawing ``n`` of all items by the judge's doubt would save, and the error to expect of
+    each item.
+    """
     y = found.truth if placed is None else np.where(np.isfinite(placed.y), placed.y, found.truth)
     known = np.isfinite(y)
     if not known.any():
@@ -174,22 +215,30 @@ def _gain(found: Items, placed: Placed | None, heads: IntArray, n: int) -> tuple
 
 
 def _line(x: FloatArray, y: FloatArray, weights: FloatArray) -> tuple[float, float]:
-    """The level and the slope of ``y`` by ``x``, both at least 0: doubt alone does not say how large errors are."""
+    """The level and the slope of ``y`` by ``x``, both at least 0: doubt alone does not say how
+    large errors are.
+    """
     share = weights / weights.sum()
     middle, height = float(share @ x), float(share @ y)
     spread = float(share @ (x - middle) ** 2)
-    slope = max(0.0, float(share @ ((x - middle) * (y - height))) / spread) if spread > 1e-12 else 0.0
+    slope = (
+        max(0.0, float(share @ ((x - middle) * (y - height))) / spread) if spread > 1e-12 else 0.0
+    )
     level = max(0.0, height - slope * middle)
     return (level, slope if level > 0 else height / middle) if height > 0 else (1.0, 0.0)
 
 
 def _residuals(found: Items, y: FloatArray, weights: FloatArray) -> FloatArray:
-    """y − λ · judge about their means by source, of (R,) rows; λ from 0 to 1 makes their squares least."""
+    """y − λ · judge about their means by source, of (R,) rows; λ from 0 to 1 makes their squares
+    least.
+    """
     size = len(found.names)
     total = np.maximum(np.bincount(found.source, weights, size), 1e-12)
 
     def centred(values: FloatArray) -> FloatArray:
-        return np.asarray(values - (np.bincount(found.source, values * weights, size) / total)[found.source])
+        return np.asarray(
+            values - (np.bincount(found.source, values * weights, size) / total)[found.source]
+        )
 
     truth, said = centred(y), centred(found.filled())
     below = float((weights * said) @ said)
@@ -210,7 +259,8 @@ def _first_kind(study: Study) -> str:
     found = kinds(study)
     if not found:
         raise DataError(
-            "the runs must compare at least 2 named sources; import predictions with --source NAME and build again"
+            "the runs must compare at least 2 named sources; import predictions with --source "
+            "NAME and build again"
         )
     return "scoring" if "scoring" in found else found[0]
 
@@ -221,14 +271,18 @@ def _heads(found: Items) -> IntArray:
 
 
 def expected_error(found: Items) -> FloatArray:
-    """How far the judge may be off, up to a factor: its own disagreement, and what its value leaves open.
+    """How far the judge may be off, up to a factor: its own disagreement, and what its value leaves
+    open.
 
-    A score in the middle of the scale can err by more than one at its end; a verdict of ½ says nothing.
+    A score in the middle of the scale can err by more than one at its end; a verdict of ½ says
+    nothing.
     """
     low, high = (0.0, 10.0) if found.kind == "scoring" else (0.0, 1.0)
     said = found.filled()
     room = np.sqrt(np.maximum((said - low) * (high - said), 0.0))
-    doubt = found.spread + 0.25 * room / np.maximum(room.mean(), 1e-9) * max(float(found.spread.mean()), 1e-3)
+    doubt = found.spread + 0.25 * room / np.maximum(room.mean(), 1e-9) * max(
+        float(found.spread.mean()), 1e-3
+    )
     absent = ~np.isfinite(found.said)
     return np.asarray(np.where(absent, doubt.max(), doubt))
 
@@ -236,13 +290,26 @@ def expected_error(found: Items) -> FloatArray:
 def _meta(study: Study, kind: str) -> Mapping[str, About]:
     """Task, image and sources of every item."""
     rows = study.questions.filter(pl.col("kind") == kind)
-    item = pl.col("id") if kind != "scoring" else pl.col("task") + "/" + pl.col("annotations").list.first()
-    table = rows.select(item=item, task="task", image="image", sources="sources").unique("item", keep="first")
-    return {name: (task, image, tuple(s or "" for s in sources)) for name, task, image, sources in table.iter_rows()}
+    item = (
+        pl.col("id")
+        if kind != "scoring"
+        else pl.col("task") + "/" + pl.col("annotations").list.first()
+    )
+    table = rows.select(item=item, task="task", image="image", sources="sources").unique(
+        "item", keep="first"
+    )
+    return {
+        name: (task, image, tuple(s or "" for s in sources))
+        for name, task, image, sources in table.iter_rows()
+    }
 
 
 def _drawn(
-    found: Items, row: int, meta: Mapping[str, About], chance: tuple[float, int, float], said: str | None
+    found: Items,
+    row: int,
+    meta: Mapping[str, About],
+    chance: tuple[float, int, float],
+    said: str | None,
 ) -> Drawn:
     """``chance``: over all rounds, the round, and in it."""
     task, image, sources = meta[found.item[row]]

@@ -1,8 +1,10 @@
-"""Labels that people gave: ``labels.csv`` with ``annotation_id,score`` or ``question_id,answer``, or a people's run.
+"""Labels that people gave: ``labels.csv`` with ``annotation_id,score`` or ``question_id,answer``,
+or a people's run.
 
-A ``probability`` column (as ``visualjudge label`` writes it) says with which probability each item was chosen; the
-answers of a people's run (``visualjudge studio --items``) bear it too. Where there was more than one round, it is the
-probability over all of them; ``round`` and ``round_probability`` then say in which one the item was drawn, and how.
+A ``probability`` column (as ``visualjudge label`` writes it) says with which probability each item
+was chosen; the answers of a people's run (``visualjudge studio --items``) bear it too. Where there
+was more than one round, it is the probability over all of them; ``round`` and ``round_probability``
+then say in which one the item was drawn, and how.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ PEOPLE = "people"
 
 @dataclass(frozen=True)
 class Label:
-    """What a person said of one annotation (a score) or question (an answer), and how it came to be asked.
+    """What a person said of one annotation (a score) or question (an answer), and how it came to be
+    asked.
 
     ``probability`` over all rounds, and ``drawn`` in its own; None: as all others.
     """
@@ -43,7 +46,9 @@ class Label:
 
 @dataclass(frozen=True)
 class Labels:
-    """``by`` is ``annotation_id`` or ``question_id``; one label a name, what could not be read in ``problems``."""
+    """``by`` is ``annotation_id`` or ``question_id``; one label a name, what could not be read in
+    ``problems``.
+    """
 
     by: str
     labels: Mapping[str, Label]
@@ -51,7 +56,8 @@ class Labels:
 
 
 def read_labels(path: str | Path) -> Labels:
-    """Read the table, or the folder of a people's run, at ``path``. What is not labelled yet is skipped.
+    """Read the table, or the folder of a people's run, at ``path``. What is not labelled yet is
+    skipped.
 
     Raises
     ------
@@ -65,7 +71,9 @@ def read_labels(path: str | Path) -> Labels:
     by = next((name for name, said in FORMS.items() if {name, said} <= set(table.columns)), None)
     if by is None:
         said = ",".join(table.columns)
-        raise DataError(f"{home}: columns must be annotation_id,score or question_id,answer, got {said}")
+        raise DataError(
+            f"{home}: columns must be annotation_id,score or question_id,answer, got {said}"
+        )
     labels: dict[str, Label] = {}
     problems: list[Problem] = []
     for number, row in enumerate(table.iter_rows(named=True), 2):
@@ -87,7 +95,9 @@ def read_labels(path: str | Path) -> Labels:
 
 def _label(name: str, said: str, row: Mapping[str, str | None]) -> Label | str:
     """The label of a row, or what is wrong with how it was drawn."""
-    chance, drawn = (_probability(row.get(column)) for column in ("probability", "round_probability"))
+    chance, drawn = (
+        _probability(row.get(column)) for column in ("probability", "round_probability")
+    )
     for column, value in (("probability", chance), ("round_probability", drawn)):
         if value == "bad":
             return f"{column} must be above 0 and at most 1, got {row[column]}"
@@ -99,7 +109,8 @@ def _label(name: str, said: str, row: Mapping[str, str | None]) -> Label | str:
 
 
 def read_queue(path: str | Path) -> tuple[str, dict[str, float]]:
-    """The queue that ``visualjudge label`` wrote: what it names, and each name with the probability of its draw.
+    """The queue that ``visualjudge label`` wrote: what it names, and each name with the probability
+    of its draw.
 
     Raises
     ------
@@ -109,7 +120,10 @@ def read_queue(path: str | Path) -> tuple[str, dict[str, float]]:
     table = _table(Path(path))
     by = next((name for name in FORMS if {name, "probability"} <= set(table.columns)), None)
     if by is None:
-        raise DataError(f"{path}: columns must be those of visualjudge label --out, got {','.join(table.columns)}")
+        raise DataError(
+            f"{path}: columns must be those of visualjudge label --out, got "
+            f"{','.join(table.columns)}"
+        )
     drawn = {str(row[by]): _probability(row["probability"]) for row in table.iter_rows(named=True)}
     bad = next((name for name, chance in drawn.items() if not isinstance(chance, float)), None)
     if bad is not None:
@@ -118,7 +132,9 @@ def read_queue(path: str | Path) -> tuple[str, dict[str, float]]:
 
 
 def is_unlabelled(path: str | Path) -> bool:
-    """Whether the file is a queue of ``visualjudge label`` that nobody has filled in: nothing is lost with it."""
+    """Whether the file is a queue of ``visualjudge label`` that nobody has filled in: nothing is
+    lost with it.
+    """
     try:
         by, _ = read_queue(path)
         return all(not (said or "").strip() for said in _table(Path(path))[FORMS[by]])
@@ -127,10 +143,12 @@ def is_unlabelled(path: str | Path) -> bool:
 
 
 def _answers(run: RunFolder) -> Labels:
-    """The labels of a people's run: the mean score, or the answer that most raters gave, of each question.
+    """The labels of a people's run: the mean score, or the answer that most raters gave, of each
+    question.
 
-    Repeats and known items were not drawn as the others, and count for nothing here; nor does a question on which as
-    many raters gave one answer as another, unless it is a pair: then it is a tie.
+    Repeats and known items were not drawn as the others, and count for nothing here; nor does a
+    question on which as many raters gave one answer as another, unless it is a pair: then it is a
+    tie.
     """
     if run.manifest().get("backend") != PEOPLE:
         raise DataError(f"{run.path}: must be a table of labels or a run of people")
@@ -144,7 +162,11 @@ def _answers(run: RunFolder) -> Labels:
             said.setdefault(verdict.id, []).append(verdict.value)
             chances[verdict.id] = verdict.extra.get("probability")
     found = {name: _agreed(values) for name, values in said.items()}
-    labels = {name: Label(name, answer, chances[name], drawn=chances[name]) for name, answer in found.items() if answer}
+    labels = {
+        name: Label(name, answer, chances[name], drawn=chances[name])
+        for name, answer in found.items()
+        if answer
+    }
     if not labels:
         raise DataError(f"{run.path}: holds no label; nobody has answered yet")
     return Labels("question_id", labels, ())
@@ -195,7 +217,8 @@ class Placed:
 
 
 def kind_of(labels: Labels, study: Study) -> str:
-    """The kind of question that the labels answer: scoring for scores, else the kind of the labelled questions.
+    """The kind of question that the labels answer: scoring for scores, else the kind of the
+    labelled questions.
 
     Raises
     ------
@@ -206,12 +229,16 @@ def kind_of(labels: Labels, study: Study) -> str:
     if not found:
         raise DataError("labels: must name questions of the dataset, got none of them")
     if len(found) > 1:
-        raise DataError(f"labels: must answer questions of one kind, got {', '.join(found)}; choose one with --kind")
+        raise DataError(
+            f"labels: must answer questions of one kind, got {', '.join(found)}; choose one with "
+            "--kind"
+        )
     return found[0]
 
 
 def labels_of_kind(labels: Labels, study: Study, kind: str) -> Labels:
-    """The labels on questions of one kind, and those on none of the dataset, which :func:`place` names.
+    """The labels on questions of one kind, and those on none of the dataset, which :func:`place`
+    names.
 
     Raises
     ------
@@ -227,15 +254,21 @@ def labels_of_kind(labels: Labels, study: Study, kind: str) -> Labels:
 
 
 def _kinds(labels: Labels, study: Study) -> dict[str, str]:
-    """The kind of question that each label answers; labels on no question of the dataset are left out."""
+    """The kind of question that each label answers; labels on no question of the dataset are left
+    out.
+    """
     if labels.by == "annotation_id":
         return dict.fromkeys(labels.labels, "scoring")
-    known = study.questions.filter(pl.col("id").is_in(list(labels.labels))).select("id", pl.col("kind").cast(pl.String))
+    known = study.questions.filter(pl.col("id").is_in(list(labels.labels))).select(
+        "id", pl.col("kind").cast(pl.String)
+    )
     return dict(known.iter_rows())
 
 
 def place(labels: Labels, items: Items, study: Study, file: str) -> Placed:
-    """Each label on its rows; labels that fit no item, or say what cannot be read, become problems."""
+    """Each label on its rows; labels that fit no item, or say what cannot be read, become
+    problems.
+    """
     rows: dict[str, list[int]] = {}
     annotations = items.annotation.to_list()
     for row, name in enumerate(items.item):
@@ -252,7 +285,9 @@ def place(labels: Labels, items: Items, study: Study, file: str) -> Placed:
         where = rows.get(label.name)
         values = None if where is None else _values(label.said, items, where)
         if where is None or values is None:
-            problems.append(Problem(file, label.name, *_reason(label, labels.by, items.kind, where)))
+            problems.append(
+                Problem(file, label.name, *_reason(label, labels.by, items.kind, where))
+            )
             continue
         y[where] = values
         chances[where] = np.nan if label.probability is None else label.probability
@@ -268,7 +303,11 @@ def _reason(label: Label, by: str, kind: str, where: list[int] | None) -> tuple[
         return by, "no run judged it"
     if by == "annotation_id" and len(where) > 1:
         return by, "several tasks have it; write TASK/annotation_id"
-    wanted = {"scoring": "a number from 0 to 10", "pairwise": "A, B or tie", "ranking": "a ranking such as BCA"}
+    wanted = {
+        "scoring": "a number from 0 to 10",
+        "pairwise": "A, B or tie",
+        "ranking": "a ranking such as BCA",
+    }
     return FORMS[by], f"must be {wanted[kind]}, got {label.said!r}"
 
 

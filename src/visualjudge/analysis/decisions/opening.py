@@ -1,4 +1,6 @@
-"""What a report opens with: may I rank my models with these judges? A sentence a judge, and the checks side by side."""
+"""What a report opens with: may I rank my models with these judges? A sentence a judge, and the
+checks side by side.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ class Opening:
 
 @lru_cache(maxsize=1)
 def opening(analysis: Analysis) -> Opening:
-    """The opening of a report on ``analysis``: of the judges that it is about, simulated ones are in its appendix."""
+    """The opening of a report on ``analysis``: of the judges that it is about, simulated ones are
+    in its appendix.
+    """
     shown, card = analysis.results.shown, usual_card(analysis)
     found = opening_of(replace(card, judges=tuple(card.judges[i] for i in shown)))
     columns = ("Check", *words.names_of([analysis.results.judges[i] for i in shown]))
@@ -49,9 +53,13 @@ def opening_of(card: Card) -> Opening:
     names = [line.name for line in card.judges[0].checks] if card.judges else []
     rows = tuple((LABELS[name], *(_cell(judge, name) for judge in card.judges)) for name in names)
     columns = ("Check", *(judge.judge for judge in card.judges))
-    return Opening(tuple(judge.answer for judge in card.judges), Table(columns, rows), tasks_table(card))
+    return Opening(
+        tuple(judge.answer for judge in card.judges), Table(columns, rows), tasks_table(card)
+    )
 
 
 def _cell(judge: JudgeCard, name: str) -> str:
     line = next(line for line in judge.checks if line.name == name)
-    return line.said if line.value is None else f"{STATES[line.state]} ({shown_value(line, digits=2)})"
+    return (
+        line.said if line.value is None else f"{STATES[line.state]} ({shown_value(line, digits=2)})"
+    )

@@ -26,7 +26,9 @@ GROUPS_NOTE = "Sources are compared inside a group only: in tasks that compare t
 
 def leaderboard_table(board: Leaderboard) -> Table:
     """A corrected leaderboard."""
-    lee, strength = (any(getattr(row, name) is not None for row in board.rows) for name in ("lee", "strength"))
+    lee, strength = (
+        any(getattr(row, name) is not None for row in board.rows) for name in ("lee", "strength")
+    )
     apart = len({row.group for row in board.rows}) > 1
     columns = ["Group"] if apart else []
     columns += ["Source", f"Judge's {board.measure}", "Corrected", "95 %", "Ranks", "Labels"]
@@ -35,7 +37,13 @@ def leaderboard_table(board: Leaderboard) -> Table:
     rows = []
     for row in board.rows:
         cells = [row.group] if apart else []
-        cells += [row.source, number(row.naive), number(row.corrected), span(row.interval), ranks(row.rank_set)]
+        cells += [
+            row.source,
+            number(row.naive),
+            number(row.corrected),
+            span(row.interval),
+            ranks(row.rank_set),
+        ]
         cells.append(str(row.labels))
         if lee:
             cells += [number(row.lee.value), span(row.lee.interval)] if row.lee else ["–", "–"]
@@ -48,16 +56,22 @@ def leaderboard_table(board: Leaderboard) -> Table:
 def leaderboard_notes(board: Leaderboard) -> tuple[str, ...]:
     """What the figures are, what they assume, and how many labels a gap needs."""
     who = " + ".join(board.judges)
-    scope = f"{words.many(board.labels, 'label')}, {words.many(board.images, 'image')}, λ {board.lam:.2f}"
+    scope = (
+        f"{words.many(board.labels, 'label')}, {words.many(board.images, 'image')}, λ "
+        f"{board.lam:.2f}"
+    )
     out = [f"{board.measure} of {len(board.rows)} sources by {who}; {scope}", RANKS_NOTE]
     out += [GROUPS_NOTE] if len({row.group for row in board.rows}) > 1 else []
     for why in sorted({row.why for row in board.rows if row.why}):
         names = ", ".join(row.source for row in board.rows if row.why == why)
         out.append(f"No interval and no ranks: {names} ({why}).")
-    unbounded = [row.source for row in board.rows if row.corrected is not None and row.strength is None]
+    unbounded = [
+        row.source for row in board.rows if row.corrected is not None and row.strength is None
+    ]
     if 0 < len(unbounded) < len(board.rows) and any(row.strength is not None for row in board.rows):
         out.append(
-            f"No strength: {', '.join(unbounded)} (its comparisons do not bound it; the others are among themselves)."
+            f"No strength: {', '.join(unbounded)} (its comparisons do not bound it; the others "
+            "are among themselves)."
         )
     for assumption in board.assumptions:
         said = {True: "holds", False: "DOES NOT HOLD", None: "not checked"}[assumption.holds]
@@ -85,23 +99,40 @@ def _compared(board: Leaderboard) -> bool:
 def cascade_table(found: Cascade) -> Table:
     """What the cascade does, beside each judge alone."""
     rows = (
-        (found.cheap, number(found.cheap_accuracy.value), span(found.cheap_accuracy.interval), percent(0.0)),
+        (
+            found.cheap,
+            number(found.cheap_accuracy.value),
+            span(found.cheap_accuracy.interval),
+            percent(0.0),
+        ),
         (
             found.expensive,
             number(found.expensive_accuracy.value),
             span(found.expensive_accuracy.interval),
             percent(1.0),
         ),
-        ("cascade", number(found.accuracy.value), span(found.accuracy.interval), percent(1 - found.saved)),
+        (
+            "cascade",
+            number(found.accuracy.value),
+            span(found.accuracy.interval),
+            percent(1 - found.saved),
+        ),
     )
     kept = found.threshold
     notes = [found.answer]
     if found.saved:
-        notes.append(f"Share of errors among those that stand: {kept.errors:.3f}, at most {kept.bound:.3f}.")
-    notes.append("Right: one answer a question over all its orders and repeats; without a majority it is wrong.")
+        notes.append(
+            f"Share of errors among those that stand: {kept.errors:.3f}, at most {kept.bound:.3f}."
+        )
+    notes.append(
+        "Right: one answer a question over all its orders and repeats; without a majority it is "
+        "wrong."
+    )
     if found.tokens_saved is not None:
         notes.append(f"Tokens saved: {percent(found.tokens_saved)} of the expensive judge's.")
-    return Table(("Judge", "Right", "95 %", "Asks the expensive judge"), rows, (*notes, *found.remarks.lines))
+    return Table(
+        ("Judge", "Right", "95 %", "Asks the expensive judge"), rows, (*notes, *found.remarks.lines)
+    )
 
 
 def published_table(cells: Sequence[PublishedCell], scheme: str) -> Table:
@@ -116,5 +147,8 @@ def published_table(cells: Sequence[PublishedCell], scheme: str) -> Table:
         )
         for cell in cells
     )
-    note = f"As published ({scheme}): tanh of the mean of Spearman's ρ over sources, too small. Mean: that of ρ."
+    note = (
+        f"As published ({scheme}): tanh of the mean of Spearman's ρ over sources, too small. "
+        "Mean: that of ρ."
+    )
     return Table(("Dimension", "Rater", "As published", "Mean", "Sources"), rows, (note,), keys=2)

@@ -21,7 +21,8 @@ LEAST_PEOPLE = 3
 
 
 def against_people(study: Study, run: int, people: Sequence[str | Path], epsilon: float) -> AltTest:
-    """Could the run's scores take a person's place? Ratings of one item, source and dimension are compared.
+    """Could the run's scores take a person's place? Ratings of one item, source and dimension are
+    compared.
 
     Raises
     ------
@@ -33,20 +34,30 @@ def against_people(study: Study, run: int, people: Sequence[str | Path], epsilon
     reason = apart(own, ratings)
     if reason is not None:
         raise UsageError(reason)
-    human = {str(rater): _scores(part) for (rater,), part in ratings.group_by(["rater"], maintain_order=True)}
+    human = {
+        str(rater): _scores(part)
+        for (rater,), part in ratings.group_by(["rater"], maintain_order=True)
+    }
     image = dict(own.select("item", "image").iter_rows())
-    return alt_test(human, _scores(own), epsilon=epsilon, metric="neg_rmse", images=lambda key: image[key[0]])  # type: ignore[arg-type]
+    return alt_test(
+        human, _scores(own), epsilon=epsilon, metric="neg_rmse", images=lambda key: image[key[0]]
+    )  # type: ignore[arg-type]
 
 
 def _scores(ratings: pl.DataFrame) -> dict[Item, float]:
     """One rater's scores."""
-    return {(item, source, what): score for item, source, what, score in ratings.select(*KEYS, "score").iter_rows()}
+    return {
+        (item, source, what): score
+        for item, source, what, score in ratings.select(*KEYS, "score").iter_rows()
+    }
 
 
 def omega(study: Study, run: int, people: Sequence[str | Path], epsilon: float) -> Evidence:
-    """ω, clustered by image, as evidence: the result of tests, which has no interval, from at least 3 people.
+    """ω, clustered by image, as evidence: the result of tests, which has no interval, from at least
+    3 people.
 
-    Below one half, it is undecided whether the judge is as good as most people; that it is worse is shown by ρ < ½.
+    Below one half, it is undecided whether the judge is as good as most people; that it is worse is
+    shown by ρ < ½.
     """
     try:
         found = against_people(study, run, people, epsilon)
@@ -58,5 +69,10 @@ def omega(study: Study, run: int, people: Sequence[str | Path], epsilon: float) 
         few = f"people with enough items: {raters}; at least {LEAST_PEOPLE} are needed"
         return Evidence(value, None, images, few)
     decided = value >= PASSED or found.advantage < 0.5
-    why = None if decided else f"undecided for half of the people (as published, items independent: {found.value:.2f})"
+    why = (
+        None
+        if decided
+        else "undecided for half of the people (as published, items independent: "
+        f"{found.value:.2f})"
+    )
     return Evidence(value, None, images, why, tested=decided)

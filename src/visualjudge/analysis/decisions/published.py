@@ -1,11 +1,13 @@
-"""Agreement tables as others printed them, beside the right figure, so that numbers can be compared.
+"""Agreement tables as others printed them, beside the right figure, so that numbers can be
+compared.
 
-``viescore``: Ku et al. 2024. A cell is the hyperbolic tangent of the *mean* of Spearman's ρ over sources. A Fisher mean
-takes the tangent of the mean of arctanh ρ; without the arctanh, every printed correlation is too small. Beside it
-stands the mean of ρ itself, as `agreement` gives it: arctanh 1 is infinite, so that one source would decide. A judge's
-list of scores counts by the least, each cut to a whole number; items count where the judge gave both SC and PQ; a
-person's score is the mean over people; O is √(SC · PQ), for people of each person, then averaged. A constant judge has
-no cell.
+``viescore``: Ku et al. 2024. A cell is the hyperbolic tangent of the *mean* of Spearman's ρ over
+sources. A Fisher mean takes the tangent of the mean of arctanh ρ; without the arctanh, every
+printed correlation is too small. Beside it stands the mean of ρ itself, as `agreement` gives it:
+arctanh 1 is infinite, so that one source would decide. A judge's list of scores counts by the
+least, each cut to a whole number; items count where the judge gave both SC and PQ; a person's score
+is the mean over people; O is √(SC · PQ), for people of each person, then averaged. A constant judge
+has no cell.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ class PublishedCell:
 def as_published(
     table: pl.DataFrame, judges: Sequence[str] = (), *, scheme: str = "viescore"
 ) -> tuple[PublishedCell, ...]:
-    """The cells of a long table of ratings (``item, source, rater, dimension, score``, optional ``kind``).
+    """The cells of a long table of ratings (``item, source, rater, dimension, score``, optional
+    ``kind``).
 
     Raises
     ------
@@ -62,7 +65,9 @@ def _viescore(judged: pl.DataFrame, people: pl.DataFrame) -> tuple[PublishedCell
     human = people.group_by("item", "source", "dimension").agg(human=pl.col("score").mean())
     both = _cut(judged).join(human, on=["item", "source", "dimension"], how="inner")
     cells = [
-        _cell(str(rater), str(dimension), "judge", part.select("source", "item", a="score", b="human"))
+        _cell(
+            str(rater), str(dimension), "judge", part.select("source", "item", a="score", b="human")
+        )
         for (rater, dimension), part in sorted(
             both.group_by(["rater", "dimension"]), key=lambda pair: str(pair[0][::-1])
         )
@@ -74,7 +79,8 @@ def _viescore(judged: pl.DataFrame, people: pl.DataFrame) -> tuple[PublishedCell
 def _cut(judged: pl.DataFrame) -> pl.DataFrame:
     """Scores cut to whole numbers, items with both parts only, and O from the cut parts."""
     split = judged.with_columns(
-        task=pl.col("dimension").str.replace(r"/[^/]*$", ""), part=pl.col("dimension").str.extract(r"([^/]*)$")
+        task=pl.col("dimension").str.replace(r"/[^/]*$", ""),
+        part=pl.col("dimension").str.extract(r"([^/]*)$"),
     )
     parts = split.filter(pl.col("part").is_in(["SC", "PQ"])).with_columns(
         pl.col("score").cast(pl.Int64).cast(pl.Float64)
@@ -86,13 +92,17 @@ def _cut(judged: pl.DataFrame) -> pl.DataFrame:
         SC=pl.col("score").filter(pl.col("part") == "SC").first(),
         PQ=pl.col("score").filter(pl.col("part") == "PQ").first(),
     )
-    whole = wide.drop_nulls(["SC", "PQ"]).with_columns(O=(pl.col("SC") / 10 * (pl.col("PQ") / 10)).sqrt())
+    whole = wide.drop_nulls(["SC", "PQ"]).with_columns(
+        O=(pl.col("SC") / 10 * (pl.col("PQ") / 10)).sqrt()
+    )
     long = whole.unpivot(["SC", "PQ", "O"], index=keys, variable_name="part", value_name="score")
     return long.with_columns(dimension=pl.col("task") + "/" + pl.col("part"))
 
 
 def _persons(people: pl.DataFrame) -> list[PublishedCell]:
-    """Each person against the mean of the others, then the mean over people in the same way, a source a figure."""
+    """Each person against the mean of the others, then the mean over people in the same way, a
+    source a figure.
+    """
     keys = ["item", "source", "dimension"]
     total = people.group_by(keys).agg(total=pl.col("score").sum(), raters=pl.len())
     others = people.join(total, on=keys).filter(pl.col("raters") > 1)
@@ -106,18 +116,26 @@ def _persons(people: pl.DataFrame) -> list[PublishedCell]:
         by_source = {source: _number(np.tanh(np.mean(values))) for source, values in found.items()}
         every = [value for values in found.values() for value in values]
         means = (_number(np.tanh(np.mean(every))), _mean(every))
-        cells.append(PublishedCell("people", str(dimension), "people", *means, by_source, part["item"].n_unique()))
+        cells.append(
+            PublishedCell(
+                "people", str(dimension), "people", *means, by_source, part["item"].n_unique()
+            )
+        )
     return cells
 
 
 def _cell(rater: str, dimension: str, kind: str, part: pl.DataFrame) -> PublishedCell:
     by_source = {
         str(source): _rho(ratings["a"].to_numpy(), ratings["b"].to_numpy())
-        for (source,), ratings in sorted(part.sort("item").group_by(["source"], maintain_order=True))
+        for (source,), ratings in sorted(
+            part.sort("item").group_by(["source"], maintain_order=True)
+        )
     }
     values = [float("nan") if value is None else value for value in by_source.values()]
     published = _number(np.tanh(np.mean(values))) if values else None
-    return PublishedCell(rater, dimension, kind, published, _mean(values), by_source, part["item"].n_unique())
+    return PublishedCell(
+        rater, dimension, kind, published, _mean(values), by_source, part["item"].n_unique()
+    )
 
 
 def _rho(a: FloatArray, b: FloatArray) -> float | None:
@@ -137,4 +155,6 @@ def _number(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-SCHEMES: Mapping[str, Callable[[pl.DataFrame, pl.DataFrame], tuple[PublishedCell, ...]]] = {"viescore": _viescore}
+SCHEMES: Mapping[str, Callable[[pl.DataFrame, pl.DataFrame], tuple[PublishedCell, ...]]] = {
+    "viescore": _viescore
+}

@@ -44,7 +44,8 @@ def leaderboard_json(board: Leaderboard) -> Json:
         "labels": board.labels,
         "unlabelled": board.unlabelled,
         "assumptions": [
-            {"assumes": a.assumes, "check": a.check, "holds": a.holds, "p": a.p} for a in board.assumptions
+            {"assumes": a.assumes, "check": a.check, "holds": a.holds, "p": a.p}
+            for a in board.assumptions
         ],
         "gap": board.gap,
         "labels_for_gap": board.labels_for_gap,
@@ -57,7 +58,11 @@ def _row(row: CorrectedRow) -> Json:
     lee = None if row.lee is None else {"value": row.lee.value, "ci95": _pair(row.lee.interval)}
     strength = None
     if row.naive_strength is not None or row.strength is not None:
-        strength = {"naive": row.naive_strength, "corrected": row.strength, "ci95": _pair(row.strength_interval)}
+        strength = {
+            "naive": row.naive_strength,
+            "corrected": row.strength,
+            "ci95": _pair(row.strength_interval),
+        }
     return {
         "source": row.source,
         "group": row.group,
@@ -79,11 +84,16 @@ def _row(row: CorrectedRow) -> Json:
 
 def card_json(card: Card) -> Json:
     """``{"judges": [{"judge", "checks": [...], "system": {...}}]}``."""
-    rows = [{**asdict(row), "ci95": None if row.interval is None else list(row.interval)} for row in card.benchmarks]
+    rows = [
+        {**asdict(row), "ci95": None if row.interval is None else list(row.interval)}
+        for row in card.benchmarks
+    ]
     return {
         "judges": [_judge(found) for found in card.judges],
         "least_images": card.thresholds.least_images,
-        "benchmarks": [{name: value for name, value in row.items() if name != "interval"} for row in rows],
+        "benchmarks": [
+            {name: value for name, value in row.items() if name != "interval"} for row in rows
+        ],
     }
 
 
@@ -103,7 +113,9 @@ def _judge(found: JudgeCard) -> Json:
         "checks": [_check(line) for line in found.checks],
         "system": _system(found),
         "as_published": {score.name: score.value for score in found.own_scores},
-        "as_published_of": {score.name: score.lacking for score in found.own_scores if score.lacking},
+        "as_published_of": {
+            score.name: score.lacking for score in found.own_scores if score.lacking
+        },
         "probabilities": probabilities_json(found),
         "photograph": columns.photograph(found.photograph),
         "score_radius": None
@@ -113,7 +125,9 @@ def _judge(found: JudgeCard) -> Json:
 
 
 def tasks_json(found: JudgeCard) -> list[Json]:
-    """``[{"task", "card": {"answer": "yes" | "no" | "unclear", "needs_images", ...}}]``, as in metrics.json."""
+    """``[{"task", "card": {"answer": "yes" | "no" | "unclear", "needs_images", ...}}]``, as in
+    metrics.json.
+    """
     return [{"task": task.task, "card": _task(task)} for task in found.tasks]
 
 
@@ -144,7 +158,17 @@ def _check(line: Check) -> Json:
 def _system(found: JudgeCard) -> Json:
     """The figures of the main kind of question, and beside them those of every kind."""
     main = found.system.main
-    names = ("kind", "tau_b", "ci95", "pair_order", "pair_order_ci95", "spa", "spa_ci95", "smallest_gap", "images")
+    names = (
+        "kind",
+        "tau_b",
+        "ci95",
+        "pair_order",
+        "pair_order_ci95",
+        "spa",
+        "spa_ci95",
+        "smallest_gap",
+        "images",
+    )
     empty: Json = {**dict.fromkeys(names), "sources": []}
     top = empty if main is None else _kind(main)
     return {**top, "by_kind": {kind.kind: _kind(kind) for kind in found.system.kinds}}
@@ -188,7 +212,9 @@ def _favour(found: Favour) -> Json:
 
 
 def probabilities_json(card: JudgeCard) -> Json | None:
-    """How often stated probabilities come true, with the bins of the reliability diagram; None: none is stated."""
+    """How often stated probabilities come true, with the bins of the reliability diagram; None:
+    none is stated.
+    """
     found = card.probabilities
     if found is None:
         return None
@@ -204,7 +230,7 @@ def probabilities_json(card: JudgeCard) -> Json | None:
     }
 
 
-# ---------------------------------------------------------------- the cascade, and tables as published
+# ------------------------------------------------ the cascade, and tables as published
 
 
 def cascade_json(found: Cascade) -> Json:

@@ -32,10 +32,11 @@ KINDS = ("pairwise", "ranking", "scoring")
 class KindOfSystem:
     """What one kind of question says of the order of the sources.
 
-    ``worth``: effective labels a label, n_eff / n, that the judge's values within a source are worth at best (many
-    judged items a label); 1 = nothing. ``groups``: of each source, the name of those that it is comparable with.
-    ``true_ends``: the interval of each source's true mean. ``overturned``: pairs of sources that the scores of all
-    annotations put in the other order than the questions do.
+    ``worth``: effective labels a label, n_eff / n, that the judge's values within a source are
+    worth at best (many judged items a label); 1 = nothing. ``groups``: of each source, the name of
+    those that it is comparable with. ``true_ends``: the interval of each source's true mean.
+    ``overturned``: pairs of sources that the scores of all annotations put in the other order than
+    the questions do.
     """
 
     kind: str
@@ -47,7 +48,9 @@ class KindOfSystem:
     worth: float | None
     self_preference: Favour | None = None
     left_out: tuple[str, ...] = ()
-    """Sources, with their groups, that no usable reply compares with another: no figure here is of them."""
+    """Sources, with their groups, that no usable reply compares with another: no figure here is of
+    them.
+    """
 
     @property
     def measure(self) -> str:
@@ -56,25 +59,40 @@ class KindOfSystem:
 
     @property
     def extent(self) -> str:
-        """What was compared: 5 sources, or 16 sources in 5 groups; 1 left out without a usable reply."""
+        """What was compared: 5 sources, or 16 sources in 5 groups; 1 left out without a usable
+        reply.
+        """
         groups = len(set(self.groups))
         left = f" ({len(self.left_out)} more left out: no usable reply)" if self.left_out else ""
-        return many(len(self.names), "source") + (f" in {groups} groups" if groups > 1 else "") + left
+        return (
+            many(len(self.names), "source") + (f" in {groups} groups" if groups > 1 else "") + left
+        )
 
     def moved(self) -> tuple[int, tuple[int, int], str | None]:
-        """The most ranks that a source gains or loses because the judge favours or disfavours it, the least and most
-        that its interval allows, and the source. Only sources whose favour is shown (p < 5 % after Holm) count.
+        """The most ranks that a source gains or loses because the judge favours or disfavours it,
+        the least and most that its interval allows, and the source. Only sources whose favour is
+        shown (p < 5 % after Holm) count.
         """
-        places = [(self._places(s, f.value), self._ends(s, f), s) for s, f in enumerate(self.found.favours) if f.sure]
+        places = [
+            (self._places(s, f.value), self._ends(s, f), s)
+            for s, f in enumerate(self.found.favours)
+            if f.sure
+        ]
         if not places:
             return 0, (0, 0), None
         value, _, s = max(places)
         way = "above" if self.found.favours[s].value > 0 else "below"
         ends = max(ends[0] for _, ends, _ in places), max(ends[1] for _, ends, _ in places)
-        return value, ends, f"{self.names[s]} stands {many(value, 'rank')} {way} where a fair judge would put it"
+        return (
+            value,
+            ends,
+            f"{self.names[s]} stands {many(value, 'rank')} {way} where a fair judge would put it",
+        )
 
     def _ends(self, source: int, favour: Favour) -> tuple[int, int]:
-        low, high = sorted(self._places(source, end) for end in favour.interval or (favour.value, favour.value))
+        low, high = sorted(
+            self._places(source, end) for end in favour.interval or (favour.value, favour.value)
+        )
         return low, high
 
     def _places(self, source: int, favour: float) -> int:
@@ -87,9 +105,11 @@ class KindOfSystem:
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """The kinds that compare at least two sources; ``main`` is the first of pairwise, ranking, scoring.
+    """The kinds that compare at least two sources; ``main`` is the first of pairwise, ranking,
+    scoring.
 
-    ``why``: the reason, if no kind does; ``images``: those on which it answered questions on the sources.
+    ``why``: the reason, if no kind does; ``images``: those on which it answered questions on the
+    sources.
     """
 
     kinds: tuple[KindOfSystem, ...]
@@ -112,7 +132,9 @@ def system(study: Study, run: int, families: Mapping[str, tuple[str, ...]] | Non
         return System(kinds)
     if not asked:
         return System((), "no question compares two named sources of one task")
-    return System((), _why_none(asked[0]), int(np.unique(asked[0].image[np.isfinite(asked[0].said)]).size))
+    return System(
+        (), _why_none(asked[0]), int(np.unique(asked[0].image[np.isfinite(asked[0].said)]).size)
+    )
 
 
 def _why_none(found: Items) -> str:
@@ -124,21 +146,30 @@ def _why_none(found: Items) -> str:
     silent = sorted({name for s, name in enumerate(found.names) if s not in answered})
     if silent:
         every = many(len(set(found.names)), "source")
-        return f"it gave no answer that can be used on {len(silent)} of {every}, the first: {silent[0]}"
+        return (
+            f"it gave no answer that can be used on {len(silent)} of {every}, the first: "
+            f"{silent[0]}"
+        )
     return "it answered questions on a single image"
 
 
 def _own_sources(judge: str, families: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     """The sources of the family that the judge is declared to be of."""
-    return next((sources for name, sources in families.items() if name.lower() in judge.lower()), ())
+    return next(
+        (sources for name, sources in families.items() if name.lower() in judge.lower()), ()
+    )
 
 
 def _measured(study: Study, asked: Items, own: tuple[str, ...]) -> KindOfSystem | None:
     found, silent = asked.answered()
     if not found.names:
         return None
-    fair = fair_reference(found.said, found.truth, found.level, found.source, found.image, found.group, found.task)
-    sums = image_sums(found.said, found.truth, found.source, found.image, len(found.names), fair=fair)
+    fair = fair_reference(
+        found.said, found.truth, found.level, found.source, found.image, found.group, found.task
+    )
+    sums = image_sums(
+        found.said, found.truth, found.source, found.image, len(found.names), fair=fair
+    )
     agreement = system_agreement(sums, found.group, seed=study.seed)
     if agreement is None:
         return None
@@ -164,11 +195,15 @@ def _true_ends(sums: Sums, kind: str) -> tuple[Interval | None, ...]:
         return tuple(ends.interval(s) for s in range(size))
     value, influence = ratio_influence(top, bottom, source, size)
     low, high = np.clip(mean_ends(value, spread(influence, bottom, source, size)), *RANGES[kind])
-    return tuple(None if np.isnan(a) else (float(a), float(b)) for a, b in zip(low, high, strict=True))
+    return tuple(
+        None if np.isnan(a) else (float(a), float(b)) for a, b in zip(low, high, strict=True)
+    )
 
 
 def worth(found: Items) -> float | None:
-    """1 / (1 − ρ²) with ρ the correlation of judge and truth within source; None where it cannot be computed."""
+    """1 / (1 − ρ²) with ρ the correlation of judge and truth within source; None where it cannot be
+    computed.
+    """
     kept = np.isfinite(found.said) & np.isfinite(found.truth)
     if kept.sum() < 10:
         return None
@@ -183,7 +218,9 @@ def worth(found: Items) -> float | None:
 
 
 def _self_preference(found: Items, own: tuple[str, ...]) -> Favour | None:
-    """How much more the judge's own family gains by it than all other sources; None where none is declared."""
+    """How much more the judge's own family gains by it than all other sources; None where none is
+    declared.
+    """
     mine = np.array([name in own for name in found.names])
     if not mine.any() or mine.all():
         return None

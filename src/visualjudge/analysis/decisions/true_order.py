@@ -1,4 +1,6 @@
-"""Do the true scores of all annotations put the sources in the order of the questions that were drawn?"""
+"""Do the true scores of all annotations put the sources in the order of the questions that were
+drawn?
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from visualjudge.core.records import FloatArray
 
 
 def overturned(study: Study, found: Items, true: FloatArray) -> tuple[tuple[str, str], ...]:
-    """Pairs of comparable sources: the first has the higher mean true score, the second the higher ``true`` (S,).
+    """Pairs of comparable sources: the first has the higher mean true score, the second the higher
+    ``true`` (S,).
 
     The scores are those of all different annotations in the dataset's questions, asked or not.
     """

@@ -13,7 +13,9 @@ NARROW = 480
 
 @dataclass(frozen=True)
 class Box:
-    """Where data are drawn: pixels from ``left`` to ``right`` and from ``top`` to ``bottom``, and what they span."""
+    """Where data are drawn: pixels from ``left`` to ``right`` and from ``top`` to ``bottom``, and
+    what they span.
+    """
 
     left: float
     right: float
@@ -25,16 +27,24 @@ class Box:
     def x(self, value: float) -> float:
         """The pixel of a value, at the edge where it lies beyond it."""
         low, high = self.x_range
-        return self.left + (self.right - self.left) * min(1.0, max(0.0, (value - low) / (high - low)))
+        return self.left + (self.right - self.left) * min(
+            1.0, max(0.0, (value - low) / (high - low))
+        )
 
     def y(self, value: float) -> float:
         """The pixel of a value, at the edge where it lies beyond it."""
         low, high = self.y_range
-        return self.bottom - (self.bottom - self.top) * min(1.0, max(0.0, (value - low) / (high - low)))
+        return self.bottom - (self.bottom - self.top) * min(
+            1.0, max(0.0, (value - low) / (high - low))
+        )
 
 
-def panels(width: float, count: int, height: float, top: float, least: float = 300) -> list[tuple[float, float, float]]:
-    """The left edge, top edge and width of ``count`` panels in rows from ``top``, none narrower than ``least``."""
+def panels(
+    width: float, count: int, height: float, top: float, least: float = 300
+) -> list[tuple[float, float, float]]:
+    """The left edge, top edge and width of ``count`` panels in rows from ``top``, none narrower
+    than ``least``.
+    """
     across = max(1, min(count, int(width // least)))
     each = width / across
     return [((k % across) * each, top + (k // across) * height, each) for k in range(count)]
@@ -45,7 +55,9 @@ def percent_tick(value: float) -> str:
     return f"{100 * value:g} %"
 
 
-def x_axis(canvas: Canvas, box: Box, show: Callable[[float], str], label: str = "", *, grid: bool = True) -> None:
+def x_axis(
+    canvas: Canvas, box: Box, show: Callable[[float], str], label: str = "", *, grid: bool = True
+) -> None:
     """Ticks below the box, a light line up from each, and what they measure."""
     for tick in ticks(*box.x_range, most=5 if box.right - box.left < 260 else 7):
         if grid:

@@ -1,7 +1,7 @@
 """SVG elements in pixels, and the one stylesheet of all figures.
 
-On a page the colours are CSS variables, so that figures follow light and dark; in a file they
-are those of LIGHT. Series (judges) differ by colour and by marker, none of them in a colour of a state.
+On a page the colours are CSS variables, so that figures follow light and dark; in a file they are
+those of LIGHT. Series (judges) differ by colour and by marker, none of them in a colour of a state.
 """
 
 from __future__ import annotations
@@ -12,15 +12,39 @@ from collections.abc import Sequence
 from html import escape
 
 LIGHT = {
-    "ink": "#14140f", "soft": "#595852", "line": "#d9d7cf", "paper": "#ffffff", "mark": "#ffe08a",
-    "s0": "#1a5fa8", "s1": "#b53a82", "s2": "#5b3fa8", "s3": "#00737f", "s4": "#7f5539", "s5": "#44546a",
-    "pass": "#00700c", "fail": "#b3261e", "undecided": "#8a5a00", "not_measured": "#66655f",
-}  # fmt: skip
+    "ink": "#14140f",
+    "soft": "#595852",
+    "line": "#d9d7cf",
+    "paper": "#ffffff",
+    "mark": "#ffe08a",
+    "s0": "#1a5fa8",
+    "s1": "#b53a82",
+    "s2": "#5b3fa8",
+    "s3": "#00737f",
+    "s4": "#7f5539",
+    "s5": "#44546a",
+    "pass": "#00700c",
+    "fail": "#b3261e",
+    "undecided": "#8a5a00",
+    "not_measured": "#66655f",
+}
 DARK = {
-    "ink": "#f4f3ee", "soft": "#b4b2a8", "line": "#3d3c37", "paper": "#1c1c1a", "mark": "#5c4a00",
-    "s0": "#6cb0f5", "s1": "#f08cc4", "s2": "#b3a1f7", "s3": "#4fc8d4", "s4": "#d3a484", "s5": "#a9bad1",
-    "pass": "#5fd068", "fail": "#ff8a80", "undecided": "#f0b840", "not_measured": "#a09e95",
-}  # fmt: skip
+    "ink": "#f4f3ee",
+    "soft": "#b4b2a8",
+    "line": "#3d3c37",
+    "paper": "#1c1c1a",
+    "mark": "#5c4a00",
+    "s0": "#6cb0f5",
+    "s1": "#f08cc4",
+    "s2": "#b3a1f7",
+    "s3": "#4fc8d4",
+    "s4": "#d3a484",
+    "s5": "#a9bad1",
+    "pass": "#5fd068",
+    "fail": "#ff8a80",
+    "undecided": "#f0b840",
+    "not_measured": "#a09e95",
+}
 SERIES = 6
 """Colours, and markers, of series; more series begin again."""
 STATES = ("pass", "fail", "undecided", "not_measured")
@@ -30,8 +54,10 @@ FONT = 12
 STYLE = """.plot text{font-size:12px;fill:var(--soft)}.plot .name{fill:var(--ink)}
 .plot .strong{fill:var(--ink);font-weight:600}
 .plot .small{font-size:11px}.plot .grid{stroke:var(--line)}.plot .axis{stroke:var(--soft)}
-.plot .chance{stroke:var(--soft);stroke-dasharray:3 3}.plot .base{fill:none;stroke:var(--ink);stroke-width:1.3}
-.plot .threshold{stroke:var(--ink);stroke-width:1.6}.plot .passing{fill:var(--pass);fill-opacity:.13}
+.plot .chance{stroke:var(--soft);stroke-dasharray:3 3}
+.plot .base{fill:none;stroke:var(--ink);stroke-width:1.3}
+.plot .threshold{stroke:var(--ink);stroke-width:1.6}
+.plot .passing{fill:var(--pass);fill-opacity:.13}
 .plot .ci{stroke-width:2.2;fill:none}.plot .thin{stroke-width:1.2;fill:none}
 .plot .mark{stroke:var(--paper);stroke-width:1}.plot .hollow{fill:var(--paper);stroke-width:1.8}
 .plot .bar{fill-opacity:.3}.plot .band{fill-opacity:.16;stroke:none}
@@ -60,8 +86,8 @@ def text_width(text: str, size: float = FONT) -> float:
 
 
 def shortened(text: str, room: float) -> str:
-    """The text with an ellipsis where it does not fit into ``room`` pixels; its end, which often tells names apart,
-    stays.
+    """The text with an ellipsis where it does not fit into ``room`` pixels; its end, which often
+    tells names apart, stays.
     """
     most = max(3, int(room / text_width("x")))
     if len(text) <= most:
@@ -98,34 +124,58 @@ class Canvas:
         ends = f'x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"'
         self._add(f'<line class="{kind}" {ends}/>', max(y1, y2))
 
-    def lines(self, points: Sequence[tuple[float, float]], kind: str, *, closed: bool = False) -> None:
+    def lines(
+        self, points: Sequence[tuple[float, float]], kind: str, *, closed: bool = False
+    ) -> None:
         """A line through points, or the area inside them."""
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         name = "polygon" if closed else "polyline"
-        self._add(f'<{name} class="{kind}" points="{path}"/>', max((y for _, y in points), default=0))
+        self._add(
+            f'<{name} class="{kind}" points="{path}"/>', max((y for _, y in points), default=0)
+        )
 
-    def rectangle(self, x: float, y: float, w: float, h: float, kind: str, *, opacity: float | None = None) -> None:
+    def rectangle(
+        self, x: float, y: float, w: float, h: float, kind: str, *, opacity: float | None = None
+    ) -> None:
         """A filled rectangle."""
         more = "" if opacity is None else f' fill-opacity="{opacity:.2f}"'
         place = f'x="{x:.1f}" y="{y:.1f}" width="{max(w, 0):.1f}" height="{max(h, 0):.1f}"'
         self._add(f'<rect class="{kind}" {place}{more}/>', y + h)
 
     def text(
-        self, x: float, y: float, said: str, kind: str = "", anchor: str = "start", *, room: float = math.inf
+        self,
+        x: float,
+        y: float,
+        said: str,
+        kind: str = "",
+        anchor: str = "start",
+        *,
+        room: float = math.inf,
     ) -> None:
-        """A line of text; ``anchor``: start, middle or end. What is longer than ``room`` pixels is shortened, and a
-        tooltip has all of it.
+        """A line of text; ``anchor``: start, middle or end. What is longer than ``room`` pixels is
+        shortened, and a tooltip has all of it.
         """
         side = "" if anchor == "start" else f' text-anchor="{anchor}"'
         named = f' class="{kind}"' if kind else ""
         drawn = said if room == math.inf else shortened(said, room)
         whole = "" if drawn == said else f"<title>{escape(said)}</title>"
-        self._add(f'<text x="{x:.1f}" y="{y:.1f}"{side}{named}>{escape(drawn)}{whole}</text>', y + 4)
+        self._add(
+            f'<text x="{x:.1f}" y="{y:.1f}"{side}{named}>{escape(drawn)}{whole}</text>', y + 4
+        )
 
     def marker(
-        self, x: float, y: float, series: int, *, hollow: bool = False, title: str = "", radius: float = RADIUS
+        self,
+        x: float,
+        y: float,
+        series: int,
+        *,
+        hollow: bool = False,
+        title: str = "",
+        radius: float = RADIUS,
     ) -> None:
-        """The marker of a series: a circle, square, diamond, triangle, triangle pointing down, or hexagon."""
+        """The marker of a series: a circle, square, diamond, triangle, triangle pointing down, or
+        hexagon.
+        """
         name, r = colour(series), radius
         kind = f"hollow l{name}" if hollow else f"mark f{name}"
         corners = {
@@ -137,14 +187,20 @@ class Canvas:
         }.get(series % SERIES)
         inside = f"<title>{escape(title)}</title>" if title else ""
         if corners is None:
-            self._add(f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{r:.1f}">{inside}</circle>', y + r)
+            self._add(
+                f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{r:.1f}">{inside}</circle>',
+                y + r,
+            )
             return
         path = " ".join(f"{x + a:.1f},{y + b:.1f}" for a, b in corners)
         self._add(f'<polygon class="{kind}" points="{path}">{inside}</polygon>', y + r)
 
     def image(self, x: float, y: float, w: float, h: float, address: str) -> None:
         """A raster image, given as a data URI, cropped to a rectangle."""
-        place = f'x="{x:.1f}" y="{y:.1f}" width="{w:.0f}" height="{h:.0f}" preserveAspectRatio="xMidYMid slice"'
+        place = (
+            f'x="{x:.1f}" y="{y:.1f}" width="{w:.0f}" height="{h:.0f}" '
+            'preserveAspectRatio="xMidYMid slice"'
+        )
         self._add(f'<image href="{escape(address)}" {place}/>', y + h)
 
     def cloud(self, points: Sequence[tuple[float, float]], series: int) -> None:
@@ -166,13 +222,18 @@ class Canvas:
             self.line(x - 4, y, x + 4, y, kind)
 
     def svg(self, label: str, *, standalone: bool = False) -> str:
-        """The image, with ``label`` for those who do not see it; ``standalone``: with its own style, for a file."""
+        """The image, with ``label`` for those who do not see it; ``standalone``: with its own
+        style, for a file.
+        """
         width, height = f"{self.width:.0f}", f"{self.height + 4:.0f}"
         named = f'role="img" aria-label="{escape(label)}" viewBox="0 0 {width} {height}"'
         body = "".join(self._parts)
         if not standalone:
             return f'<svg class="plot" {named} style="max-width:{width}px">{body}</svg>'
-        style = in_colours(STYLE, LIGHT) + ".plot text{font-family:Helvetica,Arial,'DejaVu Sans',sans-serif}"
+        style = (
+            in_colours(STYLE, LIGHT)
+            + ".plot text{font-family:Helvetica,Arial,'DejaVu Sans',sans-serif}"
+        )
         size = f'width="{width}" height="{height}"'
         paper = f'<rect width="{width}" height="{height}" fill="{LIGHT["paper"]}"/>'
         return (
@@ -181,8 +242,12 @@ class Canvas:
         )
 
 
-def legend(canvas: Canvas, series: Sequence[str], colours: Sequence[int], y: float = 12, x: float = 4) -> float:
-    """The marker, in its colour, and the name of each series from ``y`` down; returns the bottom."""
+def legend(
+    canvas: Canvas, series: Sequence[str], colours: Sequence[int], y: float = 12, x: float = 4
+) -> float:
+    """The marker, in its colour, and the name of each series from ``y`` down; returns the
+    bottom.
+    """
     left = x
     for k, name in zip(colours, series, strict=True):
         needed = text_width(name) + 30

@@ -1,4 +1,6 @@
-"""Accuracy against cost, with the judges that no other is both cheaper and better than (the Pareto front)."""
+"""Accuracy against cost, with the judges that no other is both cheaper and better than (the Pareto
+front).
+"""
 
 from __future__ import annotations
 
@@ -37,10 +39,14 @@ def cost_plot(rows: Sequence[Priced], label: str, width: float) -> Canvas:
     """Cost on the x axis from 0, accuracy on the y axis; the line joins the front."""
     canvas = Canvas(width)
     top = legend(canvas, [row.title for row in rows], [row.series for row in rows]) + 24
-    box = Box(48, width - 14, top, top + HEIGHT - 60, (0.0, 1.1 * max(row.cost for row in rows) or 1.0))
+    box = Box(
+        48, width - 14, top, top + HEIGHT - 60, (0.0, 1.1 * max(row.cost for row in rows) or 1.0)
+    )
     x_axis(canvas, box, "{:g}".format, label)
     y_axis(canvas, box, percent_tick, "Right answers")
-    canvas.lines([(box.x(row.cost), box.y(row.share.value or 0.0)) for row in front(rows)], "chance")
+    canvas.lines(
+        [(box.x(row.cost), box.y(row.share.value or 0.0)) for row in front(rows)], "chance"
+    )
     for row in rows:
         low, high = ends_of(row.share)
         x = box.x(row.cost)

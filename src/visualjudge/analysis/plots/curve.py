@@ -1,4 +1,6 @@
-"""Accuracy against distance: the data's points, the fitted curve, and the band of its 75 % point."""
+"""Accuracy against distance: the data's points, the fitted curve, and the band of its 75 %
+point.
+"""
 
 from __future__ import annotations
 

@@ -43,15 +43,20 @@ class Figure:
         return self.draw(width).svg(self.finding, standalone=True)
 
     def inline(self) -> str:
-        """Two SVG elements for a page with the stylesheet of figures: for a screen, and for a phone."""
+        """Two SVG elements for a page with the stylesheet of figures: for a screen, and for a
+        phone.
+        """
         wide, phone = (self.draw(width).svg(self.finding) for width in (WIDE, PHONE))
         return f'<div class="on-screen">{wide}</div><div class="on-phone">{phone}</div>'
 
     def element(self, heading: str = "h3") -> str:
-        """A figure element for a page with the stylesheet of figures: the finding, both drawings, caption and data."""
+        """A figure element for a page with the stylesheet of figures: the finding, both drawings,
+        caption and data.
+        """
         link = f'<a class="csv" download="{escape(self.name)}.csv" href="{self.csv_link}">CSV</a>'
         return (
-            f'<figure id="figure-{escape(self.name)}"><{heading}>{escape(self.finding)}</{heading}>{self.inline()}'
+            "<figure "
+            f'id="figure-{escape(self.name)}"><{heading}>{escape(self.finding)}</{heading}>{self.inline()}'
             f"<figcaption>{escape(self.caption)} {link}</figcaption></figure>"
         )
 
@@ -70,7 +75,8 @@ class Figure:
         return "data:text/csv;base64," + base64.b64encode(self.csv.encode()).decode()
 
     def save(self, path: str | Path, *, width_mm: float = PAGE_MM) -> Path:
-        """Write the figure as ``.svg``, ``.pdf`` or ``.png`` (300 dpi), ``width_mm`` wide, or its data as ``.csv``.
+        """Write the figure as ``.svg``, ``.pdf`` or ``.png`` (300 dpi), ``width_mm`` wide, or its
+        data as ``.csv``.
 
         Raises
         ------
@@ -113,7 +119,11 @@ class LeftOut:
 
 def _harmless(cell: Cell) -> Cell:
     """A text that no spreadsheet takes for a formula."""
-    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
+    return (
+        f"'{cell}"
+        if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r")
+        else cell
+    )
 
 
 def _on_paper(drawn: str, size: float) -> str:
@@ -136,7 +146,9 @@ def converted(svg: str, kind: str) -> bytes:
     try:
         import vl_convert
     except ImportError:
-        raise UsageError("PDF and PNG figures need vl-convert: pip install 'visualjudge[figures]'") from None
+        raise UsageError(
+            "PDF and PNG figures need vl-convert: pip install 'visualjudge[figures]'"
+        ) from None
     if kind == ".pdf":
         return bytes(vl_convert.svg_to_pdf(svg))
     return bytes(vl_convert.svg_to_png(svg, scale=POINTS_PER_PX, ppi=PNG_DPI))
@@ -151,12 +163,15 @@ BEHIND = ("#f6f6f3", "#121210")
 
 
 def page_style(own: str) -> str:
-    """The stylesheet of a page with inline figures: colours of both themes as variables (paper is light), figures, and
-    the page's ``own`` rules.
+    """The stylesheet of a page with inline figures: colours of both themes as variables (paper is
+    light), figures, and the page's ``own`` rules.
     """
     light, dark = (
         ";".join(f"--{name}:{value}" for name, value in {**colours, "page": behind}.items())
         for colours, behind in zip((LIGHT, DARK), BEHIND, strict=True)
     )
-    themes = f":root{{color-scheme:light dark;{light}}}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
+    themes = (
+        f":root{{color-scheme:light dark;{light}}}@media screen and "
+        f"(prefers-color-scheme:dark){{:root{{{dark}}}}}"
+    )
     return f"{themes}\n{FIGURES_ON_PAGES}\n{own}"

@@ -1,4 +1,6 @@
-"""Forest plots: a row for each task, encoding, bias or comparison; an estimate with its interval a series."""
+"""Forest plots: a row for each task, encoding, bias or comparison; an estimate with its interval a
+series.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ DODGE = 11
 
 @dataclass(frozen=True)
 class ForestRow:
-    """One row: an estimate for each series (None: not asked), what guessing and the baseline get, and states."""
+    """One row: an estimate for each series (None: not asked), what guessing and the baseline get,
+    and states.
+    """
 
     label: str
     estimates: tuple[Estimate | None, ...]
@@ -50,8 +54,9 @@ def forest(
     bars: bool = False,
     chance: str = "chance",
 ) -> Canvas:
-    """Rows from the top; ``colours``: the number of each series' colour, where it is not its place; ``bars``: a bar
-    from the mark to each estimate, for leanings; ``chance``: what the legend calls the rows' ``chance``.
+    """Rows from the top; ``colours``: the number of each series' colour, where it is not its place;
+    ``bars``: a bar from the mark to each estimate, for leanings; ``chance``: what the legend calls
+    the rows' ``chance``.
     """
     canvas = Canvas(width)
     numbers = range(len(series)) if colours is None else colours
@@ -86,7 +91,11 @@ def forest(
 
 
 def _widest(rows: Sequence[ForestRow], scale: Scale) -> float:
-    said = [scale.value(row.estimates[0]) for row in rows if row.estimates and row.estimates[0] is not None]
+    said = [
+        scale.value(row.estimates[0])
+        for row in rows
+        if row.estimates and row.estimates[0] is not None
+    ]
     return max(map(text_width, said), default=0)
 
 
@@ -106,9 +115,15 @@ def _key(canvas: Canvas, rows: Sequence[ForestRow], y: float, named: str) -> flo
 
 
 def _name(
-    canvas: Canvas, row: ForestRow, scale: Scale, box: Box, y: tuple[float, float], states: float, values: float,
+    canvas: Canvas,
+    row: ForestRow,
+    scale: Scale,
+    box: Box,
+    y: tuple[float, float],
+    states: float,
+    values: float,
     series: int,
-) -> None:  # fmt: skip
+) -> None:
     """The label, and to the right the value of a single series, the states and the note."""
     top, middle = y
     estimate = row.estimates[0] if row.estimates else None
@@ -139,12 +154,22 @@ def _references(canvas: Canvas, row: ForestRow, box: Box, middle: float, series:
     if row.baseline is not None:
         x = box.x(row.baseline)
         canvas.lines(
-            [(x - 4, middle - half), (x + 4, middle - half), (x, middle - half + 7), (x - 4, middle - half)], "base"
+            [
+                (x - 4, middle - half),
+                (x + 4, middle - half),
+                (x, middle - half + 7),
+                (x - 4, middle - half),
+            ],
+            "base",
         )
 
 
-def _estimate(canvas: Canvas, estimate: Estimate, box: Box, y: float, series: int, scale: Scale, *, bars: bool) -> None:
-    """The interval and the marker; an arrow where it goes beyond the axis, hollow from fewer than five images."""
+def _estimate(
+    canvas: Canvas, estimate: Estimate, box: Box, y: float, series: int, scale: Scale, *, bars: bool
+) -> None:
+    """The interval and the marker; an arrow where it goes beyond the axis, hollow from fewer than
+    five images.
+    """
     value, name = estimate.value or 0.0, colour(series)
     if bars and scale.mark is not None:
         ends = sorted((box.x(scale.mark), box.x(value)))
@@ -153,9 +178,13 @@ def _estimate(canvas: Canvas, estimate: Estimate, box: Box, y: float, series: in
     if low is not None and high is not None:
         canvas.line(box.x(low), y, box.x(high), y, f"ci l{name}")
         if low < scale.low:
-            canvas.lines([(box.left + 5, y - 4), (box.left, y), (box.left + 5, y + 4)], f"thin l{name}")
+            canvas.lines(
+                [(box.left + 5, y - 4), (box.left, y), (box.left + 5, y + 4)], f"thin l{name}"
+            )
         if high > scale.high:
-            canvas.lines([(box.right - 5, y - 4), (box.right, y), (box.right - 5, y + 4)], f"thin l{name}")
+            canvas.lines(
+                [(box.right - 5, y - 4), (box.right, y), (box.right - 5, y + 4)], f"thin l{name}"
+            )
     few = estimate.images < LEAST_IMAGES
     if scale.low <= value <= scale.high:
         canvas.marker(box.x(value), y, series, hollow=few, title=scale.value(estimate))

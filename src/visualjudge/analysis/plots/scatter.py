@@ -1,4 +1,6 @@
-"""Values against the truth: points, the identity line, and what the truth is on average for each value."""
+"""Values against the truth: points, the identity line, and what the truth is on average for each
+value.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ LARGEST = 7.0
 
 @dataclass(frozen=True)
 class Scatter:
-    """Points (x, y) of one judge, and points of a calibration line with how many cases are behind each."""
+    """Points (x, y) of one judge, and points of a calibration line with how many cases are behind
+    each.
+    """
 
     title: str
     series: int
@@ -22,11 +26,15 @@ class Scatter:
     calibration: tuple[tuple[float, float, int], ...]
 
 
-def scatters(charts: Sequence[Scatter], ends: tuple[float, float], labels: tuple[str, str], width: float) -> Canvas:
+def scatters(
+    charts: Sequence[Scatter], ends: tuple[float, float], labels: tuple[str, str], width: float
+) -> Canvas:
     """A panel for each judge, both axes over ``ends``; ``labels``: of x and of y."""
     canvas = Canvas(width)
     show: Callable[[float], str] = percent_tick if ends == (0.0, 1.0) else "{:g}".format
-    for chart, (left, top, across) in zip(charts, panels(width, len(charts), HEIGHT, 0), strict=True):
+    for chart, (left, top, across) in zip(
+        charts, panels(width, len(charts), HEIGHT, 0), strict=True
+    ):
         box = Box(left + 46, left + min(across, 420) - 14, top + 40, top + HEIGHT - 42, ends, ends)
         canvas.marker(left + 8, top + 9, chart.series)
         canvas.text(left + 18, top + 13, chart.title, "strong", room=across - 30)
@@ -46,4 +54,6 @@ def _calibration(canvas: Canvas, chart: Scatter, box: Box) -> None:
     most = max(n for _, _, n in known)
     for x, y, n in known:
         size = 3 + (LARGEST - 3) * (n / most) ** 0.5
-        canvas.marker(box.x(x), box.y(y), chart.series, radius=size, title=f"{x:.2g}: {y:.2g}, {n} cases")
+        canvas.marker(
+            box.x(x), box.y(y), chart.series, radius=size, title=f"{x:.2g}: {y:.2g}, {n} cases"
+        )

@@ -32,11 +32,15 @@ class Slope:
 
 
 def slopes(charts: Sequence[Slope], width: float) -> Canvas:
-    """A panel for each judge; a bar beside a source: the ranks that it may have at 95 %, unless it may have any."""
+    """A panel for each judge; a bar beside a source: the ranks that it may have at 95 %, unless it
+    may have any.
+    """
     canvas = Canvas(width)
     most = max((len(chart.rows) for chart in charts), default=0)
     height = 52 + STEP * most
-    for chart, (left, top, across) in zip(charts, panels(width, len(charts), height, 0), strict=True):
+    for chart, (left, top, across) in zip(
+        charts, panels(width, len(charts), height, 0), strict=True
+    ):
         _slope(canvas, chart, left, top, across)
     return canvas
 
@@ -53,7 +57,11 @@ def _slope(canvas: Canvas, chart: Slope, left: float, top: float, across: float)
         return top + 34 + STEP * (rank - 1)
 
     last, lane = len(chart.rows), 1.8
-    drawn = [row for row in chart.rows if row.ranks is not None and row.ranks[1] - row.ranks[0] + 1 < chart.sources]
+    drawn = [
+        row
+        for row in chart.rows
+        if row.ranks is not None and row.ranks[1] - row.ranks[0] + 1 < chart.sources
+    ]
     sets = 12 + lane * last * bool(drawn)
     own_places = _spread([row.rank for row in chart.rows])
     true_places = _spread([row.true_rank for row in chart.rows])

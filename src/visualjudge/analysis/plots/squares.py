@@ -1,4 +1,6 @@
-"""Tables of shares as areas and shades: the flow of answers when options are exchanged, and heat maps."""
+"""Tables of shares as areas and shades: the flow of answers when options are exchanged, and heat
+maps.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ SIDE = 96
 
 @dataclass(frozen=True)
 class Swapped:
-    """Questions in both orders: the same answer (right, wrong), or the same place (first, second)."""
+    """Questions in both orders: the same answer (right, wrong), or the same place (first,
+    second).
+    """
 
     title: str
     series: int
@@ -28,7 +32,9 @@ class Swapped:
 def swap_flow(charts: Sequence[Swapped], width: float) -> Canvas:
     """A 2×2 table for each judge; the area of each square is its share of the questions."""
     canvas = Canvas(width)
-    for chart, (left, top, _) in zip(charts, panels(width, len(charts), 2 * SIDE + 100, 0), strict=True):
+    for chart, (left, top, _) in zip(
+        charts, panels(width, len(charts), 2 * SIDE + 100, 0), strict=True
+    ):
         _flow(canvas, chart, left, top)
     return canvas
 
@@ -56,23 +62,45 @@ def _flow(canvas: Canvas, chart: Swapped, left: float, top: float) -> None:
 
 
 def heat_map(
-    rows: Sequence[str], columns: Sequence[str], values: Sequence[Sequence[float | None]], width: float,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    values: Sequence[Sequence[float | None]],
+    width: float,
     middle: float = 0.5,
-) -> Canvas:  # fmt: skip
-    """Shares as shades: the further from ``middle`` the darker, in one colour above it and in another below."""
+) -> Canvas:
+    """Shares as shades: the further from ``middle`` the darker, in one colour above it and in
+    another below.
+    """
     canvas = Canvas(width)
-    label = min(0.32 * width if width >= NARROW else 0.4 * width, max(map(text_width, rows), default=0) + 10)
+    label = min(
+        0.32 * width if width >= NARROW else 0.4 * width, max(map(text_width, rows), default=0) + 10
+    )
     per_band = max(1, int((width - label) // (46 if width >= NARROW else 28)))
     y = 0.0
     for start in range(0, len(columns), per_band):
-        y = _band(canvas, rows, columns, values, range(start, min(start + per_band, len(columns))), label, y, middle)
+        y = _band(
+            canvas,
+            rows,
+            columns,
+            values,
+            range(start, min(start + per_band, len(columns))),
+            label,
+            y,
+            middle,
+        )
     return canvas
 
 
 def _band(
-    canvas: Canvas, rows: Sequence[str], columns: Sequence[str], values: Sequence[Sequence[float | None]],
-    shown: range, label: float, y: float, middle: float,
-) -> float:  # fmt: skip
+    canvas: Canvas,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    values: Sequence[Sequence[float | None]],
+    shown: range,
+    label: float,
+    y: float,
+    middle: float,
+) -> float:
     """Some columns, numbered above; their names stand below."""
     each = min(64.0, (canvas.width - label) / len(shown))
     for k, column in enumerate(shown):
@@ -86,8 +114,12 @@ def _band(
                 continue
             dark = min(1.0, abs(share - middle) / max(middle, 1 - middle))
             kind = "fs0" if share >= middle else "fs4"
-            canvas.rectangle(label + k * each + 1, top, each - 2, 20, kind, opacity=0.08 + 0.42 * dark)
-            canvas.text(label + (k + 0.5) * each, top + 14, f"{100 * share:.0f}", "small name", "middle")
+            canvas.rectangle(
+                label + k * each + 1, top, each - 2, 20, kind, opacity=0.08 + 0.42 * dark
+            )
+            canvas.text(
+                label + (k + 0.5) * each, top + 14, f"{100 * share:.0f}", "small name", "middle"
+            )
     y += 28 + 22 * len(rows)
     for column in shown:
         canvas.text(4, y + 12, f"{column + 1}  {columns[column]}", "small", room=canvas.width - 8)

@@ -1,4 +1,6 @@
-"""Figures beside their thresholds: a strip for each check, the part that passes shaded, an estimate for each judge."""
+"""Figures beside their thresholds: a strip for each check, the part that passes shaded, an estimate
+for each judge.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ class Held:
 
 @dataclass(frozen=True)
 class CheckRow:
-    """A check: its name, the threshold in words, the axis, where it passes, and a figure for each judge."""
+    """A check: its name, the threshold in words, the axis, where it passes, and a figure for each
+    judge.
+    """
 
     label: str
     asked: str
@@ -35,12 +39,22 @@ class CheckRow:
 
 
 def thresholds(rows: Sequence[CheckRow], series: Sequence[str], width: float) -> Canvas:
-    """Each check on an axis of its own; to the right the state of each judge, with its icon and words."""
+    """Each check on an axis of its own; to the right the state of each judge, with its icon and
+    words.
+    """
     canvas = Canvas(width)
     narrow = width < NARROW
     y = legend(canvas, series, range(len(series))) + 6 if len(series) > 1 else 4.0
-    label = 10.0 if narrow else max(max(text_width(row.label), text_width(row.asked, 11)) for row in rows) + 12
-    words = 6.0 if narrow else min(0.5 * width, max(text_width(h.said) for row in rows for h in row.held) + 30)
+    label = (
+        10.0
+        if narrow
+        else max(max(text_width(row.label), text_width(row.asked, 11)) for row in rows) + 12
+    )
+    words = (
+        6.0
+        if narrow
+        else min(0.5 * width, max(text_width(h.said) for row in rows for h in row.held) + 30)
+    )
     for row in rows:
         inside = DODGE * len(row.held)
         top = y + 34 if narrow else y
@@ -58,7 +72,9 @@ def thresholds(rows: Sequence[CheckRow], series: Sequence[str], width: float) ->
 
 
 def _check(canvas: Canvas, row: CheckRow, box: Box) -> None:
-    canvas.rectangle(box.left, box.top, box.right - box.left, box.bottom - box.top, "swatch", opacity=0.35)
+    canvas.rectangle(
+        box.left, box.top, box.right - box.left, box.bottom - box.top, "swatch", opacity=0.35
+    )
     left, right = box.x(row.passing[0]), box.x(row.passing[1])
     canvas.rectangle(left, box.top, right - left, box.bottom - box.top, "passing")
     for end in row.passing:

@@ -1,4 +1,6 @@
-"""Figures of accuracy: by task, encoding and error type, against the margin, against cost, and between judges."""
+"""Figures of accuracy: by task, encoding and error type, against the margin, against cost, and
+between judges.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,13 @@ MOST_SERIES = 6
 SHARES = Scale(0.0, 1.0, percent_tick, rough_share, "Right answers")
 ESTIMATE = ("value", "low", "high", "n", "images")
 SHADES = "Per cent; the further from guessing, the darker, blue above it and brown below."
-ICONS_OF_TASKS = "The icons are the card's answer for each task: ✓ for yes, ✗ for no, ? for undecided."
-INTERVALS = "Lines are 95 % intervals with images as the unit; hollow markers stand for fewer than 5 images."
+ICONS_OF_TASKS = (
+    "The icons are the card's answer for each task: ✓ for yes, ✗ for no, ? for undecided."
+)
+INTERVALS = (
+    "Lines are 95 % intervals with images as the unit; hollow markers stand for fewer than 5 "
+    "images."
+)
 Row = tuple[str | float | int | None, ...]
 
 
@@ -37,7 +44,9 @@ def shown(analysis: Analysis) -> list[JudgeResult]:
 
 
 def colours_of(analysis: Analysis, judges: Iterable[JudgeResult]) -> list[int]:
-    """The number of each judge's colour, the same in all figures: its place among those of the report."""
+    """The number of each judge's colour, the same in all figures: its place among those of the
+    report.
+    """
     names = [judge.name for judge in shown(analysis)]
     return [names.index(judge.name) for judge in judges]
 
@@ -51,24 +60,35 @@ def figures_of(estimate: Estimate | None) -> Row:
 
 
 def by_task(analysis: Analysis) -> Figure | LeftOut:
-    """A row for each task: accuracy of each judge, what guessing and the local baseline get, and the card's answer."""
+    """A row for each task: accuracy of each judge, what guessing and the local baseline get, and
+    the card's answer.
+    """
     judges = [judge for judge in shown(analysis) if judge.pairwise.accuracy.share.n]
     if not judges:
         return LeftOut("tasks", "no pairwise question was asked")
     every = _cells(judges, lambda judge: judge.by_task)
-    cells = {name: found for name, found in every.items() if any(e is not None and e.value is not None for e in found)}
+    cells = {
+        name: found
+        for name, found in every.items()
+        if any(e is not None and e.value is not None for e in found)
+    }
     silent = [plain_name(name) for name in every if name not in cells]
     states = _answers(usual_card(analysis))
     baseline, notes = _baseline(judges), photograph_notes(analysis.metrics["judges"])
     chance = judges[0].pairwise.chance
     rows = [
         ForestRow(
-            plain_name(name), estimates, chance, baseline.get(name),
-            tuple(states[judge.name][name] for judge in judges if name in states.get(judge.name, {})),
+            plain_name(name),
+            estimates,
+            chance,
+            baseline.get(name),
+            tuple(
+                states[judge.name][name] for judge in judges if name in states.get(judge.name, {})
+            ),
             notes.get(name, ""),
         )
         for name, estimates in cells.items()
-    ]  # fmt: skip
+    ]
     data = [
         (judge.name, name, *figures_of(estimate), chance, baseline.get(name))
         for name, estimates in cells.items()
@@ -84,9 +104,13 @@ def by_task(analysis: Analysis) -> Figure | LeftOut:
         + (f" {SETS}" if len({judge.asked_like for judge in judges}) > 1 else "")
     )
     return Figure(
-        "tasks", _task_finding(judges, cells, chance), caption, ("judge", "task", *ESTIMATE, "chance", "baseline"),
-        tuple(data), _accuracy_drawing(rows, names_of(judges), colours_of(analysis, judges)),
-    )  # fmt: skip
+        "tasks",
+        _task_finding(judges, cells, chance),
+        caption,
+        ("judge", "task", *ESTIMATE, "chance", "baseline"),
+        tuple(data),
+        _accuracy_drawing(rows, names_of(judges), colours_of(analysis, judges)),
+    )
 
 
 def _accuracy_drawing(
@@ -98,7 +122,9 @@ def _accuracy_drawing(
     estimates = [[row.estimates[k] for row in rows] for k in order]
     values = [[None if e is None else e.value for e in own] for own in estimates]
     middle = next((row.chance for row in rows if row.chance is not None), 0.5)
-    return lambda width: heat_map([names[k] for k in order], [row.label for row in rows], values, width, middle)
+    return lambda width: heat_map(
+        [names[k] for k in order], [row.label for row in rows], values, width, middle
+    )
 
 
 def _mean(estimates: Iterable[Estimate | None]) -> float:
@@ -111,7 +137,10 @@ def _cells(
     judges: Sequence[JudgeResult], get: Callable[[JudgeResult], Iterable[Cell]]
 ) -> dict[str, tuple[Estimate | None, ...]]:
     """The accuracy of each cell, an estimate for each judge, the most accurate cells first."""
-    found = [{cell.name: cell.accuracy.shown for cell in get(judge) if cell.accuracy.share.n} for judge in judges]
+    found = [
+        {cell.name: cell.accuracy.shown for cell in get(judge) if cell.accuracy.share.n}
+        for judge in judges
+    ]
     names = list(dict.fromkeys(name for cells in found for name in cells))
     rows = {name: tuple(cells.get(name) for cells in found) for name in names}
     return dict(sorted(rows.items(), key=lambda row: (-_mean(row[1]), row[0])))
@@ -128,7 +157,9 @@ def _baseline(judges: Sequence[JudgeResult]) -> dict[str, float]:
 
 
 def photograph_notes(judges: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """By task, whether the judges need the photograph, where ``metrics.json`` has it (of ``judges``)."""
+    """By task, whether the judges need the photograph, where ``metrics.json`` has it (of
+    ``judges``).
+    """
     out: dict[str, str] = {}
     for judge in judges:
         for task, row in ((judge.get("photograph") or {}).get("by_task") or {}).items():
@@ -150,12 +181,16 @@ def _task_finding(
     above = []
     for k, judge in enumerate(judges):
         known = [name for name in names if cells[name][k] is not None]
-        above.append((judge.name, sum(_above(cells[name][k], chance) for name in known), len(known)))
+        above.append(
+            (judge.name, sum(_above(cells[name][k], chance) for name in known), len(known))
+        )
     name, count, total = above[0]
     said = f"{name} is above chance in {count} of {many(total, 'task')}"
     if len(judges) > 1:
         said = counted("Tasks above chance", above)
-    certain = [name for name in names if any(e is not None and e.interval is not None for e in cells[name])]
+    certain = [
+        name for name in names if any(e is not None and e.interval is not None for e in cells[name])
+    ]
     return said + (f". Weakest: {plain_name(certain[-1])}" if len(certain) > 1 else "")
 
 
@@ -177,14 +212,18 @@ def by_error_type(analysis: Analysis) -> Figure | LeftOut:
         for name in names
         for judge, estimate in zip(judges, cells[name], strict=True)
     ]
-    certain = [name for name in names if any(e is not None and e.interval is not None for e in cells[name])]
+    certain = [
+        name for name in names if any(e is not None and e.interval is not None for e in cells[name])
+    ]
     finding = "Too few images to tell which errors are hard to see"
     if len(certain) > 1:
         finding = f"Hardest to see: {plain_name(certain[-1])}; easiest: {plain_name(certain[0])}"
     marks = INTERVALS if len(judges) <= MOST_SERIES else SHADES
     caption = f"Right answers to pairs by the type of error in the worse option. {marks}"
     drawing = _accuracy_drawing(rows, names_of(judges), colours_of(analysis, judges))
-    return Figure("errors", finding, caption, ("judge", "error_type", *ESTIMATE), tuple(data), drawing)
+    return Figure(
+        "errors", finding, caption, ("judge", "error_type", *ESTIMATE), tuple(data), drawing
+    )
 
 
 def encodings(analysis: Analysis, images: Mapping[str, str] | None = None) -> list[Figure]:
@@ -193,25 +232,40 @@ def encodings(analysis: Analysis, images: Mapping[str, str] | None = None) -> li
     ``images``: data URIs of small images, by ``task/stem``.
     """
     judges = shown(analysis)[:MOST_SERIES]
-    tasks = dict.fromkeys(choice.task for judge in judges for choice in judge.encodings if len(choice.encodings) > 1)
+    tasks = dict.fromkeys(
+        choice.task for judge in judges for choice in judge.encodings if len(choice.encodings) > 1
+    )
     return [
-        _encoding_figure(analysis, [j for j in judges if any(c.task == task for c in j.encodings)], task, images or {})
+        _encoding_figure(
+            analysis,
+            [j for j in judges if any(c.task == task for c in j.encodings)],
+            task,
+            images or {},
+        )
         for task in tasks
     ]
 
 
 def encoding_name(task: str) -> str:
-    """The name of a task's figure, which is also that of its files: letters, digits, ``_`` and ``-``."""
+    """The name of a task's figure, which is also that of its files: letters, digits, ``_`` and
+    ``-``.
+    """
     return "encoding-" + re.sub(r"[^\w-]+", "-", task)
 
 
-def _encoding_figure(analysis: Analysis, judges: Sequence[JudgeResult], task: str, images: Mapping[str, str]) -> Figure:
+def _encoding_figure(
+    analysis: Analysis, judges: Sequence[JudgeResult], task: str, images: Mapping[str, str]
+) -> Figure:
     choices = [next((c for c in judge.encodings if c.task == task), None) for judge in judges]
     first = next(choice for choice in choices if choice is not None)
-    best = next((row.name for row in first.encodings if row.standing == "best"), first.encodings[0].name)
+    best = next(
+        (row.name for row in first.encodings if row.standing == "best"), first.encodings[0].name
+    )
     rows, data = [], []
     for row in first.encodings:
-        estimates = tuple(None if choice is None else _less(choice, row.name, best) for choice in choices)
+        estimates = tuple(
+            None if choice is None else _less(choice, row.name, best) for choice in choices
+        )
         title = encoding_title(task, row.name)
         label = f"{title} (reference)" if row.name == best else title
         rows.append(ForestRow(label, estimates, image=images.get(f"{task}/{row.name}")))
@@ -223,11 +277,13 @@ def _encoding_figure(analysis: Analysis, judges: Sequence[JudgeResult], task: st
     scale = Scale(-end, end, points_tick, rough_points, "Points above the reference", 0.0)
     names, colours = [judge.name for judge in judges], colours_of(analysis, judges)
     return Figure(
-        encoding_name(task), f"{plain_name(task).capitalize()}: {_advice(judges, choices)}",
+        encoding_name(task),
+        f"{plain_name(task).capitalize()}: {_advice(judges, choices)}",
         f"Accuracy of each encoding less that of the reference, on the same pairs. {INTERVALS}",
-        ("judge", "task", "encoding", "reference", *ESTIMATE), tuple(data),
+        ("judge", "task", "encoding", "reference", *ESTIMATE),
+        tuple(data),
         lambda width: forest(rows, names, scale, width, colours=colours),
-    )  # fmt: skip
+    )
 
 
 def _less(choice: EncodingChoice, name: str, best: str) -> Estimate | None:
@@ -243,14 +299,20 @@ def _less(choice: EncodingChoice, name: str, best: str) -> Estimate | None:
 def minus(gap: Estimate) -> Estimate:
     """The difference the other way round."""
     ends = gap.interval
-    turned = None if ends is None else tuple(None if end is None else -end for end in reversed(ends))
+    turned = (
+        None if ends is None else tuple(None if end is None else -end for end in reversed(ends))
+    )
     value = None if gap.value is None else -gap.value
     return Estimate(value, turned, gap.n, gap.images, gap.why)  # type: ignore[arg-type]
 
 
 def _advice(judges: Sequence[JudgeResult], choices: Sequence[EncodingChoice | None]) -> str:
     """ "use any encoding", or which, by judge where they differ."""
-    said = [(_advised(choice), judge.name) for judge, choice in zip(judges, choices, strict=True) if choice is not None]
+    said = [
+        (_advised(choice), judge.name)
+        for judge, choice in zip(judges, choices, strict=True)
+        if choice is not None
+    ]
     return said[0][0] if len({advice for advice, _ in said}) == 1 else grouped(said)
 
 
@@ -260,7 +322,11 @@ def _advised(choice: EncodingChoice) -> str:
     if choice.cheapest:
         return f"use any encoding; {encoding_title(choice.task, choice.cheapest)} is the cheapest"
     reason = str(choice.reason)
-    return "use any encoding; no difference was found" if reason.startswith("no difference") else f"undecided, {reason}"
+    return (
+        "use any encoding; no difference was found"
+        if reason.startswith("no difference")
+        else f"undecided, {reason}"
+    )
 
 
 def reach(estimates: Iterable[Estimate | None], least: float = 0.1, most: float = 0.5) -> float:
@@ -268,14 +334,21 @@ def reach(estimates: Iterable[Estimate | None], least: float = 0.1, most: float 
     known = [e for e in estimates if e is not None and e.value is not None]
     ends = [abs(end) for e in known for end in e.interval or () if end is not None]
     return max(
-        least, 1.08 * max((abs(e.value or 0.0) for e in known), default=0.0), min(most, 1.08 * max(ends, default=0))
+        least,
+        1.08 * max((abs(e.value or 0.0) for e in known), default=0.0),
+        min(most, 1.08 * max(ends, default=0)),
     )
 
 
 def margin(analysis: Analysis, against: str = "margin") -> Figure | LeftOut:
-    """Accuracy against the difference between the options (or against the difference in severity)."""
+    """Accuracy against the difference between the options (or against the difference in
+    severity).
+    """
     judges = shown(analysis)[:MOST_SERIES]
-    rows = [next((r for r in j.sensitivity if (r.scope, r.against) == ("all", against)), None) for j in judges]
+    rows = [
+        next((r for r in j.sensitivity if (r.scope, r.against) == ("all", against)), None)
+        for j in judges
+    ]
     charts = [
         Curve(judge.name, k, row)
         for k, (judge, row) in enumerate(zip(judges, rows, strict=True))
@@ -285,16 +358,27 @@ def margin(analysis: Analysis, against: str = "margin") -> Figure | LeftOut:
         return LeftOut(against, f"no pair has a known difference in {against}")
     if len({point.x for chart in charts for point in chart.row.points}) == 1:
         return LeftOut(against, f"all pairs have the same difference in {against}")
-    label = {"margin": "Difference between the options’ scores, of 10", "severity": "Difference in severity"}[against]
-    data = [(chart.title, point.x, point.share, int(point.n)) for chart in charts for point in chart.row.points]
+    label = {
+        "margin": "Difference between the options’ scores, of 10",
+        "severity": "Difference in severity",
+    }[against]
+    data = [
+        (chart.title, point.x, point.share, int(point.n))
+        for chart in charts
+        for point in chart.row.points
+    ]
     caption = (
-        "Points are the data, larger where more verdicts are behind them; the curve is the fit, its band "
-        "the curve with its 75 % point at the ends of the 95 % interval. The line down is at the 75 % "
+        "Points are the data, larger where more verdicts are behind them; the curve is the fit, "
+        "its band "
+        "the curve with its 75 % point at the ends of the 95 % interval. The line down is at the "
+        "75 % "
         "point."
     )
     columns = ("judge", against, "accuracy", "n")
     finding = grouped((_smallest(chart), chart.title) for chart in charts)
-    return Figure(against, finding, caption, columns, tuple(data), lambda width: curves(charts, label, width))
+    return Figure(
+        against, finding, caption, columns, tuple(data), lambda width: curves(charts, label, width)
+    )
 
 
 def _smallest(chart: Curve) -> str:
@@ -306,22 +390,43 @@ def _smallest(chart: Curve) -> str:
 
 
 def compared(analysis: Analysis) -> Figure | LeftOut:
-    """A row for every two judges: the difference in accuracy on the questions that both were asked."""
+    """A row for every two judges: the difference in accuracy on the questions that both were
+    asked.
+    """
     names = {judge.name for judge in shown(analysis)}
-    pairs = [row for row in analysis.results.comparisons if {row.a, row.b} <= names and row.gap.value is not None]
+    pairs = [
+        row
+        for row in analysis.results.comparisons
+        if {row.a, row.b} <= names and row.gap.value is not None
+    ]
     if not pairs:
-        return LeftOut("judges", "a single judge was asked" if len(names) == 1 else "no two judges share a question")
+        return LeftOut(
+            "judges",
+            "a single judge was asked" if len(names) == 1 else "no two judges share a question",
+        )
     pairs.sort(key=lambda row: -abs(row.gap.value or 0.0))
     kept = pairs[:MOST_PAIRS]
     rows = [ForestRow(f"{row.a} − {row.b}", (row.gap,)) for row in kept]
     end = reach((row.gap for row in kept), 0.05)
     scale = Scale(-end, end, points_tick, rough_points, "Difference in accuracy, points", 0.0)
-    left = f" The {len(pairs) - len(kept)} smaller differences are in the table." if len(pairs) > len(kept) else ""
-    caption = f"First judge less second on the questions that both were asked. {INTERVALS} They are unadjusted.{left}"
+    left = (
+        f" The {len(pairs) - len(kept)} smaller differences are in the table."
+        if len(pairs) > len(kept)
+        else ""
+    )
+    caption = (
+        f"First judge less second on the questions that both were asked. {INTERVALS} They are "
+        f"unadjusted.{left}"
+    )
     data = [(row.a, row.b, *figures_of(row.gap), row.p_holm) for row in pairs]
     columns = ("first", "second", *ESTIMATE, "p_holm")
     return Figure(
-        "judges", _better(pairs), caption, columns, tuple(data), lambda width: forest(rows, [""], scale, width)
+        "judges",
+        _better(pairs),
+        caption,
+        columns,
+        tuple(data),
+        lambda width: forest(rows, [""], scale, width),
     )
 
 
@@ -359,13 +464,25 @@ def baseline(analysis: Analysis) -> Figure | LeftOut:
     """A row for each task: how far each judge is above the local baseline."""
     judges = [judge for judge in shown(analysis) if judge.above_baseline][:MOST_SERIES]
     if not judges:
-        return LeftOut("baseline", "no run of the local baseline is beside these judges (--baseline adds one)")
-    found = [{r.value: r for r in scopes.above(judge.above_baseline) if r.scope in ("all", "task")} for judge in judges]
-    names = list(dict.fromkeys(name for rows in found for name, row in rows.items() if row.gap.value is not None))
+        return LeftOut(
+            "baseline", "no run of the local baseline is beside these judges (--baseline adds one)"
+        )
+    found = [
+        {r.value: r for r in scopes.above(judge.above_baseline) if r.scope in ("all", "task")}
+        for judge in judges
+    ]
+    names = list(
+        dict.fromkeys(
+            name for rows in found for name, row in rows.items() if row.gap.value is not None
+        )
+    )
     if not names:
         return LeftOut("baseline", "the local baseline answered none of these questions")
     rows = [
-        ForestRow(plain_name(name), tuple(rows[name].gap if name in rows else None for rows in found)) for name in names
+        ForestRow(
+            plain_name(name), tuple(rows[name].gap if name in rows else None for rows in found)
+        )
+        for name in names
     ]
     end = reach(e for row in rows for e in row.estimates)
     scale = Scale(-end, end, points_tick, rough_points, "Points above the baseline", 0.0)
@@ -383,14 +500,19 @@ def baseline(analysis: Analysis) -> Figure | LeftOut:
     if len(counts) > 1:
         finding = counted("Tasks in which a judge is better than the local baseline", counts)
     caption = (
-        f"Judge less the local baseline, on the questions that the baseline answered. {INTERVALS} They are unadjusted."
+        "Judge less the local baseline, on the questions that the baseline answered. "
+        f"{INTERVALS} They are unadjusted."
     )
     columns = ("judge", "task", *ESTIMATE, "standing")
     titles, colours = [judge.name for judge in judges], colours_of(analysis, judges)
     return Figure(
-        "baseline", finding, caption, columns, tuple(data),
+        "baseline",
+        finding,
+        caption,
+        columns,
+        tuple(data),
         lambda width: forest(rows, titles, scale, width, colours=colours),
-    )  # fmt: skip
+    )
 
 
 def cost(analysis: Analysis) -> Figure | LeftOut:
@@ -403,17 +525,24 @@ def cost(analysis: Analysis) -> Figure | LeftOut:
             judge.pairwise.accuracy.shown,
         )
         for k, judge in enumerate(shown(analysis))
-        if judge.verdicts and judge.tokens_in is not None and judge.pairwise.accuracy.shown.value is not None
-    ]  # fmt: skip
+        if judge.verdicts
+        and judge.tokens_in is not None
+        and judge.pairwise.accuracy.shown.value is not None
+    ]
     if len(rows) < 2:
         return LeftOut("cost", "fewer than two judges have token counts")
     best = [row.title for row in front(rows)]
     finding = f"No judge is both cheaper and better than {listed(best)}"
     caption = (
-        f"Accuracy against prompt and reply tokens per verdict. The dashed line joins the Pareto front. {INTERVALS}"
+        "Accuracy against prompt and reply tokens per verdict. The dashed line joins the Pareto "
+        f"front. {INTERVALS}"
     )
     data = [(row.title, row.cost, *figures_of(row.share)) for row in rows]
     return Figure(
-        "cost", finding, caption, ("judge", "tokens_per_verdict", *ESTIMATE), tuple(data),
+        "cost",
+        finding,
+        caption,
+        ("judge", "tokens_per_verdict", *ESTIMATE),
+        tuple(data),
         lambda width: cost_plot(rows, "Tokens per verdict", width),
-    )  # fmt: skip
+    )

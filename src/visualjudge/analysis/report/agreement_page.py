@@ -14,7 +14,10 @@ from visualjudge.analysis.report.readings import plain_name
 from visualjudge.analysis.words import counted, number, percent, percents, span
 from visualjudge.core.tables import Table
 
-INTERVALS = "95 %: each item is left out in turn (of runs each image); one that moves the figure makes it wide."
+INTERVALS = (
+    "95 %: each item is left out in turn (of runs each image); one that moves the figure makes "
+    "it wide."
+)
 
 
 def agreement_table(result: PeopleAgreement) -> Table:
@@ -22,30 +25,50 @@ def agreement_table(result: PeopleAgreement) -> Table:
     rows = []
     for row in result.rows:
         spearman = (number(row.spearman, 3), span(row.spearman_ci95))
-        rest = (number(row.kendall_tau, 3), percent(row.pairwise_accuracy), percents(row.pairwise_ci95))
+        rest = (
+            number(row.kendall_tau, 3),
+            percent(row.pairwise_accuracy),
+            percents(row.pairwise_ci95),
+        )
         rows.append((row.dimension, _title(row), number(row.items), *spearman, *rest))
     columns = ("Dimension", "Rater", "Items", "Spearman", "95 %", "Kendall", "Same order", "95 %")
     return Table(columns, tuple(rows), (INTERVALS,), keys=2)
 
 
 def agreement_figure(result: PeopleAgreement) -> Figure | LeftOut:
-    """Spearman's ρ with people: a row for each dimension, a marker for each judge and for the mean of people."""
+    """Spearman's ρ with people: a row for each dimension, a marker for each judge and for the mean
+    of people.
+    """
     kept = [row for row in result.rows if row.kind != "person" and row.spearman is not None]
     titles = list(dict.fromkeys(_title(row) for row in kept))[:MOST_SERIES]
     if not titles:
         return LeftOut("agreement", "no rank correlation with people is known")
     found = {(row.dimension, _title(row)): _estimate(row) for row in kept}
     dimensions = list(dict.fromkeys(row.dimension for row in kept))
-    rows = [ForestRow(plain_name(d), tuple(found.get((d, title)) for title in titles)) for d in dimensions]
-    scale = Scale(-1.0, 1.0, "{:g}".format, lambda e: f"{number(e.value)} ({span(e.interval)})", "Spearman’s ρ", 0.0)
+    rows = [
+        ForestRow(plain_name(d), tuple(found.get((d, title)) for title in titles))
+        for d in dimensions
+    ]
+    scale = Scale(
+        -1.0,
+        1.0,
+        "{:g}".format,
+        lambda e: f"{number(e.value)} ({span(e.interval)})",
+        "Spearman’s ρ",
+        0.0,
+    )
     judges = sorted({row.rater for row in kept if row.kind == "judge"})
     reached = [(name, *_reached(found, dimensions, name)) for name in judges]
     finding = counted("Dimensions in which a judge’s ρ is at least that of people", reached)
     if not any(row.kind == "ceiling" for row in kept):
-        finding = "Rank correlation of judges with people; there is no second person to compare with"
+        finding = (
+            "Rank correlation of judges with people; there is no second person to compare with"
+        )
     caption = (
-        "Each rater’s rank correlation with the mean of people (of people: with the mean of the others); a line is the "
-        "95 % interval (the mean of people has none), a hollow marker stands for fewer than 5 items."
+        "Each rater’s rank correlation with the mean of people (of people: with the mean of the "
+        "others); a line is the "
+        "95 % interval (the mean of people has none), a hollow marker stands for fewer than 5 "
+        "items."
     )
     data = [(d, title, *figures_of(found.get((d, title)))) for d in dimensions for title in titles]
     return Figure(
@@ -65,8 +88,12 @@ def _estimate(row: RaterRow) -> Estimate:
     return Estimate(row.spearman, row.spearman_ci95, row.items, row.items)
 
 
-def _reached(found: dict[tuple[str, str], Estimate], dimensions: list[str], name: str) -> tuple[int, int]:
-    """In how many dimensions a judge's ρ is at least that of people, of how many where both are known."""
+def _reached(
+    found: dict[tuple[str, str], Estimate], dimensions: list[str], name: str
+) -> tuple[int, int]:
+    """In how many dimensions a judge's ρ is at least that of people, of how many where both are
+    known.
+    """
     both = [(found.get((d, name)), found.get((d, CEILING))) for d in dimensions]
     known = [(a.value or 0.0, b.value or 0.0) for a, b in both if a is not None and b is not None]
     return sum(a >= b for a, b in known), len(known)
@@ -75,10 +102,15 @@ def _reached(found: dict[tuple[str, str], Estimate], dimensions: list[str], name
 def html(result: PeopleAgreement) -> str:
     """One page that loads nothing: the figure, then the table."""
     figure = agreement_figure(result)
-    drawn = f"<p>{escape(figure.reason)}</p>" if isinstance(figure, LeftOut) else figure.element("h2")
+    drawn = (
+        f"<p>{escape(figure.reason)}</p>" if isinstance(figure, LeftOut) else figure.element("h2")
+    )
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>Agreement with people</title><style>{style()}</style>"
     )
-    body = f"<main><h1>How far do judges agree with people?</h1>{drawn}{agreement_table(result).html()}</main>"
+    body = (
+        "<main><h1>How far do judges agree with "
+        f"people?</h1>{drawn}{agreement_table(result).html()}</main>"
+    )
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'

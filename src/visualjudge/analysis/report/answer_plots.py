@@ -1,4 +1,6 @@
-"""What a report opens with, as figures: the checks beside their thresholds, and the sources by judge and by truth."""
+"""What a report opens with, as figures: the checks beside their thresholds, and the sources by
+judge and by truth.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +34,15 @@ def groups_of(analysis: Analysis) -> list[str]:
     for judge in shown(analysis):
         for name, rows in judge.leaderboard.groups:
             sizes[name] = max(sizes.get(name, 0), len(rows))
-    return sorted((name for name, size in sizes.items() if size > 1), key=lambda name: (-sizes[name], name))
+    return sorted(
+        (name for name, size in sizes.items() if size > 1), key=lambda name: (-sizes[name], name)
+    )
 
 
 def sources(analysis: Analysis, group: str | None = None) -> Figure | LeftOut:
-    """The sources of one group (default: the largest) by rank: by each judge beside by the truth."""
+    """The sources of one group (default: the largest) by rank: by each judge beside by the
+    truth.
+    """
     groups = groups_of(analysis)
     if not groups:
         return LeftOut("sources", "no question compares two named sources of one task")
@@ -45,21 +51,49 @@ def sources(analysis: Analysis, group: str | None = None) -> Figure | LeftOut:
     places = zip(judges[:MOST_PANELS], colours_of(analysis, judges), strict=False)
     charts = [_slope(judge, k, _rows(judge, group)) for judge, k in places]
     data = [
-        (judge.name, group, row.source, row.rank, *(row.rank_set or (None, None)), row.true_rank, row.strength.value,
-         *(row.strength.interval or (None, None)), row.true_strength, row.strength.images)
+        (
+            judge.name,
+            group,
+            row.source,
+            row.rank,
+            *(row.rank_set or (None, None)),
+            row.true_rank,
+            row.strength.value,
+            *(row.strength.interval or (None, None)),
+            row.true_strength,
+            row.strength.images,
+        )
         for judge in judges
         for row in _rows(judge, group)
-    ]  # fmt: skip
+    ]
     count = max(len(_rows(judge, group)) for judge in judges)
     caption = (
-        f"Sources of {_group_name(group)}, by rank. The bars left of the markers, one for each source in "
-        "the order of the rows, span the ranks that it may have (95 %, of this source alone); a source without one may "
+        f"Sources of {_group_name(group)}, by rank. The bars left of the markers, one for each "
+        "source in "
+        "the order of the rows, span the ranks that it may have (95 %, of this source alone); a "
+        "source without one may "
         "have any rank. Lines that "
         "cross are sources that judge and truth put in a different order."
-        + (f" The first {MOST_SOURCES} of {count} sources are drawn." if count > MOST_SOURCES else "")
+        + (
+            f" The first {MOST_SOURCES} of {count} sources are drawn."
+            if count > MOST_SOURCES
+            else ""
+        )
     )
-    columns = ("judge", "group", "source", "rank", "best_rank", "worst_rank", "true_rank", "strength", "low", "high",
-               "true_strength", "images")  # fmt: skip
+    columns = (
+        "judge",
+        "group",
+        "source",
+        "rank",
+        "best_rank",
+        "worst_rank",
+        "true_rank",
+        "strength",
+        "low",
+        "high",
+        "true_strength",
+        "images",
+    )
     told = [(_first(_rows(judge, group)), judge.name) for judge in judges]
     finding = told[0][0][:1].upper() + told[0][0][1:] if len(judges) == 1 else grouped(told)
     name = "sources" if group == groups[0] else f"sources-{groups.index(group) + 1}"
@@ -71,7 +105,9 @@ def _group_name(group: str) -> str:
 
 
 def _rows(judge: JudgeResult, group: str) -> Sequence[SourceRow]:
-    return next((rows for name, rows in judge.leaderboard.groups if name == group and len(rows) > 1), ())
+    return next(
+        (rows for name, rows in judge.leaderboard.groups if name == group and len(rows) > 1), ()
+    )
 
 
 def _slope(judge: JudgeResult, series: int, rows: Sequence[SourceRow]) -> Slope:

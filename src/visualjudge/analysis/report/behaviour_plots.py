@@ -1,4 +1,6 @@
-"""Figures of how a judge behaves: leanings, exchanged options, scores, probabilities, probes and tools."""
+"""Figures of how a judge behaves: leanings, exchanged options, scores, probabilities, probes and
+tools.
+"""
 
 from __future__ import annotations
 
@@ -37,18 +39,29 @@ BINS = 10
 
 
 def leanings(analysis: Analysis) -> Figure | LeftOut:
-    """A bar for each feature: how far a judge leans to the option that has more of it; first, to the place."""
+    """A bar for each feature: how far a judge leans to the option that has more of it; first, to
+    the place.
+    """
     judges = [judge for judge in shown(analysis) if judge.pairwise.accuracy.share.n][:MOST_SERIES]
-    features = list(dict.fromkeys(row.feature for j in judges for row in j.bias if row.estimate.value is not None))
+    features = list(
+        dict.fromkeys(
+            row.feature for j in judges for row in j.bias if row.estimate.value is not None
+        )
+    )
     if not features:
         return LeftOut("leanings", "no pairwise question was asked in a way that shows a leaning")
     by_judge = [{row.feature: row for row in judge.bias} for judge in judges]
     titles = {row.feature: row.leans_to for judge in judges for row in judge.bias}
     rows = [
-        ForestRow(titles[name], tuple(found[name].estimate if name in found else None for found in by_judge))
+        ForestRow(
+            titles[name],
+            tuple(found[name].estimate if name in found else None for found in by_judge),
+        )
         for name in features
     ]
-    scale = Scale(-0.5, 0.5, points_tick, rough_points, "Points towards it, at equal difficulty", 0.0)
+    scale = Scale(
+        -0.5, 0.5, points_tick, rough_points, "Points towards it, at equal difficulty", 0.0
+    )
     data = [
         (judge.name, name, *figures_of(found[name].estimate), found[name].p_holm)
         for judge, found in zip(judges, by_judge, strict=True)
@@ -56,30 +69,47 @@ def leanings(analysis: Analysis) -> Figure | LeftOut:
         if name in found
     ]
     caption = (
-        "Half the difference in accuracy between pairs where the option with more of something is right "
-        "and where it is wrong, at equal difficulty: 0 is a fair judge, 50 one that looks at nothing else. "
+        "Half the difference in accuracy between pairs where the option with more of something "
+        "is right "
+        "and where it is wrong, at equal difficulty: 0 is a fair judge, 50 one that looks at "
+        "nothing else. "
         f"{INTERVALS}"
     )
     names, colours = [judge.name for judge in judges], colours_of(analysis, judges)
     return Figure(
-        "leanings", grouped((told for judge in judges for told in _leaning(judge)), names_last=True), caption,
-        ("judge", "feature", *ESTIMATE, "p_holm"), tuple(data),
+        "leanings",
+        grouped((told for judge in judges for told in _leaning(judge)), names_last=True),
+        caption,
+        ("judge", "feature", *ESTIMATE, "p_holm"),
+        tuple(data),
         lambda width: forest(rows, names, scale, width, colours=colours, bars=True),
-    )  # fmt: skip
+    )
 
 
 def _leaning(judge: JudgeResult) -> list[tuple[str, str]]:
-    """Whether it prefers the option shown first, and what else it leans to: statements with its name and figures."""
+    """Whether it prefers the option shown first, and what else it leans to: statements with its
+    name and figures.
+    """
     place = next((row for row in judge.bias if row.feature == "position"), None)
     found = None if place is None else place.estimate
     if place is None or found is None or found.value is None:
         said = ("preference for the first option not measured", judge.name)
     elif place.flagged:
         which = "first" if found.value > 0 else "second"
-        said = (f"prefer the option shown {which}", f"{judge.name} by {rough_points(found).lstrip('+')} points")
+        said = (
+            f"prefer the option shown {which}",
+            f"{judge.name} by {rough_points(found).lstrip('+')} points",
+        )
     else:
-        said = ("no clear preference for the first option", f"{judge.name} {rough_points(found)}".strip())
-    others = [row.leans_to for row in judge.bias if row.flagged and row.feature != "position" and row.estimate.value]
+        said = (
+            "no clear preference for the first option",
+            f"{judge.name} {rough_points(found)}".strip(),
+        )
+    others = [
+        row.leans_to
+        for row in judge.bias
+        if row.flagged and row.feature != "position" and row.estimate.value
+    ]
     return [said, *((f"swayed by {other}", judge.name) for other in others)]
 
 
@@ -94,15 +124,23 @@ def swapped(analysis: Analysis) -> Figure | LeftOut:
             same = round((swap.consistency.value or 0.0) * n)
             right = round((swap.right_in_both.value or 0.0) * n)
             first, second = swap.always_first, swap.always_second
-            charts.append(Swapped(judge.name, k, right, same - right, first, second, n - same - first - second))
+            charts.append(
+                Swapped(
+                    judge.name, k, right, same - right, first, second, n - same - first - second
+                )
+            )
     if not charts:
         return LeftOut("swap", "no question was asked in both orders (judge --swap)")
     shares = sorted(charts, key=lambda chart: -_same(chart))
-    said = "The same answer in both orders: " + ", ".join(f"{c.title} {100 * _same(c):.0f} %" for c in shares)
+    said = "The same answer in both orders: " + ", ".join(
+        f"{c.title} {100 * _same(c):.0f} %" for c in shares
+    )
     data = [(c.title, c.right, c.wrong, c.first, c.second, c.rest) for c in charts]
     columns = ("judge", "same_right", "same_wrong", "first_both_times", "second_both_times", "rest")
     caption = "Questions asked in both orders; the area of each square is its share of them."
-    return Figure("swap", said, caption, columns, tuple(data), lambda width: swap_flow(charts, width))
+    return Figure(
+        "swap", said, caption, columns, tuple(data), lambda width: swap_flow(charts, width)
+    )
 
 
 def _same(chart: Swapped) -> float:
@@ -116,10 +154,16 @@ def scores(analysis: Analysis) -> Figure | LeftOut:
     charts, said, data = [], [], []
     for k, i in enumerate(analysis.results.shown[:MOST_SERIES]):
         judge = analysis.results.judges[i]
-        table = analysis.study.kind(i, "scoring", ("parsed", "number", "truth")).filter(pl.col("parsed")).drop_nulls()
+        table = (
+            analysis.study.kind(i, "scoring", ("parsed", "number", "truth"))
+            .filter(pl.col("parsed"))
+            .drop_nulls()
+        )
         if table.is_empty():
             continue
-        truth, given = (np.asarray(table[name].to_numpy(), dtype=float) for name in ("truth", "number"))
+        truth, given = (
+            np.asarray(table[name].to_numpy(), dtype=float) for name in ("truth", "number")
+        )
         means = _means(truth, given)
         charts.append(Scatter(judge.name, k, _sample(truth, given), means))
         said.append((_follows(judge), judge.name))
@@ -127,15 +171,21 @@ def scores(analysis: Analysis) -> Figure | LeftOut:
     if not charts:
         return LeftOut("scores", "no scoring question was asked, or no reply to one could be read")
     caption = (
-        f"Each dot is a reply (at most {MOST_POINTS} of each judge, moved a little so that equal ones "
-        "show); the dashed line is where score and truth are equal; the line joins the judge’s mean score "
+        f"Each dot is a reply (at most {MOST_POINTS} of each judge, moved a little so that equal "
+        "ones "
+        "show); the dashed line is where score and truth are equal; the line joins the judge’s "
+        "mean score "
         "by true score."
     )
     columns = ("judge", "true_score", "mean_score", "n")
     return Figure(
-        "scores", grouped(said), caption, columns, tuple(data),
+        "scores",
+        grouped(said),
+        caption,
+        columns,
+        tuple(data),
         lambda width: scatters(charts, (0.0, 10.0), ("True score", "Judge’s score"), width),
-    )  # fmt: skip
+    )
 
 
 def _means(truth: np.ndarray, given: np.ndarray) -> tuple[tuple[float, float, int], ...]:
@@ -143,7 +193,9 @@ def _means(truth: np.ndarray, given: np.ndarray) -> tuple[tuple[float, float, in
     bins = np.minimum((truth / 10 * BINS).astype(int), BINS - 1)
     found = [(bins == b, b) for b in range(BINS)]
     return tuple(
-        (float(truth[kept].mean()), float(given[kept].mean()), int(kept.sum())) for kept, _ in found if kept.any()
+        (float(truth[kept].mean()), float(given[kept].mean()), int(kept.sum()))
+        for kept, _ in found
+        if kept.any()
     )
 
 
@@ -159,7 +211,11 @@ def _sample(truth: np.ndarray, given: np.ndarray) -> tuple[tuple[float, float], 
 
 def _follows(judge: JudgeResult) -> str:
     within, bias = judge.scoring.within, judge.scoring.bias
-    order = "" if within.value is None else f"τ-b {number(within.value)} ({span(within.interval)}) in one image"
+    order = (
+        ""
+        if within.value is None
+        else f"τ-b {number(within.value)} ({span(within.interval)}) in one image"
+    )
     if bias.value is None:
         return order or "no scores that can be compared"
     way = "high" if bias.value > 0 else "low"
@@ -180,12 +236,21 @@ def reliability(analysis: Analysis) -> Figure | LeftOut:
             data += [(name, *row) for row in bins]
     if not charts:
         return LeftOut("reliability", "no reply states a probability")
-    caption = "Where probability and frequency are equal, dots lie on the dashed line; larger dots are more answers."
+    caption = (
+        "Where probability and frequency are equal, dots lie on the dashed line; larger dots are "
+        "more answers."
+    )
     columns = ("judge", "stated", "came_true", "n")
     return Figure(
-        "reliability", grouped(said), caption, columns, tuple(data),
-        lambda width: scatters(charts, (0.0, 1.0), ("Stated probability of A", "A was right"), width),
-    )  # fmt: skip
+        "reliability",
+        grouped(said),
+        caption,
+        columns,
+        tuple(data),
+        lambda width: scatters(
+            charts, (0.0, 1.0), ("Stated probability of A", "A was right"), width
+        ),
+    )
 
 
 def probes(analysis: Analysis) -> Figure | LeftOut:
@@ -195,17 +260,24 @@ def probes(analysis: Analysis) -> Figure | LeftOut:
         return LeftOut("probes", "no probes were asked (visualjudge probe)")
     by_judge = [{row.name: row for row in judge.probes} for judge in judges]
     asked = list(dict.fromkeys(name for found in by_judge for name in found))
-    names = [n for n in asked if any(n in found and found[n].effect.value is not None for found in by_judge)]
+    names = [
+        n
+        for n in asked
+        if any(n in found and found[n].effect.value is not None for found in by_judge)
+    ]
     if not names:
         return LeftOut("probes", "no probe has questions enough for an effect")
     unknown = [plain_name(name) for name in asked if name not in names]
     rows = [
         ForestRow(
-            plain_name(name), tuple(found[name].effect if name in found else None for found in by_judge),
-            states=tuple(STATES_OF_PROBES[found[name].state] for found in by_judge if name in found),
+            plain_name(name),
+            tuple(found[name].effect if name in found else None for found in by_judge),
+            states=tuple(
+                STATES_OF_PROBES[found[name].state] for found in by_judge if name in found
+            ),
         )
         for name in names
-    ]  # fmt: skip
+    ]
     scale = Scale(-0.5, 0.5, points_tick, rough_points, "Effect, points", 0.0)
     data = [
         (judge.name, row.name, *figures_of(row.effect), row.margin, row.state)
@@ -213,24 +285,32 @@ def probes(analysis: Analysis) -> Figure | LeftOut:
         for row in found.values()
     ]
     caption = (
-        "Each probe changes one thing that the answer does not depend on. A check mark: it passes, its 90 "
-        f"% interval lies within the margin; a cross: it fails; a question mark: undecided. {INTERVALS}"
-        + (f" Too few questions: {listed(unknown, 20)}." if unknown else "")
+        "Each probe changes one thing that the answer does not depend on. A check mark: it "
+        "passes, its 90 "
+        "% interval lies within the margin; a cross: it fails; a question mark: undecided. "
+        f"{INTERVALS}" + (f" Too few questions: {listed(unknown, 20)}." if unknown else "")
     )
     titles, colours = [judge.name for judge in judges], colours_of(analysis, judges)
     return Figure(
-        "probes", grouped((_probed(judge), judge.name) for judge in judges), caption,
-        ("judge", "probe", *ESTIMATE, "margin", "state"), tuple(data),
+        "probes",
+        grouped((_probed(judge), judge.name) for judge in judges),
+        caption,
+        ("judge", "probe", *ESTIMATE, "margin", "state"),
+        tuple(data),
         lambda width: forest(rows, titles, scale, width, colours=colours),
-    )  # fmt: skip
+    )
 
 
 def photograph(analysis: Analysis) -> Figure | LeftOut:
-    """A row for each task: how much more often a judge is right with the photograph than without."""
+    """A row for each task: how much more often a judge is right with the photograph than
+    without.
+    """
     asked = [judge for judge in shown(analysis) if judge.photograph is not None][:MOST_SERIES]
     judges = [(judge.name, judge.photograph) for judge in asked if judge.photograph is not None]
     if not judges:
-        return LeftOut("photograph", "no question was asked without its photograph (visualjudge probe)")
+        return LeftOut(
+            "photograph", "no question was asked without its photograph (visualjudge probe)"
+        )
     by_judge = [{row.task: row for row in (need.all, *need.by_task)} for _, need in judges]
     tasks = list(dict.fromkeys(task for found in by_judge for task in found))
     rows = [
@@ -249,14 +329,18 @@ def photograph(analysis: Analysis) -> Figure | LeftOut:
         for task in found
     ]
     caption = (
-        "Right answers with the photograph less those over uniform grey (over another photograph where grey was not "
+        "Right answers with the photograph less those over uniform grey (over another photograph "
+        "where grey was not "
         f"asked), on the same pairs. {INTERVALS}"
     )
     return Figure(
-        "photograph", grouped((photograph_gain(need.all), name) for name, need in judges), caption,
-        ("judge", "task", *ESTIMATE, "state"), tuple(data),
+        "photograph",
+        grouped((photograph_gain(need.all), name) for name, need in judges),
+        caption,
+        ("judge", "task", *ESTIMATE, "state"),
+        tuple(data),
         lambda width: forest(rows, titles, scale, width, colours=colours),
-    )  # fmt: skip
+    )
 
 
 STATES_OF_PROBES = {"pass": "pass", "fail": "fail", "not_shown": "undecided"}
@@ -279,18 +363,26 @@ def tools(analysis: Analysis) -> Figure | LeftOut:
         return LeftOut("tools", "no question shows what a tool says")
     by_judge = [{row.confidence: row.wrong_tool for row in judge.tool_trust} for judge in judges]
     levels = sorted({level for found in by_judge for level in found})
-    rows = [ForestRow(f"claims {number(level)}", tuple(found.get(level) for found in by_judge)) for level in levels]
+    rows = [
+        ForestRow(f"claims {number(level)}", tuple(found.get(level) for found in by_judge))
+        for level in levels
+    ]
     scale = Scale(0.0, 1.0, percent_tick, rough_share, "Follows a wrong tool")
     data = [
-        (j.name, level, *figures_of(f.get(level))) for j, f in zip(judges, by_judge, strict=True) for level in levels
+        (j.name, level, *figures_of(f.get(level)))
+        for j, f in zip(judges, by_judge, strict=True)
+        for level in levels
     ]
     said = grouped((_trusts(judge.tool_trust), judge.name) for judge in judges)
     titles, colours = [judge.name for judge in judges], colours_of(analysis, judges)
     return Figure(
-        "tools", said, f"Share that follows a wrong tool, by the confidence that it claims. {INTERVALS}",
-        ("judge", "confidence", *ESTIMATE), tuple(data),
+        "tools",
+        said,
+        f"Share that follows a wrong tool, by the confidence that it claims. {INTERVALS}",
+        ("judge", "confidence", *ESTIMATE),
+        tuple(data),
         lambda width: forest(rows, titles, scale, width, colours=colours),
-    )  # fmt: skip
+    )
 
 
 def _trusts(rows: Sequence[ToolTrust]) -> str:

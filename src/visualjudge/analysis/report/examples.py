@@ -36,13 +36,33 @@ SHARES = {"pairwise": 2, "ranking": 6, "scoring": 6}
 """One example in so many may be a wrong one of this question type."""
 
 
-NEEDED = ("id", "question", "order", "repeat", "pair", "cluster", "task", "kind", "margin", "parsed", "text", "right",
-          "number", "truth", "cause", "status", "scores", "options")  # fmt: skip
+NEEDED = (
+    "id",
+    "question",
+    "order",
+    "repeat",
+    "pair",
+    "cluster",
+    "task",
+    "kind",
+    "margin",
+    "parsed",
+    "text",
+    "right",
+    "number",
+    "truth",
+    "cause",
+    "status",
+    "scores",
+    "options",
+)
 """What examples are chosen by."""
 
 
 class VerdictRow(TypedDict, total=False):
-    """A row of the joined table (:func:`visualjudge.analysis.join.join`), as far as examples show it, and why."""
+    """A row of the joined table (:func:`visualjudge.analysis.join.join`), as far as examples show
+    it, and why.
+    """
 
     row: int
     why: str
@@ -82,7 +102,9 @@ class Thumbnail:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a judge wrote: the words that decided how it was read, some of what is around them, and the whole."""
+    """What a judge wrote: the words that decided how it was read, some of what is around them, and
+    the whole.
+    """
 
     before: str
     decided: str
@@ -117,12 +139,18 @@ def _wrong(table: pl.DataFrame, kind: str) -> pl.DataFrame:
     usable = table.filter((pl.col("kind") == kind) & pl.col("parsed"))
     if kind == "pairwise":
         found = usable.filter(~pl.col("right")).with_columns(distance=pl.col("margin"))
-        return found.with_columns(why=pl.format("wrong at a margin of {}", pl.col("margin").round(1)))
+        return found.with_columns(
+            why=pl.format("wrong at a margin of {}", pl.col("margin").round(1))
+        )
     if kind == "ranking":
         found = usable.with_columns(distance=-pl.Series(rank_taus(usable), dtype=pl.Float64))
         found = found.filter(pl.col("distance") > 0)
-        return found.with_columns(why=pl.format("ranked with τ-b {}", (-pl.col("distance")).round(2)))
-    found = usable.with_columns(distance=(pl.col("number") - pl.col("truth")).abs()).filter(pl.col("distance") > 1)
+        return found.with_columns(
+            why=pl.format("ranked with τ-b {}", (-pl.col("distance")).round(2))
+        )
+    found = usable.with_columns(distance=(pl.col("number") - pl.col("truth")).abs()).filter(
+        pl.col("distance") > 1
+    )
     return found.with_columns(why=pl.format("off by {} points", pl.col("distance").round(1)))
 
 
@@ -131,7 +159,9 @@ def _flipped(table: pl.DataFrame) -> pl.DataFrame:
     pairs = both_orders(table.filter(pl.col("kind") == "pairwise"))
     ids = pairs.filter(pl.col("usable") & ~pl.col("consistent")).select("question", "repeat")
     found = table.filter(pl.col("order") == "BA").join(ids, on=["question", "repeat"], how="semi")
-    return found.with_columns(distance=pl.col("margin"), why=pl.lit("the other answer when swapped"))
+    return found.with_columns(
+        distance=pl.col("margin"), why=pl.lit("the other answer when swapped")
+    )
 
 
 def _unread(table: pl.DataFrame) -> pl.DataFrame:
@@ -140,7 +170,9 @@ def _unread(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _firsts(table: pl.DataFrame, count: int) -> list[VerdictRow]:
-    """The furthest, each on another pair, ranking or annotation, whatever its encoding and order."""
+    """The furthest, each on another pair, ranking or annotation, whatever its encoding and
+    order.
+    """
     ordered = table.sort(["distance", "question"], descending=[True, False], maintain_order=True)
     rows = ordered.unique(["pair", "cluster"], keep="first", maintain_order=True).head(count)
     return _rows(rows)
@@ -151,10 +183,18 @@ def _rows(table: pl.DataFrame) -> list[VerdictRow]:
 
 
 def chosen(table: pl.DataFrame, count: int) -> list[VerdictRow]:
-    """Up to ``count`` rows of a run's joined table: wrong (half of them pairs), flipped by the order, not read."""
+    """Up to ``count`` rows of a run's joined table: wrong (half of them pairs), flipped by the
+    order, not read.
+    """
     narrow = table.select(NEEDED).with_row_index("row")
-    wrong = [row for kind, part in SHARES.items() for row in _firsts(_wrong(narrow, kind), -(-count // part))]
-    flipped, unread = (_firsts(found, -(-count // 4)) for found in (_flipped(narrow), _unread(narrow)))
+    wrong = [
+        row
+        for kind, part in SHARES.items()
+        for row in _firsts(_wrong(narrow, kind), -(-count // part))
+    ]
+    flipped, unread = (
+        _firsts(found, -(-count // 4)) for found in (_flipped(narrow), _unread(narrow))
+    )
     found: dict[tuple[str, str, int], VerdictRow] = {}
     lists = [wrong, flipped, unread]
     for place in range(max((len(rows) for rows in lists), default=0)):
@@ -170,31 +210,43 @@ def chosen(table: pl.DataFrame, count: int) -> list[VerdictRow]:
 
 
 def examples(study: Study, run: int, count: int = USUAL) -> list[Example]:
-    """Up to ``count`` verdicts of one run: wrong at a wide margin, flipped by the order, not read."""
+    """Up to ``count`` verdicts of one run: wrong at a wide margin, flipped by the order, not
+    read.
+    """
     rows = chosen(study.joined[run], count)
     known = study.find([row["id"] for row in rows])
     return [_example(study, run, row, known.get(row["id"])) for row in rows]
 
 
 def changed(study: Study, first: int, second: int, count: int = USUAL) -> list[Example]:
-    """Up to ``count`` questions that one run answered rightly and the other wrongly, as the second answered them, the
-    widest margins first.
+    """Up to ``count`` questions that one run answered rightly and the other wrongly, as the second
+    answered them, the widest margins first.
     """
     keys = ["question", "order", "repeat"]
-    both = study.joined[first].filter(pl.col("kind") == "pairwise").select(*keys, before="text", right_before="right")
-    table = study.joined[second].filter(pl.col("kind") == "pairwise").join(both, on=keys, how="inner")
+    both = (
+        study.joined[first]
+        .filter(pl.col("kind") == "pairwise")
+        .select(*keys, before="text", right_before="right")
+    )
+    table = (
+        study.joined[second].filter(pl.col("kind") == "pairwise").join(both, on=keys, how="inner")
+    )
     apart = table.filter(pl.col("right") != pl.col("right_before"))
     way = pl.when(pl.col("right")).then(pl.lit("now right")).otherwise(pl.lit("now wrong"))
     found = []
     for right in (True, False):
-        part = apart.filter(pl.col("right") == right).with_columns(distance=pl.col("margin"), why=way)
+        part = apart.filter(pl.col("right") == right).with_columns(
+            distance=pl.col("margin"), why=way
+        )
         found += _firsts(part.drop("before", "right_before"), -(-count // 2))
     known = study.find([row["id"] for row in found])
     return [_example(study, second, row, known.get(row["id"])) for row in found[:count]]
 
 
 def probe_examples(study: Study, run: int) -> list[Example]:
-    """One verdict of each probe that a run was asked, with what the probe changed and what the images were before."""
+    """One verdict of each probe that a run was asked, with what the probe changed and what the
+    images were before.
+    """
     answered = study.answered[run]
     table = answered.filter(~unchanged()).unique("probe_name", keep="first", maintain_order=True)
     plain = answered.filter(pl.col("probe_design") == "control").unique("probe_group", keep="first")
@@ -204,8 +256,12 @@ def probe_examples(study: Study, run: int) -> list[Example]:
     return [_probe_example(study, run, row, known, before.get(row["probe_group"])) for row in rows]
 
 
-def _probe_example(study: Study, run: int, row: VerdictRow, known: Mapping[str, Placed], before: str | None) -> Example:
-    """With the last image unchanged and changed, where all images were changed alike; else as it was asked."""
+def _probe_example(
+    study: Study, run: int, row: VerdictRow, known: Mapping[str, Placed], before: str | None
+) -> Example:
+    """With the last image unchanged and changed, where all images were changed alike; else as it
+    was asked.
+    """
     changed, plain = known.get(row["id"]), known.get(before or "")
     found = _example(study, run, {**row, "why": _changed(row, changed)}, changed)
     if row["probe_design"] != "change" or not changed or not plain:
@@ -216,7 +272,9 @@ def _probe_example(study: Study, run: int, row: VerdictRow, known: Mapping[str, 
     shown = ((word, thumbnail(one.root, one.question.images[-1])) for word, one in pair)
     seen = _as_shown(row)
     scores = _scores(seen["kind"], seen["scores"], seen["sources"])
-    return replace(found, images=tuple(replace(image, name=word) for word, image in shown), scores=scores)
+    return replace(
+        found, images=tuple(replace(image, name=word) for word, image in shown), scores=scores
+    )
 
 
 def _changed(row: VerdictRow, placed: Placed | None) -> str:
@@ -225,11 +283,19 @@ def _changed(row: VerdictRow, placed: Placed | None) -> str:
 
 
 def _as_shown(row: VerdictRow) -> VerdictRow:
-    """The row with letters, scores and sources in the order that the judge saw, as its raw reply has them."""
+    """The row with letters, scores and sources in the order that the judge saw, as its raw reply
+    has them.
+    """
     if row["order"] != TURNED:
         return row
     text, answer = (_OTHER.get(said or "", said) for said in (row["text"], row["answer"]))
-    return {**row, "text": text, "answer": answer, "scores": row["scores"][::-1], "sources": row["sources"][::-1]}
+    return {
+        **row,
+        "text": text,
+        "answer": answer,
+        "scores": row["scores"][::-1],
+        "sources": row["sources"][::-1],
+    }
 
 
 def _question_shown(placed: Placed | None, order: str) -> Question | None:
@@ -246,7 +312,9 @@ def _example(study: Study, run: int, stored: VerdictRow, placed: Placed | None) 
     """The verdict as it was given: prompt, images, letters and scores in the order shown."""
     raw = read_reply(study.runs[run], stored["offset"]).get("raw_response")
     row, question = _as_shown(stored), _question_shown(placed, stored["order"])
-    images = _shown_images(placed.root, question, row) if placed and placed.root and question else []
+    images = (
+        _shown_images(placed.root, question, row) if placed and placed.root and question else []
+    )
     return Example(
         row["why"],
         row["kind"],
@@ -259,7 +327,9 @@ def _example(study: Study, run: int, stored: VerdictRow, placed: Placed | None) 
         if row["parsed"]
         else _NO_ANSWER.get(row["status"], "nothing that could be read"),
         _word(row["answer"], row["truth"]),
-        "" if any(image.truth for image in images) else _scores(row["kind"], row["scores"], row["sources"]),
+        ""
+        if any(image.truth for image in images)
+        else _scores(row["kind"], row["scores"], row["sources"]),
         question.prompt if question else "",
         _reply(raw, row) if isinstance(raw, str) and raw else None,
         tuple(images),
@@ -267,9 +337,13 @@ def _example(study: Study, run: int, stored: VerdictRow, placed: Placed | None) 
 
 
 def _shown_images(root: Path, question: Question, row: VerdictRow) -> list[Thumbnail]:
-    """The images of a question, named by what they show: the options in their order after the photograph."""
+    """The images of a question, named by what they show: the options in their order after the
+    photograph.
+    """
     options, count = len(question.final_scores), len(question.images)
-    letters = [f"Option {letter}" for letter in "ABCDE"[:options]] if options > 1 else ["Prediction"]
+    letters = (
+        [f"Option {letter}" for letter in "ABCDE"[:options]] if options > 1 else ["Prediction"]
+    )
     named = list(zip(letters, _truths(row), strict=True))
     if count == 1 and (options > 1 or row["encoding"].startswith("text")):
         named = [("Photograph", "")]
@@ -287,18 +361,26 @@ def _truths(row: VerdictRow) -> list[str]:
     """Of each option in the order shown: 7.50 (yolo), right."""
     right = row["answer"] if row["kind"] == "pairwise" else None
     return [
-        f"true score {score:.2f}{f' ({source})' if source else ''}{', right' if letter == right else ''}"
-        for letter, score, source in zip("ABCDE", row["scores"], [*row["sources"], *[None] * 5], strict=False)
+        "true score "
+        f"{score:.2f}{f' ({source})' if source else ''}{', right' if letter == right else ''}"
+        for letter, score, source in zip(
+            "ABCDE", row["scores"], [*row["sources"], *[None] * 5], strict=False
+        )
     ]
 
 
 def _reply(raw: str, row: VerdictRow) -> Reply:
-    """What the judge wrote, letters as shown, with the words that decided it where reading it again says the same."""
+    """What the judge wrote, letters as shown, with the words that decided it where reading it again
+    says the same.
+    """
     kind = cast("QuestionType", row["kind"])
     found = read_text(raw, kind, len(row["scores"]), ties=("tie", "both_bad"))
     recorded = row["text"] if row["text"] is not None else row["number"]
     start, end = found.span if found.span and row["parsed"] and found.value == recorded else (0, 0)
-    first, last = max(0, start - AROUND[0]), min(len(raw), end + AROUND[1] + (AROUND[0] if end == 0 else 0))
+    first, last = (
+        max(0, start - AROUND[0]),
+        min(len(raw), end + AROUND[1] + (AROUND[0] if end == 0 else 0)),
+    )
     ends = ("…" if first else "", "…" if last < len(raw) else "")
     return Reply(
         ends[0] + raw[first:start],
@@ -319,7 +401,9 @@ def _word(text: str | None, value: float | None) -> str:
 def _scores(kind: str, scores: Sequence[float], sources: Sequence[str | None]) -> str:
     letters = "ABCDE" if kind != "scoring" else " " * len(scores)
     parts = zip(letters, scores, sources, strict=False)
-    return ", ".join(f"{a} {score:.2f}{f' ({source})' if source else ''}".strip() for a, score, source in parts)
+    return ", ".join(
+        f"{a} {score:.2f}{f' ({source})' if source else ''}".strip() for a, score, source in parts
+    )
 
 
 def thumbnail(root: Path | None, name: str, side: int = THUMBNAIL) -> Thumbnail:
@@ -331,16 +415,22 @@ def thumbnail(root: Path | None, name: str, side: int = THUMBNAIL) -> Thumbnail:
     small.thumbnail((side, side))
     held = io.BytesIO()
     small.save(held, "JPEG", quality=80)
-    return Thumbnail(name, "data:image/jpeg;base64," + base64.b64encode(held.getvalue()).decode(), name)
+    return Thumbnail(
+        name, "data:image/jpeg;base64," + base64.b64encode(held.getvalue()).decode(), name
+    )
 
 
 def encoding_images(study: Study, side: int = 72) -> dict[str, Thumbnail]:
-    """A small image of every task/encoding: the last image of one of its questions, where it shows the prediction."""
+    """A small image of every task/encoding: the last image of one of its questions, where it shows
+    the prediction.
+    """
     firsts = study.questions.unique(["task", "encoding"], keep="first", maintain_order=True)
     known = study.find(firsts["id"].to_list())
     out = {}
     for row in firsts.select("id", "task", "encoding").iter_rows(named=True):
         one = known.get(row["id"])
         if one and one.root and one.question.images and not row["encoding"].startswith("text"):
-            out[f"{row['task']}/{row['encoding']}"] = thumbnail(one.root, one.question.images[-1], side)
+            out[f"{row['task']}/{row['encoding']}"] = thumbnail(
+                one.root, one.question.images[-1], side
+            )
     return out

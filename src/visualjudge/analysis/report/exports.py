@@ -1,4 +1,6 @@
-"""Figures and tables for papers: each figure as SVG, PDF, PNG and CSV, each table as LaTeX and Markdown."""
+"""Figures and tables for papers: each figure as SVG, PDF, PNG and CSV, each table as LaTeX and
+Markdown.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ MISSING = "PDF and PNG figures are left out: pip install 'visualjudge[figures]'"
 def write_figures(analysis: Analysis, folder: Path) -> list[str]:
     """Write every figure of the study, captions.md and tables to ``folder``; returns lines to tell.
 
-    Each figure is ``NAME.svg``, ``NAME.pdf``, ``NAME.png`` and ``NAME.csv``, at the width of a page with two columns.
+    Each figure is ``NAME.svg``, ``NAME.pdf``, ``NAME.png`` and ``NAME.csv``, at the width of a page
+    with two columns.
     """
     kinds = (".svg", ".csv", ".pdf", ".png") if find_spec("vl_convert") else (".svg", ".csv")
     found = figures(analysis)
@@ -30,7 +33,9 @@ def write_figures(analysis: Analysis, folder: Path) -> list[str]:
         if isinstance(figure, LeftOut):
             captions += [f"- **{figure.name}** is not drawn: {figure.reason}."]
             continue
-        captions += [f"- **{figure.name}**: {markdown_text(figure.finding)}. {markdown_text(figure.caption)}"]
+        captions += [
+            f"- **{figure.name}**: {markdown_text(figure.finding)}. {markdown_text(figure.caption)}"
+        ]
         for kind in kinds:
             figure.save(folder / f"{figure.name}{kind}")
     write_text(folder / "captions.md", "\n".join(captions) + "\n")
@@ -41,14 +46,26 @@ def write_figures(analysis: Analysis, folder: Path) -> list[str]:
 
 
 def paper_tables(analysis: Analysis) -> Iterable[tuple[str, Table]]:
-    """The tables of a paper by name: headline, checks, answers by task, accuracy by task and encoding, comparisons."""
+    """The tables of a paper by name: headline, checks, answers by task, accuracy by task and
+    encoding, comparisons.
+    """
     judges = shown(analysis)
     found = opening(analysis)
-    yield "headline", Table(("Judge", *columns.JUDGE.titles), tuple((j.name, *columns.JUDGE.cells(j)) for j in judges))
+    yield (
+        "headline",
+        Table(
+            ("Judge", *columns.JUDGE.titles),
+            tuple((j.name, *columns.JUDGE.cells(j)) for j in judges),
+        ),
+    )
     yield "checks", found.table
     if found.tasks is not None:
         yield "answers", found.tasks
-    for name, title in (("by_task", "Task"), ("by_encoding", "Encoding"), ("by_error_type", "Error type")):
+    for name, title in (
+        ("by_task", "Task"),
+        ("by_encoding", "Encoding"),
+        ("by_error_type", "Error type"),
+    ):
         rows = tuple(
             (judge.name, cell.name, *columns.ACCURACY.cells(cell.accuracy))
             for judge in judges
@@ -56,9 +73,16 @@ def paper_tables(analysis: Analysis) -> Iterable[tuple[str, Table]]:
             if cell.accuracy.share.n
         )
         if rows:
-            yield name.removeprefix("by_"), Table(("Judge", title, *columns.ACCURACY.titles), rows, keys=2)
+            yield (
+                name.removeprefix("by_"),
+                Table(("Judge", title, *columns.ACCURACY.titles), rows, keys=2),
+            )
     names = {judge.name for judge in judges}
-    rows = tuple(tuple(columns.COMPARISON.cells(r)) for r in analysis.results.comparisons if {r.a, r.b} <= names)
+    rows = tuple(
+        tuple(columns.COMPARISON.cells(r))
+        for r in analysis.results.comparisons
+        if {r.a, r.b} <= names
+    )
     if rows:
         yield "comparisons", Table(tuple(columns.COMPARISON.titles), rows, keys=2)
     leans = tuple((j.name, *columns.PREFERENCE.cells(row)) for j in judges for row in j.bias)

@@ -21,7 +21,12 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     body = ["| " + " | ".join(map(_cell, row)) + " |" for row in rows]
     if not body:
         return ""
-    return "\n".join(["| " + " | ".join(map(_cell, header)) + " |", "|" + " --- |" * len(header), *body]) + "\n"
+    return (
+        "\n".join(
+            ["| " + " | ".join(map(_cell, header)) + " |", "|" + " --- |" * len(header), *body]
+        )
+        + "\n"
+    )
 
 
 def of(columns: Table[Row], rows: Iterable[Row]) -> str:
@@ -37,12 +42,21 @@ def _cells(title: str, cells: Iterable[Cell]) -> str:
 
 def _judge_parts(judge: JudgeResult) -> Iterable[str]:
     left = words.unfinished(judge)
-    yield f"## {_cell(judge.name)}\n\n" + (f"**{left}**\n\n" if left else "") + f"{_cell(words.headline(judge))}\n"
-    lines = [*filter(None, [words.above(judge), words.failures(judge), *words.leanings(judge)]), *judge.problems]
+    yield (
+        f"## {_cell(judge.name)}\n\n"
+        + (f"**{left}**\n\n" if left else "")
+        + f"{_cell(words.headline(judge))}\n"
+    )
+    lines = [
+        *filter(None, [words.above(judge), words.failures(judge), *words.leanings(judge)]),
+        *judge.problems,
+    ]
     yield from (f"- {_cell(line)}" for line in [*lines, *words.other_warnings(judge)])
     own = columns.own_scores(judge)
     yield f"\n{_cell(words.OWN_SCORES)}\n\n" + table(["Score", "Value"], own.items()) if own else ""
-    yield "\n" + table(["As benchmarks count right pairwise verdicts", "Right"], columns.counted_as(judge).items())
+    yield "\n" + table(
+        ["As benchmarks count right pairwise verdicts", "Right"], columns.counted_as(judge).items()
+    )
     for cells, title in (
         (judge.by_task, "Task"),
         (judge.by_encoding, "Encoding"),
@@ -50,7 +64,11 @@ def _judge_parts(judge: JudgeResult) -> Iterable[str]:
         (judge.by_margin, "Margin"),
     ):
         yield "\n" + _cells(title, cells)
-    graded = [[cell.name, name, value] for cell in judge.by_task for name, value in words.graded(cell).items()]
+    graded = [
+        [cell.name, name, value]
+        for cell in judge.by_task
+        for name, value in words.graded(cell).items()
+    ]
     yield "\n" + table(["Task", "Rankings and scores", "Value (95 %)"], graded)
     yield "\n" + of(columns.ABOVE, scopes.above(judge.above_baseline))
     yield "\n" + of(columns.SENSITIVITY, scopes.sensitivity(judge.sensitivity))
@@ -78,27 +96,39 @@ def _headlines(results: Results, shown: Sequence[JudgeResult]) -> list[str]:
 
 
 def _headline(judges: Iterable[JudgeResult]) -> str:
-    rows = [[j.name + (" (simulated)" if j.simulated else ""), *columns.JUDGE.cells(j)] for j in judges]
+    rows = [
+        [j.name + (" (simulated)" if j.simulated else ""), *columns.JUDGE.cells(j)] for j in judges
+    ]
     return table(["Judge", *columns.JUDGE.titles], rows)
 
 
 def markdown(analysis: Analysis) -> str:
     """The whole report."""
     results = analysis.results
-    parts = ["# Judge report\n", opening(analysis).markdown(), *(f"**{_cell(line)}**\n" for line in results.warnings)]
+    parts = [
+        "# Judge report\n",
+        opening(analysis).markdown(),
+        *(f"**{_cell(line)}**\n" for line in results.warnings),
+    ]
     for judge in results.judges:
         left = words.unfinished(judge)
         parts += [f"**{_cell(judge.name)}: {left}**\n"] if left else []
     shown = [results.judges[i] for i in results.shown]
     parts += _headlines(results, shown)
     about = {judge.name for judge in shown}
-    parts.append(of(columns.COMPARISON, [row for row in results.comparisons if {row.a, row.b} <= about]))
+    parts.append(
+        of(columns.COMPARISON, [row for row in results.comparisons if {row.a, row.b} <= about])
+    )
     parts.append(of(columns.AGREEMENT, results.agreement))
     for judge in shown:
         parts += _judge_parts(judge)
     if results.appendix:
         others = [row for row in results.comparisons if not {row.a, row.b} <= about]
-        parts += ["## Appendix: simulated judges\n", _headline(results.appendix), of(columns.COMPARISON, others)]
+        parts += [
+            "## Appendix: simulated judges\n",
+            _headline(results.appendix),
+            of(columns.COMPARISON, others),
+        ]
     parts += ["## Methods\n", _cell(methods(results)) + "\n"]
     dataset = results.dataset
     parts.append(f"\nDataset `{dataset.questions_sha256}`, {dataset.extent}.\n")

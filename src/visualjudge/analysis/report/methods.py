@@ -22,22 +22,35 @@ SOURCES = (
 )
 
 TEXT = (
-    "In the share of right verdicts, a reply without a usable answer (not readable, declined, or never received) "
-    "counts as wrong; the number of such replies and the share among the others are given beside it. Correlations and "
-    "errors are of the usable replies. Intervals are 95 % and treat the image as the unit: variances come from leaving "
-    "out each image in turn (the delete-one-cluster jackknife). Shares, and mean τ-b as (τ-b + 1)/2, have intervals "
-    "from tests: of all shares, those that neither the binomial test of all cases nor a test of images, with Student's "
-    "t, skewness and a variance that is partly supposed beforehand, refutes (decision 0110 of visualjudge). Other "
-    "figures have intervals by Student's t at Satterthwaite's degrees of freedom, fewer than the effective number of "
-    "images, with a correction for skewness: correlations on Fisher's z, Krippendorff's α on −log(1 − α), differences "
-    "of shares and errors on their own scales, and differences of shares with at least the width of a 90 % "
-    "interval for independent cases. Intervals of 75 % points and of the order of sources are from resampled images, "
+    "In the share of right verdicts, a reply without a usable answer (not readable, declined, or "
+    "never received) "
+    "counts as wrong; the number of such replies and the share among the others are given beside "
+    "it. Correlations and "
+    "errors are of the usable replies. Intervals are 95 % and treat the image as the unit: "
+    "variances come from leaving "
+    "out each image in turn (the delete-one-cluster jackknife). Shares, and mean τ-b as (τ-b + "
+    "1)/2, have intervals "
+    "from tests: of all shares, those that neither the binomial test of all cases nor a test of "
+    "images, with Student's "
+    "t, skewness and a variance that is partly supposed beforehand, refutes (decision 0110 of "
+    "visualjudge). Other "
+    "figures have intervals by Student's t at Satterthwaite's degrees of freedom, fewer than the "
+    "effective number of "
+    "images, with a correction for skewness: correlations on Fisher's z, Krippendorff's α on "
+    "−log(1 − α), differences "
+    "of shares and errors on their own scales, and differences of shares with at least the width "
+    "of a 90 % "
+    "interval for independent cases. Intervals of 75 % points and of the order of sources are "
+    "from resampled images, "
     "those of penalised strengths from randomly weighted images and half games. "
     "With fewer than 5 images no interval is given. Leanings compare questions at equal difficulty "
-    "(task, margin and image); their tests and intervals are by sign flips of images. Tests of leanings and of "
-    "differences are two-sided and clustered by image, with Holm's adjustment over the tests of a family; comparisons "
+    "(task, margin and image); their tests and intervals are by sign flips of images. Tests of "
+    "leanings and of "
+    "differences are two-sided and clustered by image, with Holm's adjustment over the tests of "
+    "a family; comparisons "
     "with simulated judges are a family of their own. Encodings are "
-    "recommended only where a difference is certain; the figure of the recommended one is from images that it was "
+    "recommended only where a difference is certain; the figure of the recommended one is from "
+    "images that it was "
     "not chosen on."
 )
 
@@ -47,9 +60,15 @@ def methods(results: Results) -> str:
     facts = results.dataset
     kinds = ", ".join(f"{n:,} {kind}" for kind, n in facts.by_question_type.items())
     names = ", ".join(judge.name for judge in results.judges)
-    dataset = f"{facts.questions:,} questions ({kinds}) on {facts.images:,} images{_checksum(facts.questions_sha256)}"
+    dataset = (
+        f"{facts.questions:,} questions ({kinds}) on {facts.images:,} "
+        f"images{_checksum(facts.questions_sha256)}"
+    )
     asked = f" Asked: {facts.extent}." if facts.asked < facts.questions or facts.where else ""
-    return f"Judges: {names}. Dataset: {dataset}.{asked} {TEXT} Computed with visualjudge {visualjudge.__version__}."
+    return (
+        f"Judges: {names}. Dataset: {dataset}.{asked} {TEXT} Computed with visualjudge "
+        f"{visualjudge.__version__}."
+    )
 
 
 def _checksum(found: str | None) -> str:

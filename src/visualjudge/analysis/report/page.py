@@ -1,4 +1,6 @@
-"""``report.html``: one file that asks no host for anything. The answer first, then a section for each question."""
+"""``report.html``: one file that asks no host for anything. The answer first, then a section for
+each question.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,15 @@ from visualjudge.analysis.report.examples import (
     examples,
     probe_examples,
 )
-from visualjudge.analysis.report.grids import Grid, GridRow, across, breakable, by_rows, grid, headline_grid
+from visualjudge.analysis.report.grids import (
+    Grid,
+    GridRow,
+    across,
+    breakable,
+    by_rows,
+    grid,
+    headline_grid,
+)
 from visualjudge.analysis.report.methods import SOURCES, methods
 from visualjudge.analysis.report.paired import differences, in_common, titles
 from visualjudge.analysis.report.plots import PLOTS
@@ -44,7 +54,9 @@ MOST_EXAMPLES = 18
 
 @dataclass(frozen=True)
 class Section:
-    """A question, and its answer: figures, what they mean, notes, examples, and tables one click away."""
+    """A question, and its answer: figures, what they mean, notes, examples, and tables one click
+    away.
+    """
 
     anchor: str
     title: str
@@ -74,7 +86,9 @@ class Group:
 
 @dataclass(frozen=True)
 class Line:
-    """The answer on a judge, or on several with the same one: state with icon and word, and what else is to be said."""
+    """The answer on a judge, or on several with the same one: state with icon and word, and what
+    else is to be said.
+    """
 
     names: str
     colour: int | None
@@ -111,18 +125,27 @@ def _asset(name: str) -> str:
 
 
 def _policy(script: str) -> str:
-    """What a browser allows the page: its own style and script, images inside it, and no request."""
+    """What a browser allows the page: its own style and script, images inside it, and no
+    request.
+    """
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
+    return (
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src "
+        f"'sha256-{digest}'"
+    )
 
 
 def _encoding(name: str) -> Markup:
     """``task/stem`` as the encoding's human name and its stem."""
     task, _, stem = name.rpartition("/")
-    return Markup("{}<br><small>{}, {}</small>").format(encoding_title(task, stem), breakable(task), stem)
+    return Markup("{}<br><small>{}, {}</small>").format(
+        encoding_title(task, stem), breakable(task), stem
+    )
 
 
-COUNTED = "Share of right pairwise verdicts, its 95 % interval, and the verdicts and images behind it."
+COUNTED = (
+    "Share of right pairwise verdicts, its 95 % interval, and the verdicts and images behind it."
+)
 
 
 def _drawn(*found: Figure | LeftOut) -> list[Figure]:
@@ -132,8 +155,13 @@ def _drawn(*found: Figure | LeftOut) -> list[Figure]:
 def _headline(judges: Sequence[JudgeResult]) -> Section:
     groups = _groups(judges)
     apart = len(groups) > 1
-    captions = [f"Set {g.judges[0].asked_like + 1}: {', '.join(j.name for j in g.judges)}" for g in groups]
-    tables = [(caption if apart else "", group.headline) for caption, group in zip(captions, groups, strict=True)]
+    captions = [
+        f"Set {g.judges[0].asked_like + 1}: {', '.join(j.name for j in g.judges)}" for g in groups
+    ]
+    tables = [
+        (caption if apart else "", group.headline)
+        for caption, group in zip(captions, groups, strict=True)
+    ]
     return Section("headline", "Headline figures", words.APART if apart else "", tables, open=True)
 
 
@@ -149,13 +177,19 @@ def _answered(judges: Sequence[JudgeResult], cards: Sequence[JudgeCard]) -> Sect
             )
     table = by_rows(["Task"], judges, found)
     return Section(
-        "answers", "May I rank models of one task?", TASKS_NOTE, [("", table)], open=len(judges) <= MOST_SERIES
+        "answers",
+        "May I rank models of one task?",
+        TASKS_NOTE,
+        [("", table)],
+        open=len(judges) <= MOST_SERIES,
     )
 
 
 def _where(judges: Sequence[JudgeResult]) -> Section:
     task = across("Task", judges, lambda j: j.by_task, breakable)
-    return Section("tasks", "Tables by task", COUNTED, [("", task), ("Rankings and scores", _graded(judges))])
+    return Section(
+        "tasks", "Tables by task", COUNTED, [("", task), ("Rankings and scores", _graded(judges))]
+    )
 
 
 def _encodings(judges: Sequence[JudgeResult], figures: Sequence[Figure]) -> Section:
@@ -164,8 +198,10 @@ def _encodings(judges: Sequence[JudgeResult], figures: Sequence[Figure]) -> Sect
     table = across("Encoding", judges, lambda j: j.by_encoding, _encoding)
     return Section(
         "encodings", "Which encoding should I use?",
-        "Compared on the same pairs. One is recommended only where a difference is certain; its accuracy is from "
-        f"images that it was not chosen on. “Open” means that these data cannot tell it from the best.{alone}",
+        "Compared on the same pairs. One is recommended only where a difference is certain; its "
+        "accuracy is from "
+        "images that it was not chosen on. “Open” means that these data cannot tell it from the "
+        f"best.{alone}",
         [("By encoding", table), *_each(judges, _named_choices)], figures=figures,
     )  # fmt: skip
 
@@ -174,7 +210,11 @@ def _errors(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]
     error = across("Error type", judges, lambda j: j.by_error_type, breakable)
     margin = across("Margin between the scores", judges, lambda j: j.by_margin)
     return Section(
-        "errors", "Which errors does it see?", COUNTED, [("", error), ("", margin)], figures=_drawn(drawn["errors"])
+        "errors",
+        "Which errors does it see?",
+        COUNTED,
+        [("", error), ("", margin)],
+        figures=_drawn(drawn["errors"]),
     )
 
 
@@ -188,19 +228,27 @@ def _graded(judges: Sequence[JudgeResult]) -> Grid:
     return by_rows(["Task · figure"], judges, found)
 
 
-def _compared(results: Results, names: Sequence[str], drawn: Mapping[str, Figure | LeftOut]) -> Section:
+def _compared(
+    results: Results, names: Sequence[str], drawn: Mapping[str, Figure | LeftOut]
+) -> Section:
     rows = [row for row in results.comparisons if row.a in names and row.b in names]
     gap = f"{100 * rows[0].asked_gap:g}" if rows else ""
     return Section(
         "compared",
         "Which judge is better?",
-        "On the questions that both were asked; no answer counts as wrong, also where the baseline declined. p is "
-        "clustered by image, after Holm over all comparisons; intervals are unadjusted. The last figure is how many "
-        f"images like these would show a gap of {gap} points (5 %, power 80 %), with its 95 % range. "
+        "On the questions that both were asked; no answer counts as wrong, also where the "
+        "baseline declined. p is "
+        "clustered by image, after Holm over all comparisons; intervals are unadjusted. The last "
+        "figure is how many "
+        f"images like these would show a gap of {gap} points (5 %, power 80 %), with its 95 % "
+        "range. "
         "In bold rows p is below 5 %.",
         [
             ("", grid(columns.COMPARISON, rows, hit=lambda row: (row.p_holm or 1) < 0.05)),
-            ("Krippendorff’s α among judges that were asked the same", grid(columns.AGREEMENT, results.agreement)),
+            (
+                "Krippendorff’s α among judges that were asked the same",
+                grid(columns.AGREEMENT, results.agreement),
+            ),
         ],
         figures=_drawn(drawn["judges"], drawn["cost"]),
     )
@@ -210,14 +258,21 @@ def _baseline(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOu
     said = [f"{judge.name}: {line}" for judge in judges if (line := words.above(judge))]
 
     def table(judge: JudgeResult) -> Grid:
-        return grid(columns.ABOVE, scopes.above(judge.above_baseline), hit=lambda row: row.standing == "worse")
+        return grid(
+            columns.ABOVE,
+            scopes.above(judge.above_baseline),
+            hit=lambda row: row.standing == "worse",
+        )
 
     return Section(
         "baseline",
         "Beyond the local baseline?",
-        "The local baseline is a small model without language that looks at image and prediction. Where a "
-        "judge is not better, low-level features tell as much as it does. Questions that the baseline "
-        "declined are left out here, and intervals are unadjusted. Bold rows are worse than the baseline: "
+        "The local baseline is a small model without language that looks at image and "
+        "prediction. Where a "
+        "judge is not better, low-level features tell as much as it does. Questions that the "
+        "baseline "
+        "declined are left out here, and intervals are unadjusted. Bold rows are worse than the "
+        "baseline: "
         "their intervals lie below 0, and p after Holm over tasks and error types below 5 %.",
         _each(judges, table),
         notes=said,
@@ -229,7 +284,8 @@ def _raters(judges: Sequence[JudgeResult]) -> Section:
     return Section(
         "raters",
         "Were the raters attentive?",
-        "Known items are those with the widest margins; repeats are questions that a rater saw before. "
+        "Known items are those with the widest margins; repeats are questions that a rater saw "
+        "before. "
         "They check the raters: no other figure counts them.",
         _each(judges, lambda j: grid(columns.CHECKED, j.rater_checks)),
     )
@@ -244,17 +300,22 @@ def _sensitivity(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | Lef
                 missing += 1
                 continue
             found.setdefault(f"{row.value} · {row.against}", {})[judge.name] = words.jnd_text(row)
-    rest = f" {words.many(missing, 'other part')} of the questions: no 75 % point." if missing else ""
+    rest = (
+        f" {words.many(missing, 'other part')} of the questions: no 75 % point." if missing else ""
+    )
     return Section(
         "sensitivity", "How small a difference does it see?",
-        "The distance between two options at which the judge is 75 % right; lower is a sharper eye. It is "
+        "The distance between two options at which the judge is 75 % right; lower is a sharper "
+        "eye. It is "
         f"given where right answers are certain to grow with distance and the curve fits.{rest}",
         [("", by_rows(["Questions · distance"], judges, found))],
         figures=_drawn(drawn["margin"], drawn["severity"]),
     )  # fmt: skip
 
 
-def _each(judges: Sequence[JudgeResult], make: Callable[[JudgeResult], Grid]) -> list[tuple[str, Grid]]:
+def _each(
+    judges: Sequence[JudgeResult], make: Callable[[JudgeResult], Grid]
+) -> list[tuple[str, Grid]]:
     found = [(judge.name, make(judge)) for judge in judges]
     return [(name, table) for name, table in found if table.rows]
 
@@ -267,7 +328,9 @@ def _named_choices(judge: JudgeResult) -> Grid:
 
     rows = [
         replace(
-            choice, recommended=named(choice.task, choice.recommended), cheapest=named(choice.task, choice.cheapest)
+            choice,
+            recommended=named(choice.task, choice.recommended),
+            cheapest=named(choice.task, choice.cheapest),
         )
         for choice in judge.encodings
         if len(choice.encodings) > 1
@@ -275,7 +338,9 @@ def _named_choices(judge: JudgeResult) -> Grid:
     return grid(columns.CHOICE, rows)
 
 
-def _sways(results: Results, judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]) -> list[Section]:
+def _sways(
+    results: Results, judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]
+) -> list[Section]:
     flagged = [row for row in scopes.leaks(results.leaks) if row.scope == "all" or row.flagged]
     return [
         Section(
@@ -294,8 +359,10 @@ def _sways(results: Results, judges: Sequence[JudgeResult], drawn: Mapping[str, 
         Section(
             "leaks",
             "Can the questions be gamed?",
-            "How far a judge gets that only takes the option with more of something. No judge is involved: "
-            "this is the dataset. Bold rules are off 50 % beyond chance: p is below 5 % and the interval "
+            "How far a judge gets that only takes the option with more of something. No judge is "
+            "involved: "
+            "this is the dataset. Bold rules are off 50 % beyond chance: p is below 5 % and the "
+            "interval "
             "leaves out 50 %.",
             [("", grid(columns.LEAK, flagged, hit=lambda row: row.flagged))],
         ),
@@ -307,16 +374,29 @@ def _uses(analysis: Analysis, judges: Sequence[JudgeResult]) -> list[Section]:
         Section(
             "variance",
             "Where right and wrong come from",
-            "Shares of the variance of single verdicts. Without repeated questions, chance lies in the order shown.",
-            _each(judges, lambda j: grid(columns.VARIANCE, [row for row in j.variance if row.total])),
+            "Shares of the variance of single verdicts. Without repeated questions, chance lies "
+            "in the order shown.",
+            _each(
+                judges, lambda j: grid(columns.VARIANCE, [row for row in j.variance if row.total])
+            ),
         ),
         Section(
             "sources",
             "The sources as it ranks them",
             words.SOURCES,
-            [part for j in judges for name, rows in j.leaderboard.groups for part in _sources(j, name, rows)],
+            [
+                part
+                for j in judges
+                for name, rows in j.leaderboard.groups
+                for part in _sources(j, name, rows)
+            ],
             notes=[note for j in judges for note in _board_notes(j)],
-            more=_drawn(*(answer_plots.sources(analysis, group) for group in answer_plots.groups_of(analysis)[1:])),
+            more=_drawn(
+                *(
+                    answer_plots.sources(analysis, group)
+                    for group in answer_plots.groups_of(analysis)[1:]
+                )
+            ),
         ),
         _published(judges),
     ]
@@ -361,11 +441,15 @@ def _board_notes(judge: JudgeResult) -> list[str]:
     board, out = judge.leaderboard, []
     if board.components > 1:
         out.append(
-            f"{judge.name}: the sources fall into {board.components} groups that were never compared in the same "
+            f"{judge.name}: the sources fall into {board.components} groups that were never "
+            "compared in the same "
             "tasks; ranks and axes are those of each group."
         )
     if board.spearman is not None:
-        out.append(f"{judge.name}: rank correlation with the order by true scores ρ {words.number(board.spearman)}.")
+        out.append(
+            f"{judge.name}: rank correlation with the order by true scores ρ "
+            f"{words.number(board.spearman)}."
+        )
     return out
 
 
@@ -374,29 +458,40 @@ def _unread(judges: Sequence[JudgeResult]) -> Section:
     for judge in judges:
         u, p = judge.unread, judge.pairwise.accuracy
         kinds = unanswered(u.causes)
-        found.setdefault("Replies that could not be read", {})[judge.name] = words.failed_share(kinds.unread, u.n)
+        found.setdefault("Replies that could not be read", {})[judge.name] = words.failed_share(
+            kinds.unread, u.n
+        )
         others = ("Calls that failed", kinds.no_reply), ("Declined by the judge", kinds.declined)
         for title, count in (*others, ("“Cannot tell”", kinds.cannot_tell)):
             if count:
                 found.setdefault(title, {})[judge.name] = words.failed_share(count, u.n)
         for title, tier in (("Read from marks", "marked"), ("Read from sentences", "prose")):
             if u.read_by:
-                found.setdefault(title, {})[judge.name] = words.failed_share(u.read_by.get(tier, 0), u.n)
+                found.setdefault(title, {})[judge.name] = words.failed_share(
+                    u.read_by.get(tier, 0), u.n
+                )
         found.setdefault("Pairwise: right of all", {})[judge.name] = words.with_ends(p.share)
-        found.setdefault("Pairwise: right of what was read", {})[judge.name] = words.with_ends(p.parsed)
+        found.setdefault("Pairwise: right of what was read", {})[judge.name] = words.with_ends(
+            p.parsed
+        )
         if u.of_probes:
-            found.setdefault("Failed besides, in probes", {})[judge.name] = words.number(u.of_probes)
+            found.setdefault("Failed besides, in probes", {})[judge.name] = words.number(
+                u.of_probes
+            )
         if u.extracted:
-            found.setdefault("Read by a second reader", {})[judge.name] = words.failed_share(u.extracted, u.n)
-            found.setdefault("Pairwise: right with the second reader", {})[judge.name] = words.percent(
-                u.accuracy_with_extracted
+            found.setdefault("Read by a second reader", {})[judge.name] = words.failed_share(
+                u.extracted, u.n
+            )
+            found.setdefault("Pairwise: right with the second reader", {})[judge.name] = (
+                words.percent(u.accuracy_with_extracted)
             )
         for cause, n in u.causes.items():
             found.setdefault(f"Cause: {cause}", {})[judge.name] = words.failed_share(n, u.n)
     return Section(
         "unread",
         "What could not be read",
-        "A reply that could not be read counts as wrong, and so does a question that a judge declined or a person "
+        "A reply that could not be read counts as wrong, and so does a question that a judge "
+        "declined or a person "
         "could not tell. Below, the most common shapes: how replies end, numbers as 0.",
         [
             ("", by_rows(["All question types"], judges, found)),
@@ -406,36 +501,55 @@ def _unread(judges: Sequence[JudgeResult]) -> Section:
 
 
 def _telling(analysis: Analysis, shown: Sequence[int], count: int) -> Section:
-    """Examples of each judge; where no number is named, few enough in all that the page stays small."""
-    each = max(1, count // max(1, len(shown))) if count else min(USUAL, max(2, MOST_EXAMPLES // max(1, len(shown))))
+    """Examples of each judge; where no number is named, few enough in all that the page stays
+    small.
+    """
+    each = (
+        max(1, count // max(1, len(shown)))
+        if count
+        else min(USUAL, max(2, MOST_EXAMPLES // max(1, len(shown))))
+    )
     kept = shown if count else shown[: MOST_EXAMPLES // each]
     found = [(analysis.results.judges[i].name, examples(analysis.study, i, each)) for i in kept]
     return Section(
         "questions",
         "Show me its errors",
-        "Wrong at a wide margin, flipped by the order, not read; each on another pair, ranking or annotation. The true "
-        "scores appear while the pointer or the focus is on the images. Marked words decided how a reply was read.",
+        "Wrong at a wide margin, flipped by the order, not read; each on another pair, ranking "
+        "or annotation. The true "
+        "scores appear while the pointer or the focus is on the images. Marked words decided how "
+        "a reply was read.",
         examples=[(name, rows) for name, rows in found if rows],
-        notes=[f"Of the first {len(kept)} judges; --questions sets the number."] if len(kept) < len(shown) else (),
+        notes=[f"Of the first {len(kept)} judges; --questions sets the number."]
+        if len(kept) < len(shown)
+        else (),
     )
 
 
-def _probes(analysis: Analysis, shown: Sequence[int], drawn: Mapping[str, Figure | LeftOut]) -> Section:
+def _probes(
+    analysis: Analysis, shown: Sequence[int], drawn: Mapping[str, Figure | LeftOut]
+) -> Section:
     judges = [judge for judge in (analysis.results.judges[i] for i in shown) if judge.probes]
     first = next((i for i in shown if analysis.results.judges[i].probes), None)
     return Section(
         "probes",
         "What must not matter",
-        "Each probe changes one thing that the answer does not depend on; 0 is a judge that it does not "
-        "move. A probe passes where its 90 % interval is within the margin (two one-sided tests at 5 %), "
-        "and fails where the 95 % interval leaves out 0 and the effect is at least the margin. A staircase "
+        "Each probe changes one thing that the answer does not depend on; 0 is a judge that it "
+        "does not "
+        "move. A probe passes where its 90 % interval is within the margin (two one-sided tests "
+        "at 5 %), "
+        "and fails where the 95 % interval leaves out 0 and the effect is at least the margin. A "
+        "staircase "
         "of severity passes where its 95 % interval is below 0.",
         [
-            *_each(judges, lambda j: grid(columns.PROBE, j.probes, hit=lambda row: row.state == "fail")),
+            *_each(
+                judges, lambda j: grid(columns.PROBE, j.probes, hit=lambda row: row.state == "fail")
+            ),
             *_each(judges, lambda j: grid(columns.TRUST, j.tool_trust)),
         ],
         figures=_drawn(drawn["probes"], drawn["tools"]),
-        examples=[("An example of each probe", probe_examples(analysis.study, first))] if first is not None else [],
+        examples=[("An example of each probe", probe_examples(analysis.study, first))]
+        if first is not None
+        else [],
         open=True,
     )
 
@@ -445,10 +559,15 @@ def _photograph(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | Left
     return Section(
         "photograph",
         "Does the judge need the photograph?",
-        "The same pairs with the photograph, with another one in its place, and with uniform grey, also under what is "
-        "drawn over it. The gain is the accuracy with the photograph minus that with grey, with a 95 % interval. What "
+        "The same pairs with the photograph, with another one in its place, and with uniform "
+        "grey, also under what is "
+        "drawn over it. The gain is the accuracy with the photograph minus that with grey, with "
+        "a 95 % interval. What "
         "a judge gets right without the photograph comes from the predictions alone.",
-        [(judge.name, grid(columns.PHOTOGRAPH, [need.all, *need.by_task])) for judge, need in asked],
+        [
+            (judge.name, grid(columns.PHOTOGRAPH, [need.all, *need.by_task]))
+            for judge, need in asked
+        ],
         notes=[f"{judge.name}: {words.photograph(judge)}" for judge, _ in asked],
         figures=_drawn(drawn["photograph"]),
         open=True,
@@ -472,23 +591,33 @@ def _lines(judges: Sequence[JudgeResult], found: Sequence[Answer]) -> list[Line]
     """A line a judge; of many judges a line an answer."""
     told = [_told(answer) for answer in found]
     if len(judges) <= MOST_SERIES:
-        return [Line(j.name, k, j.simulated, *said) for k, (j, said) in enumerate(zip(judges, told, strict=True))]
+        return [
+            Line(j.name, k, j.simulated, *said)
+            for k, (j, said) in enumerate(zip(judges, told, strict=True))
+        ]
     groups: dict[tuple[str, str, str, str], list[JudgeResult]] = {}
     for judge, said in zip(judges, told, strict=True):
         groups.setdefault(said, []).append(judge)
     return [
-        Line(", ".join(j.name for j in who), None, all(j.simulated for j in who), *said) for said, who in groups.items()
+        Line(", ".join(j.name for j in who), None, all(j.simulated for j in who), *said)
+        for said, who in groups.items()
     ]
 
 
 def _told(found: Answer) -> tuple[str, str, str, str]:
-    """The state, its icon and word, and why: the checks that fail, or how many images are missing."""
+    """The state, its icon and word, and why: the checks that fail, or how many images are
+    missing.
+    """
     word, _, more = short_answer(found).partition(": ")
     if found.state in ("fail", "undecided") and not more:
-        names = words.listed([f"“{LABELS[line.name]}”" for line in found.checks if line.state == found.state])
+        names = words.listed(
+            [f"“{LABELS[line.name]}”" for line in found.checks if line.state == found.state]
+        )
         more = f"{'it fails' if found.state == 'fail' else 'undecided:'} {names}"
     if found.state == "not_measured" and not more:
-        more = next((line.why for line in found.checks if line.name == "order_of_sources" and line.why), "")
+        more = next(
+            (line.why for line in found.checks if line.name == "order_of_sources" and line.why), ""
+        )
     return found.state, ICONS[found.state], word, more
 
 
@@ -498,8 +627,10 @@ def _pair(analysis: Analysis, compare: tuple[int, int]) -> Section:
     found, figures = changed(analysis.study, *compare), _drawn(differences(analysis, *compare))
     return Section(
         "pair", f"{first} and {second}",
-        "Differences are paired: of the questions that both were asked. Below, questions that one of them "
-        "answered rightly and the other wrongly, as the second one answered, the widest margins first."
+        "Differences are paired: of the questions that both were asked. Below, questions that "
+        "one of them "
+        "answered rightly and the other wrongly, as the second one answered, the widest margins "
+        "first."
         if figures else "",
         notes=[in_common(analysis, *compare)], figures=figures,
         grids=tool_grids(analysis, compare),
@@ -507,14 +638,18 @@ def _pair(analysis: Analysis, compare: tuple[int, int]) -> Section:
     )  # fmt: skip
 
 
-def context(analysis: Analysis, questions: int = 0, compare: tuple[int, int] | None = None) -> dict[str, Any]:
+def context(
+    analysis: Analysis, questions: int = 0, compare: tuple[int, int] | None = None
+) -> dict[str, Any]:
     """What the template is given."""
     results = analysis.results
     shown, rest = results.shown, results.appendix
     judges = [results.judges[i] for i in shown]
     card = usual_card(analysis)
     drawn = {name: draw(analysis) for name, draw in PLOTS.items()}
-    small = {name: image.src for name, image in encoding_images(analysis.study).items() if image.src}
+    small = {
+        name: image.src for name, image in encoding_images(analysis.study).items() if image.src
+    }
     sections = [
         _answered(judges, [card.judges[i] for i in shown]),
         _headline(judges),
@@ -548,7 +683,10 @@ def context(analysis: Analysis, questions: int = 0, compare: tuple[int, int] | N
         "methods": methods(results),
         "sources": SOURCES,
         "version": visualjudge.__version__,
-        "setups": [(j.name, orjson.dumps(j.info, option=orjson.OPT_INDENT_2).decode()) for j in results.judges],
+        "setups": [
+            (j.name, orjson.dumps(j.info, option=orjson.OPT_INDENT_2).decode())
+            for j in results.judges
+        ],
         "style": Markup(page_style(_asset("report.css"))),
         "script": Markup(script),
         "policy": _policy(script),
@@ -556,7 +694,9 @@ def context(analysis: Analysis, questions: int = 0, compare: tuple[int, int] | N
 
 
 def html(analysis: Analysis, questions: int = 0, compare: tuple[int, int] | None = None) -> str:
-    """The whole page; ``questions``: how many of the most telling ones it shows (0: a few of each judge); ``compare``:
-    two judges, by number, whose differences stand before all else.
+    """The whole page; ``questions``: how many of the most telling ones it shows (0: a few of each
+    judge); ``compare``: two judges, by number, whose differences stand before all else.
     """
-    return environment().get_template("report.html.j2").render(context(analysis, questions, compare))
+    return (
+        environment().get_template("report.html.j2").render(context(analysis, questions, compare))
+    )

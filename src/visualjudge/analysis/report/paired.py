@@ -1,4 +1,6 @@
-"""Two judges beside each other: paired differences by task, and the questions whose answers changed."""
+"""Two judges beside each other: paired differences by task, and the questions whose answers
+changed.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,15 @@ def named_run(analysis: Analysis, name: str) -> int:
     """
     runs = analysis.study.runs
     found = [k for k, run in enumerate(runs) if run.name == name]
-    found = found or [k for k, run in enumerate(runs) if run.folder is not None and run.folder.name == name]
+    found = found or [
+        k for k, run in enumerate(runs) if run.folder is not None and run.folder.name == name
+    ]
     if len(found) != 1:
         known = ", ".join(sorted({run.name for run in runs}))
-        raise UsageError(f"--compare must name two judges of these runs ({known}), or their folders, got {name!r}")
+        raise UsageError(
+            f"--compare must name two judges of these runs ({known}), or their folders, got "
+            f"{name!r}"
+        )
     return found[0]
 
 
@@ -42,20 +49,29 @@ def titles(analysis: Analysis, first: int, second: int) -> tuple[str, str]:
 
 
 def in_common(analysis: Analysis, first: int, second: int) -> str:
-    """Whether the two runs are on the same pairwise questions; if not, how many of each are compared."""
+    """Whether the two runs are on the same pairwise questions; if not, how many of each are
+    compared.
+    """
     a, b = titles(analysis, first, second)
-    one, other = (set(analysis.study.kind(k, "pairwise", ("question",))["question"]) for k in (first, second))
+    one, other = (
+        set(analysis.study.kind(k, "pairwise", ("question",))["question"]) for k in (first, second)
+    )
     both = len(one & other)
     if one == other:
         return f"Both were asked the same {many(both, 'pairwise question')}."
     if not both:
         return f"{a} and {b} have no pairwise question in common: their figures cannot be compared."
     each = f"{number(len(one))} of {a} and {number(len(other))} of {b}"
-    return f"Not the same questions: only the {many(both, 'pairwise question')} of both are compared, of {each}."
+    return (
+        f"Not the same questions: only the {many(both, 'pairwise question')} of both are "
+        f"compared, of {each}."
+    )
 
 
 def differences(analysis: Analysis, first: int, second: int) -> Figure | LeftOut:
-    """The accuracy of the second judge less that of the first, over all questions in common and by task."""
+    """The accuracy of the second judge less that of the first, over all questions in common and by
+    task.
+    """
     study = analysis.study
     a, b = titles(analysis, first, second)
     tables = [study.joined[k] for k in (first, second)]
@@ -70,9 +86,16 @@ def differences(analysis: Analysis, first: int, second: int) -> Figure | LeftOut
     end = reach(measured.values())
     scale = Scale(-end, end, points_tick, rough_points, f"Points by which {b} is better", 0.0)
     whole = found["all questions"]
-    finding = f"{b} less {a}: {rough_points(whole)} points" if whole.value is not None else f"{a} and {b}: {whole.why}"
+    finding = (
+        f"{b} less {a}: {rough_points(whole)} points"
+        if whole.value is not None
+        else f"{a} and {b}: {whole.why}"
+    )
     data = [(a, b, name, *figures_of(gap)) for name, gap in found.items()]
-    caption = f"Accuracy of {b} less that of {a} on the questions, orders and repeats of both. {INTERVALS} Unadjusted."
+    caption = (
+        f"Accuracy of {b} less that of {a} on the questions, orders and repeats of both. "
+        f"{INTERVALS} Unadjusted."
+    )
     return Figure(
         "compared", finding, caption, ("first", "second", "task", *ESTIMATE), tuple(data),
         lambda width: forest(rows, [""], scale, width),
@@ -80,7 +103,9 @@ def differences(analysis: Analysis, first: int, second: int) -> Figure | LeftOut
 
 
 def gap_of(analysis: Analysis, first: int, second: int, part: pl.Expr | None = None) -> Estimate:
-    """The accuracy of the second judge less that of the first, on the verdicts of ``part``; None = all in common."""
+    """The accuracy of the second judge less that of the first, on the verdicts of ``part``; None =
+    all in common.
+    """
     study = analysis.study
     kept = []
     for k in (second, first):

@@ -1,4 +1,6 @@
-"""All figures of a study by name: those that are drawn, and those that are left out with the reason."""
+"""All figures of a study by name: those that are drawn, and those that are left out with the
+reason.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,11 @@ from collections.abc import Callable, Mapping
 
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.plots.figure import Figure, LeftOut
-from visualjudge.analysis.report import accuracy_plots as accuracy, answer_plots as answer, behaviour_plots as behaviour
+from visualjudge.analysis.report import (
+    accuracy_plots as accuracy,
+    answer_plots as answer,
+    behaviour_plots as behaviour,
+)
 
 Drawing = Callable[[Analysis], Figure | LeftOut]
 PLOTS: Mapping[str, Drawing] = {
@@ -27,7 +33,9 @@ PLOTS: Mapping[str, Drawing] = {
     "tools": behaviour.tools,
     "cost": accuracy.cost,
 }
-"""Figures of which a study has one each; beside them it has one an encoding and one a group of sources."""
+"""Figures of which a study has one each; beside them it has one an encoding and one a group of
+sources.
+"""
 
 
 def figures(analysis: Analysis) -> list[Figure | LeftOut]:

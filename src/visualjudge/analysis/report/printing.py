@@ -11,11 +11,24 @@ from tempfile import TemporaryDirectory
 from visualjudge.core.atomic import atomic_path
 from visualjudge.core.errors import RunError, UsageError
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
+BROWSERS = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+    "msedge",
+)
 FLAGS = (
-    "--headless", "--disable-gpu", "--disable-background-networking", "--disable-extensions", "--no-first-run",
-    "--no-default-browser-check", "--no-pdf-header-footer", "--virtual-time-budget=5000",
-)  # fmt: skip
+    "--headless",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-extensions",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--no-pdf-header-footer",
+    "--virtual-time-budget=5000",
+)
 SECONDS = 180
 
 
@@ -25,7 +38,8 @@ def browser() -> str | None:
 
 
 def print_page(html: str, path: Path) -> None:
-    """Write the page as a PDF. The browser reads one file and has a profile of its own, which is deleted.
+    """Write the page as a PDF. The browser reads one file and has a profile of its own, which is
+    deleted.
 
     Raises
     ------
@@ -36,14 +50,21 @@ def print_page(html: str, path: Path) -> None:
     """
     found = browser()
     if found is None:
-        raise UsageError(f"{path}: needs Chromium or Chrome on the PATH; write an .html report and print it instead")
+        raise UsageError(
+            f"{path}: needs Chromium or Chrome on the PATH; write an .html report and print it "
+            "instead"
+        )
     sandbox = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
     with TemporaryDirectory() as folder, atomic_path(path) as scratch:
         page, printed = Path(folder) / "report.html", Path(folder) / "report.pdf"
         page.write_text(html, "utf-8")
         own = (f"--user-data-dir={folder}/profile", f"--print-to-pdf={printed}", page.as_uri())
         try:
-            subprocess.run([found, *FLAGS, *sandbox, *own], check=True, capture_output=True, timeout=SECONDS)
+            subprocess.run(
+                [found, *FLAGS, *sandbox, *own], check=True, capture_output=True, timeout=SECONDS
+            )
             scratch.write_bytes(printed.read_bytes())
         except (subprocess.SubprocessError, OSError) as error:
-            raise RunError(f"{path}: {Path(found).name} did not print the page: {type(error).__name__}") from None
+            raise RunError(
+                f"{path}: {Path(found).name} did not print the page: {type(error).__name__}"
+            ) from None

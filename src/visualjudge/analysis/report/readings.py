@@ -35,7 +35,9 @@ def rough_points(estimate: Estimate) -> str:
         return ""
     digits = _digits(estimate)
     value = number(100 * estimate.value, digits)
-    signed = f"+{value}" if estimate.value > 0 and float(f"{100 * estimate.value:.{digits}f}") else value
+    signed = (
+        f"+{value}" if estimate.value > 0 and float(f"{100 * estimate.value:.{digits}f}") else value
+    )
     return f"{signed}{_ends(estimate, digits)}"
 
 

@@ -23,11 +23,15 @@ def text(results: Results, answers: Sequence[str]) -> str:
     apart = [folded(words.APART)] if len(results.groups) > 1 else []
     tables = [_headline(group).text() for group in results.groups]
     bars = _bars(results) if screen_width() >= LEAST_WIDTH else []
-    return "\n".join([*map(folded, answers), TITLE, *apart, *tables, *bars, *map(folded, _notes(results))])
+    return "\n".join(
+        [*map(folded, answers), TITLE, *apart, *tables, *bars, *map(folded, _notes(results))]
+    )
 
 
 def bar(estimate: Estimate, chance: float) -> str:
-    """An interval from 0 to 100 % in characters: ``······│···├──●─┤····``; ○ from fewer than five images."""
+    """An interval from 0 to 100 % in characters: ``······│···├──●─┤····``; ○ from fewer than five
+    images.
+    """
     value, (low, high) = estimate.value, estimate.interval or (None, None)
     if value is None:
         return ""
@@ -45,25 +49,45 @@ def _place(share: float) -> int:
 
 
 def _bars(results: Results) -> list[str]:
-    """A row for each task, a bar for each judge, of the first judges that fit beside each other; │ is chance."""
-    judges = [results.judges[i] for i in results.shown][: max(1, (screen_width() - 34) // (BAR + 2))]
+    """A row for each task, a bar for each judge, of the first judges that fit beside each other; │
+    is chance.
+    """
+    judges = [results.judges[i] for i in results.shown][
+        : max(1, (screen_width() - 34) // (BAR + 2))
+    ]
     judges = judges[:MOST_BARS]
-    names = list(dict.fromkeys(cell.name for judge in judges for cell in judge.by_task if cell.accuracy.share.n))
+    names = list(
+        dict.fromkeys(
+            cell.name for judge in judges for cell in judge.by_task if cell.accuracy.share.n
+        )
+    )
     if len(names) < 2:
         return []
     found = [{cell.name: cell.accuracy.shown for cell in judge.by_task} for judge in judges]
     rows = tuple(
-        (name, *(bar(own.get(name, NO_SHARE), j.pairwise.chance) for j, own in zip(judges, found, strict=True)))
+        (
+            name,
+            *(
+                bar(own.get(name, NO_SHARE), j.pairwise.chance)
+                for j, own in zip(judges, found, strict=True)
+            ),
+        )
         for name in names
     )
-    return [Table(("Right answers, 0 to 100 %", *(judge.name for judge in judges)), rows).text(), "│ is chance."]
+    return [
+        Table(("Right answers, 0 to 100 %", *(judge.name for judge in judges)), rows).text(),
+        "│ is chance.",
+    ]
 
 
 MOST_BARS = 3
 
 
 def _headline(judges: Sequence[JudgeResult]) -> Table:
-    rows = [(judge.name + (" (simulated)" if judge.simulated else ""), *JUDGE.cells(judge)) for judge in judges]
+    rows = [
+        (judge.name + (" (simulated)" if judge.simulated else ""), *JUDGE.cells(judge))
+        for judge in judges
+    ]
     return Table(("Judge", *JUDGE.titles), tuple(rows))
 
 
@@ -83,7 +107,9 @@ def _notes(results: Results) -> Iterator[str]:
     for row in results.comparisons:
         if row.gap.value is not None:
             yield (
-                f"{row.a} minus {row.b}: {points(row.gap.value)} points ({percents(row.gap.interval)}), "
-                f"p {p_value(row.p_holm)} after Holm over all comparisons, on {row.questions} common questions; "
+                f"{row.a} minus {row.b}: {points(row.gap.value)} points "
+                f"({percents(row.gap.interval)}), "
+                f"p {p_value(row.p_holm)} after Holm over all comparisons, on {row.questions} "
+                "common questions; "
                 "no answer counts as wrong"
             )

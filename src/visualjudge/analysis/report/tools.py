@@ -14,7 +14,10 @@ from visualjudge.analysis.report.paired import gap_of
 from visualjudge.analysis.report.readings import rough_points, rough_share
 from visualjudge.analysis.tool_use import answer_cost, by_size, tool_use
 
-USE = "Tools on pairwise questions. A judge calls tools where it is unsure: the shares do not say what a tool does."
+USE = (
+    "Tools on pairwise questions. A judge calls tools where it is unsure: the shares do not say "
+    "what a tool does."
+)
 COST = "Cost of a right answer, all turns included."
 GAIN = "Gain by margin, in points: the second judge less the first."
 GAIN_BY_SIZE = "Gain by size, the share of the image that the options cover (their mean)."
@@ -27,7 +30,15 @@ def tool_grids(analysis: Analysis, runs: tuple[int, int]) -> list[tuple[str, Gri
     if not used:
         return []
     tools = [
-        (name, row.tool, row.calls, row.failed, row.verdicts, _share(row.right), _share(row.right_without))
+        (
+            name,
+            row.tool,
+            row.calls,
+            row.failed,
+            row.verdicts,
+            _share(row.right),
+            _share(row.right_without),
+        )
         for name, row in used
     ]
     costs = [
@@ -39,13 +50,18 @@ def tool_grids(analysis: Analysis, runs: tuple[int, int]) -> list[tuple[str, Gri
     titles = ("Judge", "Tool", "Calls", "Failed", "Verdicts", "Right with it", "Right without")
     return [
         (USE, _grid(titles, tools, texts=2)),
-        (COST, _grid(("Judge", "Right", "Tool calls", "Tokens each", "Seconds each"), costs, texts=1)),
+        (
+            COST,
+            _grid(("Judge", "Right", "Tool calls", "Tokens each", "Seconds each"), costs, texts=1),
+        ),
         (GAIN, _gains("Margin", analysis, runs, margins)),
         (GAIN_BY_SIZE, _gains("Share of the image", analysis, runs, sizes)),
     ]
 
 
-def _gains(title: str, analysis: Analysis, runs: tuple[int, int], parts: Sequence[tuple[str, pl.Expr]]) -> Grid:
+def _gains(
+    title: str, analysis: Analysis, runs: tuple[int, int], parts: Sequence[tuple[str, pl.Expr]]
+) -> Grid:
     gaps = [(label, gap_of(analysis, *runs, part)) for label, part in parts]
     rows = [(label, gap.n, rough_points(gap)) for label, gap in gaps if gap.value is not None]
     return _grid((title, "Verdicts", "Gain"), rows, texts=1)

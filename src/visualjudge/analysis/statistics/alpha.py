@@ -1,9 +1,11 @@
-"""Krippendorff's α: agreement of any number of raters, with gaps, beyond chance. 1 = perfect, 0 = chance.
+"""Krippendorff's α: agreement of any number of raters, with gaps, beyond chance. 1 = perfect, 0 =
+chance.
 
-Source: Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability". Both disagreements are sums over units of
-moments, so α needs no table of all value pairs, and α without one image is a subtraction. The ordinal difference of
-two values, Σ n_g from c to k less (n_c + n_k)/2, is the difference of their mid-ranks; ordinal α is interval α of
-mid-ranks. Equal to the ``krippendorff`` package (tested).
+Source: Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability". Both disagreements are sums
+over units of moments, so α needs no table of all value pairs, and α without one image is a
+subtraction. The ordinal difference of two values, Σ n_g from c to k less (n_c + n_k)/2, is the
+difference of their mid-ranks; ordinal α is interval α of mid-ranks. Equal to the ``krippendorff``
+package (tested).
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ def _midranks(values: FloatArray) -> FloatArray:
 
 
 def _moments(ratings: FloatArray) -> FloatArray:
-    """Per unit: pairable values, Σ, Σ², and Σ of squared differences over ordered pairs / (m - 1). Units × 4."""
+    """Per unit: pairable values, Σ, Σ², and Σ of squared differences over ordered pairs / (m - 1).
+    Units × 4.
+    """
     known = np.isfinite(ratings)
     m = known.sum(0)
     x = np.where(known & (m > 1), ratings, 0.0)
@@ -56,7 +60,11 @@ def _one_minus(observed: FloatArray, expected: FloatArray, n: FloatArray) -> Flo
 def _category_counts(ratings: FloatArray) -> FloatArray:
     """Units × categories: how many raters gave each value, 0 in units with a single rating."""
     levels = np.unique(ratings[np.isfinite(ratings)])
-    counts = np.stack([(ratings == level).sum(0) for level in levels], 1) if levels.size else np.zeros((1, 0))
+    counts = (
+        np.stack([(ratings == level).sum(0) for level in levels], 1)
+        if levels.size
+        else np.zeros((1, 0))
+    )
     return np.asarray(np.where(counts.sum(1, keepdims=True) > 1, counts, 0), float)
 
 
@@ -77,21 +85,28 @@ def _nominal_alpha(sums: FloatArray) -> FloatArray:
 def alpha(ratings: FloatArray, level: Level = "nominal") -> float | None:
     """Krippendorff's α of ``ratings`` (raters × units, NaN = not rated).
 
-    None where no unit has two ratings, or all pairable values are the same (chance cannot be told from agreement).
+    None where no unit has two ratings, or all pairable values are the same (chance cannot be told
+    from agreement).
     """
     _, columns, by_rows = _prepared(ratings, level)
     value = by_rows(columns.sum(0, keepdims=True))[0]
     return float(value) if np.isfinite(value) else None
 
 
-def alpha_interval(ratings: FloatArray, level: Level, groups: IntArray | None = None) -> Interval | None:
-    """95 % interval of α by leaving out each of ``groups`` of units (one integer a unit; default: each unit alone).
+def alpha_interval(
+    ratings: FloatArray, level: Level, groups: IntArray | None = None
+) -> Interval | None:
+    """95 % interval of α by leaving out each of ``groups`` of units (one integer a unit; default:
+    each unit alone).
 
     On the scale of -log(1 - α), the log of the disagreement: t and skewness as everywhere
-    (:mod:`visualjudge.analysis.statistics.jackknife`), and an error that is at least the binomial one of the units that
-    disagree. Where nobody disagrees, the disagreement is at most Clopper and Pearson's for none in the groups.
+    (:mod:`visualjudge.analysis.statistics.jackknife`), and an error that is at least the binomial
+    one of the units that disagree. Where nobody disagrees, the disagreement is at most Clopper and
+    Pearson's for none in the groups.
     """
-    labels = np.unique(np.arange(ratings.shape[1]) if groups is None else groups, return_inverse=True)[1]
+    labels = np.unique(
+        np.arange(ratings.shape[1]) if groups is None else groups, return_inverse=True
+    )[1]
     scored, columns, by_rows = _prepared(ratings, level)
     total = columns.sum(0, keepdims=True)
     value = float(by_rows(total)[0])
@@ -126,7 +141,9 @@ def _alpha_ends(value: float, found: Spread, units: tuple[float, float]) -> Inte
     return float(1 - np.exp(-(centre - down[0]))), float(1 - np.exp(-(centre + up[0])))
 
 
-def _prepared(ratings: FloatArray, level: Level) -> tuple[FloatArray, FloatArray, Callable[[FloatArray], FloatArray]]:
+def _prepared(
+    ratings: FloatArray, level: Level
+) -> tuple[FloatArray, FloatArray, Callable[[FloatArray], FloatArray]]:
     """The ratings as scored, their sums a unit, and what makes α of rows of sums."""
     scored = ratings if level != "ordinal" else _midranks(_pairable(ratings))
     nominal = level == "nominal"

@@ -1,15 +1,17 @@
 """The alternative annotator test: may a judge take a person's place?
 
-Each person is left out in turn; on the items of that person, the judge and the person are scored against the others.
-ω, the winning rate, is the share of people over whom the judge's advantage is significant, given ε for its lower
-cost; ρ, the advantage probability, is the mean probability that the judge is at least as near to the others.
+Each person is left out in turn; on the items of that person, the judge and the person are scored
+against the others. ω, the winning rate, is the share of people over whom the judge's advantage is
+significant, given ε for its lower cost; ρ, the advantage probability, is the mean probability that
+the judge is at least as near to the others.
 
-The published test counts items as independent. Items of one image are not: where the images are given, a second test
-leaves out each image in turn, and both are named.
+The published test counts items as independent. Items of one image are not: where the images are
+given, a second test leaves out each image in turn, and both are named.
 
-Source: Calderon, Reichart & Dror 2025, "The alternative annotator test for LLM-as-a-judge" (nitaytech/AltTest);
-Benjamini & Yekutieli 2001; Bell & McCaffrey 2002 (clusters, as in :mod:`visualjudge.analysis.statistics.jackknife`);
-Johnson 1978, "Modified t tests" (skewness: rare images on which the person is ahead).
+Source: Calderon, Reichart & Dror 2025, "The alternative annotator test for LLM-as-a-judge"
+(nitaytech/AltTest); Benjamini & Yekutieli 2001; Bell & McCaffrey 2002 (clusters, as in
+:mod:`visualjudge.analysis.statistics.jackknife`); Johnson 1978, "Modified t tests" (skewness: rare
+images on which the person is ahead).
 """
 
 from __future__ import annotations
@@ -33,10 +35,11 @@ LEAST_ITEMS = 30
 
 @dataclass(frozen=True)
 class AgainstPerson:
-    """The judge against one person: ``advantage`` (ρ) on ``items`` items, the test's p, and whether it was won.
+    """The judge against one person: ``advantage`` (ρ) on ``items`` items, the test's p, and whether
+    it was won.
 
-    ``p`` and ``won`` are as published, items independent; ``p_by_image`` and ``won_by_image`` are clustered by image,
-    None where no images were given.
+    ``p`` and ``won`` are as published, items independent; ``p_by_image`` and ``won_by_image`` are
+    clustered by image, None where no images were given.
     """
 
     person: str
@@ -51,7 +54,8 @@ class AgainstPerson:
 
 @dataclass(frozen=True)
 class AltTest:
-    """``value`` is ω (the judge passes at ω ≥ 0.5), ``advantage`` is ρ; ``left_out``: people with too few items.
+    """``value`` is ω (the judge passes at ω ≥ 0.5), ``advantage`` is ρ; ``left_out``: people with
+    too few items.
 
     ``by_image``: ω of the tests that are clustered by image; None where no images were given.
     """
@@ -107,10 +111,12 @@ def alt_test(
     Parameters
     ----------
     epsilon
-        What a person's answer costs more than the judge's, in probability: 0.2 for experts, 0.15 for trained people,
+        What a person's answer costs more than the judge's, in probability: 0.2 for experts, 0.15
+        for trained people,
         0.1 for crowd workers (the source's advice).
     metric
-        ``accuracy`` (labels), ``neg_rmse`` (numbers), or a function (answer, others' answers) → larger is better.
+        ``accuracy`` (labels), ``neg_rmse`` (numbers), or a function (answer, others' answers) →
+        larger is better.
     q
         False discovery rate over people, by Benjamini and Yekutieli.
     least_items
@@ -132,7 +138,10 @@ def alt_test(
     kept = [person for person, (_, ours, _) in wins.items() if len(ours) >= max(2, least_items)]
     if not kept:
         most = max((len(ours) for _, ours, _ in wins.values()), default=0)
-        raise UsageError(f"human must have a person with at least {least_items} items in common, got {most} at most")
+        raise UsageError(
+            f"human must have a person with at least {least_items} items in common, got {most} "
+            "at most"
+        )
     tests = [_p_value(*wins[person][1:], epsilon) for person in kept]
     rejected = benjamini_yekutieli(tests, q)
     rows = [
@@ -141,11 +150,20 @@ def alt_test(
     ]
     by_image = None
     if images is not None:
-        codes = [np.unique([str(images(item)) for item in wins[person][0]], return_inverse=True)[1] for person in kept]
-        clustered = [_p_by_image(*wins[person][1:], epsilon, code) for person, code in zip(kept, codes, strict=True)]
+        codes = [
+            np.unique([str(images(item)) for item in wins[person][0]], return_inverse=True)[1]
+            for person in kept
+        ]
+        clustered = [
+            _p_by_image(*wins[person][1:], epsilon, code)
+            for person, code in zip(kept, codes, strict=True)
+        ]
         sure = benjamini_yekutieli(clustered, q)
         found = zip(rows, codes, clustered, sure, strict=True)
-        rows = [replace(row, images=int(code.max()) + 1, p_by_image=p, won_by_image=won) for row, code, p, won in found]
+        rows = [
+            replace(row, images=int(code.max()) + 1, p_by_image=p, won_by_image=won)
+            for row, code, p, won in found
+        ]
         by_image = float(np.mean(sure))
     advantage = float(np.mean([row.advantage for row in rows]))
     left_out = tuple(person for person in human if person not in kept)
@@ -155,10 +173,14 @@ def alt_test(
 def _indicators(
     person: str, human: Mapping[str, Mapping[str, Any]], judge: Mapping[str, Any], score: Metric
 ) -> tuple[list[Any], list[int], list[int]]:
-    """The items that the person, the judge and somebody else answered, and who is at least as near as the other."""
+    """The items that the person, the judge and somebody else answered, and who is at least as near
+    as the other.
+    """
     items, judged, own = [], [], []
     for item, answer in human[person].items():
-        others = [answers[item] for name, answers in human.items() if name != person and item in answers]
+        others = [
+            answers[item] for name, answers in human.items() if name != person and item in answers
+        ]
         if item not in judge or not others:
             continue
         theirs, hers = score(judge[item], others), score(answer, others)
@@ -181,11 +203,15 @@ def _p_value(judged: list[int], own: list[int], epsilon: float) -> float:
 def _p_by_image(judged: list[int], own: list[int], epsilon: float, image: IntArray) -> float:
     """The same, clustered by image; 1 on too few images.
 
-    Where the person is nowhere ahead, p is at least the probability of that in so many images at an advantage of ε.
+    Where the person is nowhere ahead, p is at least the probability of that in so many images at an
+    advantage of ε.
     """
     ahead = np.subtract(own, judged).astype(float)
     count = int(image.max()) + 1
-    size, total = jackknife.sums(image, np.ones(ahead.size), count), jackknife.sums(image, ahead, count)
+    size, total = (
+        jackknife.sums(image, np.ones(ahead.size), count),
+        jackknife.sums(image, ahead, count),
+    )
     if count < jackknife.LEAST_IMAGES:
         return 1.0
     mean = float(ahead.mean())

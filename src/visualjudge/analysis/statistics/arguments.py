@@ -1,4 +1,6 @@
-"""What every statistic checks of its arguments: shapes, finite values, ranges. Errors name the argument."""
+"""What every statistic checks of its arguments: shapes, finite values, ranges. Errors name the
+argument.
+"""
 
 from __future__ import annotations
 
@@ -53,5 +55,7 @@ def cluster_codes(name: str, clusters: ArrayLike, length: int) -> IntArray:
     """Clusters (names or numbers) as 0, 1, 2, …; one a row."""
     names = np.asarray(clusters)
     if names.shape != (length,):
-        raise UsageError(f"{name} must hold one cluster for each of {length} rows, got shape {names.shape}")
+        raise UsageError(
+            f"{name} must hold one cluster for each of {length} rows, got shape {names.shape}"
+        )
     return np.asarray(np.unique(names, return_inverse=True)[1], dtype=np.int64)

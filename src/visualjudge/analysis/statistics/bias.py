@@ -1,19 +1,22 @@
-"""A lean to one feature, free of differences in difficulty: right answers compared inside strata and images.
+"""A lean to one feature, free of differences in difficulty: right answers compared inside strata
+and images.
 
-With y = right and s = ±½ for "the option with more of the feature is (not) the better one", the least-squares slope of
-y on s, with an intercept and a slope on the margin of its own in each stratum, is the difference in accuracy at equal
-difficulty; half of it is the preference. Strata without both kinds of question add nothing. Weights are those of least
-squares, which for shares are Mantel and Haenszel's (1959). The interval holds the preferences that the test by sign
-flips of images does not reject; the flipped scores are those that images would have, had the lines of the strata been
-fitted without them (CR3: Bell & McCaffrey 2002).
+With y = right and s = ±½ for "the option with more of the feature is (not) the better one", the
+least-squares slope of y on s, with an intercept and a slope on the margin of its own in each
+stratum, is the difference in accuracy at equal difficulty; half of it is the preference. Strata
+without both kinds of question add nothing. Weights are those of least squares, which for shares are
+Mantel and Haenszel's (1959). The interval holds the preferences that the test by sign flips of
+images does not reject; the flipped scores are those that images would have, had the lines of the
+strata been fitted without them (CR3: Bell & McCaffrey 2002).
 
-A judge that leans to the place is right more often where the better option is shown first. Where more of a feature
-goes with the place, by the design of the questions or by chance, that is no lean to the feature: ``Cases.first`` adds
-the place to the lines of the strata.
+A judge that leans to the place is right more often where the better option is shown first. Where
+more of a feature goes with the place, by the design of the questions or by chance, that is no lean
+to the feature: ``Cases.first`` adds the place to the lines of the strata.
 
-Images differ in difficulty too. From each pair's y the shrunken mean of the *other* pairs of its image is taken (the
-best linear prediction of a random effect: Henderson 1975; leaving the pair itself out keeps it an adjustment by what
-was known beforehand), and the same from s where s stands for the slope's denominator, so the slope stays unbiased.
+Images differ in difficulty too. From each pair's y the shrunken mean of the *other* pairs of its
+image is taken (the best linear prediction of a random effect: Henderson 1975; leaving the pair
+itself out keeps it an adjustment by what was known beforehand), and the same from s where s stands
+for the slope's denominator, so the slope stays unbiased.
 """
 
 from __future__ import annotations
@@ -23,7 +26,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import optimize
 
-from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES, TAIL, effective_number, renumbered, sums
+from visualjudge.analysis.statistics.jackknife import (
+    LEAST_IMAGES,
+    TAIL,
+    effective_number,
+    renumbered,
+    sums,
+)
 from visualjudge.analysis.statistics.sign_flips import sign_flip_p
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
@@ -33,9 +42,11 @@ LEVEL = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Cases:
-    """Usable replies: one row a stratum, image, pair, kind of question and margin; arrays of shape (rows,).
+    """Usable replies: one row a stratum, image, pair, kind of question and margin; arrays of shape
+    (rows,).
 
-    ``more``: the option with more of the feature is the better one; ``n`` replies, of which ``right`` were right.
+    ``more``: the option with more of the feature is the better one; ``n`` replies, of which
+    ``right`` were right.
     """
 
     stratum: IntArray
@@ -51,7 +62,9 @@ class Cases:
 
 @dataclass(frozen=True, eq=False)
 class _Grouping:
-    """The same rows with strata, images and pairs numbered from 0, and the margin less its mean in the stratum."""
+    """The same rows with strata, images and pairs numbered from 0, and the margin less its mean in
+    the stratum.
+    """
 
     stratum: IntArray
     image: IntArray
@@ -59,7 +72,9 @@ class _Grouping:
     margin: FloatArray
     n: FloatArray
     place: FloatArray
-    """Whether the better option was shown first, less the stratum's line on the margin; 0 where it takes no part."""
+    """Whether the better option was shown first, less the stratum's line on the margin; 0 where it
+    takes no part.
+    """
 
     def by(self, place: IntArray, values: FloatArray) -> FloatArray:
         """Totals of ``values`` at each place of the rows, (rows,)."""
@@ -70,7 +85,9 @@ class _Grouping:
         left = values - self.by(self.stratum, self.n * values) / self.by(self.stratum, self.n)
         for on in (self.margin, self.place):
             squares = self.by(self.stratum, self.n * on**2)
-            slope = self.by(self.stratum, self.n * on * left) / np.where(squares > FLAT, squares, 1.0)
+            slope = self.by(self.stratum, self.n * on * left) / np.where(
+                squares > FLAT, squares, 1.0
+            )
             left = left - np.where(squares > FLAT, slope, 0.0) * on
         return np.asarray(left)
 
@@ -81,15 +98,25 @@ class _Grouping:
 
 
 def _grouping(cases: Cases) -> _Grouping:
-    stratum, image, pair = (renumbered(column)[1] for column in (cases.stratum, cases.image, cases.pair))
+    stratum, image, pair = (
+        renumbered(column)[1] for column in (cases.stratum, cases.image, cases.pair)
+    )
     n = np.asarray(cases.n, float)
-    centre = sums(stratum, cases.margin * n, int(stratum.max()) + 1) / sums(stratum, n, int(stratum.max()) + 1)
+    centre = sums(stratum, cases.margin * n, int(stratum.max()) + 1) / sums(
+        stratum, n, int(stratum.max()) + 1
+    )
     groups = _Grouping(stratum, image, pair, cases.margin - centre[stratum], n, np.zeros(n.size))
-    return groups if cases.first is None else replace(groups, place=groups.straightened(cases.first.astype(float)))
+    return (
+        groups
+        if cases.first is None
+        else replace(groups, place=groups.straightened(cases.first.astype(float)))
+    )
 
 
 def _shrinkage(groups: _Grouping, rest: FloatArray) -> FloatArray | None:
-    """What the sum over the other pairs is multiplied by; None where images are not seen to differ."""
+    """What the sum over the other pairs is multiplied by; None where images are not seen to
+    differ.
+    """
     weighted, ones = groups.n * rest, np.ones(rest.size)
     both = float((weighted * groups.others(rest)).sum())
     pairs = float((groups.n * groups.others(ones)).sum())
@@ -104,7 +131,9 @@ def _shrinkage(groups: _Grouping, rest: FloatArray) -> FloatArray | None:
 
 @dataclass(frozen=True, eq=False)
 class Lean:
-    """What each image adds to the slope of right on s: Σ s̃y and Σ s̃s, arrays of shape (images,)."""
+    """What each image adds to the slope of right on s: Σ s̃y and Σ s̃s, arrays of shape
+    (images,).
+    """
 
     top: FloatArray
     bottom: FloatArray
@@ -114,7 +143,11 @@ class Lean:
     @property
     def preference(self) -> float:
         """Half the slope, -½..½; NaN where no stratum tells."""
-        return float(self.top.sum() / self.bottom.sum() / 2) if self.bottom.sum() > FLAT else float("nan")
+        return (
+            float(self.top.sum() / self.bottom.sum() / 2)
+            if self.bottom.sum() > FLAT
+            else float("nan")
+        )
 
     def p(self, preference: float = 0.0) -> float:
         """Two-sided p that the preference is ``preference``."""
@@ -124,8 +157,8 @@ class Lean:
     def ends(self) -> tuple[float, float] | None:
         """The preferences that are not rejected at 5 %; None with too few images.
 
-        Where every image gives the same, nothing varied: the ends are Clopper and Pearson's (1934) for none of the
-        effective images apart.
+        Where every image gives the same, nothing varied: the ends are Clopper and Pearson's (1934)
+        for none of the effective images apart.
         """
         kept = np.abs(self.bottom) > FLAT
         weights = np.abs(self.bottom[kept])
@@ -149,7 +182,9 @@ class Lean:
             reach += step
             if abs(self.preference + side * reach) >= 0.5:
                 return side * 0.5
-        at = optimize.brentq(lambda x: self.p(self.preference + side * x) - LEVEL, reach - step, reach, xtol=1e-12)
+        at = optimize.brentq(
+            lambda x: self.p(self.preference + side * x) - LEVEL, reach - step, reach, xtol=1e-12
+        )
         return float(np.clip(self.preference + side * float(at), -0.5, 0.5))
 
 
@@ -160,21 +195,29 @@ def lean(cases: Cases) -> Lean:
     rest, apart = groups.straightened(y), groups.straightened(s)
     shrunk = _shrinkage(groups, rest)
     top, bottom = (
-        groups.n * apart * (found if shrunk is None else groups.straightened(found - shrunk * groups.others(found)))
+        groups.n
+        * apart
+        * (found if shrunk is None else groups.straightened(found - shrunk * groups.others(found)))
         for found in (rest, apart)
     )
     images = int(groups.image.max()) + 1
-    return Lean(sums(groups.image, top, images), sums(groups.image, bottom, images), _taken(groups, apart))
+    return Lean(
+        sums(groups.image, top, images), sums(groups.image, bottom, images), _taken(groups, apart)
+    )
 
 
 def _taken(groups: _Grouping, apart: FloatArray) -> FloatArray:
-    """s̃'Hs̃ / s̃'s̃ of each image, with H the projection on the lines of its strata (Bell & McCaffrey 2002)."""
+    """s̃'Hs̃ / s̃'s̃ of each image, with H the projection on the lines of its strata (Bell &
+    McCaffrey 2002).
+    """
     images = int(groups.image.max()) + 1
     entry, which = renumbered(groups.stratum * images + groups.image)
     stratum = entry // images
     taken = np.zeros(entry.size)
     for on in (np.ones(groups.n.size), groups.margin, groups.place):
         squares = np.bincount(groups.stratum, groups.n * on**2)[stratum]
-        taken += np.bincount(which, groups.n * apart * on) ** 2 / np.where(squares > FLAT, squares, np.inf)
+        taken += np.bincount(which, groups.n * apart * on) ** 2 / np.where(
+            squares > FLAT, squares, np.inf
+        )
     own = np.maximum(np.bincount(groups.image, groups.n * apart**2), FLAT)
     return np.clip(np.bincount(entry % images, taken) / own, 0.0, 0.9)

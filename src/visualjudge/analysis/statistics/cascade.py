@@ -1,13 +1,14 @@
 """The threshold of confidence above which a cheap judge keeps its word.
 
-Thresholds are tested from a strict one down, and the first that fails ends the search (fixed sequence testing). Three
-searches start from keeping 5, 25 and 60 % of the answers, each at level δ/3, since few answers prove nothing and many
-may err too often. So the promise holds for the threshold chosen: with probability ≥ 1 − δ over calibration sets, the
-share of errors among the answers that are kept is at most α. The bound of that share is the engine's
+Thresholds are tested from a strict one down, and the first that fails ends the search (fixed
+sequence testing). Three searches start from keeping 5, 25 and 60 % of the answers, each at level
+δ/3, since few answers prove nothing and many may err too often. So the promise holds for the
+threshold chosen: with probability ≥ 1 − δ over calibration sets, the share of errors among the
+answers that are kept is at most α. The bound of that share is the engine's
 (:mod:`~visualjudge.analysis.statistics.clustered_shares`) for images that may go wrong as a whole.
 
-Sources: Bauer 1991 (fixed sequences); Angelopoulos et al. 2021, "Learn then test"; Jung, Brahman & Choi 2024, "Trust or
-escalate".
+Sources: Bauer 1991 (fixed sequences); Angelopoulos et al. 2021, "Learn then test"; Jung, Brahman &
+Choi 2024, "Trust or escalate".
 """
 
 from __future__ import annotations
@@ -30,9 +31,11 @@ STARTS = (0.05, 0.25, 0.6)
 
 @dataclass(frozen=True)
 class RiskThreshold:
-    """Answers whose confidence is at least ``value`` are kept; infinite where no threshold keeps the risk.
+    """Answers whose confidence is at least ``value`` are kept; infinite where no threshold keeps
+    the risk.
 
-    ``errors``: the share of errors among those kept, here; ``bound``: its upper bound at level 1 − ``delta``.
+    ``errors``: the share of errors among those kept, here; ``bound``: its upper bound at level 1 −
+    ``delta``.
     """
 
     value: float
@@ -46,14 +49,21 @@ class RiskThreshold:
 
 
 def risk_threshold(
-    confidence: ArrayLike, wrong: ArrayLike, alpha: float, *, delta: float = 0.1, clusters: ArrayLike | None = None
+    confidence: ArrayLike,
+    wrong: ArrayLike,
+    alpha: float,
+    *,
+    delta: float = 0.1,
+    clusters: ArrayLike | None = None,
 ) -> RiskThreshold:
-    """The lowest threshold of (n,) confidences at which (n,) errors, 0 or 1, stay at most ``alpha``.
+    """The lowest threshold of (n,) confidences at which (n,) errors, 0 or 1, stay at most
+    ``alpha``.
 
     Raises
     ------
     UsageError
-        If lengths differ, there is no answer, an error is neither 0 nor 1, or a risk is not between 0 and 1.
+        If lengths differ, there is no answer, an error is neither 0 nor 1, or a risk is not between
+        0 and 1.
     """
     sure, errors = vector("confidence", confidence, least=1), vector("wrong", wrong, least=1)
     same_length(confidence=sure, wrong=errors)
@@ -61,19 +71,32 @@ def risk_threshold(
     risk("delta", delta)
     if not np.isin(errors, (0, 1)).all():
         raise UsageError("wrong must be 0 or 1")
-    codes = np.arange(sure.size) if clusters is None else cluster_codes("clusters", clusters, sure.size)
-    chosen, bound = min(_search(sure, errors, codes, start, alpha, delta / len(STARTS)) for start in STARTS)
+    codes = (
+        np.arange(sure.size) if clusters is None else cluster_codes("clusters", clusters, sure.size)
+    )
+    chosen, bound = min(
+        _search(sure, errors, codes, start, alpha, delta / len(STARTS)) for start in STARTS
+    )
     kept = sure >= chosen
     rate = float(errors[kept].mean()) if kept.any() else 0.0
     return RiskThreshold(
-        chosen, alpha, delta, float(kept.mean()), rate, bound if kept.any() else 0.0, sure.size, int(codes.max()) + 1
+        chosen,
+        alpha,
+        delta,
+        float(kept.mean()),
+        rate,
+        bound if kept.any() else 0.0,
+        sure.size,
+        int(codes.max()) + 1,
     )
 
 
 def _search(
     sure: FloatArray, errors: FloatArray, codes: IntArray, start: float, alpha: float, delta: float
 ) -> tuple[float, float]:
-    """The lowest threshold before the first that fails, and its bound; infinite where the first one fails."""
+    """The lowest threshold before the first that fails, and its bound; infinite where the first one
+    fails.
+    """
     chosen, bound = float("inf"), 1.0
     quantiles = np.quantile(sure, 1 - np.linspace(start, 1, STEPS), method="inverted_cdf")
     for threshold in np.unique(quantiles)[::-1]:
@@ -86,7 +109,9 @@ def _search(
 
 
 def upper_bound(wrong: FloatArray, codes: IntArray, delta: float) -> float:
-    """Upper bound, at level 1 − ``delta``, of the share of errors, where an image may go wrong as a whole."""
+    """Upper bound, at level 1 − ``delta``, of the share of errors, where an image may go wrong as a
+    whole.
+    """
     where = renumbered(codes)[1]
     return clustered_shares.upper_bound(
         np.bincount(where, wrong).astype(float), np.bincount(where).astype(float), tail=delta

@@ -1,23 +1,27 @@
-"""The engine of every share whose cases come in images: two-sided intervals and one-sided upper bounds.
+"""The engine of every share whose cases come in images: two-sided intervals and one-sided upper
+bounds.
 
-An upper bound of a share of errors is the largest share π that the errors seen do not refute, by either of two tests,
-so it is the larger of two; and never below what no error at all would show of as many independent cases as supposed:
+An upper bound of a share of errors is the largest share π that the errors seen do not refute, by
+either of two tests, so it is the larger of two; and never below what no error at all would show of
+as many independent cases as supposed:
 
 - all cases independent: the binomial test, with three quarters of the probability of the count seen
   (between the mid-P test, one half, and Clopper & Pearson's, all of it);
-- cases of an image alike: the errors of image i less those expected are dᵢ = xᵢ − π mᵢ, and π is refuted where
-  Σ d + t S + b S² < 0, with S² = w Σ d² + (1 − w) V. Here V is the variance of Σ d that is supposed beforehand, that of
-  cases with an intraclass correlation ``alike``; Σ d² is the variance seen, taken at π itself as in a score test
-  (Wilson 1927; Rao, Scott & Skinner 1998 for clusters); w is the part of the degrees of freedom that is the data's,
-  few where few images are expected to hold an error at π (Satterthwaite 1946); t is Student's; and b stands for the
-  skewness of few errors that go together (Hall 1992). t has the factor √(G/(G − 1)) of G images.
+- cases of an image alike: the errors of image i less those expected are dᵢ = xᵢ − π mᵢ, and π is
+  refuted where Σ d + t S + b S² < 0, with S² = w Σ d² + (1 − w) V. Here V is the variance of Σ d
+  that is supposed beforehand, that of cases with an intraclass correlation ``alike``; Σ d² is the
+  variance seen, taken at π itself as in a score test (Wilson 1927; Rao, Scott & Skinner 1998 for
+  clusters); w is the part of the degrees of freedom that is the data's, few where few images are
+  expected to hold an error at π (Satterthwaite 1946); t is Student's; and b stands for the skewness
+  of few errors that go together (Hall 1992). t has the factor √(G/(G − 1)) of G images.
 
 The lower bound of the errors is one less the upper bound of the right answers.
 
-w, t, b and V depend on π and on the sizes of the images, never on where the errors lie. So a further error can lower
-the statistic only through Σ d², on an image with far fewer errors than expected. The test takes the statistic's least
-value over all ways to add errors. It is convex, so that is where each dᵢ is at least −c, with one c for all images.
-An error then adds to it or leaves it, so **no error lowers an upper bound, no right answer in place of one raises it**.
+w, t, b and V depend on π and on the sizes of the images, never on where the errors lie. So a
+further error can lower the statistic only through Σ d², on an image with far fewer errors than
+expected. The test takes the statistic's least value over all ways to add errors. It is convex, so
+that is where each dᵢ is at least −c, with one c for all images. An error then adds to it or leaves
+it, so **no error lowers an upper bound, no right answer in place of one raises it**.
 """
 
 from __future__ import annotations
@@ -46,7 +50,9 @@ MOST_STEPS, CLOSE = 100, 1e-12
 HALVINGS = 40
 LEAST_DF, LEAST_FREE = 3.0, 0.5
 SHORTER, MOST_SHORTER = 0.25, 0.4
-"""What the skewness of few right answers, in standard deviations, takes from t for the errors, and the most of it."""
+"""What the skewness of few right answers, in standard deviations, takes from t for the errors, and
+the most of it.
+"""
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,8 @@ class Supposed:
     worth
         As how many further images that counts.
     ties
-        How much of the probability of the count seen counts in the binomial test: 1 is exact, ½ the mid-P test.
+        How much of the probability of the count seen counts in the binomial test: 1 is exact, ½ the
+        mid-P test.
     skew
         What is added to a bound of few errors for their skewness, in errors that are independent.
     """
@@ -74,14 +81,18 @@ class Supposed:
 SHARES = Supposed(0.8, 0.5, 0.75, 4.0)
 """Answers: an image may go wrong as a whole, until errors are seen (decision 0130)."""
 SINGLE = Supposed(0.0, 0.5, 0.75)
-"""Events that strike single calls unless they are seen to cluster, as replies that cannot be used."""
+"""Events that strike single calls unless they are seen to cluster, as replies that cannot be
+used.
+"""
 WHOLE_IMAGES = Supposed(1.0, 3.0, 1.0, 1.3)
 """What must hold where an image can go wrong as a whole: a promise of few errors."""
 
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """K shares: ``value``, ``low``, ``high`` (NaN where undefined), ``cases`` and ``images``; arrays (K,)."""
+    """K shares: ``value``, ``low``, ``high`` (NaN where undefined), ``cases`` and ``images``;
+    arrays (K,).
+    """
 
     value: FloatArray
     low: FloatArray
@@ -103,7 +114,9 @@ class Shares:
 def ratio_influence(
     top: FloatArray, bottom: FloatArray, column: IntArray, columns: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Ratios of totals (columns,), and for each entry the ratio less the ratio without it (entries,)."""
+    """Ratios of totals (columns,), and for each entry the ratio less the ratio without it
+    (entries,).
+    """
     total, cases = sums(column, top, columns), sums(column, bottom, columns)
     value = np.divide(total, cases, out=np.full(columns, np.nan), where=cases > 0)
     rest = cases[column] - bottom
@@ -126,16 +139,18 @@ def shares(
     Parameters
     ----------
     top, bottom
-        Sums over one image's cases, 0 ≤ top ≤ bottom; shape (entries,). Entries with ``bottom`` 0 are left out.
+        Sums over one image's cases, 0 ≤ top ≤ bottom; shape (entries,). Entries with ``bottom`` 0
+        are left out.
     column
         Which share the entry belongs to; by default all to one.
     whole
-        Whether each case is 0 or 1; else it lies between them (*graded*), and the images are also left out in turn: a
-        case may vary far less than an answer that is right or wrong.
+        Whether each case is 0 or 1; else it lies between them (*graded*), and the images are also
+        left out in turn: a case may vary far less than an answer that is right or wrong.
     supposed
         What is supposed of the cases of one image.
     squares
-        Σ of the squares of one image's cases' weights, where ``top`` and ``bottom`` are sums of weighted cases.
+        Σ of the squares of one image's cases' weights, where ``top`` and ``bottom`` are sums of
+        weighted cases.
     """
     kept = bottom > 0
     place = np.zeros(bottom.size, dtype=np.int64) if column is None else np.asarray(column)
@@ -151,7 +166,9 @@ def shares(
     if not whole:
         low, high = _nearer(top, bottom, place, low, high)
     told = (images >= LEAST_IMAGES) & (effective_number(bottom, place, columns) >= 2)
-    return Shares(value, np.where(told, 1 - low, np.nan), np.where(told, high, np.nan), cases, images)
+    return Shares(
+        value, np.where(told, 1 - low, np.nan), np.where(told, high, np.nan), cases, images
+    )
 
 
 def _nearer(
@@ -159,14 +176,17 @@ def _nearer(
 ) -> tuple[FloatArray, FloatArray]:
     """The bounds of right and wrong for graded cases, which may vary far less than a share does.
 
-    An end of the jackknife on Fisher's z scale of 2π − 1, where images differ, replaces one that is farther out.
+    An end of the jackknife on Fisher's z scale of 2π − 1, where images differ, replaces one that is
+    farther out.
     """
     value, influence = ratio_influence(top, bottom, place, low.size)
     below, above = correlation_ends(2 * value - 1, spread(2 * influence, bottom, place, low.size))
     return np.fmin(low, (1 - below) / 2), np.fmin(high, (1 + above) / 2)
 
 
-def one_share(top: FloatArray, bottom: FloatArray, *, whole: bool = True, supposed: Supposed = SHARES) -> Shares:
+def one_share(
+    top: FloatArray, bottom: FloatArray, *, whole: bool = True, supposed: Supposed = SHARES
+) -> Shares:
     """:func:`shares` of a single column."""
     return shares(np.asarray(top, float), np.asarray(bottom, float), whole=whole, supposed=supposed)
 
@@ -176,7 +196,9 @@ def upper_bound(
 ) -> float:
     """:func:`upper_bounds` of a single share."""
     place = np.zeros(len(cases), dtype=np.int64)
-    bound = upper_bounds(np.asarray(errors, float), np.asarray(cases, float), place, 1, tail=tail, supposed=supposed)
+    bound = upper_bounds(
+        np.asarray(errors, float), np.asarray(cases, float), place, 1, tail=tail, supposed=supposed
+    )
     return float(bound[0])
 
 
@@ -191,13 +213,16 @@ def upper_bounds(
     supposed: Supposed = SHARES,
     squares: FloatArray | None = None,
 ) -> FloatArray:
-    """One-sided upper bounds, at level 1 − ``tail``, of Σ ``errors`` / Σ ``cases`` in each column; (columns,).
+    """One-sided upper bounds, at level 1 − ``tail``, of Σ ``errors`` / Σ ``cases`` in each column;
+    (columns,).
 
-    ``errors`` and ``cases`` are sums over one image, one entry an image and column, 0 ≤ errors ≤ cases > 0. A column
-    without cases has the bound 1. ``squares``: as in :func:`shares`.
+    ``errors`` and ``cases`` are sums over one image, one entry an image and column, 0 ≤ errors ≤
+    cases > 0. A column without cases has the bound 1. ``squares``: as in :func:`shares`.
     """
     errors, cases = np.asarray(errors, float), np.asarray(cases, float)
-    seen = _Clusters((errors, cases, cases if squares is None else squares), column, columns, supposed, tail)
+    seen = _Clusters(
+        (errors, cases, cases if squares is None else squares), column, columns, supposed, tail
+    )
     start = np.divide(seen.x, seen.n, out=np.ones(columns), where=seen.n > 0)
     bound = _root(start, seen.statistic)
     again = seen.with_few_errors(bound)
@@ -214,7 +239,9 @@ def upper_bounds(
 
 
 def _root(start: FloatArray, statistic: Callable[[FloatArray], FloatArray]) -> FloatArray:
-    """Where a statistic that is not below 0 at ``start`` falls below it, up to 1; (K,). By the Illinois method."""
+    """Where a statistic that is not below 0 at ``start`` falls below it, up to 1; (K,). By the
+    Illinois method.
+    """
     low, high = start.copy(), np.ones_like(start)
     above, below = statistic(low), statistic(high)
     near = CLOSE * (above - below)
@@ -235,7 +262,9 @@ def _root(start: FloatArray, statistic: Callable[[FloatArray], FloatArray]) -> F
 def _binomial_tail(x: FloatArray, n: FloatArray, pi: FloatArray, ties: float) -> FloatArray:
     """P(X < x) + ties · P(X = x) of n cases with probability π, for x and n whole or not."""
     below = np.where(x > EDGE, special.betaincc(np.maximum(x, EDGE), n - x + 1, pi), 0.0)
-    return np.asarray(ties * special.betaincc(x + 1, np.maximum(n - x, EDGE), pi) + (1 - ties) * below)
+    return np.asarray(
+        ties * special.betaincc(x + 1, np.maximum(n - x, EDGE), pi) + (1 - ties) * below
+    )
 
 
 _Given = tuple[FloatArray, FloatArray, FloatArray]
@@ -248,7 +277,9 @@ class _Clusters:
     Images of one case have a variance that is known, so only those of several take part in Σ d².
     """
 
-    def __init__(self, given: _Given, column: IntArray, columns: int, supposed: Supposed, tail: float) -> None:
+    def __init__(
+        self, given: _Given, column: IntArray, columns: int, supposed: Supposed, tail: float
+    ) -> None:
         self.given, self.place, self.supposed, self.tail = given, column, supposed, tail
         errors, cases, squares = given
         self.x, self.n, self.squares = (sums(column, values, columns) for values in given)
@@ -268,7 +299,9 @@ class _Clusters:
         errors, cases, squares = self.given
         kept, place = chosen[self.place], np.cumsum(chosen) - 1
         given = errors[kept], cases[kept], squares[kept]
-        return _Clusters(given, place[self.place[kept]], int(chosen.sum()), self.supposed, self.tail)
+        return _Clusters(
+            given, place[self.place[kept]], int(chosen.sum()), self.supposed, self.tail
+        )
 
     def _terms(self, pi: FloatArray) -> _Terms:
         """What the test of π depends on beside the places of the errors."""
@@ -280,8 +313,18 @@ class _Clusters:
         t = special.stdtrit(np.maximum(own + self.supposed.worth, LEAST_DF), 1 - self.tail)
         skewness = np.maximum(2 * pi - 1, 0) / np.sqrt(np.maximum(self.independent * spread, TINY))
         few = np.sqrt(self.images / np.maximum(self.images - 1, LEAST_FREE))
-        t = few * t / np.sqrt(1 + t**2 * w / self.images) * (1 - np.minimum(SHORTER * skewness, MOST_SHORTER))
-        lean = self.supposed.skew * w * np.maximum(1 - 2 * pi, 0) / (spread * np.maximum(self.squares, EDGE))
+        t = (
+            few
+            * t
+            / np.sqrt(1 + t**2 * w / self.images)
+            * (1 - np.minimum(SHORTER * skewness, MOST_SHORTER))
+        )
+        lean = (
+            self.supposed.skew
+            * w
+            * np.maximum(1 - 2 * pi, 0)
+            / (spread * np.maximum(self.squares, EDGE))
+        )
         return _Terms(w, t, lean, spread * ((1 - w) * self.variance + self.single))
 
     def _squares(self, pi: FloatArray) -> FloatArray:
@@ -292,14 +335,18 @@ class _Clusters:
         return self.x - pi * self.n + self._terms(pi).above(self._squares(pi))
 
     def with_few_errors(self, pi: FloatArray) -> BoolArray:
-        """Columns in which an image has so few errors that :meth:`least_statistic` is less; (K,)."""
+        """Columns in which an image has so few errors that :meth:`least_statistic` is less;
+        (K,).
+        """
         least = self._terms(pi).least(self._squares(pi))
         found = np.zeros(pi.size, dtype=bool)
         found[self.column[self.errors - pi[self.column] * self.cases < -least[self.column]]] = True
         return found
 
     def least_statistic(self, pi: FloatArray) -> FloatArray:
-        """The least of :meth:`statistic` over all ways to add errors: each dᵢ is raised to −c; (K,)."""
+        """The least of :meth:`statistic` over all ways to add errors: each dᵢ is raised to −c;
+        (K,).
+        """
         terms, d = self._terms(pi), self.errors - pi[self.column] * self.cases
         low, high = np.zeros(pi.size), terms.least(self._squares(pi))
 

@@ -1,7 +1,7 @@
 """A radius that covers the next residual: split conformal prediction.
 
-Sources: Vovk, Gammerman & Shafer 2005; Lei et al. 2018 (the ⌈(n + 1)(1 − α)⌉-th smallest residual); Lee, Barber &
-Willett 2023, "Distribution-free inference with hierarchical data" (clusters).
+Sources: Vovk, Gammerman & Shafer 2005; Lei et al. 2018 (the ⌈(n + 1)(1 − α)⌉-th smallest residual);
+Lee, Barber & Willett 2023, "Distribution-free inference with hierarchical data" (clusters).
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from visualjudge.analysis.statistics.arguments import cluster_codes, risk, vecto
 
 @dataclass(frozen=True)
 class ConformalRadius:
-    """``value``: a new residual is at most this, in absolute value, with probability ≥ 1 − ``alpha``.
+    """``value``: a new residual is at most this, in absolute value, with probability ≥ 1 −
+    ``alpha``.
 
     Infinite where there are too few residuals (or images) to promise anything.
     """
@@ -27,11 +28,13 @@ class ConformalRadius:
     images: int
 
 
-def conformal_radius(residuals: ArrayLike, alpha: float, clusters: ArrayLike | None = None) -> ConformalRadius:
+def conformal_radius(
+    residuals: ArrayLike, alpha: float, clusters: ArrayLike | None = None
+) -> ConformalRadius:
     """The radius from (n,) residuals of a calibration set that trained nothing.
 
-    ``clusters`` names the image of each residual: the promise is then for an item of a *new* image, each image
-    weighs the same, and 1/(images + 1) of the weight lies at infinity.
+    ``clusters`` names the image of each residual: the promise is then for an item of a *new* image,
+    each image weighs the same, and 1/(images + 1) of the weight lies at infinity.
 
     Raises
     ------
@@ -40,7 +43,11 @@ def conformal_radius(residuals: ArrayLike, alpha: float, clusters: ArrayLike | N
     """
     sizes = np.abs(vector("residuals", residuals, least=1))
     risk("alpha", alpha)
-    codes = np.arange(sizes.size) if clusters is None else cluster_codes("clusters", clusters, sizes.size)
+    codes = (
+        np.arange(sizes.size)
+        if clusters is None
+        else cluster_codes("clusters", clusters, sizes.size)
+    )
     images = int(codes.max()) + 1
     weights = 1 / ((images + 1) * np.bincount(codes)[codes])
     order = np.argsort(sizes, kind="stable")

@@ -1,5 +1,6 @@
-"""Correlations with and without case weights. Weights are how often a resample takes each case (draws × N), so one
-call gives every bootstrap replicate. Each equals SciPy's for weights of one (tested).
+"""Correlations with and without case weights. Weights are how often a resample takes each case
+(draws × N), so one call gives every bootstrap replicate. Each equals SciPy's for weights of one
+(tested).
 
 Sources: Spearman 1904; Kendall 1945 (τ-b).
 """
@@ -30,7 +31,9 @@ def _finite(value: float) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class Cases:
-    """Cases by their values: the different pairs ``x``, ``y`` (pairs,), and the ``place`` of each case's (cases,)."""
+    """Cases by their values: the different pairs ``x``, ``y`` (pairs,), and the ``place`` of each
+    case's (cases,).
+    """
 
     x: FloatArray
     y: FloatArray
@@ -43,22 +46,30 @@ class Cases:
         return _finite(weighted(self.x, self.y, np.bincount(self.place)[None, :])[0])
 
     def left_out(self, groups: IntArray, weighted: Weighted) -> FloatArray:
-        """The correlation without each group in turn, (groups,); ``groups`` has each case's number, from 0."""
+        """The correlation without each group in turn, (groups,); ``groups`` has each case's number,
+        from 0.
+        """
         pairs, count = self.x.size, int(groups.max()) + 1
         out = np.empty(count)
         step = max(1, WEIGHT_CELLS // pairs)
         for start in range(0, count, step):
             some = min(step, count - start)
             rows = (groups >= start) & (groups < start + some)
-            own = np.bincount((groups[rows] - start) * pairs + self.place[rows], minlength=some * pairs)
+            own = np.bincount(
+                (groups[rows] - start) * pairs + self.place[rows], minlength=some * pairs
+            )
             rest = np.bincount(self.place) - own.reshape(some, pairs)
             out[start : start + some] = weighted(self.x, self.y, rest)
         return out
 
 
 def cases(x: ArrayLike, y: ArrayLike) -> Cases:
-    """The cases whose values are ``x`` and ``y`` (cases,): scores have few values, and equal pairs count as one."""
-    (a, of_a), (b, of_b) = (np.unique(np.asarray(values, float), return_inverse=True) for values in (x, y))
+    """The cases whose values are ``x`` and ``y`` (cases,): scores have few values, and equal pairs
+    count as one.
+    """
+    (a, of_a), (b, of_b) = (
+        np.unique(np.asarray(values, float), return_inverse=True) for values in (x, y)
+    )
     held, place = renumbered(of_a * b.size + of_b)
     return Cases(a[held // b.size], b[held % b.size], place)
 
@@ -80,7 +91,9 @@ def kendall(x: ArrayLike, y: ArrayLike) -> float | None:
         return None
     if a.size <= FEW_CASES:
         return _finite(float(weighted_kendall(a, b, np.ones((1, a.size)))[0]))
-    from scipy import stats  # half a second of start-up, and O(n log n) where the table of signs is O(n²)
+    from scipy import (
+        stats,
+    )  # half a second of start-up, and O(n log n) where the table of signs is O(n²)
 
     return _finite(float(stats.kendalltau(a, b)[0]))
 
@@ -100,7 +113,9 @@ def _pearson(a: FloatArray, b: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def weighted_midranks(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Mid-ranks of ``values`` (N,) in a sample that holds case i ``weights[d, i]`` times; draws × N."""
+    """Mid-ranks of ``values`` (N,) in a sample that holds case i ``weights[d, i]`` times; draws ×
+    N.
+    """
     levels, which = np.unique(values, return_inverse=True)
     order = np.argsort(which, kind="stable")
     starts = np.searchsorted(which[order], np.arange(levels.size))
@@ -115,7 +130,9 @@ def weighted_spearman(x: FloatArray, y: FloatArray, weights: FloatArray) -> Floa
     step = max(1, WEIGHT_CELLS // max(1, x.size))
     for start in range(0, out.size, step):
         part = np.asarray(weights[start : start + step], float)
-        out[start : start + step] = _pearson(weighted_midranks(x, part), weighted_midranks(y, part), part)
+        out[start : start + step] = _pearson(
+            weighted_midranks(x, part), weighted_midranks(y, part), part
+        )
     return out
 
 
@@ -129,7 +146,9 @@ def weighted_pearson(x: FloatArray, y: FloatArray, weights: FloatArray) -> Float
 
 
 def weighted_kendall(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
-    """Kendall's τ-b for each row of ``weights``; NaN above 3000 cases (the table of signs is N × N)."""
+    """Kendall's τ-b for each row of ``weights``; NaN above 3000 cases (the table of signs is N ×
+    N).
+    """
     if x.size > KENDALL_MOST:
         return np.full(weights.shape[0], np.nan)
     sx, sy = np.sign(x[:, None] - x), np.sign(y[:, None] - y)
@@ -140,7 +159,9 @@ def weighted_kendall(x: FloatArray, y: FloatArray, weights: FloatArray) -> Float
 
 
 def kendall_rows(a: FloatArray, b: FloatArray) -> FloatArray:
-    """τ-b of each row of ``a`` with the same row of ``b`` (both N × k); NaN where a row is constant."""
+    """τ-b of each row of ``a`` with the same row of ``b`` (both N × k); NaN where a row is
+    constant.
+    """
     first, second = np.triu_indices(a.shape[1], 1)
     sa, sb = np.sign(a[:, first] - a[:, second]), np.sign(b[:, first] - b[:, second])
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -148,6 +169,8 @@ def kendall_rows(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def jackknife_groups(clusters: IntArray, most: int = GROUPS) -> IntArray:
-    """Each row's image as 0, 1, 2, …; above ``most`` images, dealt to ``most`` groups (Kott 2001)."""
+    """Each row's image as 0, 1, 2, …; above ``most`` images, dealt to ``most`` groups (Kott
+    2001).
+    """
     codes = np.unique(clusters, return_inverse=True)[1].astype(np.int64)
     return np.asarray(codes % most if codes.size and codes.max() >= most else codes)

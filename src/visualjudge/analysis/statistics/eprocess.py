@@ -1,22 +1,25 @@
 """Evidence against "nothing has changed" that stays valid however often one looks.
 
-Where a judge has not changed, the runs could as well have been made in any other order: of a question that was answered
-right in all runs but one, the odd one is the last of four with a probability of ¼. A look supposes that the judge
-changed at some run, and compares the runs since with the runs before. For one question with scores x₁ … x_T of which
-the last r came after the change, it is
+Where a judge has not changed, the runs could as well have been made in any other order: of a
+question that was answered right in all runs but one, the odd one is the last of four with a
+probability of ¼. A look supposes that the judge changed at some run, and compares the runs since
+with the runs before. For one question with scores x₁ … x_T of which the last r came after the
+change, it is
 
     exp(η Σ x over the last r) / mean over all choices of r of the T runs of exp(η Σ x over these),
 
-which is 1 on average over all orders of the runs, whatever the question and the judge: an e-value. For right and wrong
-answers it is the conditional likelihood ratio of Fisher's noncentral hypergeometric distribution with odds ratio exp η.
-The denominator is an elementary symmetric polynomial. Values of different questions are multiplied; a weighted mean
-over several η and over the run that changed the judge is an e-value as well.
+which is 1 on average over all orders of the runs, whatever the question and the judge: an e-value.
+For right and wrong answers it is the conditional likelihood ratio of Fisher's noncentral
+hypergeometric distribution with odds ratio exp η. The denominator is an elementary symmetric
+polynomial. Values of different questions are multiplied; a weighted mean over several η and over
+the run that changed the judge is an e-value as well.
 
-The looks depend on each other, and are added with weights that sum to 1 (Vovk & Wang 2021): the sum only grows, and it
-is at most 1 on average for ever, so by Markov's inequality it ever reaches 1/α with a probability of at most α.
+The looks depend on each other, and are added with weights that sum to 1 (Vovk & Wang 2021): the sum
+only grows, and it is at most 1 on average for ever, so by Markov's inequality it ever reaches 1/α
+with a probability of at most α.
 
-Sources: Vovk & Wang 2021 (e-values); Ramdas, Grünwald, Vovk & Shafer 2023 (exchangeability); Cox 1970 (the conditional
-likelihood).
+Sources: Vovk & Wang 2021 (e-values); Ramdas, Grünwald, Vovk & Shafer 2023 (exchangeability); Cox
+1970 (the conditional likelihood).
 """
 
 from __future__ import annotations
@@ -31,7 +34,9 @@ from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
 
 TILTS = {-5.0: 0.35, -1.5: 0.1, -0.5: 0.1, 5.0: 0.1, 1.5: 0.05, 0.5: 0.05}
-"""η and its share of the first wealth: most to "worse wherever it changes", as of a judge that repeats itself."""
+"""η and its share of the first wealth: most to "worse wherever it changes", as of a judge that
+repeats itself.
+"""
 EITHER, EITHER_SHARE = 5.0, 0.25
 """η of a judge that answers differently, better here and worse there."""
 JUST_NOW = 0.5
@@ -47,7 +52,8 @@ def e_value(scores: FloatArray) -> float:
     Parameters
     ----------
     scores
-        (questions, runs), the oldest run first; 0 … 1, NaN where a run has no reply. 1 where nothing differs.
+        (questions, runs), the oldest run first; 0 … 1, NaN where a run has no reply. 1 where
+        nothing differs.
     """
     rows, count = _varied(np.asarray(scores, float))
     runs = rows.shape[1]
@@ -63,13 +69,18 @@ def e_value(scores: FloatArray) -> float:
 def _varied(scores: FloatArray) -> tuple[FloatArray, IntArray]:
     """The rows that differ between runs, each pattern once, and how often it occurs."""
     known = np.isfinite(scores)
-    low, high = (edge(np.where(known, scores, fill), axis=1) for edge, fill in ((np.min, np.inf), (np.max, -np.inf)))
+    low, high = (
+        edge(np.where(known, scores, fill), axis=1)
+        for edge, fill in ((np.min, np.inf), (np.max, -np.inf))
+    )
     rows, count = np.unique(np.where(known, scores, -1.0)[high > low], axis=0, return_counts=True)
     return np.where(rows < 0, np.nan, rows), np.asarray(count, dtype=np.int64)
 
 
 def _log_ratios(rows: FloatArray, etas: Sequence[float]) -> FloatArray:
-    """Log e-value of each η, each pattern (R,) and each first changed run 1 … T − 1: (E, R, T − 1)."""
+    """Log e-value of each η, each pattern (R,) and each first changed run 1 … T − 1: (E, R, T −
+    1).
+    """
     size = len(etas), *rows.shape
     present = np.broadcast_to(np.isfinite(rows), size).reshape(-1, rows.shape[1])
     logs = (np.array(etas)[:, None, None] * np.nan_to_num(rows)).reshape(present.shape)
@@ -80,7 +91,9 @@ def _log_ratios(rows: FloatArray, etas: Sequence[float]) -> FloatArray:
 
 
 def _log_means(logs: FloatArray, present: np.ndarray) -> FloatArray:
-    """Log of the mean of Π w over all choices of r of the present runs, w = exp(logs): (R, T + 1), by r."""
+    """Log of the mean of Π w over all choices of r of the present runs, w = exp(logs): (R, T + 1),
+    by r.
+    """
     size, runs = logs.shape
     found = np.full((size, runs + 1), -np.inf)
     found[:, 0] = 0.0
@@ -103,7 +116,8 @@ def weight(look: int) -> float:
 
 
 def e_process(scores: FloatArray) -> Sequence[float]:
-    """The evidence after each run but the first; nothing has changed: it ever reaches 1/α with at most α.
+    """The evidence after each run but the first; nothing has changed: it ever reaches 1/α with at
+    most α.
 
     ``scores``: as for :func:`e_value`.
     """
@@ -111,11 +125,15 @@ def e_process(scores: FloatArray) -> Sequence[float]:
     return list(accumulate(weight(look) * e_value(scores[:, : look + 1]) for look in looks))
 
 
-def power(scores: FloatArray, drop: float, runs: int, level: float, *, seed: int = 0) -> Sequence[float]:
-    """How probable an alarm is within 1, 2 … ``runs`` further runs of a judge that now answers worse.
+def power(
+    scores: FloatArray, drop: float, runs: int, level: float, *, seed: int = 0
+) -> Sequence[float]:
+    """How probable an alarm is within 1, 2 … ``runs`` further runs of a judge that now answers
+    worse.
 
-    Simulated. ``scores``: what was seen so far; each question keeps the share right that it has, but for questions
-    drawn at random that are wrong from now on, so many that the mean falls by ``drop`` (0 … 1).
+    Simulated. ``scores``: what was seen so far; each question keeps the share right that it has,
+    but for questions drawn at random that are wrong from now on, so many that the mean falls by
+    ``drop`` (0 … 1).
     """
     rng = rng_for(seed, "power of drift", *scores.shape)
     seen = scores[np.isfinite(scores).any(axis=1)]

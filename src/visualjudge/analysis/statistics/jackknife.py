@@ -1,15 +1,18 @@
 """Intervals and tests for figures whose cases come in images: what one image adds, image by image.
 
-Every figure here is smooth in sums over images, so leaving each image out once shows how far the figure leans on it
-(the delete-one-cluster jackknife, "CR3"). On top of its standard error stand three corrections for few, unequal or
-skewed images, each of which only widens:
+Every figure here is smooth in sums over images, so leaving each image out once shows how far the
+figure leans on it (the delete-one-cluster jackknife, "CR3"). On top of its standard error stand
+three corrections for few, unequal or skewed images, each of which only widens:
 
-- the *effective number* of images (Σw)²/Σw² in place of their number (Kish 1965; Carter, Schnepel & Steigerwald 2017);
+- the *effective number* of images (Σw)²/Σw² in place of their number (Kish 1965; Carter, Schnepel &
+  Steigerwald 2017);
 - Student's t at Satterthwaite's degrees of freedom of a variance whose terms have the kurtosis seen
   (Satterthwaite 1946), at most the effective number less one;
-- the Cornish–Fisher shift for skewness on the side where the figure errs (Hall 1992), less what the scale takes in.
+- the Cornish–Fisher shift for skewness on the side where the figure errs (Hall 1992), less what the
+  scale takes in.
 
-Sources: Bell & McCaffrey 2002; Cameron & Miller 2015; MacKinnon, Nielsen & Webb 2023 (CR3); Hall 1992.
+Sources: Bell & McCaffrey 2002; Cameron & Miller 2015; MacKinnon, Nielsen & Webb 2023 (CR3); Hall
+1992.
 """
 
 from __future__ import annotations
@@ -23,7 +26,9 @@ from visualjudge.analysis.statistics.tails import norm_isf, t_isf, t_sf
 from visualjudge.core.records import FloatArray, IntArray
 
 LEAST_IMAGES = 5
-"""Below this many images an interval cannot hold what it says: none is given, and the reason stands in its place."""
+"""Below this many images an interval cannot hold what it says: none is given, and the reason stands
+in its place.
+"""
 LEAST_DF = 2.0
 TINY = 1e-12
 TAIL = 0.025
@@ -52,7 +57,8 @@ def sums(place: IntArray, values: FloatArray, count: int) -> FloatArray:
 def renumbered(codes: IntArray) -> tuple[IntArray, IntArray]:
     """The distinct ``codes``, sorted, and the place of each among them.
 
-    As :func:`numpy.unique` gives them, but without a sort where the codes are not much larger than their number.
+    As :func:`numpy.unique` gives them, but without a sort where the codes are not much larger than
+    their number.
     """
     if not codes.size or codes.min() < 0 or codes.max() > 8 * codes.size:
         return np.unique(codes, return_inverse=True)
@@ -62,7 +68,9 @@ def renumbered(codes: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def effective_number(weights: FloatArray, column: IntArray, columns: int) -> FloatArray:
-    """Kish's (Σw)²/Σw² of the ``weights`` in each of ``columns`` columns; 0 where a column is empty."""
+    """Kish's (Σw)²/Σw² of the ``weights`` in each of ``columns`` columns; 0 where a column is
+    empty.
+    """
     total = sums(column, weights, columns)
     squares = sums(column, weights**2, columns)
     return np.asarray(np.divide(total**2, squares, out=np.zeros(columns), where=squares > 0))
@@ -71,8 +79,9 @@ def effective_number(weights: FloatArray, column: IntArray, columns: int) -> Flo
 def spread(influence: FloatArray, weights: FloatArray, column: IntArray, columns: int) -> Spread:
     """Spread of ``columns`` figures from one entry an image and figure.
 
-    ``influence``: the figure less the figure without that image; ``weights``: how much information the image holds
-    (its number of cases); ``column``: which figure the entry belongs to. All of shape (entries,).
+    ``influence``: the figure less the figure without that image; ``weights``: how much information
+    the image holds (its number of cases); ``column``: which figure the entry belongs to. All of
+    shape (entries,).
     """
     images = np.bincount(column, minlength=columns)
     effective = effective_number(weights, column, columns)
@@ -91,8 +100,12 @@ def enough(found: Spread) -> NDArray[np.bool_]:
     return np.asarray((found.images >= LEAST_IMAGES) & (found.effective >= 2))
 
 
-def reaches(found: Spread, error: FloatArray, bend: FloatArray, tail: float = TAIL) -> tuple[FloatArray, FloatArray]:
-    """How far the interval goes down and up, on a scale g with standard errors ``error``; ``bend`` = g″/g′² there."""
+def reaches(
+    found: Spread, error: FloatArray, bend: FloatArray, tail: float = TAIL
+) -> tuple[FloatArray, FloatArray]:
+    """How far the interval goes down and up, on a scale g with standard errors ``error``; ``bend``
+    = g″/g′² there.
+    """
     t = t_isf(tail, found.df)
     z2 = float(norm_isf(tail)) ** 2
     shift = -found.skew * (2 * z2 + 1) / 6 - error * bend * z2 / 2
@@ -108,7 +121,9 @@ def mean_ends(value: FloatArray, found: Spread) -> tuple[FloatArray, FloatArray]
 
 
 def correlation_ends(value: FloatArray, found: Spread) -> tuple[FloatArray, FloatArray]:
-    """Ends for figures in (-1, 1), symmetrical but for skewness on Fisher's z scale; NaN where undefined."""
+    """Ends for figures in (-1, 1), symmetrical but for skewness on Fisher's z scale; NaN where
+    undefined.
+    """
     inside = np.isfinite(value) & (np.abs(value) < 1)
     r = np.where(inside, value, 0.0)
     error = np.sqrt(found.variance) / (1 - r**2)
@@ -119,13 +134,19 @@ def correlation_ends(value: FloatArray, found: Spread) -> tuple[FloatArray, Floa
 
 
 def test(value: FloatArray, found: Spread) -> FloatArray:
-    """Two-sided p of ``value`` = 0; NaN where undefined. Where no image differs: a sign test over images."""
+    """Two-sided p of ``value`` = 0; NaN where undefined. Where no image differs: a sign test over
+    images.
+    """
     error = np.sqrt(found.variance)
     scaled = np.divide(np.abs(value), error, out=np.zeros_like(error), where=error > TINY)
     p = 2 * t_sf(scaled, found.df)
-    flat = np.where(np.abs(value) < TINY, 1.0, np.minimum(1.0, 2 * 0.5 ** np.maximum(found.images, 1.0)))
+    flat = np.where(
+        np.abs(value) < TINY, 1.0, np.minimum(1.0, 2 * 0.5 ** np.maximum(found.images, 1.0))
+    )
     p = np.where(error > TINY, p, flat)
-    return np.asarray(np.where((found.images >= 2) & (found.effective > 1.5) & np.isfinite(value), p, np.nan))
+    return np.asarray(
+        np.where((found.images >= 2) & (found.effective > 1.5) & np.isfinite(value), p, np.nan)
+    )
 
 
 def holm(p_values: list[float | None]) -> list[float | None]:

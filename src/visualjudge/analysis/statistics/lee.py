@@ -1,10 +1,10 @@
 """A rate from a judge that errs in both directions, corrected by its sensitivity and specificity.
 
-θ = (p + q0 − 1) / (q0 + q1 − 1). The interval counts the uncertainty of p, q0 and q1, each with the small-sample
-adjustment of Agresti and Coull, and moves the centre for the curvature of the ratio.
+θ = (p + q0 − 1) / (q0 + q1 − 1). The interval counts the uncertainty of p, q0 and q1, each with the
+small-sample adjustment of Agresti and Coull, and moves the centre for the curvature of the ratio.
 
-Sources: Rogan & Gladen 1978; Lang & Reiczigel 2014; Lee, Zeng, Jeong, Sohn & Lee 2025, "How to correctly report
-LLM-as-a-judge evaluations" (arXiv 2511.21140), with its allocation rule.
+Sources: Rogan & Gladen 1978; Lang & Reiczigel 2014; Lee, Zeng, Jeong, Sohn & Lee 2025, "How to
+correctly report LLM-as-a-judge evaluations" (arXiv 2511.21140), with its allocation rule.
 """
 
 from __future__ import annotations
@@ -36,15 +36,17 @@ def lee_correction(p: float, n: int, q0: float, q1: float, m0: int, m1: int) -> 
     p, n
         Share of ``n`` test items that the judge called positive.
     q0, m0
-        Specificity: the share of ``m0`` truly negative labelled items that the judge called negative.
+        Specificity: the share of ``m0`` truly negative labelled items that the judge called
+        negative.
     q1, m1
-        Sensitivity: the share of ``m1`` truly positive labelled items that the judge called positive.
+        Sensitivity: the share of ``m1`` truly positive labelled items that the judge called
+        positive.
 
     Raises
     ------
     UsageError
-        If a share is outside 0..1, a count below 1, or q0 + q1 ≤ 1 (the judge is no better than chance, and nothing
-        can be recovered from what it says).
+        If a share is outside 0..1, a count below 1, or q0 + q1 ≤ 1 (the judge is no better than
+        chance, and nothing can be recovered from what it says).
     """
     for name, value in (("p", p), ("q0", q0), ("q1", q1)):
         share(name, value)
@@ -71,11 +73,13 @@ def _interval(p: float, n: int, q0: float, q1: float, m0: int, m1: int) -> Inter
     return min(1.0, max(0.0, centre - z * error)), max(0.0, min(1.0, centre + z * error))
 
 
-def allocate_labels(total: int, p: float, q0: float, q1: float, *, pilot: int = 0) -> tuple[int, int]:
+def allocate_labels(
+    total: int, p: float, q0: float, q1: float, *, pilot: int = 0
+) -> tuple[int, int]:
     """How many of ``total`` labels go to items that are truly negative (m0) and positive (m1).
 
-    The allocation makes the interval of :func:`lee_correction` shortest, by q0 and q1 as ``pilot`` labels of each
-    kind gave them; at least ``pilot`` go to each.
+    The allocation makes the interval of :func:`lee_correction` shortest, by q0 and q1 as ``pilot``
+    labels of each kind gave them; at least ``pilot`` go to each.
 
     Raises
     ------

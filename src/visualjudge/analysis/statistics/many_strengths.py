@@ -1,11 +1,14 @@
-"""Strengths of many sources: the model and the draws of :mod:`~visualjudge.analysis.statistics.strengths`.
+"""Strengths of many sources: the model and the draws of
+:mod:`~visualjudge.analysis.statistics.strengths`.
 
-They are computed over the pairs that met and not over all pairs, so that memory and time grow with the games.
+They are computed over the pairs that met and not over all pairs, so that memory and time grow with
+the games.
 
-Newton's steps are solved by conjugate gradients on the graph of the pairs (Hestenes & Stiefel 1952), all draws at once.
-Two things are nearer to hand than for few sources: the leverage of a pair is that of two sources whose other opponents
-are known, a (1/hᵢ + 1/hⱼ) with a the information of their games and h that of all games of a source, scaled to sum to
-S − 1; and rank sets are from differences over their standard deviations, not their quantiles (Romano & Wolf 2005).
+Newton's steps are solved by conjugate gradients on the graph of the pairs (Hestenes & Stiefel
+1952), all draws at once. Two things are nearer to hand than for few sources: the leverage of a pair
+is that of two sources whose other opponents are known, a (1/hᵢ + 1/hⱼ) with a the information of
+their games and h that of all games of a source, scaled to sum to S − 1; and rank sets are from
+differences over their standard deviations, not their quantiles (Romano & Wolf 2005).
 """
 
 from __future__ import annotations
@@ -49,7 +52,9 @@ MOST_PRODUCTS, SHARPER = 25, 0.1
 
 @dataclass(frozen=True, eq=False)
 class Met:
-    """Games of P pairs that met: wins of the first, of the second, and ties; (P, D) of D draws, or (P, 1)."""
+    """Games of P pairs that met: wins of the first, of the second, and ties; (P, D) of D draws, or
+    (P, 1).
+    """
 
     first: FloatArray
     second: FloatArray
@@ -63,7 +68,9 @@ class Met:
 
 @dataclass(frozen=True, eq=False)
 class Duels:
-    """N games of S sources: ``image``, the two sources, and what the first got (1, ½, 0); arrays (N,)."""
+    """N games of S sources: ``image``, the two sources, and what the first got (1, ½, 0); arrays
+    (N,).
+    """
 
     image: IntArray
     a: IntArray
@@ -72,7 +79,9 @@ class Duels:
     size: int
 
     def pairs(self) -> tuple[IntArray, IntArray, IntArray]:
-        """The first and second source of each pair that met (P,), and the pair of each game (N,)."""
+        """The first and second source of each pair that met (P,), and the pair of each game
+        (N,).
+        """
         low, high = np.minimum(self.a, self.b), np.maximum(self.a, self.b)
         codes, place = np.unique(low * self.size + high, return_inverse=True)
         return codes // self.size, codes % self.size, place
@@ -90,7 +99,9 @@ class Duels:
 
 @dataclass(frozen=True, eq=False)
 class ManyStrengths:
-    """``log_strength`` (S,), mean 0, and how sure it is, as :class:`~strengths.Standing` says; ``draws`` (D, S)."""
+    """``log_strength`` (S,), mean 0, and how sure it is, as :class:`~strengths.Standing` says;
+    ``draws`` (D, S).
+    """
 
     log_strength: FloatArray
     log_tie: float | None
@@ -106,10 +117,15 @@ class ManyStrengths:
     endless: bool
 
     def difference(self, i: int, j: int) -> tuple[float, float, float]:
-        """The ends of the strength of i less that of j, and the p of no difference; NaN where one is not known."""
+        """The ends of the strength of i less that of j, and the p of no difference; NaN where one
+        is not known.
+        """
         if not (self.known[i] and self.known[j]):
             return np.nan, np.nan, np.nan
-        gap, spread = self.log_strength[i] - self.log_strength[j], self.draws[:, i] - self.draws[:, j]
+        gap, spread = (
+            self.log_strength[i] - self.log_strength[j],
+            self.draws[:, i] - self.draws[:, j],
+        )
         wide = max(self.wide[i], self.wide[j])
         below, above = np.quantile(spread, (TAIL, 1 - TAIL))
         down, up = gap - below, above - gap
@@ -137,7 +153,9 @@ class _Graph:
 
 @dataclass(frozen=True, eq=False)
 class _Slopes:
-    """Gradient and curvature of the log likelihood: by node (S, D), by pair (P, D), and in log ν (D,)."""
+    """Gradient and curvature of the log likelihood: by node (S, D), by pair (P, D), and in log ν
+    (D,).
+    """
 
     gradient: FloatArray
     slope: FloatArray
@@ -168,7 +186,9 @@ def _slopes(graph: _Graph, met: Met, theta: FloatArray, eta: FloatArray) -> _Slo
     )
 
 
-def _solved(graph: _Graph, at: _Slopes, gradient: FloatArray, slope: FloatArray, *, sharp: float) -> FloatArray:
+def _solved(
+    graph: _Graph, at: _Slopes, gradient: FloatArray, slope: FloatArray, *, sharp: float
+) -> FloatArray:
     """The step (S + 1, D), in strengths and log ν, by preconditioned conjugate gradients."""
     scale = np.vstack([graph.both @ at.spread, at.curve]) + TINY
 
@@ -200,7 +220,9 @@ def _solved(graph: _Graph, at: _Slopes, gradient: FloatArray, slope: FloatArray,
 def _maximum(
     graph: _Graph, met: Met, theta: FloatArray, eta: FloatArray, *, close: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Strengths (S, D), each of mean 0, and log ν (D,), by Newton's steps of at most 2 a parameter."""
+    """Strengths (S, D), each of mean 0, and log ν (D,), by Newton's steps of at most 2 a
+    parameter.
+    """
     ties = bool(np.isfinite(eta).all())
     for _ in range(NEWTON_STEPS):
         at = _slopes(graph, met, theta, eta)
@@ -226,15 +248,24 @@ def _leverage(graph: _Graph, met: Met, theta: FloatArray, eta: FloatArray) -> Fl
 def _fit(
     graph: _Graph, met: Met, dispersion: float, start: tuple[FloatArray, FloatArray] | None = None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Penalised strengths (S, 1), log ν (1,), and the wins that the penalty adds each way (P, 1)."""
-    theta, eta = start or (np.zeros((graph.size, 1)), np.full(1, -1.0 if met.tied.any() else -np.inf))
+    """Penalised strengths (S, 1), log ν (1,), and the wins that the penalty adds each way (P,
+    1).
+    """
+    theta, eta = start or (
+        np.zeros((graph.size, 1)),
+        np.full(1, -1.0 if met.tied.any() else -np.inf),
+    )
     for _ in range(ROUNDS):
         added = dispersion / 2 * _leverage(graph, met, theta, eta)
-        theta, eta = _maximum(graph, Met(met.first + added, met.second + added, met.tied), theta, eta, close=CLOSE)
+        theta, eta = _maximum(
+            graph, Met(met.first + added, met.second + added, met.tied), theta, eta, close=CLOSE
+        )
     return theta, eta, added
 
 
-def many_strengths(duels: Duels, repeats: float, images: IntArray, rng: np.random.Generator) -> ManyStrengths:
+def many_strengths(
+    duels: Duels, repeats: float, images: IntArray, rng: np.random.Generator
+) -> ManyStrengths:
     """Strengths of the sources of ``duels``, all linked, and how sure they are.
 
     ``repeats``: games that go together at least; ``images`` (S,): different images of each source.
@@ -261,7 +292,10 @@ def strengths_alone(duels: Duels, repeats: float) -> tuple[FloatArray, BoolArray
 
 def _never(graph: _Graph, met: Met) -> tuple[BoolArray, BoolArray]:
     won, lost, tied = (np.zeros(graph.size) for _ in range(3))
-    for mine, theirs, own in ((met.first, met.second, graph.first), (met.second, met.first, graph.second)):
+    for mine, theirs, own in (
+        (met.first, met.second, graph.first),
+        (met.second, met.first, graph.second),
+    ):
         np.add.at(won, own, mine[:, 0])
         np.add.at(lost, own, theirs[:, 0])
         np.add.at(tied, own, met.tied[:, 0])
@@ -277,7 +311,9 @@ def _strong(graph: _Graph, met: Met) -> IntArray:
     return np.asarray(csgraph.connected_components(wins, connection="strong")[1], dtype=np.int64)
 
 
-def _scores(graph: _Graph, parts: tuple[sparse.csr_array, ...], theta: FloatArray, eta: FloatArray) -> FloatArray:
+def _scores(
+    graph: _Graph, parts: tuple[sparse.csr_array, ...], theta: FloatArray, eta: FloatArray
+) -> FloatArray:
     """What each image's games add to the likelihood's slope in each strength, (S, images)."""
     lead, _ = _odds(graph.along @ theta, eta)
     first, second, tied = parts
@@ -286,7 +322,11 @@ def _scores(graph: _Graph, parts: tuple[sparse.csr_array, ...], theta: FloatArra
 
 
 def _dispersion(
-    graph: _Graph, parts: tuple[sparse.csr_array, ...], theta: FloatArray, eta: FloatArray, least: float
+    graph: _Graph,
+    parts: tuple[sparse.csr_array, ...],
+    theta: FloatArray,
+    eta: FloatArray,
+    least: float,
 ) -> float:
     """As :func:`~visualjudge.analysis.statistics.strengths.dispersion`."""
     met = Met(*(np.asarray(part.sum(1), float)[:, None] for part in parts))
@@ -311,7 +351,9 @@ def _drawn(
     fit: tuple[FloatArray, FloatArray, FloatArray, float],
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Strengths drawn as :func:`~visualjudge.analysis.statistics.strengths.drawn` draws them, draws × S."""
+    """Strengths drawn as :func:`~visualjudge.analysis.statistics.strengths.drawn` draws them, draws
+    × S.
+    """
     theta, eta, added, together = fit
     step = max(1, CELLS // graph.first.size)
     out = []
@@ -319,7 +361,10 @@ def _drawn(
         count = min(step, LEAST_DRAWS - start)
         weights = rng.standard_exponential((parts[0].shape[1], count))
         first, second, tied = (part @ weights for part in parts)
-        extra = (together * rng.standard_gamma(added / together, (added.shape[0], count)) for _ in range(2))
+        extra = (
+            together * rng.standard_gamma(added / together, (added.shape[0], count))
+            for _ in range(2)
+        )
         met = Met(first + next(extra), second + next(extra), tied)
         found, _ = _maximum(graph, met, np.tile(theta, (1, count)), np.tile(eta, count), close=NEAR)
         out.append(found.T)
@@ -339,7 +384,8 @@ def _standing(
 ) -> ManyStrengths:
     value = theta[:, 0]
     codes, count = np.unique(
-        np.concatenate([duels.a, duels.b]) + duels.size * np.tile(duels.image, 2), return_counts=True
+        np.concatenate([duels.a, duels.b]) + duels.size * np.tile(duels.image, 2),
+        return_counts=True,
     )
     effective = effective_number(count.astype(float), codes % duels.size, duels.size)
     never_won, never_lost = _never(graph, met)
@@ -347,7 +393,9 @@ def _standing(
     still = np.abs(_scores(graph, parts, theta, eta)).max(1) < TINY
     alike = still & (np.bincount(strong)[strong] > 1)
     told = (images >= LEAST_IMAGES) & (effective >= 2)
-    reasons = np.select([~told, alike, never_lost, never_won], [FEW, ALIKE, NEVER_LOST, NEVER_WON], "")
+    reasons = np.select(
+        [~told, alike, never_lost, never_won], [FEW, ALIKE, NEVER_LOST, NEVER_WON], ""
+    )
     why = tuple(str(reason) or None for reason in reasons)
     known = told & ~alike
     lever = min((duels.size - 1) / parts[0].shape[1], 0.5) * (1 - 1 / together)
@@ -388,7 +436,10 @@ def _rank_sets(
     alone = np.maximum(np.quantile(farthest, 1 - 2 * TAIL, axis=0), 1.0)
     together = np.full(size, max(float(np.quantile(farthest.max(1), 1 - 2 * TAIL)), 1.0))
     return tuple(  # type: ignore[return-value]
-        tuple(_ranks(value, factor[i] * np.maximum(wide[i], wide) * reach[i], known, i) for i in range(size))
+        tuple(
+            _ranks(value, factor[i] * np.maximum(wide[i], wide) * reach[i], known, i)
+            for i in range(size)
+        )
         for factor in (alone, together)
     )
 

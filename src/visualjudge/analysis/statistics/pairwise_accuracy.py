@@ -1,9 +1,10 @@
 """Soft pairwise accuracy: does a metric tell systems apart with the certainty that people do?
 
-1 − mean over pairs of |p by people − p by the metric|. Ties and near-ties cost little, confident reversals cost most.
+1 − mean over pairs of |p by people − p by the metric|. Ties and near-ties cost little, confident
+reversals cost most.
 
-Source: Thompson, Mathur, Deutsch & Khayrallah 2024, "Improving statistical significance in human evaluation of
-automatic metrics via soft pairwise accuracy" (the metric of WMT 2024).
+Source: Thompson, Mathur, Deutsch & Khayrallah 2024, "Improving statistical significance in human
+evaluation of automatic metrics via soft pairwise accuracy" (the metric of WMT 2024).
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ class SoftPairwiseAccuracy:
 
 
 def soft_pairwise_accuracy(p_human: ArrayLike, p_metric: ArrayLike) -> SoftPairwiseAccuracy:
-    """Of one-sided p-values that the first system of each pair is better, by people and by the metric.
+    """Of one-sided p-values that the first system of each pair is better, by people and by the
+    metric.
 
     Both are (pairs,), or (systems, systems) matrices of which the upper triangle is read.
 
@@ -47,5 +49,7 @@ def _pairs(name: str, values: ArrayLike) -> FloatArray:
         array = array[np.triu_indices(array.shape[0], 1)]
     flat = vector(name, array, least=1)
     if flat.min() < 0 or flat.max() > 1:
-        raise UsageError(f"{name} must be between 0 and 1, got {flat.min() if flat.min() < 0 else flat.max()}")
+        raise UsageError(
+            f"{name} must be between 0 and 1, got {flat.min() if flat.min() < 0 else flat.max()}"
+        )
     return flat

@@ -1,12 +1,13 @@
-"""Prediction-powered means of many systems at once, from one pool of items of which some carry a label.
+"""Prediction-powered means of many systems at once, from one pool of items of which some carry a
+label.
 
-θ_s = λ · mean(f over the pool of s) + Σ w (y − λ f) over its labels, with weights w ∝ 1/π of the label's probability:
-PPI++ where all π are equal, Zrnic and Candès's active estimator where they are not. One λ serves all systems: it moves
-width, never the target. Errors are clustered by image over the whole pool, so that two systems seen on the same images
-are compared as a pair.
+θ_s = λ · mean(f over the pool of s) + Σ w (y − λ f) over its labels, with weights w ∝ 1/π of the
+label's probability: PPI++ where all π are equal, Zrnic and Candès's active estimator where they are
+not. One λ serves all systems: it moves width, never the target. Errors are clustered by image over
+the whole pool, so that two systems seen on the same images are compared as a pair.
 
-Sources: Angelopoulos, Duchi & Zrnic 2023; Zrnic & Candès 2024; Hájek 1971 (weights that sum to one); Bell & McCaffrey
-2002 (residuals over √(1 − h)); Satterthwaite 1946.
+Sources: Angelopoulos, Duchi & Zrnic 2023; Zrnic & Candès 2024; Hájek 1971 (weights that sum to
+one); Bell & McCaffrey 2002 (residuals over √(1 − h)); Satterthwaite 1946.
 """
 
 from __future__ import annotations
@@ -27,11 +28,13 @@ LEAST_IMAGES = 3
 
 @dataclass(frozen=True, eq=False)
 class PooledMeans:
-    """Per system (S,): ``naive`` (the judge's mean), ``values`` (corrected; NaN without enough labels), ``labels``.
+    """Per system (S,): ``naive`` (the judge's mean), ``values`` (corrected; NaN without enough
+    labels), ``labels``.
 
-    ``covariance`` (S, S) of the values; ``label_covariance`` is the part that more labels would shrink;
-    ``freedom`` (S, S) of their differences, the diagonal of the values; ``effective_labels`` (S,): how many labels
-    alone would be as precise; ``balance_p``: that the judge says on labelled items what it says on all.
+    ``covariance`` (S, S) of the values; ``label_covariance`` is the part that more labels would
+    shrink; ``freedom`` (S, S) of their differences, the diagonal of the values;
+    ``effective_labels`` (S,): how many labels alone would be as precise; ``balance_p``: that the
+    judge says on labelled items what it says on all.
     """
 
     naive: FloatArray
@@ -67,7 +70,9 @@ class _Pool:
         """Weighted mean of ``values`` for each system; NaN where there is no weight."""
         top = np.bincount(self.system, weights=values * weights, minlength=self.size[1])
         bottom = np.bincount(self.system, weights=weights, minlength=self.size[1])
-        return np.asarray(np.divide(top, bottom, out=np.full(self.size[1], np.nan), where=bottom > 0))
+        return np.asarray(
+            np.divide(top, bottom, out=np.full(self.size[1], np.nan), where=bottom > 0)
+        )
 
     def sums(self, values: FloatArray) -> FloatArray:
         """Images × systems."""
@@ -120,9 +125,15 @@ def pooled_means(
     return _estimate(pool, labelled, None if lam is None else share("lam", lam))
 
 
-def _weights(labelled: BoolArray, probability: ArrayLike | None, system: IntArray, count: int) -> FloatArray:
+def _weights(
+    labelled: BoolArray, probability: ArrayLike | None, system: IntArray, count: int
+) -> FloatArray:
     """w of every item: 1/π over its sum in the system, 0 without a label."""
-    chances = np.full(labelled.size, np.nan) if probability is None else np.asarray(probability, dtype=float)
+    chances = (
+        np.full(labelled.size, np.nan)
+        if probability is None
+        else np.asarray(probability, dtype=float)
+    )
     same_length(probability=chances, systems=system)
     known = labelled & np.isfinite(chances)
     if known.any() and not ((chances[known] > 0) & (chances[known] <= 1)).all():
@@ -148,7 +159,9 @@ def _estimate(pool: _Pool, labelled: BoolArray, lam: float | None) -> PooledMean
         centred = values - pool.means(values, pool.weight)[pool.system]
         return np.where(enough, pool.sums(pool.weight * np.nan_to_num(centred)) / leverage, 0.0)
 
-    everything = np.where(enough, pool.sums((pool.f - naive[pool.system]) / counts[pool.system]), 0.0)
+    everything = np.where(
+        enough, pool.sums((pool.f - naive[pool.system]) / counts[pool.system]), 0.0
+    )
     truth, said = label_part(pool.y), label_part(pool.f)
     spent = int(lam is None)
     if lam is None:
@@ -172,14 +185,22 @@ def _estimate(pool: _Pool, labelled: BoolArray, lam: float | None) -> PooledMean
         _freedom(covariance, labels, label_images, images, spent),
         np.bincount(pool.system, weights=labelled, minlength=pool.size[1]).astype(np.int64),
         label_images,
-        np.where(floor > 0, np.divide(alone, floor, where=floor > 0, out=np.zeros_like(floor)) * label_images, np.nan),
+        np.where(
+            floor > 0,
+            np.divide(alone, floor, where=floor > 0, out=np.zeros_like(floor)) * label_images,
+            np.nan,
+        ),
         lam,
         _balance(said - everything, pool, naive, enough),
     )
 
 
-def _freedom(covariance: FloatArray, labels: FloatArray, label_images: IntArray, images: int, spent: int) -> FloatArray:
-    """Satterthwaite's, for each value (diagonal) and each difference of two; ``spent``: one where λ was estimated."""
+def _freedom(
+    covariance: FloatArray, labels: FloatArray, label_images: IntArray, images: int, spent: int
+) -> FloatArray:
+    """Satterthwaite's, for each value (diagonal) and each difference of two; ``spent``: one where λ
+    was estimated.
+    """
 
     def of_differences(matrix: FloatArray) -> FloatArray:
         own = np.diag(matrix)
@@ -195,8 +216,12 @@ def _freedom(covariance: FloatArray, labels: FloatArray, label_images: IntArray,
     return np.asarray(np.maximum(np.minimum(found, images - 1.0), np.maximum(first, 1)))
 
 
-def _balance(influence: FloatArray, pool: _Pool, naive: FloatArray, enough: BoolArray) -> float | None:
-    """p that the weighted labelled items have the judge's mean of the pool, all systems in one test."""
+def _balance(
+    influence: FloatArray, pool: _Pool, naive: FloatArray, enough: BoolArray
+) -> float | None:
+    """p that the weighted labelled items have the judge's mean of the pool, all systems in one
+    test.
+    """
     known = enough & np.isfinite(naive)
     if not known.any():
         return None

@@ -1,9 +1,10 @@
 """Bradley–Terry strengths from many verdicts and few labels.
 
-The likelihood's gradient is linear in the outcome of a comparison, so PPI++ replaces each outcome by
-λ f + (label) · (y − λ f)/π: unbiased for what people would say, whatever the judge does.
+The likelihood's gradient is linear in the outcome of a comparison, so PPI++ replaces each outcome
+by λ f + (label) · (y − λ f)/π: unbiased for what people would say, whatever the judge does.
 
-Sources: Bradley & Terry 1952; Angelopoulos, Duchi & Zrnic 2023 (generalised linear models); White 1982 (sandwich).
+Sources: Bradley & Terry 1952; Angelopoulos, Duchi & Zrnic 2023 (generalised linear models); White
+1982 (sandwich).
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ FARTHEST = 12.0
 class Strengths:
     """``values`` (S,) log strengths, and their ``covariance`` (S, S), clustered by image.
 
-    The mean is 0 over the systems that are compared with each other, through others or directly. NaN: a system that is
-    in no comparison, or whose strength the comparisons do not bound.
+    The mean is 0 over the systems that are compared with each other, through others or directly.
+    NaN: a system that is in no comparison, or whose strength the comparisons do not bound.
     """
 
     values: FloatArray
@@ -43,12 +44,14 @@ def powered_strengths(
 ) -> Strengths:
     """Fit (R,) corrected outcomes of ``first`` against ``second``; they may lie outside 0..1.
 
-    A system that the comparisons do not bound is left out with its comparisons, and the others are fitted without it:
-    its strength is infinite, and a comparison with it says nothing of theirs.
+    A system that the comparisons do not bound is left out with its comparisons, and the others are
+    fitted without it: its strength is infinite, and a comparison with it says nothing of theirs.
     """
     won = np.asarray(outcome, float)
     one, other = np.asarray(first, np.int64), np.asarray(second, np.int64)
-    images = cluster_codes("clusters", clusters, won.size) if won.size else np.zeros(0, dtype=np.int64)
+    images = (
+        cluster_codes("clusters", clusters, won.size) if won.size else np.zeros(0, dtype=np.int64)
+    )
     values, covariance = np.full(systems, np.nan), np.full((systems, systems), np.nan)
     left = np.ones(systems, dtype=bool)
     while (kept := left[one] & left[other]).any():
@@ -74,7 +77,9 @@ def _compared(one: IntArray, other: IntArray, systems: int) -> list[BoolArray]:
     return [member for member in sets if member.sum() > 1]
 
 
-def _covariance(theta: FloatArray, won: FloatArray, pairs: tuple[IntArray, IntArray], images: IntArray) -> FloatArray:
+def _covariance(
+    theta: FloatArray, won: FloatArray, pairs: tuple[IntArray, IntArray], images: IntArray
+) -> FloatArray:
     """White's, with the sums of each image as one case."""
     one, other = pairs
     chance = expit(theta[one] - theta[other])
@@ -96,16 +101,24 @@ def _information(chance: FloatArray, one: IntArray, other: IntArray, systems: in
 
 
 def _inverse(information: FloatArray) -> FloatArray:
-    """Across the shift of all strengths, which no comparison tells: its eigenvalue is 0 but for rounding."""
+    """Across the shift of all strengths, which no comparison tells: its eigenvalue is 0 but for
+    rounding.
+    """
     return np.asarray(np.linalg.pinv(information, rcond=ROUNDING, hermitian=True))
 
 
-def _newton(won: FloatArray, one: IntArray, other: IntArray, systems: int) -> tuple[FloatArray, bool]:
-    """The log strengths where the steps end, and whether that is a maximum: else the largest runs away."""
+def _newton(
+    won: FloatArray, one: IntArray, other: IntArray, systems: int
+) -> tuple[FloatArray, bool]:
+    """The log strengths where the steps end, and whether that is a maximum: else the largest runs
+    away.
+    """
     theta = np.zeros(systems)
     for _ in range(STEPS):
         chance = expit(theta[one] - theta[other])
-        gradient = np.bincount(one, won - chance, systems) - np.bincount(other, won - chance, systems)
+        gradient = np.bincount(one, won - chance, systems) - np.bincount(
+            other, won - chance, systems
+        )
         step = _inverse(_information(chance, one, other, systems)) @ gradient
         theta = theta + np.clip(step, -1, 1)
         if not np.isfinite(theta).all() or np.abs(theta).max() > FARTHEST:

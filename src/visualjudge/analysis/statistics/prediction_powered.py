@@ -1,12 +1,13 @@
 """The mean of what people would say, from few labels and many predictions of a judge (PPI++).
 
-θ = λ · mean(f of the unlabelled) + mean(y − λ f of the labelled): the judge's mean, corrected by its error on the
-labelled items. No bias of the judge makes θ wrong; a good judge (λ near 1) makes its interval narrow, a useless one
-(λ = 0) leaves the mean of the labels.
+θ = λ · mean(f of the unlabelled) + mean(y − λ f of the labelled): the judge's mean, corrected by
+its error on the labelled items. No bias of the judge makes θ wrong; a good judge (λ near 1) makes
+its interval narrow, a useless one (λ = 0) leaves the mean of the labels.
 
-Sources: Angelopoulos, Bates, Fannjiang, Jordan & Zrnic 2023, "Prediction-powered inference"; Angelopoulos, Duchi &
-Zrnic 2023, "PPI++" (λ); without clusters this is ``ppi_mean_ci`` of ppi-python 0.2.3 (tested). Zrnic & Candès 2024,
-"Active statistical inference" (labels of unequal probability). Satterthwaite 1946 (degrees of freedom).
+Sources: Angelopoulos, Bates, Fannjiang, Jordan & Zrnic 2023, "Prediction-powered inference";
+Angelopoulos, Duchi & Zrnic 2023, "PPI++" (λ); without clusters this is ``ppi_mean_ci`` of
+ppi-python 0.2.3 (tested). Zrnic & Candès 2024, "Active statistical inference" (labels of unequal
+probability). Satterthwaite 1946 (degrees of freedom).
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ Clusters = ArrayLike | tuple[ArrayLike, ArrayLike]
 class PPIMean:
     """A mean from ``labels`` labelled and ``predictions`` other items.
 
-    ``effective_labels``: how many labels alone would give an interval as narrow (n_eff); NaN where it has no width.
-    ``images``: clusters, or items where no clusters were given.
+    ``effective_labels``: how many labels alone would give an interval as narrow (n_eff); NaN where
+    it has no width. ``images``: clusters, or items where no clusters were given.
     """
 
     value: float
@@ -60,17 +61,20 @@ def ppi_mean(
     f_unlabelled
         (N,) the judge's predictions of items without a label.
     lam
-        How far the judge is used, 0 (labels only) to 1; None: the value that makes the variance least, clipped to
+        How far the judge is used, 0 (labels only) to 1; None: the value that makes the variance
+        least, clipped to
         0..1.
     clusters
-        None: items are independent; the interval is normal and equals ppi-python's. Otherwise the image of every
-        item: a pair (labelled, unlabelled), one array over both (labelled first, n + N), or one array over the
-        labelled (the unlabelled then count as independent). The interval is then cluster-robust with Student's t.
+        None: items are independent; the interval is normal and equals ppi-python's. Otherwise the
+        image of every item: a pair (labelled, unlabelled), one array over both (labelled first, n +
+        N), or one array over the labelled (the unlabelled then count as independent). The interval
+        is then cluster-robust with Student's t.
 
     Raises
     ------
     UsageError
-        If lengths differ, a value is not finite, fewer than two labels are given, or ``lam`` is outside 0..1.
+        If lengths differ, a value is not finite, fewer than two labels are given, or ``lam`` is
+        outside 0..1.
     """
     truth, said = vector("y", y, least=2), vector("f", f, least=2)
     rest = vector("f_unlabelled", f_unlabelled, least=1)
@@ -91,7 +95,14 @@ def _independent(y: FloatArray, f: FloatArray, rest: FloatArray, lam: float | No
     error = float(np.sqrt(lam**2 * rest.var() / many + np.var(y - lam * f) / n))
     reach = float(norm_isf(0.025)) * error
     return PPIMean(
-        float(value), (value - reach, value + reach), error, lam, n, many, _effective(y.var(), error), n + many
+        float(value),
+        (value - reach, value + reach),
+        error,
+        lam,
+        n,
+        many,
+        _effective(y.var(), error),
+        n + many,
     )
 
 
@@ -110,11 +121,15 @@ def _both(clusters: Clusters, n: int, many: int) -> IntArray:
         own = cluster_codes("clusters", names, n)
         return np.concatenate([own, own.max() + 1 + np.arange(many)])
     if names.shape != (n + many,):
-        raise UsageError(f"clusters must hold one image for each of {n} + {many} items, got shape {names.shape}")
+        raise UsageError(
+            f"clusters must hold one image for each of {n} + {many} items, got shape {names.shape}"
+        )
     return cluster_codes("clusters", names, n + many)
 
 
-def _clustered(y: FloatArray, f: FloatArray, rest: FloatArray, lam: float | None, codes: IntArray) -> PPIMean:
+def _clustered(
+    y: FloatArray, f: FloatArray, rest: FloatArray, lam: float | None, codes: IntArray
+) -> PPIMean:
     n, many = y.size, rest.size
     images, labelled = int(codes.max()) + 1, np.unique(codes[:n]).size
     if labelled < 2:
@@ -139,8 +154,12 @@ def _clustered(y: FloatArray, f: FloatArray, rest: FloatArray, lam: float | None
     return PPIMean(value, interval, error, lam, n, many, _effective(plain * n, error), images)
 
 
-def satterthwaite(first: float, first_freedom: float, second: float, second_freedom: float) -> float:
-    """Degrees of freedom of the sum of two variances, each estimated with its own; never below the smaller."""
+def satterthwaite(
+    first: float, first_freedom: float, second: float, second_freedom: float
+) -> float:
+    """Degrees of freedom of the sum of two variances, each estimated with its own; never below the
+    smaller.
+    """
     second = max(second, 0.0)
     if first + second <= 0:
         return float(max(1.0, first_freedom))

@@ -1,13 +1,14 @@
 """Do stated probabilities come true? Reliability diagram, Brier score, expected calibration error.
 
-Sources: Brier 1950; Murphy & Winkler 1977; Naeini et al. 2015 and Guo et al. 2017 (ECE); Roelofs et al. 2022 (bins of
-equal mass). The Brier score has the interval of a share. Few items bias the ECE upwards (Kumar et al. 2019), the more
-the nearer it is to 0, so its interval is from resampled clusters, each side by what bounds its error: the gaps of the
-bins err together by at most the sum of their errors, which is the reach downwards; upwards, their signs stay.
+Sources: Brier 1950; Murphy & Winkler 1977; Naeini et al. 2015 and Guo et al. 2017 (ECE); Roelofs et
+al. 2022 (bins of equal mass). The Brier score has the interval of a share. Few items bias the ECE
+upwards (Kumar et al. 2019), the more the nearer it is to 0, so its interval is from resampled
+clusters, each side by what bounds its error: the gaps of the bins err together by at most the sum
+of their errors, which is the reach downwards; upwards, their signs stay.
 
-The corrected ECE is the ECE times the square root of the part of the bins' mean squared gap that their standard errors
-do not account for (the debiased calibration error of Kumar et al. 2019, clustered): 0 where the gaps are as luck makes
-them.
+The corrected ECE is the ECE times the square root of the part of the bins' mean squared gap that
+their standard errors do not account for (the debiased calibration error of Kumar et al. 2019,
+clustered): 0 where the gaps are as luck makes them.
 """
 
 from __future__ import annotations
@@ -48,9 +49,11 @@ class Measure:
 
 @dataclass(frozen=True)
 class Calibration:
-    """``brier`` (0 is perfect, 0.25 is "always one half"), ``ece`` (0 is calibrated), the diagram's ``bins``.
+    """``brier`` (0 is perfect, 0.25 is "always one half"), ``ece`` (0 is calibrated), the diagram's
+    ``bins``.
 
-    ``ece`` is as published, and too high with few items; ``ece_corrected`` has the same interval, without that bias.
+    ``ece`` is as published, and too high with few items; ``ece_corrected`` has the same interval,
+    without that bias.
     """
 
     brier: Measure
@@ -62,26 +65,41 @@ class Calibration:
 
 
 def calibration(
-    probability: ArrayLike, happened: ArrayLike, clusters: ArrayLike | None = None, *, bins: int = 10, seed: int = 0
+    probability: ArrayLike,
+    happened: ArrayLike,
+    clusters: ArrayLike | None = None,
+    *,
+    bins: int = 10,
+    seed: int = 0,
 ) -> Calibration:
     """Of (n,) stated probabilities, 0..1, and (n,) outcomes, 0 or 1.
 
     Raises
     ------
     UsageError
-        If lengths differ, there is no item, a probability is outside 0..1 or an outcome neither 0 nor 1.
+        If lengths differ, there is no item, a probability is outside 0..1 or an outcome neither 0
+        nor 1.
     """
-    stated, truth = vector("probability", probability, least=1), vector("happened", happened, least=1)
+    stated, truth = (
+        vector("probability", probability, least=1),
+        vector("happened", happened, least=1),
+    )
     same_length(probability=stated, happened=truth)
     if stated.min() < 0 or stated.max() > 1:
         raise UsageError("probability must be between 0 and 1")
     if not np.isin(truth, (0, 1)).all():
         raise UsageError("happened must be 0 or 1")
-    codes = np.arange(stated.size) if clusters is None else cluster_codes("clusters", clusters, stated.size)
+    codes = (
+        np.arange(stated.size)
+        if clusters is None
+        else cluster_codes("clusters", clusters, stated.size)
+    )
     which = _equal_mass(stated, bins)
     squares = (stated - truth) ** 2
     images = int(codes.max()) + 1
-    brier = one_share(sums(codes, squares, images), sums(codes, np.ones(truth.size), images), whole=False)
+    brier = one_share(
+        sums(codes, squares, images), sums(codes, np.ones(truth.size), images), whole=False
+    )
     gaps = (which[:, None] == np.arange(which.max() + 1)) * (stated - truth)[:, None]
     ece = _expected_error(gaps, codes, seed)
     return Calibration(
@@ -97,7 +115,9 @@ def calibration(
 def _equal_mass(stated: FloatArray, bins: int) -> IntArray:
     """The bin of each item; equal probabilities share a bin."""
     edges = np.unique(np.quantile(stated, np.linspace(0, 1, bins + 1)[1:-1]))
-    return np.asarray(np.unique(np.searchsorted(edges, stated, side="left"), return_inverse=True)[1])
+    return np.asarray(
+        np.unique(np.searchsorted(edges, stated, side="left"), return_inverse=True)[1]
+    )
 
 
 def _expected_error(gaps: FloatArray, codes: IntArray, seed: int) -> Measure:
@@ -116,7 +136,9 @@ def _expected_error(gaps: FloatArray, codes: IntArray, seed: int) -> Measure:
 
 
 def _corrected(gaps: FloatArray, codes: IntArray, ece: Measure) -> float:
-    """The ECE of items' ``gaps`` (n, bins) without the bias of few items; within the interval, at most as published."""
+    """The ECE of items' ``gaps`` (n, bins) without the bias of few items; within the interval, at
+    most as published.
+    """
     images = int(codes.max()) + 1
     if images < 2:
         return ece.value
@@ -140,5 +162,7 @@ def _resamples(codes: ArrayLike, seed: int) -> FloatArray:
     """How often each item is taken when clusters are drawn with replacement, draws × n."""
     names = np.asarray(codes)
     images = int(names.max()) + 1
-    drawn = rng_for(seed, "calibration", images).multinomial(images, np.full(images, 1 / images), size=DRAWS)
+    drawn = rng_for(seed, "calibration", images).multinomial(
+        images, np.full(images, 1 / images), size=DRAWS
+    )
     return np.asarray(drawn[:, names], dtype=float)

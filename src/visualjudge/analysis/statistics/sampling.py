@@ -1,8 +1,9 @@
-"""Draws without replacement in which every item's probability is known, so that estimates can undo it.
+"""Draws without replacement in which every item's probability is known, so that estimates can undo
+it.
 
-Sources: Madow 1949 (systematic sampling with unequal probabilities); Zrnic & Candès 2024 (probabilities ∝ expected
-error, mixed with a uniform share); Farquhar, Gal & Rainforth 2021, "On statistical bias in active learning" (weights
-over several rounds).
+Sources: Madow 1949 (systematic sampling with unequal probabilities); Zrnic & Candès 2024
+(probabilities ∝ expected error, mixed with a uniform share); Farquhar, Gal & Rainforth 2021, "On
+statistical bias in active learning" (weights over several rounds).
 """
 
 from __future__ import annotations
@@ -21,15 +22,19 @@ LEAST_IMAGES = 10
 """Fewer images show no gain."""
 
 
-def inclusion_probabilities(expected_error: ArrayLike, n: int, *, uniform: float = 0.5) -> FloatArray:
-    """Probabilities (items,) that sum to ``n``: ``uniform`` of them equal, the rest ∝ ``expected_error``, none above 1.
+def inclusion_probabilities(
+    expected_error: ArrayLike, n: int, *, uniform: float = 0.5
+) -> FloatArray:
+    """Probabilities (items,) that sum to ``n``: ``uniform`` of them equal, the rest ∝
+    ``expected_error``, none above 1.
 
     The equal share bounds the weights 1/π where the expected errors are wrong.
 
     Raises
     ------
     UsageError
-        If ``n`` is below 1 or above the number of items, or an expected error is negative or not finite.
+        If ``n`` is below 1 or above the number of items, or an expected error is negative or not
+        finite.
     """
     errors = vector("expected_error", expected_error, least=1)
     share("uniform", uniform)
@@ -48,7 +53,9 @@ def _capped(shape: FloatArray, n: int) -> FloatArray:
     while True:
         free = ~certain
         left = n - int(certain.sum())
-        out[free] = left * shape[free] / shape[free].sum() if free.any() and shape[free].sum() > 0 else 0.0
+        out[free] = (
+            left * shape[free] / shape[free].sum() if free.any() and shape[free].sum() > 0 else 0.0
+        )
         out[certain] = 1.0
         above = free & (out > 1)
         if not above.any():
@@ -56,32 +63,44 @@ def _capped(shape: FloatArray, n: int) -> FloatArray:
         certain |= above
 
 
-def draw(probabilities: ArrayLike, rng: np.random.Generator, strata: ArrayLike | None = None) -> IntArray:
+def draw(
+    probabilities: ArrayLike, rng: np.random.Generator, strata: ArrayLike | None = None
+) -> IntArray:
     """Indices drawn with exactly these probabilities, as many as they sum to.
 
-    Items are ordered at random inside their stratum, and strata stand one after another, so that each stratum gets
-    its expected number to within one.
+    Items are ordered at random inside their stratum, and strata stand one after another, so that
+    each stratum gets its expected number to within one.
     """
     chances = vector("probabilities", probabilities, least=1)
-    groups = np.zeros(chances.size, int) if strata is None else np.unique(np.asarray(strata), return_inverse=True)[1]
+    groups = (
+        np.zeros(chances.size, int)
+        if strata is None
+        else np.unique(np.asarray(strata), return_inverse=True)[1]
+    )
     order = np.lexsort((rng.random(chances.size), groups))
     ends = np.cumsum(chances[order])
     points = np.arange(round(float(ends[-1]))) + rng.random()
-    places = np.searchsorted(ends, points * (ends[-1] / max(round(float(ends[-1])), 1)), side="right")
+    places = np.searchsorted(
+        ends, points * (ends[-1] / max(round(float(ends[-1])), 1)), side="right"
+    )
     return np.sort(order[np.minimum(places, chances.size - 1)])
 
 
-def pooled_probabilities(probability: ArrayLike, rounds: ArrayLike, strata: ArrayLike, sizes: ArrayLike) -> FloatArray:
-    """The probability that each of n items has over all rounds: 1/π are the weights that make one estimate of them.
+def pooled_probabilities(
+    probability: ArrayLike, rounds: ArrayLike, strata: ArrayLike, sizes: ArrayLike
+) -> FloatArray:
+    """The probability that each of n items has over all rounds: 1/π are the weights that make one
+    estimate of them.
 
-    Each round estimates the total: the items drawn before, and those that it draws from the rest over their
-    probability. The weights are a mean of these estimates, so that the rounds of a uniform draw have equal weights. A
-    round may be drawn by what the labels of earlier rounds say.
+    Each round estimates the total: the items drawn before, and those that it draws from the rest
+    over their probability. The weights are a mean of these estimates, so that the rounds of a
+    uniform draw have equal weights. A round may be drawn by what the labels of earlier rounds say.
 
     Parameters
     ----------
     probability
-        (n,) with which each item was drawn in its round from the items that were left; NaN: as all of its stratum.
+        (n,) with which each item was drawn in its round from the items that were left; NaN: as all
+        of its stratum.
     rounds
         (n,) the number of the round of each item; lower numbers are earlier.
     strata
@@ -92,14 +111,19 @@ def pooled_probabilities(probability: ArrayLike, rounds: ArrayLike, strata: Arra
     Returns
     -------
     FloatArray
-        (n,) above 0, at most 1, up to a common factor; ``probability`` itself where there is one round.
+        (n,) above 0, at most 1, up to a common factor; ``probability`` itself where there is one
+        round.
 
     Raises
     ------
     UsageError
         If lengths differ, or a probability is outside 0..1.
     """
-    chances, number, stratum = np.asarray(probability, float), np.asarray(rounds), np.asarray(strata, np.int64)
+    chances, number, stratum = (
+        np.asarray(probability, float),
+        np.asarray(rounds),
+        np.asarray(strata, np.int64),
+    )
     same_length(probability=chances, rounds=number, strata=stratum)
     if not ((chances > 0) & (chances <= 1) | np.isnan(chances)).all():
         raise UsageError("probability must be above 0 and at most 1")
@@ -127,9 +151,11 @@ def pooled_probabilities(probability: ArrayLike, rounds: ArrayLike, strata: Arra
 
 @dataclass(frozen=True)
 class Gain:
-    """``value``: the share of the variance of random drawing that a design saves; ``error``: its standard error.
+    """``value``: the share of the variance of random drawing that a design saves; ``error``: its
+    standard error.
 
-    ``shown``: whether it is above 0 by more than chance (one-sided 5 %). ``items``: whose errors it was computed from.
+    ``shown``: whether it is above 0 by more than chance (one-sided 5 %). ``items``: whose errors it
+    was computed from.
     """
 
     value: float
@@ -139,11 +165,17 @@ class Gain:
 
 
 def expected_gain(
-    squares: ArrayLike, probability: ArrayLike, alike: ArrayLike, clusters: ArrayLike, weights: ArrayLike
+    squares: ArrayLike,
+    probability: ArrayLike,
+    alike: ArrayLike,
+    clusters: ArrayLike,
+    weights: ArrayLike,
 ) -> Gain | None:
-    """What drawing with ``probability`` saves beside drawing with ``alike``; None with errors on fewer than 10 images.
+    """What drawing with ``probability`` saves beside drawing with ``alike``; None with errors on
+    fewer than 10 images.
 
-    The variance of a weighted mean is Σ e² (1/π − 1) over the items, e the error of each (Horvitz & Thompson 1952).
+    The variance of a weighted mean is Σ e² (1/π − 1) over the items, e the error of each (Horvitz &
+    Thompson 1952).
 
     Parameters
     ----------

@@ -1,9 +1,11 @@
-"""A test that needs no degrees of freedom: are the contributions of images to a sum as often up as down?
+"""A test that needs no degrees of freedom: are the contributions of images to a sum as often up as
+down?
 
-Under the null the images' scores have mean 0, and turning the sign of any leaves their joint distribution as it is
-(Hemerik, Goeman & Finos 2020: sign-flipped score contributions, robust to variances that differ and to dependence
-inside an image). The distribution of the sum over all 2ᵐ signs is not drawn but computed: its cumulant generating
-function is Σ log cosh(t u), and Lugannani and Rice's (1980) formula gives the tail, to three digits for ten images.
+Under the null the images' scores have mean 0, and turning the sign of any leaves their joint
+distribution as it is (Hemerik, Goeman & Finos 2020: sign-flipped score contributions, robust to
+variances that differ and to dependence inside an image). The distribution of the sum over all 2ᵐ
+signs is not drawn but computed: its cumulant generating function is Σ log cosh(t u), and Lugannani
+and Rice's (1980) formula gives the tail, to three digits for ten images.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ CENTRE = 1e-3
 def sign_flip_p(scores: FloatArray, flipped: FloatArray | None = None) -> float:
     """Two-sided p of Σ ``scores`` (images,) over all signs of its terms; 1 where every score is 0.
 
-    ``flipped``: the terms whose signs are turned, where the scores were fitted and are too small as they stand.
+    ``flipped``: the terms whose signs are turned, where the scores were fitted and are too small as
+    they stand.
     """
     terms = np.abs(scores if flipped is None else flipped)
     u = terms[terms > TINY * max(1.0, float(terms.max(initial=0)))]
@@ -38,11 +41,17 @@ def sign_flip_p(scores: FloatArray, flipped: FloatArray | None = None) -> float:
 
 
 def _tail(u: FloatArray, x: float) -> float:
-    """P(Σ ±u ≥ x) by the saddlepoint t, where the slope Σ u tanh(t u) of the generating function is x."""
+    """P(Σ ±u ≥ x) by the saddlepoint t, where the slope Σ u tanh(t u) of the generating function is
+    x.
+    """
     high = 1.0
     while float((u * np.tanh(high * u)).sum()) < x:
         high *= 2
-    t = float(optimize.brentq(lambda at: float((u * np.tanh(at * u)).sum()) - x, 0.0, high, xtol=1e-14, rtol=1e-14))
+    t = float(
+        optimize.brentq(
+            lambda at: float((u * np.tanh(at * u)).sum()) - x, 0.0, high, xtol=1e-14, rtol=1e-14
+        )
+    )
     generating = float((np.abs(t * u) + np.log1p(np.exp(-2 * np.abs(t * u))) - np.log(2)).sum())
     curvature = float((u**2 / np.cosh(np.minimum(t * u, 300)) ** 2).sum())
     w, v = np.sqrt(2 * (t * x - generating)), t * np.sqrt(curvature)

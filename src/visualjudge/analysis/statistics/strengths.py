@@ -1,19 +1,24 @@
-"""Strengths of sources from who beat whom: Bradley and Terry's model, with ties as Davidson's, penalised as Firth's.
+"""Strengths of sources from who beat whom: Bradley and Terry's model, with ties as Davidson's,
+penalised as Firth's.
 
-P(i beats j) = π_i/(π_i + π_j + ν√(π_i π_j)), P(tie) = ν√(π_i π_j)/(same), by Newton's method on log π and log ν.
+P(i beats j) = π_i/(π_i + π_j + ν√(π_i π_j)), P(tie) = ν√(π_i π_j)/(same), by Newton's method on log
+π and log ν.
 
-:func:`davidson` maximises the likelihood. Without ties ν = 0 and this is Bradley–Terry, equal to ``choix`` (tested).
-:func:`penalised` adds h/2 wins each way between sources that met, with h the leverage of their games: without ties the
-penalty of Firth (1993), Jeffreys' prior, which removes the first-order bias and keeps every strength finite (Kosmidis &
-Firth 2021). It adds as many games as there are strengths, S - 1, however many pairs of sources met. Where games of an
-image go together, the bias grows with the dispersion φ (Rao & Scott 1984), and so does the penalty.
-:func:`drawn` draws strengths from the weighted-likelihood bootstrap: each image has an exponential weight (Rubin 1981;
-Newton & Raftery 1994), each half game of the penalty a gamma weight (Fong, Lyddon & Holmes 2019). Of two sources whose
-images have one game each these are the draws of Jeffreys' posterior, Beta(wins + ½, losses + ½), so that a source
-without a loss has a long upper tail and not an infinite one.
+:func:`davidson` maximises the likelihood. Without ties ν = 0 and this is Bradley–Terry, equal to
+``choix`` (tested).
+:func:`penalised` adds h/2 wins each way between sources that met, with h the leverage of their
+games: without ties the penalty of Firth (1993), Jeffreys' prior, which removes the first-order bias
+and keeps every strength finite (Kosmidis & Firth 2021). It adds as many games as there are
+strengths, S - 1, however many pairs of sources met. Where games of an image go together, the bias
+grows with the dispersion φ (Rao & Scott 1984), and so does the penalty.
+:func:`drawn` draws strengths from the weighted-likelihood bootstrap: each image has an exponential
+weight (Rubin 1981; Newton & Raftery 1994), each half game of the penalty a gamma weight (Fong,
+Lyddon & Holmes 2019). Of two sources whose images have one game each these are the draws of
+Jeffreys' posterior, Beta(wins + ½, losses + ½), so that a source without a loss has a long upper
+tail and not an infinite one.
 
-Sources besides: Bradley & Terry 1952; Davidson 1970; Ford 1957 (a finite maximum of the likelihood exists only if the
-graph of wins is strongly connected); Zermelo 1929.
+Sources besides: Bradley & Terry 1952; Davidson 1970; Ford 1957 (a finite maximum of the likelihood
+exists only if the graph of wins is strongly connected); Zermelo 1929.
 """
 
 from __future__ import annotations
@@ -43,13 +48,17 @@ STEADY = 1e-11
 """Strengths that move less than this between two rounds of the penalty have arrived."""
 MOST_DRAWS, LEAST_DRAWS, CELLS = 1000, 200, 4_000_000
 FARTHEST = 40.0
-"""No drawn strength is farther from the mean: an odds ratio of 10^17 says no more than a larger one."""
+"""No drawn strength is farther from the mean: an odds ratio of 10^17 says no more than a larger
+one.
+"""
 NEVER_LOST, NEVER_WON = "it never lost", "it never won"
 
 
 @dataclass(frozen=True, eq=False)
 class Strengths:
-    """``log_strength`` (sources,), mean 0 in a component; ``component`` numbers the sources that can be compared."""
+    """``log_strength`` (sources,), mean 0 in a component; ``component`` numbers the sources that
+    can be compared.
+    """
 
     log_strength: FloatArray
     component: FloatArray
@@ -58,21 +67,28 @@ class Strengths:
 
 
 def components(wins: FloatArray, ties: FloatArray) -> tuple[FloatArray, bool]:
-    """Which sources are compared, directly or through others, and whether each group is strongly connected by wins.
+    """Which sources are compared, directly or through others, and whether each group is strongly
+    connected by wins.
 
-    Ties link sources, but do not bound their strengths: wins and ties without a loss grow with ν without end.
+    Ties link sources, but do not bound their strengths: wins and ties without a loss grow with ν
+    without end.
     """
     links = sparse.csr_array((wins > 0) | (ties > 0))
     _, weak = csgraph.connected_components(links, directed=True, connection="weak")
-    _, strong = csgraph.connected_components(sparse.csr_array(wins > 0), directed=True, connection="strong")
+    _, strong = csgraph.connected_components(
+        sparse.csr_array(wins > 0), directed=True, connection="strong"
+    )
     return weak, len(set(zip(weak, strong, strict=True))) == len(set(weak))
 
 
-def davidson(wins: FloatArray, ties: FloatArray | None = None, *, ridge: float | None = None) -> Strengths:
+def davidson(
+    wins: FloatArray, ties: FloatArray | None = None, *, ridge: float | None = None
+) -> Strengths:
     """Fit ``wins`` (S × S, [i, j] = times i beat j) and ``ties`` (S × S, symmetrical).
 
-    ``ridge`` is the precision of a normal prior on log strengths; by default 0, or 0.01 where some source won, or
-    lost, everything, so that no finite maximum exists (``regularised`` then says so).
+    ``ridge`` is the precision of a normal prior on log strengths; by default 0, or 0.01 where some
+    source won, or lost, everything, so that no finite maximum exists (``regularised`` then says
+    so).
     """
     tied = np.zeros_like(wins, dtype=float) if ties is None else np.asarray(ties, float)
     groups, finite = components(wins, tied)
@@ -86,9 +102,15 @@ def davidson(wins: FloatArray, ties: FloatArray | None = None, *, ridge: float |
 
 
 def _newton(
-    wins: FloatArray, ties: FloatArray, groups: FloatArray, ridge: float, start: tuple[FloatArray, float] | None = None
+    wins: FloatArray,
+    ties: FloatArray,
+    groups: FloatArray,
+    ridge: float,
+    start: tuple[FloatArray, float] | None = None,
 ) -> tuple[FloatArray, float | None]:
-    """Damped Newton steps; the shift of each component is pinned by a unit of curvature along it."""
+    """Damped Newton steps; the shift of each component is pinned by a unit of curvature along
+    it.
+    """
     size, any_ties = wins.shape[0], bool(ties.sum() > 0)
     theta, eta = start or (np.zeros(size), -1.0 if any_ties else -np.inf)
     pin = sum(np.outer(groups == g, groups == g).astype(float) for g in np.unique(groups))
@@ -121,9 +143,13 @@ def _odds(theta: FloatArray, eta: float) -> tuple[FloatArray, FloatArray]:
     return win / total, tie / total
 
 
-def _log_likelihood(theta: FloatArray, eta: float, wins: FloatArray, ties: FloatArray, ridge: float) -> float:
+def _log_likelihood(
+    theta: FloatArray, eta: float, wins: FloatArray, ties: FloatArray, ridge: float
+) -> float:
     win, tie = _odds(theta, eta)
-    tied = float((np.triu(ties) * np.log(np.maximum(tie, 1e-300))).sum()) if np.isfinite(eta) else 0.0
+    tied = (
+        float((np.triu(ties) * np.log(np.maximum(tie, 1e-300))).sum()) if np.isfinite(eta) else 0.0
+    )
     return (
         float((wins * np.log(np.maximum(win, 1e-300))).sum())
         + tied
@@ -144,7 +170,9 @@ def _derivatives(
     cross = (games * lead * tie / 2).sum(1)
     hessian = np.zeros((size + 1, size + 1))
     hessian[:size, :size] = np.diag(spread.sum(1) + ridge) - spread
-    gradient[size] = (np.triu(ties) - np.triu(games) * tie).sum() - (ridge * eta if np.isfinite(eta) else 0.0)
+    gradient[size] = (np.triu(ties) - np.triu(games) * tie).sum() - (
+        ridge * eta if np.isfinite(eta) else 0.0
+    )
     hessian[size, size] = (np.triu(games) * tie * (1 - tie)).sum() + ridge
     hessian[:size, size] = hessian[size, :size] = -cross
     return gradient, hessian
@@ -155,7 +183,9 @@ def _derivatives(
 
 @dataclass(frozen=True, eq=False)
 class Penalised:
-    """``log_strength`` (S,), mean 0; ``added`` (S, S): the penalty's wins; ``dispersion``: games that go together."""
+    """``log_strength`` (S,), mean 0; ``added`` (S, S): the penalty's wins; ``dispersion``: games
+    that go together.
+    """
 
     log_strength: FloatArray
     log_tie: float | None
@@ -164,7 +194,9 @@ class Penalised:
 
 
 def penalised(wins: FloatArray, ties: FloatArray, dispersion: float = 1.0) -> Penalised:
-    """Fit ``wins`` (S × S, [i, j] = times i beat j) and ``ties`` (S × S, symmetrical) of sources that are linked."""
+    """Fit ``wins`` (S × S, [i, j] = times i beat j) and ``ties`` (S × S, symmetrical) of sources
+    that are linked.
+    """
     games = wins + wins.T + ties
     met, group = games > 0, np.zeros(wins.shape[0])
     lever = met * (wins.shape[0] - 1) / max(np.triu(met).sum(), 1)
@@ -177,24 +209,31 @@ def penalised(wins: FloatArray, ties: FloatArray, dispersion: float = 1.0) -> Pe
         if still:
             break
         lever = _leverage(theta, log_tie, wins, ties)
-    return Penalised(theta, log_tie if np.isfinite(log_tie) else None, dispersion * lever / 2, dispersion)
+    return Penalised(
+        theta, log_tie if np.isfinite(log_tie) else None, dispersion * lever / 2, dispersion
+    )
 
 
 def _leverage(theta: FloatArray, eta: float, wins: FloatArray, ties: FloatArray) -> FloatArray:
-    """How much the games of each two sources hold of the strengths, S × S; over pairs the sum is S - 1."""
+    """How much the games of each two sources hold of the strengths, S × S; over pairs the sum is S
+    - 1.
+    """
     _, hessian = _derivatives(theta, eta, wins, ties, 0.0)
     information = hessian[:-1, :-1]
-    inverse = np.linalg.inv(information + np.ones_like(information) * np.trace(information) / theta.size**2)
+    inverse = np.linalg.inv(
+        information + np.ones_like(information) * np.trace(information) / theta.size**2
+    )
     own = np.diag(inverse)
     between = information - np.diag(np.diag(information))
     return np.asarray(np.abs(between * (own[:, None] + own[None, :] - 2 * inverse)))
 
 
 def dispersion(fit: Penalised, wins: FloatArray, ties: FloatArray, least: float = 1.0) -> float:
-    """The clustered variance of the strengths over that of independent games, at least ``least``: Rao and Scott's mean
-    generalised design effect. ``wins``, ``ties``: images × S × S.
+    """The clustered variance of the strengths over that of independent games, at least ``least``:
+    Rao and Scott's mean generalised design effect. ``wins``, ``ties``: images × S × S.
 
-    Only games inside a strongly connected part count: elsewhere one of the two always won, and nothing varied.
+    Only games inside a strongly connected part count: elsewhere one of the two always won, and
+    nothing varied.
     """
     strong = _strong(wins.sum(0))
     inside = strong[:, None] == strong[None, :]
@@ -212,7 +251,10 @@ def dispersion(fit: Penalised, wins: FloatArray, ties: FloatArray, least: float 
 
 def _strong(wins: FloatArray) -> IntArray:
     """The number of each source's strongly connected part in the graph of wins."""
-    return np.asarray(csgraph.connected_components(sparse.csr_array(wins > 0), connection="strong")[1], dtype=np.int64)
+    return np.asarray(
+        csgraph.connected_components(sparse.csr_array(wins > 0), connection="strong")[1],
+        dtype=np.int64,
+    )
 
 
 def _scores(fit: Penalised, wins: FloatArray, ties: FloatArray) -> FloatArray:
@@ -222,15 +264,24 @@ def _scores(fit: Penalised, wins: FloatArray, ties: FloatArray) -> FloatArray:
     return np.asarray(((wins - np.swapaxes(wins, 1, 2) - games * (win - win.T)) / 2).sum(2))
 
 
-def drawn(fit: Penalised, wins: FloatArray, ties: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Strengths drawn from what the images leave open, draws × S, of mean 0. ``wins``, ``ties``: images × S × S."""
+def drawn(
+    fit: Penalised, wins: FloatArray, ties: FloatArray, rng: np.random.Generator
+) -> FloatArray:
+    """Strengths drawn from what the images leave open, draws × S, of mean 0. ``wins``, ``ties``:
+    images × S × S.
+    """
     images, size = wins.shape[:2]
     count = int(np.clip(CELLS // size**2, LEAST_DRAWS, MOST_DRAWS))
     weights = rng.standard_exponential((count, images))
-    won, tied = ((weights @ table.reshape(images, -1)).reshape(count, size, size) for table in (wins, ties))
+    won, tied = (
+        (weights @ table.reshape(images, -1)).reshape(count, size, size) for table in (wins, ties)
+    )
     shape = fit.added / fit.dispersion
     won = won + fit.dispersion * rng.standard_gamma(shape, (count, size, size))
-    theta, eta = np.tile(fit.log_strength, (count, 1)), np.full(count, -np.inf if fit.log_tie is None else fit.log_tie)
+    theta, eta = (
+        np.tile(fit.log_strength, (count, 1)),
+        np.full(count, -np.inf if fit.log_tie is None else fit.log_tie),
+    )
     active = np.arange(count)
     for _ in range(NEWTON_STEPS):
         step = _steps(theta[active], eta[active], won[active], tied[active])
@@ -244,7 +295,9 @@ def drawn(fit: Penalised, wins: FloatArray, ties: FloatArray, rng: np.random.Gen
 
 
 def _steps(theta: FloatArray, eta: FloatArray, wins: FloatArray, ties: FloatArray) -> FloatArray:
-    """A Newton step of each draw, at most 2 a parameter: draws × S, and log ν where there are ties."""
+    """A Newton step of each draw, at most 2 a parameter: draws × S, and log ν where there are
+    ties.
+    """
     size, lost = theta.shape[1], np.swapaxes(wins, 1, 2)
     half, level = (theta[:, :, None] - theta[:, None, :]) / 2, eta[:, None, None]
     top = np.maximum(np.abs(half), np.maximum(level, 0.0))
@@ -262,7 +315,9 @@ def _steps(theta: FloatArray, eta: FloatArray, wins: FloatArray, ties: FloatArra
         slope = ((ties - games * tie) / 2).sum((1, 2))
         curve = (games * tie * (1 - tie) / 2).sum((1, 2)) + 1e-9
         cross = -(games * lead * tie / 2).sum(2)
-        hessian = np.block([[hessian, cross[:, :, None]], [cross[:, None, :], curve[:, None, None]]])
+        hessian = np.block(
+            [[hessian, cross[:, :, None]], [cross[:, None, :], curve[:, None, None]]]
+        )
         gradient = np.append(gradient, slope[:, None], 1)
     return np.clip(np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0], -2, 2)
 
@@ -274,9 +329,10 @@ def _steps(theta: FloatArray, eta: FloatArray, wins: FloatArray, ties: FloatArra
 class Standing:
     """How sure the strengths of S sources are, and their differences.
 
-    ``low`` and ``high`` (S,): 95 % ends; NaN: that side is open. ``images``: different ones of each source.
-    ``below`` and ``above`` (S, S): ends of the strength of i less that of j; ``p`` (S, S): two-sided, of no difference.
-    ``alone`` and ``together``: the ranks that each source may have, of each at 95 % and of all sources at once.
+    ``low`` and ``high`` (S,): 95 % ends; NaN: that side is open. ``images``: different ones of each
+    source. ``below`` and ``above`` (S, S): ends of the strength of i less that of j; ``p`` (S, S):
+    two-sided, of no difference. ``alone`` and ``together``: the ranks that each source may have, of
+    each at 95 % and of all sources at once.
     """
 
     low: FloatArray
@@ -290,17 +346,23 @@ class Standing:
 
 
 def never(wins: FloatArray, ties: FloatArray) -> tuple[BoolArray, BoolArray]:
-    """Sources that never won and sources that never lost, and never tied: one side of their strength is open."""
+    """Sources that never won and sources that never lost, and never tied: one side of their
+    strength is open.
+    """
     tied = ties.sum(1) > 0
     return (wins.sum(1) == 0) & ~tied, (wins.sum(0) == 0) & ~tied
 
 
-def standing(fit: Penalised, wins: FloatArray, ties: FloatArray, images: IntArray, draws: FloatArray) -> Standing:
-    """Intervals, differences and ranks from ``draws`` (draws × S); ``wins``, ``ties``: images × S × S.
+def standing(
+    fit: Penalised, wins: FloatArray, ties: FloatArray, images: IntArray, draws: FloatArray
+) -> Standing:
+    """Intervals, differences and ranks from ``draws`` (draws × S); ``wins``, ``ties``: images × S ×
+    S.
 
-    Draws are widened about the strengths by Student's t at the effective images of the source less one. Simultaneous
-    sets are those of a credible band over all differences (Besag, Green, Higdon & Mengersen 1995), as Mogstad, Romano,
-    Shaikh & Wilhelm (2024) make rank sets from differences. A source on too few images has no interval, and any rank.
+    Draws are widened about the strengths by Student's t at the effective images of the source less
+    one. Simultaneous sets are those of a credible band over all differences (Besag, Green, Higdon &
+    Mengersen 1995), as Mogstad, Romano, Shaikh & Wilhelm (2024) make rank sets from differences. A
+    source on too few images has no interval, and any rank.
     """
     value, own = fit.log_strength, (wins + np.swapaxes(wins, 1, 2) + ties).sum(2)
     image, source = np.nonzero(own)
@@ -311,7 +373,10 @@ def standing(fit: Penalised, wins: FloatArray, ties: FloatArray, images: IntArra
     widths = wider(effective, lever)
     ends = value + widths * (np.quantile(draws, (TAIL, 1 - TAIL), axis=0) - value)
     known = np.array([reason in (None, NEVER_LOST, NEVER_WON) for reason in why])
-    low, high = np.where(known, np.minimum(ends[0], value), np.nan), np.where(known, np.maximum(ends[1], value), np.nan)
+    low, high = (
+        np.where(known, np.minimum(ends[0], value), np.nan),
+        np.where(known, np.maximum(ends[1], value), np.nan),
+    )
     no_low, no_high = never(wins.sum(0), ties.sum(0))
     gap, spread = value[:, None] - value[None, :], draws[:, :, None] - draws[:, None, :]
     wide = wider(np.minimum(effective[:, None], effective[None, :]), lever)
@@ -346,18 +411,28 @@ def wider(effective: FloatArray, lever: float) -> FloatArray:
 
 
 def _factor(farthest: FloatArray) -> FloatArray:
-    """The 95 % quantile over draws of how far out the farthest difference lies, at least one reach."""
+    """The 95 % quantile over draws of how far out the farthest difference lies, at least one
+    reach.
+    """
     return np.asarray(np.maximum(np.quantile(farthest, 1 - 2 * TAIL, axis=0), 1.0))
 
 
-def _ranks(gap: FloatArray, down: FloatArray, up: FloatArray, known: BoolArray) -> tuple[RankSet | None, ...]:
+def _ranks(
+    gap: FloatArray, down: FloatArray, up: FloatArray, known: BoolArray
+) -> tuple[RankSet | None, ...]:
     above, below = ((known & (gap + up < 0)).sum(1), (known & (gap - down > 0)).sum(1))
     size = len(gap)
-    return tuple((1 + int(a), size - int(b)) if size > 1 else None for a, b in zip(above, below, strict=True))
+    return tuple(
+        (1 + int(a), size - int(b)) if size > 1 else None for a, b in zip(above, below, strict=True)
+    )
 
 
-def _why(fit: Penalised, wins: FloatArray, ties: FloatArray, told: BoolArray) -> tuple[str | None, ...]:
-    """Why a source has no interval, or an open one. Strengths that no image moves have none: nothing varied."""
+def _why(
+    fit: Penalised, wins: FloatArray, ties: FloatArray, told: BoolArray
+) -> tuple[str | None, ...]:
+    """Why a source has no interval, or an open one. Strengths that no image moves have none:
+    nothing varied.
+    """
     no_low, no_high = never(wins.sum(0), ties.sum(0))
     total = wins.sum(0)
     strong = _strong(total)

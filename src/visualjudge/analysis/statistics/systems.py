@@ -1,13 +1,14 @@
 """Does a judge put systems in the order in which the truth puts them?
 
-From sums over images: τ-b between the systems' means by judge and by truth, the share of pairs of systems in the right
-order, soft pairwise accuracy, who is favoured, and the smallest true gap that is ordered rightly. Systems of different
-groups are never compared: each figure is over all pairs of systems inside groups. Intervals resample images, for judge
-and truth and all groups together; where nothing varied, each item counts as a case (Clopper & Pearson), fewer where
-errors are seen to go together in images.
+From sums over images: τ-b between the systems' means by judge and by truth, the share of pairs of
+systems in the right order, soft pairwise accuracy, who is favoured, and the smallest true gap that
+is ordered rightly. Systems of different groups are never compared: each figure is over all pairs of
+systems inside groups. Intervals resample images, for judge and truth and all groups together; where
+nothing varied, each item counts as a case (Clopper & Pearson), fewer where errors are seen to go
+together in images.
 
-Sources: Kendall 1945; Kocmi et al. 2021, "To ship or not to ship" (pairwise accuracy of systems); Thompson et al. 2024;
-Hesterberg 2015 (widened quantiles); Holm 1979.
+Sources: Kendall 1945; Kocmi et al. 2021, "To ship or not to ship" (pairwise accuracy of systems);
+Thompson et al. 2024; Hesterberg 2015 (widened quantiles); Holm 1979.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ class Measured:
 
 @dataclass(frozen=True)
 class Favour:
-    """How far the judge's mean of one system lies above a fair judge's; ``p`` adjusted by Holm over systems."""
+    """How far the judge's mean of one system lies above a fair judge's; ``p`` adjusted by Holm over
+    systems.
+    """
 
     value: float
     interval: Interval | None
@@ -60,10 +63,11 @@ class Favour:
 
 @dataclass(frozen=True, eq=False)
 class SystemAgreement:
-    """``judged`` and ``true`` means (S,), the agreement of their orders over ``pairs`` pairs, rank sets by the judge.
+    """``judged`` and ``true`` means (S,), the agreement of their orders over ``pairs`` pairs, rank
+    sets by the judge.
 
-    ``smallest_gap``: every pair of systems whose true means differ by at least this much is put in the right order in
-    95 % of resamples; None where even the widest pair is not.
+    ``smallest_gap``: every pair of systems whose true means differ by at least this much is put in
+    the right order in 95 % of resamples; None where even the widest pair is not.
     """
 
     judged: FloatArray
@@ -80,7 +84,9 @@ class SystemAgreement:
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Sums over each image's items of each system: judge, truth, a fair judge, and how many; images × systems."""
+    """Sums over each image's items of each system: judge, truth, a fair judge, and how many; images
+    × systems.
+    """
 
     judged: FloatArray
     true: FloatArray
@@ -89,14 +95,20 @@ class Sums:
 
 
 def fair_judge(
-    judged: FloatArray, true: FloatArray, level: FloatArray, part: IntArray, reference: BoolArray | None = None
+    judged: FloatArray,
+    true: FloatArray,
+    level: FloatArray,
+    part: IntArray,
+    reference: BoolArray | None = None,
 ) -> FloatArray:
-    """What a judge of the same skill that knows no systems would say of (R,) items that are ``true`` and of ``level``.
+    """What a judge of the same skill that knows no systems would say of (R,) items that are
+    ``true`` and of ``level``.
 
-    The judge's own mean by truth and level in each ``part`` (its task), over the rows of ``reference`` (None: all). A
-    judge that errs says less of the best and more of the worst than is true; that is not favour, and nor is it that it
-    errs more in one task than in another. A part without a row of ``reference`` has the mean of all its rows. What is
-    said depends on the truth alone, as by a judge that is always right: it is what a fair judge says.
+    The judge's own mean by truth and level in each ``part`` (its task), over the rows of
+    ``reference`` (None: all). A judge that errs says less of the best and more of the worst than is
+    true; that is not favour, and nor is it that it errs more in one task than in another. A part
+    without a row of ``reference`` has the mean of all its rows. What is said depends on the truth
+    alone, as by a judge that is always right: it is what a fair judge says.
     """
     kept = np.isfinite(judged) & np.isfinite(true) & np.isfinite(level)
     out = np.full(judged.shape, np.nan)
@@ -108,17 +120,24 @@ def fair_judge(
     return out
 
 
-def _mean_at(at: tuple[FloatArray, FloatArray], values: FloatArray, seen: tuple[FloatArray, FloatArray]) -> FloatArray:
-    """The mean of ``values`` near each truth and level: linear in both, and in the level lines between what at most 12
-    groups of equal size leave of it. The groups' means alone would be flat beyond the outermost, and call the best
-    system favoured; without the truth, the answer's step where the options are equal would be a slope.
+def _mean_at(
+    at: tuple[FloatArray, FloatArray], values: FloatArray, seen: tuple[FloatArray, FloatArray]
+) -> FloatArray:
+    """The mean of ``values`` near each truth and level: linear in both, and in the level lines
+    between what at most 12 groups of equal size leave of it. The groups' means alone would be flat
+    beyond the outermost, and call the best system favoured; without the truth, the answer's step
+    where the options are equal would be a slope.
     """
     centred = np.column_stack([column - column.mean() for column in seen])
     slopes = np.linalg.lstsq(centred, values - values.mean(), rcond=1e-9)[0]
     rest = values - np.column_stack(seen) @ slopes
     known, level = seen[1], at[1]
     groups = int(np.clip(known.size // LEAST_GROUP, 1, MOST_GROUPS))
-    edges = np.unique(np.quantile(known, np.linspace(0, 1, groups + 1)[1:-1])) if groups > 1 else np.array([])
+    edges = (
+        np.unique(np.quantile(known, np.linspace(0, 1, groups + 1)[1:-1]))
+        if groups > 1
+        else np.array([])
+    )
     which = renumbered(np.searchsorted(edges, known, side="left"))[1]
     count = np.bincount(which)
     knots, means = np.bincount(which, known) / count, np.bincount(which, rest) / count
@@ -135,10 +154,12 @@ def fair_reference(
     groups: IntArray,
     part: IntArray,
 ) -> FloatArray:
-    """:func:`fair_judge` from the systems that are treated alike; ``groups`` (S,) says which are comparable.
+    """:func:`fair_judge` from the systems that are treated alike; ``groups`` (S,) says which are
+    comparable.
 
-    One favoured system raises the judge's mean at its level, and the others there would look disfavoured: the system
-    that stands out most is left out of the reference, as long as one does and at least half of its group remain.
+    One favoured system raises the judge's mean at its level, and the others there would look
+    disfavoured: the system that stands out most is left out of the reference, as long as one does
+    and at least half of its group remain.
     """
     reference = np.ones(groups.size, dtype=bool)
     while True:
@@ -147,7 +168,11 @@ def fair_reference(
         if sums.count.shape[0] < LEAST_IMAGES or (sums.count.sum(0) == 0).any():
             return fair
         favours = _favours(sums, groups)
-        sure = [s for s in _left_out_next(reference, groups) if (p := favours[s].p) is not None and p < 0.05]
+        sure = [
+            s
+            for s in _left_out_next(reference, groups)
+            if (p := favours[s].p) is not None and p < 0.05
+        ]
         if not sure:
             return fair
         reference[max(sure, key=lambda s: abs(favours[s].value))] = False
@@ -171,7 +196,8 @@ def image_sums(
 ) -> Sums:
     """Sums of (R,) items; an item without a judge's value takes no part.
 
-    ``fair``: what a judge without favour would say of each item (:func:`fair_judge`); None: the truth.
+    ``fair``: what a judge without favour would say of each item (:func:`fair_judge`); None: the
+    truth.
     """
     expected = true if fair is None else fair
     kept = np.isfinite(judged) & np.isfinite(true) & np.isfinite(expected)
@@ -179,13 +205,18 @@ def image_sums(
     cells, size = where * systems + system[kept], names.size * systems
 
     def total(values: FloatArray) -> FloatArray:
-        return np.asarray(np.bincount(cells, weights=values, minlength=size).reshape(names.size, systems), dtype=float)
+        return np.asarray(
+            np.bincount(cells, weights=values, minlength=size).reshape(names.size, systems),
+            dtype=float,
+        )
 
     parts = (judged[kept], true[kept], expected[kept], np.ones(int(kept.sum())))
     return Sums(*(total(part) for part in parts))
 
 
-def system_agreement(sums: Sums, groups: IntArray | None = None, *, seed: int = 0) -> SystemAgreement | None:
+def system_agreement(
+    sums: Sums, groups: IntArray | None = None, *, seed: int = 0
+) -> SystemAgreement | None:
     """All figures; ``groups`` (S,) says which systems are comparable (None: all).
 
     None where no two systems are, with fewer than two images, or where a system has no item.
@@ -220,22 +251,29 @@ def system_agreement(sums: Sums, groups: IntArray | None = None, *, seed: int = 
 
 
 def resampled_images(images: int, systems: int, seed: int = 0, most: int = DRAWS) -> FloatArray:
-    """How often each image is taken, as :func:`system_agreement` draws them but at most so many times: draws × images.
+    """How often each image is taken, as :func:`system_agreement` draws them but at most so many
+    times: draws × images.
 
     The first row takes each once.
     """
     draws = int(min(most, DRAWS, max(200, CELLS // (images * systems * systems))))
-    drawn = rng_for(seed, "systems", images).multinomial(images, np.full(images, 1 / images), size=draws)
+    drawn = rng_for(seed, "systems", images).multinomial(
+        images, np.full(images, 1 / images), size=draws
+    )
     return np.vstack([np.ones((1, images)), drawn])
 
 
 def tau_agreements(studies: Sequence[Sums], weights: FloatArray) -> list[Measured | None]:
-    """τ-b of :func:`system_agreement` alone, for many studies of as many images; all systems are comparable.
+    """τ-b of :func:`system_agreement` alone, for many studies of as many images; all systems are
+    comparable.
 
-    None where a study has fewer than two systems or images, or a system without an item. ``weights``: what
+    None where a study has fewer than two systems or images, or a system without an item.
+    ``weights``: what
     :func:`resampled_images` gives. An image without an item takes no part.
     """
-    joined = (np.hstack([getattr(one, name) for one in studies]) for name in ("judged", "true", "count"))
+    joined = (
+        np.hstack([getattr(one, name) for one in studies]) for name in ("judged", "true", "count")
+    )
     judged, true, count = (weights @ table for table in joined)
     width, out = studies[0].count.shape[1], list[Measured | None]()
     pairs = _inside(np.zeros(width, dtype=np.int64))
@@ -265,7 +303,9 @@ def _some(pairs: Pairs, seed: int) -> Pairs:
     """All pairs, or as many as are looked at in resamples."""
     if pairs[0].size <= MOST_PAIRS:
         return pairs
-    kept = np.sort(rng_for(seed, "pairs", pairs[0].size).choice(pairs[0].size, MOST_PAIRS, replace=False))
+    kept = np.sort(
+        rng_for(seed, "pairs", pairs[0].size).choice(pairs[0].size, MOST_PAIRS, replace=False)
+    )
     return pairs[0][kept], pairs[1][kept]
 
 
@@ -276,7 +316,9 @@ def _resampled(
     pairs: Pairs,
     some: Pairs,
 ) -> FloatArray:
-    """A figure of all draws. Of the sample itself it is over all pairs; what draws differ by is over ``some``."""
+    """A figure of all draws. Of the sample itself it is over all pairs; what draws differ by is
+    over ``some``.
+    """
     draws = figure(judged, true, some)
     if some is pairs:
         return draws
@@ -286,22 +328,30 @@ def _resampled(
 
 def _images_of(count: FloatArray, group: IntArray) -> IntArray:
     """How many images show each system's group (S,)."""
-    return np.array([int((count[:, group == own] > 0).any(1).sum()) for own in group], dtype=np.int64)
+    return np.array(
+        [int((count[:, group == own] > 0).any(1).sum()) for own in group], dtype=np.int64
+    )
 
 
 def _effective(held: IntArray, group: IntArray, pairs: Pairs, images: int) -> float:
-    """Images behind a mean over pairs: 1 / Σ (share of the group's pairs)² / its images, at most all of them.
+    """Images behind a mean over pairs: 1 / Σ (share of the group's pairs)² / its images, at most
+    all of them.
 
-    A group with most of the pairs and few images must not borrow certainty from the images of the others.
+    A group with most of the pairs and few images must not borrow certainty from the images of the
+    others.
     """
     of_pair = group[pairs[0]]
-    total = sum(((of_pair == own).mean()) ** 2 / held[group == own][0] for own in np.unique(of_pair))
+    total = sum(
+        ((of_pair == own).mean()) ** 2 / held[group == own][0] for own in np.unique(of_pair)
+    )
     return min(float(images), 1 / float(total))
 
 
 def _means(sums: FloatArray, counts: FloatArray, weights: FloatArray) -> FloatArray:
     below = weights @ counts
-    return np.asarray(np.divide(weights @ sums, below, out=np.full(below.shape, np.nan), where=below > 0))
+    return np.asarray(
+        np.divide(weights @ sums, below, out=np.full(below.shape, np.nan), where=below > 0)
+    )
 
 
 def _differences(means: FloatArray, pairs: Pairs) -> FloatArray:
@@ -314,7 +364,9 @@ def _tau(judged: FloatArray, true: FloatArray, pairs: Pairs) -> FloatArray:
     a, b = np.sign(_differences(judged, pairs)), np.sign(_differences(true, pairs))
     with np.errstate(invalid="ignore", divide="ignore"):
         below = np.sqrt(np.nansum(np.abs(a), 1) * np.nansum(np.abs(b), 1))
-        return np.asarray(np.where(below > 0, np.nansum(a * b, 1) / below, np.where(_flat(a, b), 0.0, np.nan)))
+        return np.asarray(
+            np.where(below > 0, np.nansum(a * b, 1) / below, np.where(_flat(a, b), 0.0, np.nan))
+        )
 
 
 def _flat(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -341,8 +393,11 @@ def _influence(sums: FloatArray, counts: FloatArray, means: FloatArray) -> Float
     return np.asarray((sums - counts * means) / np.maximum(counts.sum(0), 1))
 
 
-def _spa(sums: Sums, pairs: Pairs, judged: FloatArray, true: FloatArray, weights: FloatArray) -> FloatArray:
-    """Of D draws: p that the first of two systems is better, by judge and by truth, from clustered errors.
+def _spa(
+    sums: Sums, pairs: Pairs, judged: FloatArray, true: FloatArray, weights: FloatArray
+) -> FloatArray:
+    """Of D draws: p that the first of two systems is better, by judge and by truth, from clustered
+    errors.
 
     NaN for a draw without the images of any pair.
     """
@@ -367,27 +422,44 @@ def _spa(sums: Sums, pairs: Pairs, judged: FloatArray, true: FloatArray, weights
 
 
 def _sparse(pairs: Pairs, systems: int) -> bool:
-    """Whether the pairs are so few that each is looked at by itself, and not the covariance of all systems."""
+    """Whether the pairs are so few that each is looked at by itself, and not the covariance of all
+    systems.
+    """
     return pairs[0].size * 4 < systems**2
 
 
-def _parts(judged: FloatArray, true: FloatArray, weights: FloatArray, pairs: Pairs) -> Iterator[tuple[FloatArray, ...]]:
-    """Draws in parts whose tables fit in memory: of images by systems, or pairs, and of systems by systems."""
+def _parts(
+    judged: FloatArray, true: FloatArray, weights: FloatArray, pairs: Pairs
+) -> Iterator[tuple[FloatArray, ...]]:
+    """Draws in parts whose tables fit in memory: of images by systems, or pairs, and of systems by
+    systems.
+    """
     images, systems = weights.shape[1], judged.shape[1]
     largest = images * pairs[0].size if _sparse(pairs, systems) else max(images, systems) * systems
     step = max(1, PART // largest)
     for start in range(0, weights.shape[0], step):
-        yield judged[start : start + step], true[start : start + step], weights[start : start + step]
+        yield (
+            judged[start : start + step],
+            true[start : start + step],
+            weights[start : start + step],
+        )
 
 
 def _cases_per_image(sums: Sums) -> float:
-    """How many independent errors an image could hold: its items, each of two systems, over the errors' design effect.
+    """How many independent errors an image could hold: its items, each of two systems, over the
+    errors' design effect.
 
-    Where errors are not seen to cluster in images, or none is seen, each item could go wrong by itself.
+    Where errors are not seen to cluster in images, or none is seen, each item could go wrong by
+    itself.
     """
     count, missed = sums.count.sum(1), np.abs(sums.judged - sums.true).sum(1)
     share = float(missed.sum() / count.sum())
-    variance = float(((missed - share * count) ** 2).sum()) / count.sum() ** 2 * count.size / max(count.size - 1, 1)
+    variance = (
+        float(((missed - share * count) ** 2).sum())
+        / count.sum() ** 2
+        * count.size
+        / max(count.size - 1, 1)
+    )
     effect = max(1.0, variance * count.sum() / (share * (1 - share))) if 0 < share < 1 else 1.0
     return max(1.0, float(count.mean()) / 2 / effect)
 
@@ -410,15 +482,20 @@ def _measured(draws: FloatArray, images: float, cases: float, floor: float) -> M
 
 
 def _favours(sums: Sums, group: IntArray) -> tuple[Favour, ...]:
-    """Of each system, from the images that show it: a system on too few of them has no interval and no ``p``.
+    """Of each system, from the images that show it: a system on too few of them has no interval and
+    no ``p``.
 
-    Its error is at least that of so many items of its group: where none of its own went wrong, those of others did.
+    Its error is at least that of so many items of its group: where none of its own went wrong,
+    those of others did.
     """
     gap = (sums.judged - sums.fair).sum(0) / sums.count.sum(0)
     images = (sums.count > 0).sum(0)
     enough = images >= LEAST_IMAGES
     free = np.where(enough, images - 1, 1)
-    squares, items = (_influence(sums.judged - sums.fair, sums.count, gap) ** 2).sum(0), sums.count.sum(0)
+    squares, items = (
+        (_influence(sums.judged - sums.fair, sums.count, gap) ** 2).sum(0),
+        sums.count.sum(0),
+    )
     pooled = np.bincount(group, squares * items**2) / np.bincount(group, items)
     error = np.sqrt(np.maximum(squares, pooled[group] / items) * (free + 1) / free)
     known = enough & (error > 1e-12)
@@ -455,8 +532,8 @@ def _smallest_gap(judged: FloatArray, true: FloatArray, pairs: Pairs) -> float |
 def contrast(sums: Sums) -> Favour | None:
     """How much more the judge favours the second of two systems than the first.
 
-    The error of each is at least what both together lead to expect of a system with as many items in its images: where
-    the judge did not err on one of them, it may yet.
+    The error of each is at least what both together lead to expect of a system with as many items
+    in its images: where the judge did not err on one of them, it may yet.
     """
     images = int((sums.count > 0).sum(0).min(initial=sums.count.shape[0]))
     if images < LEAST_IMAGES:
@@ -466,9 +543,13 @@ def contrast(sums: Sums) -> Favour | None:
     own = influence[:, 1] - influence[:, 0]
     size, items, squares = (sums.count**2).sum(0), sums.count.sum(0), (influence**2).sum(0)
     least = (squares * items**2).sum() / size.sum() * size / items**2
-    error = float(np.sqrt((own @ own + np.maximum(least - squares, 0.0).sum()) * images / (images - 1)))
+    error = float(
+        np.sqrt((own @ own + np.maximum(least - squares, 0.0).sum()) * images / (images - 1))
+    )
     value = float(gap[1] - gap[0])
     if error < 1e-12:
         return Favour(value, None, None)
     reach = float(t_isf(0.025, images - 1)) * error
-    return Favour(value, (value - reach, value + reach), float(2 * t_sf(abs(value) / error, images - 1)))
+    return Favour(
+        value, (value - reach, value + reach), float(2 * t_sf(abs(value) / error, images - 1))
+    )

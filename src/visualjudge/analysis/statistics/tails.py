@@ -1,6 +1,7 @@
 """Tails of the normal distribution, Student's and chi-squared, as ``scipy.stats`` has them.
 
-``scipy.stats`` takes half a second to import, a third of a small report; these are the functions that it calls itself.
+``scipy.stats`` takes half a second to import, a third of a small report; these are the functions
+that it calls itself.
 """
 
 from __future__ import annotations

@@ -59,7 +59,8 @@ class Adopted:
     reread
         Verdicts whose reply was read again beside the table's own value.
     invented
-        Of these, how many have a value in the table although the reply states none that we can read.
+        Of these, how many have a value in the table although the reply states none that we can
+        read.
     differing
         Of these, how many state another value.
     """
@@ -111,7 +112,8 @@ class _Table:
             raise DataError(f"{self.where(place, role)} must be a number, got {value!r}") from None
         if not low <= number <= high:
             raise DataError(
-                f"{self.where(place, role)} must be from {low:g} to {high:g}, got {value!r}; see --score-range"
+                f"{self.where(place, role)} must be from {low:g} to {high:g}, got {value!r}; see "
+                "--score-range"
             )
         return round((number - low) / (high - low) * 10, 9)
 
@@ -128,14 +130,16 @@ def adopt(
     force: bool = False,
     **stated: str,
 ) -> Adopted:
-    """Write a table of verdicts as a dataset, ``out/dataset``, and one run a judge, ``out/<judge>``.
+    """Write a table of verdicts as a dataset, ``out/dataset``, and one run a judge,
+    ``out/<judge>``.
 
     Parameters
     ----------
     table
-        A file (CSV, TSV, JSON, JSONL, Parquet, Excel), a polars or pandas data frame, or a list of dictionaries: one
-        row a verdict. A table with sources of both options, or with letters as verdicts, holds pairs; letters refer to
-        the columns of the row (A is ``model_a``), whichever was shown first. Other tables hold scores.
+        A file (CSV, TSV, JSON, JSONL, Parquet, Excel), a polars or pandas data frame, or a list of
+        dictionaries: one row a verdict. A table with sources of both options, or with letters as
+        verdicts, holds pairs; letters refer to the columns of the row (A is ``model_a``), whichever
+        was shown first. Other tables hold scores.
     columns, **stated
         The column of a role (``item="prompt_id"``); others are guessed by their names.
     answers
@@ -145,8 +149,8 @@ def adopt(
     judge
         Name of the judge where the table has no column of it.
     use
-        ``replies``: replies, where there are any, are read again, and the table's values stand beside what was read;
-        ``verdicts``: the table's values count.
+        ``replies``: replies, where there are any, are read again, and the table's values stand
+        beside what was read; ``verdicts``: the table's values count.
     force
         Replace what an earlier call wrote.
 
@@ -169,16 +173,24 @@ def adopt(
     for role in NEEDED:
         if role not in found and not (role == "truth" and {"score_a", "score_b"} <= set(found)):
             raise UsageError(
-                f"{name}: no column is named like the {role}; --column {role}=NAME (it has {', '.join(frame.columns)})"
+                f"{name}: no column is named like the {role}; --column {role}=NAME (it has "
+                f"{', '.join(frame.columns)})"
             )
     for spelling, meaning in (answers or {}).items():
         if meaning not in ("A", "B", *TIES, FAILED):
-            raise UsageError(f"--answer {spelling} must be A, B, tie, both_bad or Failed, got {meaning!r}")
+            raise UsageError(
+                f"--answer {spelling} must be A, B, tie, both_bad or Failed, got {meaning!r}"
+            )
     if not frame.height:
         raise DataError(f"{name}: has no rows")
     taken = frame.select(pl.col(column).alias(role) for role, column in found.items())
     read = _Table(
-        name, taken.to_dicts(), found, answers or {}, score_range or (0.0, 10.0), _is_pairs(taken, answers or {})
+        name,
+        taken.to_dicts(),
+        found,
+        answers or {},
+        score_range or (0.0, 10.0),
+        _is_pairs(taken, answers or {}),
     )
     return _written(read, Path(out), judge or JUDGE, use, force)
 
@@ -190,7 +202,9 @@ def _frame(table: Any) -> tuple[str, pl.DataFrame]:
     if isinstance(table, pl.DataFrame):
         return "table", table
     if hasattr(table, "to_dict") and hasattr(table, "columns"):  # pandas, without importing it
-        return "table", pl.DataFrame({str(column): table[column].tolist() for column in table.columns}, strict=False)
+        return "table", pl.DataFrame(
+            {str(column): table[column].tolist() for column in table.columns}, strict=False
+        )
     return "table", pl.DataFrame(list(table), infer_schema_length=None, strict=False)
 
 
@@ -210,14 +224,18 @@ def _file(path: Path) -> pl.DataFrame:
         if kind in (".xlsx", ".xls"):
             return pl.read_excel(path)
     except ModuleNotFoundError:
-        raise UsageError(f"{path}: Excel files need fastexcel; run: pip install fastexcel") from None
+        raise UsageError(
+            f"{path}: Excel files need fastexcel; run: pip install fastexcel"
+        ) from None
     except (pl.exceptions.PolarsError, ValueError, OSError) as error:
         raise DataError(f"{path}: cannot be read: {' '.join(str(error).split())[:300]}") from None
     raise UsageError(f"{path}: must end in .csv, .tsv, .json, .jsonl, .parquet or .xlsx")
 
 
 def _is_pairs(taken: pl.DataFrame, answers: Mapping[str, str]) -> bool:
-    """Whether the verdicts choose between two options: sources of both are named, or no verdict is a number."""
+    """Whether the verdicts choose between two options: sources of both are named, or no verdict is
+    a number.
+    """
     if "model_b" in taken.columns or "text_b" in taken.columns or answers:
         return True
     said = [value for value in taken["verdict"].unique().to_list() if not is_missing(value)]
@@ -247,13 +265,17 @@ def _written(table: _Table, home: Path, judge: str, use: Use, force: bool) -> Ad
         key = (who, asked.item.key, order, repeat)
         if key in keys:
             raise DataError(
-                f"{table.where(place, 'item')}: {who} has answered {row.get('item')!r} before in the "
-                f"order {order}; a column of repeats (--column repeat=NAME) or of items tells them apart"
+                f"{table.where(place, 'item')}: {who} has answered {row.get('item')!r} before in "
+                "the "
+                f"order {order}; a column of repeats (--column repeat=NAME) or of items tells "
+                "them apart"
             )
         keys.add(key)
         verdict = _verdict(table, place, row, asked, order, repeat, turned)
         if use == "replies" and not is_missing(row.get("reply")):
-            verdict = _reread(asked, verdict, str(row["reply"]), str(row.get("finish_reason") or "stop"))
+            verdict = _reread(
+                asked, verdict, str(row["reply"]), str(row.get("finish_reason") or "stop")
+            )
             theirs, ours = verdict.extra.get("published_value", FAILED), str(verdict.value)
             counts["reread"] += 1
             counts["invented"] += ours == FAILED != theirs
@@ -289,36 +311,56 @@ def _asked(table: _Table, place: int, row: Mapping[str, Any]) -> tuple[_Asked, b
         table.questions[key] = known
     elif (TURNED.get(str(truth), truth) if turned else truth) != known.item.answer:
         raise DataError(
-            f"{table.where(place, 'truth')} must be the same in all rows of a question; item {item!r} has "
+            f"{table.where(place, 'truth')} must be the same in all rows of a question; item "
+            f"{item!r} has "
             f"{known.item.answer!r} in row {known.row + 2} and {truth!r} here"
         )
     return known, turned
 
 
-def _truth(table: _Table, place: int, row: Mapping[str, Any], names: tuple[str | None, ...]) -> Answer:
+def _truth(
+    table: _Table, place: int, row: Mapping[str, Any], names: tuple[str | None, ...]
+) -> Answer:
     if not table.pairs:
         score = table.score(row.get("truth"), place, "truth")
         if score is None:
             raise DataError(f"{table.where(place, 'truth')} must be a number, got nothing")
         return score
     if "truth" in row:
-        letter = letter_of(row["truth"], (names[0], names[1]), table.answers, table.where(place, "truth"))
+        letter = letter_of(
+            row["truth"], (names[0], names[1]), table.answers, table.where(place, "truth")
+        )
         if letter == FAILED:
-            raise DataError(f"{table.where(place, 'truth')} must be A, B, tie or both_bad, got nothing")
+            raise DataError(
+                f"{table.where(place, 'truth')} must be A, B, tie or both_bad, got nothing"
+            )
         return letter
     a, b = (table.score(row.get(role), place, role) for role in ("score_a", "score_b"))
     if a is None or b is None:
-        raise DataError(f"{table.where(place, 'score_a' if a is None else 'score_b')} must be a number, got nothing")
+        raise DataError(
+            f"{table.where(place, 'score_a' if a is None else 'score_b')} must be a number, got "
+            "nothing"
+        )
     return "tie" if a == b else "A" if a > b else "B"
 
 
 def _item(
-    table: _Table, place: int, row: Mapping[str, Any], task: str, item: str, key: tuple[Any, ...], truth: Answer
+    table: _Table,
+    place: int,
+    row: Mapping[str, Any],
+    task: str,
+    item: str,
+    key: tuple[Any, ...],
+    truth: Answer,
 ) -> Item:
     names = key[2]
     models = (row.get("model_a"), row.get("model_b")) if table.pairs else (row.get("model"),)
     texts = (row.get("text_a"), row.get("text_b")) if table.pairs else (row.get("text_a"),)
-    scores = tuple(table.score(row.get(role), place, role) for role in ("score_a", "score_b")) if table.pairs else ()
+    scores = (
+        tuple(table.score(row.get(role), place, role) for role in ("score_a", "score_b"))
+        if table.pairs
+        else ()
+    )
     return Item(
         key="\0".join((task, item, *names)),
         task=task,
@@ -329,7 +371,9 @@ def _item(
             for model, text in zip(models, texts, strict=True)
         ),
         answer=truth,
-        scores=tuple(score for score in scores if score is not None) if scores and None not in scores else None,
+        scores=tuple(score for score in scores if score is not None)
+        if scores and None not in scores
+        else None,
         kind="pairwise" if table.pairs else "scoring",
     )
 
@@ -338,24 +382,39 @@ def _order(table: _Table, place: int, row: Mapping[str, Any], turned: bool) -> O
     """The order shown, of the options as stored."""
     if not table.pairs:
         return "AB"
-    shown = order_of(row["order"], table.where(place, "order")) if not is_missing(row.get("order")) else "AB"
+    shown = (
+        order_of(row["order"], table.where(place, "order"))
+        if not is_missing(row.get("order"))
+        else "AB"
+    )
     return "BA" if (shown == "BA") != turned else "AB"
 
 
 def _verdict(
-    table: _Table, place: int, row: Mapping[str, Any], asked: _Asked, order: Order, repeat: int, turned: bool
+    table: _Table,
+    place: int,
+    row: Mapping[str, Any],
+    asked: _Asked,
+    order: Order,
+    repeat: int,
+    turned: bool,
 ) -> Verdict:
     """The table's own value, in the letters of the question as stored."""
     value: Answer | None
     if table.pairs:
-        models = (asked.models[1], asked.models[0]) if turned else (asked.models[0], asked.models[1])
+        models = (
+            (asked.models[1], asked.models[0]) if turned else (asked.models[0], asked.models[1])
+        )
         said = letter_of(row["verdict"], models, table.answers, table.where(place, "verdict"))
         value = TURNED.get(said, said) if turned else said
     else:
         value = table.score(row["verdict"], place, "verdict")
     tokens = {
         name: _count(table, place, row, role)
-        for name, role in (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"))
+        for name, role in (
+            ("prompt_tokens", "input_tokens"),
+            ("completion_tokens", "output_tokens"),
+        )
         if not is_missing(row.get(role))
     }
     failed = value is None or value == FAILED
@@ -380,9 +439,16 @@ def _reread(asked: _Asked, theirs: Verdict, reply: str, finish_reason: str) -> V
     if found.rule:
         extra |= {"rule": found.rule, "read_by": found.read_by}
     return Verdict(
-        theirs.id, theirs.order, value, found.status, reply, theirs.usage,
-        repeat=theirs.repeat, cause=found.cause, extra=extra,
-    )  # fmt: skip
+        theirs.id,
+        theirs.order,
+        value,
+        found.status,
+        reply,
+        theirs.usage,
+        repeat=theirs.repeat,
+        cause=found.cause,
+        extra=extra,
+    )
 
 
 def _read(reply: str, kind: QuestionType, finish_reason: str) -> Reading:
@@ -401,25 +467,40 @@ def _identity(key: str) -> str:
 
 
 def _save(
-    table: _Table, home: Path, by_judge: Mapping[str, Sequence[Verdict]], counts: Mapping[str, int], force: bool
+    table: _Table,
+    home: Path,
+    by_judge: Mapping[str, Sequence[Verdict]],
+    counts: Mapping[str, int],
+    force: bool,
 ) -> Adopted:
     target = home / "dataset"
     runs = {judge: home.resolve() / folder_name(judge) for judge in by_judge}
     if len(set(runs.values())) < len(runs):
-        raise UsageError(f"{table.name}: judges must have names that differ as folders, got {', '.join(by_judge)}")
+        raise UsageError(
+            f"{table.name}: judges must have names that differ as folders, got "
+            f"{', '.join(by_judge)}"
+        )
     check_targets(target, runs.values(), force, ENCODING)
     said = {str(verdict.value) for verdicts in by_judge.values() for verdict in verdicts}
     said |= {str(asked.item.answer) for asked in table.questions.values()}
     ties = tuple(tie for tie in TIES if tie in said) if table.pairs else ()
     ties = TIES if "both_bad" in ties else ties
-    askable = {"text_a", "text_b"} <= set(table.columns) or (not table.pairs and "text_a" in table.columns)
+    askable = {"text_a", "text_b"} <= set(table.columns) or (
+        not table.pairs and "text_a" in table.columns
+    )
     with staged(target) as stage:
         (stage / MEDIA).mkdir()
         questions = list(_questions(table, ties))
         about = {
-            "name": ENCODING, "title": table.name, "licence": "", "use": "any", "source": table.name,
-            "labels_only": not askable, "left_out": 0, "scores": [],
-        }  # fmt: skip
+            "name": ENCODING,
+            "title": table.name,
+            "licence": "",
+            "use": "any",
+            "source": table.name,
+            "labels_only": not askable,
+            "left_out": 0,
+            "scores": [],
+        }
         meta = {
             "seed": None,
             "options": {"columns": dict(table.columns)},
@@ -430,11 +511,15 @@ def _save(
     dataset = load_dataset(target)
     for judge, verdicts in by_judge.items():
         head = {
-            "judge": judge, "backend": ENCODING, "model": judge, "base_url": None,
-            "parameters": {"table": table.name}, "limit": None,
+            "judge": judge,
+            "backend": ENCODING,
+            "model": judge,
+            "base_url": None,
+            "parameters": {"table": table.name},
+            "limit": None,
             "swap": any(verdict.order == "BA" for verdict in verdicts),
             "repeats": 1 + max(verdict.repeat for verdict in verdicts),
-        }  # fmt: skip
+        }
         write_run(runs[judge], dataset, verdicts, head)
     return Adopted(
         target,

@@ -9,21 +9,41 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, Order
 
 LETTER_OF = {
-    **dict.fromkeys(("a", "1", "1.0", "model_a", "model_1", "left", "first", "option a", "response_a"), "A"),
-    **dict.fromkeys(("b", "2", "2.0", "model_b", "model_2", "right", "second", "option b", "response_b"), "B"),
+    **dict.fromkeys(
+        ("a", "1", "1.0", "model_a", "model_1", "left", "first", "option a", "response_a"), "A"
+    ),
+    **dict.fromkeys(
+        ("b", "2", "2.0", "model_b", "model_2", "right", "second", "option b", "response_b"), "B"
+    ),
     **dict.fromkeys(("a>b", "a>>b", "[[a]]", "[[a>b]]", "[[a>>b]]", "a is better"), "A"),
     **dict.fromkeys(("b>a", "b>>a", "[[b]]", "[[b>a]]", "[[b>>a]]", "b is better"), "B"),
-    **dict.fromkeys(("tie", "1.5", "draw", "equal", "same", "a=b", "[[a=b]]", "[[c]]", "both_good"), "tie"),
+    **dict.fromkeys(
+        ("tie", "1.5", "draw", "equal", "same", "a=b", "[[a=b]]", "[[c]]", "both_good"), "tie"
+    ),
     **dict.fromkeys(("both_bad", "both bad", "bothbad", "tie (bothbad)"), "both_bad"),
-}  # fmt: skip
-"""Spellings of answers to a pair, in lower case. 0 is left out: tables use it for A, for a loss and for a tie."""
+}
+"""Spellings of answers to a pair, in lower case. 0 is left out: tables use it for A, for a loss and
+for a tie.
+"""
 MISSING = frozenset(
-    ("", "failed", "error", "invalid", "n/a", "na", "none", "null", "nan", "unparseable", "parse_error")
+    (
+        "",
+        "failed",
+        "error",
+        "invalid",
+        "n/a",
+        "na",
+        "none",
+        "null",
+        "nan",
+        "unparseable",
+        "parse_error",
+    )
 )
 ORDERS: Mapping[str, Order] = {
     **dict.fromkeys(("ab", "original", "false", "no", "a first"), "AB"),
     **dict.fromkeys(("ba", "swapped", "true", "yes", "b first"), "BA"),
-}  # fmt: skip
+}
 
 
 def is_missing(value: Any) -> bool:
@@ -31,7 +51,9 @@ def is_missing(value: Any) -> bool:
     return value is None or str(value).strip().lower() in MISSING
 
 
-def letter_of(value: Any, models: tuple[str | None, str | None], stated: Mapping[str, str], where: str) -> str:
+def letter_of(
+    value: Any, models: tuple[str | None, str | None], stated: Mapping[str, str], where: str
+) -> str:
     """The answer to a pair: A, B, tie, both_bad, or "Failed" where the cell holds none.
 
     Parameters

@@ -18,37 +18,78 @@ class Role:
 
 
 ROLES = (
-    Role("item", "names the question", ("item", "item_id", "question_id", "prompt_id", "sample_id", "id")),
+    Role(
+        "item",
+        "names the question",
+        ("item", "item_id", "question_id", "prompt_id", "sample_id", "id"),
+    ),
     Role(
         "group",
         "what questions have in common (an image, a conversation); intervals are clustered by it",
         ("group", "cluster", "image_id", "image", "conversation_id", "video_id"),
     ),
     Role("task", "part of the table that has figures of its own", ("task", "category", "subset")),
-    Role("model_a", "source of option A", ("model_a", "model_1", "source_a", "system_a", "generator_1")),
-    Role("model_b", "source of option B", ("model_b", "model_2", "source_b", "system_b", "generator_2")),
+    Role(
+        "model_a",
+        "source of option A",
+        ("model_a", "model_1", "source_a", "system_a", "generator_1"),
+    ),
+    Role(
+        "model_b",
+        "source of option B",
+        ("model_b", "model_2", "source_b", "system_b", "generator_2"),
+    ),
     Role("model", "source of a scored output", ("model", "source", "system", "generator")),
     Role(
         "verdict",
         "what the judge said",
         (
-            "verdict", "judge_verdict", "judge_winner", "judge_choice", "judge_score", "judgment", "judgement",
-            "preference", "choice", "winner", "prediction", "pred", "score",
+            "verdict",
+            "judge_verdict",
+            "judge_winner",
+            "judge_choice",
+            "judge_score",
+            "judgment",
+            "judgement",
+            "preference",
+            "choice",
+            "winner",
+            "prediction",
+            "pred",
+            "score",
         ),
     ),
     Role(
         "truth",
         "the right answer, or what people answered",
         (
-            "truth", "ground_truth", "gold", "label", "human", "human_label", "human_winner", "human_preference",
-            "human_score", "human_verdict", "reference", "answer",
+            "truth",
+            "ground_truth",
+            "gold",
+            "label",
+            "human",
+            "human_label",
+            "human_winner",
+            "human_preference",
+            "human_score",
+            "human_verdict",
+            "reference",
+            "answer",
         ),
     ),
     Role("score_a", "true score of option A", ("score_a", "truth_a", "human_score_a")),
     Role("score_b", "true score of option B", ("score_b", "truth_b", "human_score_b")),
     Role("order", "AB, or BA where option B was shown first", ("order", "swapped", "shown_order")),
-    Role("judge", "name of the judge; each becomes a run", ("judge", "judge_model", "annotator", "evaluator")),
-    Role("repeat", "0, 1, … where a judge was asked the same several times", ("repeat", "trial", "attempt")),
+    Role(
+        "judge",
+        "name of the judge; each becomes a run",
+        ("judge", "judge_model", "annotator", "evaluator"),
+    ),
+    Role(
+        "repeat",
+        "0, 1, … where a judge was asked the same several times",
+        ("repeat", "trial", "attempt"),
+    ),
     Role(
         "reply",
         "what the judge wrote; it is read again",
@@ -57,15 +98,18 @@ ROLES = (
     Role("finish_reason", "why the reply ended, such as length", ("finish_reason", "stop_reason")),
     Role("input_tokens", "tokens of the prompt", ("input_tokens", "prompt_tokens")),
     Role("output_tokens", "tokens of the reply", ("output_tokens", "completion_tokens")),
-    Role("request", "text that the options answer", ("request", "instruction", "prompt", "question")),
+    Role(
+        "request", "text that the options answer", ("request", "instruction", "prompt", "question")
+    ),
     Role("text_a", "text of option A", ("text_a", "response_a", "output_1", "answer_a")),
     Role("text_b", "text of option B", ("text_b", "response_b", "output_2", "answer_b")),
-)  # fmt: skip
+)
 NAMES = tuple(role.name for role in ROLES)
 
 
 def find_columns(header: Sequence[str], stated: Mapping[str, str]) -> dict[str, str]:
-    """The column of each role that the table has: the ``stated`` one, else the first whose name says so.
+    """The column of each role that the table has: the ``stated`` one, else the first whose name
+    says so.
 
     Raises
     ------
@@ -76,9 +120,15 @@ def find_columns(header: Sequence[str], stated: Mapping[str, str]) -> dict[str, 
         if name not in NAMES:
             raise UsageError(f"--column must name one of {', '.join(NAMES)}; got {name!r}")
         if column not in header:
-            raise UsageError(f"--column {name}={column}: the table has the columns {', '.join(header)}")
+            raise UsageError(
+                f"--column {name}={column}: the table has the columns {', '.join(header)}"
+            )
     found = dict(stated)
-    free = {name.strip().lower().replace(" ", "_"): name for name in header if name not in stated.values()}
+    free = {
+        name.strip().lower().replace(" ", "_"): name
+        for name in header
+        if name not in stated.values()
+    }
     for role in ROLES:
         if role.name not in found:
             match = next((free.pop(name) for name in role.names if name in free), None)

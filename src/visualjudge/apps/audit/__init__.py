@@ -1,4 +1,5 @@
-"""What is wrong with a dataset as a benchmark: questions nobody can answer, labels that contradict, and leaks.
+"""What is wrong with a dataset as a benchmark: questions nobody can answer, labels that contradict,
+and leaks.
 
 ::
 

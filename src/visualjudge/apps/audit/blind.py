@@ -1,9 +1,10 @@
 """How much the predictions of a dataset give away: a shallow solver that never sees the photograph.
 
-For each task, error type and margin, logistic regression on what can be counted and measured in the predictions alone:
-the features of the local judge over uniform grey (counts, sizes, overlaps, regularity of outlines, sharpness), the
-places of the items, and the length of texts. It answers the pairs of images that it was not fitted to. What it gets
-right needs no photograph, and a judge may pass in the same way.
+For each task, error type and margin, logistic regression on what can be counted and measured in the
+predictions alone: the features of the local judge over uniform grey (counts, sizes, overlaps,
+regularity of outlines, sharpness), the places of the items, and the length of texts. It answers the
+pairs of images that it was not fitted to. What it gets right needs no photograph, and a judge may
+pass in the same way.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ Tick = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Blind:
-    """What the shallow solver gets right; ``error_type`` and ``margin`` are ``all`` where they are put together."""
+    """What the shallow solver gets right; ``error_type`` and ``margin`` are ``all`` where they are
+    put together.
+    """
 
     task: str
     error_type: str
@@ -47,7 +50,9 @@ class Blind:
 
     @property
     def at_fault(self) -> bool:
-        """Whether predictions alone give the answer away: above 60 %, and the interval above chance."""
+        """Whether predictions alone give the answer away: above 60 %, and the interval above
+        chance.
+        """
         return self.accuracy > THRESHOLD and self.interval is not None and self.interval[0] > 0.5
 
 
@@ -61,10 +66,11 @@ class _Asked:
 
 
 def blind_accuracy(dataset: Dataset, tick: Tick = lambda done, total: None) -> tuple[Blind, ...]:
-    """The solver's accuracy by task, by task and error type, and by task and margin; each pair counts once.
+    """The solver's accuracy by task, by task and error type, and by task and margin; each pair
+    counts once.
 
-    Cells of fewer than 20 pairs or 5 images are left out. Controlled errors and predictions of models are apart: a
-    solver is fitted to the pairs of one error type.
+    Cells of fewer than 20 pairs or 5 images are left out. Controlled errors and predictions of
+    models are apart: a solver is fitted to the pairs of one error type.
     """
     looks = QuestionFeatures(dataset.root, blind=True)
     pairs = _pairs(dataset)
@@ -105,8 +111,12 @@ def _asked(question: Question, looks: QuestionFeatures) -> _Asked | None:
         return None
     if not all(options):
         return None
-    lengths = [0 if row is None else row.text_chars or 0 for row in question.features or (None, None)]
-    one, two = ({**option, "text_chars": float(n)} for option, n in zip(options, lengths, strict=True))
+    lengths = [
+        0 if row is None else row.text_chars or 0 for row in question.features or (None, None)
+    ]
+    one, two = (
+        {**option, "text_chars": float(n)} for option, n in zip(options, lengths, strict=True)
+    )
     better, worse = (one, two) if question.answer == "A" else (two, one)
     apart = abs(question.final_scores[0] - question.final_scores[1])
     margin = MARGIN_LABELS[sum(apart > edge for edge in MARGINS)]
@@ -119,13 +129,20 @@ def _cells(task: str, rows: Sequence[_Asked]) -> Iterator[Blind]:
     kinds = dict.fromkeys(row.error_type for row in rows)
     margins = [label for label in MARGIN_LABELS if any(row.margin == label for row in rows)]
     for kind in (ALL, *kinds):
-        yield from _cell(task, kind, ALL, rows, hits, [kind in (ALL, row.error_type) for row in rows])
+        yield from _cell(
+            task, kind, ALL, rows, hits, [kind in (ALL, row.error_type) for row in rows]
+        )
     for margin in margins:
         yield from _cell(task, ALL, margin, rows, hits, [row.margin == margin for row in rows])
 
 
 def _cell(
-    task: str, kind: str, margin: str, rows: Sequence[_Asked], hits: FloatArray, chosen: Sequence[bool]
+    task: str,
+    kind: str,
+    margin: str,
+    rows: Sequence[_Asked],
+    hits: FloatArray,
+    chosen: Sequence[bool],
 ) -> Iterator[Blind]:
     by_image: defaultdict[str, list[float]] = defaultdict(list)
     for row, hit, inside in zip(rows, hits, chosen, strict=True):
@@ -134,14 +151,18 @@ def _cell(
     pairs = sum(map(len, by_image.values()))
     if pairs < FEWEST_PAIRS or len(by_image) < FEWEST_IMAGES:
         return
-    found = shares(np.array([sum(v) for v in by_image.values()]), np.array([len(v) for v in by_image.values()]))
+    found = shares(
+        np.array([sum(v) for v in by_image.values()]), np.array([len(v) for v in by_image.values()])
+    )
     ends = found.interval(0)
     interval = None if ends is None or None in ends else (float(ends[0] or 0), float(ends[1] or 0))
     yield Blind(task, kind, margin, float(found.value[0]), interval, pairs, len(by_image))
 
 
 def _held_out(rows: Sequence[_Asked]) -> FloatArray:
-    """1 where the solver of a pair's error type is right, ½ at a tie, on images not fitted to; NaN where none is."""
+    """1 where the solver of a pair's error type is right, ½ at a tie, on images not fitted to; NaN
+    where none is.
+    """
     hits = np.full(len(rows), np.nan)
     for kind in dict.fromkeys(row.error_type for row in rows):
         places = [k for k, row in enumerate(rows) if row.error_type == kind]

@@ -20,7 +20,9 @@ SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """``count`` of the ``total`` things that were looked at are at fault; ``examples`` names up to ten."""
+    """``count`` of the ``total`` things that were looked at are at fault; ``examples`` names up to
+    ten.
+    """
 
     kind: Kind
     count: int

@@ -1,4 +1,6 @@
-"""Every image of a dataset, decoded once: a digest of its pixels and a thumbnail, or why it could not be read."""
+"""Every image of a dataset, decoded once: a digest of its pixels and a thumbnail, or why it could
+not be read.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +20,21 @@ SIDE = 32
 SMALLEST = 16
 """Pixels of the shorter side below which nobody can judge an image."""
 ALIKE = 3.0
-"""Mean absolute difference of two thumbnails, in levels of 0..255, up to which the images count as the same."""
+"""Mean absolute difference of two thumbnails, in levels of 0..255, up to which the images count as
+the same.
+"""
 CORRELATED, RELIGHTED = 0.99, 12.0
-"""Images that differ more, by at most this many levels, count as the same where their thumbnails correlate so far."""
+"""Images that differ more, by at most this many levels, count as the same where their thumbnails
+correlate so far.
+"""
 _BLOCK = 512
 
 
 @dataclass(frozen=True, eq=False)
 class ImageLook:
-    """``thumbnail`` is 32×32×3 in levels of 0..255; ``problem`` says why an image cannot be judged."""
+    """``thumbnail`` is 32×32×3 in levels of 0..255; ``problem`` says why an image cannot be
+    judged.
+    """
 
     digest: str | None
     thumbnail: FloatArray | None
@@ -34,7 +42,9 @@ class ImageLook:
 
 
 def images(
-    dataset: Dataset, tick: Callable[[int, int], None] = lambda done, total: None, only: Iterable[str] | None = None
+    dataset: Dataset,
+    tick: Callable[[int, int], None] = lambda done, total: None,
+    only: Iterable[str] | None = None,
 ) -> dict[str, ImageLook]:
     """Every image that a question names, by its path; ``only`` these where they are given."""
     asked = (name for question in dataset for name in question.images) if only is None else only
@@ -59,7 +69,9 @@ def _image(dataset: Dataset, name: str) -> ImageLook:
 
 def thumbnail(pixels: Pixels) -> FloatArray:
     """The image averaged to 32×32×3."""
-    return np.asarray(cv2.resize(pixels, (SIDE, SIDE), interpolation=cv2.INTER_AREA), dtype=np.float64)
+    return np.asarray(
+        cv2.resize(pixels, (SIDE, SIDE), interpolation=cv2.INTER_AREA), dtype=np.float64
+    )
 
 
 def near(first: list[FloatArray], second: list[FloatArray]) -> Iterable[tuple[int, int]]:

@@ -1,4 +1,6 @@
-"""Faults of the labels alone: scores that disagree, answers that their scores contradict, one answer for all."""
+"""Faults of the labels alone: scores that disagree, answers that their scores contradict, one
+answer for all.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from visualjudge.dataset.folder import Dataset
 
 LEVEL = 0.01
 OFF = 0.05
-"""An answer is out of balance where its share is this far from ½, beyond chance (1 %, Holm over tasks)."""
+"""An answer is out of balance where its share is this far from ½, beyond chance (1 %, Holm over
+tasks).
+"""
 ONE_VALUE = 0.8
 FEWEST = 20
 
@@ -30,9 +34,12 @@ def contradictory_metrics(dataset: Dataset) -> Finding:
     for question in dataset:
         for name, score in zip(question.annotation_ids, question.final_scores, strict=False):
             if isinstance(score, int | float):
-                stated[question.task, question.image_id, name].setdefault(round(float(score), 6), question.id)
+                stated[question.task, question.image_id, name].setdefault(
+                    round(float(score), 6), question.id
+                )
     faults = [
-        f"{task}: {name}: has the scores " + ", ".join(f"{score:g} ({where})" for score, where in scores.items())
+        f"{task}: {name}: has the scores "
+        + ", ".join(f"{score:g} ({where})" for score, where in scores.items())
         for (task, _, name), scores in stated.items()
         if len(scores) > 1
     ]
@@ -47,27 +54,41 @@ def answer_contradicts_scores(dataset: Dataset) -> Finding:
 
 def _contradiction(question: Question) -> str | None:
     scores, answer = question.final_scores, question.answer
-    where = f"{question.id}: {question.task}: the answer is {answer!r}, the scores are {list(scores)}"
+    where = (
+        f"{question.id}: {question.task}: the answer is {answer!r}, the scores are {list(scores)}"
+    )
     if question.question_type == "scoring":
-        fits = not isinstance(answer, str) and len(scores) == 1 and math.isclose(answer, scores[0], abs_tol=1e-6)
+        fits = (
+            not isinstance(answer, str)
+            and len(scores) == 1
+            and math.isclose(answer, scores[0], abs_tol=1e-6)
+        )
         return None if fits else where
     if answer in (question.ties or ()):
         return None if len(set(scores)) == 1 else where
-    order = "".join(LETTERS[k] for k in sorted(range(len(scores)), key=lambda k: -scores[k]) if k < len(LETTERS))
+    order = "".join(
+        LETTERS[k] for k in sorted(range(len(scores)), key=lambda k: -scores[k]) if k < len(LETTERS)
+    )
     expected = order if question.question_type == "ranking" else order[:1]
     return None if answer == expected and len(set(scores)) == len(scores) else where
 
 
 def leaks(dataset: Dataset) -> Finding:
-    """Rules that look at no content and are right more often than chance (or less often: turned round, they leak)."""
+    """Rules that look at no content and are right more often than chance (or less often: turned
+    round, they leak).
+    """
     rows = leak_audit(question_table(dataset.questions))
-    told = [row for row in scopes.leaks(rows) if row.rule != "position" and row.share.value is not None]
+    told = [
+        row for row in scopes.leaks(rows) if row.rule != "position" and row.share.value is not None
+    ]
     faults = [_leak(row) for row in told if _leaks(row)]
     return finding("leak", faults, len(told))
 
 
 def _leaks(row: Leak) -> bool:
-    """A rule that is always right has no variance to test by; images as independent signs say how likely that is."""
+    """A rule that is always right has no variance to test by; images as independent signs say how
+    likely that is.
+    """
     value = row.share.value
     if value is None or abs(value - 0.5) < OFF:
         return False
@@ -78,7 +99,10 @@ def _leak(row: Leak) -> str:
     value = row.share.value or 0.0
     verb = "right" if value > 0.5 else "wrong"
     p = "" if row.p_holm is None else f" (p {row.p_holm:.2g})"
-    return f"{row.scope}: {RULES[row.rule]} is {verb} in {percent(max(value, 1 - value))} of {row.share.n} pairs{p}"
+    return (
+        f"{row.scope}: {RULES[row.rule]} is {verb} in {percent(max(value, 1 - value))} of "
+        f"{row.share.n} pairs{p}"
+    )
 
 
 def imbalance(dataset: Dataset) -> Finding:
@@ -96,7 +120,9 @@ def imbalance(dataset: Dataset) -> Finding:
 
 
 def _unequal(scopes: dict[str, list[str]]) -> Iterator[str]:
-    tested = [(name, answers.count("A"), len(answers)) for name, answers in scopes.items() if answers]
+    tested = [
+        (name, answers.count("A"), len(answers)) for name, answers in scopes.items() if answers
+    ]
     adjusted = holm([binomial_p(right, n) for _, right, n in tested])
     for (name, right, n), p in zip(tested, adjusted, strict=True):
         if p is not None and p < LEVEL and abs(right / n - 0.5) > OFF:

@@ -1,4 +1,6 @@
-"""Faults that show when the questions are looked at: options that are the same, images twice, images nobody can see."""
+"""Faults that show when the questions are looked at: options that are the same, images twice,
+images nobody can see.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ COMPARED = ("pairwise", "ranking")
 
 
 def identical_options(dataset: Dataset, seen: Mapping[str, ImageLook]) -> Finding:
-    """Questions with an answer among options two of which have the same text and the same pixels."""
+    """Questions with an answer among options two of which have the same text and the same
+    pixels.
+    """
     faults, total = [], 0
     for question in dataset:
         shown = contents(question, seen) if question.question_type in COMPARED else None
@@ -24,12 +28,17 @@ def identical_options(dataset: Dataset, seen: Mapping[str, ImageLook]) -> Findin
             continue
         total += 1
         if len(set(shown)) < len(shown):
-            faults.append(f"{question.id}: {question.task}: two options are the same, the answer is {question.answer}")
+            faults.append(
+                f"{question.id}: {question.task}: two options are the same, the answer is "
+                f"{question.answer}"
+            )
     return finding("identical_options", faults, total)
 
 
 def contents(question: Question, seen: Mapping[str, ImageLook]) -> list[tuple[str, ...]] | None:
-    """The text and the digests of the images of each option; None where the prompt does not show the options."""
+    """The text and the digests of the images of each option; None where the prompt does not show
+    the options.
+    """
     try:
         spans = spans_of(question).options
     except DataError:
@@ -43,16 +52,23 @@ def contents(question: Question, seen: Mapping[str, ImageLook]) -> list[tuple[st
 
 
 def unreadable(dataset: Dataset, seen: Mapping[str, ImageLook]) -> Finding:
-    """Images that are missing, damaged or tiny, and prompts whose marks are not as many as their images."""
+    """Images that are missing, damaged or tiny, and prompts whose marks are not as many as their
+    images.
+    """
     faults = [f"{name}: {image.problem}" for name, image in seen.items() if image.problem]
     for question in dataset:
         marks = question.prompt.count(IMAGE_MARK)
         if marks != len(question.images):
-            faults.append(f"{question.id}: the prompt has {marks} {IMAGE_MARK} marks for {len(question.images)} images")
+            faults.append(
+                f"{question.id}: the prompt has {marks} {IMAGE_MARK} marks for "
+                f"{len(question.images)} images"
+            )
     return finding("unreadable", faults, len(seen) + len(dataset))
 
 
-def near_duplicates(dataset: Dataset, seen: Mapping[str, ImageLook], others: Sequence[Dataset]) -> Finding:
+def near_duplicates(
+    dataset: Dataset, seen: Mapping[str, ImageLook], others: Sequence[Dataset]
+) -> Finding:
     """Images of one task under two names, and images that another dataset holds too.
 
     A split by image puts the two names of one image on both sides.
@@ -69,7 +85,9 @@ def near_duplicates(dataset: Dataset, seen: Mapping[str, ImageLook], others: Seq
 
 
 def originals(dataset: Dataset) -> dict[str, dict[str, str]]:
-    """The file of the original of each image: task → image_id → path. Questions without an original have none."""
+    """The file of the original of each image: task → image_id → path. Questions without an original
+    have none.
+    """
     found: dict[str, dict[str, str]] = {}
     for question in dataset:
         name = original(question)

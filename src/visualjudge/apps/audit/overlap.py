@@ -1,4 +1,6 @@
-"""Images that two datasets have in common: one rule for the audit and for what an export leaves out."""
+"""Images that two datasets have in common: one rule for the audit and for what an export leaves
+out.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def original(question: Question) -> str | None:
 
 
 def compared(dataset: Dataset) -> dict[str, list[str]]:
-    """The files that tell whether an image is known, each with its image_ids: originals, else all that is shown."""
+    """The files that tell whether an image is known, each with its image_ids: originals, else all
+    that is shown.
+    """
     found: dict[str, list[str]] = {}
     for question in dataset:
         known = original(question)

@@ -18,14 +18,17 @@ from visualjudge.dataset.folder import Dataset, load_dataset
 
 Tick = Callable[[int, int], None]
 BLIND_NOTE = (
-    "A shallow solver that sees the predictions alone, on images it was not fitted to. Above 60 %, with an interval "
+    "A shallow solver that sees the predictions alone, on images it was not fitted to. Above 60 "
+    "%, with an interval "
     "above 50 %, a judge can be right without the photograph."
 )
 
 
 @dataclass(frozen=True)
 class Audit:
-    """What was looked at (``checked``, one entry a kind), and of that what is at fault (``findings``)."""
+    """What was looked at (``checked``, one entry a kind), and of that what is at fault
+    (``findings``).
+    """
 
     dataset: str
     questions: int
@@ -39,8 +42,10 @@ class Audit:
         return tuple(row for row in self.checked if row.count)
 
     def json(self) -> dict[str, Any]:
-        """``{"findings": [{"kind", "count", "total", "examples"}], "checked": {kind: total}, "blind": [{"task",
-        "error_type", "margin", "accuracy", "interval", "pairs", "images"}]}``."""
+        """``{"findings": [{"kind", "count", "total", "examples"}], "checked": {kind: total},
+        "blind": [{"task", "error_type", "margin", "accuracy", "interval", "pairs",
+        "images"}]}``.
+        """
         return {
             "dataset": self.dataset,
             "questions": self.questions,
@@ -58,15 +63,32 @@ class Audit:
 
     @property
     def blind_table(self) -> Table | None:
-        """Accuracy without the photograph, one row a task, error type and margin; None where nothing was measured."""
+        """Accuracy without the photograph, one row a task, error type and margin; None where
+        nothing was measured.
+        """
         if not self.blind:
             return None
         rows = tuple(
-            (row.task, row.error_type, row.margin, percent(row.accuracy), percents(row.interval), str(row.pairs),
-             str(row.images))
+            (
+                row.task,
+                row.error_type,
+                row.margin,
+                percent(row.accuracy),
+                percents(row.interval),
+                str(row.pairs),
+                str(row.images),
+            )
             for row in self.blind
-        )  # fmt: skip
-        titles = ("Task", "Error type", "Margin", "Right without the photograph", "95 %", "Pairs", "Images")
+        )
+        titles = (
+            "Task",
+            "Error type",
+            "Margin",
+            "Right without the photograph",
+            "95 %",
+            "Pairs",
+            "Images",
+        )
         return Table(titles, rows, (BLIND_NOTE,), "What the predictions give away", keys=3)
 
     @property
@@ -110,7 +132,9 @@ def audit(
     UsageError, DataError
         If a dataset cannot be read.
     """
-    read, *others = (one if isinstance(one, Dataset) else load_dataset(one) for one in (dataset, *against))
+    read, *others = (
+        one if isinstance(one, Dataset) else load_dataset(one) for one in (dataset, *against)
+    )
     seen = images(read, tick)
     blind = () if read.labels_only else blind_accuracy(read)
     found = (

@@ -1,4 +1,5 @@
-"""Judges and datasets in other people's tools. Nothing is imported before it is used; each tool is an extra.
+"""Judges and datasets in other people's tools. Nothing is imported before it is used; each tool is
+an extra.
 
 ::
 

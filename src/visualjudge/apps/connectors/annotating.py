@@ -1,7 +1,9 @@
-"""Questions for people in Label Studio and Argilla, whose answers come back as a run, and in FiftyOne to look at.
+"""Questions for people in Label Studio and Argilla, whose answers come back as a run, and in
+FiftyOne to look at.
 
-Label Studio and Argilla are given pairs or scores, one kind at a time; of their answers the JSON that they export is
-read. Formats: https://labelstud.io/guide/task_format, https://docs.argilla.io/latest/how_to_guides/import_export.
+Label Studio and Argilla are given pairs or scores, one kind at a time; of their answers the JSON
+that they export is read. Formats: https://labelstud.io/guide/task_format,
+https://docs.argilla.io/latest/how_to_guides/import_export.
 """
 
 from __future__ import annotations
@@ -25,10 +27,14 @@ from visualjudge.runs.folder import PEOPLE
 
 ANSWER = "answer"
 _CONTROLS = {
-    "pairwise": '<Choices name="answer" toName="prompt" choice="single" required="true">{choices}</Choices>',
+    "pairwise": '<Choices name="answer" toName="prompt" choice="single" '
+    'required="true">{choices}</Choices>',
     "scoring": '<Number name="answer" toName="prompt" min="0" max="10" required="true"/>',
 }
-_CONFIG = '<View><Text name="prompt" value="$prompt"/><Image name="images" valueList="$images"/>{control}</View>'
+_CONFIG = (
+    '<View><Text name="prompt" value="$prompt"/><Image name="images" '
+    'valueList="$images"/>{control}</View>'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,21 +78,31 @@ def label_studio_answers(path: str | Path) -> Iterator[Given]:
     for task in records(Path(path)):
         name = str(Row(task.need("data"), task.path, task.number).need("id"))
         for done in task.get("annotations") or ():
-            values = [one["value"] for one in done.get("result") or () if one.get("from_name") == ANSWER]
+            values = [
+                one["value"] for one in done.get("result") or () if one.get("from_name") == ANSWER
+            ]
             if values and not done.get("was_cancelled"):
                 said = values[0].get("number", (values[0].get("choices") or [None])[0])
                 rater = done.get("completed_by")
-                yield Given(name, str(rater.get("email") if isinstance(rater, dict) else rater), str(said))
+                yield Given(
+                    name, str(rater.get("email") if isinstance(rater, dict) else rater), str(said)
+                )
 
 
 def argilla_dataset(dataset: Dataset) -> tuple[Any, list[Any]]:
-    """``argilla.Settings`` and a record a question, with its images as data URIs; a client must be there."""
+    """``argilla.Settings`` and a record a question, with its images as data URIs; a client must be
+    there.
+    """
     import argilla as rg
 
     kind, labels = _asked(dataset)
     most = max((len(question.images) for question in dataset), default=0)
     images = [rg.ImageField(f"image_{k}", required=False) for k in range(1, most + 1)]
-    question = rg.LabelQuestion(ANSWER, labels) if kind == "pairwise" else rg.RatingQuestion(ANSWER, list(range(11)))
+    question = (
+        rg.LabelQuestion(ANSWER, labels)
+        if kind == "pairwise"
+        else rg.RatingQuestion(ANSWER, list(range(11)))
+    )
     made = [
         rg.Record(
             id=one.id,
@@ -124,10 +140,16 @@ def people_run(dataset: Dataset, answers: Iterator[Given], out: str | Path) -> P
     verdicts = []
     for given in answers:
         if given.id not in questions:
-            raise DataError(f"an answer of {given.rater} is to {given.id!r}, which is not a question of {dataset.root}")
+            raise DataError(
+                f"an answer of {given.rater} is to {given.id!r}, which is not a question of "
+                f"{dataset.root}"
+            )
         verdicts.append(_verdict(questions[given.id], given, repeats[given.id]))
         repeats[given.id] += 1
-    people = {"raters": sorted({str(one.extra["rater"]) for one in verdicts}), "questions": len(repeats)}
+    people = {
+        "raters": sorted({str(one.extra["rater"]) for one in verdicts}),
+        "questions": len(repeats),
+    }
     asked = {"parameters": {}, "people": people, "repeats": max(repeats.values(), default=1)}
     write_run(Path(out), dataset, verdicts, {**PEOPLE, **asked})
     return Path(out)
@@ -138,15 +160,23 @@ def _verdict(question: Question, given: Given, repeat: int) -> Verdict:
     found = read_reply(given.value, kind, len(question.annotation_ids), ties=ties)
     extra = {"rater": given.rater}
     return Verdict(
-        question.id, "AB", found.value, found.status, given.value, repeat=repeat, cause=found.cause, extra=extra
+        question.id,
+        "AB",
+        found.value,
+        found.status,
+        given.value,
+        repeat=repeat,
+        cause=found.cause,
+        extra=extra,
     )
 
 
 def fiftyone_samples(dataset: Dataset) -> list[Any]:
-    """Samples for ``fiftyone.Dataset.add_samples``: a group a question, a slice an image (``image_1`` …).
+    """Samples for ``fiftyone.Dataset.add_samples``: a group a question, a slice an image
+    (``image_1`` …).
 
-    ``answer`` is a classification; ``question_id``, ``prompt`` and ``task`` are fields. The dataset needs
-    ``add_group_field("group", default="image_1")`` first.
+    ``answer`` is a classification; ``question_id``, ``prompt`` and ``task`` are fields. The dataset
+    needs ``add_group_field("group", default="image_1")`` first.
     """
     import fiftyone as fo
 
@@ -156,12 +186,20 @@ def fiftyone_samples(dataset: Dataset) -> list[Any]:
         about = {"question_id": question.id, "prompt": question.prompt, "task": question.task}
         for k, path in enumerate(paths_of(dataset, question), 1):
             answer = fo.Classification(label=label)
-            made.append(fo.Sample(filepath=path, group=group.element(f"image_{k}"), answer=answer, **about))
+            made.append(
+                fo.Sample(filepath=path, group=group.element(f"image_{k}"), answer=answer, **about)
+            )
     return made
 
 
 def _asked(dataset: Dataset) -> tuple[str, Sequence[str]]:
     kinds = {question.question_type for question in dataset}
     if len(kinds) != 1 or not kinds <= set(_CONTROLS):
-        raise UsageError(f"{dataset.root}: must hold pairs alone or scores alone, got {', '.join(sorted(kinds))}")
-    return kinds.pop(), ["A", "B", *dict.fromkeys(tie for question in dataset for tie in question.ties or ())]
+        raise UsageError(
+            f"{dataset.root}: must hold pairs alone or scores alone, got {', '.join(sorted(kinds))}"
+        )
+    return kinds.pop(), [
+        "A",
+        "B",
+        *dict.fromkeys(tie for question in dataset for tie in question.ties or ()),
+    ]

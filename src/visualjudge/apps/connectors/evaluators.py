@@ -1,7 +1,9 @@
-"""A judge as the evaluator that DeepEval, Phoenix, MLflow and Langfuse call: plain functions with their signatures.
+"""A judge as the evaluator that DeepEval, Phoenix, MLflow and Langfuse call: plain functions with
+their signatures.
 
-Each takes a :class:`~visualjudge.apps.connectors.grading.Grader` and gives a function. Inputs are a text, or an object
-with ``text`` and ``images`` (paths). A reply that states no score is no score (None), with the cause: never a guess.
+Each takes a :class:`~visualjudge.apps.connectors.grading.Grader` and gives a function. Inputs are a
+text, or an object with ``text`` and ``images`` (paths). A reply that states no score is no score
+(None), with the cause: never a guess.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ def _content(value: Any, name: str) -> tuple[str, tuple[ImageSource, ...]]:
     if isinstance(value, str):
         return value, ()
     if not isinstance(value, Mapping):
-        raise DataError(f"{name}: must be a text or an object with text and images, got {type(value).__name__}")
+        raise DataError(
+            f"{name}: must be a text or an object with text and images, got {type(value).__name__}"
+        )
     images = value.get("images") or ()
     shown = tuple(image if isinstance(image, bytes) else Path(str(image)) for image in images)
     return str(value.get("text") or ""), shown
@@ -37,7 +41,9 @@ def _content(value: Any, name: str) -> tuple[str, tuple[ImageSource, ...]]:
 def langfuse_evaluator(grader: Grader, name: str = "visualjudge") -> Evaluator:
     """For Langfuse: ``dataset.run_experiment(evaluators=[langfuse_evaluator(grader)], …)``."""
 
-    def evaluate(*, input: Any, output: Any, expected_output: Any = None, metadata: Any = None, **_: Any) -> Any:
+    def evaluate(
+        *, input: Any, output: Any, expected_output: Any = None, metadata: Any = None, **_: Any
+    ) -> Any:
         from langfuse import Evaluation
 
         found = _grade(grader, input, output)
@@ -76,7 +82,9 @@ def phoenix_evaluator(grader: Grader, name: str = "visualjudge") -> Evaluator:
 
 
 def deepeval_metric(grader: Grader, threshold: float = 0.5, name: str = "visualjudge") -> Any:
-    """For DeepEval: a ``BaseMetric`` of test cases whose input and output may hold ``MLLMImage``."""
+    """For DeepEval: a ``BaseMetric`` of test cases whose input and output may hold
+    ``MLLMImage``.
+    """
     from deepeval.metrics import BaseMetric
 
     class VisualJudge(BaseMetric):  # type: ignore[misc]
@@ -84,11 +92,17 @@ def deepeval_metric(grader: Grader, threshold: float = 0.5, name: str = "visualj
             self.threshold, self.async_mode = threshold, False
 
         def measure(self, test_case: Any, *args: Any, **kwargs: Any) -> float:
-            (request, images), (response, made) = (_deepeval(v) for v in (test_case.input, test_case.actual_output))
+            (request, images), (response, made) = (
+                _deepeval(v) for v in (test_case.input, test_case.actual_output)
+            )
             found = grader(request, response, images=images, made=made)
             if found.score is None:
                 raise DataError(f"the judge's reply states no score: {found.cause}")
-            self.score, self.reason, self.success = found.score, found.reply, found.score >= threshold
+            self.score, self.reason, self.success = (
+                found.score,
+                found.reply,
+                found.score >= threshold,
+            )
             return found.score
 
         async def a_measure(self, test_case: Any, *args: Any, **kwargs: Any) -> float:
@@ -108,6 +122,10 @@ def _deepeval(value: Any) -> tuple[str, tuple[ImageSource, ...]]:
     """DeepEval writes images into texts by their ids; a list of texts and images is read too."""
     from deepeval.test_case import MLLMImage
 
-    parts = value if isinstance(value, list) else MLLMImage.parse_multimodal_string(str(value or ""))
-    images = [Path(str(part.url).removeprefix("file://")) for part in parts if isinstance(part, MLLMImage)]
+    parts = (
+        value if isinstance(value, list) else MLLMImage.parse_multimodal_string(str(value or ""))
+    )
+    images = [
+        Path(str(part.url).removeprefix("file://")) for part in parts if isinstance(part, MLLMImage)
+    ]
     return "".join(part for part in parts if isinstance(part, str)).strip(), tuple(images)

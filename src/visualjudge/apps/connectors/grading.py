@@ -32,7 +32,11 @@ class Grade:
 
 
 def question_of(
-    request: str, response: str, *, images: Sequence[ImageSource] = (), made: Sequence[ImageSource] = ()
+    request: str,
+    response: str,
+    *,
+    images: Sequence[ImageSource] = (),
+    made: Sequence[ImageSource] = (),
 ) -> tuple[Shown, ...]:
     """What a grader is shown, in order: texts, and images as paths or bytes.
 
@@ -44,11 +48,15 @@ def question_of(
         Images of the response.
     """
     option = Option(response, tuple(made))
-    item = Item("graded", "graded", "graded", request, (option,), 0.0, images=tuple(images), kind="scoring")
+    item = Item(
+        "graded", "graded", "graded", request, (option,), 0.0, images=tuple(images), kind="scoring"
+    )
     said = wording(item, store=PromptAssetStore())
     left = iter(said.images)
     marks = tuple(IMAGE_MARK for _ in said.images)
-    return tuple(next(left) if is_image else text for text, is_image in interleaved(said.prompt, marks))
+    return tuple(
+        next(left) if is_image else text for text, is_image in interleaved(said.prompt, marks)
+    )
 
 
 def grade_of(reply: str, finish_reason: str = "stop") -> Grade:
@@ -61,12 +69,19 @@ def grade_of(reply: str, finish_reason: str = "stop") -> Grade:
 
 @dataclass(frozen=True)
 class Grader:
-    """Scores responses with ``client`` (``visualjudge.client(…)``); a plain call, also where an event loop runs."""
+    """Scores responses with ``client`` (``visualjudge.client(…)``); a plain call, also where an
+    event loop runs.
+    """
 
     client: Client
 
     def __call__(
-        self, request: str, response: str, *, images: Sequence[ImageSource] = (), made: Sequence[ImageSource] = ()
+        self,
+        request: str,
+        response: str,
+        *,
+        images: Sequence[ImageSource] = (),
+        made: Sequence[ImageSource] = (),
     ) -> Grade:
         """The grade of one response.
 
@@ -79,7 +94,9 @@ class Grader:
         """
         if not response and not made:
             raise DataError("response: must have a text or an image, got neither")
-        parts = tuple(_part(shown) for shown in question_of(request, response, images=images, made=made))
+        parts = tuple(
+            _part(shown) for shown in question_of(request, response, images=images, made=made)
+        )
         reply = submit(self.client.ask(Request(parts))).result()
         return grade_of(reply.text, reply.finish_reason)
 

@@ -1,7 +1,9 @@
-"""Inspect: a dataset as a task, and graders that are shown the images (``pip install visualjudge[inspect]``).
+"""Inspect: a dataset as a task, and graders that are shown the images (``pip install
+visualjudge[inspect]``).
 
-``inspect eval visualjudge/judge -T dataset=DATASET --model openai/gpt-4o-mini`` puts the questions to a model and
-scores its verdicts. ``graded()`` is a scorer for tasks of your own: it shows the grader the images of the sample.
+``inspect eval visualjudge/judge -T dataset=DATASET --model openai/gpt-4o-mini`` puts the questions
+to a model and scores its verdicts. ``graded()`` is a scorer for tasks of your own: it shows the
+grader the images of the sample.
 """
 
 from __future__ import annotations
@@ -43,13 +45,17 @@ def judge(dataset: str, tasks: str | None = None, limit: int | None = None) -> T
     read = selected(load_dataset(dataset), tasks.split(",") if tasks else None)
     check_images(read, read.questions)
     chosen = list(read.questions)[:limit]
-    samples = MemoryDataset([_sample(read, question) for question in chosen], name=Path(dataset).name)
+    samples = MemoryDataset(
+        [_sample(read, question) for question in chosen], name=Path(dataset).name
+    )
     return Task(dataset=samples, solver=generate(), scorer=verdict())
 
 
 def _sample(read: Dataset, question: Question) -> Sample:
     content = [
-        ContentImage(image=str(read.image_path(text).resolve())) if is_image else ContentText(text=text)
+        ContentImage(image=str(read.image_path(text).resolve()))
+        if is_image
+        else ContentText(text=text)
         for text, is_image in interleaved(question.prompt, question.images)
     ]
     about = {"task": question.task, "encoding": question.encoding, "image_id": question.image_id}
@@ -63,7 +69,8 @@ def _sample(read: Dataset, question: Question) -> Sample:
 
 @scorer(metrics=[accuracy(), stderr()])  # type: ignore[untyped-decorator]
 def verdict() -> Scorer:
-    """1 for a right verdict, 0 for a wrong one and for a reply that is not read (the explanation says why).
+    """1 for a right verdict, 0 for a wrong one and for a reply that is not read (the explanation
+    says why).
 
     A score counts 1 − |error| / 10.
     """
@@ -74,18 +81,23 @@ def verdict() -> Scorer:
         kind: Any = truth.question_type
         found = read_reply(text, kind, truth.options, finish_reason=reason, ties=truth.ties)
         if found.value == FAILED:
-            return Score(value=0.0, answer=FAILED, explanation=f"not read: {found.cause or found.status}")
-        return Score(value=reward(text, state.metadata["truth"]), answer=str(found.value), explanation=text)
+            return Score(
+                value=0.0, answer=FAILED, explanation=f"not read: {found.cause or found.status}"
+            )
+        return Score(
+            value=reward(text, state.metadata["truth"]), answer=str(found.value), explanation=text
+        )
 
     return score
 
 
 @scorer(metrics=[mean(), stderr()])  # type: ignore[untyped-decorator]
 def graded(model: str | Model | None = None) -> Scorer:
-    """A grader's score of the answer, 0 to 1. The grader sees the request, its images, and the answer.
+    """A grader's score of the answer, 0 to 1. The grader sees the request, its images, and the
+    answer.
 
-    A reply that states no score, or was cut off, has the value NaN, which Inspect's metrics leave out as not scored;
-    the explanation says why, and ``metadata["read"]`` is False.
+    A reply that states no score, or was cut off, has the value NaN, which Inspect's metrics leave
+    out as not scored; the explanation says why, and ``metadata["read"]`` is False.
 
     Parameters
     ----------
@@ -95,12 +107,19 @@ def graded(model: str | Model | None = None) -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         grader = get_model(model) if model is not None else get_model(role="grader")
-        content = [part for message in state.messages if message.role == "user" for part in _parts(message.content)]
+        content = [
+            part
+            for message in state.messages
+            if message.role == "user"
+            for part in _parts(message.content)
+        ]
         request = "\n".join(part.text for part in content if isinstance(part, ContentText))
         images = [part for part in content if isinstance(part, ContentImage)]
         # Images travel by their place: Inspect's own content may be a path, a URL or a data URI.
         shown = question_of(
-            request, state.output.completion or "(no answer)", images=[Path(str(k)) for k in range(len(images))]
+            request,
+            state.output.completion or "(no answer)",
+            images=[Path(str(k)) for k in range(len(images))],
         )
         asked = [_content(part, images) for part in shown]
         output = await grader.generate([ChatMessageUser(content=asked)])

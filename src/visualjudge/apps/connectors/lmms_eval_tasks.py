@@ -1,9 +1,10 @@
 """lmms-eval: a dataset as a task whose documents are our questions and whose score is our reading.
 
-``visualjudge export DATASET --format lmms-eval --out TASKS`` writes ``TASKS/visualjudge_NAME.yaml``, ``utils.py``,
-which names the functions here, and the questions. ``lmms_eval --include_path TASKS --tasks visualjudge_NAME`` runs it.
-Metrics: ``right`` (a score counts 1 − |error| / 10; what is not read counts 0) and ``unread``. lmms-eval passes replies
-without their finish reason, so that a reply cut at ``max_new_tokens`` is read like any other.
+``visualjudge export DATASET --format lmms-eval --out TASKS`` writes
+``TASKS/visualjudge_NAME.yaml``, ``utils.py``, which names the functions here, and the questions.
+``lmms_eval --include_path TASKS --tasks visualjudge_NAME`` runs it. Metrics: ``right`` (a score
+counts 1 − |error| / 10; what is not read counts 0) and ``unread``. lmms-eval passes replies without
+their finish reason, so that a reply cut at ``max_new_tokens`` is read like any other.
 """
 
 from __future__ import annotations
@@ -57,8 +58,15 @@ def write_lmms_eval(dataset: Dataset, out: Path, tick: Tick) -> list[Path]:
     questions = (out / f"{name}.jsonl").resolve()
     lines = []
     for done, question in enumerate(dataset.questions, 1):
-        about = {"id": question.id, "task": question.task, "encoding": question.encoding, "prompt": question.prompt}
-        lines.append(orjson.dumps({**about, "images": paths_of(dataset, question), **truth_row(question)}))
+        about = {
+            "id": question.id,
+            "task": question.task,
+            "encoding": question.encoding,
+            "prompt": question.prompt,
+        }
+        lines.append(
+            orjson.dumps({**about, "images": paths_of(dataset, question), **truth_row(question)})
+        )
         tick(done, len(dataset.questions))
     stated = "\n".join(f"{function}: !function utils.{function}" for function in FUNCTIONS)
     files = {

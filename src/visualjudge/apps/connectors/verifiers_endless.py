@@ -1,7 +1,9 @@
-"""verifiers v1: questions without end about the truths of a data folder (``pip install verifiers``).
+"""verifiers v1: questions without end about the truths of a data folder (``pip install
+verifiers``).
 
-``EndlessTaskset(EndlessConfig(data="DATA", seed=7)).take(1000)`` puts new controlled errors into the truths, round
-after round (:mod:`visualjudge.apps.training.endless`); the same seed gives the same tasks.
+``EndlessTaskset(EndlessConfig(data="DATA", seed=7)).take(1000)`` puts new controlled errors into
+the truths, round after round (:mod:`visualjudge.apps.training.endless`); the same seed gives the
+same tasks.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ __all__ = ["EndlessTaskset"]
 
 
 class EndlessConfig(vf.TasksetConfig):  # type: ignore[misc]
-    """``data``: a data folder with annotations of source ``truth``; ``tasks``: only these; ``seed``: of every draw."""
+    """``data``: a data folder with annotations of source ``truth``; ``tasks``: only these;
+    ``seed``: of every draw.
+    """
 
     data: str
     seed: int = 42

@@ -1,7 +1,8 @@
 """verifiers v1: a dataset as a taskset whose reward is ours (``pip install verifiers``).
 
-``JudgeTaskset(JudgeConfig(dataset="DATASET"))`` yields a task a question, images as data URIs. Benchmarks that may be
-used for evaluation only are refused. :mod:`visualjudge.apps.connectors.verifiers_endless` draws questions without end.
+``JudgeTaskset(JudgeConfig(dataset="DATASET"))`` yields a task a question, images as data URIs.
+Benchmarks that may be used for evaluation only are refused.
+:mod:`visualjudge.apps.connectors.verifiers_endless` draws questions without end.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ class JudgeTask(vf.Task[JudgeData]):  # type: ignore[misc]
 
     @vf.reward(weight=1.0)  # type: ignore[untyped-decorator]
     async def right(self, trace: Any) -> float:
-        """1 for a right answer, 0 for a wrong one, 1 − |error| / 10 for a score; −1 for a reply that was cut or
-        states no answer."""
+        """1 for a right answer, 0 for a wrong one, 1 − |error| / 10 for a score; −1 for a reply
+        that was cut or states no answer.
+        """
         reason = "length" if trace.is_truncated else "stop"
         return reward(trace.last_reply, self.data.truth, finish_reason=reason)
 
@@ -58,14 +60,21 @@ class JudgeTaskset(vf.Taskset[JudgeTask, JudgeConfig]):  # type: ignore[misc]
         """
         read = load_dataset(self.config.dataset)
         if read.labels_only or read.benchmark.get("use") == "evaluation only":
-            raise UsageError(f"{read.root}: must be a dataset that may be trained on and has its images")
+            raise UsageError(
+                f"{read.root}: must be a dataset that may be trained on and has its images"
+            )
         for question in read:
             yield JudgeTask(data_of(read, question), self.config.task)
 
 
 def data_of(read: Dataset, question: Question) -> JudgeData:
     """A question with its images as data URIs."""
-    return JudgeData(id=question.id, name=question.task, prompt=_prompt(read, question), truth=truth_row(question))
+    return JudgeData(
+        id=question.id,
+        name=question.task,
+        prompt=_prompt(read, question),
+        truth=truth_row(question),
+    )
 
 
 def _prompt(read: Dataset, question: Question) -> list[Any]:

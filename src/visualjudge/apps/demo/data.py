@@ -50,7 +50,9 @@ SEVERITIES = (0.0, 0.2, 0.4, 0.7, 1.0)
 
 @dataclass(frozen=True, eq=False)
 class Generated:
-    """What one generation task shows of one photograph: the prompt, its context images, and outputs by severity."""
+    """What one generation task shows of one photograph: the prompt, its context images, and outputs
+    by severity.
+    """
 
     prompt: str | None
     source: Pixels
@@ -72,7 +74,9 @@ def editing(photo: Photograph) -> Generated:
     gray = cv2.cvtColor(cv2.cvtColor(photo.pixels, cv2.COLOR_RGB2GRAY), cv2.COLOR_GRAY2RGB)
     wrong = photo.pixels.astype(np.float64) * np.array([1.0, 0.75, 0.6])
     outputs = tuple(_mix(gray, wrong, s) for s in SEVERITIES)
-    return Generated("Turn the photograph into black and white, and change nothing else", photo.pixels, outputs)
+    return Generated(
+        "Turn the photograph into black and white, and change nothing else", photo.pixels, outputs
+    )
 
 
 def controllable(photo: Photograph) -> Generated:
@@ -115,7 +119,9 @@ def _inpainting(photo: Photograph, hole: BoolArray, prompt: str | None) -> Gener
     smooth = np.asarray(cv2.GaussianBlur(photo.pixels, (0, 0), 12))
     outputs = []
     for severity in SEVERITIES:
-        fill = _mix(_mix(photo.pixels, smooth, min(1.0, 2 * severity)), flat, max(0.0, 2 * severity - 1))
+        fill = _mix(
+            _mix(photo.pixels, smooth, min(1.0, 2 * severity)), flat, max(0.0, 2 * severity - 1)
+        )
         outputs.append(np.where(hole[:, :, None], fill, photo.pixels))
     return Generated(prompt, photo.pixels, tuple(outputs), mask=hole)
 
@@ -124,7 +130,12 @@ def _malformed(pixels: Pixels, severity: float) -> Pixels:
     if severity == 0:
         return pixels
     height, width = pixels.shape[:2]
-    bent = swirl(pixels, center=(width / 2, height / 2), strength=4 * severity, radius=min(height, width) * 0.6)
+    bent = swirl(
+        pixels,
+        center=(width / 2, height / 2),
+        strength=4 * severity,
+        radius=min(height, width) * 0.6,
+    )
     eight_bit: Pixels = np.rint(np.asarray(bent) * 255).astype(np.uint8)
     return eight_bit
 
@@ -164,7 +175,9 @@ def snow(clean: Pixels, rng: np.random.Generator) -> Pixels:
     layer = np.zeros((height, width), dtype=np.uint8)
     for _ in range(height * width // 700):
         centre = (int(rng.integers(0, width)), int(rng.integers(0, height)))
-        cv2.circle(layer, centre, int(rng.integers(1, 5)), int(rng.integers(150, 256)), -1, cv2.LINE_AA)
+        cv2.circle(
+            layer, centre, int(rng.integers(1, 5)), int(rng.integers(150, 256)), -1, cv2.LINE_AA
+        )
     return _lighten(clean, cv2.GaussianBlur(layer, (3, 3), 0))
 
 
@@ -214,7 +227,13 @@ class Pages:
         number = f"{self.task}-{len(self.annotations):05d}"
         payload = payload_of(self.task, prediction, root=self.root, stem=f"files/{number}")
         self.annotations.append(
-            {"annotation_id": number, "image_id": image_id, "task": self.task, "prediction": payload, **fields}
+            {
+                "annotation_id": number,
+                "image_id": image_id,
+                "task": self.task,
+                "prediction": payload,
+                **fields,
+            }
         )
 
     def close(self) -> None:
@@ -223,8 +242,11 @@ class Pages:
         write_json(self.root / "annotations" / f"{self.task}_annotations.json", self.annotations)
 
 
-def make_data(root: Path, *, seed: int, tasks: Collection[str] | None = None) -> Iterator[tuple[str, int]]:
-    """Write the data folder, task by task; yields each task's name and number of annotations as it is done.
+def make_data(
+    root: Path, *, seed: int, tasks: Collection[str] | None = None
+) -> Iterator[tuple[str, int]]:
+    """Write the data folder, task by task; yields each task's name and number of annotations as it
+    is done.
 
     ``tasks``: only these; None = all.
     """
@@ -256,7 +278,15 @@ def _grade(
     image_id = image_id or photo.name
     scene = ErrorScene(photo.size, labels, LEVELS, degraded, others)
     for error_type in errors or error_types(pages.task):
-        group = graded(pages.task, error_type, truth, scene, seed=seed, key=f"{image_id} {prompt}", with_truth=True)
+        group = graded(
+            pages.task,
+            error_type,
+            truth,
+            scene,
+            seed=seed,
+            key=f"{image_id} {prompt}",
+            with_truth=True,
+        )
         shown = labels_shown(truth, group) if classed else None
         for item in group:
             pages.add(
@@ -272,7 +302,12 @@ def _grade(
 
 
 def _labelled(
-    task: Task, pages: Pages, photos: tuple[Photograph, ...], seed: int, *, truth_of: Callable[[Photograph], Prediction]
+    task: Task,
+    pages: Pages,
+    photos: tuple[Photograph, ...],
+    seed: int,
+    *,
+    truth_of: Callable[[Photograph], Prediction],
 ) -> None:
     truths = [truth_of(photo) for photo in photos]
     labels = tuple(sorted({label for truth in truths for label in truth.labels}))
@@ -312,7 +347,15 @@ def _restoration(task: Task, pages: Pages, photos: tuple[Photograph, ...], seed:
         image_id = f"{task.name}_{photo.name}"
         pages.add_image(image_id, degraded)
         errors = (names[0], names[1 + k % (len(names) - 1)])
-        _grade(pages, photo, WholeImage(clean), seed=seed, degraded=degraded, image_id=image_id, errors=errors)
+        _grade(
+            pages,
+            photo,
+            WholeImage(clean),
+            seed=seed,
+            degraded=degraded,
+            image_id=image_id,
+            errors=errors,
+        )
 
 
 def _generation(task: Task, pages: Pages, photos: tuple[Photograph, ...], _seed: int) -> None:
@@ -331,7 +374,10 @@ def _generation(task: Task, pages: Pages, photos: tuple[Photograph, ...], _seed:
                 prompt=made.prompt,
                 final_score=round(10 * (1 - severity), 4),
                 source=f"step {SEVERITIES.index(severity)}",
-                metadata={"severity": severity, "score_from": "set by construction, 10 × (1 − severity)"},
+                metadata={
+                    "severity": severity,
+                    "score_from": "set by construction, 10 × (1 − severity)",
+                },
             )
 
 
@@ -339,7 +385,9 @@ def _context_files(root: Path, image_id: str, made: Generated) -> dict[str, str]
     files: dict[str, str] = {}
     if made.mask is not None:
         files["mask"] = f"files/{image_id}_mask.png"
-        write_png(root / files["mask"], np.repeat(made.mask[:, :, None], 3, axis=2).astype(np.uint8) * 255)
+        write_png(
+            root / files["mask"], np.repeat(made.mask[:, :, None], 3, axis=2).astype(np.uint8) * 255
+        )
     if made.control is not None:
         files["control"] = f"files/{image_id}_control.png"
         write_png(root / files["control"], made.control)

@@ -1,4 +1,6 @@
-"""An example of each type of prediction, for the gallery of encodings: photographs with their ground truth."""
+"""An example of each type of prediction, for the gallery of encodings: photographs with their
+ground truth.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ Example = tuple[Pixels, Any, str | None]
 
 
 def examples() -> dict[str, Example]:
-    """By name of the type: those of the demo, and those that rows of plug-ins bring (``PredictionType.example``)."""
+    """By name of the type: those of the demo, and those that rows of plug-ins bring
+    (``PredictionType.example``).
+    """
     brought = {row.name: row.example() for row in TYPES.values() if row.example is not None}
     return {**_of_photographs(), **brought}
 

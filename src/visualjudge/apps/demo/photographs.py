@@ -1,8 +1,10 @@
-"""Real photographs, most of them in the scikit-image wheel, with ground truth drawn by hand for this project.
+"""Real photographs, most of them in the scikit-image wheel, with ground truth drawn by hand for
+this project.
 
 ``grace_hopper.jpg`` is a photograph of the U.S. Navy in the public domain.
 
-The outlines, keypoints and expressions stand in ``truth.json``; the coins' outlines were traced from a watershed.
+The outlines, keypoints and expressions stand in ``truth.json``; the coins' outlines were traced
+from a watershed.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ class Photograph:
         return height, width
 
     def smaller(self, side: int) -> Photograph:
-        """The photograph shrunk so that the longer side is at most ``side``, its objects with it."""
+        """The photograph shrunk so that the longer side is at most ``side``, its objects with
+        it.
+        """
         pixels = smaller(self.pixels, side)
         size = pixels.shape[0], pixels.shape[1]
         objects = tuple(replace(item, mask=resized_mask(item.mask, size)) for item in self.objects)
@@ -53,13 +57,17 @@ class Photograph:
 
     @cached_property
     def segments(self) -> tuple[Instance, ...]:
-        """One mask a class, none overlapping: later objects lie over earlier ones, the background under all."""
+        """One mask a class, none overlapping: later objects lie over earlier ones, the background
+        under all.
+        """
         rest: BoolArray = np.ones(self.size, dtype=np.bool_)
         classes: dict[str, BoolArray] = {}
         for item in reversed(self.objects):
             visible = item.mask.dense() & rest
             rest &= ~visible
-            classes[item.label] = classes.get(item.label, np.zeros(self.size, dtype=np.bool_)) | visible
+            classes[item.label] = (
+                classes.get(item.label, np.zeros(self.size, dtype=np.bool_)) | visible
+            )
         classes[self.background] = rest
         return tuple(
             Instance(label, mask_from_array(dense))
@@ -75,7 +83,8 @@ def photographs() -> tuple[Photograph, ...]:
 
 
 def stereo_disparity() -> tuple[str, FloatArray]:
-    """The photograph with a measured depth, and its disparity in pixels, H×W float64, 0 where unknown.
+    """The photograph with a measured depth, and its disparity in pixels, H×W float64, 0 where
+    unknown.
 
     Source: Middlebury 2014 "Motorcycle", as scikit-image ships it.
     """
@@ -94,7 +103,9 @@ def _photograph(name: str, row: dict[str, Any]) -> Photograph:
         caption=row["caption"],
         objects=objects,
         people=tuple(_person(item, objects) for item in row["persons"]),
-        expressions=tuple((item["text"], objects[item["object"]].mask) for item in row["expressions"]),
+        expressions=tuple(
+            (item["text"], objects[item["object"]].mask) for item in row["expressions"]
+        ),
     )
 
 
@@ -119,7 +130,9 @@ def _packaged(package: str, inside: str) -> Path:
         raise RunError(f"the demo's photographs come with {package}, which is not installed")
     path = Path(spec.origin).parent / inside
     if not path.is_file():
-        raise RunError(f"{path}: this release of {package} does not ship the photograph that the demo needs")
+        raise RunError(
+            f"{path}: this release of {package} does not ship the photograph that the demo needs"
+        )
     return path
 
 

@@ -1,4 +1,6 @@
-"""From predictions to a dataset: open a data folder, import predictions into one, build a dataset of it."""
+"""From predictions to a dataset: open a data folder, import predictions into one, build a dataset
+of it.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ _SHOWN = 3
 
 
 class Data:
-    """A data folder: predictions with their scores, and images. Nothing is read before it is needed.
+    """A data folder: predictions with their scores, and images. Nothing is read before it is
+    needed.
 
     Parameters
     ----------
@@ -65,9 +68,20 @@ class Data:
         import polars as pl
 
         notes = [entry.annotation for task in self.tasks for entry in self._folder.entries(task)]
-        names = ("task", "annotation_id", "image_id", "source", "error_type", "prompt", "final_score")
+        names = (
+            "task",
+            "annotation_id",
+            "image_id",
+            "source",
+            "error_type",
+            "prompt",
+            "final_score",
+        )
         columns = {name: [getattr(note, name) for note in notes] for name in names}
-        classes = [None if note.class_of_interest is None else list(note.class_of_interest) for note in notes]
+        classes = [
+            None if note.class_of_interest is None else list(note.class_of_interest)
+            for note in notes
+        ]
         return pl.DataFrame({**columns, "class_of_interest": classes}, strict=False)
 
     def to_pandas(self) -> pd.DataFrame:
@@ -76,11 +90,17 @@ class Data:
 
     def _repr_html_(self) -> str:
         rows = [(task, *self._counts(task)) for task in self.tasks]
-        return html_table(f"Data folder {self.path}", ("task", "annotations", "images", "sources"), rows)
+        return html_table(
+            f"Data folder {self.path}", ("task", "annotations", "images", "sources"), rows
+        )
 
     def _counts(self, task: str) -> tuple[int, int, int]:
         notes = [entry.annotation for entry in self._folder.entries(task)]
-        return len(notes), len(Counter(n.image_id for n in notes)), len(Counter(n.source for n in notes))
+        return (
+            len(notes),
+            len(Counter(n.image_id for n in notes)),
+            len(Counter(n.source for n in notes)),
+        )
 
     def __repr__(self) -> str:
         return f"Data({str(self.path)!r}, tasks: {', '.join(self.tasks)})"
@@ -123,9 +143,10 @@ def import_samples(
     Parameters
     ----------
     samples
-        Images with a prediction and its ground truth, as samples, mappings with a sample's fields or a data frame with
-        such columns. Predictions may be records, payloads, objects of supervision, or paths and arrays where the
-        task's prediction is a file. :func:`from_fiftyone` makes samples too.
+        Images with a prediction and its ground truth, as samples, mappings with a sample's fields
+        or a data frame with such columns. Predictions may be records, payloads, objects of
+        supervision, or paths and arrays where the task's prediction is a file.
+        :func:`from_fiftyone` makes samples too.
     out
         Data folder to create or extend.
     source
@@ -133,7 +154,8 @@ def import_samples(
     classes
         Classes of interest: ``("each",)``, ``("all",)`` or labels.
     min_score, top_k
-        Which predictions count; by default those above the threshold with the best F1, if all have a confidence.
+        Which predictions count; by default those above the threshold with the best F1, if all have
+        a confidence.
     replace
         Whether to replace existing records of the source.
     options
@@ -164,7 +186,12 @@ def import_samples(
     done, intake = Imported(), Intake(min_score=min_score, top_k=top_k)
     with FolderWriter(out, task, replace=replace) as writer:
         for state in scored(
-            writer, samples_of(task, samples), source=source, classes=tuple(classes), intake=intake, **options
+            writer,
+            samples_of(task, samples),
+            source=source,
+            classes=tuple(classes),
+            intake=intake,
+            **options,
         ):
             done = state
         if len(writer):
@@ -210,8 +237,8 @@ def build(
     caps
         Maximum number of groups, pairs and annotations to draw.
     prompts, prompt_version
-        A version of the prompts (``"v1"``, the default, or ``"v2"``, which names the form of the answer), or a folder
-        with your own prompts, and their version.
+        A version of the prompts (``"v1"``, the default, or ``"v2"``, which names the form of the
+        answer), or a folder with your own prompts, and their version.
     workers
         Number of processes; more than 1 needs ``if __name__ == "__main__":`` in a script.
     skip_invalid
@@ -261,4 +288,7 @@ def build(
 
 def _left_out(problems: Sequence[Problem]) -> str:
     first = "; ".join(map(str, problems[:_SHOWN]))
-    return f"{len(problems)} invalid records were left out: {first}{'; …' if len(problems) > _SHOWN else ''}"
+    return (
+        f"{len(problems)} invalid records were left out: "
+        f"{first}{'; …' if len(problems) > _SHOWN else ''}"
+    )

@@ -1,4 +1,6 @@
-"""Decisions from Python: can a judge rank my models, what do a few labels say, when to ask a better judge."""
+"""Decisions from Python: can a judge rank my models, what do a few labels say, when to ask a better
+judge.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ def card(
     seed: int = 0,
     where: Sequence[str] = (),
 ) -> Card:
-    """Can I rank my models with this judge? The answer, in all and by task, its checks, and the order of the sources.
+    """Can I rank my models with this judge? The answer, in all and by task, its checks, and the
+    order of the sources.
 
     Parameters
     ----------
@@ -36,8 +39,8 @@ def card(
     thresholds
         YAML file with your own thresholds; None = those of the package.
     people
-        Files with people's ratings of the scored items (``item, source, rater, dimension, score``; item = image,
-        dimension = task, scores 0 to 10); with them, the card includes ω.
+        Files with people's ratings of the scored items (``item, source, rater, dimension, score``;
+        item = image, dimension = task, scores 0 to 10); with them, the card includes ω.
     epsilon
         How much better a person must be to be preferred to the judge, for ω.
     seed
@@ -80,10 +83,11 @@ def correct(
     Parameters
     ----------
     labels
-        CSV with ``annotation_id,score`` or ``question_id,answer``, and ``probability`` if :func:`label` drew the items;
-        or the folder of a run of people.
+        CSV with ``annotation_id,score`` or ``question_id,answer``, and ``probability`` if
+        :func:`label` drew the items; or the folder of a run of people.
     kind
-        ``"scoring"``, ``"pairwise"`` or ``"ranking"``: which labels count, if they answer questions of several kinds.
+        ``"scoring"``, ``"pairwise"`` or ``"ranking"``: which labels count, if they answer questions
+        of several kinds.
     gap
         Difference for which to compute the number of labels needed to detect it.
 
@@ -112,18 +116,19 @@ def label(
     dataset: str | Path | None = None,
     seed: int = 0,
 ) -> LabelQueue:
-    """Draw the ``n`` items to label next, each with its probability of being drawn; ``.table()`` is the CSV to fill in.
+    """Draw the ``n`` items to label next, each with its probability of being drawn; ``.table()`` is
+    the CSV to fill in.
 
     Parameters
     ----------
     n
         Number of items; None = 50, or all that are left.
     kind
-        ``"scoring"``, ``"pairwise"`` or ``"ranking"``; None = the first of scoring, pairwise and ranking that the runs
-        answered.
+        ``"scoring"``, ``"pairwise"`` or ``"ranking"``; None = the first of scoring, pairwise and
+        ranking that the runs answered.
     labels
-        Existing labels, of any number of rounds: their items are not drawn again, and are part of the queue with the
-        probability that they have over all rounds.
+        Existing labels, of any number of rounds: their items are not drawn again, and are part of
+        the queue with the probability that they have over all rounds.
     dataset
         Folder of the dataset, if it has moved since the runs.
     seed
@@ -153,7 +158,8 @@ def cascade(
     delta: float = 0.1,
     dataset: str | Path | None = None,
 ) -> Cascade:
-    """Find the confidence above which the cheap judge's answers are accepted, with at most ``risk`` of them wrong.
+    """Find the confidence above which the cheap judge's answers are accepted, with at most ``risk``
+    of them wrong.
 
     Parameters
     ----------

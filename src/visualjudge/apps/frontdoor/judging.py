@@ -43,7 +43,9 @@ _log = logging.getLogger("visualjudge.batches")
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A judge that needs no network: ``random``, ``first``, ``oracle:P[,bias=B][,slope=S]`` or ``sharpness``."""
+    """A judge that needs no network: ``random``, ``first``, ``oracle:P[,bias=B][,slope=S]`` or
+    ``sharpness``.
+    """
 
     model: str
     seed: int = 42
@@ -67,18 +69,22 @@ def client(
     Parameters
     ----------
     backend
-        ``"api"`` (any server that speaks OpenAI chat completions), ``"vllm"``, ``"google"``, ``"anthropic"``,
-        ``"transformers"``, a registered one, or ``"baseline"`` for a judge that needs no network.
+        ``"api"`` (any server that speaks OpenAI chat completions), ``"vllm"``, ``"google"``,
+        ``"anthropic"``, ``"transformers"``, a registered one, or ``"baseline"`` for a judge that
+        needs no network.
     model
         Name of the model on the server; for a baseline, such as ``"oracle:0.8"``.
     cache
-        Whether to cache replies in the user's cache folder, or the folder to use instead (``cache_dir`` names it too).
+        Whether to cache replies in the user's cache folder, or the folder to use instead
+        (``cache_dir`` names it too).
     batch
-        Whether :func:`judge` uses the provider's batches (OpenAI, Anthropic, Gemini), at half the price and within a
-        day, or settings for them (:class:`~visualjudge.clients.batch.asking.Settings`).
+        Whether :func:`judge` uses the provider's batches (OpenAI, Anthropic, Gemini), at half the
+        price and within a day, or settings for them
+        (:class:`~visualjudge.clients.batch.asking.Settings`).
     fields
-        Options of the backend: ``base_url``, ``api_key``, ``temperature``, ``max_tokens``, ``timeout`` (seconds) …;
-        also ``concurrency``, ``attempts`` and ``max_image_side`` (pixels). Keep keys in the environment.
+        Options of the backend: ``base_url``, ``api_key``, ``temperature``, ``max_tokens``,
+        ``timeout`` (seconds) …; also ``concurrency``, ``attempts`` and ``max_image_side`` (pixels).
+        Keep keys in the environment.
 
     Raises
     ------
@@ -106,10 +112,18 @@ def client(
     if named is not None and cache is not True:
         raise UsageError("cache and cache_dir must not be given both")
     place = (
-        Path(named) if named is not None else default_cache_dir() if cache is True else Path(cache) if cache else None
+        Path(named)
+        if named is not None
+        else default_cache_dir()
+        if cache is True
+        else Path(cache)
+        if cache
+        else None
     )
     settings = Settings() if batch is True else batch or None
-    return open_client({"backend": backend, "model_name": model, **given}, cache_dir=place, batch=settings)
+    return open_client(
+        {"backend": backend, "model_name": model, **given}, cache_dir=place, batch=settings
+    )
 
 
 def judge(
@@ -122,8 +136,8 @@ def judge(
 ) -> Run:
     """Ask a judge the questions of a dataset; each verdict is on disk before it is reported.
 
-    Works in scripts and notebooks. An interrupt lets calls in flight finish and returns the run so far; ``resume=True``
-    continues it. A second interrupt cancels the calls.
+    Works in scripts and notebooks. An interrupt lets calls in flight finish and returns the run so
+    far; ``resume=True`` continues it. A second interrupt cancels the calls.
 
     Parameters
     ----------
@@ -149,14 +163,17 @@ def judge(
     --------
     >>> import visualjudge as vj
     >>> dataset = vj.load_dataset(example.dataset)
-    >>> run = vj.judge(dataset, vj.client("baseline", model="oracle:1.0"), example.out / "run", swap=True)
+    >>> oracle = vj.client("baseline", model="oracle:1.0")
+    >>> run = vj.judge(dataset, oracle, example.out / "run", swap=True)
     >>> run.missing
     0
     >>> run.statuses["ok"] == len(run)
     True
     """
     with _display(progress) as listener:
-        return run_until_stopped(lambda stop: judge_async(dataset, asked, out, stop=stop, on_event=listener, **options))
+        return run_until_stopped(
+            lambda stop: judge_async(dataset, asked, out, stop=stop, on_event=listener, **options)
+        )
 
 
 async def judge_async(
@@ -183,41 +200,46 @@ async def judge_async(
     concurrency
         Maximum number of concurrent calls, over all processes; default: 16.
     processes
-        Number of processes that prepare questions and read replies, for cases in which one core is the limit. More than
-        1 needs a judge that can be pickled, and ``if __name__ == "__main__":`` in a script.
+        Number of processes that prepare questions and read replies, for cases in which one core is
+        the limit. More than 1 needs a judge that can be pickled, and ``if __name__ == "__main__":``
+        in a script.
     workers
-        ``"local"``, the default: processes of this machine. ``"ray"``: actors of a Ray cluster (the one in
-        ``RAY_ADDRESS``, else a local one), whose nodes see the dataset under the same path.
+        ``"local"``, the default: processes of this machine. ``"ray"``: actors of a Ray cluster (the
+        one in ``RAY_ADDRESS``, else a local one), whose nodes see the dataset under the same path.
     resume, retry_errors, accept_changes
-        Continue the run in ``out``; also ask questions with an api_error again; continue with different settings.
+        Continue the run in ``out``; also ask questions with an api_error again; continue with
+        different settings.
     mode
-        How an answer is asked for: ``"auto"``, the default (a schema with the reasons before the answer where the
-        server keeps to it, else as the prompt stands), ``"text"`` (as the prompt stands), ``"json"``, ``"logprobs"``.
+        How an answer is asked for: ``"auto"``, the default (a schema with the reasons before the
+        answer where the server keeps to it, else as the prompt stands), ``"text"`` (as the prompt
+        stands), ``"json"``, ``"logprobs"``.
     retries
         How often to ask again if a reply cannot be read; default: 0.
     ties
-        Allow the answers "tie" and "both_bad" to pairwise questions; the prompt says so. Analysis counts them apart.
+        Allow the answers "tie" and "both_bad" to pairwise questions; the prompt says so. Analysis
+        counts them apart.
     read
-        ``"marked"``: read only answers that are marked as such (JSON, boxes, "Answer: B", a line of its own), and no
-        sentences.
+        ``"marked"``: read only answers that are marked as such (JSON, boxes, "Answer: B", a line of
+        its own), and no sentences.
     extractor
-        A client that is shown each complete reply that could not be read, and says which answer it states. Such
-        verdicts have the status ``ok_extracted``; analyses count them apart.
+        A client that is shown each complete reply that could not be read, and says which answer it
+        states. Such verdicts have the status ``ok_extracted``; analyses count them apart.
     seed
         Seed sent to the server.
     tools
-        Names of tools that the model may call before it answers, or ``["all"]``; default: none. Only with the modes
-        ``"auto"`` and ``"text"``, and asked in text with both.
+        Names of tools that the model may call before it answers, or ``["all"]``; default: none.
+        Only with the modes ``"auto"`` and ``"text"``, and asked in text with both.
     max_tool_calls
         Maximum tool calls per question; default: 6.
     tool_fault
-        Make the tools faulty on purpose, to compare with a run of tools that work: ``"fails"``, ``"other"`` (they
-        return the results of another option) or ``"claims"`` (each result claims that an option, drawn at random, is
-        better).
+        Make the tools faulty on purpose, to compare with a run of tools that work: ``"fails"``,
+        ``"other"`` (they return the results of another option) or ``"claims"`` (each result claims
+        that an option, drawn at random, is better).
     name
         Name of the judge in reports; None = the model.
     limits, prices
-        Budget of the run, and the prices of tokens. Prices cannot be stated with an extractor of another model.
+        Budget of the run, and the prices of tokens. Prices cannot be stated with an extractor of
+        another model.
     on_event
         Called with the state of the run after each verdict, and now and then while none comes.
 
@@ -225,7 +247,8 @@ async def judge_async(
     --------
     In a notebook, or any other coroutine::
 
-        run = await vj.judge_async(dataset, vj.client("api", model="gpt-4o-mini"), "runs/mini", swap=True)
+        run = await vj.judge_async(dataset, vj.client("api", model="gpt-4o-mini"), "runs/mini",
+        swap=True)
     """
     if unknown := options.keys() - DEFAULTS.keys():
         raise TypeError(f"judge got an unexpected keyword argument {min(unknown)!r}")
@@ -244,9 +267,13 @@ async def judge_async(
     settings = settings_of(given)
     engine, prices = _engine(asked, chosen, Path(out), settings, given["limits"], given["prices"])
     if given["processes"] != 1 or given["workers"] != "local":
-        engine = _spread(engine, asked, chosen, given["processes"], given["limits"], given["workers"])
+        engine = _spread(
+            engine, asked, chosen, given["processes"], given["limits"], given["workers"]
+        )
     budget = Budget(given["limits"], prices)
-    report = await run_judge(asking, chosen, out, settings, budget=budget, on_event=on_event, stop=stop, engine=engine)
+    report = await run_judge(
+        asking, chosen, out, settings, budget=budget, on_event=on_event, stop=stop, engine=engine
+    )
     return Run(out, asking, report)
 
 
@@ -257,18 +284,30 @@ def settings_of(options: JudgeOptions) -> RunSettings:
 
 
 def _check_prices(asked: Asked, extractor: Client, prices: Prices | None) -> None:
-    """A second reader's tokens are counted with the judge's: they have the judge's price where it is the same model."""
+    """A second reader's tokens are counted with the judge's: they have the judge's price where it
+    is the same model.
+    """
     asked_of, read_by = (getattr(one, "identity", None) for one in (asked, extractor))
-    same = asked_of and read_by and (asked_of.base_url, asked_of.model) == (read_by.base_url, read_by.model)
+    same = (
+        asked_of
+        and read_by
+        and (asked_of.base_url, asked_of.model) == (read_by.base_url, read_by.model)
+    )
     if prices is not None and prices.are_stated and not same:
         raise UsageError(
-            "--price-in and --price-out (prices) cannot be stated with --extractor-model (extractor) of another model: "
+            "--price-in and --price-out (prices) cannot be stated with --extractor-model "
+            "(extractor) of another model: "
             "the cost of its tokens is not known; limit --max-tokens-total or --max-calls instead"
         )
 
 
 def _engine(
-    asked: Asked, chosen: Judge, out: Path, options: RunSettings, limits: Limits | None, prices: Prices | None
+    asked: Asked,
+    chosen: Judge,
+    out: Path,
+    options: RunSettings,
+    limits: Limits | None,
+    prices: Prices | None,
 ) -> tuple[Engine, Prices | None]:
     """How the judge is asked, and at which prices."""
     batched = batched_in(asked)
@@ -276,18 +315,27 @@ def _engine(
         open_parts = sum(part.open for part in parts_of(out).values())
         if open_parts:
             raise UsageError(
-                f"{out}: {open_parts} batches have not ended: add --batch to continue, or `visualjudge batch cancel`"
+                f"{out}: {open_parts} batches have not ended: add --batch to continue, or "
+                "`visualjudge batch cancel`"
             )
         return live, prices
     if limits is not None and limits != Limits():
-        raise UsageError("--max-calls, --max-tokens-total and --max-cost cannot be kept with --batch; use --limit")
+        raise UsageError(
+            "--max-calls, --max-tokens-total and --max-cost cannot be kept with --batch; use "
+            "--limit"
+        )
     provider = provider_of(batched)
     engine = BatchEngine(batched, provider, out, trial_of(chosen), _log.info, options.retry_errors)
     return engine, None if prices is None else replace(prices, share=provider.discount)
 
 
 def _spread(
-    engine: Engine, asked: Asked, chosen: Judge, processes: int, limits: Limits | None, workers: EngineName
+    engine: Engine,
+    asked: Asked,
+    chosen: Judge,
+    processes: int,
+    limits: Limits | None,
+    workers: EngineName,
 ) -> Engine:
     """The judge in several processes."""
     if processes < 1:
@@ -304,10 +352,14 @@ def _spread(
 
 
 def judge_of(asked: Asked, root: Path, options: JudgeOptions) -> Judge:
-    """The judge that asks ``asked`` the questions of the dataset at ``root``; the options are complete."""
+    """The judge that asks ``asked`` the questions of the dataset at ``root``; the options are
+    complete.
+    """
     if isinstance(asked, Baseline):
         if options["tools"]:
-            raise UsageError(f"--tools (tools) needs a model of a backend, got {asked.backend} {asked.model}")
+            raise UsageError(
+                f"--tools (tools) needs a model of a backend, got {asked.backend} {asked.model}"
+            )
         make = QUESTION_JUDGES.find(asked.backend)
         seed = asked.seed if options["seed"] is None else options["seed"]
         return make(asked.model, root, seed=seed)  # type: ignore[no-any-return]
@@ -337,17 +389,23 @@ def _tools(asked: Client, root: Path, options: JudgeOptions) -> Tools | None:
         return None
     names = check_names(options["tools"])
     if options["mode"] not in ("auto", "text"):
-        raise UsageError(f"--mode (mode) must be auto or text with --tools, got {options['mode']!r}")
+        raise UsageError(
+            f"--mode (mode) must be auto or text with --tools, got {options['mode']!r}"
+        )
     if options["max_tool_calls"] < 1:
-        raise UsageError(f"--max-tool-calls (max_tool_calls) must be at least 1, got {options['max_tool_calls']}")
+        raise UsageError(
+            f"--max-tool-calls (max_tool_calls) must be at least 1, got {options['max_tool_calls']}"
+        )
     if batched_in(asked) is not None:
         raise UsageError(
-            "--tools cannot be used together with --batch: a batch answers each request once, and a conversation with "
+            "--tools cannot be used together with --batch: a batch answers each request once, "
+            "and a conversation with "
             "tools would wait for a batch at every call; ask live"
         )
     if options["tool_fault"] not in (None, *FAULTS):
         raise UsageError(
-            f"--tool-fault (tool_fault) must be {', '.join(FAULTS)} or not given, got {options['tool_fault']!r}"
+            f"--tool-fault (tool_fault) must be {', '.join(FAULTS)} or not given, got "
+            f"{options['tool_fault']!r}"
         )
     return Tools(root, names, options["max_tool_calls"], options["tool_fault"])
 

@@ -36,7 +36,9 @@ class Run:
         How the last invocation ended; None if the run was opened from disk.
     """
 
-    def __init__(self, path: str | Path, dataset: Dataset | None = None, report: RunReport | None = None) -> None:
+    def __init__(
+        self, path: str | Path, dataset: Dataset | None = None, report: RunReport | None = None
+    ) -> None:
         self.path = Path(path)
         self.dataset = dataset
         self.report = report
@@ -72,18 +74,25 @@ class Run:
         return len(self.verdicts)
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per verdict; ``value`` as text, ``score`` as a number if the question asked for one."""
+        """One row per verdict; ``value`` as text, ``score`` as a number if the question asked for
+        one.
+        """
         import polars as pl
 
         rows = list(self.verdicts.values())
         tokens = [token_counts(row.usage) for row in rows]
         texts = ("id", "order", "status", "cause", "raw_response")
-        columns: dict[str, list[Any]] = {name: [getattr(row, name) for row in rows] for name in texts}
+        columns: dict[str, list[Any]] = {
+            name: [getattr(row, name) for row in rows] for name in texts
+        }
         columns["value"] = [str(row.value) for row in rows]
         numbers: dict[str, list[Any]] = {
-            name: [getattr(row, name) for row in rows] for name in ("probability_a", "expected_score", "latency_s")
+            name: [getattr(row, name) for row in rows]
+            for name in ("probability_a", "expected_score", "latency_s")
         }
-        numbers["score"] = [None if isinstance(row.value, str) else float(row.value) for row in rows]
+        numbers["score"] = [
+            None if isinstance(row.value, str) else float(row.value) for row in rows
+        ]
         counts = {
             "repeat": [row.repeat for row in rows],
             "tokens_in": [pair[0] for pair in tokens],
@@ -101,7 +110,9 @@ class Run:
         rows: list[tuple[str, int]] = [*self.statuses.most_common()]
         if self.missing:
             rows.append(("missing", self.missing))
-        return html_table(f"{self.judge}: {len(self)} verdicts in {self.path}", ("status", "verdicts"), rows)
+        return html_table(
+            f"{self.judge}: {len(self)} verdicts in {self.path}", ("status", "verdicts"), rows
+        )
 
     def __repr__(self) -> str:
         missing = f", {self.missing} missing" if self.missing else ""

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 
 class Plots:
-    """The figures of a study by name: ``study.plot.tasks()``. A notebook shows them; ``.save(path)`` writes them."""
+    """The figures of a study by name: ``study.plot.tasks()``. A notebook shows them;
+    ``.save(path)`` writes them.
+    """
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
@@ -70,7 +72,8 @@ class Study:
 
     @property
     def plot(self) -> Plots:
-        """The study's figures: ``study.plot.tasks()``, ``.sources()``, ``.checks()``, ``.leanings()``, ``.scores()`` …
+        """The study's figures: ``study.plot.tasks()``, ``.sources()``, ``.checks()``,
+        ``.leanings()``, ``.scores()`` …
 
         A figure that has no data raises a UsageError with the reason.
         """
@@ -95,7 +98,8 @@ class Study:
         return as_pandas(self.to_polars(table))
 
     def report(self, path: str | Path) -> Path:
-        """Write the report: HTML, Markdown if the name ends in ``.md``, ``metrics.json`` if it ends in ``.json``.
+        """Write the report: HTML, Markdown if the name ends in ``.md``, ``metrics.json`` if it ends
+        in ``.json``.
 
         Returns
         -------
@@ -121,7 +125,15 @@ class Study:
 
     def _repr_html_(self) -> str:
         rows = [_headline(judge) for judge in self.metrics["judges"]]
-        headers = ("judge", "pairwise n", "accuracy", "95 % interval", "same when swapped", "Kendall τ", "Spearman ρ")
+        headers = (
+            "judge",
+            "pairwise n",
+            "accuracy",
+            "95 % interval",
+            "same when swapped",
+            "Kendall τ",
+            "Spearman ρ",
+        )
         return html_table("How far can the judge be trusted?", headers, rows)
 
     def __repr__(self) -> str:
@@ -132,12 +144,18 @@ def _headline(judge: Mapping[str, Any]) -> tuple[object, ...]:
     pairs = judge["pairwise"]
     interval = pairs["ci95"]
     shown = None if interval is None else f"{interval[0]:.3f} – {interval[1]:.3f}"
-    consistency, tau, rho = pairs["swap_consistency"], judge["ranking"]["kendall_tau"], judge["scoring"]["spearman"]
+    consistency, tau, rho = (
+        pairs["swap_consistency"],
+        judge["ranking"]["kendall_tau"],
+        judge["scoring"]["spearman"],
+    )
     name = f"{judge['judge']} (simulated)" if judge.get("simulated") else judge["judge"]
     return name, pairs["n"], pairs["accuracy"], shown, consistency, tau, rho
 
 
-def analyse(runs: Runs, *, dataset: str | Path | None = None, seed: int = 0, where: Sequence[str] = ()) -> Study:
+def analyse(
+    runs: Runs, *, dataset: str | Path | None = None, seed: int = 0, where: Sequence[str] = ()
+) -> Study:
     """Analyse runs over the same dataset.
 
     Parameters

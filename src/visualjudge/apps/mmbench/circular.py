@@ -1,4 +1,6 @@
-"""CircularEval's rotations: a question asked once with every option in first place (MMBench, Liu et al. 2023)."""
+"""CircularEval's rotations: a question asked once with every option in first place (MMBench, Liu et
+al. 2023).
+"""
 
 from __future__ import annotations
 
@@ -31,9 +33,10 @@ def write_rotations(
 ) -> int:
     """Write every rotation of every question as a TSV; the number of rows written.
 
-    Rotation k moves each text k letters up (the text of the k-th next letter comes first) and the answer with it; its
-    index is the question's plus k·10^6, and its image cell names the row that holds the image. Rotation 0 is the row
-    as it is. All other cells are kept. Memory does not grow with the table.
+    Rotation k moves each text k letters up (the text of the k-th next letter comes first) and the
+    answer with it; its index is the question's plus k·10^6, and its image cell names the row that
+    holds the image. Rotation 0 is the row as it is. All other cells are kept. Memory does not grow
+    with the table.
 
     Parameters
     ----------
@@ -49,7 +52,10 @@ def write_rotations(
     """
     turned = next((row for row in table.rows if row.rotation), None)
     if turned is not None:
-        raise DataError(f"{table.path}: index {turned.index} is a rotation already (indices from {ROTATION} on are)")
+        raise DataError(
+            f"{table.path}: index {turned.index} is a rotation already (indices from {ROTATION} "
+            "on are)"
+        )
     count = 0
     with atomic_path(out) as scratch, scratch.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter="\t", lineterminator="\n")

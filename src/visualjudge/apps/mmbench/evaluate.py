@@ -1,8 +1,10 @@
-"""Replies against answers: vanilla accuracy, CircularEval, and the share of replies that could be read.
+"""Replies against answers: vanilla accuracy, CircularEval, and the share of replies that could be
+read.
 
-Under ``strict`` every row that has an answer counts, replied to or not; a question counts in CircularEval only if
-each of its rotations is in the data and was replied to, and is listed as invalid otherwise. Under ``vlmevalkit`` the
-rows of the results file count, and a question's rotations are those that are there, as VLMEvalKit does it.
+Under ``strict`` every row that has an answer counts, replied to or not; a question counts in
+CircularEval only if each of its rotations is in the data and was replied to, and is listed as
+invalid otherwise. Under ``vlmevalkit`` the rows of the results file count, and a question's
+rotations are those that are there, as VLMEvalKit does it.
 """
 
 from __future__ import annotations
@@ -21,12 +23,16 @@ READERS: Mapping[Rules, Callable[[str, Mapping[str, str]], ChoiceReading]] = {
     "strict": read_strict,
     "vlmevalkit": read_vlmevalkit,
 }
-"""(reply, text of each option by letter) → the letter of the option that the reply names, or None, and why."""
+"""(reply, text of each option by letter) → the letter of the option that the reply names, or None,
+and why.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A question with all its rotations; ``hit`` is None where a rotation is missing (``missing`` names them)."""
+    """A question with all its rotations; ``hit`` is None where a rotation is missing (``missing``
+    names them).
+    """
 
     index: int
     rows: tuple[ScoredRow, ...]
@@ -87,7 +93,9 @@ class Evaluation:
     @property
     def invalid(self) -> tuple[Group, ...]:
         """Groups that lack a rotation, by rising index."""
-        return tuple(sorted((g for g in self.groups if g.hit is None), key=lambda group: group.index))
+        return tuple(
+            sorted((g for g in self.groups if g.hit is None), key=lambda group: group.index)
+        )
 
 
 def evaluate(
@@ -112,9 +120,17 @@ def evaluate(
         If no row of the table has an answer.
     """
     if not any(row.answer for row in table.rows):
-        raise DataError(f"{table.path}: must have answers to score against, got none (a test split?)")
-    wanted = [row for row in table.rows if (row.index in predictions if rules == "vlmevalkit" else row.answer)]
-    scored = {row.index: _score(row, predictions.get(row.index), rules, matched or {}) for row in wanted}
+        raise DataError(
+            f"{table.path}: must have answers to score against, got none (a test split?)"
+        )
+    wanted = [
+        row
+        for row in table.rows
+        if (row.index in predictions if rules == "vlmevalkit" else row.answer)
+    ]
+    scored = {
+        row.index: _score(row, predictions.get(row.index), rules, matched or {}) for row in wanted
+    }
     groups = _kit_groups(scored) if rules == "vlmevalkit" else _strict_groups(table, scored)
     used = sum(1 for row in scored.values() if row.why == MATCHED)
     return Evaluation(
@@ -136,7 +152,13 @@ def _score(row: Row, prediction: str | None, rules: Rules, matched: Matched) -> 
     reading = READERS[rules](prediction, row.options)
     if reading.letter is None and matched.get(row.index) in row.options:
         reading = ChoiceReading(matched[row.index], MATCHED)
-    return ScoredRow(row, prediction, reading.letter, reading.why, bool(row.answer) and reading.letter == row.answer)
+    return ScoredRow(
+        row,
+        prediction,
+        reading.letter,
+        reading.why,
+        bool(row.answer) and reading.letter == row.answer,
+    )
 
 
 def _strict_groups(table: Table, scored: Mapping[int, ScoredRow]) -> Iterable[Group]:
@@ -147,13 +169,18 @@ def _strict_groups(table: Table, scored: Mapping[int, ScoredRow]) -> Iterable[Gr
     for row in table.rows:
         members[row.group].append(row)
     for index, rows in members.items():
-        lines = sorted((scored[row.index] for row in rows if row.index in scored), key=lambda line: line.row.index)
+        lines = sorted(
+            (scored[row.index] for row in rows if row.index in scored),
+            key=lambda line: line.row.index,
+        )
         if not lines:
             continue
         due = max(len(row.options) for row in rows)
         replied = {line.row.rotation for line in lines if line.prediction is not None}
         missing = tuple(index + k * ROTATION for k in range(due) if k not in replied)
-        yield Group(index, tuple(lines), None if missing else all(line.hit for line in lines), missing)
+        yield Group(
+            index, tuple(lines), None if missing else all(line.hit for line in lines), missing
+        )
 
 
 def _kit_groups(scored: Mapping[int, ScoredRow]) -> Iterable[Group]:
@@ -171,6 +198,8 @@ def _differences(scored: Iterable[ScoredRow]) -> Iterable[Difference]:
     for line in scored:
         if line.prediction is None:
             continue
-        strict, kit = (read(line.prediction, line.row.options) for read in (read_strict, read_vlmevalkit))
+        strict, kit = (
+            read(line.prediction, line.row.options) for read in (read_strict, read_vlmevalkit)
+        )
         if strict.letter != kit.letter:
             yield Difference(line.row, line.prediction, strict, kit)

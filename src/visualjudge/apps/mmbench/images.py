@@ -13,7 +13,12 @@ from visualjudge.clients.base import ImagePart
 from visualjudge.core.errors import DataError, InvalidRecord, Problem
 from visualjudge.vision.raster.images import opened, png_bytes, rgb_of
 
-SENT_AS_THEY_ARE = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
+SENT_AS_THEY_ARE = {
+    "PNG": "image/png",
+    "JPEG": "image/jpeg",
+    "WEBP": "image/webp",
+    "GIF": "image/gif",
+}
 _DATA_URL = re.compile(r"data:[^,]{0,100};base64,")
 
 
@@ -38,7 +43,9 @@ def image_part(table: Table, row: Row) -> ImagePart:
 def image_problems(
     table: Table, rows: Sequence[Row], *, tick: Callable[[int], None] | None = None
 ) -> dict[int, Problem]:
-    """Why the images of some rows cannot be sent, by index. Reads headers only, and each image once."""
+    """Why the images of some rows cannot be sent, by index. Reads headers only, and each image
+    once.
+    """
     found: dict[int, Problem] = {}
     good: set[int] = set()
     for done, row in enumerate(rows, 1):
@@ -56,14 +63,18 @@ def image_problems(
 
 def _decoded(table: Table, row: Row) -> tuple[bytes, str]:
     if table.image_cell(row).lstrip().startswith("["):
-        raise table.invalid(row, "image", "must be one image, got a list; a question with several cannot be asked")
+        raise table.invalid(
+            row, "image", "must be one image, got a list; a question with several cannot be asked"
+        )
     cell = "".join(_DATA_URL.sub("", table.image_cell(row), count=1).split())
     if not cell:
         raise table.invalid(row, "image", "blank")
     try:
         data = base64.b64decode(cell, validate=True)
     except (binascii.Error, ValueError) as error:
-        reason = f"neither base64 nor the index of a row ({str(error).lower()}; begins {cell[:16]!r})"
+        reason = (
+            f"neither base64 nor the index of a row ({str(error).lower()}; begins {cell[:16]!r})"
+        )
         raise table.invalid(row, "image", reason) from None
     try:
         with opened(io.BytesIO(data), "the decoded bytes") as image:

@@ -54,7 +54,9 @@ class Places:
 
 @dataclass(frozen=True)
 class InferReport:
-    """How a run ended; ``statuses`` counts all replies, ``causes`` why the rows without a reply got none."""
+    """How a run ended; ``statuses`` counts all replies, ``causes`` why the rows without a reply got
+    none.
+    """
 
     replied: int
     missing: int
@@ -119,7 +121,9 @@ def _paid(usage: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _encodable(text: str) -> str:
-    """Halves of a surrogate pair joined, lone ones shown as U+FFFD: JSON in UTF-8 has no place for them."""
+    """Halves of a surrogate pair joined, lone ones shown as U+FFFD: JSON in UTF-8 has no place for
+    them.
+    """
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -138,8 +142,8 @@ async def infer(
 ) -> InferReport:
     """Ask about ``rows`` and write the journal and the workbook; the client is closed at the end.
 
-    A row without a reply is left out of the workbook: a blank cell would be an empty reply. ``resume`` asks what has
-    no reply yet.
+    A row without a reply is left out of the workbook: a blank cell would be an empty reply.
+    ``resume`` asks what has no reply yet.
 
     Raises
     ------
@@ -152,7 +156,9 @@ async def infer(
     if before:
         _check_same(places.manifest, before, manifest)
     try:
-        with Journal.resume(places.journal) if resume else Journal.create(places.journal) as journal:
+        with (
+            Journal.resume(places.journal) if resume else Journal.create(places.journal) as journal
+        ):
             spent = spent_before(places.journal, before) if resume else Spending()
             atomic.write_json(places.manifest, {**manifest, "total": spent.as_dict()})
             done = replies(places.journal)
@@ -174,20 +180,32 @@ async def infer(
     return _report(table, rows, places, progress, total)
 
 
-def _report(table: Table, rows: Sequence[Row], places: Places, progress: Progress, total: Spending) -> InferReport:
+def _report(
+    table: Table, rows: Sequence[Row], places: Places, progress: Progress, total: Spending
+) -> InferReport:
     found = replies(places.journal)
     lines = [(row, found[row.index]["prediction"]) for row in rows if row.index in found]
     cut = write_workbook(places.workbook, lines, table.letters, whole=places.journal.name)
-    causes, example = _failures(places.journal, found) if len(lines) < len(rows) else (Counter[str](), None)
+    causes, example = (
+        _failures(places.journal, found) if len(lines) < len(rows) else (Counter[str](), None)
+    )
     statuses = Counter(str(found[row.index].get("status")) for row, _ in lines)
-    return InferReport(len(lines), len(rows) - len(lines), cut, progress, total, statuses, causes, example)
+    return InferReport(
+        len(lines), len(rows) - len(lines), cut, progress, total, statuses, causes, example
+    )
 
 
 def _failures(path: Path, found: Mapping[int, Any]) -> tuple[Counter[str], str | None]:
-    """Why the rows that never got a reply failed, by cause, and one message in the server's words."""
-    last = {record["index"]: record for record in read_records(path) if record["index"] not in found}
+    """Why the rows that never got a reply failed, by cause, and one message in the server's
+    words.
+    """
+    last = {
+        record["index"]: record for record in read_records(path) if record["index"] not in found
+    }
     messages = [str(record.get("error")) for record in last.values()]
-    return Counter(str(record.get("cause")) for record in last.values()), messages[0] if messages else None
+    return Counter(str(record.get("cause")) for record in last.values()), messages[
+        0
+    ] if messages else None
 
 
 def _manifest(table: Table, client: Client, template: PromptTemplate) -> dict[str, Any]:
@@ -205,7 +223,11 @@ def _digest(table: Table) -> str:
     """SHA-256 of indices, questions and options: which table this is, wherever it lies."""
     total = hashlib.sha256()
     for row in table.rows:
-        total.update(repr((row.index, row.hint, row.question, sorted(row.options.items()))).encode(errors="replace"))
+        total.update(
+            repr((row.index, row.hint, row.question, sorted(row.options.items()))).encode(
+                errors="replace"
+            )
+        )
     return total.hexdigest()
 
 
@@ -216,7 +238,9 @@ def _earlier(path: Path) -> Mapping[str, Any]:
     try:
         before = jsons.read(path, jsons.LARGEST_MANIFEST)
     except orjson.JSONDecodeError:
-        raise DataError(f"{path}: not JSON; delete it together with the .jsonl to start again") from None
+        raise DataError(
+            f"{path}: not JSON; delete it together with the .jsonl to start again"
+        ) from None
     jsons.check_kinds(str(path), before, KINDS)
     found: Mapping[str, Any] = before
     return found
@@ -226,5 +250,10 @@ def _check_same(path: Path, before: Mapping[str, Any], manifest: Mapping[str, An
     """Whether the run that is to go on asked the same model the same way."""
     for name in ("client", "template", "questions"):
         if before.get(name) != manifest[name]:
-            was, now = (json.dumps(value, ensure_ascii=False)[:200] for value in (before.get(name), manifest[name]))
-            raise UsageError(f"--resume: {path} says {name} {was}, this call says {now}; choose another --out")
+            was, now = (
+                json.dumps(value, ensure_ascii=False)[:200]
+                for value in (before.get(name), manifest[name])
+            )
+            raise UsageError(
+                f"--resume: {path} says {name} {was}, this call says {now}; choose another --out"
+            )

@@ -1,4 +1,5 @@
-"""Which option an MMBench reply chooses. Replies to a dataset's questions are read by ``visualjudge.replies``.
+"""Which option an MMBench reply chooses. Replies to a dataset's questions are read by
+``visualjudge.replies``.
 
 An answer is a letter or an option's text at word bounds, or nothing.
 
@@ -11,9 +12,9 @@ The steps, each tried where those before found neither an answer nor a reason to
 5. the one option letter that stands alone in prose;
 6. the one option text found at word bounds.
 
-Two letters or two texts where one is expected, a letter that is not an option, a refusal, a negated mention:
-nothing is read, and ``why`` says so. A letter inside an option's own text ("vitamin C") is no answer; neither is the
-article of "A man", nor the pronoun of "I think".
+Two letters or two texts where one is expected, a letter that is not an option, a refusal, a negated
+mention: nothing is read, and ``why`` says so. A letter inside an option's own text ("vitamin C") is
+no answer; neither is the article of "A man", nor the pronoun of "I think".
 """
 
 from __future__ import annotations
@@ -56,12 +57,16 @@ _CUES = (
 )
 _CUE = tuple(re.compile(cue, re.I) for cue in _CUES)
 _LOWER_CUE = re.compile(
-    rf"\b(?:answer|choice|option)\s*(?:is\b|[:：])\s*{_OPEN}{{0,4}}(?-i:([a-z])){_CLOSE}{{0,4}}[.!]?\s*(?:$|\n)", re.I
+    rf"\b(?:answer|choice|option)\s*(?:is\b|[:：])\s*{_OPEN}{{0,4}}(?-i:([a-z])){_CLOSE}{{0,4}}[.!]?\s*(?:$|\n)",
+    re.I,
 )
 _FURTHER = re.compile(
     rf"{_CLOSE}{{0,3}}\s*(?:,|/|&|\bor\b|\band\b|或|和|、)\s*(?:option\s+|choice\s+)?{_OPEN}{{0,3}}([A-Z]){_TAIL}"
 )
-_LEAD = re.compile(rf"\s*(?:{_OPEN}+([A-Z]){_CLOSE}+|([A-Z])\s*[.．。:：)）,、;]|([A-Z])\s*(?:\n|[-–—]\s))", re.ASCII)
+_LEAD = re.compile(
+    rf"\s*(?:{_OPEN}+([A-Z]){_CLOSE}+|([A-Z])\s*[.．。:：)）,、;]|([A-Z])\s*(?:\n|[-–—]\s))",
+    re.ASCII,
+)
 _LABEL = re.compile(rf"(?:^|\n)[ >*+-]*{_OPEN}*([A-Z])(?:{_CLOSE}+|[.．:：)）]|\s*(?:\n|$))")
 _ARTICLE = re.compile(r"\s+[a-zà-ÿ]")
 _AS_LETTER = re.compile(
@@ -74,7 +79,9 @@ _NEGATED = re.compile(
     r"instead\s+of|no)|n't\s+be|不是|没有|不选|并非)\s*(?:(?:a|an|the|any|option|choice|in|on|at|of)\s+)*[(\[*\"'“]*$",
     re.I,
 )
-_DOUBTED = re.compile(r"(?:n['’]t|\bnot)\s+(?:think|believe|say|mean|agree|claim)\b[^.!?\n]*$", re.I)
+_DOUBTED = re.compile(
+    r"(?:n['’]t|\bnot)\s+(?:think|believe|say|mean|agree|claim)\b[^.!?\n]*$", re.I
+)
 _REJECTED = re.compile(
     r"\s+(?:(?:is|are|was|seems|looks|would\s+be|can\s+be)\s+(?:\w+ly\s+|also\s+|the\s+)*(?:not|wrong|incorrect|false|too|unlikely|"
     r"ruled|eliminated|irrelevant)\b|isn['’]t|does\s+not|doesn['’]t|can(?:no|['’])t|cannot)",
@@ -91,7 +98,9 @@ _REFUSAL = re.compile(
 )
 _SENTENCE = re.compile(r"[.!?。！？]\s+|\n+|[。！？]")
 _BLANKS, _EMPTY_LINES = re.compile(r"[^\S\n]+"), re.compile(r"\n\s*\n")
-_FULL_WIDTH = {code: chr(code - 0xFEE0) for code in (*range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))}
+_FULL_WIDTH = {
+    code: chr(code - 0xFEE0) for code in (*range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +114,9 @@ class ChoiceReading:
 LONGEST_LETTER = 60
 """Characters of a reply that is a letter with its decoration."""
 LONGEST_SENTENCE = 400
-"""How far back a sentence is looked for, so that time grows with a reply's length and not with its square."""
+"""How far back a sentence is looked for, so that time grows with a reply's length and not with its
+square.
+"""
 
 
 def read_strict(reply: str, options: Mapping[str, str]) -> ChoiceReading:
@@ -147,7 +158,9 @@ class _View:
     def sentence(self, at: int) -> tuple[int, int]:
         """Where the sentence that holds the character begins and ends."""
         begin = max(0, at - LONGEST_SENTENCE)
-        start = max((stop.end() for stop in _SENTENCE.finditer(self.text, begin, at)), default=begin)
+        start = max(
+            (stop.end() for stop in _SENTENCE.finditer(self.text, begin, at)), default=begin
+        )
         stop = _SENTENCE.search(self.text, at)
         return start, stop.start() if stop else len(self.text)
 
@@ -158,7 +171,9 @@ class _View:
 
 
 def _spoken(reply: str) -> str:
-    """What is said aloud: without the thoughts of a reasoning model; a thought that never ends leaves nothing."""
+    """What is said aloud: without the thoughts of a reasoning model; a thought that never ends
+    leaves nothing.
+    """
     opened = without_thoughts(unicodedata.normalize("NFC", reply))
     narrow = _BLANKS.sub(" ", _EMPTY_LINES.sub("\n\n", opened))
     return narrow.translate(_FULL_WIDTH).strip()
@@ -171,7 +186,11 @@ def _whole(text: str, options: Mapping[str, str]) -> ChoiceReading | None:
         if letter in options:
             return ChoiceReading(letter, "a letter alone")
     for form in (str.strip, bare):
-        same = [letter for letter, option in options.items() if form(text) and form(option) == form(text)]
+        same = [
+            letter
+            for letter, option in options.items()
+            if form(text) and form(option) == form(text)
+        ]
         if len(same) == 1:
             return ChoiceReading(same[0], "an option's text alone")
         if same:
@@ -197,7 +216,11 @@ def _one(letters: Iterable[str], options: Mapping[str, str], why: str) -> Choice
 
 def _final(view: _View) -> ChoiceReading | None:
     boxed = [(m.end(), (m[1] or m[2]).upper()) for m in _BOXED.finditer(view.text)]
-    named = [(m.end(), m[1] or m[2]) for m in _FINAL.finditer(view.text) if not _FURTHER.match(view.text, m.end())]
+    named = [
+        (m.end(), m[1] or m[2])
+        for m in _FINAL.finditer(view.text)
+        if not _FURTHER.match(view.text, m.end())
+    ]
     marks = boxed or named
     return _one([max(marks)[1]], view.options, "marked as final") if marks else None
 
@@ -217,7 +240,9 @@ def _declared(view: _View) -> ChoiceReading | None:
 
 
 def _holds(view: _View, cue: re.Match[str]) -> bool:
-    """Whether a cue declares its letter, rather than an article, an option's own words, a denial or a doubt."""
+    """Whether a cue declares its letter, rather than an article, an option's own words, a denial or
+    a doubt.
+    """
     at = cue.start(1)
     if _is_article(view.text, at) or view.inside_text(at) or _REJECTED.match(view.text, at + 1):
         return False
@@ -241,7 +266,9 @@ def _leading(view: _View) -> ChoiceReading | None:
         return None
     first = view.text.split("\n", 1)[0]
     rivals = {m[1] for m in _LABEL.finditer(view.text)}
-    rivals |= {c for at, c in _standing(view) if at < len(first) and not _REJECTED.match(view.text, at + 1)}
+    rivals |= {
+        c for at, c in _standing(view) if at < len(first) and not _REJECTED.match(view.text, at + 1)
+    }
     return ChoiceReading(letter, "leading letter") if rivals <= {letter} else None
 
 
@@ -255,10 +282,14 @@ def _prose(view: _View) -> ChoiceReading | None:
 
 
 def _standing(view: _View) -> list[tuple[int, str]]:
-    """Capital letters that stand alone and are neither article nor pronoun nor part of an option's text."""
+    """Capital letters that stand alone and are neither article nor pronoun nor part of an option's
+    text.
+    """
     found = ((m.start(1), m[1]) for m in _LONE.finditer(view.text))
     return [
-        (at, c) for at, c in found if c in view.options and not _is_article(view.text, at) and not view.inside_text(at)
+        (at, c)
+        for at, c in found
+        if c in view.options and not _is_article(view.text, at) and not view.inside_text(at)
     ]
 
 
@@ -289,14 +320,17 @@ class Mention:
 
 
 def bare(text: str) -> str:
-    """A text as it is compared: case folded, blanks single, no punctuation or quotes at its ends."""
+    """A text as it is compared: case folded, blanks single, no punctuation or quotes at its
+    ends.
+    """
     return " ".join(text.casefold().split()).strip(_EDGES)
 
 
 def mentions(reply: str, options: Mapping[str, str]) -> tuple[Mention, ...]:
     """Every place where an option's text stands at word bounds, in any case.
 
-    A text within a longer option's text is no mention of its own: "oil painting" does not name "painting".
+    A text within a longer option's text is no mention of its own: "oil painting" does not name
+    "painting".
     """
     folded = reply.casefold()
     likely = ((letter, text) for letter, text in options.items() if _first_word(text) in folded)

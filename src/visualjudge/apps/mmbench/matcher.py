@@ -1,4 +1,6 @@
-"""An LLM asked which option a reply chooses, where the rules could not read it. Optional, and counted apart."""
+"""An LLM asked which option a reply chooses, where the rules could not read it. Optional, and
+counted apart.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,11 @@ CONCURRENCY = 16
 
 def unread(evaluation: Evaluation) -> list[ScoredRow]:
     """The rows that have a reply of which the rules made nothing."""
-    return [line for line in evaluation.rows if line.extracted is None and (line.prediction or "").strip()]
+    return [
+        line
+        for line in evaluation.rows
+        if line.extracted is None and (line.prediction or "").strip()
+    ]
 
 
 def _asked(row: Row, reply: str, template: PromptTemplate) -> str:
@@ -38,12 +44,15 @@ async def match(
     on_event: Listener | None = None,
     stop: Stop | None = None,
 ) -> tuple[dict[int, str | None], Progress]:
-    """Ask about each line; the letters by index, None where the matcher chose none or could not be read.
+    """Ask about each line; the letters by index, None where the matcher chose none or could not be
+    read.
 
     What the journal holds already is not asked again: it is keyed on the model and the text asked.
     """
     template = PromptAssetStore().get_prompt("mmbench/matcher")
-    wanted = {line.row.index: (line, _asked(line.row, line.prediction or "", template)) for line in lines}
+    wanted = {
+        line.row.index: (line, _asked(line.row, line.prediction or "", template)) for line in lines
+    }
     keys = {index: _key(client.model, text) for index, (_, text) in wanted.items()}
     before = _known(journal)
 
@@ -62,7 +71,13 @@ async def match(
     try:
         with Journal.resume(journal) as file:
             progress = await run(
-                todo, ask, file, concurrency=CONCURRENCY, total=len(todo), on_event=on_event, stop=stop
+                todo,
+                ask,
+                file,
+                concurrency=CONCURRENCY,
+                total=len(todo),
+                on_event=on_event,
+                stop=stop,
             )
     finally:
         await client.aclose()
@@ -79,7 +94,11 @@ async def match(
 def _known(journal: Path) -> Mapping[str, str]:
     if not journal.exists():
         return {}
-    return {record["key"]: record["reply"] for record in read_records(journal) if record.get("reply") is not None}
+    return {
+        record["key"]: record["reply"]
+        for record in read_records(journal)
+        if record.get("reply") is not None
+    }
 
 
 def _key(model: str, text: str) -> str:

@@ -1,4 +1,6 @@
-"""The report as one HTML file: tables, comparisons, and the wrong answers with their images. Needs no network."""
+"""The report as one HTML file: tables, comparisons, and the wrong answers with their images. Needs
+no network.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,14 @@ from visualjudge.analysis.report.accuracy_plots import ESTIMATE, MOST_SERIES, SH
 from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES
 from visualjudge.apps.mmbench.evaluate import Difference, Group
 from visualjudge.apps.mmbench.images import image_part
-from visualjudge.apps.mmbench.scores import Model, column_names, lines, measures, percent, without_reply
+from visualjudge.apps.mmbench.scores import (
+    Model,
+    column_names,
+    lines,
+    measures,
+    percent,
+    without_reply,
+)
 from visualjudge.apps.mmbench.table import ScoredRow, Table
 from visualjudge.core.errors import DataError
 from visualjudge.vision.raster.images import opened, rgb_of
@@ -50,14 +59,18 @@ class Section:
     differences: Sequence[Difference]
 
 
-def page(table: Table, models: Sequence[Model], compared: Sequence[dict[str, Any]], *, most: int = 100) -> str:
+def page(
+    table: Table, models: Sequence[Model], compared: Sequence[dict[str, Any]], *, most: int = 100
+) -> str:
     """The HTML; ``most`` bounds the wrong answers shown for each model, and so its size.
 
     All text is escaped: questions and replies are what others wrote.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    env = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
+    env = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined
+    )
     env.filters |= {"percent": percent, "points": _points, "p": _p, "clipped": _clipped}
     figure = accuracy(models)
     return env.get_template("report.html").render(
@@ -76,7 +89,9 @@ def page(table: Table, models: Sequence[Model], compared: Sequence[dict[str, Any
 
 
 def accuracy(models: Sequence[Model]) -> Figure | None:
-    """Accuracy of each model by ability on all splits, circular where it was asked; None where nothing was scored."""
+    """Accuracy of each model by ability on all splits, circular where it was asked; None where
+    nothing was scored.
+    """
     measure = "circular_accuracy" if "circular_accuracy" in measures(models) else "accuracy"
     kept = {line.model: line for line in lines(models) if line.measure == measure}
     shown = list(kept)[:MOST_SERIES]
@@ -86,7 +101,9 @@ def accuracy(models: Sequence[Model]) -> Figure | None:
         for name, cell in kept[model].cells.items()
         if cell["value"] is not None
     }
-    names = [name for name in column_names(models) if any((name, model) in found for model in shown)]
+    names = [
+        name for name in column_names(models) if any((name, model) in found for model in shown)
+    ]
     if not names:
         return None
     rows = [ForestRow(name, tuple(found.get((name, model)) for model in shown)) for name in names]
@@ -94,21 +111,33 @@ def accuracy(models: Sequence[Model]) -> Figure | None:
     told = ["Right: " + ", ".join(f"{name} {percent(value)}" for name, value in overall)]
     told += filter(None, (_weakest(found, names[1:], model) for model in shown))
     return Figure(
-        "accuracy", "; ".join(told), CAPTION,
+        "accuracy",
+        "; ".join(told),
+        CAPTION,
         ("ability", "model", *ESTIMATE),
-        tuple((name, model, *figures_of(found.get((name, model)))) for name in names for model in shown),
+        tuple(
+            (name, model, *figures_of(found.get((name, model))))
+            for name in names
+            for model in shown
+        ),
         lambda width: forest(rows, shown, SHARES, width),
-    )  # fmt: skip
+    )
 
 
-CAPTION = "Right answers; lines are 95 % intervals, hollow markers stand for fewer than 5 questions."
+CAPTION = (
+    "Right answers; lines are 95 % intervals, hollow markers stand for fewer than 5 questions."
+)
 
 
 def _weakest(found: dict[tuple[str, str], Estimate], names: Sequence[str], model: str) -> str:
     """The ability with the lowest share, of those with questions enough for an interval."""
     own = {name: found[name, model] for name in names if (name, model) in found}
     known = [(e.value or 0.0, name) for name, e in own.items() if e.images >= LEAST_IMAGES]
-    return f"{model} is weakest in {min(known)[1]} ({percent(min(known)[0])})" if len(known) > 1 else ""
+    return (
+        f"{model} is weakest in {min(known)[1]} ({percent(min(known)[0])})"
+        if len(known) > 1
+        else ""
+    )
 
 
 def _section(table: Table, model: Model, most: int) -> Section:

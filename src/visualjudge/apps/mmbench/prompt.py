@@ -1,8 +1,8 @@
 """The text that a model is asked: a row of the table in a template.
 
-A template has three parts: ``option`` (one option's line, from ``{{letter}}`` and ``{{text}}``), ``with_hint`` and
-``without_hint`` (from ``{{question}}``, ``{{options}}`` and ``{{hint}}``). ``{{options}}`` stands for the options'
-lines, each ended by a line feed.
+A template has three parts: ``option`` (one option's line, from ``{{letter}}`` and ``{{text}}``),
+``with_hint`` and ``without_hint`` (from ``{{question}}``, ``{{options}}`` and ``{{hint}}``).
+``{{options}}`` stands for the options' lines, each ended by a line feed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def choice_template(name: str = "reference") -> PromptTemplate:
         return PromptAssetStore().get_prompt(f"mmbench/{name}")
     path = Path(name)
     if not path.is_file():
-        raise UsageError(f"--template {name}: neither a template ({', '.join(TEMPLATES)}) nor a file")
+        raise UsageError(
+            f"--template {name}: neither a template ({', '.join(TEMPLATES)}) nor a file"
+        )
     return _from_file(path)
 
 
@@ -49,7 +51,10 @@ def prompt_text(row: Row, template: PromptTemplate) -> str:
 
 def options_text(row: Row, template: PromptTemplate) -> str:
     """The options, a line each, every line ended."""
-    lines = (template.part("option", {"letter": letter, "text": text}) for letter, text in row.options.items())
+    lines = (
+        template.part("option", {"letter": letter, "text": text})
+        for letter, text in row.options.items()
+    )
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -62,9 +67,12 @@ def _from_file(path: Path) -> PromptTemplate:
     for name, allowed in _PARTS.items():
         if not isinstance(parts.get(name), str):
             raise PromptError(
-                f"{path}: a template must have the texts {', '.join(_PARTS)}; {name} is missing or not a text"
+                f"{path}: a template must have the texts {', '.join(_PARTS)}; {name} is missing "
+                "or not a text"
             )
         unknown = sorted(set(PLACEHOLDER.findall(parts[name])) - allowed)
         if unknown:
-            raise PromptError(f"{path}: {name}: nothing fills {{{{{unknown[0]}}}}}; it may have {sorted(allowed)}")
+            raise PromptError(
+                f"{path}: {name}: nothing fills {{{{{unknown[0]}}}}}; it may have {sorted(allowed)}"
+            )
     return PromptTemplate(str(path), "file", parts={name: parts[name] for name in _PARTS})

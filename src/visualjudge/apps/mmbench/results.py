@@ -1,7 +1,8 @@
-"""Replies on disk: the journal, which is the record of truth, and the results sheet of MMBench's server (``.xlsx``).
+"""Replies on disk: the journal, which is the record of truth, and the results sheet of MMBench's
+server (``.xlsx``).
 
-The sheet is an export. Every cell but ``index`` is written as text, so that "=1+1", "007" and "None" stay
-what they are.
+The sheet is an export. Every cell but ``index`` is written as text, so that "=1+1", "007" and
+"None" stay what they are.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from visualjudge.formats.sample import read_table
 from visualjudge.runs.journal import read_records
 
 CELL = 32_767
-"""Most characters that a cell of a workbook holds, counted in UTF-16 units, as spreadsheet programs do."""
+"""Most characters that a cell of a workbook holds, counted in UTF-16 units, as spreadsheet programs
+do.
+"""
 LARGEST_WORKBOOK = 256 * 2**20
 """Bytes of a workbook that is read, unpacked."""
 MOST_ROWS, MOST_COLUMNS = 1_048_576, 256
@@ -39,10 +42,13 @@ def columns(letters: Iterable[str]) -> list[str]:
     return ["index", "question", *wanted, "prediction", "category", "l2_category"]
 
 
-def write_workbook(path: str | Path, rows: Iterable[tuple[Row, str]], letters: Iterable[str], *, whole: str) -> int:
+def write_workbook(
+    path: str | Path, rows: Iterable[tuple[Row, str]], letters: Iterable[str], *, whole: str
+) -> int:
     """Write one line a row with its reply; the number of cells that had to be cut.
 
-    A text above 32,767 characters ends in a visible mark that names ``whole``, the file that holds all of it.
+    A text above 32,767 characters ends in a visible mark that names ``whole``, the file that holds
+    all of it.
 
     Raises
     ------
@@ -69,7 +75,9 @@ def write_workbook(path: str | Path, rows: Iterable[tuple[Row, str]], letters: I
     return cut
 
 
-def _write_line(sheet: Any, line: int, names: list[str], row: Row, prediction: str, whole: str) -> int:
+def _write_line(
+    sheet: Any, line: int, names: list[str], row: Row, prediction: str, whole: str
+) -> int:
     texts = {
         **row.options,
         "question": row.question,
@@ -89,12 +97,16 @@ def _write_line(sheet: Any, line: int, names: list[str], row: Row, prediction: s
 
 
 def fit(text: str, whole: str) -> str:
-    """``text`` as a cell can hold it: cut with a mark where it is too long; a lone surrogate shown as U+FFFD."""
+    """``text`` as a cell can hold it: cut with a mark where it is too long; a lone surrogate shown
+    as U+FFFD.
+    """
     clean = _SURROGATE.sub("\ufffd", text)
     if _units(clean) <= CELL:
         return clean
     mark = CUT.format(length=f"{len(text)}", whole=whole)
-    return clean.encode("utf-16-le")[: 2 * (CELL - _units(mark))].decode("utf-16-le", "ignore") + mark
+    return (
+        clean.encode("utf-16-le")[: 2 * (CELL - _units(mark))].decode("utf-16-le", "ignore") + mark
+    )
 
 
 def _units(text: str) -> int:
@@ -124,22 +136,29 @@ def read_workbook(path: str | Path) -> dict[int, Mapping[str, str]]:
             return _lines(file, book.worksheets[0])
     except DataError:
         raise
-    except Exception as error:  # a foreign archive goes through zlib, an XML parser and openpyxl's own readers
+    except (
+        Exception
+    ) as error:  # a foreign archive goes through zlib, an XML parser and openpyxl's own readers
         said = " ".join(str(error).split())[:200] or type(error).__name__
         raise DataError(
-            f"{file}: not an xlsx workbook ({said}); give the .xlsx or the .jsonl that `mmbench infer` wrote"
+            f"{file}: not an xlsx workbook ({said}); give the .xlsx or the .jsonl that `mmbench "
+            "infer` wrote"
         ) from None
 
 
 @contextmanager
 def _opened(file: Path) -> Iterator[Any]:
-    """The workbook, whose parts are of bounded size unpacked (an archive reads no more of a part than it states)."""
+    """The workbook, whose parts are of bounded size unpacked (an archive reads no more of a part
+    than it states).
+    """
     import openpyxl
 
     with zipfile.ZipFile(file) as archive:
         size = sum(part.file_size for part in archive.infolist())
     if size > LARGEST_WORKBOOK:
-        raise DataError(f"{file}: must be at most {LARGEST_WORKBOOK >> 20} MiB unpacked, got {size >> 20} MiB")
+        raise DataError(
+            f"{file}: must be at most {LARGEST_WORKBOOK >> 20} MiB unpacked, got {size >> 20} MiB"
+        )
     book = openpyxl.load_workbook(file, read_only=True, data_only=False)
     try:
         yield book
@@ -156,7 +175,9 @@ def _lines(file: Path, sheet: Any) -> dict[int, Mapping[str, str]]:
     return _by_index(file, names, (dict(zip(names, values, strict=False)) for values in rows))
 
 
-def _by_index(file: Path, names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> dict[int, Mapping[str, str]]:
+def _by_index(
+    file: Path, names: Sequence[str], rows: Iterable[Mapping[str, Any]]
+) -> dict[int, Mapping[str, str]]:
     """The rows of a table whose header is line 1; those without any value are left out."""
     for due in ("index", "prediction"):
         if due not in names:
@@ -168,20 +189,31 @@ def _by_index(file: Path, names: Sequence[str], rows: Iterable[Mapping[str, Any]
         index = _index(file, number, cells.get("index"))
         if index in found:
             raise _invalid(file, number, "index", f"{index} occurs twice")
-        found[index] = {name: _text(file, number, name, value) for name, value in cells.items() if name != "index"}
+        found[index] = {
+            name: _text(file, number, name, value)
+            for name, value in cells.items()
+            if name != "index"
+        }
     return found
 
 
 def _index(file: Path, number: int, value: Any) -> int:
     if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
         return int(value)
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 2**63 and value == int(value):
+    if (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and 0 <= value < 2**63
+        and value == int(value)
+    ):
         return int(value)
     raise _invalid(file, number, "index", f"{value!r} is not a whole number")
 
 
 def _text(file: Path, number: int, name: str, value: Any) -> str:
-    """A cell as text, whatever program wrote it: a number as it is shown, a formula as it was typed."""
+    """A cell as text, whatever program wrote it: a number as it is shown, a formula as it was
+    typed.
+    """
     if value is None:
         return ""
     if isinstance(value, str):
@@ -208,7 +240,8 @@ class Predictions:
 
 
 def read_predictions(path: str | Path, table: Table | None = None) -> Predictions:
-    """The replies in a results sheet (``.xlsx``, ``.tsv`` or ``.json``, one a row) or in the ``.jsonl`` of ``infer``.
+    """The replies in a results sheet (``.xlsx``, ``.tsv`` or ``.json``, one a row) or in the
+    ``.jsonl`` of ``infer``.
 
     VLMEvalKit writes each of the three sheets, by its variable ``PRED_FORMAT``.
 
@@ -232,29 +265,41 @@ def read_predictions(path: str | Path, table: Table | None = None) -> Prediction
 
 
 def replies(path: Path) -> dict[int, dict[str, Any]]:
-    """The records of a journal that hold a reply, by index; the last one where a row was asked again."""
+    """The records of a journal that hold a reply, by index; the last one where a row was asked
+    again.
+    """
     found: dict[int, dict[str, Any]] = {}
     for number, record in enumerate(read_records(path), 1):
         index = record.get("index")
         if not isinstance(index, int):
-            raise InvalidRecord(Problem(str(path), f"record {number}", "index", "must be an integer"))
+            raise InvalidRecord(
+                Problem(str(path), f"record {number}", "index", "must be an integer")
+            )
         if isinstance(record.get("prediction"), str):
             found[index] = record
     return found
 
 
 def _notes(
-    file: Path, found: Mapping[int, str], lines: Mapping[int, Mapping[str, str]], table: Table | None
+    file: Path,
+    found: Mapping[int, str],
+    lines: Mapping[int, Mapping[str, str]],
+    table: Table | None,
 ) -> list[str]:
     notes = []
     cut = sum(map(is_cut, found.values()))
     if cut:
-        notes.append(f"{file}: {cut} replies were cut to fit their cells; evaluate the .jsonl for the whole")
+        notes.append(
+            f"{file}: {cut} replies were cut to fit their cells; evaluate the .jsonl for the whole"
+        )
     if table is not None:
-        other = [i for i, cells in lines.items() if _other_question(cells.get("question"), table, i)]
+        other = [
+            i for i, cells in lines.items() if _other_question(cells.get("question"), table, i)
+        ]
         if other:
             notes.append(
-                f"{file}: {len(other)} rows ask another question than {table.path} (the first: index {other[0]}); "
+                f"{file}: {len(other)} rows ask another question than {table.path} (the first: "
+                f"index {other[0]}); "
                 "are these the replies to this table?"
             )
     return notes

@@ -1,12 +1,16 @@
-"""The numbers of an evaluation, with intervals: ``scores.json``, the usual table, and models compared in pairs.
+"""The numbers of an evaluation, with intervals: ``scores.json``, the usual table, and models
+compared in pairs.
 
-A question's rotations stand or fall together, so each interval leaves out one question in turn (95 %, see
-:mod:`visualjudge.analysis.statistics.clustered_shares`); with fewer than five questions no interval is given.
+A question's rotations stand or fall together, so each interval leaves out one question in turn (95
+%, see
+:mod:`visualjudge.analysis.statistics.clustered_shares`); with fewer than five questions no interval
+is given.
 
-The usual table has accuracy by MMBench's six abilities and overall, for each split and model. Models are compared on
-the questions that both were scored on: McNemar 1947, exact (a sign test of the discordant pairs), where pairs are
-independent; the jackknife over questions (:mod:`visualjudge.analysis.statistics.paired`), which holds for rotations
-too; Holm 1979 over all pairs of models.
+The usual table has accuracy by MMBench's six abilities and overall, for each split and model.
+Models are compared on the questions that both were scored on: McNemar 1947, exact (a sign test of
+the discordant pairs), where pairs are independent; the jackknife over questions
+(:mod:`visualjudge.analysis.statistics.paired`), which holds for rotations too; Holm 1979 over all
+pairs of models.
 """
 
 from __future__ import annotations
@@ -36,7 +40,9 @@ ABILITIES = {
     "relation_reasoning": "RR",
     "attribute_reasoning": "AR",
 }
-"""MMBench's l2-categories and the names its leaderboard gives them; other categories keep their own."""
+"""MMBench's l2-categories and the names its leaderboard gives them; other categories keep their
+own.
+"""
 ALL = "all"
 Hits = Mapping[int, tuple[int, bool]]
 """Index to (cluster, hit)."""
@@ -48,7 +54,9 @@ CATEGORIES: Mapping[str, Callable[[Row], str]] = {
 
 
 def scores(evaluation: Evaluation) -> dict[str, Any]:
-    """Everything about one evaluation as plain JSON; shares are in 0..1, None where there is nothing to share."""
+    """Everything about one evaluation as plain JSON; shares are in 0..1, None where there is
+    nothing to share.
+    """
     result: dict[str, Any] = {"rules": evaluation.rules, **block(evaluation.whole)}
     result["invalid_groups"] = [group.index for group in evaluation.invalid]
     for name, key in CATEGORIES.items():
@@ -65,7 +73,10 @@ def scores(evaluation: Evaluation) -> dict[str, Any]:
         for line in evaluation.rows
     ]
     result["groups"] = [
-        ({"index": group.index, "hit": group.hit} | ({"missing": list(group.missing)} if group.missing else {}))
+        (
+            {"index": group.index, "hit": group.hit}
+            | ({"missing": list(group.missing)} if group.missing else {})
+        )
         for group in evaluation.groups
     ]
     result["unknown"] = list(evaluation.unknown)
@@ -88,8 +99,9 @@ def scores(evaluation: Evaluation) -> dict[str, Any]:
 def block(part: Slice) -> dict[str, Any]:
     """Counts, shares and intervals of some rows and their groups.
 
-    ``n_missing`` of the ``n`` rows have no reply; they count as unread and wrong, but not in the shares
-    ``of_replies``. ``vanilla_accuracy`` is VanillaEval's: each question once, as it stands, without its rotations.
+    ``n_missing`` of the ``n`` rows have no reply; they count as unread and wrong, but not in the
+    shares ``of_replies``. ``vanilla_accuracy`` is VanillaEval's: each question once, as it stands,
+    without its rotations.
     """
     valid = [group for group in part.groups if group.hit is not None]
     circular = [bool(group.hit) for group in valid]
@@ -118,9 +130,14 @@ def _is_hit(line: ScoredRow) -> bool:
     return line.hit
 
 
-def _shares(name: str, rows: Sequence[ScoredRow], holds: Callable[[ScoredRow], bool]) -> dict[str, Any]:
+def _shares(
+    name: str, rows: Sequence[ScoredRow], holds: Callable[[ScoredRow], bool]
+) -> dict[str, Any]:
     values = [holds(line) for line in rows]
-    return {name: share(values), f"{name}_ci95": interval(values, [line.row.group for line in rows])}
+    return {
+        name: share(values),
+        f"{name}_ci95": interval(values, [line.row.group for line in rows]),
+    }
 
 
 def share(values: Sequence[bool]) -> float | None:
@@ -129,14 +146,22 @@ def share(values: Sequence[bool]) -> float | None:
 
 
 def interval(values: Sequence[bool], clusters: Sequence[int]) -> tuple[float, float] | None:
-    """95 % interval of the share that is true, clusters left out in turn; None with fewer than five."""
-    return one_share(*cluster_sums(np.asarray(values, dtype=float), clusters)).interval(0) if len(values) else None
+    """95 % interval of the share that is true, clusters left out in turn; None with fewer than
+    five.
+    """
+    return (
+        one_share(*cluster_sums(np.asarray(values, dtype=float), clusters)).interval(0)
+        if len(values)
+        else None
+    )
 
 
 def cluster_sums(values: NDArray[np.float64], clusters: Sequence[int]) -> tuple[Any, Any]:
     """Sum of ``values`` and number of values in each cluster, one entry a cluster."""
     names, at = np.unique(np.asarray(clusters), return_inverse=True)
-    return np.bincount(at, weights=values, minlength=len(names)), np.bincount(at, minlength=len(names)).astype(float)
+    return np.bincount(at, weights=values, minlength=len(names)), np.bincount(
+        at, minlength=len(names)
+    ).astype(float)
 
 
 @dataclass(frozen=True)
@@ -149,7 +174,9 @@ class Model:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the usual table: shares in 0..1 by column, None where there is nothing to share."""
+    """One line of the usual table: shares in 0..1 by column, None where there is nothing to
+    share.
+    """
 
     model: str
     split: str
@@ -179,13 +206,18 @@ def splits(evaluation: Evaluation) -> dict[str, Slice]:
 def measures(models: Sequence[Model]) -> dict[str, str]:
     """The measures and what they are called.
 
-    Where questions were asked in rotations these are VanillaEval (each question once), CircularEval, and the share of
-    all rows. Without rotations, the share of all rows is VanillaEval.
+    Where questions were asked in rotations these are VanillaEval (each question once),
+    CircularEval, and the share of all rows. Without rotations, the share of all rows is
+    VanillaEval.
     """
     turned = any(line.row.rotation for model in models for line in model.evaluation.rows)
     if not turned:
         return {"accuracy": "vanilla"}
-    return {"vanilla_accuracy": "vanilla", "circular_accuracy": "circular", "accuracy": "all rotations"}
+    return {
+        "vanilla_accuracy": "vanilla",
+        "circular_accuracy": "circular",
+        "accuracy": "all rotations",
+    }
 
 
 def lines(models: Sequence[Model]) -> Iterator[Line]:
@@ -217,7 +249,10 @@ def _cell(piece: Slice, measure: str) -> dict[str, Any]:
 
 def as_json(models: Sequence[Model], compared: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The report as plain JSON."""
-    table = [{"model": x.model, "split": x.split, "measure": x.measure, "cells": x.cells} for x in lines(models)]
+    table = [
+        {"model": x.model, "split": x.split, "measure": x.measure, "cells": x.cells}
+        for x in lines(models)
+    ]
     return {
         "table": table,
         "comparisons": list(compared),
@@ -231,7 +266,9 @@ def as_text(models: Sequence[Model], compared: Sequence[dict[str, Any]]) -> str:
     rows = []
     for line in lines(models):
         read = percent(line.cells["Overall"]["extraction_rate"])
-        values = [percent(line.cells[name]["value"]) if name in line.cells else "–" for name in names]
+        values = [
+            percent(line.cells[name]["value"]) if name in line.cells else "–" for name in names
+        ]
         rows.append((line.model, line.split, line.label, read, *values))
     columns = ("model", "split", "measure", "read", *names)
     notes = [_comparison_line(row, called[row["measure"]]) for row in compared]
@@ -239,7 +276,9 @@ def as_text(models: Sequence[Model], compared: Sequence[dict[str, Any]]) -> str:
 
 
 def without_reply(models: Sequence[Model]) -> Iterator[str]:
-    """A sentence for each model of which rows have no reply, because they were not asked or the call failed."""
+    """A sentence for each model of which rows have no reply, because they were not asked or the
+    call failed.
+    """
     for model in models:
         sentence = missing_sentence(block(model.evaluation.whole))
         if sentence:
@@ -247,11 +286,16 @@ def without_reply(models: Sequence[Model]) -> Iterator[str]:
 
 
 def missing_sentence(numbers: Mapping[str, Any]) -> str | None:
-    """What the rows without a reply do to the figures, and the figures without them; None where all have one."""
+    """What the rows without a reply do to the figures, and the figures without them; None where all
+    have one.
+    """
     missing = numbers["n_missing"]
     if not missing:
         return None
-    read, right = percent(numbers["extraction_rate_of_replies"]), percent(numbers["accuracy_of_replies"])
+    read, right = (
+        percent(numbers["extraction_rate_of_replies"]),
+        percent(numbers["accuracy_of_replies"]),
+    )
     rows = numbers["n"]
     shares = f"of {rows - missing} replies {read} were read, {right} are right"
     return f"without a reply: {missing} of {rows} rows, counted as wrong; {shares}"
@@ -260,16 +304,24 @@ def missing_sentence(numbers: Mapping[str, Any]) -> str | None:
 def _comparison_line(row: dict[str, Any], called: str) -> str:
     if row["difference"] is None:
         return f"{row['a']} − {row['b']}, {called}: no question in common"
-    span = "" if row["ci95"] is None else " [{:+.1f}, {:+.1f}]".format(*(100 * edge for edge in row["ci95"]))
+    span = (
+        ""
+        if row["ci95"] is None
+        else " [{:+.1f}, {:+.1f}]".format(*(100 * edge for edge in row["ci95"]))
+    )
     p = "" if row["p"] is None else f", p = {row['p']:.3g}"
-    return f"{row['a']} − {row['b']}, {called}: {100 * row['difference']:+.1f} points{span} on {row['n']}{p}"
+    return (
+        f"{row['a']} − {row['b']}, {called}: {100 * row['difference']:+.1f} points{span} on "
+        f"{row['n']}{p}"
+    )
 
 
 def comparisons(models: Sequence[Model]) -> list[dict[str, Any]]:
-    """Every two models, by each of their measures (:func:`~visualjudge.apps.mmbench.scores.measures`).
+    """Every two models, by each of their measures
+    (:func:`~visualjudge.apps.mmbench.scores.measures`).
 
-    ``p`` is the paired jackknife's over questions, ``p_holm`` the same adjusted for the number of pairs;
-    ``mcnemar_p`` is exact and left None where a question's rotations are counted one by one.
+    ``p`` is the paired jackknife's over questions, ``p_holm`` the same adjusted for the number of
+    pairs; ``mcnemar_p`` is exact and left None where a question's rotations are counted one by one.
     """
     rows = []
     for measure in measures(models):
@@ -286,7 +338,9 @@ def compare(a: Model, b: Model, measure: str) -> dict[str, Any]:
     common = sorted(first.keys() & second.keys())
     row: dict[str, Any] = {"a": a.name, "b": b.name, "measure": measure, "n": len(common)}
     if not common:
-        names = "accuracy_a accuracy_b difference ci95 p only_a_right only_b_right mcnemar_p questions"
+        names = (
+            "accuracy_a accuracy_b difference ci95 p only_a_right only_b_right mcnemar_p questions"
+        )
         return row | dict.fromkeys(names.split())
     right = np.array([[first[i][1], second[i][1]] for i in common])
     return row | _paired(right, [first[i][0] for i in common])
@@ -303,7 +357,9 @@ def _paired(right: Any, clusters: Sequence[int]) -> dict[str, Any]:
     ends = gap_ends(value, found, np.array([float(only_a + only_b)]), np.array([float(len(right))]))
     gap = estimate_of(value, found, ends, len(right))
     independent = questions == len(right)
-    exact = (binomial_p(only_a, only_a + only_b) if only_a + only_b else 1.0) if independent else None
+    exact = (
+        (binomial_p(only_a, only_a + only_b) if only_a + only_b else 1.0) if independent else None
+    )
     return {
         "accuracy_a": float(right[:, 0].mean()),
         "accuracy_b": float(right[:, 1].mean()),
@@ -319,7 +375,11 @@ def _paired(right: Any, clusters: Sequence[int]) -> dict[str, Any]:
 
 def _hits(model: Model, measure: str) -> Hits:
     if measure == "circular_accuracy":
-        return {group.index: (group.index, group.hit) for group in model.evaluation.groups if group.hit is not None}
+        return {
+            group.index: (group.index, group.hit)
+            for group in model.evaluation.groups
+            if group.hit is not None
+        }
     once = measure == "vanilla_accuracy"
     rows = (line for line in model.evaluation.rows if not (once and line.row.rotation))
     return {line.row.index: (line.row.group, line.hit) for line in rows}

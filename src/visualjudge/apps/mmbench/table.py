@@ -1,8 +1,9 @@
-"""Tables of multiple-choice questions (MMBench's TSV), read as a stream, and the records of a run over them.
+"""Tables of multiple-choice questions (MMBench's TSV), read as a stream, and the records of a run
+over them.
 
-A table of a gigabyte is mostly base64 images. They stay in the file: a row remembers the byte at which its record
-begins, and the image is read from there when it is asked for. Cells are text: an option "None", "N/A" or "nan" is
-an option; only an empty cell is missing.
+A table of a gigabyte is mostly base64 images. They stay in the file: a row remembers the byte at
+which its record begins, and the image is read from there when it is asked for. Cells are text: an
+option "None", "N/A" or "nan" is an option; only an empty cell is missing.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from typing import BinaryIO, Literal
 from visualjudge.core.errors import DataError, InvalidRecord, Problem
 
 REFERENCE_CELL = 64
-"""An image cell of at most this many characters is another row's index, as VLMEvalKit reads published files."""
+"""An image cell of at most this many characters is another row's index, as VLMEvalKit reads
+published files.
+"""
 LONGEST_LINE = 96 * 2**20
 """Bytes of a line: an image of 64 MiB in base64, and texts."""
 LARGEST_QUOTED = 48 * 2**20
@@ -36,9 +39,9 @@ Rules = Literal["strict", "vlmevalkit"]
 class Row:
     """One question of a table. Cells are text as the file has it; a blank cell is ``""``.
 
-    ``options`` maps the letter of each option that is not blank to its text, in letter order. ``image_index`` is the
-    index whose image the row shares, None where the row holds its own; ``offset`` is the record's place in the file
-    in bytes, ``line`` its first line, counted from 1.
+    ``options`` maps the letter of each option that is not blank to its text, in letter order.
+    ``image_index`` is the index whose image the row shares, None where the row holds its own;
+    ``offset`` is the record's place in the file in bytes, ``line`` its first line, counted from 1.
     """
 
     index: int
@@ -88,7 +91,9 @@ class Record:
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of a TSV, without their images; ``problems`` says which records were left out and why."""
+    """The rows of a TSV, without their images; ``problems`` says which records were left out and
+    why.
+    """
 
     path: Path
     columns: tuple[str, ...]
@@ -108,7 +113,8 @@ class Table:
         return dict(zip(self.columns, record.cells, strict=True))
 
     def image_row(self, row: Row) -> Row:
-        """The row that holds the image of ``row``: itself, or the one that its image cell points at.
+        """The row that holds the image of ``row``: itself, or the one that its image cell points
+        at.
 
         Raises
         ------
@@ -120,9 +126,15 @@ class Table:
         while owner.image_index is not None:
             target = owner.image_index
             if target not in self.by_index:
-                raise self.invalid(row, "image", f"points at the image of index {target}, which is not in the table")
+                raise self.invalid(
+                    row,
+                    "image",
+                    f"points at the image of index {target}, which is not in the table",
+                )
             if target in seen:
-                raise self.invalid(row, "image", f"points at index {target}, whose cell points back: no image")
+                raise self.invalid(
+                    row, "image", f"points at index {target}, whose cell points back: no image"
+                )
             seen.add(target)
             owner = self.by_index[target]
         return owner
@@ -133,15 +145,17 @@ class Table:
 
     def invalid(self, row: Row, column: str, reason: str) -> InvalidRecord:
         """The error that names this row."""
-        return InvalidRecord(Problem(f"{self.path}:{row.line}", f"index {row.index}", column, reason))
+        return InvalidRecord(
+            Problem(f"{self.path}:{row.line}", f"index {row.index}", column, reason)
+        )
 
 
 def read_table(path: str | Path, *, progress: Callable[[int], None] | None = None) -> Table:
     """Read a TSV once, from its first byte to its last, keeping everything but the images.
 
-    ``progress`` is told the bytes of each record. The options' letters are the columns that are one capital letter.
-    A record that cannot be used (cells too few or too many, no index, an index seen before, an answer that is no
-    option's letter) is left out and listed in ``problems``.
+    ``progress`` is told the bytes of each record. The options' letters are the columns that are one
+    capital letter. A record that cannot be used (cells too few or too many, no index, an index seen
+    before, an answer that is no option's letter) is left out and listed in ``problems``.
 
     Raises
     ------
@@ -188,8 +202,12 @@ class _Reader:
 
     def table(self) -> Table:
         if not self.columns:
-            raise DataError(f"{self.path}: must be a tab-separated table with a header line, got an empty file")
-        return Table(self.path, self.columns, self.letters, tuple(self.rows.values()), tuple(self.problems))
+            raise DataError(
+                f"{self.path}: must be a tab-separated table with a header line, got an empty file"
+            )
+        return Table(
+            self.path, self.columns, self.letters, tuple(self.rows.values()), tuple(self.problems)
+        )
 
     def _header(self, record: Record) -> None:
         cells = record.cells
@@ -202,7 +220,9 @@ class _Reader:
         for due in ("index", "question"):
             if due not in names:
                 hint = "; is it tab-separated?" if len(names) == 1 else ""
-                raise DataError(f"{self.path}: no column {due!r} (columns: {', '.join(names)[:300]}){hint}")
+                raise DataError(
+                    f"{self.path}: no column {due!r} (columns: {', '.join(names)[:300]}){hint}"
+                )
         self.columns = tuple(names)
         self.letters = tuple(sorted(name for name in names if re.fullmatch("[A-Z]", name)))
         self.at = {name: place for place, name in enumerate(names)}
@@ -234,11 +254,16 @@ class _Reader:
         record = Record(row.offset, row.line, [])
         name = f"index {row.index}"
         if row.index in self.rows:
-            raise self._invalid(record, name, "index", f"is also that of line {self.rows[row.index].line}")
+            raise self._invalid(
+                record, name, "index", f"is also that of line {self.rows[row.index].line}"
+            )
         if row.answer and row.answer not in row.options:
             letters = ", ".join(row.options) or "none"
             raise self._invalid(
-                record, name, "answer", f"{row.answer[:40]!r} is not the letter of an option ({letters})"
+                record,
+                name,
+                "answer",
+                f"{row.answer[:40]!r} is not the letter of an option ({letters})",
             )
 
     def _cell(self, cells: Sequence[str], column: str) -> str:
@@ -248,7 +273,9 @@ class _Reader:
     def _index(self, record: Record) -> int:
         text = self._cell(record.cells, "index").strip()
         if not _INDEX.fullmatch(text):
-            raise self._invalid(record, f"line {record.line}", "index", f"{text[:40]!r} is not a whole number")
+            raise self._invalid(
+                record, f"line {record.line}", "index", f"{text[:40]!r} is not a whole number"
+            )
         return int(text)
 
     def _image_index(self, record: Record, index: int) -> int | None:
@@ -264,7 +291,8 @@ class _Reader:
 def _records(stream: BinaryIO, path: Path, offset: int = 0, line: int = 1) -> Iterator[Record]:
     """The records from the stream's place on; a quoted cell may hold tabs and line ends.
 
-    A line without a quote is cut at its tabs, nine times as fast as the csv module, which reads the others.
+    A line without a quote is cut at its tabs, nine times as fast as the csv module, which reads the
+    others.
     """
     lines = _Lines(stream, offset, line)
     while (raw := lines.next()) is not None:
@@ -285,7 +313,9 @@ class _Lines:
         self.number = line - 1
         self.flaw: str | None = None
         self.line_by_line = False
-        """Each line is a record: in a file with a quote that is never closed, no record goes on in the next line."""
+        """Each line is a record: in a file with a quote that is never closed, no record goes on in
+        the next line.
+        """
 
     def next(self) -> bytes | None:
         raw = self.stream.readline(LONGEST_LINE + 1)
@@ -333,7 +363,9 @@ def _quoted(text: str, lines: _Lines) -> list[str]:
         size = len(text)
         if size <= LARGEST_QUOTED:
             yield text
-        while not lines.line_by_line and size <= LARGEST_QUOTED and (raw := lines.next()) is not None:
+        while (
+            not lines.line_by_line and size <= LARGEST_QUOTED and (raw := lines.next()) is not None
+        ):
             size += len(raw)
             yield lines.text(raw)
         ended = True
@@ -347,6 +379,9 @@ def _quoted(text: str, lines: _Lines) -> list[str]:
     if ended:
         lines.back_to(end, number)
         lines.line_by_line = True
-        lines.flaw = f"a quoted cell that begins here is never closed, or not within {LARGEST_QUOTED >> 20} MiB"
+        lines.flaw = (
+            "a quoted cell that begins here is never closed, or not within "
+            f"{LARGEST_QUOTED >> 20} MiB"
+        )
         return [text]
     return cells

@@ -1,9 +1,10 @@
 """Reading a reply as VLMEvalKit's heuristics do, so that numbers can be laid beside published ones.
 
-The order is that of ``can_infer`` in VLMEvalKit's ``matching_util`` (written anew here from its description): known
-refusals; the one option letter among the tokens; "answer is X"; the one option whose text the reply contains. It
-reads an article as option A and "grandma" as "man"; that is its way, and the report lists where ``strict`` differs.
-What VLMEvalKit does with a reply it cannot read (ask GPT, or draw an option at random) is not done.
+The order is that of ``can_infer`` in VLMEvalKit's ``matching_util`` (written anew here from its
+description): known refusals; the one option letter among the tokens; "answer is X"; the one option
+whose text the reply contains. It reads an article as option A and "grandma" as "man"; that is its
+way, and the report lists where ``strict`` differs. What VLMEvalKit does with a reply it cannot read
+(ask GPT, or draw an option at random) is not done.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ _DECLARED = re.compile(r"(?i)answer\s+is\s+\**([ABCD])\**")
 
 
 def read_vlmevalkit(reply: str, options: Mapping[str, str]) -> ChoiceReading:
-    """The letter that VLMEvalKit's heuristics find in ``reply``; None for its Z and for nothing found."""
+    """The letter that VLMEvalKit's heuristics find in ``reply``; None for its Z and for nothing
+    found.
+    """
     if FAILED_CALL not in reply:
         reading = _by_letter(reply, options)
         if reading is not None:
@@ -38,7 +41,9 @@ def read_vlmevalkit(reply: str, options: Mapping[str, str]) -> ChoiceReading:
     there = [letter for letter, text in options.items() if text.lower() in lowered]
     if len(there) == 1:
         return ChoiceReading(there[0], "the only option text contained in it")
-    return ChoiceReading(None, "several option texts" if there else "no option letter, no option text")
+    return ChoiceReading(
+        None, "several option texts" if there else "no option letter, no option text"
+    )
 
 
 def _by_letter(reply: str, options: Mapping[str, str]) -> ChoiceReading | None:

@@ -31,7 +31,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from yaml import YAMLError
 
 from visualjudge.clients.registry import open_client
-from visualjudge.clients.secrets import SHORTEST_KEY, Redactor, Secret, is_secret_name, looks_secret, public_url
+from visualjudge.clients.secrets import (
+    SHORTEST_KEY,
+    Redactor,
+    Secret,
+    is_secret_name,
+    looks_secret,
+    public_url,
+)
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.validation import first_problem
 from visualjudge.core.yamls import yaml_reason, yaml_text
@@ -65,7 +72,11 @@ class MetricConfig(BaseModel):
 
 
 def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    both = {key: _over(below[key], value) for key, value in above.items() if _nested(below.get(key), value)}
+    both = {
+        key: _over(below[key], value)
+        for key, value in above.items()
+        if _nested(below.get(key), value)
+    }
     return {**below, **above, **both}
 
 
@@ -88,13 +99,17 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
     keys = {
         value: name
         for name, value in os.environ.items()
-        if name in text and len(value) >= SHORTEST_KEY and (is_secret_name(name) or looks_secret(value))
+        if name in text
+        and len(value) >= SHORTEST_KEY
+        and (is_secret_name(name) or looks_secret(value))
     }
     masked = Redactor(map(Secret, keys))
     try:
         loaded = OmegaConf.load(io.StringIO(text))
         metrics = OmegaConf.select(loaded, "metric_configs")
-        plain = OmegaConf.to_container(metrics, resolve=True) if OmegaConf.is_config(metrics) else None
+        plain = (
+            OmegaConf.to_container(metrics, resolve=True) if OmegaConf.is_config(metrics) else None
+        )
     except OmegaConfBaseException as error:
         raise UsageError(f"{file}: {masked(_first_line(error))}") from None
     except (YAMLError, ValueError, TypeError, OSError, RecursionError) as error:
@@ -106,7 +121,9 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
 
 
 def _check_keys(where: str, value: Any, keys: Mapping[str, str]) -> None:
-    """Refuse a key of the environment in a field that is sent, written or shown as it is; the message has its name."""
+    """Refuse a key of the environment in a field that is sent, written or shown as it is; the
+    message has its name.
+    """
     if isinstance(value, list):
         for number, item in enumerate(value):
             _check_keys(f"{where}[{number}]", item, keys)
@@ -132,7 +149,9 @@ def _without_login(url: str) -> str:
 def _check_text(where: str, text: str, keys: Mapping[str, str]) -> None:
     found = next((name for key, name in keys.items() if key in text), None)
     if found is not None:
-        raise UsageError(f"{where} must not hold the key ${{oc.env:{found}}}; keys go into api_key or headers")
+        raise UsageError(
+            f"{where} must not hold the key ${{oc.env:{found}}}; keys go into api_key or headers"
+        )
 
 
 def _first_line(error: Exception) -> str:
@@ -172,7 +191,10 @@ def build_pipes(
     """
     prompts = store or PromptAssetStore()
     more = {"rules": rules} if rules else {}
-    return {name: _pipe(name, metric, prompts, cache_dir, concurrency, more) for name, metric in metrics.items()}
+    return {
+        name: _pipe(name, metric, prompts, cache_dir, concurrency, more)
+        for name, metric in metrics.items()
+    }
 
 
 def _pipe(
@@ -188,7 +210,9 @@ def _pipe(
     try:
         info = PromptInfo.model_validate(config.get("prompt_info") or {})
     except ValidationError as error:
-        raise UsageError(f"metric_configs.{name}.init_config.prompt_info{_first_problem(error)}") from None
+        raise UsageError(
+            f"metric_configs.{name}.init_config.prompt_info{_first_problem(error)}"
+        ) from None
     template = prompts.get_prompt(info.prompt_id, info.version)
     client = open_client(with_defaults(config), cache_dir=cache_dir, concurrency=concurrency)
     pipe: ClientPipe = make(template, config, client=client)

@@ -1,8 +1,9 @@
-"""All metrics of one row, within a budget; an error of one is a part of the row's line, and costs no other its result.
+"""All metrics of one row, within a budget; an error of one is a part of the row's line, and costs
+no other its result.
 
-A row takes several calls, and a judge repeats some of them. The most calls that a row may take are booked before it
-starts, so that a row that begins is finished. What does not fit waits while other calls are under way, since these may
-cost less than was booked; it is refused when none is.
+A row takes several calls, and a judge repeats some of them. The most calls that a row may take are
+booked before it starts, so that a row that begins is finished. What does not fit waits while other
+calls are under way, since these may cost less than was booked; it is refused when none is.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ class Meter:
 
     @asynccontextmanager
     async def open(self, calls: int) -> AsyncIterator[Allowance]:
-        """An allowance of ``calls`` for one row, once there is room for it; what is left of it is given back.
+        """An allowance of ``calls`` for one row, once there is room for it; what is left of it is
+        given back.
 
         Raises
         ------
@@ -202,7 +204,11 @@ class RowJudge:
 
     def _due(self, row: Row) -> dict[str, ClientPipe]:
         done = self._kept(row).results
-        return {name: pipe for name, pipe in self.pipes.items() if name not in done and _applies(pipe, row)}
+        return {
+            name: pipe
+            for name, pipe in self.pipes.items()
+            if name not in done and _applies(pipe, row)
+        }
 
     async def _found(self, due: Mapping[str, ClientPipe], row: Row, allowance: Allowance) -> Found:
         try:
@@ -215,19 +221,30 @@ class RowJudge:
                 raise one
         return dict(zip(due, found, strict=True))
 
-    def _line(self, row: Row, kept: RowResult, found: Found, allowance: Allowance, seconds: float) -> RowResult:
+    def _line(
+        self, row: Row, kept: RowResult, found: Found, allowance: Allowance, seconds: float
+    ) -> RowResult:
         judged = {name: one for name, one in found.items() if isinstance(one, Judgement)}
         errors = {name: one for name, one in found.items() if not isinstance(one, Judgement)}
         results = {**kept.results, **{name: one.result for name, one in judged.items()}}
-        details = {**kept.details, **{name: dict(one.details) for name, one in judged.items() if one.details}}
+        details = {
+            **kept.details,
+            **{name: dict(one.details) for name, one in judged.items() if one.details},
+        }
         return RowResult(
             row.key,
             {name: results[name] for name in self.pipes if name in results},
             errors={name: " ".join(str(error).split()) for name, error in errors.items()},
-            does_not_apply={name: _too_few(pipe, row) for name, pipe in self.pipes.items() if not _applies(pipe, row)},
+            does_not_apply={
+                name: _too_few(pipe, row)
+                for name, pipe in self.pipes.items()
+                if not _applies(pipe, row)
+            },
             details=details,
             rules=tuple(sorted({pipe.rules for pipe in self.pipes.values()} - {"strict"})),
-            notes=tuple(sorted({*kept.notes, *(note for one in judged.values() for note in one.notes)})),
+            notes=tuple(
+                sorted({*kept.notes, *(note for one in judged.values() for note in one.notes)})
+            ),
             usage=dict(Counter(kept.usage) + allowance.usage),
             latency_s=round(seconds, 4),
             input=checksum(row),
@@ -242,7 +259,9 @@ def _too_few(pipe: ClientPipe, row: Row) -> str:
     return f"needs {pipe.fewest_edits} edited images, got {len(row.edited_images)}"
 
 
-async def _one(pipe: ClientPipe, given: Mapping[str, Any], allowance: Allowance) -> Judgement | VisualJudgeError:
+async def _one(
+    pipe: ClientPipe, given: Mapping[str, Any], allowance: Allowance
+) -> Judgement | VisualJudgeError:
     metered = copy(pipe)
     metered.client = Metered(pipe.client, allowance)
     try:

@@ -21,8 +21,9 @@ _BEGINNING = b'{"key":'
 class RowResult:
     """By metric a result dict, an error message, or why the metric does not apply to the row.
 
-    ``input`` is the checksum of the row (:func:`~visualjudge.apps.pipelines.rows.checksum`); None in lines of earlier
-    versions. ``usage`` counts the tokens of all replies that were paid for, those without a result included.
+    ``input`` is the checksum of the row (:func:`~visualjudge.apps.pipelines.rows.checksum`); None
+    in lines of earlier versions. ``usage`` counts the tokens of all replies that were paid for,
+    those without a result included.
     """
 
     key: str | int
@@ -50,7 +51,11 @@ class RowResult:
         """As the file has it: fields that say nothing are left out."""
         said = {name: getattr(self, name) for name in self.__slots__}
         always = ("key", "results")
-        return {name: value for name, value in said.items() if name in always or value not in (None, {}, ())}
+        return {
+            name: value
+            for name, value in said.items()
+            if name in always or value not in (None, {}, ())
+        }
 
 
 @dataclass
@@ -113,12 +118,20 @@ def read_results(path: Path) -> Iterator[RowResult]:
         try:
             yield _row_result(line.record or {})
         except (KeyError, TypeError, ValueError):
-            raise DataError(f"{path}: line {line.number} is not a pipeline result; choose another --out") from None
+            raise DataError(
+                f"{path}: line {line.number} is not a pipeline result; choose another --out"
+            ) from None
 
 
 def _row_result(record: Mapping[str, Any]) -> RowResult:
     known = {name: record[name] for name in RowResult.__slots__ if record.get(name) is not None}
-    row = RowResult(**{**known, "rules": tuple(record.get("rules") or ()), "notes": tuple(record.get("notes") or ())})
+    row = RowResult(
+        **{
+            **known,
+            "rules": tuple(record.get("rules") or ()),
+            "notes": tuple(record.get("notes") or ()),
+        }
+    )
     for result in row.results.values():
         result["value"]
     return row

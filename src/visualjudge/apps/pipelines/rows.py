@@ -73,7 +73,9 @@ def read_rows(path: str | Path) -> tuple[list[Row], list[Problem]]:
             continue
         row = _row(line, file, number) if len(line) <= LONGEST_LINE else _too_long(file, number)
         if isinstance(row, Row) and str(row.key) in rows:
-            row = Problem(str(file), f"line {number}", "key", f"{row.key!r} also occurs in an earlier line")
+            row = Problem(
+                str(file), f"line {number}", "key", f"{row.key!r} also occurs in an earlier line"
+            )
         if isinstance(row, Row):
             rows[str(row.key)] = row
         else:
@@ -96,7 +98,9 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 
 def _too_long(file: Path, number: int) -> Problem:
-    return Problem(str(file), f"line {number}", "row", f"must have at most {LONGEST_LINE >> 20} MiB")
+    return Problem(
+        str(file), f"line {number}", "row", f"must have at most {LONGEST_LINE >> 20} MiB"
+    )
 
 
 def _row(line: bytes, file: Path, number: int) -> Row | Problem:
@@ -125,7 +129,9 @@ def _is_url(image: str) -> bool:
 
 
 def checksum(row: Row) -> str:
-    """SHA-256 of what is judged: the instruction, and of each image its bytes (of one behind a URL, the URL)."""
+    """SHA-256 of what is judged: the instruction, and of each image its bytes (of one behind a URL,
+    the URL).
+    """
     images = [_image_digest(image) for image in (row.input_image, *row.edited_images)]
     return hashlib.sha256(orjson.dumps([row.instruction, *images])).hexdigest()
 

@@ -1,4 +1,6 @@
-"""Judges over rows: one journalled line a row, and a note of what made the results, so that a run can go on."""
+"""Judges over rows: one journalled line a row, and a note of what made the results, so that a run
+can go on.
+"""
 
 from __future__ import annotations
 
@@ -57,13 +59,16 @@ def check_same(out: Path, settings: Mapping[str, Any]) -> None:
     before = _stated(settings_path(out))
     if before is None:
         raise UsageError(
-            f"{settings_path(out)} is missing or cannot be read: it says what {out} was made with; restore it, or "
+            f"{settings_path(out)} is missing or cannot be read: it says what {out} was made "
+            "with; restore it, or "
             "choose another --out (calls that the reply cache holds are free)"
         )
     now = orjson.loads(orjson.dumps(settings, default=str))
     for name in sorted(set(before) | set(now)):
         if before.get(name) != now.get(name):
-            raise UsageError(f"{out} was made with other settings of metric {name!r}; choose another --out")
+            raise UsageError(
+                f"{out} was made with other settings of metric {name!r}; choose another --out"
+            )
 
 
 def _stated(place: Path) -> dict[str, Any] | None:
@@ -77,12 +82,16 @@ def _stated(place: Path) -> dict[str, Any] | None:
 def write_settings(out: Path, settings: Mapping[str, Any]) -> None:
     """Write them beside ``out``."""
     whole = {"visualjudge": __version__, "metrics": settings}
-    atomic.write_bytes(settings_path(out), orjson.dumps(whole, default=str, option=orjson.OPT_INDENT_2) + b"\n")
+    atomic.write_bytes(
+        settings_path(out), orjson.dumps(whole, default=str, option=orjson.OPT_INDENT_2) + b"\n"
+    )
 
 
 @dataclass(frozen=True)
 class PipelineReport:
-    """How a run ended: every row of the results by status, each metric, the errors by row, and what is missing."""
+    """How a run ended: every row of the results by status, each metric, the errors by row, and what
+    is missing.
+    """
 
     statuses: Counter[str]
     errors: Mapping[str, str]
@@ -95,7 +104,9 @@ class PipelineReport:
 
 @dataclass(frozen=True)
 class Earlier:
-    """What a resumed run finds: keys that have all results, and rows with an error, whose results are kept."""
+    """What a resumed run finds: keys that have all results, and rows with an error, whose results
+    are kept.
+    """
 
     done: frozenset[str] = frozenset()
     kept: Mapping[str, RowResult] = field(default_factory=dict)
@@ -116,20 +127,24 @@ async def run_pipeline(
 ) -> PipelineReport:
     """Judge every row by every metric; each row's line is on disk before it is reported.
 
-    Images behind URLs are fetched from public addresses only, unless ``private_urls`` is true. With ``resume``
-    rows that have all their results are left alone; of rows with an error the metrics without a result are asked
-    again. The budget counts calls. A row that it does not let finish has no line.
+    Images behind URLs are fetched from public addresses only, unless ``private_urls`` is true. With
+    ``resume`` rows that have all their results are left alone; of rows with an error the metrics
+    without a result are asked again. The budget counts calls. A row that it does not let finish has
+    no line.
 
     Raises
     ------
     UsageError
-        If ``out`` holds results and ``resume`` is not asked for, or they come from another configuration or from
-        other rows under the same keys; or if a row may take more calls than the budget allows.
+        If ``out`` holds results and ``resume`` is not asked for, or they come from another
+        configuration or from other rows under the same keys; or if a row may take more calls than
+        the budget allows.
     DataError
         If ``out`` is a file of another kind.
     """
     path = Path(out)
-    path = path.resolve() if path.is_symlink() else path  # the user's own link; a journal follows none
+    path = (
+        path.resolve() if path.is_symlink() else path
+    )  # the user's own link; a journal follows none
     settings = settings_of(pipes)
     found = await asyncio.to_thread(_earlier, path, rows if resume else ())
     if resume:
@@ -181,7 +196,8 @@ def _earlier(path: Path, rows: Sequence[Row]) -> Earlier:
 def _other_rows(path: Path, keys: Sequence[str]) -> str:
     more = f" and {len(keys) - _MOST_KEYS} more" if len(keys) > _MOST_KEYS else ""
     return (
-        f"{path}: instruction or images are not those that were judged, for key {', '.join(keys[:_MOST_KEYS])}{more}; "
+        f"{path}: instruction or images are not those that were judged, for key "
+        f"{', '.join(keys[:_MOST_KEYS])}{more}; "
         "choose another --out, or give changed rows other keys"
     )
 
@@ -197,6 +213,8 @@ def _report(
         count(line, metrics)
         keys.add(str(line.key))
         if line.errors:
-            errors[str(line.key)] = "; ".join(f"{metric}: {said}" for metric, said in line.errors.items())
+            errors[str(line.key)] = "; ".join(
+                f"{metric}: {said}" for metric, said in line.errors.items()
+            )
     missing = sum(str(row.key) not in keys for row in rows)
     return PipelineReport(statuses, errors, missing, progress, metrics, unchecked)

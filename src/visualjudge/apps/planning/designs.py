@@ -1,4 +1,5 @@
-"""Which study answers a question at least cost: the search, and what builds the design that it finds.
+"""Which study answers a question at least cost: the search, and what builds the design that it
+finds.
 
 A design is images × pairs × encodings × orders × repeats. Of each kind of design the fewest images
 are sought at which the goal is reached with the wanted power, by simulation
@@ -102,7 +103,9 @@ class Plan:
 # ---------------------------------------------------------------- the search
 
 
-def least_images(power_at: Callable[[int], float], wanted: float, least: int = LEAST, most: int = MOST) -> int | None:
+def least_images(
+    power_at: Callable[[int], float], wanted: float, least: int = LEAST, most: int = MOST
+) -> int | None:
     """The fewest images at which ``power_at`` is ``wanted``, to 6 %; None where ``most`` fail."""
     low, high = 0, least
     while power_at(high) < wanted:
@@ -197,14 +200,21 @@ def plan(
         calls = design.calls * (2 if goal == "compare" else 1)
         labels = design.images * design.pairs * held.raters
         stated = held.prices.are_stated or held.label_price
-        cost = calls * held.prices.of(1, 0) * rate.tokens_in + calls * held.prices.of(0, 1) * rate.tokens_out
+        cost = (
+            calls * held.prices.of(1, 0) * rate.tokens_in
+            + calls * held.prices.of(0, 1) * rate.tokens_out
+        )
         total = cost + labels * held.label_price if stated else None
         missing = max(0, design.images - there.pool.images)
         return Option(design, found, calls, labels, total, held.minutes(calls, rate), missing)
 
     found, short = _searched(there, goal, question, power, option, held.budget)
     nearest = sorted(short, key=lambda o: (-round(o.power.value, 2), *_worth(o)))
-    best = (*sorted(found, key=_worth), *nearest)[:SHOWN] if not found else (*sorted(found, key=_worth), *nearest[:1])
+    best = (
+        (*sorted(found, key=_worth), *nearest)[:SHOWN]
+        if not found
+        else (*sorted(found, key=_worth), *nearest[:1])
+    )
     curves = tuple((one, _curve(question, one.design)) for one in best[:3])
     notes = [*there.notes]
     first = best[0]
@@ -212,7 +222,9 @@ def plan(
     notes += exact
     if first.missing:
         held_images = many(there.pool.images, "image")
-        notes.append(f"The data hold {held_images} with such pairs: {first.missing} more are needed.")
+        notes.append(
+            f"The data hold {held_images} with such pairs: {first.missing} more are needed."
+        )
     checks: tuple[CheckRow, ...] = ()
     if goal not in ("compare", "probe"):
         checks = _other_checks(there, question.judge, first.design, rules, held, seed)
@@ -237,7 +249,10 @@ def plan(
 
 def _mean_rate(rates: Sequence[Rate]) -> Rate:
     seconds = [rate.seconds for rate in rates if rate.seconds is not None]
-    tokens = ((sum(getattr(rate, name) for rate in rates) / len(rates)) for name in ("tokens_in", "tokens_out"))
+    tokens = (
+        (sum(getattr(rate, name) for rate in rates) / len(rates))
+        for name in ("tokens_in", "tokens_out")
+    )
     return Rate(next(tokens), next(tokens), sum(seconds) / len(seconds) if seconds else None)
 
 
@@ -266,7 +281,11 @@ def _searched(
             return question.reached(replace(shape, images=images), SEARCHED, SEARCH_DRAWS).value
 
         images = least_images(power_at, wanted)
-        one = None if images is None else option(replace(shape, images=images), models.power_of([True]))
+        one = (
+            None
+            if images is None
+            else option(replace(shape, images=images), models.power_of([True]))
+        )
         if one is not None and (budget is None or (one.cost or 0.0) <= budget):
             enough.append(one)
         most = target.pool.images
@@ -275,11 +294,20 @@ def _searched(
             most = min(most, int(budget / each)) if each else most
         if most >= 2 and (images is None or images > most):
             short.append(replace(shape, images=most))
-    confirmed = (_confirmed(question, one.design, wanted, option) for one in sorted(enough, key=_worth)[:SHOWN])
-    found = [one for one in confirmed if one is not None and (budget is None or (one.cost or 0.0) <= budget)]
+    confirmed = (
+        _confirmed(question, one.design, wanted, option)
+        for one in sorted(enough, key=_worth)[:SHOWN]
+    )
+    found = [
+        one
+        for one in confirmed
+        if one is not None and (budget is None or (one.cost or 0.0) <= budget)
+    ]
     if any(not one.missing for one in found):
         return found, []
-    nearest = [option(design, question.reached(design, CONFIRMED, CONFIRM_DRAWS)) for design in short]
+    nearest = [
+        option(design, question.reached(design, CONFIRMED, CONFIRM_DRAWS)) for design in short
+    ]
     if not found and not nearest:
         raise UsageError(f"--budget {budget:g} does not pay for the questions on two images")
     return found, nearest
@@ -299,15 +327,23 @@ def _confirmed(
 
 def _curve(question: Question, design: Design) -> tuple[tuple[int, Power], ...]:
     """Power at fewer and more images than chosen."""
-    steps = dict.fromkeys(max(2, round(part * design.images)) for part in (0.25, 0.5, 0.75, 1, 1.5, 2))
-    return tuple((n, question.reached(replace(design, images=n), CURVE, SEARCH_DRAWS)) for n in steps)
+    steps = dict.fromkeys(
+        max(2, round(part * design.images)) for part in (0.25, 0.5, 0.75, 1, 1.5, 2)
+    )
+    return tuple(
+        (n, question.reached(replace(design, images=n), CURVE, SEARCH_DRAWS)) for n in steps
+    )
 
 
 def _other_checks(
     target: Target, judge: JudgeModel, design: Design, rules: Thresholds, terms: Terms, seed: int
 ) -> tuple[CheckRow, ...]:
     """What each check of the card would show at the chosen design."""
-    names = [name for name in ("macro_accuracy", "right_in_both_orders", "lean", "failed") if name in rules.checks]
+    names = [
+        name
+        for name in ("macro_accuracy", "right_in_both_orders", "lean", "failed")
+        if name in rules.checks
+    ]
     if len(target.pool.sources) > 1:
         names.append("order_of_sources")
     if design.orders == 1:
@@ -315,7 +351,9 @@ def _other_checks(
     found: dict[str, list[Any]] = {name: [] for name in names}
     for part in parts_of(design, SEARCHED * 2):
         rng = rng_for(seed, "checks", part)
-        studies = models.simulated(target.pool, judge, design, part, rng, labels_wrong=terms.labels_wrong)
+        studies = models.simulated(
+            target.pool, judge, design, part, rng, labels_wrong=terms.labels_wrong
+        )
         assert isinstance(studies, Studies)
         for name, rows in models.checked(studies, rules, names).items():
             found[name] += rows
@@ -349,7 +387,9 @@ def _caps(target: Target, design: Design, seed: int) -> tuple[Caps, tuple[str, .
             images.add(found.key[0])
             pairs += min(design.pairs, len(pairs_of(found, seed, caps)))
             groups += 1
-        notes = (f"`build` draws {many(min(pairs, wanted), 'pair')} on {many(len(images), 'image')}.",)
+        notes = (
+            f"`build` draws {many(min(pairs, wanted), 'pair')} on {many(len(images), 'image')}.",
+        )
     return Caps(0, 0, groups, wanted, 0, 0), notes
 
 
@@ -368,10 +408,14 @@ def read_build(path: str | Path) -> tuple[str, int, Caps]:
         known = {one.name for one in fields(Caps)}
         if not isinstance(task, str) or type(seed) is not int or set(caps) - known:
             raise TypeError
-        if any(isinstance(value, bool) or not isinstance(value, int | float) for value in caps.values()):
+        if any(
+            isinstance(value, bool) or not isinstance(value, int | float) for value in caps.values()
+        ):
             raise TypeError
         return task, seed, Caps(**caps)
     except OSError as error:
         raise DataError(f"{place}: cannot be read: {error.strerror}") from None
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise DataError(f"{place}: must be a plan from `visualjudge plan --out FILE.json`") from None
+        raise DataError(
+            f"{place}: must be a plan from `visualjudge plan --out FILE.json`"
+        ) from None

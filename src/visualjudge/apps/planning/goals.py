@@ -56,7 +56,9 @@ class Terms:
         if self.budget is not None and not self.prices.are_stated and not self.label_price:
             raise UsageError("--budget needs --price-in and --price-out, or --label-price")
         if not 0.5 < self.rater_right <= 1:
-            raise UsageError(f"--rater-right must be above 0.5 and at most 1, got {self.rater_right:g}")
+            raise UsageError(
+                f"--rater-right must be above 0.5 and at most 1, got {self.rater_right:g}"
+            )
         for name in ("calls_per_minute", "tokens_per_minute"):
             value = getattr(self, name)
             if value is not None and not value > 0:
@@ -69,7 +71,11 @@ class Terms:
             return 0.0
         half = self.raters / 2
         wrong = float(stats.binom.sf(np.floor(half), self.raters, 1 - self.rater_right))
-        tie = float(stats.binom.pmf(half, self.raters, 1 - self.rater_right)) if half.is_integer() else 0.0
+        tie = (
+            float(stats.binom.pmf(half, self.raters, 1 - self.rater_right))
+            if half.is_integer()
+            else 0.0
+        )
         return wrong + tie / 2
 
     def minutes(self, calls: float, rate: Rate) -> float | None:
@@ -117,7 +123,9 @@ def question_of(
     limit = rules.checks[check]
     if goal == "right":
         lead = effect if effect is not None or target.kind == "run" else USUAL_LEAD
-        judge, truth, said = _right(pool, judge, None if lead is None else limit.value + lead, wrong)
+        judge, truth, said = _right(
+            pool, judge, None if lead is None else limit.value + lead, wrong
+        )
     elif goal == "bias":
         truth = judge.lean if effect is None else effect
         judge = replace(judge, lean=truth)
@@ -127,7 +135,9 @@ def question_of(
     right_state = "pass" if limit.met_by(truth) else "fail"
     if abs(abs(truth) - limit.value) < AT_THRESHOLD:
         said += ", so near the threshold that hardly any number of images settles it"
-    claim = f"{said}; reached where the check comes out as “{right_state}” (threshold {limit.value:g})"
+    claim = (
+        f"{said}; reached where the check comes out as “{right_state}” (threshold {limit.value:g})"
+    )
 
     def reached(design: Design, count: int, draws: int) -> Power:
         found: list[Any] = []
@@ -140,11 +150,15 @@ def question_of(
     return Question(claim, judge, reached)
 
 
-def _right(pool: Pool, judge: JudgeModel, wanted: float | None, wrong: float) -> tuple[JudgeModel, float, str]:
+def _right(
+    pool: Pool, judge: JudgeModel, wanted: float | None, wrong: float
+) -> tuple[JudgeModel, float, str]:
     """The judge at the share right that is wanted, and what labels make of it."""
     share = judge.right(pool) if wanted is None else wanted
     if not 0.01 <= share <= 0.99:
-        raise UsageError(f"--effect must leave the share right between 0.01 and 0.99, got {share:.2f}")
+        raise UsageError(
+            f"--effect must leave the share right between 0.01 and 0.99, got {share:.2f}"
+        )
     truth = share * (1 - wrong) + (1 - share) * wrong
     return judge.at(share, pool), truth, f"the judge is right {truth:.1%} of the time"
 
@@ -152,10 +166,14 @@ def _right(pool: Pool, judge: JudgeModel, wanted: float | None, wrong: float) ->
 def _order(target: Target, effect: float | None, seed: int) -> tuple[float, str]:
     """The order that endless images would show."""
     if effect is not None:
-        raise UsageError("--effect does not go with --goal rank: what is ordered are the sources at hand")
+        raise UsageError(
+            "--effect does not go with --goal rank: what is ordered are the sources at hand"
+        )
     count = len(target.pool.sources)
     if count < 2:
-        raise UsageError(f"{target.place}: names fewer than two sources, so that there is nothing to rank")
+        raise UsageError(
+            f"{target.place}: names fewer than two sources, so that there is nothing to rank"
+        )
     rng = rng_for(seed, "population")
     truth = models.population_tau(target.pool, target.judge, Design(1, 3), rng)
     return truth, f"the judge orders the {count} sources with τ-b {truth:.2f} on endless images"
@@ -171,7 +189,8 @@ def _compare(pool: Pool, judge: JudgeModel, gap: float, drawn: Callable[..., Any
     share = judge.right(pool)
     if not gap or not 0.01 <= share + gap <= 0.99:
         raise UsageError(
-            f"--effect must leave the second judge's share right between 0.01 and 0.99, got {share + gap:.2f}"
+            "--effect must leave the second judge's share right between 0.01 and 0.99, got "
+            f"{share + gap:.2f}"
         )
     second = judge.at(share + gap, pool)
 
@@ -183,7 +202,9 @@ def _compare(pool: Pool, judge: JudgeModel, gap: float, drawn: Callable[..., Any
             lows += low.tolist()
             highs += high.tolist()
         shown = [low > 0 if gap > 0 else high < 0 for low, high in zip(lows, highs, strict=True)]
-        return models.power_of(shown, (np.array(highs) - np.array(lows))[np.isfinite(lows)].tolist())
+        return models.power_of(
+            shown, (np.array(highs) - np.array(lows))[np.isfinite(lows)].tolist()
+        )
 
     claim = (
         f"a second judge is right {100 * gap:+.1f} points more often on the same questions; "
@@ -203,6 +224,7 @@ def _probe(judge: JudgeModel, effect: float, drawn: Callable[..., Any]) -> Quest
         return models.power_of([state == right_state for state in states], (), states)
 
     claim = (
-        f"a cue moves the judge by {effect:g}; reached where the probe comes out as “{right_state}” (margin {margin:g})"
+        f"a cue moves the judge by {effect:g}; reached where the probe comes out as "
+        f"“{right_state}” (margin {margin:g})"
     )
     return Question(claim, judge, reached)

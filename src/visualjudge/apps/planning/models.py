@@ -209,7 +209,9 @@ def fitted(verdicts: pl.DataFrame, default: JudgeModel) -> JudgeModel:
     return JudgeModel(level, slope, shared, lean, failed, tuple(unknown))
 
 
-def _threshold_line(x: FloatArray, place: FloatArray, right: BoolArray) -> tuple[float, float, float]:
+def _threshold_line(
+    x: FloatArray, place: FloatArray, right: BoolArray
+) -> tuple[float, float, float]:
     """Level, slope on the margin and shift by place, with weak normal priors."""
     side = np.where(right, 1.0, -1.0)
 
@@ -267,7 +269,9 @@ def simulated(
     chosen = rng.integers(0, pool.images, (count, n))
     start, held_pairs = np.cumsum(pool.per_image) - pool.per_image, pool.per_image[chosen]
     most = int(pool.per_image.max())
-    place = np.argsort(np.where(np.arange(most) < held_pairs[..., None], rng.random((count, n, most)), 2.0), -1)
+    place = np.argsort(
+        np.where(np.arange(most) < held_pairs[..., None], rng.random((count, n, most)), 2.0), -1
+    )
     place = place[..., :k]
     held = np.arange(place.shape[-1]) < held_pairs[..., None]
     pair = np.where(held, start[chosen][..., None] + place, 0)
@@ -279,7 +283,9 @@ def simulated(
         effects = own
         if studies:
             other = _effects(pair.shape, design, rng)
-            mixed = (np.sqrt(alike) * a + np.sqrt(1 - alike) * b for a, b in zip(own, other, strict=True))
+            mixed = (
+                np.sqrt(alike) * a + np.sqrt(1 - alike) * b for a, b in zip(own, other, strict=True)
+            )
             effects = [*islice(mixed, len(LEVELS)), other[-1]]
         edge = model.thresholds(pool)[pair][..., None, None, None]
         shown_first = first[..., None] ^ (np.arange(design.orders) == 1)
@@ -340,7 +346,10 @@ def failures(studies: Studies) -> Shares:
 
 def leans(studies: Studies, b: int) -> Evidence:
     """The lean to the option shown first in study ``b``, as the card measures it."""
-    rows = np.argwhere(np.broadcast_to(studies.held[b][..., None, None, None], studies.read[b].shape) & studies.read[b])
+    rows = np.argwhere(
+        np.broadcast_to(studies.held[b][..., None, None, None], studies.read[b].shape)
+        & studies.read[b]
+    )
     image, place, _, order, _ = rows.T
     pair = image * studies.design.pairs + place
     table = pl.DataFrame(
@@ -364,13 +373,17 @@ def source_sums(studies: Studies, b: int) -> Sums:
     pool, pair = studies.pool, studies.pair[b]
     read = studies.read[b].sum((3, 4))
     said = np.divide(studies.right[b].sum((3, 4)), read, out=np.zeros(read.shape), where=read > 0)
-    told = (studies.held[b] & (pool.better[pair] >= 0) & (pool.worse[pair] >= 0))[..., None] & (read > 0)
+    told = (studies.held[b] & (pool.better[pair] >= 0) & (pool.worse[pair] >= 0))[..., None] & (
+        read > 0
+    )
     image, place, _ = np.nonzero(told)
     size, source = pair.shape[0], len(pool.sources)
 
     def total(best: FloatArray, worst: FloatArray) -> FloatArray:
         cells = [image * source + side[pair[image, place]] for side in (pool.better, pool.worse)]
-        return sums(np.concatenate(cells), np.concatenate([best, worst]), size * source).reshape(size, source)
+        return sums(np.concatenate(cells), np.concatenate([best, worst]), size * source).reshape(
+            size, source
+        )
 
     value, ones = said[told], np.ones(image.size)
     judged, count = total(value, 1 - value), total(ones, ones)
@@ -378,9 +391,13 @@ def source_sums(studies: Studies, b: int) -> Sums:
     return Sums(judged, true, true, count)
 
 
-def population_tau(pool: Pool, judge: JudgeModel, design: Design, rng: np.random.Generator) -> float:
+def population_tau(
+    pool: Pool, judge: JudgeModel, design: Design, rng: np.random.Generator
+) -> float:
     """τ-b that an endless study would have."""
-    many = replace(design, images=POPULATION_IMAGES // max(1, design.pairs * design.encodings // 4), repeats=1)
+    many = replace(
+        design, images=POPULATION_IMAGES // max(1, design.pairs * design.encodings // 4), repeats=1
+    )
     study = simulated(pool, judge, many, 1, rng)
     assert isinstance(study, Studies)
     (found,) = tau_agreements([source_sums(study, 0)], np.ones((1, many.images)))
@@ -390,7 +407,9 @@ def population_tau(pool: Pool, judge: JudgeModel, design: Design, rng: np.random
 Checked = Mapping[str, Sequence[Check]]
 
 
-def checked(studies: Studies, rules: Thresholds, names: Sequence[str], *, draws: int = DRAWS) -> Checked:
+def checked(
+    studies: Studies, rules: Thresholds, names: Sequence[str], *, draws: int = DRAWS
+) -> Checked:
     """The card's checks of each study, by name: of those in ``names`` alone."""
     accuracy = image_shares(studies, studies.right)
     out: dict[str, list[Check]] = {name: [] for name in names}
@@ -449,14 +468,20 @@ def gaps(first: Studies, second: Studies) -> tuple[FloatArray, FloatArray]:
     return _difference_ends(first, first.right.astype(float) - second.right, TAIL)
 
 
-def _difference_ends(studies: Studies, apart: FloatArray, tail: float) -> tuple[FloatArray, FloatArray]:
-    held = np.broadcast_to(studies.held.reshape(*studies.held.shape, *[1] * (apart.ndim - 3)), apart.shape)
+def _difference_ends(
+    studies: Studies, apart: FloatArray, tail: float
+) -> tuple[FloatArray, FloatArray]:
+    held = np.broadcast_to(
+        studies.held.reshape(*studies.held.shape, *[1] * (apart.ndim - 3)), apart.shape
+    )
     axes = tuple(range(2, apart.ndim))
     top, n = (np.where(held, apart, 0).sum(axes).ravel(), held.sum(axes).ravel().astype(float))
     column = np.repeat(np.arange(studies.count), studies.design.images)
     value, influence = ratio_influence(top, n, column, studies.count)
     found = spread(influence, n, column, studies.count)
-    other = sums(column, (np.where(held, apart, 0) != 0).sum(axes).ravel().astype(float), studies.count)
+    other = sums(
+        column, (np.where(held, apart, 0) != 0).sum(axes).ravel().astype(float), studies.count
+    )
     return gap_ends(value, found, other, sums(column, n, studies.count), tail)
 
 
@@ -472,7 +497,9 @@ def probe_states(studies: Studies) -> list[State]:
     value = value / np.maximum(studies.held.sum((1, 2)), 1)
     within = held & (inner_low > -margin) & (inner_high < margin)
     beyond = held & ((low > 0) | (high < 0)) & (np.abs(value) >= margin)
-    return ["pass" if a else "fail" if b else "undecided" for a, b in zip(within, beyond, strict=True)]
+    return [
+        "pass" if a else "fail" if b else "undecided" for a, b in zip(within, beyond, strict=True)
+    ]
 
 
 @dataclass(frozen=True)
@@ -489,7 +516,9 @@ class Power:
     states: Mapping[str, float] = field(default_factory=dict)
 
 
-def power_of(reached: Sequence[bool], widths: Sequence[float] = (), states: Sequence[State] = ()) -> Power:
+def power_of(
+    reached: Sequence[bool], widths: Sequence[float] = (), states: Sequence[State] = ()
+) -> Power:
     """From one value a study; the error is the binomial's, of at least one study in doubt."""
     n = len(reached)
     value = sum(reached) / n
@@ -506,7 +535,9 @@ def pool_of(rows: pl.DataFrame) -> Pool:
     places = {name: k for k, name in enumerate(names)}
 
     def numbers(column: str) -> IntArray:
-        return np.array([places.get(name, -1) for name in ordered[column].to_list()], dtype=np.int64)
+        return np.array(
+            [places.get(name, -1) for name in ordered[column].to_list()], dtype=np.int64
+        )
 
     image = renumbered(ordered["image"].rank("dense").cast(pl.Int64).to_numpy())[1]
     margin = np.asarray(ordered["margin"].to_numpy(), dtype=float)

@@ -57,7 +57,9 @@ def shape(one: Option) -> str:
 def answer(plan: Plan) -> str:
     """What to do, in one sentence or two."""
     one = plan.chosen
-    spent = f"{many(one.calls, 'call')}" + (f", cost {money(one.cost)}" if one.cost is not None else "")
+    spent = f"{many(one.calls, 'call')}" + (
+        f", cost {money(one.cost)}" if one.cost is not None else ""
+    )
     spent += f", {many(one.labels, 'label')}" if one.labels else ""
     asked = f"{many(one.design.images, 'image')} with {shape(one)} ({spent})"
     if plan.goal_reached:
@@ -119,7 +121,10 @@ def checks_table(plan: Plan) -> Table | None:
     rows = [
         (
             LABELS[row.name],
-            *(percent(row.power.states.get(state, 0.0), 0) for state in ("pass", "fail", "undecided")),
+            *(
+                percent(row.power.states.get(state, 0.0), 0)
+                for state in ("pass", "fail", "undecided")
+            ),
             number(row.power.width),
         )
         for row in plan.checks
@@ -156,7 +161,9 @@ def text(plan: Plan) -> str:
 
 def markdown(plan: Plan) -> str:
     """The page as Markdown."""
-    tables = [table.markdown() for table in (designs_table(plan), checks_table(plan)) if table is not None]
+    tables = [
+        table.markdown() for table in (designs_table(plan), checks_table(plan)) if table is not None
+    ]
     lines = [
         f"# Plan: {QUESTIONS[plan.goal]}",
         markdown_text(answer(plan)),
@@ -170,7 +177,9 @@ def body(plan: Plan, *, page: bool = False) -> str:
     """The answer, the figure and the tables."""
     drawn = figure(plan)
     image = drawn.inline() if page else drawn.svg()
-    tables = "".join(table.html() for table in (designs_table(plan), checks_table(plan)) if table is not None)
+    tables = "".join(
+        table.html() for table in (designs_table(plan), checks_table(plan)) if table is not None
+    )
     state = "pass" if plan.goal_reached else "undecided"
     notes = "".join(f"<p>{escape(note)}</p>" for note in plan.notes)
     return (
@@ -209,7 +218,8 @@ def figure(plan: Plan) -> Figure:
         "plan",
         answer(plan),
         "Power against images; bars: twice the simulation's standard error. Large markers: "
-        f"{percent(plan.wanted, 0)} reached. The data hold {many(plan.target.pool.images, 'image')}.",
+        f"{percent(plan.wanted, 0)} reached. The data hold "
+        f"{many(plan.target.pool.images, 'image')}.",
         ("design", "images", "power", "error", "cost"),
         rows,
         lambda width: _drawn(plan, width),

@@ -1,4 +1,6 @@
-"""What a study is planned with: the pairs of a data folder, dataset or pilot, its judge, its tokens."""
+"""What a study is planned with: the pairs of a data folder, dataset or pilot, its judge, its
+tokens.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ from visualjudge.runs.budget import Prices
 from visualjudge.runs.estimate import estimate
 from visualjudge.runs.folder import RunFolder
 
-USUAL = JudgeModel(0.75, 0.5, (0.05, 0.35, 0.5, 0.6), 0.03, 0.01, ("share right", *models.LEVELS, "lean", "failed"))
+USUAL = JudgeModel(
+    0.75, 0.5, (0.05, 0.35, 0.5, 0.6), 0.03, 0.01, ("share right", *models.LEVELS, "lean", "failed")
+)
 """A judge of which nothing is known, in round numbers; ``level`` holds the share right here."""
 VERDICTS = (
     "task", "encoding", "cluster", "pair", "order", "repeat", "margin", "right", "parsed",
@@ -89,11 +93,17 @@ def _task_of(names: Sequence[str], task: str | None, place: Path) -> str:
     if task in known:
         return str(task)
     if not known:
-        raise UsageError(f"{place}: no two predictions can be compared, so no pairwise question can be asked")
-    raise UsageError(f"--task must be one of {', '.join(known)}; a plan is for one task, got {task or 'none'}")
+        raise UsageError(
+            f"{place}: no two predictions can be compared, so no pairwise question can be asked"
+        )
+    raise UsageError(
+        f"--task must be one of {', '.join(known)}; a plan is for one task, got {task or 'none'}"
+    )
 
 
-def _of_run(root: Path, task: str | None, encodings: Sequence[str], dataset: str | Path | None) -> Target:
+def _of_run(
+    root: Path, task: str | None, encodings: Sequence[str], dataset: str | Path | None
+) -> Target:
     study = load_study([root], dataset=dataset)
     verdicts = study.kind(0, "pairwise", VERDICTS)
     name = _task_of(verdicts["task"].cast(pl.String).unique().to_list(), task, root)
@@ -105,7 +115,10 @@ def _of_run(root: Path, task: str | None, encodings: Sequence[str], dataset: str
     by = own.group_by(pl.col("encoding").cast(pl.String)).agg(
         pl.col("tokens_in", "tokens_out", "latency_s").mean(), right=pl.col("right").mean()
     )
-    seen = {row["encoding"]: row for row in by.sort("right", "encoding", descending=True).iter_rows(named=True)}
+    seen = {
+        row["encoding"]: row
+        for row in by.sort("right", "encoding", descending=True).iter_rows(named=True)
+    }
     estimated = None
     if any(row["tokens_in"] is None for row in seen.values()):
         estimated = _estimated(study.root or root, name, list(seen))
@@ -116,9 +129,13 @@ def _of_run(root: Path, task: str | None, encodings: Sequence[str], dataset: str
         for style, row in seen.items()
     }
     images = own["cluster"].n_unique()
-    notes = [f"The judge is {study.runs[0].name}: {own.height} verdicts of the pilot on {images} images."]
+    notes = [
+        f"The judge is {study.runs[0].name}: {own.height} verdicts of the pilot on {images} images."
+    ]
     if estimated is not None:
-        notes.append("The pilot states no tokens: they are estimated as `judge --dry-run` estimates them.")
+        notes.append(
+            "The pilot states no tokens: they are estimated as `judge --dry-run` estimates them."
+        )
     notes += _assumed(judge)
     worth = words.gains(variance_row(own, name))
     if worth != words.NONE:
@@ -129,13 +146,17 @@ def _of_run(root: Path, task: str | None, encodings: Sequence[str], dataset: str
 def _assumed(judge: JudgeModel) -> list[str]:
     if not judge.assumed:
         return []
-    return [f"Not in the pilot, and supposed to be as usual: variance of {', '.join(judge.assumed)}."]
+    return [
+        f"Not in the pilot, and supposed to be as usual: variance of {', '.join(judge.assumed)}."
+    ]
 
 
 def _chosen(known: Sequence[str], wanted: Sequence[str], place: Path) -> list[str]:
     for name in wanted:
         if name not in known:
-            raise UsageError(f"--encoding must be one of {', '.join(sorted(known))}, got {name} ({place})")
+            raise UsageError(
+                f"--encoding must be one of {', '.join(sorted(known))}, got {name} ({place})"
+            )
     return list(wanted) or sorted(known)
 
 
@@ -165,7 +186,12 @@ def _of_dataset(root: Path, task: str | None, encodings: Sequence[str]) -> Targe
     table, _ = merged([root])
     pairwise = table.filter((pl.col("kind") == "pairwise") & unchanged())
     name = _task_of(pairwise["task"].cast(pl.String).unique().to_list(), task, root)
-    styles = pairwise.filter(pl.col("task").cast(pl.String) == name)["encoding"].cast(pl.String).unique().to_list()
+    styles = (
+        pairwise.filter(pl.col("task").cast(pl.String) == name)["encoding"]
+        .cast(pl.String)
+        .unique()
+        .to_list()
+    )
     pool = _pool(table, name, root)
     rates = _estimated(root, name, _chosen(styles, encodings, root))
     return Target("dataset", str(root), name, pool, _usual(pool), rates, _without_pilot(pool))
@@ -199,7 +225,9 @@ def _estimated(root: Path, task: str, encodings: Sequence[str]) -> dict[str, Rat
             found = estimate(dataset, asks, free, reasons=True)
             out[style] = Rate(found.tokens_in / found.calls, found.tokens_out / found.calls)
     if not out:
-        raise DataError(f"{root}: has no pairwise question of {task} from which tokens could be estimated")
+        raise DataError(
+            f"{root}: has no pairwise question of {task} from which tokens could be estimated"
+        )
     return out
 
 
@@ -211,7 +239,11 @@ def _of_data(root: Path, task: str | None, encodings: Sequence[str], seed: int) 
         read = {name: [entry.annotation for entry in folder.entries(name)] for name in names}
     caps = Caps()
     by_task = {
-        name: tuple(found for found in group(name, notes) if caps.differ(min(found.scores), max(found.scores)))
+        name: tuple(
+            found
+            for found in group(name, notes)
+            if caps.differ(min(found.scores), max(found.scores))
+        )
         for name, notes in read.items()
     }
     name = _task_of([name for name, groups in by_task.items() if groups], task, root)

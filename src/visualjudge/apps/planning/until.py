@@ -93,7 +93,11 @@ def _right(complete: _Complete, most: int) -> Decision | None:
     limit = read_thresholds().checks["macro_accuracy"].value
     right = np.array(
         [
-            sum(v.status == "ok" and v.value == one.answer for one, row in zip(own, told, strict=True) for v in row)
+            sum(
+                v.status == "ok" and v.value == one.answer
+                for one, row in zip(own, told, strict=True)
+                for v in row
+            )
             for own, told in complete
         ],
         dtype=float,
@@ -125,7 +129,9 @@ def _rank(complete: _Complete, sources: Sequence[str]) -> Decision | None:
     return Decision("rank decided: " + " > ".join(sources[k] for k in order), len(complete))
 
 
-def _win_rates(own: Sequence[Question], told: Sequence[Sequence[Verdict]], sources: Sequence[str]) -> FloatArray:
+def _win_rates(
+    own: Sequence[Question], told: Sequence[Sequence[Verdict]], sources: Sequence[str]
+) -> FloatArray:
     """The share of its comparisons on one image that each source wins; NaN where it has none."""
     place = {name: k for k, name in enumerate(sources)}
     won, met = np.zeros(len(sources)), np.zeros(len(sources))
@@ -157,7 +163,9 @@ class Watch:
 
     def __post_init__(self) -> None:
         if self.until not in get_args(Until):
-            raise UsageError(f"--until must be one of {', '.join(get_args(Until))}, got {self.until}")
+            raise UsageError(
+                f"--until must be one of {', '.join(get_args(Until))}, got {self.until}"
+            )
 
     def around(self, calls: Callable[..., Awaitable[Result]]) -> Callable[..., Awaitable[Result]]:
         """``calls(on_event=listener, stop=stop)`` with looks in between."""

@@ -1,1 +1,3 @@
-"""Questions whose answer is known without ground truth: what a judge must not care about; has it changed?"""
+"""Questions whose answer is known without ground truth: what a judge must not care about; has it
+changed?
+"""

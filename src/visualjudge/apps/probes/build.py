@@ -1,4 +1,6 @@
-"""``visualjudge probe``: a data folder into a dataset of probe questions, which is judged and reported like any."""
+"""``visualjudge probe``: a data folder into a dataset of probe questions, which is judged and
+reported like any.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ CONTROL = "control"
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """What was written: the number of questions of each probe, and of unchanged ones as ``control``."""
+    """What was written: the number of questions of each probe, and of unchanged ones as
+    ``control``.
+    """
 
     asked: Mapping[str, int]
     problems: tuple[Problem, ...]
@@ -64,19 +68,21 @@ def build_probes(
     data, out
         Folders; ``out`` must not exist, or be an older dataset and ``force`` be given.
     options
-        Seed, tasks, prompts and the longer side of images, as of a build; subsets and caps are without effect.
+        Seed, tasks, prompts and the longer side of images, as of a build; subsets and caps are
+        without effect.
     only
         Names of probes; None = all.
     number
-        Questions a probe, at most. Unchanged questions, with which some probes compare, come on top.
+        Questions a probe, at most. Unchanged questions, with which some probes compare, come on
+        top.
     workers, engine
         Who does the work. The same data, seed and options give the same bytes for any of them.
 
     Raises
     ------
     UsageError
-        If a probe is not known, ``number`` is below 2, ``data`` is not a data folder, ``out`` is taken, or an option
-        does not fit.
+        If a probe is not known, ``number`` is below 2, ``data`` is not a data folder, ``out`` is
+        taken, or an option does not fit.
     DataError
         If no question can be asked.
     """
@@ -91,18 +97,34 @@ def build_probes(
             (stage / MEDIA).mkdir()
             blind = {kind.pool for kind in kinds.values()} & {"grey", "other"}
             found = pools(folder, stage, tasks, number, chosen, opened, blind)
-            made = {name: _questions(kind, found, number, partial(_edit, stage)) for name, kind in kinds.items()}
+            made = {
+                name: _questions(kind, found, number, partial(_edit, stage))
+                for name, kind in kinds.items()
+            }
             compared = [q for name, kind in kinds.items() if kind.compared for q in made[name]]
             made = {CONTROL: _controls(compared, found["image"]), **made}
             if not any(made.values()):
                 raise DataError(f"{data}: no record fits a probe of: {', '.join(kinds)}")
-            write_dataset(stage, [q for questions in made.values() for q in questions], _meta(chosen, kinds, number))
-            return Probed({name: len(questions) for name, questions in made.items()}, tuple(folder.problems))
+            write_dataset(
+                stage,
+                [q for questions in made.values() for q in questions],
+                _meta(chosen, kinds, number),
+            )
+            return Probed(
+                {name: len(questions) for name, questions in made.items()}, tuple(folder.problems)
+            )
 
 
-def _meta(options: BuildOptions, kinds: Mapping[str, ProbeKind], number: int) -> Mapping[str, object]:
+def _meta(
+    options: BuildOptions, kinds: Mapping[str, ProbeKind], number: int
+) -> Mapping[str, object]:
     tasks = None if options.tasks is None else sorted(set(options.tasks))
-    asked = {"probes": list(kinds), "questions_a_probe": number, "tasks": tasks, "max_side": options.max_side}
+    asked = {
+        "probes": list(kinds),
+        "questions_a_probe": number,
+        "tasks": tasks,
+        "max_side": options.max_side,
+    }
     prompts = {"prompts": options.prompts.used(), **own_prompts(options.prompts)}
     return {"seed": options.seed, "options": asked, **prompts}
 
@@ -115,7 +137,9 @@ def _edit(stage: Path, path: str, name: str, paint: Paint) -> str:
     return relative
 
 
-def _questions(kind: ProbeKind, found: Mapping[Pool, Sequence[Base]], number: int, edit: Edit) -> list[Question]:
+def _questions(
+    kind: ProbeKind, found: Mapping[Pool, Sequence[Base]], number: int, edit: Edit
+) -> list[Question]:
     """The probe's questions, a base's all or none, up to ``number``."""
     out: list[Question] = []
     used = 0
@@ -133,10 +157,16 @@ def _controls(compared: Sequence[Question], bases: Sequence[Base]) -> list[Quest
     """The unchanged question of each pair that some probe has changed."""
     groups = {question.probe.group for question in compared if question.probe is not None}
     note = Probe(CONTROL, "control", "", "nothing", "answer")
-    return [_named(replace(b.pair, probe=replace(note, group=b.group))) for b in bases if b.group in groups]
+    return [
+        _named(replace(b.pair, probe=replace(note, group=b.group)))
+        for b in bases
+        if b.group in groups
+    ]
 
 
 def _named(question: Question) -> Question:
     """With an id of its own: 80 bits of the SHA-256 over what is asked, and why."""
-    asked = orjson.dumps([question.id, question.prompt, question.images, question.answer, question.probe])
+    asked = orjson.dumps(
+        [question.id, question.prompt, question.images, question.answer, question.probe]
+    )
     return replace(question, id=hashlib.sha256(asked).hexdigest()[:20])

@@ -1,4 +1,6 @@
-"""Has the judge behind a name changed? A small set of questions to ask again, and a test of the answers."""
+"""Has the judge behind a name changed? A small set of questions to ask again, and a test of the
+answers.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ DROP, LATER = 0.05, 3
 JUDGE, QUESTIONS = ("backend", "model"), {"questions.json", "media"}
 """What makes two runs those of two judges, or on two datasets."""
 QUANTILE = 1 / 3
-"""Pairs near this quantile of their task's margins: closer ones are noise, wider ones any judge answers right."""
+"""Pairs near this quantile of their task's margins: closer ones are noise, wider ones any judge
+answers right.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +57,19 @@ class Power:
 
     def __str__(self) -> str:
         shares = ", ".join(words.percent(share, 0) for share in self.runs)
-        return f"a drop of {100 * self.drop:g} points would be noticed within 1 to {len(self.runs)} runs with {shares}"
+        return (
+            f"a drop of {100 * self.drop:g} points would be noticed within 1 to {len(self.runs)} "
+            f"runs with {shares}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """What runs on the same questions show; ``change`` is that of the last run from the first, in share right.
+    """What runs on the same questions show; ``change`` is that of the last run from the first, in
+    share right.
 
-    ``e_value`` is the evidence after the last look, ``looks`` after each one; ``drift`` from 1/0.05 = 20.
+    ``e_value`` is the evidence after the last look, ``looks`` after each one; ``drift`` from 1/0.05
+    = 20.
     """
 
     state: Literal["drift", "not_shown"]
@@ -87,8 +96,11 @@ class Drift:
         }
 
 
-def build_canary(dataset: str | Path, out: str | Path, *, number: int = 60, seed: int = 42, force: bool = False) -> int:
-    """Write the pairs of a dataset that notice a change best as a dataset at ``out``; returns how many.
+def build_canary(
+    dataset: str | Path, out: str | Path, *, number: int = 60, seed: int = 42, force: bool = False
+) -> int:
+    """Write the pairs of a dataset that notice a change best as a dataset at ``out``; returns how
+    many.
 
     Raises
     ------
@@ -102,7 +114,11 @@ def build_canary(dataset: str | Path, out: str | Path, *, number: int = 60, seed
     whole = load_dataset(dataset)
     target = located(out)
     check_target(target, force)
-    chosen = _canary([q for q in whole.questions if q.question_type == "pairwise" and q.probe is None], number, seed)
+    chosen = _canary(
+        [q for q in whole.questions if q.question_type == "pairwise" and q.probe is None],
+        number,
+        seed,
+    )
     if not chosen:
         raise DataError(f"{dataset}: must hold pairwise questions")
     with staged(target) as stage:
@@ -117,37 +133,48 @@ def build_canary(dataset: str | Path, out: str | Path, *, number: int = 60, seed
 
 
 def _canary(questions: Sequence[Question], number: int, seed: int) -> list[Question]:
-    """Task by task in turn; within a task images that are not used yet first, then the margin nearest the quantile."""
+    """Task by task in turn; within a task images that are not used yet first, then the margin
+    nearest the quantile.
+    """
     tasks: dict[str, list[Question]] = defaultdict(list)
     for question in questions:
         tasks[question.task].append(question)
-    ordered = [question for _, found in sorted(tasks.items()) for question in _noticing(found, seed)]
+    ordered = [
+        question for _, found in sorted(tasks.items()) for question in _noticing(found, seed)
+    ]
     return in_turn(ordered, lambda question: question.task)[:number]
 
 
 def _noticing(questions: Sequence[Question], seed: int) -> list[Question]:
     margins = {q.id: margin(q) or 0.0 for q in questions}
     goal = float(np.quantile(list(margins.values()), QUANTILE))
-    near = sorted(questions, key=lambda q: (abs(margins[q.id] - goal), seed_for(seed, "canary", q.id)))
+    near = sorted(
+        questions, key=lambda q: (abs(margins[q.id] - goal), seed_for(seed, "canary", q.id))
+    )
     return in_turn(near, lambda question: question.image_id)
 
 
 def canary_power(questions: int) -> Power:
-    """Of ``questions`` asked in both orders, twice before the change; for a judge that repeats its replies."""
+    """Of ``questions`` asked in both orders, twice before the change; for a judge that repeats its
+    replies.
+    """
     return Power(DROP, tuple(power(np.ones((2 * questions, 2)), DROP, LATER, LEVEL)))
 
 
-def check_drift(before: str | Path, now: Sequence[str | Path], *, dataset: str | Path | None = None) -> Drift:
+def check_drift(
+    before: str | Path, now: Sequence[str | Path], *, dataset: str | Path | None = None
+) -> Drift:
     """Test whether the judge changed at one of the runs of ``now`` (from the first to the last).
 
-    Name all runs since ``before`` at each look: the probability of a false alarm holds for all of them together.
-    Questions to which a run has no reply (``api_error``) take no part in what is said of this run.
+    Name all runs since ``before`` at each look: the probability of a false alarm holds for all of
+    them together. Questions to which a run has no reply (``api_error``) take no part in what is
+    said of this run.
 
     Raises
     ------
     UsageError
-        If no run is named in ``now``, or a run twice; if the runs are of two judges or on two datasets, or the dataset
-        has changed since.
+        If no run is named in ``now``, or a run twice; if the runs are of two judges or on two
+        datasets, or the dataset has changed since.
     DataError
         If a run cannot be read, or has no reply in common with ``before``.
     """
@@ -162,29 +189,43 @@ def check_drift(before: str | Path, now: Sequence[str | Path], *, dataset: str |
             raise DataError(f"{path}: has no reply in common with {before}")
     evidence = tuple(e_process(scores))
     state: Literal["drift", "not_shown"] = "drift" if evidence[-1] >= 1 / LEVEL else "not_shown"
-    changes = asked.select("cluster", x=pl.Series(scores[:, -1] - scores[:, 0], nan_to_null=True)).drop_nulls("x")
+    changes = asked.select(
+        "cluster", x=pl.Series(scores[:, -1] - scores[:, 0], nan_to_null=True)
+    ).drop_nulls("x")
     later = Power(DROP, tuple(power(scores, DROP, LATER, LEVEL)))
     return Drift(state, evidence[-1], _mean(changes), evidence, later, warnings)
 
 
 def _comparable(runs: Sequence[Run]) -> tuple[str, ...]:
-    """What must be known of the runs: all of one judge, asked the same questions, or they say nothing of a change."""
+    """What must be known of the runs: all of one judge, asked the same questions, or they say
+    nothing of a change.
+    """
     remarks, first = remarks_on(runs), runs[0]
     if remarks.problems:
         raise UsageError(f"{remarks.problems[0]}: no change of the judge can be detected")
     warnings = list(remarks.warnings)
     for run in runs[1:]:
-        found = {change.name: change for change in changes(first.info, run.info) if change.was is not None}
+        found = {
+            change.name: change
+            for change in changes(first.info, run.info)
+            if change.was is not None
+        }
         for name in found.keys() & QUESTIONS:
-            raise UsageError(f"{run.folder}: must be on the dataset of {first.folder}, got another {name}")
+            raise UsageError(
+                f"{run.folder}: must be on the dataset of {first.folder}, got another {name}"
+            )
         judge = [str(found[name]) for name in JUDGE if name in found]
         if judge:
             raise UsageError(
-                f"{run.folder}: must be of the judge of {first.folder}: {'; '.join(judge)}; visualjudge report tells "
+                f"{run.folder}: must be of the judge of {first.folder}: {'; '.join(judge)}; "
+                "visualjudge report tells "
                 "which of two judges is better"
             )
         if found:
-            warnings.append(f"{run.folder}: other settings than {first.folder}: {'; '.join(map(str, found.values()))}")
+            warnings.append(
+                f"{run.folder}: other settings than {first.folder}: "
+                f"{'; '.join(map(str, found.values()))}"
+            )
     return tuple(warnings)
 
 
@@ -192,11 +233,15 @@ def _side_by_side(runs: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """One row a question and order, one column a run."""
     keys = ["id", "order", "cluster"]
     named = [table.rename({"score": f"run{k}"}) for k, table in enumerate(runs)]
-    return reduce(lambda a, b: a.join(b, on=keys, how="full", coalesce=True), named).sort("id", "order")
+    return reduce(lambda a, b: a.join(b, on=keys, how="full", coalesce=True), named).sort(
+        "id", "order"
+    )
 
 
 def _scored(table: pl.DataFrame) -> pl.DataFrame:
-    """How right each question was answered in each order, 0..1, as a mean over repeats; an unread reply is 0."""
+    """How right each question was answered in each order, 0..1, as a mean over repeats; an unread
+    reply is 0.
+    """
     distance = 1 - (pl.col("number") - pl.col("truth")).abs() / 10
     same = (pl.col("text") == pl.col("answer")).cast(pl.Float64)
     right = pl.when(pl.col("kind") == "scoring").then(distance).otherwise(same)
@@ -206,9 +251,13 @@ def _scored(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _mean(changes: pl.DataFrame) -> Estimate:
-    sums = image_sums(changes, [], {"x": pl.col("x"), "n": pl.col("x").is_not_null(), "apart": pl.col("x") != 0})
+    sums = image_sums(
+        changes, [], {"x": pl.col("x"), "n": pl.col("x").is_not_null(), "apart": pl.col("x") != 0}
+    )
     weights = sums.columns["n"]
     place = np.zeros(weights.size, dtype=np.int64)
     value, influence = ratio_influence(sums.columns["x"], weights, place, 1)
     found = spread(influence, weights, place, 1)
-    return estimate_of(value, found, gap_ends(value, found, sums.total("apart"), sums.total("n")), changes.height)
+    return estimate_of(
+        value, found, gap_ends(value, found, sums.total("apart"), sums.total("n")), changes.height
+    )

@@ -1,7 +1,9 @@
-"""PROBES: one row a probe. A row says which sampled questions it starts from, and how it changes them.
+"""PROBES: one row a probe. A row says which sampled questions it starts from, and how it changes
+them.
 
-A probe is a function from one sampled question to the questions that are asked in its place. How their answers are
-compared follows from the design that each :class:`~visualjudge.core.records.Probe` names; see
+A probe is a function from one sampled question to the questions that are asked in its place. How
+their answers are compared follows from the design that each
+:class:`~visualjudge.core.records.Probe` names; see
 :mod:`visualjudge.analysis.probes`.
 """
 
@@ -27,9 +29,11 @@ _SIDES = re.compile(r"left|right", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """What a probe starts from: a pair, or the steps of a staircase; ``number`` counts within the probe.
+    """What a probe starts from: a pair, or the steps of a staircase; ``number`` counts within the
+    probe.
 
-    ``group`` names what the questions made of it have in common; ``given`` is how their prompts speak of the original.
+    ``group`` names what the questions made of it have in common; ``given`` is how their prompts
+    speak of the original.
     """
 
     questions: tuple[Question, ...]
@@ -53,11 +57,13 @@ class ProbeKind:
     Attributes
     ----------
     pool
-        Which questions it is made from: pairs in an encoding as an image (``image``; ``other_image`` is the same pair
-        in another such encoding), pairs in an encoding as text, or scoring questions that go down step by step;
-        ``grey`` and ``other`` are the pairs of ``image`` over grey and over another photograph of their task.
+        Which questions it is made from: pairs in an encoding as an image (``image``;
+        ``other_image`` is the same pair in another such encoding), pairs in an encoding as text, or
+        scoring questions that go down step by step; ``grey`` and ``other`` are the pairs of
+        ``image`` over grey and over another photograph of their task.
     make
-        (base, edit) → the questions that are asked, each with its ``probe`` record; none where the base does not fit.
+        (base, edit) → the questions that are asked, each with its ``probe`` record; none where the
+        base does not fit.
     about
         What the probe asks about, in words.
     compared
@@ -85,19 +91,29 @@ def _noted(
     return replace(question, probe=Probe(name, "cue", base.group, changed, "answer", letter, level))
 
 
-def line_cue(name: str, base: Base, _edit: Edit, levels: Sequence[float | None] = (None,)) -> Sequence[Question]:
-    """The pair twice: a line of text at option A that must not matter and its counterpart at B, and the reverse."""
+def line_cue(
+    name: str, base: Base, _edit: Edit, levels: Sequence[float | None] = (None,)
+) -> Sequence[Question]:
+    """The pair twice: a line of text at option A that must not matter and its counterpart at B, and
+    the reverse.
+    """
     level = levels[base.number % len(levels)]
     cued, plain = _cues(name, level=level)
     texts = {"A": (cued, plain), "B": (plain, cued)}
     return [
-        _noted(with_lines(base.pair, lines), base, name, letter, f"option {letter} says: {cued}", level)
+        _noted(
+            with_lines(base.pair, lines), base, name, letter, f"option {letter} says: {cued}", level
+        )
         for letter, lines in texts.items()
     ]
 
 
-def image_cue(name: str, cued: Paint, plain: Paint, changed: str, base: Base, edit: Edit) -> Sequence[Question]:
-    """The pair twice: the images of option A changed by ``cued`` and those of B by ``plain``, and the reverse."""
+def image_cue(
+    name: str, cued: Paint, plain: Paint, changed: str, base: Base, edit: Edit
+) -> Sequence[Question]:
+    """The pair twice: the images of option A changed by ``cued`` and those of B by ``plain``, and
+    the reverse.
+    """
     out = []
     for k, letter in enumerate("AB"):
         question = edited(base.pair, k, f"{name}_cued", cued, edit)
@@ -107,13 +123,19 @@ def image_cue(name: str, cued: Paint, plain: Paint, changed: str, base: Base, ed
 
 
 def painted(base: Base, edit: Edit) -> Sequence[Question]:
-    """An instruction painted into the image of one option, words of the same size into the other."""
+    """An instruction painted into the image of one option, words of the same size into the
+    other.
+    """
     cued, plain = _cues("painted")
     instruct, name = (partial(painting.with_banner, text=text) for text in (cued, plain))
-    return image_cue("painted_instruction", instruct, name, f'"{cued}" painted into its image', base, edit)
+    return image_cue(
+        "painted_instruction", instruct, name, f'"{cued}" painted into its image', base, edit
+    )
 
 
-def image_change(name: str, paint: Paint, changed: str, base: Base, edit: Edit) -> Sequence[Question]:
+def image_change(
+    name: str, paint: Paint, changed: str, base: Base, edit: Edit
+) -> Sequence[Question]:
     """The pair with all of its images changed alike."""
     return [_changed(edited(base.pair, None, name, paint, edit), base, name, changed)]
 
@@ -129,7 +151,11 @@ def renamed(base: Base, _edit: Edit) -> Sequence[Question]:
     """Both options with a name that says nothing."""
     asset = _asset()
     lines = [asset.part(f"renamed_{letter}") for letter in "AB"]
-    return [_changed(with_lines(base.pair, lines), base, "renamed", "options bear names that say nothing")]
+    return [
+        _changed(
+            with_lines(base.pair, lines), base, "renamed", "options bear names that say nothing"
+        )
+    ]
 
 
 def other_encoding(base: Base, _edit: Edit) -> Sequence[Question]:
@@ -148,9 +174,16 @@ def blind(name: str, shown: str, base: Base, _edit: Edit) -> Sequence[Question]:
 
 
 def same_option(base: Base, _edit: Edit) -> Sequence[Question]:
-    """One option in both places; which one, and the place that is noted as right, are dealt evenly."""
+    """One option in both places; which one, and the place that is noted as right, are dealt
+    evenly.
+    """
     question = doubled(base.pair, base.number // 2 % 2, base.number % 2)
-    return [replace(question, probe=Probe("same_option", "same", base.group, "both options are the same", "any"))]
+    return [
+        replace(
+            question,
+            probe=Probe("same_option", "same", base.group, "both options are the same", "any"),
+        )
+    ]
 
 
 def withheld(base: Base, _edit: Edit) -> Sequence[Question]:
@@ -158,7 +191,12 @@ def withheld(base: Base, _edit: Edit) -> Sequence[Question]:
     question = without_original(base.pair, base.given)
     if question is None:
         return []
-    return [replace(question, probe=Probe("withheld", "withheld", base.group, "the original is not shown", "any"))]
+    return [
+        replace(
+            question,
+            probe=Probe("withheld", "withheld", base.group, "the original is not shown", "any"),
+        )
+    ]
 
 
 def staircase(base: Base, _edit: Edit) -> Sequence[Question]:
@@ -166,7 +204,16 @@ def staircase(base: Base, _edit: Edit) -> Sequence[Question]:
     steps = len(base.questions)
     return [
         replace(
-            q, probe=Probe("severity", "staircase", base.group, f"step {k + 1} of {steps}", "order", None, float(k))
+            q,
+            probe=Probe(
+                "severity",
+                "staircase",
+                base.group,
+                f"step {k + 1} of {steps}",
+                "order",
+                None,
+                float(k),
+            ),
         )
         for k, q in enumerate(base.questions)
     ]
@@ -177,32 +224,102 @@ def _line(name: str, about: str) -> tuple[str, ProbeKind]:
 
 
 def _image(name: str, paint: Paint, about: str, changed: str) -> tuple[str, ProbeKind]:
-    return name, ProbeKind("image", partial(image_change, name, paint, changed), about, compared=True)
+    return name, ProbeKind(
+        "image", partial(image_change, name, paint, changed), about, compared=True
+    )
 
 
-_ROWS = dict([
-    ("same_option", ProbeKind("image", same_option, "a place, where both options are the same")),
-    ("withheld", ProbeKind("text", withheld, "an answer without the original that it depends on")),
-    ("renamed", ProbeKind("image", renamed, "names of the options that say nothing", compared=True)),
-    _image("recoloured", painting.warmer, "a white balance that all images share", "all images warmer"),
-    _image("recompressed", painting.recompressed, "JPEG compression that all images share", "all images through JPEG"),
-    ("mirrored", ProbeKind("image", mirrored, "left and right of all images exchanged", compared=True)),
-    ("encoding", ProbeKind("other_image", other_encoding, "another encoding of the same predictions", compared=True)),
-    _line("confidence", "a confidence that the option states"),
-    _line("decimals", "more decimals of a stated confidence"),
-    _line("author", "the name of the option's author"),
-    _line("length", "a longer text that says nothing"),
-    _line("label", "an instruction in the option's label"),
-    _line("file_format", "the format of the option's file"),
-    _line("file_size", "the size of the option's file"),
-    ("painted_instruction", ProbeKind("image", painted, "an instruction painted into the option's image")),
-    ("bright", ProbeKind("image", partial(image_cue, "bright", painting.brighter, painting.duller,
-                                          "its image brighter, the other duller"),
-                         "brightness and strong colours")),
-    ("tool", ProbeKind("image", partial(line_cue, "tool", levels=LEVELS), "what a tool says, right or wrong")),
-    ("severity", ProbeKind("steps", staircase, "quality that falls step by step")),
-    ("grey", ProbeKind("grey", partial(blind, "grey", "uniform grey"), "an answer over uniform grey", compared=True)),
-    ("other", ProbeKind("other", partial(blind, "other", "another photograph"),
-                        "an answer over another photograph", compared=True)),
-])  # fmt: skip
+_ROWS = dict(
+    [
+        (
+            "same_option",
+            ProbeKind("image", same_option, "a place, where both options are the same"),
+        ),
+        (
+            "withheld",
+            ProbeKind("text", withheld, "an answer without the original that it depends on"),
+        ),
+        (
+            "renamed",
+            ProbeKind("image", renamed, "names of the options that say nothing", compared=True),
+        ),
+        _image(
+            "recoloured",
+            painting.warmer,
+            "a white balance that all images share",
+            "all images warmer",
+        ),
+        _image(
+            "recompressed",
+            painting.recompressed,
+            "JPEG compression that all images share",
+            "all images through JPEG",
+        ),
+        (
+            "mirrored",
+            ProbeKind("image", mirrored, "left and right of all images exchanged", compared=True),
+        ),
+        (
+            "encoding",
+            ProbeKind(
+                "other_image",
+                other_encoding,
+                "another encoding of the same predictions",
+                compared=True,
+            ),
+        ),
+        _line("confidence", "a confidence that the option states"),
+        _line("decimals", "more decimals of a stated confidence"),
+        _line("author", "the name of the option's author"),
+        _line("length", "a longer text that says nothing"),
+        _line("label", "an instruction in the option's label"),
+        _line("file_format", "the format of the option's file"),
+        _line("file_size", "the size of the option's file"),
+        (
+            "painted_instruction",
+            ProbeKind("image", painted, "an instruction painted into the option's image"),
+        ),
+        (
+            "bright",
+            ProbeKind(
+                "image",
+                partial(
+                    image_cue,
+                    "bright",
+                    painting.brighter,
+                    painting.duller,
+                    "its image brighter, the other duller",
+                ),
+                "brightness and strong colours",
+            ),
+        ),
+        (
+            "tool",
+            ProbeKind(
+                "image",
+                partial(line_cue, "tool", levels=LEVELS),
+                "what a tool says, right or wrong",
+            ),
+        ),
+        ("severity", ProbeKind("steps", staircase, "quality that falls step by step")),
+        (
+            "grey",
+            ProbeKind(
+                "grey",
+                partial(blind, "grey", "uniform grey"),
+                "an answer over uniform grey",
+                compared=True,
+            ),
+        ),
+        (
+            "other",
+            ProbeKind(
+                "other",
+                partial(blind, "other", "another photograph"),
+                "an answer over another photograph",
+                compared=True,
+            ),
+        ),
+    ]
+)
 PROBES: Registry[str, ProbeKind] = Registry("probe", _ROWS)

@@ -56,7 +56,14 @@ def banner(text: str, width: int, height: int) -> Pixels:
     band = np.full((height, width, 3), 255, dtype=np.uint8)
     thick = max(1, round(2 * scale))
     cv2.putText(
-        band, text, (margin, round(height - margin - below * scale)), font, scale, (0, 0, 0), thick, cv2.LINE_AA
+        band,
+        text,
+        (margin, round(height - margin - below * scale)),
+        font,
+        scale,
+        (0, 0, 0),
+        thick,
+        cv2.LINE_AA,
     )
     return band
 

@@ -1,4 +1,6 @@
-"""The questions that probes start from: pairs and staircases of a data folder, drawn and rendered as a build does."""
+"""The questions that probes start from: pairs and staircases of a data folder, drawn and rendered
+as a build does.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ class Chosen:
 
 
 def chosen(task: str) -> Chosen:
-    """Two encodings as images and one as text; without drawn labels where there is one, so that it can be mirrored."""
+    """Two encodings as images and one as text; without drawn labels where there is one, so that it
+    can be mirrored.
+    """
     rows = [row for row in encodings(task) if row.is_final]
     images = sorted((row for row in rows if row.kind == "pixel"), key=_tagged)
     texts = [row for row in rows if row.kind == "text" and not type_of(task).is_image]
@@ -76,7 +80,9 @@ class _Drawn:
     def forms(
         self, items: Sequence[Item], stand_in: Callable[[Unit], StandIn] | None = None
     ) -> tuple[dict[int, tuple[bytes, bytes | None]], dict[bytes, None]]:
-        """Each of ``items`` that can be asked, by its place, as JSON in both orders; and the predictions shown."""
+        """Each of ``items`` that can be asked, by its place, as JSON in both orders; and the
+        predictions shown.
+        """
         options, found = self.options, {}
         shown: dict[bytes, None] = {}
         units = units_of(items, self.tasks)
@@ -100,7 +106,8 @@ def pools(
     engine: Engine,
     blind: Collection[Pool] = (),
 ) -> Mapping[Pool, Sequence[Base]]:
-    """Bases for up to ``wanted`` questions a probe, each pool dealt over the tasks ``names``; images go to ``stage``.
+    """Bases for up to ``wanted`` questions a probe, each pool dealt over the tasks ``names``;
+    images go to ``stage``.
 
     The pools ``grey`` and ``other`` are made where ``blind`` names them.
 
@@ -113,23 +120,34 @@ def pools(
     caps = Caps(0, 0, each, each, -(-each // FEWEST_STEPS), 0)
     chosen_options = replace(options, caps=caps)
     tasks = read_tasks(folder, names, engine, lambda count: None)
-    items = sample_tasks(tasks, (JUDGE_ANALYSIS,), caps, options.seed, lambda name: Stems((), chosen(name).stems))
+    items = sample_tasks(
+        tasks, (JUDGE_ANALYSIS,), caps, options.seed, lambda name: Stems((), chosen(name).stems)
+    )
     drawn = _Drawn(folder.root, stage, tasks, items, chosen_options, engine)
     questions = _rendered(drawn)
     if not questions:
         raise DataError(f"{folder.name}: no question can be asked")
-    pairs, seed = [question for question in questions if question.question_type == "pairwise"], options.seed
+    pairs, seed = (
+        [question for question in questions if question.question_type == "pairwise"],
+        options.seed,
+    )
     given = options.prompts.asset("layout").part("given")
     out: dict[Pool, Sequence[Base]] = {
         "image": _pairs(pairs, {name: chosen(name).image for name in names}, given, seed),
-        "other_image": _pairs(pairs, {name: chosen(name).other_image for name in names}, given, seed),
+        "other_image": _pairs(
+            pairs, {name: chosen(name).other_image for name in names}, given, seed
+        ),
         "text": _pairs(pairs, {name: chosen(name).text for name in names}, given, seed),
         "steps": _staircases(questions, given, seed),
     }
     asked_as_image = {base.group for base in out["image"]}
     out["other_image"] = [base for base in out["other_image"] if base.group in asked_as_image]
     for name in sorted(blind):
-        out[name] = _over(name, drawn, [base for base in out["image"][:wanted] if option_images(base.pair, 0).start])
+        out[name] = _over(
+            name,
+            drawn,
+            [base for base in out["image"][:wanted] if option_images(base.pair, 0).start],
+        )
     return out
 
 
@@ -149,7 +167,8 @@ def _read(form: tuple[bytes, bytes | None], turned: bool, place: int) -> Questio
 def _over(name: str, drawn: _Drawn, bases: Sequence[Base]) -> list[Base]:
     """The pairs of ``bases`` with a stand-in for the photograph, in the same order of options.
 
-    Grey, or, of the name ``other``, another photograph of the task; a task of one photograph has no such pairs.
+    Grey, or, of the name ``other``, another photograph of the task; a task of one photograph has no
+    such pairs.
     """
     others = _other_records(drawn) if name == "other" else {}
     wanted = {base.group: (k, base) for k, base in enumerate(bases)}
@@ -175,11 +194,15 @@ def _over(name: str, drawn: _Drawn, bases: Sequence[Base]) -> list[Base]:
 
 
 def _other_records(drawn: _Drawn) -> dict[tuple[str, str], ImageRecord]:
-    """Another image of the task for each: the next with another file, in an order that the seed draws."""
+    """Another image of the task for each: the next with another file, in an order that the seed
+    draws.
+    """
     found = {}
     for task in drawn.tasks:
         used = {member.entry.annotation.image_id for member in task.members} & task.images.keys()
-        ring = sorted(used, key=lambda image: seed_for(drawn.options.seed, "other", task.name, image))
+        ring = sorted(
+            used, key=lambda image: seed_for(drawn.options.seed, "other", task.name, image)
+        )
         for k, image in enumerate(ring):
             rest = (task.images[name] for name in ring[k + 1 :] + ring[:k])
             other = next((row for row in rest if row.file != task.images[image].file), None)
@@ -189,30 +212,41 @@ def _other_records(drawn: _Drawn) -> dict[tuple[str, str], ImageRecord]:
 
 
 def _alike(items: Sequence[Item], turns: Sequence[bool]) -> list[bool]:
-    """The same order of options in both encodings as images: else a judge of places would seem to see a difference."""
+    """The same order of options in both encodings as images: else a judge of places would seem to
+    see a difference.
+    """
     first = {
         (item.task, item.annotation_ids): turn
         for item, turn in zip(items, turns, strict=True)
         if item.stem == chosen(item.task).image
     }
-    return [first.get((item.task, item.annotation_ids), turn) for item, turn in zip(items, turns, strict=True)]
+    return [
+        first.get((item.task, item.annotation_ids), turn)
+        for item, turn in zip(items, turns, strict=True)
+    ]
 
 
 def _pair_key(pair: Question | Item) -> str:
     return "|".join((pair.task, *sorted(pair.annotation_ids)))
 
 
-def _pairs(pairs: Iterable[Question], stems: Mapping[str, str | None], given: str, seed: int) -> list[Base]:
+def _pairs(
+    pairs: Iterable[Question], stems: Mapping[str, str | None], given: str, seed: int
+) -> list[Base]:
     found = [Base((q,), _pair_key(q), given) for q in pairs if stems.get(q.task) == q.encoding]
     return _in_turn(found, seed)
 
 
 def _staircases(questions: Iterable[Question], given: str, seed: int) -> list[Base]:
-    """Scoring questions about one image and one type of error, from the best to the worst, each score once."""
+    """Scoring questions about one image and one type of error, from the best to the worst, each
+    score once.
+    """
     groups: dict[tuple[object, ...], dict[float, Question]] = defaultdict(dict)
     for q in questions:
         if q.question_type == "scoring" and q.encoding == chosen(q.task).image:
-            groups[q.task, q.image_id, q.class_of_interest, q.error_type].setdefault(q.final_scores[0], q)
+            groups[q.task, q.image_id, q.class_of_interest, q.error_type].setdefault(
+                q.final_scores[0], q
+            )
     found = []
     for steps in groups.values():
         if len(steps) >= FEWEST_STEPS:
@@ -230,7 +264,9 @@ def _in_turn(bases: Sequence[Base], seed: int) -> list[Base]:
 
 
 def in_turn(items: Iterable[T], key: Callable[[T], Hashable]) -> list[T]:
-    """The first item of each key, then the second of each, …; within such a round in their order."""
+    """The first item of each key, then the second of each, …; within such a round in their
+    order.
+    """
     seen: Counter[Hashable] = Counter()
     rounds = []
     for item in items:

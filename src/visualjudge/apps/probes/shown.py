@@ -1,4 +1,6 @@
-"""What probes change in a question: a line at an option, an option's images, the original; spans stay true."""
+"""What probes change in a question: a line at an option, an option's images, the original; spans
+stay true.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,16 @@ Edit = Callable[[str, str, Paint], str]
 
 
 def _spliced(question: Question, start: int, end: int, text: str) -> Question:
-    """The question with ``text`` in place of the prompt's characters ``start`` … ``end``; spans move along."""
+    """The question with ``text`` in place of the prompt's characters ``start`` … ``end``; spans
+    move along.
+    """
     shift = len(text) - (end - start)
 
     def moved(span: Span) -> Span:
         first, last = span
-        return (first + shift if first >= end and first > start else first), (last + shift if last >= end else last)
+        return (first + shift if first >= end and first > start else first), (
+            last + shift if last >= end else last
+        )
 
     spans = spans_of(question)
     return replace(
@@ -57,12 +63,16 @@ def option_images(question: Question, k: int) -> slice:
         If the marks of the prompt are not as many as the images.
     """
     if question.prompt.count(IMAGE_MARK) != len(question.images):
-        raise DataError(f"question {question.id}: the prompt must have one {IMAGE_MARK} for each image")
+        raise DataError(
+            f"question {question.id}: the prompt must have one {IMAGE_MARK} for each image"
+        )
     return images_within(question, spans_of(question).options[k])
 
 
 def edited(question: Question, k: int | None, name: str, paint: Paint, edit: Edit) -> Question:
-    """The question with the images of option ``k`` changed; of all options and the original where ``k`` is None."""
+    """The question with the images of option ``k`` changed; of all options and the original where
+    ``k`` is None.
+    """
     places = range(len(question.images))[slice(None) if k is None else option_images(question, k)]
     images = list(question.images)
     for place in places:
@@ -71,7 +81,9 @@ def edited(question: Question, k: int | None, name: str, paint: Paint, edit: Edi
 
 
 def doubled(question: Question, k: int, answer: int) -> Question:
-    """A pair whose options are both option ``k``; ``answer`` is the place that is noted as right."""
+    """A pair whose options are both option ``k``; ``answer`` is the place that is noted as
+    right.
+    """
     other = 1 - k
     images = list(question.images)
     images[option_images(question, other)] = images[option_images(question, k)]
@@ -81,13 +93,20 @@ def doubled(question: Question, k: int, answer: int) -> Question:
     def both(values: Sequence[object]) -> tuple[object, object]:
         return values[k], values[k]
 
-    same = {name: both(getattr(question, name)) for name in ("annotation_ids", "final_scores", "sources")}
+    same = {
+        name: both(getattr(question, name))
+        for name in ("annotation_ids", "final_scores", "sources")
+    }
     features = None if question.features is None else both(question.features)
-    return replace(question, images=tuple(images), answer=LETTERS[answer], features=features, **same)  # type: ignore[arg-type]
+    return replace(
+        question, images=tuple(images), answer=LETTERS[answer], features=features, **same
+    )  # type: ignore[arg-type]
 
 
 def without_original(question: Question, sentence: str) -> Question | None:
-    """The question without its original, and without ``sentence``, which speaks of it; None where it shows none."""
+    """The question without its original, and without ``sentence``, which speaks of it; None where
+    it shows none.
+    """
     original = spans_of(question).original
     if original is None or original[0] == original[1]:
         return None

@@ -1,4 +1,6 @@
-"""Published replies of known judges, measured alike: judges × benchmarks, as figures, a table, a plot and a page."""
+"""Published replies of known judges, measured alike: judges × benchmarks, as figures, a table, a
+plot and a page.
+"""
 
 from __future__ import annotations
 
@@ -33,28 +35,38 @@ from visualjudge.core.tables import Table
 
 CONSTANT = "always giving the same answer"
 NOTES = (
-    "Accuracy: share of all pairwise verdicts that are right, by visualjudge's reading of the published replies; a "
-    "reply that cannot be read is wrong. 95 %: interval over independent prompts or images. Constant "
-    "answer: what always giving the same answer gets, of the best such answer. Authors: the benchmark's own score, by "
+    "Accuracy: share of all pairwise verdicts that are right, by visualjudge's reading of the "
+    "published replies; a "
+    "reply that cannot be read is wrong. 95 %: interval over independent prompts or images. "
+    "Constant "
+    "answer: what always giving the same answer gets, of the best such answer. Authors: the "
+    "benchmark's own score, by "
     "its own rules and its own reading.",
-    "Position bias: half the difference in accuracy between questions whose better option is shown first and second, "
-    "in points; +50 always chooses the first. Ties: share of replies that state a tie, and share of questions whose "
+    "Position bias: half the difference in accuracy between questions whose better option is "
+    "shown first and second, "
+    "in points; +50 always chooses the first. Ties: share of replies that state a tie, and share "
+    "of questions whose "
     "right answer is one. Unread: replies without a readable answer.",
-    "Rank models with it: the card's answer by its usual thresholds. 'Cannot tell' also stands where a benchmark does "
+    "Rank models with it: the card's answer by its usual thresholds. 'Cannot tell' also stands "
+    "where a benchmark does "
     "not name the models that made the options.",
 )
 
 
 @dataclass(frozen=True)
 class AtlasRow:
-    """One judge on one part of a benchmark; shares from 0 to 1, ``lean`` from −½ to ½, ``authors`` as published."""
+    """One judge on one part of a benchmark; shares from 0 to 1, ``lean`` from −½ to ½, ``authors``
+    as published.
+    """
 
     benchmark: str
     part: str
     judge: str
     accuracy: Share
     constant: float
-    """Accuracy of always giving the same answer, the best of them, which needs no look at the options."""
+    """Accuracy of always giving the same answer, the best of them, which needs no look at the
+    options.
+    """
     authors: str
     lean: float | None
     lean_interval: Ends | None
@@ -65,14 +77,18 @@ class AtlasRow:
 
     @property
     def above_constant(self) -> str:
-        """``pass`` where the interval lies above ``constant``, ``fail`` where it lies below, else ``undecided``."""
+        """``pass`` where the interval lies above ``constant``, ``fail`` where it lies below, else
+        ``undecided``.
+        """
         low, high = self.accuracy.interval or (None, None)
         if low is not None and low > self.constant:
             return "pass"
         return "fail" if high is not None and high < self.constant else "undecided"
 
 
-def atlas(clones: Sequence[str | Path], progress: Callable[[str], object] = print) -> tuple[AtlasRow, ...]:
+def atlas(
+    clones: Sequence[str | Path], progress: Callable[[str], object] = print
+) -> tuple[AtlasRow, ...]:
     """Measure every judge whose replies to pairwise questions lie in local copies of benchmarks.
 
     Parameters
@@ -96,11 +112,17 @@ def atlas(clones: Sequence[str | Path], progress: Callable[[str], object] = prin
             judges = sorted(BENCHMARKS.find(name).read(folder).replies)
             progress(f"{name}: {many(len(judges), 'judge')}")
             if judges:
-                done = import_benchmark(name, folder, Path(scratch) / str(k) / "dataset", replies=judges)
+                done = import_benchmark(
+                    name, folder, Path(scratch) / str(k) / "dataset", replies=judges
+                )
                 rows += _measured(name, [path for path, _ in done.runs])
     if not rows:
         raise DataError("no copy holds a judge's replies to pairwise questions")
-    return tuple(sorted(rows, key=lambda row: (row.benchmark, row.part, -(row.accuracy.value or 0), row.judge)))
+    return tuple(
+        sorted(
+            rows, key=lambda row: (row.benchmark, row.part, -(row.accuracy.value or 0), row.judge)
+        )
+    )
 
 
 def _named(clone: str) -> tuple[str, Path]:
@@ -109,10 +131,14 @@ def _named(clone: str) -> tuple[str, Path]:
     if equals and name in BENCHMARKS:
         return name, Path(folder)
     if not Path(clone).is_dir():
-        raise UsageError(f"{clone} must be a folder, or NAME=FOLDER with a name of `visualjudge bench list`")
+        raise UsageError(
+            f"{clone} must be a folder, or NAME=FOLDER with a name of `visualjudge bench list`"
+        )
     found = [row.name for row in BENCHMARKS.values() if _copy(row.read, Path(clone))]
     if len(found) != 1:
-        held = f"may be {' or '.join(found)}" if found else "is a copy of no benchmark that is known"
+        held = (
+            f"may be {' or '.join(found)}" if found else "is a copy of no benchmark that is known"
+        )
         raise UsageError(f"{clone} {held}; name it: NAME=FOLDER (`visualjudge bench list`)")
     return found[0], Path(clone)
 
@@ -120,7 +146,15 @@ def _named(clone: str) -> tuple[str, Path]:
 def _copy(read: Callable[[Path], Copy], folder: Path) -> bool:
     try:
         return bool(read(folder).replies)
-    except (DataError, OSError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+    except (
+        DataError,
+        OSError,
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ):
         return False
 
 
@@ -136,20 +170,35 @@ def _part(benchmark: str, part: str, found: Analysis) -> Iterator[AtlasRow]:
         pairs = joined.filter(pl.col("kind") == "pairwise")
         if pairs.is_empty():
             continue
-        own = [score for score in judge.own_scores if score.name in (f"{benchmark}/{part}", benchmark)]
+        own = [
+            score for score in judge.own_scores if score.name in (f"{benchmark}/{part}", benchmark)
+        ]
         leaning = next((row.estimate for row in judge.bias if row.feature == "position"), None)
         yield AtlasRow(
-            benchmark, part, judge.name, judge.pairwise.accuracy.share, _constant(pairs),
+            benchmark,
+            part,
+            judge.name,
+            judge.pairwise.accuracy.share,
+            _constant(pairs),
             f"{own[-1].value:.{own[-1].digits}f}" if own and own[-1].value is not None else "–",
-            leaning.value if leaning else None, leaning.interval if leaning else None,
-            _share(pairs, pl.col("parsed") & pl.col("text").is_in(TIES)), _share(pairs, pl.col("answer").is_in(TIES)),
-            _share(pairs, ~pl.col("parsed")), card.verdict,
-        )  # fmt: skip
+            leaning.value if leaning else None,
+            leaning.interval if leaning else None,
+            _share(pairs, pl.col("parsed") & pl.col("text").is_in(TIES)),
+            _share(pairs, pl.col("answer").is_in(TIES)),
+            _share(pairs, ~pl.col("parsed")),
+            card.verdict,
+        )
 
 
 def _constant(pairs: pl.DataFrame) -> float:
-    """The share of the most frequent right answer, options by the place in which they were shown."""
-    shown = pl.when(pl.col("first_right").is_null()).then("answer").otherwise(pl.col("first_right").cast(pl.String))
+    """The share of the most frequent right answer, options by the place in which they were
+    shown.
+    """
+    shown = (
+        pl.when(pl.col("first_right").is_null())
+        .then("answer")
+        .otherwise(pl.col("first_right").cast(pl.String))
+    )
     return float(pairs.group_by(shown.alias("said")).len()["len"].to_numpy().max()) / pairs.height
 
 
@@ -159,22 +208,46 @@ def _share(table: pl.DataFrame, condition: pl.Expr) -> float:
 
 def atlas_table(rows: Sequence[AtlasRow], day: date) -> Table:
     """The figures as a table, with what they mean."""
-    columns = ("Questions", "Judge", "Accuracy", "95 %", "Constant answer", "Authors", "Position bias",
-               "Ties: said / true", "Unread", "Rank models with it?")  # fmt: skip
+    columns = (
+        "Questions",
+        "Judge",
+        "Accuracy",
+        "95 %",
+        "Constant answer",
+        "Authors",
+        "Position bias",
+        "Ties: said / true",
+        "Unread",
+        "Rank models with it?",
+    )
     cells = tuple(
-        (f"{row.benchmark}: {row.part}", row.judge, percent(row.accuracy.value), percents(row.accuracy.interval),
-         percent(row.constant), row.authors, points(row.lean), f"{percent(row.ties_said)} / {percent(row.ties_true)}",
-         percent(row.unread), ANSWERS[row.answer])
+        (
+            f"{row.benchmark}: {row.part}",
+            row.judge,
+            percent(row.accuracy.value),
+            percents(row.accuracy.interval),
+            percent(row.constant),
+            row.authors,
+            points(row.lean),
+            f"{percent(row.ties_said)} / {percent(row.ties_true)}",
+            percent(row.unread),
+            ANSWERS[row.answer],
+        )
         for row in rows
-    )  # fmt: skip
-    made = f"Computed by visualjudge {__version__} on {day.isoformat()} from the replies that the authors published."
+    )
+    made = (
+        f"Computed by visualjudge {__version__} on {day.isoformat()} from the replies that the "
+        "authors published."
+    )
     return Table(columns, cells, (*NOTES, made), keys=2)
 
 
 def atlas_figure(rows: Sequence[AtlasRow]) -> Figure:
     """Accuracy of each judge on each part, with its interval beside the best constant answer."""
     drawn = [
-        ForestRow(f"{row.judge}, {row.part}", (row.accuracy,), row.constant, states=(row.above_constant,))
+        ForestRow(
+            f"{row.judge}, {row.part}", (row.accuracy,), row.constant, states=(row.above_constant,)
+        )
         for row in rows
     ]
     above = sum(row.above_constant == "pass" for row in rows)
@@ -184,27 +257,41 @@ def atlas_figure(rows: Sequence[AtlasRow]) -> Figure:
         f"Published judges: better than {CONSTANT} in {above} of {len(rows)} rows",
         f"Accuracy with 95 % intervals; dashed: {CONSTANT}.",
         ("benchmark", "part", "judge", *ESTIMATE, "constant"),
-        tuple((row.benchmark, row.part, row.judge, *figures_of(row.accuracy), row.constant) for row in rows),
+        tuple(
+            (row.benchmark, row.part, row.judge, *figures_of(row.accuracy), row.constant)
+            for row in rows
+        ),
         draw,
     )
 
 
 def write_atlas(rows: Sequence[AtlasRow], out: Path, day: date) -> None:
-    """Write ``index.html``, ``atlas.json``, ``atlas.md``, ``atlas.csv`` and ``atlas.svg`` into ``out``."""
+    """Write ``index.html``, ``atlas.json``, ``atlas.md``, ``atlas.csv`` and ``atlas.svg`` into
+    ``out``.
+    """
     out.mkdir(parents=True, exist_ok=True)
     table, figure = atlas_table(rows, day), atlas_figure(rows)
-    document: dict[str, Any] = {"version": __version__, "date": day.isoformat(), "rows": [asdict(row) for row in rows]}
+    document: dict[str, Any] = {
+        "version": __version__,
+        "date": day.isoformat(),
+        "rows": [asdict(row) for row in rows],
+    }
     write_json(out / "atlas.json", document)
     write_text(out / "atlas.md", table.markdown())
     figure.save(out / "atlas.svg")
     figure.save(out / "atlas.csv")
-    style = page_style("body{font:15px system-ui;max-width:75em;margin:2em auto;padding:0 1em;background:var(--page);"
-                       "color:var(--ink)}td,th{padding:.25em .6em;text-align:left;border-bottom:1px solid var(--line)}"
-                       "table{border-collapse:collapse;display:block;overflow-x:auto}")  # fmt: skip
+    style = page_style(
+        "body{font:15px system-ui;max-width:75em;margin:2em auto;padding:0 "
+        "1em;background:var(--page);"
+        "color:var(--ink)}td,th{padding:.25em "
+        ".6em;text-align:left;border-bottom:1px solid var(--line)}"
+        "table{border-collapse:collapse;display:block;overflow-x:auto}"
+    )
     title = "How far can published judges be trusted?"
     write_text(
         out / "index.html",
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" '
+        'content="width=device-width">'
         f"<title>{title}</title><style>{style}</style><main><h1>{title}</h1><p>{escape(figure.finding)}.</p>"
         f"{figure.inline()}{table.html()}</main></html>",
     )

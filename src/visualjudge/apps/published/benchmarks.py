@@ -1,4 +1,6 @@
-"""The table of benchmarks: one row each, in a file of its own that is imported when it is first needed."""
+"""The table of benchmarks: one row each, in a file of its own that is imported when it is first
+needed.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,12 @@
-"""TIFA160 with the Likert scores of DSG (Cho et al. 2024, j-min/DSG; also carried by linzhiqiu/t2v_metrics).
+"""TIFA160 with the Likert scores of DSG (Cho et al. 2024, j-min/DSG; also carried by
+linzhiqiu/t2v_metrics).
 
-``FOLDER/**/tifa160-likert-anns.csv`` or ``dsg_tifa160_anns.csv``: ``item_id, source_id, t2i_model`` (or
-``model_type``), ``worker_id, answer`` (1 to 5); the answer is the mean over workers. Texts come from
-``tifa160-dev-anns.csv``, ``dsg-1k-anns.csv`` or ``tifa160.json``, images from ``tifa160/SOURCE_MODEL.jpg``. Replies:
-``vqa_answers_release/VQA_QG.csv``: a model's score of an image is the share of its questions answered "yes", those
-with a parent answered otherwise counting as not.
+``FOLDER/**/tifa160-likert-anns.csv`` or ``dsg_tifa160_anns.csv``: ``item_id, source_id, t2i_model``
+(or ``model_type``), ``worker_id, answer`` (1 to 5); the answer is the mean over workers. Texts come
+from ``tifa160-dev-anns.csv``, ``dsg-1k-anns.csv`` or ``tifa160.json``, images from
+``tifa160/SOURCE_MODEL.jpg``. Replies: ``vqa_answers_release/VQA_QG.csv``: a model's score of an
+image is the share of its questions answered "yes", those with a parent answered otherwise counting
+as not.
 """
 
 from __future__ import annotations
@@ -54,25 +56,39 @@ def read(folder: Path) -> Copy:
     items = tuple(_item(*names, answers, texts, images) for names, answers in rated.items())
     answers = sorted(folder.rglob("vqa_answers_release/*.csv"))
     known = {item.key for item in items}
-    judges = {found.stem: partial(_replies, found, known) for found in answers if found.stem.endswith("_dsg")}
+    judges = {
+        found.stem: partial(_replies, found, known)
+        for found in answers
+        if found.stem.endswith("_dsg")
+    }
     return Copy(items, images.missing > 0, judges)
 
 
-def _item(name: str, source: str, model: str, answers: list[float], texts: dict[str, str], images: Images) -> Item:
+def _item(
+    name: str, source: str, model: str, answers: list[float], texts: dict[str, str], images: Images
+) -> Item:
     request = texts.get(name) or texts.get(source) or ""
     shown = images.all(f"{source}_{MODELS.get(model, model)}.jpg")
     score = on_ten(sum(answers) / len(answers), SCALE)
     option = Option(images=shown, source=model)
-    return Item(f"{name}/{model}", "tifa160", name, request, (option,), score, kind="scoring", scale=SCALE)
+    return Item(
+        f"{name}/{model}", "tifa160", name, request, (option,), score, kind="scoring", scale=SCALE
+    )
 
 
 def _texts(folder: Path) -> dict[str, str]:
     """The prompts by the names that the files give them."""
     found: dict[str, str] = {}
     for path in (path for name in TEXTS for path in sorted(folder.rglob(name))):
-        found.update((str(row["item_id"]), str(row["text"])) for row in records(path) if row.get("text"))
+        found.update(
+            (str(row["item_id"]), str(row["text"])) for row in records(path) if row.get("text")
+        )
     for path in sorted(folder.rglob("tifa160.json")):
-        found.update((str(row["text_id"]), str(row["text"])) for row in document(path).values() if "text_id" in row)
+        found.update(
+            (str(row["text_id"]), str(row["text"]))
+            for row in document(path).values()
+            if "text_id" in row
+        )
     return found
 
 
@@ -88,15 +104,27 @@ def _replies(path: Path, known: set[str]) -> Iterator[PublishedReply]:
 
 
 def _share(rows: list[Row]) -> float:
-    """DSG's score: the share of questions answered yes; one whose parent was not counts as not. 0 without any."""
-    yes = {str(row.get("question_id") or k): row.get("answer") == "yes" for k, row in enumerate(rows, 1)}
+    """DSG's score: the share of questions answered yes; one whose parent was not counts as not. 0
+    without any.
+    """
+    yes = {
+        str(row.get("question_id") or k): row.get("answer") == "yes"
+        for k, row in enumerate(rows, 1)
+    }
     parents = {str(row.get("question_id") or k): _parents(row) for k, row in enumerate(rows, 1)}
-    right = [answer and all(yes.get(parent, True) for parent in parents[name]) for name, answer in yes.items()]
+    right = [
+        answer and all(yes.get(parent, True) for parent in parents[name])
+        for name, answer in yes.items()
+    ]
     return sum(right) / len(right) if right else 0.0
 
 
 def _parents(row: Row) -> list[str]:
-    return [name.strip() for name in str(row.get("dependency_id") or "0").split(",") if name.strip() not in ("", "0")]
+    return [
+        name.strip()
+        for name in str(row.get("dependency_id") or "0").split(",")
+        if name.strip() not in ("", "0")
+    ]
 
 
 ROW = Benchmark(
@@ -107,7 +135,8 @@ ROW = Benchmark(
     "https://github.com/j-min/DSG",
     read,
     lambda parts: tuple(
-        Score(f"dsg-tifa160/{rule}", rule, None, 1.0, 3) for rule in ("spearman", "kendall", "pearson")
+        Score(f"dsg-tifa160/{rule}", rule, None, 1.0, 3)
+        for rule in ("spearman", "kendall", "pearson")
     ),
     "tifa160-likert-anns.csv, tifa160/ for images, vqa_answers_release/*_dsg.csv for replies",
 )

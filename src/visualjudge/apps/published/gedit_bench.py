@@ -1,11 +1,13 @@
-"""EditReward-Bench and EditScore-Bench as GEditBench v2 carries them (ZhangqiJiang07/GEditBench_v2): pairs of edits.
+"""EditReward-Bench and EditScore-Bench as GEditBench v2 carries them
+(ZhangqiJiang07/GEditBench_v2): pairs of edits.
 
-EditReward: ``FOLDER/[data/z_reward_bench/]editreward_bench_visual_quality.jsonl``: ``key, instruction,
-source_image_path, edited_image_paths, winner`` ("Image A" or "Image B"); images below ``editreward_bench_images/``.
-EditScore: ``EditReward-Bench/*.arrow`` (or .parquet): ``key`` (two), ``instruction, input_image, output_images`` (the
-better one first), ``task_type, dimension``, and ``shuffled_editscore_bench_{dimension}.json``: which pairs are shown
-turned. Without the Arrow files those maps alone give the labels. Replies: ``replies/MODEL.jsonl``. GEditBench's prompts
-of pairs are read from ``FOLDER/src/prompts/assets``: no licence is stated.
+EditReward: ``FOLDER/[data/z_reward_bench/]editreward_bench_visual_quality.jsonl``: ``key,
+instruction, source_image_path, edited_image_paths, winner`` ("Image A" or "Image B"); images below
+``editreward_bench_images/``. EditScore: ``EditReward-Bench/*.arrow`` (or .parquet): ``key`` (two),
+``instruction, input_image, output_images`` (the better one first), ``task_type, dimension``, and
+``shuffled_editscore_bench_{dimension}.json``: which pairs are shown turned. Without the Arrow files
+those maps alone give the labels. Replies: ``replies/MODEL.jsonl``. GEditBench's prompts of pairs
+are read from ``FOLDER/src/prompts/assets``: no licence is stated.
 """
 
 from __future__ import annotations
@@ -59,7 +61,9 @@ def read_editreward(folder: Path) -> Copy:
 
 
 def _prompt(folder: Path, criterion: str) -> PromptTemplate | None:
-    """GEditBench's prompt of a pair where the copy holds it: source, first and second edit, in this order."""
+    """GEditBench's prompt of a pair where the copy holds it: source, first and second edit, in this
+    order.
+    """
     name = f"vlm/assessment/{criterion}/pairwise"
     if file_of(folder, f"{PROMPTS}/{name}/v1.yaml") is None:
         return None
@@ -67,7 +71,9 @@ def _prompt(folder: Path, criterion: str) -> PromptTemplate | None:
     texts = "\n\n".join(text for text in (asset.system, asset.user) if text).split(IMAGE_MARK)
     if len(texts) != 4:
         return None
-    return of_copy(f"gedit-bench/{name}", "{}{{{{image}}}}{}{{{{a}}}}{}{{{{b}}}}{}".format(*texts), {})
+    return of_copy(
+        f"gedit-bench/{name}", "{}{{{{image}}}}{}{{{{a}}}}{}{{{{b}}}}{}".format(*texts), {}
+    )
 
 
 def _asked(item: Item, asset: PromptTemplate | None) -> Item:
@@ -86,22 +92,39 @@ def _quality(row: Row, images: Images) -> Item:
     source = images.all(_local(row.get("source_image_path")))
     cluster = name_of(row.get("source_image_path"), key)
     answer = row.one_of("winner", WINNERS)
-    return Item(key, "visual_quality", cluster, str(row.get("instruction") or ""), options, answer, images=source)
+    return Item(
+        key,
+        "visual_quality",
+        cluster,
+        str(row.get("instruction") or ""),
+        options,
+        answer,
+        images=source,
+    )
 
 
 def _local(name: object) -> object:
     """A name in the authors' storage as a path below the images; others as they are."""
-    return name.partition("editreward_bench/")[2] if isinstance(name, str) and name.startswith("s3://") else name
+    return (
+        name.partition("editreward_bench/")[2]
+        if isinstance(name, str) and name.startswith("s3://")
+        else name
+    )
 
 
 def read_editscore(folder: Path) -> Copy:
     """The pairs of every dimension whose map or rows the copy holds."""
     home = _home(folder)
-    maps = {path.stem.removeprefix(SHUFFLED): document(path) for path in sorted(home.glob(f"{SHUFFLED}*.json"))}
+    maps = {
+        path.stem.removeprefix(SHUFFLED): document(path)
+        for path in sorted(home.glob(f"{SHUFFLED}*.json"))
+    }
     files = tables(home / "EditReward-Bench", ("*.arrow", "*.parquet", "*.jsonl", "*.json"))
     files = files or tables(folder, ("*.arrow", "*.parquet", "*.jsonl"))
     if not files and not maps:
-        raise DataError(f"{folder}: must hold EditReward-Bench/*.arrow or {SHUFFLED}*.json, found neither")
+        raise DataError(
+            f"{folder}: must hold EditReward-Bench/*.arrow or {SHUFFLED}*.json, found neither"
+        )
     if not files:
         return Copy(tuple(_labels(maps)), True)
     images = Images(home, *(path.parent for path in files))
@@ -154,7 +177,8 @@ EDITREWARD = Benchmark(
 )
 EDITSCORE = Benchmark(
     "editscore-bench",
-    "EditScore's EditReward-Bench as GEditBench v2 carries it: pairs of edited images; consistency, prompt following",
+    "EditScore's EditReward-Bench as GEditBench v2 carries it: pairs of edited images; "
+    "consistency, prompt following",
     "Apache-2.0",
     "any",
     "https://huggingface.co/datasets/EditScore/EditReward-Bench",

@@ -1,10 +1,13 @@
-"""GenAI-Bench (Jiang et al. 2024, TIGER-AI-Lab/GenAI-Bench): votes of people on pairs of generated images and videos.
+"""GenAI-Bench (Jiang et al. 2024, TIGER-AI-Lab/GenAI-Bench): votes of people on pairs of generated
+images and videos.
 
-``FOLDER/{image_generation,image_edition,video_generation}/MODEL/pairwise.json``: an array of objects ``idx``, the text
-fields of the prompt, ``response``, ``model_vote``, ``human_vote``, ``correct``. Its score counts ``correct``, for all
-votes, both ties included. These files hold no images. ``FOLDER/{image_generation,image_edition}/*.parquet``, as the
-Hub has them, do: ``left_image, right_image`` (``source_image, left_output_image, right_output_image``), ``vote_type``;
-``idx`` is the place of a row. Of several splits ``test_v1`` is read, which the published votes are of, else the first.
+``FOLDER/{image_generation,image_edition,video_generation}/MODEL/pairwise.json``: an array of
+objects ``idx``, the text fields of the prompt, ``response``, ``model_vote``, ``human_vote``,
+``correct``. Its score counts ``correct``, for all votes, both ties included. These files hold no
+images. ``FOLDER/{image_generation,image_edition}/*.parquet``, as the Hub has them, do:
+``left_image, right_image`` (``source_image, left_output_image, right_output_image``),
+``vote_type``; ``idx`` is the place of a row. Of several splits ``test_v1`` is read, which the
+published votes are of, else the first.
 """
 
 from __future__ import annotations
@@ -91,7 +94,11 @@ def _shown(part: str, home: Path, images: Images) -> Iterator[Item]:
         about = images.all(*(row[name] for name in ("source_image",) if row.get(name)))
         answer = row.one_of("vote_type", VOTES)
         own = own_prompt(
-            shipped(OWN[part]), {name: row.get(name) for name in PROMPTS}, (a, b), Option(images=about), ties=TIES
+            shipped(OWN[part]),
+            {name: row.get(name) for name in PROMPTS},
+            (a, b),
+            Option(images=about),
+            ties=TIES,
         )
         cluster = first.setdefault(request, key) if request else key
         yield Item(key, part, cluster, request, (a, b), answer, ties=TIES, images=about, own=own)
@@ -104,7 +111,9 @@ def _made(row: Row, side: str, images: Images) -> Option:
 
 def _add(items: dict[str, Item], part: str, path: Path) -> None:
     """The pairs of one model's file; the votes must be those of the others' files."""
-    first: dict[str, str] = {item.request: item.cluster for item in items.values() if item.task == part}
+    first: dict[str, str] = {
+        item.request: item.cluster for item in items.values() if item.task == part
+    }
     for row in records(path):
         key = f"{part}/{row.need('idx')}"
         answer = row.one_of("human_vote", VOTES)
@@ -123,7 +132,9 @@ def _request(row: Mapping[str, Any]) -> str:
     return next((str(row[name]) for name in PROMPTS if row.get(name)), "")
 
 
-def _replies(by_model: Mapping[str, Mapping[str, Path]]) -> dict[str, Callable[[], Iterator[PublishedReply]]]:
+def _replies(
+    by_model: Mapping[str, Mapping[str, Path]],
+) -> dict[str, Callable[[], Iterator[PublishedReply]]]:
     return {model: partial(_read_replies, files) for model, files in sorted(by_model.items())}
 
 
@@ -148,7 +159,8 @@ ROW = Benchmark(
     "https://github.com/TIGER-AI-Lab/GenAI-Bench",
     read,
     by_part("genai-bench", "exact"),
-    "{image_generation,image_edition,video_generation}/MODEL/pairwise.json, {image_generation,image_edition}/*.parquet",
+    "{image_generation,image_edition,video_generation}/MODEL/pairwise.json, "
+    "{image_generation,image_edition}/*.parquet",
     hub="TIGER-Lab/GenAI-Bench",
     hub_parts=PARTS[:2],
 )

@@ -1,9 +1,11 @@
-"""VIEScore on ImagenHub (Ku et al. 2024, TIGER-AI-Lab/VIEScore): people's and judges' scores of generated images.
+"""VIEScore on ImagenHub (Ku et al. 2024, TIGER-AI-Lab/VIEScore): people's and judges' scores of
+generated images.
 
-``FOLDER/{human,_human_annotations}/TASK/*_rater{1,2,3}.tsv``: ``uid`` and a column a model with ``[SC, PQ]``, 0, 0.5
-or 1. Replies: ``FOLDER/[_answers/][results_]JUDGE/[ImagenHub_]TASK/MODEL/{SC,PQ}.json``: ``{uid: {"score": […]}}``. A
-judge's list counts by its least, cut to a whole number; O is √(SC · PQ), of people for each person, then the mean.
-The images are not part of the files.
+``FOLDER/{human,_human_annotations}/TASK/*_rater{1,2,3}.tsv``: ``uid`` and a column a model with
+``[SC, PQ]``, 0, 0.5 or 1. Replies:
+``FOLDER/[_answers/][results_]JUDGE/[ImagenHub_]TASK/MODEL/{SC,PQ}.json``: ``{uid: {"score":
+[…]}}``. A judge's list counts by its least, cut to a whole number; O is √(SC · PQ), of people for
+each person, then the mean. The images are not part of the files.
 """
 
 from __future__ import annotations
@@ -15,7 +17,16 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.reading import Benchmark, Copy, Item, Option, PublishedReply, Row, document, records
+from visualjudge.apps.published.reading import (
+    Benchmark,
+    Copy,
+    Item,
+    Option,
+    PublishedReply,
+    Row,
+    document,
+    records,
+)
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, Answer
@@ -25,16 +36,26 @@ PARTS = ("SC", "PQ", "O")
 
 
 def read(folder: Path) -> Copy:
-    """One question an image and part (SC, PQ, O); answers are the mean of people's scores, from 0 to 10."""
+    """One question an image and part (SC, PQ, O); answers are the mean of people's scores, from 0
+    to 10.
+    """
     folder = next((path for path in (folder / "paper_implementation",) if path.is_dir()), folder)
     home = next((folder / name for name in HUMAN if (folder / name).is_dir()), None)
     if home is None:
         raise DataError(f"{folder}: must hold human/TASK/*_rater1.tsv, found none")
     items = [item for task in sorted(home.iterdir()) if task.is_dir() for item in _items(task)]
     known = {item.key for item in items}
-    judges = sorted(path for base in (folder, folder / "_answers") if base.is_dir() for path in base.iterdir())
-    names = {path.name.removeprefix("results_"): path for path in judges if path.is_dir() and _tasks(path)}
-    return Copy(tuple(items), True, {name: partial(_replies, path, known) for name, path in names.items()})
+    judges = sorted(
+        path for base in (folder, folder / "_answers") if base.is_dir() for path in base.iterdir()
+    )
+    names = {
+        path.name.removeprefix("results_"): path
+        for path in judges
+        if path.is_dir() and _tasks(path)
+    }
+    return Copy(
+        tuple(items), True, {name: partial(_replies, path, known) for name, path in names.items()}
+    )
 
 
 def _tasks(judge: Path) -> list[tuple[str, Path]]:
@@ -52,10 +73,20 @@ def _items(folder: Path) -> Iterator[Item]:
                 if model != "uid" and cell:
                     ratings.setdefault((uid, model), []).append(_pair(row, model))
     for (uid, model), found in ratings.items():
-        for part, values in zip(PARTS, ((s for s, _ in found), (p for _, p in found), map(_both, found)), strict=True):
+        for part, values in zip(
+            PARTS, ((s for s, _ in found), (p for _, p in found), map(_both, found)), strict=True
+        ):
             score = round(sum(values) / len(found) * 10, 9)
             key, task = f"{folder.name}/{part}/{model}/{uid}", f"{folder.name}/{part}"
-            yield Item(key, task, f"{folder.name}/{uid}", "", (Option(source=model),), score, kind="scoring")
+            yield Item(
+                key,
+                task,
+                f"{folder.name}/{uid}",
+                "",
+                (Option(source=model),),
+                score,
+                kind="scoring",
+            )
 
 
 def _pair(row: Row, model: str) -> tuple[float, float]:
@@ -85,7 +116,9 @@ def _replies(judge: Path, known: set[str]) -> Iterator[PublishedReply]:
                 for part, value, theirs in zip(PARTS, own, counted, strict=True):
                     key = f"{task}/{part}/{model.name}/{uid}"
                     if key in known and (value is not None or part != "O"):
-                        yield PublishedReply(key, "AB", FAILED if value is None else value, counted=theirs)
+                        yield PublishedReply(
+                            key, "AB", FAILED if value is None else value, counted=theirs
+                        )
 
 
 def _scores_of(path: Path) -> dict[str, float | None]:
@@ -98,7 +131,11 @@ def _least(said: Any) -> float | None:
     values = said.get("score") if isinstance(said, dict) else None
     listed = values if isinstance(values, list) else [values]
     numbers = [float(v) for v in listed if isinstance(v, int | float) and not isinstance(v, bool)]
-    return min(numbers) if numbers and len(numbers) == len(listed) and 0 <= min(numbers) <= 10 else None
+    return (
+        min(numbers)
+        if numbers and len(numbers) == len(listed) and 0 <= min(numbers) <= 10
+        else None
+    )
 
 
 ROW = Benchmark(

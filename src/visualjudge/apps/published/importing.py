@@ -1,4 +1,6 @@
-"""A local copy of a benchmark into a dataset, and the replies that its authors published into run folders beside it."""
+"""A local copy of a benchmark into a dataset, and the replies that its authors published into run
+folders beside it.
+"""
 
 from __future__ import annotations
 
@@ -26,16 +28,19 @@ from visualjudge.vision.raster.images import opened, rgb_of, write_png
 
 
 def fetch(row: Benchmark, folder: Path) -> Path:
-    """Download ``row`` with the ``datasets`` library into ``folder/[<part>/]<split>.parquet``, images as bytes.
+    """Download ``row`` with the ``datasets`` library into ``folder/[<part>/]<split>.parquet``,
+    images as bytes.
 
     Raises
     ------
     UsageError
-        If the benchmark is not on the Hub in a form that its reader takes, ``datasets`` is not installed, or the
-        download fails.
+        If the benchmark is not on the Hub in a form that its reader takes, ``datasets`` is not
+        installed, or the download fails.
     """
     if row.hub is None:
-        raise UsageError(f"--hub: {row.name} is not on the Hub in a form that can be read; see {row.source}")
+        raise UsageError(
+            f"--hub: {row.name} is not on the Hub in a form that can be read; see {row.source}"
+        )
     try:
         import datasets
     except ImportError:
@@ -43,7 +48,9 @@ def fetch(row: Benchmark, folder: Path) -> Path:
     try:
         parts = {part: datasets.load_dataset(row.hub, part) for part in row.hub_parts}
     except Exception as error:  # whatever the library and the network raise
-        raise UsageError(f"--hub: {row.hub} cannot be read: {' '.join(str(error).split())[:300]}") from None
+        raise UsageError(
+            f"--hub: {row.hub} cannot be read: {' '.join(str(error).split())[:300]}"
+        ) from None
     for part, splits in parts.items():
         home = folder / (part or "")
         home.mkdir(exist_ok=True)
@@ -80,7 +87,8 @@ def import_benchmark(
     hub: bool = False,
     force: bool = False,
 ) -> Imported:
-    """Read the benchmark ``name`` from ``folder``; write a dataset at ``out`` and a run folder for each of ``replies``.
+    """Read the benchmark ``name`` from ``folder``; write a dataset at ``out`` and a run folder for
+    each of ``replies``.
 
     Parameters
     ----------
@@ -91,16 +99,19 @@ def import_benchmark(
     replies
         Judges whose published replies become runs, ``out/../<judge>``.
     prompt
-        ``ours``: our words and reply form; ``own``: the benchmark's. Questions for which it has none are left out.
+        ``ours``: our words and reply form; ``own``: the benchmark's. Questions for which it has
+        none are left out.
     hub
-        Download the benchmark with the ``datasets`` library instead; otherwise nothing is downloaded.
+        Download the benchmark with the ``datasets`` library instead; otherwise nothing is
+        downloaded.
     force
         Replace an older dataset and older runs.
 
     Raises
     ------
     UsageError
-        If there is no such benchmark or judge, a folder to be written exists, or the hub cannot be asked.
+        If there is no such benchmark or judge, a folder to be written exists, or the hub cannot be
+        asked.
     DataError
         If a file of the copy cannot be read.
     """
@@ -129,7 +140,10 @@ def _imported(
     # Runs come last: they name the checksum of the dataset that is there by now.
     dataset = load_dataset(target)
     with _foreign(row, home):
-        written = [(path, published_run(row, copy, questions, dataset, model, path)) for model, path in runs.items()]
+        written = [
+            (path, published_run(row, copy, questions, dataset, model, path))
+            for model, path in runs.items()
+        ]
     return Imported(len(questions), copy.labels_only, tuple(written), tuple(asked.left_out))
 
 
@@ -139,7 +153,9 @@ def _foreign(row: Benchmark, home: Path) -> Iterator[None]:
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise DataError(f"{home}: is not as {row.name} is: {type(error).__name__}: {error}") from error
+        raise DataError(
+            f"{home}: is not as {row.name} is: {type(error).__name__}: {error}"
+        ) from error
 
 
 def _asked(row: Benchmark, copy: Copy, prompt: Prompt) -> Copy:
@@ -157,8 +173,14 @@ def _asked(row: Benchmark, copy: Copy, prompt: Prompt) -> Copy:
     items = tuple(item for item in copy.items if item.own is not None)
     if not items:
         needed = f"; it must hold {row.own}" if row.own else ""
-        raise DataError(f"--prompt own: the copy holds no prompt of {row.name}{needed}; use --prompt ours")
-    lacking = [f"{item.key}: the benchmark has no prompt of its own for it" for item in copy.items if not item.own]
+        raise DataError(
+            f"--prompt own: the copy holds no prompt of {row.name}{needed}; use --prompt ours"
+        )
+    lacking = [
+        f"{item.key}: the benchmark has no prompt of its own for it"
+        for item in copy.items
+        if not item.own
+    ]
     return replace(copy, items=items, left_out=(*copy.left_out, *lacking))
 
 
@@ -173,11 +195,19 @@ def _check_replies(copy: Copy, replies: Sequence[str], home: Path) -> None:
 
 def folder_name(model: str) -> str:
     """The name of a judge as that of its run's folder."""
-    return "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in model).strip(".") or "judge"
+    return (
+        "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in model).strip(
+            "."
+        )
+        or "judge"
+    )
 
 
-def check_targets(target: Path, runs: Iterable[Path], force: bool, backend: str = "published") -> None:
-    """Refuse to write a dataset at ``target`` and ``runs`` over anything but, with ``force``, an earlier import.
+def check_targets(
+    target: Path, runs: Iterable[Path], force: bool, backend: str = "published"
+) -> None:
+    """Refuse to write a dataset at ``target`` and ``runs`` over anything but, with ``force``, an
+    earlier import.
 
     Raises
     ------
@@ -230,7 +260,9 @@ class _Media:
         return self._names[key]
 
 
-def _question(row: Benchmark, item: Item, prompt: Prompt, media: _Media, store: PromptAssetStore) -> Question:
+def _question(
+    row: Benchmark, item: Item, prompt: Prompt, media: _Media, store: PromptAssetStore
+) -> Question:
     said = own_wording(item.own) if prompt == "own" and item.own else wording(item, store=store)
     texts = tuple(OptionFeatures(text_chars=len(option.text)) for option in item.options)
     return Question(
@@ -243,7 +275,8 @@ def _question(row: Benchmark, item: Item, prompt: Prompt, media: _Media, store: 
         class_of_interest=None,
         error_type=None,
         annotation_ids=tuple(
-            option.id or f"{item.key}/{letter}" for letter, option in zip(LETTERS, item.options, strict=False)
+            option.id or f"{item.key}/{letter}"
+            for letter, option in zip(LETTERS, item.options, strict=False)
         ),
         final_scores=_scores(item),
         sources=tuple(option.source for option in item.options),
@@ -261,13 +294,19 @@ def _scores(item: Item) -> tuple[float, ...]:
         return item.scores
     if isinstance(item.answer, str) and item.kind == "ranking":
         last = len(item.answer) - 1
-        return tuple(10.0 * (last - item.answer.index(letter)) / last for letter in LETTERS[: last + 1])
+        return tuple(
+            10.0 * (last - item.answer.index(letter)) / last for letter in LETTERS[: last + 1]
+        )
     return SCORES[item.answer] if isinstance(item.answer, str) else (item.answer,)
 
 
-def _meta(row: Benchmark, copy: Copy, prompt: Prompt, questions: Iterable[Question]) -> dict[str, Any]:
+def _meta(
+    row: Benchmark, copy: Copy, prompt: Prompt, questions: Iterable[Question]
+) -> dict[str, Any]:
     parts = tuple(dict.fromkeys(question.task for question in questions))
-    own = {item.own.asset for item in copy.items if item.own is not None and item.own.asset is not None}
+    own = {
+        item.own.asset for item in copy.items if item.own is not None and item.own.asset is not None
+    }
     return {
         "seed": None,
         "options": {},

@@ -1,9 +1,11 @@
-"""JudgeBench (Tan et al. 2024, ScalerLab/JudgeBench): pairs of answers to hard questions, one of them wrong. Text only.
+"""JudgeBench (Tan et al. 2024, ScalerLab/JudgeBench): pairs of answers to hard questions, one of
+them wrong. Text only.
 
-``FOLDER/**/*.jsonl`` (or .json, .parquet): rows ``pair_id, source, question, response_A, response_B, label`` ("A>B" or
-"B>A"), and in the authors' outputs ``judgments: [{"judgment", "decision"}, …]``: the decision in the order as stored,
-then with the responses exchanged and not turned back. Files with ``decisions: ["A>B", "B>A"]`` and no texts are read
-too; the set is then labels only. A file's judge is its ``judge_model=…``, else its name up to ``_decisions``.
+``FOLDER/**/*.jsonl`` (or .json, .parquet): rows ``pair_id, source, question, response_A,
+response_B, label`` ("A>B" or "B>A"), and in the authors' outputs ``judgments: [{"judgment",
+"decision"}, …]``: the decision in the order as stored, then with the responses exchanged and not
+turned back. Files with ``decisions: ["A>B", "B>A"]`` and no texts are read too; the set is then
+labels only. A file's judge is its ``judge_model=…``, else its name up to ``_decisions``.
 """
 
 from __future__ import annotations
@@ -56,11 +58,17 @@ def read(folder: Path) -> Copy:
     if not items:
         raise DataError(f"{folder}: must hold *.jsonl with pair_id and label, found none")
     labels_only = any(not item.request for item in items.values())
-    return Copy(tuple(items.values()), labels_only, {name: partial(_replies, files) for name, files in outputs.items()})
+    return Copy(
+        tuple(items.values()),
+        labels_only,
+        {name: partial(_replies, files) for name, files in outputs.items()},
+    )
 
 
 def _rows(path: Path) -> list[Row]:
-    """The rows of a file; an empty list for a JSON file that is not a table, such as a configuration."""
+    """The rows of a file; an empty list for a JSON file that is not a table, such as a
+    configuration.
+    """
     return [] if path.suffix == ".json" and not isinstance(document(path), list) else records(path)
 
 
@@ -73,8 +81,13 @@ def _add(items: dict[str, Item], rows: list[Row]) -> None:
             raise row.fault("label", "differs from another file's")
         if known is None or not known.request:
             source = str(row.get("source") or "judgebench")
-            part = next((name for prefix, name in PARTS.items() if source.startswith(prefix)), source)
-            options = (Option(str(row.get("response_A") or "")), Option(str(row.get("response_B") or "")))
+            part = next(
+                (name for prefix, name in PARTS.items() if source.startswith(prefix)), source
+            )
+            options = (
+                Option(str(row.get("response_A") or "")),
+                Option(str(row.get("response_B") or "")),
+            )
             cluster = str(row.get("original_id") or key)
             question = str(row.get("question") or "")
             own = own_prompt(shipped("judgebench"), {"question": question}, options, ties=("tie",))
@@ -107,7 +120,9 @@ def _said(row: Row) -> list[tuple[Any, str | None]]:
 
 
 def _text(judgment: Any) -> str | None:
-    """The reply: a text, or an object that holds it. Reward models have scores and an empty text."""
+    """The reply: a text, or an object that holds it. Reward models have scores and an empty
+    text.
+    """
     inner = judgment.get("response") if isinstance(judgment, dict) else judgment
     return inner if isinstance(inner, str) and inner else None
 

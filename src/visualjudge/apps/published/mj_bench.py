@@ -1,10 +1,12 @@
-"""MJ-Bench (Chen et al. 2024, MJ-Bench/MJ-Bench on the Hub): pairs of generated images, one of them faulty.
+"""MJ-Bench (Chen et al. 2024, MJ-Bench/MJ-Bench on the Hub): pairs of generated images, one of them
+faulty.
 
-``FOLDER/[data/]*.parquet`` (or .jsonl, or a .json of rows or of rows by perspective): ``caption, image0, image1,
-label`` (0 or 1: the better image; older files ``label_0``: 1, 0 or 0.5 for a tie), ``category``, ``model``. Replies:
-``{MODEL}_{perspective}.json``, in the order of the rows, with ``vlm_pred``. Where a copy's label is always the same
-(the published rows have 0 throughout), the sides are dealt by the key of each pair. Its prompts for two images, which
-there are for alignment, quality and safety, are read from ``FOLDER/prompt_template``: no licence is stated.
+``FOLDER/[data/]*.parquet`` (or .jsonl, or a .json of rows or of rows by perspective): ``caption,
+image0, image1, label`` (0 or 1: the better image; older files ``label_0``: 1, 0 or 0.5 for a tie),
+``category``, ``model``. Replies: ``{MODEL}_{perspective}.json``, in the order of the rows, with
+``vlm_pred``. Where a copy's label is always the same (the published rows have 0 throughout), the
+sides are dealt by the key of each pair. Its prompts for two images, which there are for alignment,
+quality and safety, are read from ``FOLDER/prompt_template``: no licence is stated.
 """
 
 from __future__ import annotations
@@ -42,7 +44,15 @@ OLD_LABELS = {"1": "A", "0": "B", "0.5": "tie"}
 SPLITS = ("alignment", "safety", "quality", "bias", "composition", "visualization")
 FEWEST = 20
 """Pairs from which one label throughout is the benchmark's form, not chance."""
-PREDICTIONS = {"0": "A", "1": "B", "1.0": "B", "0.0": "A", "tie": "tie", "image-1": "A", "image-2": "B"}
+PREDICTIONS = {
+    "0": "A",
+    "1": "B",
+    "1.0": "B",
+    "0.0": "A",
+    "tie": "tie",
+    "image-1": "A",
+    "image-2": "B",
+}
 PROMPTS = "prompt_template/prompts_multi_image"
 OWN = {"alignment": "alignment", "quality": "artifacts", "safety": "safety"}
 _REPLIES = re.compile(rf"(?P<model>.+)_(?P<part>{'|'.join(SPLITS)})\.json")
@@ -53,10 +63,16 @@ def read(folder: Path) -> Copy:
     files = [path for path in tables(folder) if not _REPLIES.fullmatch(path.name)]
     found = [row for path in files for row in _rows(path)]
     if not found:
-        raise DataError(f"{folder}: must hold *.parquet with caption, image0, image1, label, found none")
+        raise DataError(
+            f"{folder}: must hold *.parquet with caption, image0, image1, label, found none"
+        )
     images = Images(folder, *sorted({path.parent for path in files}))
     items = [_item(key, part, row, images) for key, part, row in found]
-    same = len({item.answer for item in items}) == 1 and len(items) >= FEWEST and items[0].answer in ("A", "B")
+    same = (
+        len({item.answer for item in items}) == 1
+        and len(items) >= FEWEST
+        and items[0].answer in ("A", "B")
+    )
     assets = {part: _prompt(folder, name) for part, name in OWN.items()}
     placed = [_asked(_dealt(item) if same else item, assets.get(item.task)) for item in items]
     return Copy(tuple(placed), images.missing > 0, _judges(folder, items, placed))
@@ -80,9 +96,19 @@ def _item(key: str, part: str, row: Row, images: Images) -> Item:
     if answer is None:
         raise row.fault("label", f"must be 0, 1 or tie, got {label!r}")
     source = row.get("model")
-    options = tuple(Option(images=images.all(row.get(name)), source=source) for name in ("image0", "image1"))
+    options = tuple(
+        Option(images=images.all(row.get(name)), source=source) for name in ("image0", "image1")
+    )
     caption = str(row.get("caption") or "")
-    return Item(key, part, caption or key, caption, options, answer, ties=("tie",) if answer == "tie" else ())
+    return Item(
+        key,
+        part,
+        caption or key,
+        caption,
+        options,
+        answer,
+        ties=("tie",) if answer == "tie" else (),
+    )
 
 
 def _dealt(item: Item) -> Item:
@@ -95,14 +121,24 @@ def _prompt(folder: Path, name: str) -> PromptTemplate | None:
     """Their prompt of a perspective; there both images follow the text."""
     file = f"{PROMPTS}/{name}_multi_number_scale10.txt"
     path = file_of(folder, file)
-    text = None if path is None else path.read_text(encoding="utf-8", errors="replace").removesuffix("\n")
-    return None if text is None else of_copy(f"mj-bench/{file}", text + "\n{{a}}\n{{b}}", {"{caption}": "{{caption}}"})
+    text = (
+        None
+        if path is None
+        else path.read_text(encoding="utf-8", errors="replace").removesuffix("\n")
+    )
+    return (
+        None
+        if text is None
+        else of_copy(f"mj-bench/{file}", text + "\n{{a}}\n{{b}}", {"{caption}": "{{caption}}"})
+    )
 
 
 def _asked(item: Item, asset: PromptTemplate | None) -> Item:
     if asset is None:
         return item
-    return replace(item, own=own_prompt(asset, {"caption": item.request}, item.options, ties=("tie",)))
+    return replace(
+        item, own=own_prompt(asset, {"caption": item.request}, item.options, ties=("tie",))
+    )
 
 
 def _judges(folder: Path, stored: list[Item], placed: list[Item]) -> Replies:
@@ -110,11 +146,16 @@ def _judges(folder: Path, stored: list[Item], placed: list[Item]) -> Replies:
     return {model: partial(_replies, paths, stored, placed) for model, paths in files.items()}
 
 
-def _replies(files: list[tuple[str, Path]], stored: list[Item], placed: list[Item]) -> Iterator[PublishedReply]:
+def _replies(
+    files: list[tuple[str, Path]], stored: list[Item], placed: list[Item]
+) -> Iterator[PublishedReply]:
     for part, path in files:
         pairs = [pair for pair in zip(stored, placed, strict=True) if pair[0].task == part]
         for row in records(path):
-            if row.number > len(pairs) or row.get("caption") not in (None, pairs[row.number - 1][0].request):
+            if row.number > len(pairs) or row.get("caption") not in (
+                None,
+                pairs[row.number - 1][0].request,
+            ):
                 raise row.fault("caption", f"is not that of pair {row.number} of {part}")
             before, after = pairs[row.number - 1]
             said = PREDICTIONS.get(str(row.get("vlm_pred")).strip().lower(), FAILED)
@@ -124,7 +165,11 @@ def _replies(files: list[tuple[str, Path]], stored: list[Item], placed: list[Ite
 
 def _scores(parts: tuple[str, ...]) -> tuple[Score, ...]:
     rules = (("with tie", "exact"), ("without tie", "no_tie"))
-    return tuple(Score(f"mj-bench/{part}/{name}", rule, (part,), digits=1) for part in parts for name, rule in rules)
+    return tuple(
+        Score(f"mj-bench/{part}/{name}", rule, (part,), digits=1)
+        for part in parts
+        for name, rule in rules
+    )
 
 
 ROW = Benchmark(

@@ -1,9 +1,11 @@
-"""MLLM-as-a-Judge (Chen et al. 2024, Dongping-Chen/MLLM-Judge): answers about images, as scores, pairs and batches.
+"""MLLM-as-a-Judge (Chen et al. 2024, Dongping-Chen/MLLM-Judge): answers about images, as scores,
+pairs and batches.
 
-``FOLDER/[Dataset/]Benchmark/{score,pair,batch}.jsonl`` (or ``…_lite.jsonl``, .json, .parquet): ``instruction``,
-``image_path``, ``original_dataset``; a score has ``score_id, name, answer, human`` (1 to 5), a pair ``pair_id, answer1,
-answer2, human_answer`` ("A", "B", "C" for a tie), a batch ``id, answers, human_answer`` ("CDAB", best first). Replies:
-``{mode}_{MODEL}.jsonl``, the same records with ``mllm_judge``. Its prompts of pairs and batches are read from
+``FOLDER/[Dataset/]Benchmark/{score,pair,batch}.jsonl`` (or ``…_lite.jsonl``, .json, .parquet):
+``instruction``, ``image_path``, ``original_dataset``; a score has ``score_id, name, answer, human``
+(1 to 5), a pair ``pair_id, answer1, answer2, human_answer`` ("A", "B", "C" for a tie), a batch
+``id, answers, human_answer`` ("CDAB", best first). Replies: ``{mode}_{MODEL}.jsonl``, the same
+records with ``mllm_judge``. Its prompts of pairs and batches are read from
 ``FOLDER/scripts/prompt.py``.
 """
 
@@ -37,7 +39,14 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.records import LETTERS
 
 IDS = {"score": "score_id", "pair": "pair_id", "batch": "id"}
-HOMES = ("", "Benchmark", "Dataset/Benchmark", "Datasets/Benchmark", "Dataset/Benchmark_Lite", "Benchmark_Lite")
+HOMES = (
+    "",
+    "Benchmark",
+    "Dataset/Benchmark",
+    "Datasets/Benchmark",
+    "Dataset/Benchmark_Lite",
+    "Benchmark_Lite",
+)
 IMAGES = ("", "image", "Images", "Dataset", "Dataset/image", "Datasets/Images")
 CHOICES = {"A": "A", "B": "B", "C": "tie"}
 SCALE = (1.0, 5.0)
@@ -50,11 +59,22 @@ def read(folder: Path) -> Copy:
     tables = {
         mode: path
         for mode in IDS
-        if (path := table_of((folder / home for home in HOMES), mode, f"{mode}_lite", mode.capitalize())) is not None
+        if (
+            path := table_of(
+                (folder / home for home in HOMES), mode, f"{mode}_lite", mode.capitalize()
+            )
+        )
+        is not None
     }
     if not tables:
-        raise DataError(f"{folder}: must hold Dataset/Benchmark/score.jsonl, pair.jsonl or batch.jsonl, found none")
-    images = Images(*(folder / name for name in IMAGES), *(path.parent.parent / "image" for path in tables.values()))
+        raise DataError(
+            f"{folder}: must hold Dataset/Benchmark/score.jsonl, pair.jsonl or batch.jsonl, "
+            "found none"
+        )
+    images = Images(
+        *(folder / name for name in IMAGES),
+        *(path.parent.parent / "image" for path in tables.values()),
+    )
     items, left_out, texts = [], [], _texts(folder)
     for mode, path in tables.items():
         for key, row in _keyed(mode, path):
@@ -63,7 +83,9 @@ def read(folder: Path) -> Copy:
                 left_out.append(f"{path}: record {row.number}: has no label that can be used")
             else:
                 items.append(_asked(item, texts))
-    return Copy(tuple(items), images.missing > 0, _judges(folder, {item.key for item in items}), left_out)
+    return Copy(
+        tuple(items), images.missing > 0, _judges(folder, {item.key for item in items}), left_out
+    )
 
 
 def _keyed(mode: str, path: Path) -> Iterator[tuple[str, Row]]:
@@ -88,12 +110,22 @@ def _option(answer: Any) -> Option:
 
 
 def _score(key: str, row: Row, images: Images) -> Item | None:
-    label = str(row.get("human", row.get("human_score"))).removesuffix(".0")  # a column with gaps holds floats
+    label = str(row.get("human", row.get("human_score"))).removesuffix(
+        ".0"
+    )  # a column with gaps holds floats
     if label not in ("1", "2", "3", "4", "5"):
         return None
     about = _about(key, row, images)
     answer = on_ten(float(label), SCALE)
-    return Item(key, _task("score", row), options=(_option(row),), answer=answer, kind="scoring", scale=SCALE, **about)
+    return Item(
+        key,
+        _task("score", row),
+        options=(_option(row),),
+        answer=answer,
+        kind="scoring",
+        scale=SCALE,
+        **about,
+    )
 
 
 def _pair(key: str, row: Row, images: Images) -> Item | None:
@@ -101,7 +133,14 @@ def _pair(key: str, row: Row, images: Images) -> Item | None:
     if label is None:
         return None
     options = _option(row.get("answer1")), _option(row.get("answer2"))
-    return Item(key, _task("pair", row), options=options, answer=label, ties=("tie",), **_about(key, row, images))
+    return Item(
+        key,
+        _task("pair", row),
+        options=options,
+        answer=label,
+        ties=("tie",),
+        **_about(key, row, images),
+    )
 
 
 def _batch(key: str, row: Row, images: Images) -> Item | None:
@@ -109,7 +148,14 @@ def _batch(key: str, row: Row, images: Images) -> Item | None:
     label = str(row.get("human_answer", row.get("human")))
     if len(options) < 3 or sorted(label) != list(LETTERS[: len(options)]):
         return None
-    return Item(key, _task("batch", row), options=options, answer=label, kind="ranking", **_about(key, row, images))
+    return Item(
+        key,
+        _task("batch", row),
+        options=options,
+        answer=label,
+        kind="ranking",
+        **_about(key, row, images),
+    )
 
 
 def _texts(folder: Path) -> Texts:
@@ -124,13 +170,18 @@ def _texts(folder: Path) -> Texts:
 
 
 def _asked(item: Item, texts: Texts) -> Item:
-    """With their prompt; that of a score asks for 1 to 5, a scale on which judges' replies are not read."""
+    """With their prompt; that of a score asks for 1 to 5, a scale on which judges' replies are not
+    read.
+    """
     mode = item.task.partition("/")[0]
     if mode not in texts:
         return item
     values = {**texts[mode], "instruction": item.request}
     about = Option(images=item.images)
-    return replace(item, own=own_prompt(shipped(f"mllm-judge-{mode}"), values, item.options, about, ties=item.ties))
+    return replace(
+        item,
+        own=own_prompt(shipped(f"mllm-judge-{mode}"), values, item.options, about, ties=item.ties),
+    )
 
 
 _MAKERS = {"score": _score, "pair": _pair, "batch": _batch}
@@ -156,11 +207,17 @@ def _scores(parts: tuple[str, ...]) -> tuple[Score, ...]:
         ("score", "score", "pearson", 1.0),
         ("batch", "batch", "levenshtein", 1.0),
     )
-    held = [(name, rule, scale, [p for p in parts if p.startswith(f"{mode}/")]) for name, mode, rule, scale in rows]
+    held = [
+        (name, rule, scale, [p for p in parts if p.startswith(f"{mode}/")])
+        for name, mode, rule, scale in rows
+    ]
     return tuple(
         Score(f"mllm-as-a-judge/{name}{suffix}", rule, tasks, scale, 3)
         for name, rule, scale, tasks_of in held
-        for suffix, tasks in (("", tuple(tasks_of)), *((f"/{p.partition('/')[2]}", (p,)) for p in tasks_of))
+        for suffix, tasks in (
+            ("", tuple(tasks_of)),
+            *((f"/{p.partition('/')[2]}", (p,)) for p in tasks_of),
+        )
         if tasks
     )
 

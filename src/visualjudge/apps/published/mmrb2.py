@@ -1,13 +1,15 @@
-"""Multimodal RewardBench 2 (facebookresearch/MMRB2): pairs of generated images, edits, interleaved texts and answers.
+"""Multimodal RewardBench 2 (facebookresearch/MMRB2): pairs of generated images, edits, interleaved
+texts and answers.
 
-``FOLDER/[benchmark/]{t2i,edit,interleaved,reasoning}[_full|_response_only].json`` (or .jsonl): ``{"pairs": [{"id",
-"prompt_content", "response_a": {"model_name", "response_content": [["image", file] | ["text", text], …]},
-"response_b", "chosen": "A" | "B"}]}`` (the documentation also names ``pair_id``, ``model``, ``human_preference``); or
-the Hub's rows, ``{part}/*.parquet`` or ``{part}.parquet``: ``pair_id, prompt_text, prompt_images, response_a_text``
-(``<image_1>`` where an image stands), ``response_a_images, response_a_model, …, chosen``. Images are shown where the
-copy has all of them. Replies: ``FOLDER/**/MODEL_task{1,2,3,4}_*.json`` or ``task{1,2,3,4}_MODEL.json``: ``{id:
-{"forward": [{"judgement"}], "reverse": [{"judgement"}]}}``, the reverse in the letters shown. CC BY-NC, for evaluation
-only; its prompts are read from ``FOLDER/evaluate``.
+``FOLDER/[benchmark/]{t2i,edit,interleaved,reasoning}[_full|_response_only].json`` (or .jsonl):
+``{"pairs": [{"id", "prompt_content", "response_a": {"model_name", "response_content": [["image",
+file] | ["text", text], …]}, "response_b", "chosen": "A" | "B"}]}`` (the documentation also names
+``pair_id``, ``model``, ``human_preference``); or the Hub's rows, ``{part}/*.parquet`` or
+``{part}.parquet``: ``pair_id, prompt_text, prompt_images, response_a_text`` (``<image_1>`` where an
+image stands), ``response_a_images, response_a_model, …, chosen``. Images are shown where the copy
+has all of them. Replies: ``FOLDER/**/MODEL_task{1,2,3,4}_*.json`` or ``task{1,2,3,4}_MODEL.json``:
+``{id: {"forward": [{"judgement"}], "reverse": [{"judgement"}]}}``, the reverse in the letters
+shown. CC BY-NC, for evaluation only; its prompts are read from ``FOLDER/evaluate``.
 """
 
 from __future__ import annotations
@@ -55,7 +57,9 @@ Named = Mapping[tuple[str, str], Sequence[str]]
 
 
 def read(folder: Path) -> Copy:
-    """The pairs of every part that ``folder`` holds, with their images where the copy has all of them."""
+    """The pairs of every part that ``folder`` holds, with their images where the copy has all of
+    them.
+    """
     home = folder / "benchmark" if (folder / "benchmark").is_dir() else folder
     found = [(part, row) for part in PARTS for path in _tables(home, part) for row in _rows(path)]
     if not found:
@@ -63,7 +67,10 @@ def read(folder: Path) -> Copy:
     ids = [str(row.need("id" if row.get("id") is not None else "pair_id")) for _, row in found]
     often, keys, named = Counter(ids), Keys(), defaultdict[tuple[str, str], list[str]](list)
     images = Images(home, home / "images", home / "input_images")
-    rubrics = {part: python_literal(file_of(folder, PROMPTS), f"get_{name}_prompt") for part, name in RUBRICS.items()}
+    rubrics = {
+        part: python_literal(file_of(folder, PROMPTS), f"get_{name}_prompt")
+        for part, name in RUBRICS.items()
+    }
     items = []
     for name, (part, row) in zip(ids, found, strict=True):
         key = keys.unique(name if often[name] == 1 else f"{part}/{name}")
@@ -75,7 +82,11 @@ def read(folder: Path) -> Copy:
 
 
 def _tables(home: Path, part: str) -> list[Path]:
-    names = [f"{part}{form}.{kind}" for form in ("", "_full", "_response_only") for kind in ("json", "jsonl")]
+    names = [
+        f"{part}{form}.{kind}"
+        for form in ("", "_full", "_response_only")
+        for kind in ("json", "jsonl")
+    ]
     return tables(home, (*names, f"{part}.parquet", f"{part}-*.parquet")) or tables(home / part)
 
 
@@ -90,11 +101,15 @@ def _rows(path: Path) -> list[Row]:
 def _item(key: str, part: str, row: Row, images: Images, rubric: Any) -> Item:
     about = _option(row, "prompt", images)
     options = _option(row, "response_a", images), _option(row, "response_b", images)
-    row["chosen"] = str(row.get("chosen") or row.get("human_preference") or "").strip().upper() or None
+    row["chosen"] = (
+        str(row.get("chosen") or row.get("human_preference") or "").strip().upper() or None
+    )
     answer = row.one_of("chosen", CHOSEN)
     asset = shipped("mmrb2")
     own = own_prompt(asset, {"rubric": rubric}, options, about) if isinstance(rubric, str) else None
-    return Item(key, part, _cluster(row, key), about.text, options, answer, images=about.images, own=own)
+    return Item(
+        key, part, _cluster(row, key), about.text, options, answer, images=about.images, own=own
+    )
 
 
 def _cluster(row: Row, key: str) -> str:
@@ -112,24 +127,35 @@ def _cluster(row: Row, key: str) -> str:
 def _option(row: Row, name: str, images: Images) -> Option:
     """The prompt or a response: its texts and images in the order that they have."""
     given = row.get(name)
-    held: dict[str, Any] = given if isinstance(given, dict) else {"response_content": row.get(f"{name}_content", given)}
+    held: dict[str, Any] = (
+        given
+        if isinstance(given, dict)
+        else {"response_content": row.get(f"{name}_content", given)}
+    )
     content = held.get("response_content")
     if content is None and f"{name}_text" in row:
         content = _placed(row[f"{name}_text"] or "", row.get(f"{name}_images") or ())
     elif content is None and name != "prompt":
         row.need(name)
     segments = [("text", content)] if isinstance(content, str) else list(content or ())
-    if not all(isinstance(one, list | tuple) and len(one) == 2 and one[0] in ("text", "image") for one in segments):
+    if not all(
+        isinstance(one, list | tuple) and len(one) == 2 and one[0] in ("text", "image")
+        for one in segments
+    ):
         raise row.fault(name, 'must be a list of ["text" | "image", value]')
     shown = images.all(*(value for kind, value in segments if kind == "image"))
     text = "\n".join(str(value) for kind, value in segments if kind == "text")
-    marked = "\n".join(IMAGE_MARK if kind == "image" else safe(str(value)) for kind, value in segments)
+    marked = "\n".join(
+        IMAGE_MARK if kind == "image" else safe(str(value)) for kind, value in segments
+    )
     source = held.get("model_name") or held.get("model") or row.get(f"{name}_model")
     return Option(text, shown, source, marked=marked)
 
 
 def _placed(text: str, images: Sequence[Any]) -> list[tuple[str, Any]]:
-    """A text of the Hub's rows, its images where ``<image_1>`` stands; those that stand nowhere follow."""
+    """A text of the Hub's rows, its images where ``<image_1>`` stands; those that stand nowhere
+    follow.
+    """
     left = list(images)
     found: list[tuple[str, Any]] = []
     for place, part in enumerate(_PLACE.split(text)):
@@ -158,13 +184,17 @@ def _replies(files: list[tuple[str, Path]], named: Named) -> Iterator[PublishedR
 
 
 def _both(key: str, said: dict[str, Any]) -> Iterator[PublishedReply]:
-    """The first judgement of each direction that was asked; one that is neither letter counts as wrong."""
+    """The first judgement of each direction that was asked; one that is neither letter counts as
+    wrong.
+    """
     for direction, order in ORDERS:
         for row in (said.get(direction) or ())[:1]:
             found = row.get("judgement")
             value = CHOSEN.get(found, FAILED) if isinstance(found, str) else FAILED
             wrong = False if found and value == FAILED else None
-            yield PublishedReply(key, order, TURNED.get(value, value) if order == "BA" else value, right=wrong)
+            yield PublishedReply(
+                key, order, TURNED.get(value, value) if order == "BA" else value, right=wrong
+            )
 
 
 ROW = Benchmark(
@@ -175,7 +205,8 @@ ROW = Benchmark(
     "https://github.com/facebookresearch/MMRB2",
     read,
     by_part("mmrb2", "both_orders", Score("mmrb2", "both_orders")),
-    "benchmark/{t2i,edit,interleaved,reasoning}_response_only.json, and MODEL_task1_image.json … for replies",
+    "benchmark/{t2i,edit,interleaved,reasoning}_response_only.json, and MODEL_task1_image.json … "
+    "for replies",
     own=PROMPTS,
     hub="rl-research/multimodal-rewardbench-2",
     hub_parts=PARTS,

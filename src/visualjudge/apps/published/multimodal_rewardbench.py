@@ -1,10 +1,12 @@
-"""Multimodal RewardBench (Yasunaga et al. 2025, facebookresearch/multimodal_rewardbench): answers about images.
+"""Multimodal RewardBench (Yasunaga et al. 2025, facebookresearch/multimodal_rewardbench): answers
+about images.
 
-``FOLDER/[data/]all_data.json``: ``ID, Category, Image, Text, Output1, Output2, Better`` ("Output1" or "Output2");
-images in the folder of that file, else the set is labels only. Replies: ``FOLDER/outputs/MODEL.jsonl`` with ``Meta``
-(the row), ``Label`` and ``output``. Its score looks for ``[[A]]``, then ``[[B]]``, and tosses a coin (Python's
-generator, seed 123) for a reply with neither; the same coins fall here, file by file. Its prompt (CC BY-NC) is read
-from ``FOLDER/scripts/1_run_model_as_judge_gpt4o.py``.
+``FOLDER/[data/]all_data.json``: ``ID, Category, Image, Text, Output1, Output2, Better`` ("Output1"
+or "Output2"); images in the folder of that file, else the set is labels only. Replies:
+``FOLDER/outputs/MODEL.jsonl`` with ``Meta`` (the row), ``Label`` and ``output``. Its score looks
+for ``[[A]]``, then ``[[B]]``, and tosses a coin (Python's generator, seed 123) for a reply with
+neither; the same coins fall here, file by file. Its prompt (CC BY-NC) is read from
+``FOLDER/scripts/1_run_model_as_judge_gpt4o.py``.
 """
 
 from __future__ import annotations
@@ -55,12 +57,16 @@ def read(folder: Path) -> Copy:
         path = next(iter(outputs.values()))
         rows = [_answered(row) for row in records(path)]
     else:
-        raise DataError(f"{folder}: must hold data/all_data.json or outputs/MODEL.jsonl, found neither")
+        raise DataError(
+            f"{folder}: must hold data/all_data.json or outputs/MODEL.jsonl, found neither"
+        )
     images, asset = Images(home), _prompt(folder)
     shown = [images.all(row.get("Image")) for row in rows]
     labels_only = images.missing > 0 or not all(row.get("Output1") for row in rows)
     items = tuple(_item(row, seen, asset) for row, seen in zip(rows, shown, strict=True))
-    return Copy(items, labels_only, {model: partial(_replies, place) for model, place in outputs.items()})
+    return Copy(
+        items, labels_only, {model: partial(_replies, place) for model, place in outputs.items()}
+    )
 
 
 def _answered(row: Row) -> Row:
@@ -74,7 +80,11 @@ def _prompt(folder: Path) -> PromptTemplate | None:
     """Their prompt where the copy holds their script; there the image follows the text."""
     text = python_literal(file_of(folder, SCRIPT), "judge_prompt")
     slots = {"{question}": "{{question}}", "{answer_a}": "{{a}}", "{answer_b}": "{{b}}"}
-    return of_copy(f"multimodal-rewardbench/{SCRIPT}", text + "\n{{image}}", slots) if isinstance(text, str) else None
+    return (
+        of_copy(f"multimodal-rewardbench/{SCRIPT}", text + "\n{{image}}", slots)
+        if isinstance(text, str)
+        else None
+    )
 
 
 def _item(row: Row, images: tuple[ImageSource, ...], asset: PromptTemplate | None) -> Item:
@@ -83,7 +93,11 @@ def _item(row: Row, images: tuple[ImageSource, ...], asset: PromptTemplate | Non
     answer = row.one_of("Better", BETTER)
     cluster = name_of(row.get("Image"), key)
     request = str(row.get("Text") or "")
-    own = None if asset is None else own_prompt(asset, {"question": request}, options, Option(images=images))
+    own = (
+        None
+        if asset is None
+        else own_prompt(asset, {"question": request}, options, Option(images=images))
+    )
     return Item(key, _part(key, row), cluster, request, options, answer, images=images, own=own)
 
 
@@ -110,12 +124,18 @@ def _replies(path: Path) -> Iterator[PublishedReply]:
 
 ROW = Benchmark(
     "multimodal-rewardbench",
-    "Multimodal RewardBench: answers about images; correctness, preference, knowledge, reasoning, safety, VQA",
+    "Multimodal RewardBench: answers about images; correctness, preference, knowledge, "
+    "reasoning, safety, VQA",
     "CC BY-NC 4.0",
     "evaluation only",
     "https://github.com/facebookresearch/multimodal_rewardbench",
     read,
-    by_part("multimodal-rewardbench", "exact", Score("multimodal-rewardbench", "exact", digits=1), digits=1),
+    by_part(
+        "multimodal-rewardbench",
+        "exact",
+        Score("multimodal-rewardbench", "exact", digits=1),
+        digits=1,
+    ),
     "data/all_data.json with its images, outputs/MODEL.jsonl for replies",
     own=SCRIPT,
 )

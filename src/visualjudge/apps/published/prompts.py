@@ -1,8 +1,8 @@
 """The prompt of a benchmark's question: in our words and reply form, or the benchmark's own.
 
-Ours is the asset ``published/pair``. Where its licence lets the benchmark's text be passed on, it is an
-asset too (``published/<name>``). Where it does not, or none is stated, the text is read from the user's
-copy of the benchmark's repository, so that it is asked as published and is not in here.
+Ours is the asset ``published/pair``. Where its licence lets the benchmark's text be passed on, it
+is an asset too (``published/<name>``). Where it does not, or none is stated, the text is read from
+the user's copy of the benchmark's repository, so that it is asked as published and is not in here.
 """
 
 from __future__ import annotations
@@ -83,7 +83,9 @@ def _final(asset: PromptTemplate, item: Item) -> str:
     if item.kind != "pairwise":
         count = len(item.options)
         return asset.part(f"final_{item.kind}", {"example": LETTERS[1:count] + LETTERS[0]})
-    return asset.part("final_both_bad" if "both_bad" in item.ties else "final_ties" if item.ties else "final")
+    return asset.part(
+        "final_both_bad" if "both_bad" in item.ties else "final_ties" if item.ties else "final"
+    )
 
 
 @cache
@@ -105,7 +107,9 @@ def file_of(folder: Path, name: str) -> Path | None:
 
 
 def of_copy(name: str, text: str, slots: Mapping[str, str]) -> PromptTemplate:
-    """A text of the copy as a template: what its authors fill in, such as ``{question}``, by our names for it."""
+    """A text of the copy as a template: what its authors fill in, such as ``{question}``, by our
+    names for it.
+    """
     text = safe(text)
     for theirs, ours in slots.items():
         text = text.replace(theirs, ours)
@@ -113,7 +117,8 @@ def of_copy(name: str, text: str, slots: Mapping[str, str]) -> PromptTemplate:
 
 
 def python_literal(path: Path | None, name: str) -> Any:
-    """The constant that a Python file assigns to ``name``, or that its function ``name`` returns; nothing is executed.
+    """The constant that a Python file assigns to ``name``, or that its function ``name`` returns;
+    nothing is executed.
 
     None where there is no such file or constant.
     """
@@ -128,10 +133,16 @@ def python_literal(path: Path | None, name: str) -> Any:
 
 def _values(tree: ast.Module, name: str) -> Iterator[ast.expr]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
+        if isinstance(node, ast.Assign) and any(
+            isinstance(t, ast.Name) and t.id == name for t in node.targets
+        ):
             yield node.value
         elif isinstance(node, ast.FunctionDef) and node.name == name:
-            yield from (one.value for one in node.body if isinstance(one, ast.Return) and one.value is not None)
+            yield from (
+                one.value
+                for one in node.body
+                if isinstance(one, ast.Return) and one.value is not None
+            )
 
 
 def own_prompt(
@@ -147,8 +158,8 @@ def own_prompt(
     Parameters
     ----------
     asset
-        Its text shows the options at ``{{a}}`` and ``{{b}}``, or all of them at ``{{options}}``, each as its part
-        ``option`` has it; and what the request is about at ``{{image}}``.
+        Its text shows the options at ``{{a}}`` and ``{{b}}``, or all of them at ``{{options}}``,
+        each as its part ``option`` has it; and what the request is about at ``{{image}}``.
     values
         What else the text needs.
     about
@@ -179,7 +190,9 @@ def _listed(asset: PromptTemplate, count: int) -> str:
     if "{{options}}" not in asset.user:
         return asset.user
     rows = (
-        asset.parts["option"].replace("{{letter}}", letter).replace("{{content}}", "{{" + letter.lower() + "}}")
+        asset.parts["option"]
+        .replace("{{letter}}", letter)
+        .replace("{{content}}", "{{" + letter.lower() + "}}")
         for letter in LETTERS[:count]
     )
     return asset.user.replace("{{options}}", "".join(rows))

@@ -1,7 +1,8 @@
-"""What the readers of benchmarks share: questions and published replies as they give them, and their files.
+"""What the readers of benchmarks share: questions and published replies as they give them, and
+their files.
 
-Files are JSON, JSON lines, CSV, Parquet or Arrow, with the images that their rows hold or name. Where a file does not
-fit, the message names the file, the record and the field.
+Files are JSON, JSON lines, CSV, Parquet or Arrow, with the images that their rows hold or name.
+Where a file does not fit, the message names the file, the record and the field.
 """
 
 from __future__ import annotations
@@ -38,10 +39,11 @@ TEN: Scale = (0.0, 10.0)
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One response: its text, the images in it, and the model that made it, as far as the copy has them.
+    """One response: its text, the images in it, and the model that made it, as far as the copy has
+    them.
 
-    ``id``: the benchmark's own name of the response, where several questions show it. ``marked``: its text with a mark
-    where each of its images stands; None: they stand before the text.
+    ``id``: the benchmark's own name of the response, where several questions show it. ``marked``:
+    its text with a mark where each of its images stands; None: they stand before the text.
     """
 
     text: str = ""
@@ -55,7 +57,9 @@ class Option:
         """What a prompt shows of it."""
         if self.marked is not None:
             return self.marked
-        return "\n".join(part for part in (*(IMAGE_MARK for _ in self.images), safe(self.text)) if part)
+        return "\n".join(
+            part for part in (*(IMAGE_MARK for _ in self.images), safe(self.text)) if part
+        )
 
 
 def safe(text: str) -> str:
@@ -65,10 +69,11 @@ def safe(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OwnPrompt:
-    """The benchmark's own prompt of a question: its text with image marks, and where the options stand in it.
+    """The benchmark's own prompt of a question: its text with image marks, and where the options
+    stand in it.
 
-    ``asset`` is the id and version of the prompt, None where each question of the copy holds its own; ``ties`` are
-    those that its reply form has.
+    ``asset`` is the id and version of the prompt, None where each question of the copy holds its
+    own; ``ties`` are those that its reply form has.
     """
 
     text: str
@@ -93,16 +98,18 @@ class Item:
     request
         What all responses answer.
     answer
-        "A", "B", "tie" or "both_bad"; of a ranking its letters, best first; of a score the score, 0 to 10.
+        "A", "B", "tie" or "both_bad"; of a ranking its letters, best first; of a score the score, 0
+        to 10.
     scores
-        The options' scores from 0 to 10; None: 10 for the better one, else 0 (a tie: both 10, both bad: both 0); of a
-        ranking evenly spaced.
+        The options' scores from 0 to 10; None: 10 for the better one, else 0 (a tie: both 10, both
+        bad: both 0); of a ranking evenly spaced.
     ties
         Which ties the benchmark allows as answers.
     images
         Those that the request is about.
     scale
-        Least and greatest score of the benchmark; published replies to a scoring question are on it.
+        Least and greatest score of the benchmark; published replies to a scoring question are on
+        it.
     """
 
     key: str
@@ -126,7 +133,8 @@ def on_ten(value: float, scale: Scale) -> float:
 
 
 def dealt(key: str, better: Option, worse: Option) -> tuple[tuple[Option, Option], str]:
-    """A pair that is stored as better and worse, and its answer: which stands first follows from its key alone.
+    """A pair that is stored as better and worse, and its answer: which stands first follows from
+    its key alone.
 
     A benchmark that always shows the better response first measures whether a judge says A.
     """
@@ -138,9 +146,9 @@ def dealt(key: str, better: Option, worse: Option) -> tuple[tuple[Option, Option
 class PublishedReply:
     """A judge's reply as its authors published it.
 
-    ``value`` is how they read it, in the letters of the question as stored ("Failed" where they could not; None: they
-    do not say), of a score on the item's scale; ``right`` whether they counted it as right, where they say; ``text``
-    the whole reply, where published.
+    ``value`` is how they read it, in the letters of the question as stored ("Failed" where they
+    could not; None: they do not say), of a score on the item's scale; ``right`` whether they
+    counted it as right, where they say; ``text`` the whole reply, where published.
     """
 
     key: str
@@ -159,8 +167,8 @@ Replies = Mapping[str, Callable[[], Iterator[PublishedReply]]]
 class Copy:
     """What a reader finds in a local copy: all questions, and the replies of each judge by name.
 
-    ``labels_only``: the copy lacks images (or texts) that the questions are about. ``left_out``: records that have no
-    label that could be used, one line each.
+    ``labels_only``: the copy lacks images (or texts) that the questions are about. ``left_out``:
+    records that have no label that could be used, one line each.
     """
 
     items: tuple[Item, ...]
@@ -186,18 +194,25 @@ class Benchmark:
     layout: str
     """What ``--from`` must hold."""
     own: str = ""
-    """What it must hold too for the benchmark's own prompts, where these are no assets of this package."""
+    """What it must hold too for the benchmark's own prompts, where these are no assets of this
+    package.
+    """
     hub: str | None = None
     """The dataset on the Hugging Face Hub that ``--hub`` reads."""
     hub_parts: tuple[str | None, ...] = (None,)
     """Its configurations, each a folder of the copy; None: it has one alone."""
 
 
-def by_part(name: str, rule: str, *overall: Score, digits: int = 2) -> Callable[[tuple[str, ...]], tuple[Score, ...]]:
+def by_part(
+    name: str, rule: str, *overall: Score, digits: int = 2
+) -> Callable[[tuple[str, ...]], tuple[Score, ...]]:
     """The scores over all parts, and one a part."""
 
     def scores(parts: tuple[str, ...]) -> tuple[Score, ...]:
-        return (*overall, *(Score(f"{name}/{part}", rule, (part,), digits=digits) for part in parts))
+        return (
+            *overall,
+            *(Score(f"{name}/{part}", rule, (part,), digits=digits) for part in parts),
+        )
 
     return scores
 
@@ -265,7 +280,8 @@ class Row(dict[str, Any]):
 
 
 def records(path: Path) -> list[Row]:
-    """The rows of a table: a JSON array of objects, JSON lines, CSV or TSV with a header, Parquet, or Arrow.
+    """The rows of a table: a JSON array of objects, JSON lines, CSV or TSV with a header, Parquet,
+    or Arrow.
 
     Raises
     ------
@@ -274,7 +290,9 @@ def records(path: Path) -> list[Row]:
     """
     _check_size(path)
     if path.suffix in (".parquet", ".arrow"):
-        return rows(path, (row for part in table_parts(path, ROWS) for row in part.iter_rows(named=True)))
+        return rows(
+            path, (row for part in table_parts(path, ROWS) for row in part.iter_rows(named=True))
+        )
     found = document(path) if path.suffix == ".json" else read_table(path)
     if not isinstance(found, list):
         raise DataError(f"{path}: must hold an array of objects")
@@ -299,7 +317,9 @@ def document(path: Path) -> Any:
 
 
 def tables(folder: Path, patterns: Sequence[str] = TABLES) -> list[Path]:
-    """The table files of ``folder`` and of ``folder/data``: those of the first pattern that any file fits."""
+    """The table files of ``folder`` and of ``folder/data``: those of the first pattern that any
+    file fits.
+    """
     for home in (folder, folder / "data"):
         for pattern in patterns:
             if found := sorted(path for path in home.glob(pattern) if path.is_file()):
@@ -308,7 +328,9 @@ def tables(folder: Path, patterns: Sequence[str] = TABLES) -> list[Path]:
 
 
 def table_of(homes: Iterable[Path], *stems: str) -> Path | None:
-    """The file of the first of ``stems`` in the first of ``homes`` that has one, whatever its format."""
+    """The file of the first of ``stems`` in the first of ``homes`` that has one, whatever its
+    format.
+    """
     paths = (home / f"{stem}.{kind}" for home in homes for stem in stems for kind in KINDS)
     return next((path for path in paths if path.is_file()), None)
 
@@ -322,8 +344,12 @@ def _check_size(path: Path) -> None:
         raise DataError(f"{path}: must have at most {LARGEST} bytes, got {size}")
 
 
-def files_by_model(folder: Path, glob: str, form: re.Pattern[str]) -> dict[str, list[tuple[str, Path]]]:
-    """Files below ``folder`` whose name has the ``form``, by its group ``model``, each with its group ``part``."""
+def files_by_model(
+    folder: Path, glob: str, form: re.Pattern[str]
+) -> dict[str, list[tuple[str, Path]]]:
+    """Files below ``folder`` whose name has the ``form``, by its group ``model``, each with its
+    group ``part``.
+    """
     found: dict[str, list[tuple[str, Path]]] = {}
     for path in sorted(folder.rglob(glob)):
         if (match := form.fullmatch(path.name)) is not None:
@@ -338,14 +364,18 @@ def name_of(image: Any, key: str) -> str:
 
 
 class Images:
-    """The images of rows: bytes as they are, names as files below the ``homes``. ``missing`` counts the others."""
+    """The images of rows: bytes as they are, names as files below the ``homes``. ``missing`` counts
+    the others.
+    """
 
     def __init__(self, *homes: Path) -> None:
         self.homes = homes
         self.missing = 0
 
     def find(self, value: Any) -> ImageSource | None:
-        """The image that a field holds (``bytes``, or the ``{"bytes", "path"}`` of the datasets library) or names."""
+        """The image that a field holds (``bytes``, or the ``{"bytes", "path"}`` of the datasets
+        library) or names.
+        """
         inner = (value.get("bytes") or value.get("path")) if isinstance(value, dict) else value
         found = inner if isinstance(inner, bytes) else self._file(inner)
         self.missing += found is None
@@ -379,7 +409,9 @@ class Keys:
 
 def kept_replies(folder: Path) -> Replies:
     """The replies of each file in ``FOLDER/replies``, by its name."""
-    return {path.stem: partial(_read, path) for path in sorted((folder / "replies").glob("*.jsonl"))}
+    return {
+        path.stem: partial(_read, path) for path in sorted((folder / "replies").glob("*.jsonl"))
+    }
 
 
 def _read(path: Path) -> Iterator[PublishedReply]:

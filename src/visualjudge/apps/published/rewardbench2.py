@@ -1,9 +1,10 @@
 """RewardBench 2 (Malik et al. 2025, allenai/reward-bench-2): the best of four answers. Text only.
 
-``FOLDER/[data/]*.parquet`` (or .jsonl): ``id, prompt, chosen`` (list), ``rejected`` (list), ``subset``, ``models``.
-Each chosen answer is asked against each rejected one, its side dealt by the key. The own score of a subset is the share
-of prompts in which the chosen answer wins all its pairs; of Ties it is the part that asks for the order alone (all
-right answers above all wrong ones). The published Ties score weighs margins too, which pairs do not have.
+``FOLDER/[data/]*.parquet`` (or .jsonl): ``id, prompt, chosen`` (list), ``rejected`` (list),
+``subset``, ``models``. Each chosen answer is asked against each rejected one, its side dealt by the
+key. The own score of a subset is the share of prompts in which the chosen answer wins all its
+pairs; of Ties it is the part that asks for the order alone (all right answers above all wrong
+ones). The published Ties score weighs margins too, which pairs do not have.
 """
 
 from __future__ import annotations
@@ -13,7 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.reading import Benchmark, Copy, Item, Option, Row, dealt, records, tables
+from visualjudge.apps.published.reading import (
+    Benchmark,
+    Copy,
+    Item,
+    Option,
+    Row,
+    dealt,
+    records,
+    tables,
+)
 from visualjudge.core.errors import DataError
 
 
@@ -22,7 +32,9 @@ def read(folder: Path) -> Copy:
     files = [path for path in tables(folder, ("*.parquet", "*.jsonl", "*.json")) if path.is_file()]
     items = [item for path in files for row in records(path) for item in _pairs(row)]
     if not items:
-        raise DataError(f"{folder}: must hold *.parquet with id, prompt, chosen, rejected, found none")
+        raise DataError(
+            f"{folder}: must hold *.parquet with id, prompt, chosen, rejected, found none"
+        )
     return Copy(tuple(items), False)
 
 
@@ -36,7 +48,9 @@ def _pairs(row: Row) -> Iterator[Item]:
             worse = Option(bad, source=_at(models, len(right) + j, len(right) + len(wrong)))
             name = f"{key}/{i}/{j}"
             options, answer = dealt(name, better, worse)
-            yield Item(name, subset, f"{subset}/{key}", str(row.get("prompt") or ""), options, answer)
+            yield Item(
+                name, subset, f"{subset}/{key}", str(row.get("prompt") or ""), options, answer
+            )
 
 
 def _texts(value: Any) -> list[str]:
@@ -50,12 +64,15 @@ def _at(models: Sequence[Any], place: int, count: int) -> str | None:
 
 def _scores(parts: tuple[str, ...]) -> tuple[Score, ...]:
     names = ((part, "Ties-order" if part == "Ties" else part) for part in parts)
-    return tuple(Score(f"rewardbench-2/{name}", "prompts", (part,), digits=1) for part, name in names)
+    return tuple(
+        Score(f"rewardbench-2/{name}", "prompts", (part,), digits=1) for part, name in names
+    )
 
 
 ROW = Benchmark(
     "rewardbench-2",
-    "RewardBench 2: the best of four answers; factuality, instructions, math, safety, focus, ties; text only",
+    "RewardBench 2: the best of four answers; factuality, instructions, math, safety, focus, "
+    "ties; text only",
     "ODC-BY",
     "any",
     "https://huggingface.co/datasets/allenai/reward-bench-2",

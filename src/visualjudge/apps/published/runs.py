@@ -21,7 +21,12 @@ from visualjudge.runs.folder import RunFolder
 
 
 def published_run(
-    row: Benchmark, copy: Copy, questions: dict[str, Question], dataset: Dataset, model: str, out: Path
+    row: Benchmark,
+    copy: Copy,
+    questions: dict[str, Question],
+    dataset: Dataset,
+    model: str,
+    out: Path,
 ) -> int:
     """Write the replies of ``model`` as a run at ``out``; how many they are."""
     verdicts = list(_verdicts(copy, questions, model))
@@ -39,13 +44,19 @@ def published_run(
     return len(verdicts)
 
 
-def write_run(out: Path, dataset: Dataset, verdicts: Sequence[Verdict], head: Mapping[str, Any]) -> None:
-    """Write verdicts that were given elsewhere as a run folder; ``head`` is what its manifest says of the judge."""
+def write_run(
+    out: Path, dataset: Dataset, verdicts: Sequence[Verdict], head: Mapping[str, Any]
+) -> None:
+    """Write verdicts that were given elsewhere as a run folder; ``head`` is what its manifest says
+    of the judge.
+    """
     about = {"path": str(dataset.root.resolve()), "checksum": dataset.digest}
     rest = {"simulated": False, "asked": len(verdicts), "dataset": about, "version": __version__}
     with staged(out) as stage:
         folder = RunFolder(stage)
-        folder.journal_path.write_bytes(b"".join(orjson.dumps(verdict_line(one)) + b"\n" for one in verdicts))
+        folder.journal_path.write_bytes(
+            b"".join(orjson.dumps(verdict_line(one)) + b"\n" for one in verdicts)
+        )
         folder.write_manifest({**head, **rest})
 
 
@@ -62,7 +73,10 @@ def _verdict(ask: Ask, reply: PublishedReply, scale: Scale) -> Verdict:
     """What we read, with what the authors read beside it; where no text is published, theirs."""
     theirs = _on_ten(reply.value, scale)
     counted = theirs if reply.counted is None else _on_ten(reply.counted, scale)
-    extra = {"published_value": None if counted is None else str(counted), "published_right": reply.right}
+    extra = {
+        "published_value": None if counted is None else str(counted),
+        "published_right": reply.right,
+    }
     kept = {name: value for name, value in extra.items() if value is not None}
     if reply.text is None:
         failed = theirs is None or theirs == FAILED
@@ -78,14 +92,23 @@ def _verdict(ask: Ask, reply: PublishedReply, scale: Scale) -> Verdict:
         found.status,
         reply.text,
         cause=found.cause,
-        extra={**kept, **({"rule": found.rule, "read_by": found.read_by} if found.rule and found.read_by else {})},
+        extra={
+            **kept,
+            **(
+                {"rule": found.rule, "read_by": found.read_by}
+                if found.rule and found.read_by
+                else {}
+            ),
+        },
     )
     return in_stored_letters(ask, shown)
 
 
 def _read(text: str, question: Question, scale: Scale) -> Reading:
     """Our reading, a score of the benchmark's scale from 0 to 10."""
-    found = read_reply(text, question.question_type, len(question.annotation_ids), ties=question.ties or ())
+    found = read_reply(
+        text, question.question_type, len(question.annotation_ids), ties=question.ties or ()
+    )
     if isinstance(found.value, str) or scale == TEN:
         return found
     if not scale[0] <= found.value <= scale[1]:

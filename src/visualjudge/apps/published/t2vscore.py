@@ -1,8 +1,9 @@
-"""T2VScore's TVGE (Wu et al. 2024) as linzhiqiu/t2v_metrics carries it: people's scores of generated videos.
+"""T2VScore's TVGE (Wu et al. 2024) as linzhiqiu/t2v_metrics carries it: people's scores of
+generated videos.
 
-``FOLDER/[datasets/]t2vscore_{alignment,quality}_score.json``: ``{video: {"prompt", "models": {model: [score]}}}``,
-1 to 5. Replies: ``t2vscore_results.csv``, a column a metric; their range is stated below. Videos are not shown: the set
-is labels only.
+``FOLDER/[datasets/]t2vscore_{alignment,quality}_score.json``: ``{video: {"prompt", "models":
+{model: [score]}}}``, 1 to 5. Replies: ``t2vscore_results.csv``, a column a metric; their range is
+stated below. Videos are not shown: the set is labels only.
 """
 
 from __future__ import annotations
@@ -35,14 +36,26 @@ def read(folder: Path) -> Copy:
     """One scoring question a video and part."""
     homes = (folder, folder / "datasets")
     tables = {
-        part: path for part in PARTS for home in homes if (path := home / f"t2vscore_{part}_score.json").is_file()
+        part: path
+        for part in PARTS
+        for home in homes
+        if (path := home / f"t2vscore_{part}_score.json").is_file()
     }
     if not tables:
-        raise DataError(f"{folder}: must hold t2vscore_alignment_score.json or t2vscore_quality_score.json, found none")
+        raise DataError(
+            f"{folder}: must hold t2vscore_alignment_score.json or t2vscore_quality_score.json, "
+            "found none"
+        )
     items = tuple(item for part, path in tables.items() for item in _items(part, path))
-    results = next((path for home in homes if (path := home / "t2vscore_results.csv").is_file()), None)
+    results = next(
+        (path for home in homes if (path := home / "t2vscore_results.csv").is_file()), None
+    )
     known = {item.key for item in items}
-    metrics = {} if results is None else {name: partial(_replies, name, results, known) for name in RANGES}
+    metrics = (
+        {}
+        if results is None
+        else {name: partial(_replies, name, results, known) for name in RANGES}
+    )
     return Copy(items, True, metrics)
 
 
@@ -69,7 +82,9 @@ def _replies(metric: str, path: Path, known: set[str]) -> Iterator[PublishedRepl
 
 def _scores(parts: tuple[str, ...]) -> tuple[Score, ...]:
     rules = ("spearman", "kendall", "pearson")
-    return tuple(Score(f"t2vscore/{part}/{rule}", rule, (part,), 1.0, 3) for part in parts for rule in rules)
+    return tuple(
+        Score(f"t2vscore/{part}/{rule}", rule, (part,), 1.0, 3) for part in parts for rule in rules
+    )
 
 
 ROW = Benchmark(

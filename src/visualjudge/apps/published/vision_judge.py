@@ -1,9 +1,10 @@
-"""Vision-Judge, instance segmentation (ZhngQ1/Instance-Segmentation-for-MLLM-as-a-Judge): pairs of predictions.
+"""Vision-Judge, instance segmentation (ZhngQ1/Instance-Segmentation-for-MLLM-as-a-Judge): pairs of
+predictions.
 
-``FOLDER/[final_format/]instance_seg_pairwise_encoded.json`` or ``pairwise_metadata.json``: rows ``id, media, prompt``
-(with ``<image>`` marks), ``choices, answer, metadata``. The first image is the original where there is one more than
-options. Options may be text (encoding 7, cut at 4,000 characters: long ones are identical). Equal scores are answered A
-by the authors' code.
+``FOLDER/[final_format/]instance_seg_pairwise_encoded.json`` or ``pairwise_metadata.json``: rows
+``id, media, prompt`` (with ``<image>`` marks), ``choices, answer, metadata``. The first image is
+the original where there is one more than options. Options may be text (encoding 7, cut at 4,000
+characters: long ones are identical). Equal scores are answered A by the authors' code.
 """
 
 from __future__ import annotations
@@ -13,14 +14,26 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.analysis.benchmark_scores import Score
-from visualjudge.apps.published.reading import Benchmark, Copy, Images, Item, Option, OwnPrompt, Row, records, table_of
+from visualjudge.apps.published.reading import (
+    Benchmark,
+    Copy,
+    Images,
+    Item,
+    Option,
+    OwnPrompt,
+    Row,
+    records,
+    table_of,
+)
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import IMAGE_MARK
 
 FILES = ("instance_seg_pairwise_encoded", "pairwise_metadata")
 LETTERS = {"A": "A", "B": "B"}
 MEDIA = ("", "final_images", "final_format", "final_format/final_images")
-_OPTIONS = re.compile(r"^A\.\s?(?P<A>.*?)\n+B\.\s?(?P<B>.*?)\s*(?=\nPlease answer|\Z)", re.DOTALL | re.MULTILINE)
+_OPTIONS = re.compile(
+    r"^A\.\s?(?P<A>.*?)\n+B\.\s?(?P<B>.*?)\s*(?=\nPlease answer|\Z)", re.DOTALL | re.MULTILINE
+)
 
 
 def read(folder: Path) -> Copy:
@@ -46,7 +59,12 @@ def _item(row: Row, images: Images) -> Item:
     first = texts[0].count(IMAGE_MARK)
     split = (rest[:first], rest[first:])
     options = tuple(
-        Option(text.replace(IMAGE_MARK, "").strip(), held, about.get(f"model_name_{letter}"), _named(about, letter))
+        Option(
+            text.replace(IMAGE_MARK, "").strip(),
+            held,
+            about.get(f"model_name_{letter}"),
+            _named(about, letter),
+        )
         for text, held, letter in zip(texts, split, "ab", strict=True)
     )
     return Item(
@@ -84,5 +102,6 @@ ROW = Benchmark(
     "https://github.com/ZhngQ1/Instance-Segmentation-for-MLLM-as-a-Judge",
     read,
     lambda parts: (Score("vision-judge/instance_segmentation", "exact"),),
-    "instance_seg_pairwise_encoded.json or pairwise_metadata.json with its media; replies/MODEL.jsonl for replies",
+    "instance_seg_pairwise_encoded.json or pairwise_metadata.json with its media; "
+    "replies/MODEL.jsonl for replies",
 )

@@ -1,10 +1,11 @@
 """VL-RewardBench (Li et al. 2024): pairs of answers about an image, one of them preferred.
 
-``FOLDER/data.json`` (or the only table there, or ``[data/]*.parquet``): ``id, query, response: [first, second], image``
-(``image_path`` in the repository's ``data/data.jsonl``), ``human_ranking`` (0 = better, 1 = worse), ``models``. The
-parts follow from the folder of the image where it names its source, else from the ``id``. Images are read from the
-rows or from ``FOLDER/[data/]<image>`` where all of them are there, else the set is labels only. Its score (``cal.py``)
-leaves out replies that were not read.
+``FOLDER/data.json`` (or the only table there, or ``[data/]*.parquet``): ``id, query, response:
+[first, second], image`` (``image_path`` in the repository's ``data/data.jsonl``), ``human_ranking``
+(0 = better, 1 = worse), ``models``. The parts follow from the folder of the image where it names
+its source, else from the ``id``. Images are read from the rows or from ``FOLDER/[data/]<image>``
+where all of them are there, else the set is labels only. Its score (``cal.py``) leaves out replies
+that were not read.
 """
 
 from __future__ import annotations
@@ -75,7 +76,10 @@ def _item(key: str, row: Row, images: tuple[ImageSource, ...]) -> Item:
     part = SOURCES.get(cluster.split("/")[1] if cluster.count("/") > 1 else "", part_of(key))
     query = str(row.get("query") or "")
     own = own_prompt(
-        shipped("vl-rewardbench"), {"query": query.replace("<image>\n", "")}, (a, b), Option(images=images)
+        shipped("vl-rewardbench"),
+        {"query": query.replace("<image>\n", "")},
+        (a, b),
+        Option(images=images),
     )
     return Item(key, part, cluster, query, (a, b), "AB"[ranks.index(0)], images=images, own=own)
 

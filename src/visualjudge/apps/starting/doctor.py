@@ -1,4 +1,6 @@
-"""What works here and what is missing: the environment, API keys, a server, one question with an image."""
+"""What works here and what is missing: the environment, API keys, a server, one question with an
+image.
+"""
 
 from __future__ import annotations
 
@@ -40,9 +42,17 @@ EXTRAS = {
 }
 WAIT = 10.0
 """Seconds for a server to answer."""
-COLOURS = {"red": (220, 20, 20), "green": (20, 160, 40), "blue": (20, 40, 220), "yellow": (250, 220, 20)}
+COLOURS = {
+    "red": (220, 20, 20),
+    "green": (20, 160, 40),
+    "blue": (20, 40, 220),
+    "yellow": (250, 220, 20),
+}
 SHOWN = ("green", "red", "blue")
-_PROMPT = "The image has three vertical stripes. Which colour has each, from left to right? Reply with JSON."
+_PROMPT = (
+    "The image has three vertical stripes. Which colour has each, from left to right? Reply with "
+    "JSON."
+)
 _PLACES = ("left", "middle", "right")
 SCHEMA: Mapping[str, Any] = {
     "title": "stripes",
@@ -66,13 +76,21 @@ class Check:
 
 def environment() -> Iterator[Check]:
     """Python, the package, its extras, and the cache of replies."""
-    version = f"visualjudge {visualjudge.__version__}, Python {platform.python_version()} on {platform.platform()}"
+    version = (
+        f"visualjudge {visualjudge.__version__}, Python {platform.python_version()} on "
+        f"{platform.platform()}"
+    )
     yield Check("version", "ok", version)
     for extra, modules in EXTRAS.items():
         missing = [name for name in modules if importlib.util.find_spec(name) is None]
         if missing:
             detail = f"not installed: {', '.join(missing)}"
-            yield Check(f"extra {extra}", "missing", detail, f"if you need it: pip install 'visualjudge[{extra}]'")
+            yield Check(
+                f"extra {extra}",
+                "missing",
+                detail,
+                f"if you need it: pip install 'visualjudge[{extra}]'",
+            )
         else:
             yield Check(f"extra {extra}", "ok", "installed")
     yield _cache()
@@ -87,7 +105,9 @@ def _cache() -> Check:
         with tempfile.TemporaryFile(dir=place):
             pass
     except OSError as error:
-        return Check("cache", "failed", f"{place}: {error.strerror}", "name another folder with --cache-dir")
+        return Check(
+            "cache", "failed", f"{place}: {error.strerror}", "name another folder with --cache-dir"
+        )
     return Check("cache", "ok", f"replies are kept in {place}")
 
 
@@ -98,21 +118,34 @@ def keys(environ: Mapping[str, str] | None = None) -> Iterator[Check]:
         if found.get(name):
             yield Check(name, "ok", f"set (used by --backend {backend})")
         else:
-            yield Check(name, "missing", "not set", f"needed only for --backend {backend} at its maker's own server")
+            yield Check(
+                name,
+                "missing",
+                "not set",
+                f"needed only for --backend {backend} at its maker's own server",
+            )
 
 
 def server(base_url: str, backend: str = "api") -> Check:
-    """Whether anything answers HTTP at ``base_url``, such as ``http://127.0.0.1:8000/v1``; no key is sent."""
+    """Whether anything answers HTTP at ``base_url``, such as ``http://127.0.0.1:8000/v1``; no key
+    is sent.
+    """
     shown, client = public_url(base_url), CLIENT_REGISTRY.find(backend)
     path = getattr(client, "models_path", RemoteClient.models_path)
     try:
         status = run_sync(_status(base_url.rstrip("/") + path))
     except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-        advice = "check that the server runs, the address and port, and a proxy or firewall on the way"
+        advice = (
+            "check that the server runs, the address and port, and a proxy or firewall on the way"
+        )
         return Check("server", "failed", f"{shown}: no answer ({type(error).__name__})", advice)
     if status == 404:
         wrong = version_problem(base_url, getattr(client, "versioned", False))
-        return Check("server", "ok", f"{shown}: answers, but lists no models" + (f"; {wrong}" if wrong else ""))
+        return Check(
+            "server",
+            "ok",
+            f"{shown}: answers, but lists no models" + (f"; {wrong}" if wrong else ""),
+        )
     return Check("server", "ok", f"{shown}: answers")
 
 
@@ -131,7 +164,8 @@ def question(config: Mapping[str, Any]) -> Iterator[Check]:
     Parameters
     ----------
     config
-        As :func:`visualjudge.clients.registry.open_client`: ``backend``, ``model_name``, ``base_url`` …
+        As :func:`visualjudge.clients.registry.open_client`: ``backend``, ``model_name``,
+        ``base_url`` …
     """
     try:
         reply = run_sync(_ask(config))
@@ -155,14 +189,18 @@ async def _ask(config: Mapping[str, Any]) -> Reply:
 def _stripes() -> Any:
     import numpy as np
 
-    return np.repeat(np.array([[COLOURS[name] for name in SHOWN]], dtype=np.uint8), 64, axis=1).repeat(192, axis=0)
+    return np.repeat(
+        np.array([[COLOURS[name] for name in SHOWN]], dtype=np.uint8), 64, axis=1
+    ).repeat(192, axis=0)
 
 
 def _schema(reply: Reply) -> Check:
     notes = [note for note in reply.notes if "schema" in note]
     if notes or not follows(reply.text, SCHEMA):
         detail = "; ".join(notes) or "the reply does not follow it"
-        return Check("JSON schema", "missing", detail, "use --mode text; replies are then read as text")
+        return Check(
+            "JSON schema", "missing", detail, "use --mode text; replies are then read as text"
+        )
     return Check("JSON schema", "ok", "the reply follows it: --mode auto or json can be used")
 
 

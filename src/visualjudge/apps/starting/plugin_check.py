@@ -1,4 +1,6 @@
-"""What ``visualjudge plugins check`` tries of an installed plug-in: each row it registered, on its type's example."""
+"""What ``visualjudge plugins check`` tries of an installed plug-in: each row it registered, on its
+type's example.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ class Trial:
     @property
     def line(self) -> str:
         """As the terminal shows it."""
-        return f"{self.what}: ok" if self.problem is None else f"{self.what}: failed: {self.problem}"
+        return (
+            f"{self.what}: ok" if self.problem is None else f"{self.what}: failed: {self.problem}"
+        )
 
 
 def check_plugin(name: str) -> Iterator[Trial]:
@@ -77,8 +81,12 @@ def check_plugin(name: str) -> Iterator[Trial]:
         if not own:
             yield Trial(f"type {kind}", "tasks: no task has predictions of this type")
         elif TYPES[kind].example is None:
-            yield Trial(f"type {kind}", "example: must be given, so that the type can be tried and shown")
-    for task in dict.fromkeys([*tasks, *(task.name for task in TASKS.values() if task.type in types)]):
+            yield Trial(
+                f"type {kind}", "example: must be given, so that the type can be tried and shown"
+            )
+    for task in dict.fromkeys(
+        [*tasks, *(task.name for task in TASKS.values() if task.type in types)]
+    ):
         make = TYPES.find(TASKS[task].type).example
         if make is not None:
             yield from _task(task, make)
@@ -109,7 +117,9 @@ def _task(task: str, make: Callable[[], Example]) -> Iterator[Trial]:
     for metric in metrics_of(kind.name):
         yield _tried(f"task {task}, metric {metric}", partial(_perfect, task, truth, metric))
     for error in error_types(task):
-        yield _tried(f"task {task}, error type {error}", partial(_rising, task, error, truth, scene))
+        yield _tried(
+            f"task {task}, error type {error}", partial(_rising, task, error, truth, scene)
+        )
     for row in encodings(task):
         yield _tried(f"task {task}, encoding {row.stem}", partial(_drawn, task, row, example[0]))
         yield _tried(f"task {task}, prompt {row.stem}", partial(_prompt, task, row, scene))
@@ -129,7 +139,9 @@ def _round_trip(task: str, truth: Any, scene: ErrorScene, expression: str | None
             raise DataError(f"read: must give a {type(truth).__name__}, got {type(again).__name__}")
         if (field := TYPES[TASKS[task].type].file_field) is not None:
             payload_of(task, again, root=root, stem="second", digits=None)
-            first, second = (next(root.glob(f"{stem}.*")).read_bytes() for stem in ("first", "second"))
+            first, second = (
+                next(root.glob(f"{stem}.*")).read_bytes() for stem in ("first", "second")
+            )
             if first != second:
                 raise DataError(f"{field}: must be the same file when it is read and written again")
         elif payload_of(task, again, root=root, stem="first", digits=None) != written:
@@ -145,12 +157,20 @@ def _perfect(task: str, truth: Any, metric: str) -> None:
 def _rising(task: str, error: str, truth: Any, scene: ErrorScene) -> None:
     if not error_type_named(task, error).applies(truth, scene):
         raise DataError("applies: must be true of the example, so that the error can be tried")
-    made, again = ([*perturbed(task, error, truth, scene, seed=SEED, key="example")] for _ in range(2))
-    if [score(task, found, truth) for _, found in made] != [score(task, found, truth) for _, found in again]:
+    made, again = (
+        [*perturbed(task, error, truth, scene, seed=SEED, key="example")] for _ in range(2)
+    )
+    if [score(task, found, truth) for _, found in made] != [
+        score(task, found, truth) for _, found in again
+    ]:
         raise DataError("must make the same prediction from the same generator, got another score")
     scores = [score(task, found, truth) for _, found in made]
-    if not scores[-1] < score(task, truth, truth) or any(later > earlier for earlier, later in pairwise(scores)):
-        raise DataError(f"must lower the score as its severity rises, got {', '.join(map(str, scores))}")
+    if not scores[-1] < score(task, truth, truth) or any(
+        later > earlier for earlier, later in pairwise(scores)
+    ):
+        raise DataError(
+            f"must lower the score as its severity rises, got {', '.join(map(str, scores))}"
+        )
 
 
 def _drawn(task: str, row: Encoding, example: Example) -> None:
@@ -159,14 +179,24 @@ def _drawn(task: str, row: Encoding, example: Example) -> None:
     first, second = (encode(task, row.stem, truth, image, expression=expression) for _ in range(2))
     if not np.array_equal(before, image):
         raise DataError("must not write to the image; draw on scene.canvas()")
-    for name, value, kinds in (("image", first.image, ("pixel", "combo")), ("text", first.text, ("text", "combo"))):
+    for name, value, kinds in (
+        ("image", first.image, ("pixel", "combo")),
+        ("text", first.text, ("text", "combo")),
+    ):
         if (value is not None) != (row.kind in kinds):
-            raise DataError(f"{name}: must be {'given' if row.kind in kinds else 'None'} as the kind is {row.kind}")
+            raise DataError(
+                f"{name}: must be {'given' if row.kind in kinds else 'None'} as the kind is "
+                f"{row.kind}"
+            )
     none = np.zeros((0, 0, 3), np.uint8)
     drawn, again = (none if one.image is None else one.image for one in (first, second))
     if drawn.dtype != np.uint8 or drawn.ndim != 3 or drawn.shape[2] != 3:
         raise DataError(f"image: must be H×W×3 uint8, got {drawn.dtype} of shape {drawn.shape}")
-    if first.text != second.text or first.legend != second.legend or not np.array_equal(drawn, again):
+    if (
+        first.text != second.text
+        or first.legend != second.legend
+        or not np.array_equal(drawn, again)
+    ):
         raise DataError("must show the same prediction alike each time")
 
 
@@ -175,7 +205,9 @@ def _prompt(task: str, row: Encoding, scene: ErrorScene) -> None:
     text = None if row.kind == "pixel" else "text"
     shown = [Shown(row.kind != "text", text)] * 2
     question_prompt(
-        "pairwise", QuestionScene(TASKS[task], row.stem, scene.size, TASKS[task].sourced, combo=combo), shown
+        "pairwise",
+        QuestionScene(TASKS[task], row.stem, scene.size, TASKS[task].sourced, combo=combo),
+        shown,
     )
 
 
@@ -195,7 +227,9 @@ def _build(task: str, example: Example) -> None:
         sample = Sample("example", root / "example.png", truth, truth, prompt=expression)
         with FolderWriter(root / "data", task) as writer:
             around = Surroundings(tuple(truth.labels))
-            for made in perturb_samples(writer, [sample], around, levels=LEVELS, seed=SEED, with_truth=True):
+            for made in perturb_samples(
+                writer, [sample], around, levels=LEVELS, seed=SEED, with_truth=True
+            ):
                 if made.problems:
                     raise DataError(str(made.problems[0]))
             writer.commit()
@@ -210,7 +244,9 @@ def _build(task: str, example: Example) -> None:
 
 
 def _importer(name: str) -> None:
-    """Files of its format are not known here: it must say of a missing one what is wrong, as an error of the data."""
+    """Files of its format are not known here: it must say of a missing one what is wrong, as an
+    error of the data.
+    """
     row = IMPORTERS[name]
     if not tasks_of(row):
         raise DataError(f"types: must name a type that a task has, got {', '.join(row.types)}")

@@ -1,4 +1,6 @@
-"""What ``visualjudge plugins new`` writes: the project in ``assets/plugin``, under the plug-in's name."""
+"""What ``visualjudge plugins new`` writes: the project in ``assets/plugin``, under the plug-in's
+name.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from visualjudge.core.registry import table
 
 TEMPLATE = Path(__file__).parent / "assets" / "plugin"
 NAMED = "NAME"
-"""Stands for the plug-in's name in the template: in its files and in their paths. Each path ends in ``.txt``."""
+"""Stands for the plug-in's name in the template: in its files and in their paths. Each path ends in
+``.txt``.
+"""
 
 
 def write_plugin(name: str, out: Path) -> Path:
@@ -21,10 +25,13 @@ def write_plugin(name: str, out: Path) -> Path:
     Raises
     ------
     UsageError
-        If the name cannot name a Python package, is that of a prediction type, or ``out`` is there already.
+        If the name cannot name a Python package, is that of a prediction type, or ``out`` is there
+        already.
     """
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,39}", name) or keyword.iskeyword(name):
-        raise UsageError(f"NAME must be small letters, digits and _, beginning with a letter, got {name!r}")
+        raise UsageError(
+            f"NAME must be small letters, digits and _, beginning with a letter, got {name!r}"
+        )
     if name in table("prediction type"):
         raise UsageError(f"NAME must not be that of a prediction type, got {name!r}")
     if out.exists():

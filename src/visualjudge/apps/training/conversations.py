@@ -31,12 +31,14 @@ from visualjudge.runs.folder import RunFolder
 Message = dict[str, Any]
 
 
-def write_conversations(dataset: Dataset, run: str | Path, out: Path, tick: Tick) -> tuple[list[Path], int]:
+def write_conversations(
+    dataset: Dataset, run: str | Path, out: Path, tick: Tick
+) -> tuple[list[Path], int]:
     """Write the conversations that ended with an answer; the files, and how many were left out.
 
-    Each line of ``train.jsonl`` and ``test.jsonl`` holds ``id``, ``order``, ``messages``, ``tools``,
-    ``images`` (paths in the order of their parts) and ``right``, whether the answer is the dataset's
-    (null for scores). Images of results go to ``out/images``.
+    Each line of ``train.jsonl`` and ``test.jsonl`` holds ``id``, ``order``, ``messages``,
+    ``tools``, ``images`` (paths in the order of their parts) and ``right``, whether the answer is
+    the dataset's (null for scores). Images of results go to ``out/images``.
 
     Raises
     ------
@@ -55,13 +57,17 @@ def write_conversations(dataset: Dataset, run: str | Path, out: Path, tick: Tick
         if verdict.status == "ok":
             verdicts.setdefault(verdict.id, []).append(verdict)
     files, done, left = [], 0, 0
-    for name, questions in split_by_image([q for q in dataset.questions if q.id in verdicts]).items():
+    for name, questions in split_by_image(
+        [q for q in dataset.questions if q.id in verdicts]
+    ).items():
         path = out / f"{name}.jsonl"
         with atomic_path(path) as scratch, scratch.open("wb") as file:
             for question in questions:
                 for verdict in verdicts[question.id]:
                     try:
-                        file.write(orjson.dumps(_row(dataset, tools, question, verdict, out)) + b"\n")
+                        file.write(
+                            orjson.dumps(_row(dataset, tools, question, verdict, out)) + b"\n"
+                        )
                     except DataError:
                         left += 1
                 done += 1
@@ -70,7 +76,9 @@ def write_conversations(dataset: Dataset, run: str | Path, out: Path, tick: Tick
     return files, left
 
 
-def _row(dataset: Dataset, tools: Tools, question: Question, verdict: Verdict, out: Path) -> Message:
+def _row(
+    dataset: Dataset, tools: Tools, question: Question, verdict: Verdict, out: Path
+) -> Message:
     ask = Ask(question, verdict.order)
     box, shown = tools.box(ask), swapped(question) if ask.order == "BA" else question
     images = paths_of(dataset, shown)
@@ -78,11 +86,22 @@ def _row(dataset: Dataset, tools: Tools, question: Question, verdict: Verdict, o
     messages: list[Message] = [{"role": "user", "content": prompt}]
     for turn in _turns(verdict):
         results = asyncio.run(_results(box, turn))
-        messages.append({"role": "assistant", "content": "", "tool_calls": [_called(one.call) for one in results]})
+        messages.append(
+            {
+                "role": "assistant",
+                "content": "",
+                "tool_calls": [_called(one.call) for one in results],
+            }
+        )
         messages += [_told(one, images, out) for one in results]
-    messages.append({"role": "assistant", "content": [{"type": "text", "text": verdict.raw_response or ""}]})
+    messages.append(
+        {"role": "assistant", "content": [{"type": "text", "text": verdict.raw_response or ""}]}
+    )
     specs = [
-        {"type": "function", "function": {"name": s.name, "description": s.description, "parameters": s.parameters}}
+        {
+            "type": "function",
+            "function": {"name": s.name, "description": s.description, "parameters": s.parameters},
+        }
         for s in box.specs
     ]
     right = None if question.question_type == "scoring" else verdict.value == question.answer
@@ -92,7 +111,9 @@ def _row(dataset: Dataset, tools: Tools, question: Question, verdict: Verdict, o
 
 def _turns(verdict: Verdict) -> Iterator[list[Mapping[str, Any]]]:
     trace = verdict.extra.get("tool_calls")
-    for _, calls in groupby(trace if isinstance(trace, list) else (), key=lambda call: call["turn"]):
+    for _, calls in groupby(
+        trace if isinstance(trace, list) else (), key=lambda call: call["turn"]
+    ):
         yield list(calls)
 
 
@@ -108,7 +129,11 @@ async def _results(box: ToolBox, turn: Sequence[Mapping[str, Any]]) -> list[Tool
 
 
 def _called(call: ToolCall) -> Message:
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+    return {
+        "id": call.id,
+        "type": "function",
+        "function": {"name": call.name, "arguments": call.arguments},
+    }
 
 
 def _told(result: ToolResult, images: list[str], out: Path) -> Message:
@@ -122,4 +147,9 @@ def _told(result: ToolResult, images: list[str], out: Path) -> Message:
                 write_bytes(path, part.data)
             images.append(str(path.resolve()))
             content.append({"type": "image", "text": None})
-    return {"role": "tool", "tool_call_id": result.call.id, "name": result.call.name, "content": content}
+    return {
+        "role": "tool",
+        "tool_call_id": result.call.id,
+        "name": result.call.name,
+        "content": content,
+    }

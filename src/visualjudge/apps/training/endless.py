@@ -1,8 +1,9 @@
-"""Questions without end: controlled errors drawn anew, round after round, from the truths of a data folder.
+"""Questions without end: controlled errors drawn anew, round after round, from the truths of a data
+folder.
 
-The truths are the annotations of source ``truth``, as ``visualjudge perturb --with-truth`` (and the demo) write them. A
-round draws some of them, puts errors into them (:mod:`visualjudge.vision.errors`), scores the results, and asks about
-them.
+The truths are the annotations of source ``truth``, as ``visualjudge perturb --with-truth`` (and the
+demo) write them. A round draws some of them, puts errors into them
+(:mod:`visualjudge.vision.errors`), scores the results, and asks about them.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ FRUITLESS = 20
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A question, its id that of no other round, and the dataset that holds its images until the next round."""
+    """A question, its id that of no other round, and the dataset that holds its images until the
+    next round.
+    """
 
     question: Question
     dataset: Dataset
@@ -51,10 +54,24 @@ class _Truths:
     def sample(self, note: Annotation) -> Sample:
         image = self.images[note.image_id]
         size = None if type_of(note.task).is_image else record_size(image, self.root)
-        truth = read_prediction(note.task, note.prediction, size=size, root=self.root, expression=note.prompt)
-        mask, control = (None if name is None else inside(self.root, name) for name in (image.mask, image.control))
+        truth = read_prediction(
+            note.task, note.prediction, size=size, root=self.root, expression=note.prompt
+        )
+        mask, control = (
+            None if name is None else inside(self.root, name)
+            for name in (image.mask, image.control)
+        )
         path, key = inside(self.root, str(image.file)), note.prompt or ""
-        return Sample(note.image_id, path, truth, truth, key=key, prompt=note.prompt, mask=mask, control=control)
+        return Sample(
+            note.image_id,
+            path,
+            truth,
+            truth,
+            key=key,
+            prompt=note.prompt,
+            mask=mask,
+            control=control,
+        )
 
     def samples(self) -> Iterator[Sample]:
         return map(self.sample, self.notes)
@@ -126,20 +143,30 @@ def _truths(data: str | Path, tasks: Sequence[str] | None) -> dict[str, _Truths]
             if notes:
                 found[task] = _Truths(folder.root, tuple(notes.values()), files)
             elif tasks:
-                raise UsageError(f"{data}: {task}: must have annotations of source {TRUTH!r}, found none")
+                raise UsageError(
+                    f"{data}: {task}: must have annotations of source {TRUTH!r}, found none"
+                )
     if not found:
         raise UsageError(
-            f"{data}: must have annotations of source {TRUTH!r}; visualjudge perturb --with-truth makes them"
+            f"{data}: must have annotations of source {TRUTH!r}; visualjudge perturb "
+            "--with-truth makes them"
         )
     return found
 
 
 def _round(
-    truths: Mapping[str, _Truths], around: Mapping[str, Surroundings], home: Path, seed: int, images: int, caps: Caps
+    truths: Mapping[str, _Truths],
+    around: Mapping[str, Surroundings],
+    home: Path,
+    seed: int,
+    images: int,
+    caps: Caps,
 ) -> Dataset:
     """The dataset of one round, in ``home``."""
     for task, held in truths.items():
-        notes = rng_for(seed, task).choice(len(held.notes), min(images, len(held.notes)), replace=False)
+        notes = rng_for(seed, task).choice(
+            len(held.notes), min(images, len(held.notes)), replace=False
+        )
         samples = (held.sample(held.notes[place]) for place in sorted(notes))
         with FolderWriter(home / "data", task) as writer:
             for _ in perturb_samples(writer, samples, around[task], levels=LEVELS, seed=seed):

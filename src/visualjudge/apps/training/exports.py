@@ -1,6 +1,7 @@
 """Rows for trainers: ``train`` and ``test`` files in one folder, split by image.
 
-Images are named by their absolute path, which every trainer opens as it is; verl's parquet holds their bytes.
+Images are named by their absolute path, which every trainer opens as it is; verl's parquet holds
+their bytes.
 """
 
 from __future__ import annotations
@@ -32,12 +33,16 @@ TEST_SHARE = 0.1
 SEED = 42
 
 
-def split_by_image(questions: Sequence[Question], share: float = TEST_SHARE) -> dict[str, list[Question]]:
-    """``{"train": […], "test": […]}``; about ``share`` of the images are in test, at least one where there are two.
+def split_by_image(
+    questions: Sequence[Question], share: float = TEST_SHARE
+) -> dict[str, list[Question]]:
+    """``{"train": […], "test": […]}``; about ``share`` of the images are in test, at least one
+    where there are two.
 
-    An image's place depends on its id alone, whatever other images there are, so that it is the same in
-    each export of a dataset (but for the one that stands in where none falls into test). Images are known by their
-    ``image_id`` and, since one file may have two names, by the original that is shown.
+    An image's place depends on its id alone, whatever other images there are, so that it is the
+    same in each export of a dataset (but for the one that stands in where none falls into test).
+    Images are known by their ``image_id`` and, since one file may have two names, by the original
+    that is shown.
     """
     groups = _groups(questions)
     places = {name: _place(name) for name in set(groups.values())}
@@ -92,15 +97,24 @@ def paths_of(dataset: Dataset, question: Question) -> list[str]:
 
 
 def _wrong(question: Question) -> str | None:
-    """An answer that is wrong: the other letter, the ranking back to front; a score has no opposite."""
+    """An answer that is wrong: the other letter, the ranking back to front; a score has no
+    opposite.
+    """
     if not isinstance(question.answer, str) or question.answer in (question.ties or ()):
         return None
-    return TURNED[question.answer] if question.question_type == "pairwise" else question.answer[::-1]
+    return (
+        TURNED[question.answer] if question.question_type == "pairwise" else question.answer[::-1]
+    )
 
 
 def _trl_grpo(dataset: Dataset, question: Question) -> Row:
     prompt = [{"role": "user", "content": parts_of(question.prompt)}]
-    return {"id": question.id, "prompt": prompt, "images": paths_of(dataset, question), **truth_row(question)}
+    return {
+        "id": question.id,
+        "prompt": prompt,
+        "images": paths_of(dataset, question),
+        **truth_row(question),
+    }
 
 
 def _trl_dpo(dataset: Dataset, question: Question) -> Row | None:
@@ -118,7 +132,12 @@ def _trl_dpo(dataset: Dataset, question: Question) -> Row | None:
 
 def _easyr1(dataset: Dataset, question: Question) -> Row:
     truth = truth_text(truth_row(question))
-    return {"problem": question.prompt, "answer": truth, "images": paths_of(dataset, question), "id": question.id}
+    return {
+        "problem": question.prompt,
+        "answer": truth,
+        "images": paths_of(dataset, question),
+        "id": question.id,
+    }
 
 
 def _swift(dataset: Dataset, question: Question) -> Row:
@@ -181,14 +200,26 @@ def _split_rows(dataset: Dataset, make: MakeRow, tick: Tick) -> Iterator[tuple[s
 
 
 def write_llama_factory(dataset: Dataset, out: Path, tick: Tick) -> list[Path]:
-    """``train.json``, ``test.json`` (ShareGPT with ranking), and ``dataset_info.json`` that names them."""
-    columns = {"messages": "conversations", "chosen": "chosen", "rejected": "rejected", "images": "images"}
+    """``train.json``, ``test.json`` (ShareGPT with ranking), and ``dataset_info.json`` that names
+    them.
+    """
+    columns = {
+        "messages": "conversations",
+        "chosen": "chosen",
+        "rejected": "rejected",
+        "images": "images",
+    }
     info, files = {}, []
     for name, rows in _split_rows(dataset, _llama_factory, tick):
         path = out / f"{name}.json"
         write_bytes(path, orjson.dumps(list(rows)))
         files.append(path)
-        about = {"file_name": path.name, "formatting": "sharegpt", "ranking": True, "columns": columns}
+        about = {
+            "file_name": path.name,
+            "formatting": "sharegpt",
+            "ranking": True,
+            "columns": columns,
+        }
         info[f"visualjudge_{name}"] = about
     write_json(out / "dataset_info.json", info)
     return [*files, out / "dataset_info.json"]
@@ -202,7 +233,9 @@ def write_verl(dataset: Dataset, out: Path, tick: Tick) -> list[Path]:
         return {
             "data_source": "visualjudge",
             "prompt": [{"role": "user", "content": question.prompt}],
-            "images": [{"bytes": image_bytes(read, path), "path": path} for path in question.images],
+            "images": [
+                {"bytes": image_bytes(read, path), "path": path} for path in question.images
+            ],
             "ability": question.task,
             "reward_model": {"style": "rule", "ground_truth": truth_text(truth_row(question))},
             "extra_info": {"id": question.id, "encoding": question.encoding},

@@ -1,4 +1,6 @@
-"""Pairs at a judge's own threshold: neither those that it always gets right nor those that it cannot tell apart."""
+"""Pairs at a judge's own threshold: neither those that it always gets right nor those that it
+cannot tell apart.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,8 @@ FACTOR = 2.0
 def at_threshold(dataset: Dataset, run: str | Path) -> Dataset:
     """The pairs of ``dataset`` whose margin is near the 75 % point of the judge of ``run``.
 
-    The 75 % point is that of the pair's task where the run has one, else of all its pairs; pairs of a task without
-    either are left out.
+    The 75 % point is that of the pair's task where the run has one, else of all its pairs; pairs of
+    a task without either are left out.
 
     Raises
     ------
@@ -26,7 +28,9 @@ def at_threshold(dataset: Dataset, run: str | Path) -> Dataset:
         If the run has no 75 % point, or no pair is near it.
     """
     (judge, *_) = analyse([run]).results.judges
-    curves = [one for one in judge.sensitivity if one.against == "margin" and one.scope in ("all", "task")]
+    curves = [
+        one for one in judge.sensitivity if one.against == "margin" and one.scope in ("all", "task")
+    ]
     points = {(one.scope, one.value): one.jnd.value for one in curves if one.jnd.value is not None}
     if not points:
         reason = next((one.reason for one in curves if one.reason), "it has no pairs")
@@ -34,7 +38,9 @@ def at_threshold(dataset: Dataset, run: str | Path) -> Dataset:
     found = dataset.filter(lambda question: _near(question, points))
     if not len(found):
         stated = ", ".join(f"{value}: {point:.3g}" for (_, value), point in points.items())
-        raise UsageError(f"--margin-at: {dataset.root} must have a pair near the 75 % point ({stated})")
+        raise UsageError(
+            f"--margin-at: {dataset.root} must have a pair near the 75 % point ({stated})"
+        )
     return found
 
 

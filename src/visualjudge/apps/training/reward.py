@@ -1,4 +1,6 @@
-"""A reply against the ground truth of its question, as one number. Replies are read by :mod:`visualjudge.replies`."""
+"""A reply against the ground truth of its question, as one number. Replies are read by
+:mod:`visualjudge.replies`.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,12 @@ class Weights:
     Parameters
     ----------
     unreadable
-        The reward of a reply that states no answer, or a refusal; below 0, so that a wrong answer is better.
+        The reward of a reply that states no answer, or a refusal; below 0, so that a wrong answer
+        is better.
     jnd
-        The judge's just-noticeable difference, in points of the score (0..10). A pairwise answer then counts by
-        ``min(1, margin / jnd)``: pairs that nobody can tell apart teach nothing. None: all count 1.
+        The judge's just-noticeable difference, in points of the score (0..10). A pairwise answer
+        then counts by ``min(1, margin / jnd)``: pairs that nobody can tell apart teach nothing.
+        None: all count 1.
     swap_bonus
         What :func:`reward_both` adds for the same answer in both orders.
     tool_call
@@ -62,11 +66,16 @@ class Truth:
     @property
     def options(self) -> int:
         """How many the reply chooses from."""
-        return len(str(self.answer)) if self.question_type == "ranking" else max(2, len(self.final_scores))
+        return (
+            len(str(self.answer))
+            if self.question_type == "ranking"
+            else max(2, len(self.final_scores))
+        )
 
 
 def truth_of(question: Question | Mapping[str, Any]) -> Truth:
-    """The truth of a question, or of a row that an export wrote (``question_type, answer, final_scores, ties``).
+    """The truth of a question, or of a row that an export wrote (``question_type, answer,
+    final_scores, ties``).
 
     Raises
     ------
@@ -74,10 +83,14 @@ def truth_of(question: Question | Mapping[str, Any]) -> Truth:
         If a row lacks a field.
     """
     if isinstance(question, Question):
-        return Truth(question.question_type, question.answer, question.final_scores, question.ties or ())
+        return Truth(
+            question.question_type, question.answer, question.final_scores, question.ties or ()
+        )
     missing = [name for name in ("question_type", "answer") if question.get(name) is None]
     if missing:
-        raise UsageError(f"a question must have {' and '.join(missing)}, got {', '.join(map(str, question))}")
+        raise UsageError(
+            f"a question must have {' and '.join(missing)}, got {', '.join(map(str, question))}"
+        )
     kind, answer = str(question["question_type"]), question["answer"]
     scores = tuple(float(score) for score in question.get("final_scores") or ())
     # Rows of one file hold texts alone in this column.
@@ -93,7 +106,8 @@ def reward(
     finish_reason: str = "stop",
     tool_calls: int = 0,
 ) -> float:
-    """1 for a right answer, 0 for a wrong one, ``weights.unreadable`` for none; 1 − |error|/10 for a score.
+    """1 for a right answer, 0 for a wrong one, ``weights.unreadable`` for none; 1 − |error|/10 for
+    a score.
 
     Parameters
     ----------
@@ -124,9 +138,13 @@ def reward(
 
 
 def reward_both(
-    reply: str, swapped_reply: str, question: Question | Mapping[str, Any], weights: Weights = DEFAULT
+    reply: str,
+    swapped_reply: str,
+    question: Question | Mapping[str, Any],
+    weights: Weights = DEFAULT,
 ) -> float:
-    """The mean reward of both orders of a pair, and ``weights.swap_bonus`` for the same answer in both.
+    """The mean reward of both orders of a pair, and ``weights.swap_bonus`` for the same answer in
+    both.
 
     Parameters
     ----------
@@ -143,7 +161,9 @@ def reward_both(
 
 def _read(reply: str, truth: Truth, finish_reason: str = "stop") -> str | float:
     kind: Any = truth.question_type
-    return read_reply(reply, kind, truth.options, finish_reason=finish_reason, ties=truth.ties).value
+    return read_reply(
+        reply, kind, truth.options, finish_reason=finish_reason, ties=truth.ties
+    ).value
 
 
 def _reward(value: str | float, truth: Truth, weights: Weights) -> float:
@@ -156,6 +176,11 @@ def _reward(value: str | float, truth: Truth, weights: Weights) -> float:
 
 def _weight(truth: Truth, weights: Weights) -> float:
     """How much a right answer counts; ties have no margin, and count 1."""
-    if weights.jnd is None or truth.question_type != "pairwise" or truth.answer in truth.ties or not truth.margin:
+    if (
+        weights.jnd is None
+        or truth.question_type != "pairwise"
+        or truth.answer in truth.ties
+        or not truth.margin
+    ):
         return 1.0
     return min(1.0, truth.margin / weights.jnd)

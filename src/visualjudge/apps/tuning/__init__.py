@@ -1,4 +1,6 @@
-"""Which encoding, prompt version and mode suit this judge? Chosen on half of the images, measured on the other."""
+"""Which encoding, prompt version and mode suit this judge? Chosen on half of the images, measured
+on the other.
+"""
 
 from visualjudge.apps.tuning.halving import Arm, Tuned, tune, versions
 

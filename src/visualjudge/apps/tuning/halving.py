@@ -1,9 +1,9 @@
 """The best encoding, prompt version and mode of a task for one judge, under a budget of calls.
 
-Successive halving (Karnin, Koren & Somekh 2013; Jamieson & Talwalkar 2016): every round gives the arms that are left
-the same further pairs and keeps the better half. It sees half of the images; what the winner is worth, and whether it
-is better than the first arm (the first encoding of the catalogue, prompts as built, in text), is measured on the other
-half, where nothing was chosen.
+Successive halving (Karnin, Koren & Somekh 2013; Jamieson & Talwalkar 2016): every round gives the
+arms that are left the same further pairs and keeps the better half. It sees half of the images;
+what the winner is worth, and whether it is better than the first arm (the first encoding of the
+catalogue, prompts as built, in text), is measured on the other half, where nothing was chosen.
 """
 
 from __future__ import annotations
@@ -53,7 +53,11 @@ class Arm:
     def name(self) -> str:
         """Such as ``fill+v2+json``; the encoding alone where the rest is as built and in text."""
         return "+".join(
-            (self.encoding, *([self.prompts] if self.prompts else ()), *([self.mode][self.mode == "text" :]))
+            (
+                self.encoding,
+                *([self.prompts] if self.prompts else ()),
+                *([self.mode][self.mode == "text" :]),
+            )
         )
 
     def asked(self, question: Question) -> Question:
@@ -66,10 +70,19 @@ def versions() -> tuple[str, ...]:
     return tuple(version for name, version in PromptAssetStore().prompts() if name == LAYOUT)
 
 
-def arms(encodings: Sequence[str], question: Question, prompts: Sequence[str], modes: Sequence[Mode]) -> list[Arm]:
-    """Every combination; a version that is that of ``question``, or that it cannot be put in, is left out."""
+def arms(
+    encodings: Sequence[str], question: Question, prompts: Sequence[str], modes: Sequence[Mode]
+) -> list[Arm]:
+    """Every combination; a version that is that of ``question``, or that it cannot be put in, is
+    left out.
+    """
     others = [version for version in prompts if _differs(question, version)]
-    return [Arm(encoding, version, mode) for mode in modes for version in (None, *others) for encoding in encodings]
+    return [
+        Arm(encoding, version, mode)
+        for mode in modes
+        for version in (None, *others)
+        for encoding in encodings
+    ]
 
 
 def _differs(question: Question, version: str) -> bool:
@@ -89,7 +102,11 @@ def reworded(question: Question, version: str) -> Question:
     """
     spans = spans_of(question)
     start, end = spans.final or (len(question.prompt), len(question.prompt))
-    said = PromptSet(version).asset("layout").part(FINAL, {"question": _sentence(question.prompt[start:end])})
+    said = (
+        PromptSet(version)
+        .asset("layout")
+        .part(FINAL, {"question": _sentence(question.prompt[start:end])})
+    )
     prompt = question.prompt[:start] + said + question.prompt[end:]
     return replace(question, prompt=prompt, spans=replace(spans, final=(start, start + len(said))))
 
@@ -105,7 +122,9 @@ def _sentence(final: str) -> str:
 
 @dataclass(frozen=True)
 class Tuned:
-    """The outcome of one task. ``accuracy`` and ``gain`` are from images on which nothing was chosen."""
+    """The outcome of one task. ``accuracy`` and ``gain`` are from images on which nothing was
+    chosen.
+    """
 
     task: str
     chosen: str
@@ -130,7 +149,12 @@ class Tuned:
     def better(self) -> bool:
         """Whether a gain is shown: above 0, p < 5 %."""
         found = self.gain
-        return found is not None and (found.gap.value or 0) > 0 and found.p is not None and found.p < LEVEL
+        return (
+            found is not None
+            and (found.gap.value or 0) > 0
+            and found.p is not None
+            and found.p < LEVEL
+        )
 
     @property
     def answer(self) -> str:
@@ -165,7 +189,9 @@ class _Table:
             return
         asked = [arm.asked(self.questions[arm.encoding][pair]) for pair in new]
         view = replace(self.dataset, questions=[*self._answered(arm, asked), *asked])
-        run = judge(view, self.ask(), self.out / arm.name, progress=False, resume=True, mode=arm.mode)
+        run = judge(
+            view, self.ask(), self.out / arm.name, progress=False, resume=True, mode=arm.mode
+        )
         for pair, question in zip(new, asked, strict=True):
             verdict = run.verdicts.get((question.id, "AB", 0))
             self.right[arm, pair] = verdict is not None and verdict.value == question.answer
@@ -175,7 +201,11 @@ class _Table:
         """What the arm's run holds beside ``new``."""
         run, beside = RunFolder(self.out / arm.name), {question.id for question in new}
         known = {key[0] for key in run.verdicts()} if run.verdicts_path.is_file() else set()
-        told = (arm.asked(question) for question in self.questions[arm.encoding].values() if question.id in known)
+        told = (
+            arm.asked(question)
+            for question in self.questions[arm.encoding].values()
+            if question.id in known
+        )
         return [question for question in told if question.id not in beside]
 
     def share(self, arm: Arm, pairs: Sequence[tuple[str, ...]]) -> float:
@@ -218,7 +248,11 @@ def tune(
     """
     table = _Table(dataset, ask, Path(out), _by_encoding(dataset, task))
     names = list(table.questions)
-    pairs = sorted(set.intersection(*(set(found) for found in table.questions.values()))) if names else []
+    pairs = (
+        sorted(set.intersection(*(set(found) for found in table.questions.values())))
+        if names
+        else []
+    )
     learn, test = _halves(table.questions, pairs, seed)
     tried = arms(names, table.questions[names[0]][pairs[0]], prompts, modes) if pairs else []
     if len(tried) < 2 or not learn or not test:
@@ -240,11 +274,16 @@ def _by_encoding(dataset: Dataset, task: str) -> dict[str, dict[tuple[str, ...],
         if question.task == task and question.question_type == "pairwise":
             found[question.encoding][tuple(sorted(question.annotation_ids))] = question
     order = [row.stem for row in encodings(task)] if task in TASKS else []
-    return {name: found[name] for name in sorted(found, key=lambda name: order.index(name) if name in order else 99)}
+    return {
+        name: found[name]
+        for name in sorted(found, key=lambda name: order.index(name) if name in order else 99)
+    }
 
 
 def _halves(
-    questions: dict[str, dict[tuple[str, ...], Question]], pairs: Sequence[tuple[str, ...]], seed: int
+    questions: dict[str, dict[tuple[str, ...], Question]],
+    pairs: Sequence[tuple[str, ...]],
+    seed: int,
 ) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
     """The pairs of each half of the images, in an order of their own."""
     first = next(iter(questions.values()), {})
@@ -267,7 +306,9 @@ def _choose(
     each = budget // count
     if each < len(tried):
         least = 2 * count * len(tried)
-        raise DataError(f"--budget must be at least {least} for {len(tried)} arms, got {2 * budget}")
+        raise DataError(
+            f"--budget must be at least {least} for {len(tried)} arms, got {2 * budget}"
+        )
     while len(left) > 1:
         depth = min(len(learn), depth + each // len(left))
         for arm in left:

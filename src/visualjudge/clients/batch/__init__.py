@@ -1,1 +1,3 @@
-"""Asking by a provider's batches: a client whose wire is a batch, and the interfaces of the providers."""
+"""Asking by a provider's batches: a client whose wire is a batch, and the interfaces of the
+providers.
+"""

@@ -1,8 +1,8 @@
 """Anthropic's message batches.
 
-https://docs.anthropic.com/en/api/creating-message-batches: 100,000 requests or 256 MB, results in any order and kept 29
-days. A batch bears no name of ours. One whose making was not confirmed is known by its number of requests and its time,
-and for certain only by its results.
+https://docs.anthropic.com/en/api/creating-message-batches: 100,000 requests or 256 MB, results in
+any order and kept 29 days. A batch bears no name of ours. One whose making was not confirmed is
+known by its number of requests and its time, and for certain only by its results.
 """
 
 from __future__ import annotations
@@ -83,7 +83,9 @@ class AnthropicBatches(Provider):
         if kind == "succeeded":
             return name, Result(200, orjson.dumps(result["message"]))
         if kind == "errored":
-            stated = member(member(result["error"], "error"), "type") or member(result["error"], "type")
+            stated = member(member(result["error"], "error"), "type") or member(
+                result["error"], "type"
+            )
             return name, Result(_STATUSES.get(str(stated), 500), orjson.dumps(result["error"]))
         cause = {"canceled": CANCELLED, "expired": "batch expired"}[kind]
         return name, Result(0, b"", cause, retryable=cause != CANCELLED)
@@ -98,6 +100,9 @@ class AnthropicBatches(Provider):
 def _is_newer(row: Mapping[str, Any], since: datetime | None) -> bool:
     """Whether a batch may have been made since then; one whose time cannot be read may."""
     try:
-        return since is None or datetime.fromisoformat(str(row.get("created_at"))) > since - _CLOCKS_DIFFER
+        return (
+            since is None
+            or datetime.fromisoformat(str(row.get("created_at"))) > since - _CLOCKS_DIFFER
+        )
     except (ValueError, TypeError, OverflowError):
         return True

@@ -1,8 +1,10 @@
-"""A client that is asked as ever, and answered from batches: what no batch has answered yet is put into the next one.
+"""A client that is asked as ever, and answered from batches: what no batch has answered yet is put
+into the next one.
 
-The whole backend stands: bodies, parameters that a server refuses, replies and refusals are handled as in a live call.
-Only its wire is another. A request is named by its cache key, the judge's attempt and the number of the try, so that it
-has the same name whenever and wherever the run goes on.
+The whole backend stands: bodies, parameters that a server refuses, replies and refusals are handled
+as in a live call. Only its wire is another. A request is named by its cache key, the judge's
+attempt and the number of the try, so that it has the same name whenever and wherever the run goes
+on.
 """
 
 from __future__ import annotations
@@ -34,10 +36,11 @@ _PARAMETERS = frozenset({400, 403, 422})
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one request of a batch: an HTTP status and body, or the cause of having neither.
+    """What became of one request of a batch: an HTTP status and body, or the cause of having
+    neither.
 
-    ``learned`` is what was known of the server's parameters when the request was written; ``old``: an earlier
-    invocation's failure, which is to be asked again.
+    ``learned`` is what was known of the server's parameters when the request was written; ``old``:
+    an earlier invocation's failure, which is to be asked again.
     """
 
     status: int
@@ -77,8 +80,8 @@ class Settings:
     wait
         Whether to wait for the replies; else end when all is submitted.
     folder
-        Exchange batches as files in this folder, for a program such as vLLM's ``run-batch``; None = the provider's
-        interface.
+        Exchange batches as files in this folder, for a program such as vLLM's ``run-batch``; None =
+        the provider's interface.
     """
 
     size: int | None = None
@@ -115,7 +118,9 @@ class Batched(Wrapping):
 
     def __init__(self, inner: Client, settings: Settings) -> None:
         if not isinstance(inner, RemoteClient):
-            raise UsageError(f"--batch needs a backend with a server, got {inner.identity.backend!r}")
+            raise UsageError(
+                f"--batch needs a backend with a server, got {inner.identity.backend!r}"
+            )
         super().__init__(inner)
         self.settings = settings
         self.desk: Desk | None = None
@@ -139,7 +144,9 @@ class Batched(Wrapping):
                 try:
                     reply = with_failed(await self.inner.ask(request, attempt=attempt), billed)
                     return replace(reply, cached=True) if call.known else reply
-                except Pending as pending:  # noted here, where an error of the disk is none of the server
+                except (
+                    Pending
+                ) as pending:  # noted here, where an error of the disk is none of the server
                     self._desk.note(str(pending), call.body)
                     raise
                 except ClientError as error:
@@ -176,7 +183,9 @@ class Batched(Wrapping):
             raise Pending(name)
         call.posts, call.result, call.known = call.posts + 1, result, not self._desk.is_first(name)
         if result.cause is not None:
-            raise TransportError(f"{self.inner.base_url}: no reply: {result.cause}", cause=result.cause)
+            raise TransportError(
+                f"{self.inner.base_url}: no reply: {result.cause}", cause=result.cause
+            )
         return Answer(result.status, {}, result.body)
 
 

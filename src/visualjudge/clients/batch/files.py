@@ -1,6 +1,8 @@
-"""Batches as files in a folder: whoever answers them writes ``PART.output.jsonl`` beside ``PART.jsonl``.
+"""Batches as files in a folder: whoever answers them writes ``PART.output.jsonl`` beside
+``PART.jsonl``.
 
-That is what vLLM's ``run-batch -i PART.jsonl -o PART.output.jsonl --model M`` does, without a server.
+That is what vLLM's ``run-batch -i PART.jsonl -o PART.output.jsonl --model M`` does, without a
+server.
 """
 
 from __future__ import annotations
@@ -52,7 +54,9 @@ class FileBatches(OpenAiBatches):
         try:
             output = self._output(file).open("rb")
         except OSError as error:
-            raise TransportError(f"{error.filename}: cannot be read: {error.strerror}", cause="file") from None
+            raise TransportError(
+                f"{error.filename}: cannot be read: {error.strerror}", cause="file"
+            ) from None
         with output:
             shutil.copyfileobj(output, into)
 
@@ -68,9 +72,13 @@ class FileBatches(OpenAiBatches):
         return self._place(part, "output.jsonl")
 
     def _place(self, part: str, suffix: str) -> Path:
-        """A file of a part in the folder; a run's journal, which may be a stranger's, states the part."""
+        """A file of a part in the folder; a run's journal, which may be a stranger's, states the
+        part.
+        """
         if not is_part(part):
-            raise TransportError(f"a batch of --batch-folder is a part of the run, got {part!r}", retryable=False)
+            raise TransportError(
+                f"a batch of --batch-folder is a part of the run, got {part!r}", retryable=False
+            )
         try:
             return own_path(self.folder, f"{part}.{suffix}", of="--batch-folder")
         except DataError as error:

@@ -1,7 +1,7 @@
 """Gemini's batch interface: a file of requests up, a batch over it, a file of replies down.
 
-https://ai.google.dev/api/batch-api. Requests always go as a file, of at most 2 GB; inline ones, for less than 20 MB,
-would be a second way for the same.
+https://ai.google.dev/api/batch-api. Requests always go as a file, of at most 2 GB; inline ones, for
+less than 20 MB, would be a second way for the same.
 """
 
 from __future__ import annotations
@@ -14,7 +14,15 @@ from urllib.parse import quote, urlsplit, urlunsplit
 import orjson
 
 from visualjudge.clients.batch.asking import Result
-from visualjudge.clients.batch.provider import TAG, Look, Provider, Ticket, count_of, rows_of, word_of
+from visualjudge.clients.batch.provider import (
+    TAG,
+    Look,
+    Provider,
+    Ticket,
+    count_of,
+    rows_of,
+    word_of,
+)
 from visualjudge.clients.fields import member
 from visualjudge.core.errors import TransportError
 
@@ -45,7 +53,9 @@ class GoogleBatches(Provider):
                 "X-Goog-Upload-Header-Content-Type": "application/jsonl",
                 "X-Goog-Upload-Header-Content-Length": str(path.stat().st_size),
             }
-            begun = await self._sent("POST", self.client.address("/upload/v1beta/files"), headers, about)
+            begun = await self._sent(
+                "POST", self.client.address("/upload/v1beta/files"), headers, about
+            )
             if begun.body or begun.status >= 300:
                 self.client.object_of(begun)
             target = self._same_server(begun.headers.get("X-Goog-Upload-URL", ""))
@@ -65,7 +75,9 @@ class GoogleBatches(Provider):
         except ValueError:
             stated = urlsplit("")
         if (stated.scheme, stated.netloc) != (own.scheme, own.netloc.rpartition("@")[2]):
-            raise TransportError("the reply has no upload URL on the same server", cause="no reply in body")
+            raise TransportError(
+                "the reply has no upload URL on the same server", cause="no reply in body"
+            )
         return urlunsplit((own.scheme, own.netloc, stated.path, stated.query, ""))
 
     async def create(self, ticket: Ticket, path: Path) -> str:
@@ -73,7 +85,9 @@ class GoogleBatches(Provider):
         model = quote(self.client.model.removeprefix("models/"), safe="")
         batch = {"displayName": f"{TAG}-{ticket.part}", "inputConfig": {"fileName": ticket.file}}
         body = orjson.dumps({"batch": batch})
-        return await self._make(f"/v1beta/models/{model}:batchGenerateContent", body, ticket, "name")
+        return await self._make(
+            f"/v1beta/models/{model}:batchGenerateContent", body, ticket, "name"
+        )
 
     async def find(self, ticket: Ticket) -> str | None:
         """By its display name."""
@@ -95,8 +109,12 @@ class GoogleBatches(Provider):
         stated = member(about, "state")
         if isinstance(stated, str):
             stated = stated.removeprefix("BATCH_STATE_").removeprefix("JOB_STATE_")
-        state = "ended" if body.get("done") is True and not stated else self.status_in(stated, _ENDED)
-        output = member(body.get("response"), "responsesFile") or member(member(about, "output"), "responsesFile")
+        state = (
+            "ended" if body.get("done") is True and not stated else self.status_in(stated, _ENDED)
+        )
+        output = member(body.get("response"), "responsesFile") or member(
+            member(about, "output"), "responsesFile"
+        )
         file = word_of(output)
         code = member(error, "code")
         return Look(

@@ -1,6 +1,7 @@
 """OpenAI's batch interface, and that of servers which have it too.
 
-https://platform.openai.com/docs/api-reference/batch: 50,000 requests or 200 MB a file, one model a file.
+https://platform.openai.com/docs/api-reference/batch: 50,000 requests or 200 MB a file, one model a
+file.
 """
 
 from __future__ import annotations
@@ -13,7 +14,15 @@ import aiohttp
 import orjson
 
 from visualjudge.clients.batch.asking import CANCELLED, Result
-from visualjudge.clients.batch.provider import TAG, Look, Provider, Ticket, count_of, rows_of, word_of
+from visualjudge.clients.batch.provider import (
+    TAG,
+    Look,
+    Provider,
+    Ticket,
+    count_of,
+    rows_of,
+    word_of,
+)
 from visualjudge.clients.fields import member
 
 ENDPOINT = "/v1/chat/completions"
@@ -39,7 +48,9 @@ class OpenAiBatches(Provider):
         async def send() -> str:
             with path.open("rb") as file:
                 form = aiohttp.FormData({"purpose": "batch"})
-                form.add_field("file", file, filename=f"{part}.jsonl", content_type="application/jsonl")
+                form.add_field(
+                    "file", file, filename=f"{part}.jsonl", content_type="application/jsonl"
+                )
                 return self.id_in(await self._call("POST", "/files", form))
 
         return await self.patiently(send)
@@ -63,7 +74,10 @@ class OpenAiBatches(Provider):
 
         async for page in self._pages("/batches?limit=100", following):
             for row in rows_of(page, "data"):
-                ours = member(row.get("metadata"), TAG) == ticket.part or row.get("input_file_id") == ticket.file
+                ours = (
+                    member(row.get("metadata"), TAG) == ticket.part
+                    or row.get("input_file_id") == ticket.file
+                )
                 if ours and (found := self.id_in(row)) not in ticket.known:
                     return found
         return None
@@ -92,7 +106,9 @@ class OpenAiBatches(Provider):
         if isinstance(response, dict) and type(response.get("status_code")) is int:
             return name, Result(response["status_code"], orjson.dumps(response.get("body")))
         code = str(member(error, "code") or member(error, "message") or "batch error")
-        return name, Result(0, b"", _CAUSES.get(code, code), retryable=_CAUSES.get(code) != CANCELLED)
+        return name, Result(
+            0, b"", _CAUSES.get(code, code), retryable=_CAUSES.get(code) != CANCELLED
+        )
 
     async def download(self, file: str, into: BinaryIO) -> None:
         await self._save(f"/files/{self.id_in({'id': file})}/content", into)

@@ -1,4 +1,6 @@
-"""What the batch interfaces of all providers share: requests that are repeated only where that can do no harm."""
+"""What the batch interfaces of all providers share: requests that are repeated only where that can
+do no harm.
+"""
 
 from __future__ import annotations
 
@@ -98,7 +100,9 @@ class Provider(ABC):
         """One request of a file, in pieces."""
 
     async def upload(self, part: str, path: Path) -> str | None:
-        """Send a file of requests; its id, or None where it goes with :meth:`create`. Twice does no harm."""
+        """Send a file of requests; its id, or None where it goes with :meth:`create`. Twice does no
+        harm.
+        """
         return None
 
     @abstractmethod
@@ -115,7 +119,9 @@ class Provider(ABC):
 
     @abstractmethod
     async def find(self, ticket: Ticket) -> str | None:
-        """The batch that was made for a ticket, or may have been, among all that the server lists."""
+        """The batch that was made for a ticket, or may have been, among all that the server
+        lists.
+        """
 
     @abstractmethod
     async def look(self, batch: str) -> Look:
@@ -141,7 +147,9 @@ class Provider(ABC):
         """:meth:`read` of a line, secrets masked: it is written to a file."""
         name, result = self.read(orjson.loads(line))
         cause = None if result.cause is None else self.word(result.cause)
-        return name, replace(result, body=self.client.masked_json(result.body, _TOKENS), cause=cause)
+        return name, replace(
+            result, body=self.client.masked_json(result.body, _TOKENS), cause=cause
+        )
 
     def word(self, said: str) -> str:
         """A short text of the server in one line, secrets masked."""
@@ -152,7 +160,8 @@ class Provider(ABC):
         return one_line(self.client.masked("; ".join(str(one) for one in messages if one))) or None
 
     def status_in(self, value: Any, ended: Set[str]) -> str:
-        """The word for how a batch stands, in lower case: one of ``ended``, or one that means that it goes on.
+        """The word for how a batch stands, in lower case: one of ``ended``, or one that means that
+        it goes on.
 
         Raises
         ------
@@ -161,7 +170,10 @@ class Provider(ABC):
         """
         word = self.word(value).lower() if isinstance(value, str) else ""
         if word not in ended and word not in _GOES_ON:
-            said = f"the reply does not say whether the batch has ended, its state is {word or 'missing'}"
+            said = (
+                "the reply does not say whether the batch has ended, its state is "
+                f"{word or 'missing'}"
+            )
             raise TransportError(said, cause="no reply in body")
         return word
 
@@ -192,13 +204,26 @@ class Provider(ABC):
 
     # ------------------------------------------------------------ calls
 
-    async def _call(self, method: str, path: str, data: Any = None, **headers: str) -> dict[str, Any]:
+    async def _call(
+        self, method: str, path: str, data: Any = None, **headers: str
+    ) -> dict[str, Any]:
         """One call; the JSON object that answers it."""
-        own = {name: value for name, value in self.client.headers().items() if name.lower() != "content-type"}
-        return self.client.object_of(await self._sent(method, self.client.address(path), {**own, **headers}, data))
+        own = {
+            name: value
+            for name, value in self.client.headers().items()
+            if name.lower() != "content-type"
+        }
+        return self.client.object_of(
+            await self._sent(method, self.client.address(path), {**own, **headers}, data)
+        )
 
     async def _sent(
-        self, method: str, url: str, headers: Mapping[str, str], data: Any = None, into: BinaryIO | None = None
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        data: Any = None,
+        into: BinaryIO | None = None,
     ) -> Answer:
         """One request; files may take long, other calls no longer than a live one."""
         short = into is None and (data is None or isinstance(data, bytes))
@@ -216,7 +241,8 @@ class Provider(ABC):
     async def _pages(
         self, path: str, following: Callable[[dict[str, Any]], str | None]
     ) -> AsyncIterator[dict[str, Any]]:
-        """A list page by page; ``following`` says what is added to ``path`` for the next one, None after the last.
+        """A list page by page; ``following`` says what is added to ``path`` for the next one, None
+        after the last.
 
         Raises
         ------
@@ -230,13 +256,18 @@ class Provider(ABC):
             if more is None:
                 return
             page = await self._get(f"{path}{more}")
-        raise TransportError(f"the server lists more than {MOST_PAGES} pages of batches", cause="too large")
+        raise TransportError(
+            f"the server lists more than {MOST_PAGES} pages of batches", cause="too large"
+        )
 
     async def _save(self, path: str, into: BinaryIO) -> None:
         async def once() -> None:
             into.seek(0)
             into.truncate()
-            url, headers = self.client.address(path), {**self.client.headers(), "Accept-Encoding": "identity"}
+            url, headers = (
+                self.client.address(path),
+                {**self.client.headers(), "Accept-Encoding": "identity"},
+            )
             answer = await self._sent("GET", url, headers, into=into)
             if answer.body or not 200 <= answer.status < 300:
                 self.client.object_of(answer)
@@ -244,10 +275,15 @@ class Provider(ABC):
         await self.patiently(once)
 
     async def _make(self, path: str, data: Any, ticket: Ticket, key: str = "id") -> str:
-        """A POST that makes a batch, sent once: an answer that is lost leaves it open whether one was made."""
+        """A POST that makes a batch, sent once: an answer that is lost leaves it open whether one
+        was made.
+        """
         try:
             made = await self._call(
-                "POST", path, data, **{"Content-Type": "application/json", "Idempotency-Key": ticket.part}
+                "POST",
+                path,
+                data,
+                **{"Content-Type": "application/json", "Idempotency-Key": ticket.part},
             )
             return self.id_in(made, key)
         except TransportError as error:
@@ -272,7 +308,9 @@ class Provider(ABC):
 
 
 def is_id(value: Any) -> TypeGuard[str]:
-    """Whether it is an id of a batch or file: words with ``/`` or ``.`` between them, that lead nowhere in a URL."""
+    """Whether it is an id of a batch or file: words with ``/`` or ``.`` between them, that lead
+    nowhere in a URL.
+    """
     return isinstance(value, str) and len(value) <= LONGEST_ID and _ID.fullmatch(value) is not None
 
 
@@ -284,11 +322,30 @@ def is_part(value: Any) -> TypeGuard[str]:
 _PART = re.compile(r"[0-9a-f]{16}")
 _ID = re.compile(r"[A-Za-z0-9_-]+(?:[./][A-Za-z0-9_-]+)*")
 LONGEST_ID = 200
-_GOES_ON = frozenset({
-    "accepted", "canceling", "cancelling", "created", "finalizing", "in_progress", "initializing", "not_started",
-    "paused", "pending", "preparing", "processing", "queued", "running", "scheduled", "started", "submitted",
-    "updating", "validating", "waiting",
-})  # fmt: skip
+_GOES_ON = frozenset(
+    {
+        "accepted",
+        "canceling",
+        "cancelling",
+        "created",
+        "finalizing",
+        "in_progress",
+        "initializing",
+        "not_started",
+        "paused",
+        "pending",
+        "preparing",
+        "processing",
+        "queued",
+        "running",
+        "scheduled",
+        "started",
+        "submitted",
+        "updating",
+        "validating",
+        "waiting",
+    }
+)
 """States of a batch that has not ended, of the providers and of servers that are like theirs."""
 _TOKENS = frozenset({"logprobs", "logprobsResult"})
 """Fields of a reply that spell it token by token."""

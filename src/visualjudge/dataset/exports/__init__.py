@@ -19,7 +19,9 @@ Write = Callable[[Dataset, Path, Tick], list[Path]]
 
 @dataclass(frozen=True)
 class Format:
-    """How to write a format, what ``--out`` is, and how many bytes a byte of an image takes inside it (0: beside)."""
+    """How to write a format, what ``--out`` is, and how many bytes a byte of an image takes inside
+    it (0: beside).
+    """
 
     write: Write
     is_folder: bool
@@ -114,7 +116,8 @@ def _chosen(name: str, embed: bool) -> Format:
 
 
 def check_use(dataset: Dataset, name: str, *, training: bool) -> None:
-    """Check that a dataset may be exported: for training, it must be no benchmark for evaluation only.
+    """Check that a dataset may be exported: for training, it must be no benchmark for evaluation
+    only.
 
     Raises
     ------
@@ -123,13 +126,18 @@ def check_use(dataset: Dataset, name: str, *, training: bool) -> None:
     """
     if training and dataset.benchmark.get("use") == "evaluation only":
         licence = dataset.benchmark.get("licence")
-        raise UsageError(f"{dataset.root}: may be used for evaluation only ({licence}); {name} is for training")
+        raise UsageError(
+            f"{dataset.root}: may be used for evaluation only ({licence}); {name} is for training"
+        )
     if training and dataset.labels_only:
-        raise UsageError(f"{dataset.root}: holds labels only; {name} needs the content that they are about")
+        raise UsageError(
+            f"{dataset.root}: holds labels only; {name} needs the content that they are about"
+        )
 
 
 def check_out(out: Path, name: str, *, is_folder: bool, force: bool) -> None:
-    """Check that ``out`` may be written: a file or folder as wanted, which holds nothing yet unless with ``force``.
+    """Check that ``out`` may be written: a file or folder as wanted, which holds nothing yet unless
+    with ``force``.
 
     Raises
     ------
@@ -144,4 +152,6 @@ def check_out(out: Path, name: str, *, is_folder: bool, force: bool) -> None:
     if force or (is_folder and not any(out.iterdir())):
         return
     what = "is a folder that is not empty" if is_folder else "is there already"
-    raise UsageError(f"--out: {out} {what}; name another, or add --force to write over what is there")
+    raise UsageError(
+        f"--out: {out} {what}; name another, or add --force to write over what is there"
+    )

@@ -21,29 +21,40 @@ Line = dict[str, Any]
 
 
 def export_sharegpt(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
-    """``out`` with one conversation a question: ``conversations`` (human, gpt) and ``images``, in ``<image>`` order."""
+    """``out`` with one conversation a question: ``conversations`` (human, gpt) and ``images``, in
+    ``<image>`` order.
+    """
 
     def line(question: Question) -> Line:
         turns = [
             {"from": "human", "value": question.prompt},
             {"from": "gpt", "value": answer_text(question.answer)},
         ]
-        return {"id": question.id, "conversations": turns, "images": _images(dataset, question, out)}
+        return {
+            "id": question.id,
+            "conversations": turns,
+            "images": _images(dataset, question, out),
+        }
 
     return _write(dataset, out, line, tick)
 
 
 def export_trl(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
-    """``out`` with one preference a pairwise or ranking question: ``prompt``, ``chosen``, ``rejected``, ``images``.
+    """``out`` with one preference a pairwise or ranking question: ``prompt``, ``chosen``,
+    ``rejected``, ``images``.
 
-    The rejected answer is the other letter, or the ranking back to front. Scoring questions are left out: no score is
-    the opposite of another.
+    The rejected answer is the other letter, or the ranking back to front. Scoring questions are
+    left out: no score is the opposite of another.
     """
 
     def line(question: Question) -> Line | None:
         if not isinstance(question.answer, str):
             return None
-        wrong = TURNED[question.answer] if question.question_type == "pairwise" else question.answer[::-1]
+        wrong = (
+            TURNED[question.answer]
+            if question.question_type == "pairwise"
+            else question.answer[::-1]
+        )
         return {
             "id": question.id,
             "prompt": [{"role": "user", "content": parts_of(question.prompt)}],
@@ -72,11 +83,17 @@ def _said(answer: str) -> Line:
 
 def _images(dataset: Dataset, question: Question, out: Path) -> list[str]:
     home = out.resolve().parent
-    return [Path(os.path.relpath(dataset.image_path(path).resolve(), home)).as_posix() for path in question.images]
+    return [
+        Path(os.path.relpath(dataset.image_path(path).resolve(), home)).as_posix()
+        for path in question.images
+    ]
 
 
 def _write(
-    dataset: Dataset, out: Path, line: Callable[[Question], Line | None], tick: Callable[[int, int], None]
+    dataset: Dataset,
+    out: Path,
+    line: Callable[[Question], Line | None],
+    tick: Callable[[int, int], None],
 ) -> list[Path]:
     with atomic_path(out) as scratch, scratch.open("wb") as file:
         for done, question in enumerate(dataset.questions, start=1):

@@ -1,8 +1,10 @@
-"""Hugging Face ``datasets`` parquet with embedded images; ``load_dataset(folder)`` reads it, offline too.
+"""Hugging Face ``datasets`` parquet with embedded images; ``load_dataset(folder)`` reads it,
+offline too.
 
-Columns are a question's fields. ``images`` is a list of images (bytes and name, as the library's Image feature stores
-them). ``answer`` is text for every type of question, ``answer_score`` the number of a scoring question.
-The library finds the types in the file's footer; "Sequence" is understood by its old and new versions alike.
+Columns are a question's fields. ``images`` is a list of images (bytes and name, as the library's
+Image feature stores them). ``answer`` is text for every type of question, ``answer_score`` the
+number of a scoring question. The library finds the types in the file's footer; "Sequence" is
+understood by its old and new versions alike.
 """
 
 from __future__ import annotations
@@ -29,12 +31,24 @@ SPLIT = "test"
 
 _TEXTS = ("id", "task", "encoding", "question_type", "image_id", "error_type", "prompt", "answer")
 _TEXT_LISTS = ("subset", "class_of_interest", "annotation_ids", "sources")
-_OPTION = {"severity": "float64", "text_chars": "int64", "png_bytes": "int64", "count": "int64", "area": "float64"}
-_KINDS: dict[str, pl.DataType] = {"float64": pl.Float64(), "int64": pl.Int64(), "string": pl.String()}
+_OPTION = {
+    "severity": "float64",
+    "text_chars": "int64",
+    "png_bytes": "int64",
+    "count": "int64",
+    "area": "float64",
+}
+_KINDS: dict[str, pl.DataType] = {
+    "float64": pl.Float64(),
+    "int64": pl.Int64(),
+    "string": pl.String(),
+}
 
 
 def export_parquet(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
-    """Write ``out/data/test-0000k-of-0000n.parquet`` and ``out/README.md``; image bytes are those of the dataset."""
+    """Write ``out/data/test-0000k-of-0000n.parquet`` and ``out/README.md``; image bytes are those
+    of the dataset.
+    """
     starts = range(0, max(1, len(dataset)), ROWS_A_FILE)
     footer = {"huggingface": json.dumps({"info": {"features": hf_features()}})}
     files = []
@@ -45,7 +59,8 @@ def export_parquet(dataset: Dataset, out: Path, tick: Callable[[int, int], None]
             write_parquet(scratch, frames, schema(), rows_a_group=ROWS, metadata=footer)
         files.append(path)
     for stale in set((out / "data").glob(f"{SPLIT}-?????-of-?????.parquet")) - set(files):
-        stale.unlink()  # of an earlier export to this folder: the library would read it as a part of this one
+        # of an earlier export to this folder: the library would read it as a part of this one
+        stale.unlink()
     write_text(out / "README.md", _card(dataset))
     return [*files, out / "README.md"]
 
@@ -82,17 +97,23 @@ def _row(dataset: Dataset, question: Question) -> dict[str, Any]:
     row["answer"] = answer_text(question.answer)
     row["answer_score"] = None if isinstance(question.answer, str) else float(question.answer)
     row["features"] = row["features"] or []
-    row["images"] = [{"bytes": image_bytes(dataset, path), "path": Path(path).name} for path in question.images]
+    row["images"] = [
+        {"bytes": image_bytes(dataset, path), "path": Path(path).name} for path in question.images
+    ]
     return row
 
 
-def _frames(dataset: Dataset, first: int, tick: Callable[[int, int], None]) -> Iterator[pl.DataFrame]:
+def _frames(
+    dataset: Dataset, first: int, tick: Callable[[int, int], None]
+) -> Iterator[pl.DataFrame]:
     """A file's questions from ``first`` on."""
     count = len(dataset.questions)
     for start in range(first, min(first + ROWS_A_FILE, count), ROWS):
         stop = min(start + ROWS, first + ROWS_A_FILE, count)
         rows = [_row(dataset, question) for question in dataset.questions[start:stop]]
-        yield pl.DataFrame([pl.Series(name, [row[name] for row in rows], kind) for name, kind in schema().items()])
+        yield pl.DataFrame(
+            [pl.Series(name, [row[name] for row in rows], kind) for name, kind in schema().items()]
+        )
         tick(stop, count)
 
 

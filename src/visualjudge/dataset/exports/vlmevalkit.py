@@ -1,11 +1,12 @@
 """TSV as VLMEvalKit reads it: ``index``, images, ``question``, options, ``answer``, categories.
 
-Conventions (vlmeval/dataset/image_base.py, image_mcq.py): several images are the text of a Python list;
-``<image 1>``, ``<image 2>`` … in the question say where each belongs. Without a column ``image`` the images are
-files, named in ``image_path`` and opened as named, so absolutely. With it they are base64 text, and ``image_path`` has
-the names they are saved under; a cell may name another row in place of its own text only as a whole, not image by
-image, so that an image of several questions is there as often. Pairwise questions are multiple choice; rankings and
-scores have no options and go to tables of their own.
+Conventions (vlmeval/dataset/image_base.py, image_mcq.py): several images are the text of a Python
+list; ``<image 1>``, ``<image 2>`` … in the question say where each belongs. Without a column
+``image`` the images are files, named in ``image_path`` and opened as named, so absolutely. With it
+they are base64 text, and ``image_path`` has the names they are saved under; a cell may name another
+row in place of its own text only as a whole, not image by image, so that an image of several
+questions is there as often. Pairwise questions are multiple choice; rankings and scores have no
+options and go to tables of their own.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ ImageCells = Callable[[Question], dict[str, str]]
 def export_vlmevalkit(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
     """Write ``out/<dataset's name>_<question type>.tsv`` for each type of question that there is.
 
-    Each image is written once, to ``out/images/<dataset's name>/``; the tables name it by its absolute path.
+    Each image is written once, to ``out/images/<dataset's name>/``; the tables name it by its
+    absolute path.
     """
     folder = f"{IMAGES}/{dataset.root.resolve().name}"
     home = out.resolve() / folder
@@ -43,19 +45,28 @@ def export_vlmevalkit(dataset: Dataset, out: Path, tick: Callable[[int, int], No
     def cells(question: Question) -> dict[str, str]:
         for path in question.images:
             if path not in written:
-                write_bytes(confined_target(out.resolve(), f"{folder}/{path}"), image_bytes(dataset, path))
+                write_bytes(
+                    confined_target(out.resolve(), f"{folder}/{path}"), image_bytes(dataset, path)
+                )
                 written.add(path)
         return {"image_path": _cell([str(home / path) for path in question.images])}
 
     return _write(dataset, out, cells, COLUMNS, tick)
 
 
-def export_vlmevalkit_embedded(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
-    """The same tables with every image as base64 in every row that shows it: they can be moved, and are large."""
+def export_vlmevalkit_embedded(
+    dataset: Dataset, out: Path, tick: Callable[[int, int], None]
+) -> list[Path]:
+    """The same tables with every image as base64 in every row that shows it: they can be moved, and
+    are large.
+    """
 
     def cells(question: Question) -> dict[str, str]:
         texts = [base64.b64encode(image_bytes(dataset, path)).decode() for path in question.images]
-        return {"image": _cell(texts), "image_path": _cell([Path(path).name for path in question.images])}
+        return {
+            "image": _cell(texts),
+            "image_path": _cell([Path(path).name for path in question.images]),
+        }
 
     return _write(dataset, out, cells, (COLUMNS[0], "image", *COLUMNS[1:]), tick)
 
@@ -65,7 +76,11 @@ def _cell(texts: list[str]) -> str:
 
 
 def _write(
-    dataset: Dataset, out: Path, images: ImageCells, columns: Sequence[str], tick: Callable[[int, int], None]
+    dataset: Dataset,
+    out: Path,
+    images: ImageCells,
+    columns: Sequence[str],
+    tick: Callable[[int, int], None],
 ) -> list[Path]:
     files = []
     done = itertools.count(1)

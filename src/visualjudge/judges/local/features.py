@@ -1,4 +1,6 @@
-"""Features of a prediction for the local judge; those of each type are in ``vision/<type>/features.py``."""
+"""Features of a prediction for the local judge; those of each type are in
+``vision/<type>/features.py``.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,12 @@ from visualjudge.vision.view import NOTHING, Features, Given
 GREY = 128
 
 
-def given_of(task: str, image: Pixels | None, control: Pixels | None, hole: BoolArray | None) -> Given:
-    """What a question of ``task`` gives; a generator that edits nothing was given its only image as the control."""
+def given_of(
+    task: str, image: Pixels | None, control: Pixels | None, hole: BoolArray | None
+) -> Given:
+    """What a question of ``task`` gives; a generator that edits nothing was given its only image as
+    the control.
+    """
     alone = type_of(task).is_image and not (task_named(task).edits or task_named(task).restored)
     if alone and control is None:
         return Given(control=image)
@@ -33,12 +39,16 @@ def features_of(task: str, prediction: Any, given: Given) -> Features:
 
 def over_grey(given: Given) -> Given:
     """The same with uniform grey in place of the photograph and of the control image."""
-    image, control = (None if one is None else np.full_like(one, GREY) for one in (given.image, given.control))
+    image, control = (
+        None if one is None else np.full_like(one, GREY) for one in (given.image, given.control)
+    )
     return Given(image, control, given.hole)
 
 
 def blind_features_of(task: str, prediction: Any, grey: Given) -> Features:
-    """What a prediction tells without the photograph: its features over ``grey``, and where its items lie."""
+    """What a prediction tells without the photograph: its features over ``grey``, and where its
+    items lie.
+    """
     found, places = features_of(task, prediction, grey), type_of(task).places
     if places is None or grey.image is None:
         return found

@@ -1,10 +1,10 @@
 """Fitting the local judge: logistic regression on differences of features, with images kept whole.
 
-No intercept, so that the model is antisymmetric. A ``coherent`` fit gives each weight the sign that its feature has by
-itself, or 0: what only helps by correcting another feature does not hold on images of another kind. Ridge towards
-given weights (zero, or those of the package), its strength chosen by cross-validation over images. Logistic regression
-was chosen over gradient boosting: as accurate on
-held-out images here, a thousandth of the size, and its weights can be read.
+No intercept, so that the model is antisymmetric. A ``coherent`` fit gives each weight the sign that
+its feature has by itself, or 0: what only helps by correcting another feature does not hold on
+images of another kind. Ridge towards given weights (zero, or those of the package), its strength
+chosen by cross-validation over images. Logistic regression was chosen over gradient boosting: as
+accurate on held-out images here, a thousandth of the size, and its weights can be read.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """One prediction with its features and its score; pairs are made inside a ``group``, folds by ``image``."""
+    """One prediction with its features and its score; pairs are made inside a ``group``, folds by
+    ``image``.
+    """
 
     image: str
     group: str
@@ -81,7 +83,11 @@ def pairs_of(samples: Iterable[Sample]) -> list[Pair]:
 
 
 def fit(
-    pairs: Sequence[Pair], samples: Sequence[Sample], prior: Weights | None = None, *, coherent: bool = False
+    pairs: Sequence[Pair],
+    samples: Sequence[Sample],
+    prior: Weights | None = None,
+    *,
+    coherent: bool = False,
 ) -> Fitted:
     """Fit one task.
 
@@ -104,8 +110,12 @@ def fit(
     images = sorted({pair.image for pair in pairs})
     if len(images) < 2:
         raise ValueError("must have pairs of at least 2 images")
-    names = prior.names if prior else tuple(sorted({name for pair in pairs for name in pair.better}))
-    apart = np.array([[pair.better.get(n, 0.0) - pair.worse.get(n, 0.0) for n in names] for pair in pairs])
+    names = (
+        prior.names if prior else tuple(sorted({name for pair in pairs for name in pair.better}))
+    )
+    apart = np.array(
+        [[pair.better.get(n, 0.0) - pair.worse.get(n, 0.0) for n in names] for pair in pairs]
+    )
     counts = Counter((pair.image, pair.group) for pair in pairs)
     share = np.array([counts[pair.image, pair.group] ** -0.5 for pair in pairs])
     scale = np.array(prior.scale) if prior else np.sqrt((apart**2).mean(axis=0)) + 1e-9
@@ -123,11 +133,15 @@ def fit(
 
 
 def _rounded(values: Array) -> list[float]:
-    """To 4 significant digits, so that the last bits of another machine's arithmetic leave no trace in the file."""
+    """To 4 significant digits, so that the last bits of another machine's arithmetic leave no trace
+    in the file.
+    """
     return [float(f"{value:.4g}") for value in values]
 
 
-def _held_out(units: Array, share: Array, fold: NDArray[np.int_], ridge: float, start: Array, way: Array) -> Array:
+def _held_out(
+    units: Array, share: Array, fold: NDArray[np.int_], ridge: float, start: Array, way: Array
+) -> Array:
     """Log-odds of each pair by weights that were fitted without its image's fold."""
     found = np.zeros(len(units))
     for k in np.unique(fold):
@@ -148,7 +162,9 @@ def _ridge(units: Array, share: Array, ridge: float, start: Array, way: Array) -
 
     bounds = [(0.0 if sign > 0 else None, 0.0 if sign < 0 else None) for sign in way]
     exact = {"ftol": 1e-13, "gtol": 1e-9, "maxiter": 2000}
-    return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=exact).x)
+    return np.asarray(
+        minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=exact).x
+    )
 
 
 def _total(log_odds: Array, share: Array) -> float:
@@ -156,7 +172,9 @@ def _total(log_odds: Array, share: Array) -> float:
 
 
 def _temperature(log_odds: Array, share: Array) -> float:
-    """What the held-out log-odds must be divided by to be the best probabilities (Guo et al., ICML 2017)."""
+    """What the held-out log-odds must be divided by to be the best probabilities (Guo et al., ICML
+    2017).
+    """
     candidates = np.exp(np.linspace(-1, 3, 81))
     return float(min(candidates, key=lambda t: _total(log_odds / t, share)))
 
@@ -165,14 +183,20 @@ def _by_image(images: Sequence[str], log_odds: Array) -> tuple[ImageHits, ...]:
     found: defaultdict[str, list[float]] = defaultdict(list)
     for image, value in zip(images, log_odds, strict=True):
         found[image].append(0.5 + 0.5 * float(np.sign(value)))
-    return tuple(ImageHits(image, sum(values), len(values)) for image, values in sorted(found.items()))
+    return tuple(
+        ImageHits(image, sum(values), len(values)) for image, values in sorted(found.items())
+    )
 
 
 def _calibrated(weights: Weights, samples: Sequence[Sample]) -> Weights:
-    """The weights with the knots of an isotonic regression of score on quality; as they are without samples."""
+    """The weights with the knots of an isotonic regression of score on quality; as they are without
+    samples.
+    """
     if not samples:
         return weights
-    order = sorted(((weights.quality_of(s.features), s.score) for s in samples), key=lambda row: row[0])
+    order = sorted(
+        ((weights.quality_of(s.features), s.score) for s in samples), key=lambda row: row[0]
+    )
     quality, score = (np.array(column, dtype=np.float64) for column in zip(*order, strict=True))
     fitted = np.clip(isotonic_regression(score).x, 0, 10)
     at = np.unique(np.linspace(0, len(quality) - 1, KNOTS).round().astype(int))

@@ -1,4 +1,6 @@
-"""The local judge: looks at the image and the prediction, never at the truth, and answers without a language model."""
+"""The local judge: looks at the image and the prediction, never at the truth, and answers without a
+language model.
+"""
 
 from __future__ import annotations
 
@@ -40,12 +42,16 @@ def local_judge(model: str, root: Path, *, seed: int = 0) -> LocalJudge:
     DataError
         If the model cannot be read.
     """
-    return LocalJudge(QuestionFeatures(root), shipped() if model == "default" else load(model), Path(model).name)
+    return LocalJudge(
+        QuestionFeatures(root), shipped() if model == "default" else load(model), Path(model).name
+    )
 
 
 @dataclass
 class LocalJudge(OfflineJudge):
-    """Compares options by their features; declines where it has none, or where they do not differ."""
+    """Compares options by their features; declines where it has none, or where they do not
+    differ.
+    """
 
     looks: QuestionFeatures
     model: Model
@@ -68,11 +74,15 @@ class LocalJudge(OfflineJudge):
         if weights is None:
             return _declined(ask, f"the model {self.name} knows no {question.task}")
         if changed(question):
-            return _declined(ask, "a probe has changed its images, and this judge reads the predictions as data")
+            return _declined(
+                ask, "a probe has changed its images, and this judge reads the predictions as data"
+            )
         options = self.looks.options(question)
         if not all(options):
             return _declined(ask, "there is nothing but the prompt to hold the image against")
-        return _ANSWERS[question.question_type](ask, options[::-1] if ask.order == "BA" else options, weights)
+        return _ANSWERS[question.question_type](
+            ask, options[::-1] if ask.order == "BA" else options, weights
+        )
 
     def describe(self) -> Mapping[str, Any]:
         """Backend and model."""
@@ -87,7 +97,12 @@ def _pairwise(ask: Ask, options: Sequence[Features], weights: Weights) -> Verdic
         return _declined(ask, "the options do not differ in anything that this judge sees")
     probability = float(1 / (1 + np.exp(-np.clip(log_odds, -50, 50))))
     letter = "A" if log_odds > 0 else "B"
-    return _verdict(ask, letter, f"P(A is better) = {probability:.3f}\nAnswer: {letter}", probability_a=probability)
+    return _verdict(
+        ask,
+        letter,
+        f"P(A is better) = {probability:.3f}\nAnswer: {letter}",
+        probability_a=probability,
+    )
 
 
 def _ranking(ask: Ask, options: Sequence[Features], weights: Weights) -> Verdict:
@@ -95,7 +110,9 @@ def _ranking(ask: Ask, options: Sequence[Features], weights: Weights) -> Verdict
     if len(set(strength)) < len(options):
         return _declined(ask, "two options do not differ in anything that this judge sees")
     order = "".join(LETTERS[k] for k in sorted(range(len(options)), key=lambda k: -strength[k]))
-    return _verdict(ask, order, f"log-odds: {', '.join(f'{s:.2f}' for s in strength)}\nAnswer: {order}")
+    return _verdict(
+        ask, order, f"log-odds: {', '.join(f'{s:.2f}' for s in strength)}\nAnswer: {order}"
+    )
 
 
 def _scoring(ask: Ask, options: Sequence[Features], weights: Weights) -> Verdict:
@@ -115,4 +132,6 @@ def _verdict(ask: Ask, value: str | float, said: str, **extra: Any) -> Verdict:
 
 def _declined(ask: Ask, why: str) -> Verdict:
     said = f"I cannot judge this: {why}."
-    return Verdict(ask.question.id, ask.order, FAILED, "refusal", said, repeat=ask.repeat, cause="declined")
+    return Verdict(
+        ask.question.id, ask.order, FAILED, "refusal", said, repeat=ask.repeat, cause="declined"
+    )

@@ -13,7 +13,9 @@ NEAR = 2.0
 
 
 def layout(boxes: FloatArray, size: Size) -> Features:
-    """Where n boxes (n×4 corners in pixels) lie on an image of (height, width) ``size``; at most the first 200."""
+    """Where n boxes (n×4 corners in pixels) lie on an image of (height, width) ``size``; at most
+    the first 200.
+    """
     height, width = size
     if not len(boxes):
         return {"items": 0.0}

@@ -1,7 +1,9 @@
-"""A model of the local judge: for each task a weight a feature, and what turns a difference into a probability.
+"""A model of the local judge: for each task a weight a feature, and what turns a difference into a
+probability.
 
-The probability that A is better is the logistic of the weighted difference of the options' features (Bradley and
-Terry's model with covariates), so that exchanging the options gives exactly one minus it.
+The probability that A is better is the logistic of the weighted difference of the options' features
+(Bradley and Terry's model with covariates), so that exchanging the options gives exactly one minus
+it.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from visualjudge.core.errors import DataError
 FORMAT = "visualjudge-local"
 VERSION = 1
 CLIP = 4.0
-"""A difference counts at most this many standard deviations: one odd feature never decides alone."""
+"""A difference counts at most this many standard deviations: one odd feature never decides
+alone.
+"""
 MOST_BYTES = 4 << 20
 Features = Mapping[str, float]
 
@@ -30,8 +34,9 @@ Features = Mapping[str, float]
 class Weights:
     """The model of one task.
 
-    ``names``, ``scale`` and ``weights`` have one entry a feature; ``temperature`` divides the log-odds;
-    ``quality`` and ``score`` are the knots of the isotonic calibration from quality to the 0..10 scale.
+    ``names``, ``scale`` and ``weights`` have one entry a feature; ``temperature`` divides the
+    log-odds; ``quality`` and ``score`` are the knots of the isotonic calibration from quality to
+    the 0..10 scale.
     """
 
     names: tuple[str, ...]
@@ -69,7 +74,10 @@ class Model:
     def save(self, path: str | Path) -> None:
         """Write the model as JSON."""
         tasks = {name: asdict(weights) for name, weights in sorted(self.tasks.items())}
-        write_json(Path(path), {"format": FORMAT, "version": VERSION, "card": dict(self.card), "tasks": tasks})
+        write_json(
+            Path(path),
+            {"format": FORMAT, "version": VERSION, "card": dict(self.card), "tasks": tasks},
+        )
 
 
 @cache
@@ -88,25 +96,43 @@ def load(path: str | Path) -> Model:
     """
     place = Path(path)
     if not place.is_file():
-        raise DataError(f"{place}: no such file; --model must be default or a file that train-local wrote")
+        raise DataError(
+            f"{place}: no such file; --model must be default or a file that train-local wrote"
+        )
     if place.stat().st_size > MOST_BYTES:
-        raise DataError(f"{place}: must be at most {MOST_BYTES >> 20} MiB to be a model of the local judge")
+        raise DataError(
+            f"{place}: must be at most {MOST_BYTES >> 20} MiB to be a model of the local judge"
+        )
     try:
         content = orjson.loads(place.read_bytes())
         if content["format"] != FORMAT or content["version"] != VERSION:
-            raise ValueError(f"format must be {FORMAT} {VERSION}, got {content['format']} {content['version']}")
-        return Model({name: _weights(row) for name, row in content["tasks"].items()}, content.get("card", {}))
+            raise ValueError(
+                f"format must be {FORMAT} {VERSION}, got {content['format']} {content['version']}"
+            )
+        return Model(
+            {name: _weights(row) for name, row in content["tasks"].items()}, content.get("card", {})
+        )
     except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise DataError(f"{place}: is not a model of the local judge ({error!r:.200}); train it again") from None
+        raise DataError(
+            f"{place}: is not a model of the local judge ({error!r:.200}); train it again"
+        ) from None
 
 
 def _weights(row: Mapping[str, Any]) -> Weights:
     names = tuple(str(name) for name in row["names"])
-    numbers = {part: tuple(float(v) for v in row[part]) for part in ("scale", "weights", "quality", "score")}
+    numbers = {
+        part: tuple(float(v) for v in row[part])
+        for part in ("scale", "weights", "quality", "score")
+    }
     lengths = {len(names), len(numbers["scale"]), len(numbers["weights"])}
     if len(lengths) > 1 or len(numbers["quality"]) != len(numbers["score"]):
         raise ValueError("names, scale and weights must be equally long, quality and score too")
     temperature = float(row["temperature"])
-    if not np.isfinite([*numbers["scale"], *numbers["weights"], temperature]).all() or temperature <= 0:
-        raise ValueError("scale, weights and temperature must be finite numbers, temperature above 0")
+    if (
+        not np.isfinite([*numbers["scale"], *numbers["weights"], temperature]).all()
+        or temperature <= 0
+    ):
+        raise ValueError(
+            "scale, weights and temperature must be finite numbers, temperature above 0"
+        )
     return Weights(names, temperature=temperature, **numbers)

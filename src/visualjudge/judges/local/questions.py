@@ -22,12 +22,15 @@ KEPT = 4096
 
 
 class QuestionFeatures:
-    """Features of the options of a dataset's questions; each is computed once and kept for other questions.
+    """Features of the options of a dataset's questions; each is computed once and kept for other
+    questions.
 
-    What is kept goes by what is looked at: depth maps and whole images are read back from the media, other predictions
-    are data, the same in all their encodings. Threads take turns, since questions asked together share their options.
+    What is kept goes by what is looked at: depth maps and whole images are read back from the
+    media, other predictions are data, the same in all their encodings. Threads take turns, since
+    questions asked together share their options.
 
-    With ``blind``, they are features of the predictions alone: the photographs are taken to be grey.
+    With ``blind``, they are features of the predictions alone: the photographs are taken to be
+    grey.
     """
 
     def __init__(self, root: str | Path, *, blind: bool = False) -> None:
@@ -59,7 +62,11 @@ class QuestionFeatures:
             ]
 
     def _look(
-        self, place: tuple[str, str, tuple[str, ...]], annotation_id: str, image: str | None, colours: str
+        self,
+        place: tuple[str, str, tuple[str, ...]],
+        annotation_id: str,
+        image: str | None,
+        colours: str,
     ) -> Features:
         task = place[0]
         given = self._given(*place)

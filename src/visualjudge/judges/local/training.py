@@ -1,4 +1,6 @@
-"""From a data folder to a model of the local judge, with figures from images that each fit did not see."""
+"""From a data folder to a model of the local judge, with figures from images that each fit did not
+see.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +47,8 @@ def train(
 ) -> Trained:
     """Fit every task that has pairs of at least two images.
 
-    Without a prior the fits of boxes, masks, poses and depth are coherent; in whole images sharpness and noise rise
-    together, and their weights have to correct each other.
+    Without a prior the fits of boxes, masks, poses and depth are coherent; in whole images
+    sharpness and noise rise together, and their weights have to correct each other.
 
     Parameters
     ----------
@@ -80,7 +82,9 @@ def _card_row(done: Fitted) -> dict[str, float]:
     return {"pairs": done.pairs, "images": len(done.right), "right": round(right, 4)}
 
 
-def train_on_folder(root: str | Path, progress: Progress = lambda stage, done, total: None) -> Trained:
+def train_on_folder(
+    root: str | Path, progress: Progress = lambda stage, done, total: None
+) -> Trained:
     """Train on the groups of a data folder, pulled towards the weights of the package.
 
     Raises
@@ -90,9 +94,17 @@ def train_on_folder(root: str | Path, progress: Progress = lambda stage, done, t
     """
     samples = folder_samples(root, progress)
     pairs = {task: pairs_of(rows) for task, rows in samples.items()}
-    done = train(pairs, samples, f"{sum(map(len, samples.values()))} predictions of a data folder", prior=shipped())
+    done = train(
+        pairs,
+        samples,
+        f"{sum(map(len, samples.values()))} predictions of a data folder",
+        prior=shipped(),
+    )
     if not done.fits:
-        raise DataError(f"{root}: nothing to train on: {'; '.join(f'{k}: {v}' for k, v in done.declined.items())}")
+        raise DataError(
+            f"{root}: nothing to train on: "
+            f"{'; '.join(f'{k}: {v}' for k, v in done.declined.items())}"
+        )
     return done
 
 
@@ -101,20 +113,26 @@ def folder_samples(root: str | Path, progress: Progress) -> dict[str, list[Sampl
     found: dict[str, list[Sample]] = {}
     for note, features in looked_at(root, progress):
         group = f"{note.class_of_interest} {note.error_type} {note.prompt}"
-        found.setdefault(note.task, []).append(Sample(note.image_id, group, features, note.final_score))
+        found.setdefault(note.task, []).append(
+            Sample(note.image_id, group, features, note.final_score)
+        )
     return found
 
 
 def looked_at(
     root: str | Path, progress: Progress = lambda stage, done, total: None
 ) -> Iterator[tuple[Annotation, Features]]:
-    """Every valid prediction of a data folder and its features, a task after the other, an image after the other."""
+    """Every valid prediction of a data folder and its features, a task after the other, an image
+    after the other.
+    """
     with DataFolder(root) as folder:
         for task in folder.tasks:
             yield from _looked_at(folder, task, progress)
 
 
-def _looked_at(folder: DataFolder, task: str, progress: Progress) -> Iterator[tuple[Annotation, Features]]:
+def _looked_at(
+    folder: DataFolder, task: str, progress: Progress
+) -> Iterator[tuple[Annotation, Features]]:
     images = folder.images(task)
     entries = sorted(folder.entries(task), key=lambda entry: entry.annotation.image_id)
     for _, same in groupby(enumerate(entries, 1), key=lambda item: item[1].annotation.image_id):
@@ -140,7 +158,9 @@ def _given(task: str, record: ImageRecord | None, root: Path) -> Given:
 
 
 def marked(image: Pixels, hole: BoolArray) -> Given:
-    """An H×W×3 uint8 image with its region to fill (H×W bool) drawn onto it, as questions show it."""
+    """An H×W×3 uint8 image with its region to fill (H×W bool) drawn onto it, as questions show
+    it.
+    """
     return Given(context_image(image, hole), hole=hole)
 
 
@@ -148,5 +168,7 @@ def _features(note: Annotation, given: Given, root: Path) -> Features:
     size = None
     if given.image is not None and not type_of(note.task).is_image:
         size = given.image.shape[0], given.image.shape[1]
-    prediction = read_prediction(note.task, note.prediction, size=size, root=root, expression=note.prompt)
+    prediction = read_prediction(
+        note.task, note.prediction, size=size, root=root, expression=note.prompt
+    )
     return features_of(note.task, prediction, given)

@@ -1,7 +1,8 @@
-"""A run over batches: rounds of asking, submitting and waiting, until each question has its verdict.
+"""A run over batches: rounds of asking, submitting and waiting, until each question has its
+verdict.
 
-A round asks the judge all that is not waiting. What batches have answered becomes a verdict, what they have not goes
-into new ones.
+A round asks the judge all that is not waiting. What batches have answered becomes a verdict, what
+they have not goes into new ones.
 """
 
 from __future__ import annotations
@@ -72,7 +73,13 @@ class BatchEngine:
             rounds = _Rounds(batches, self.client, self.trial)
             self.client.desk = rounds
             asked = partial(
-                run, journal=journal, concurrency=1, progress=progress, on_event=on_event, stop=stop, give_up=False
+                run,
+                journal=journal,
+                concurrency=1,
+                progress=progress,
+                on_event=on_event,
+                stop=stop,
+                give_up=False,
             )
             try:
                 for part in ledger.closed_parts() if self.fresh else ():
@@ -106,7 +113,9 @@ class _Rounds:
             trial.tries = min(trial.tries, 1)  # a second one would wait for a second batch
         self._planner = Planner(self._ledger, batches.provider, client.settings.size)
         self._where: dict[int, str] = {}
-        """By the hash of an ask's key, the part that it waits for; an answered one waits for none."""
+        """By the hash of an ask's key, the part that it waits for; an answered one waits for
+        none.
+        """
         for part in list(self._ledger.parts.values())[-1:]:
             self._quirks.learned |= part.learned
             if trial is not None and part.settled:
@@ -127,7 +136,9 @@ class _Rounds:
     # ------------------------------------------------------------ a round
 
     def left(self, todo: Callable[[], Iterator[Ask]]) -> Iterator[Ask]:
-        """What neither is answered nor waits; while the first question decides on the schema, nothing else."""
+        """What neither is answered nor waits; while the first question decides on the schema,
+        nothing else.
+        """
         for ask in todo():
             if hash(ask.key) not in self._where:
                 yield ask
@@ -151,7 +162,9 @@ class _Rounds:
         return asked
 
     async def refused(self) -> bool:
-        """Submit what was put down in this round; whether the server refused some of it, which has failed then."""
+        """Submit what was put down in this round; whether the server refused some of it, which has
+        failed then.
+        """
         self._planner.finish()
         await self._submit()
         ended = await self._batches.settle()
@@ -170,17 +183,23 @@ class _Rounds:
     async def _submit(self) -> None:
         while self._planner.whole:
             name, requests = self._planner.whole.pop(0)
-            outcome, settled = (None, True) if self._trial is None else (self._trial.outcome, not self._trial.open)
+            outcome, settled = (
+                (None, True) if self._trial is None else (self._trial.outcome, not self._trial.open)
+            )
             part = Part(name, requests, self._quirks.learned, outcome, settled)
             known = {"learned": sorted(part.learned), "trial": part.trial, "settled": part.settled}
-            await self._batches.submit(await self._ledger.say("planned", part, requests=requests, **known))
+            await self._batches.submit(
+                await self._ledger.say("planned", part, requests=requests, **known)
+            )
 
     async def wait(self) -> None:
         """Until a batch has ended and its results are here."""
         batches = self._batches
         wait_s = min(_FIRST_LOOK_S, batches.longest_s)
         while batches.stop.reason is None:
-            looked = [part for part in self._ledger.open_parts() if part.batch is not None or part.foreign]
+            looked = [
+                part for part in self._ledger.open_parts() if part.batch is not None or part.foreign
+            ]
             ended = {part.name for part in looked if await batches.look(part)}
             if ended or not self.waits:
                 self._forget(ended)

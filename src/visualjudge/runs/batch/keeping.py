@@ -1,4 +1,6 @@
-"""The batches of a run without its questions: look at them, fetch their results, cancel them, give them up."""
+"""The batches of a run without its questions: look at them, fetch their results, cancel them, give
+them up.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,13 @@ class Keeper:
 
     @classmethod
     def of(
-        cls, run: Path, *, base_url: str | None, api_key: str | None, folder: Path | None, trust: bool = False
+        cls,
+        run: Path,
+        *,
+        base_url: str | None,
+        api_key: str | None,
+        folder: Path | None,
+        trust: bool = False,
     ) -> Self:
         """Those of a run folder.
 
@@ -69,7 +77,11 @@ class Keeper:
         """Each part and how it stands."""
         for part in parts_of(self.run).values():
             if not part.open:
-                status = f"{CLOSED}: {one_line(part.reason or '')}" if part.status == CLOSED else str(part.status)
+                status = (
+                    f"{CLOSED}: {one_line(part.reason or '')}"
+                    if part.status == CLOSED
+                    else str(part.status)
+                )
                 yield part, f"{one_line(status)}, {part.replies} replies fetched"
             elif part.batch is None:
                 yield part, "not confirmed" if part.submitting else "not submitted"
@@ -85,14 +97,20 @@ class Keeper:
         return f"{look.status}, {look.succeeded} replies"
 
     async def fetch(self) -> tuple[int, int]:
-        """Take the results of what has ended; how many batches that were, and how many have not ended."""
+        """Take the results of what has ended; how many batches that were, and how many have not
+        ended.
+        """
         with Ledger(self.run) as ledger:
             batches = Batches(ledger, self.provider, closing=False, failed=self.failed)
-            ended = [await batches.look(part) for part in ledger.open_parts() if part.batch is not None]
+            ended = [
+                await batches.look(part) for part in ledger.open_parts() if part.batch is not None
+            ]
             return sum(ended), len(ledger.open_parts())
 
     async def cancel(self) -> int:
-        """Cancel what has not ended; what was not submitted is taken back. The number of batches."""
+        """Cancel what has not ended; what was not submitted is taken back. The number of
+        batches.
+        """
         count = 0
         with Ledger(self.run) as ledger:
             batches = Batches(ledger, self.provider)
@@ -114,10 +132,15 @@ class Keeper:
 
 
 def _client(
-    run: Path, manifest: Mapping[str, Any], base_url: str | None, api_key: str | None, *, trust: bool
+    run: Path,
+    manifest: Mapping[str, Any],
+    base_url: str | None,
+    api_key: str | None,
+    *,
+    trust: bool,
 ) -> RemoteClient:
-    """The client of a run's server. A key goes only where the user, the environment or the backend itself says: a run
-    folder may be a stranger's.
+    """The client of a run's server. A key goes only where the user, the environment or the backend
+    itself says: a run folder may be a stranger's.
     """
     named = {"model_name": manifest["model"], "base_url": base_url, "api_key": api_key}
     given = {name: value for name, value in named.items() if value is not None}
@@ -132,7 +155,8 @@ def _client(
     if stated != client.default_url and not trust:
         shown = one_line(stated)
         raise UsageError(
-            f"{where} names {shown}, a server that you did not name; to send it your key and requests, add "
+            f"{where} names {shown}, a server that you did not name; to send it your key and "
+            "requests, add "
             f"--base-url {shlex.quote(shown)} or --trust"
         )
     told: RemoteClient = build_client(manifest["backend"], **{**given, "base_url": stated})
@@ -140,7 +164,8 @@ def _client(
 
 
 async def drop(run: Path, name: str) -> Part:
-    """Give up a batch, by its id or its part's name: nobody is asked for it again. Its requests become failures.
+    """Give up a batch, by its id or its part's name: nobody is asked for it again. Its requests
+    become failures.
 
     Raises
     ------
@@ -150,9 +175,13 @@ async def drop(run: Path, name: str) -> Part:
     if not parts_of(run):
         raise UsageError(f"{run}: has no batches")
     with Ledger(run, indexed=False) as ledger:
-        part = next((part for part in ledger.parts.values() if name in (part.batch, part.name)), None)
+        part = next(
+            (part for part in ledger.parts.values() if name in (part.batch, part.name)), None
+        )
         if part is None:
-            raise UsageError(f"{run}: has no batch {one_line(name)}; `visualjudge batch status` lists them")
+            raise UsageError(
+                f"{run}: has no batch {one_line(name)}; `visualjudge batch status` lists them"
+            )
         if not part.open and part.status != CLOSED:
             raise UsageError(f"{run}: batch {name} has ended: {one_line(str(part.status))}")
         if part.open:

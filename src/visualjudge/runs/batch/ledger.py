@@ -1,11 +1,13 @@
-"""What a run has put into batches, in its folder ``batches``: enough to go on after a kill, on any machine.
+"""What a run has put into batches, in its folder ``batches``: enough to go on after a kill, on any
+machine.
 
-``journal.jsonl`` says of each part what is about to be done and what was done, each on the disk before the next step.
-``PART.jsonl`` holds the requests until a batch was made of them, ``PART.names`` their names, ``PART.results.jsonl`` a
-line for each of them when the batch has ended. No file holds a key.
+``journal.jsonl`` says of each part what is about to be done and what was done, each on the disk
+before the next step. ``PART.jsonl`` holds the requests until a batch was made of them,
+``PART.names`` their names, ``PART.results.jsonl`` a line for each of them when the batch has ended.
+No file holds a key.
 
-The folder may be a stranger's: each file is opened in it without following links, each line of the journal is checked,
-and only files of parts that the journal names are removed.
+The folder may be a stranger's: each file is opened in it without following links, each line of the
+journal is checked, and only files of parts that the journal names are removed.
 """
 
 from __future__ import annotations
@@ -68,7 +70,10 @@ class Ledger:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._journal.close()
 
@@ -81,7 +86,9 @@ class Ledger:
         return part
 
     def begin(self, name: str) -> None:
-        """Note that files of a part will be made: they are this run's, whatever becomes of the process."""
+        """Note that files of a part will be made: they are this run's, whatever becomes of the
+        process.
+        """
         self._write("begun", name)
 
     def _write(self, event: str, name: str, **fields: Any) -> dict[str, Any]:
@@ -92,13 +99,17 @@ class Ledger:
     async def reopen(self, part: Part) -> Part:
         """Have a closed part looked at again."""
         part = await self.say("reopened", part)
-        self._places = {name: place for name, place in self._places.items() if place[0] != part.name}
+        self._places = {
+            name: place for name, place in self._places.items() if place[0] != part.name
+        }
         self._index(part)
         return part
 
     def closed_parts(self) -> list[Part]:
         """Parts whose batch could not be had, but may be there."""
-        return [part for part in self.parts.values() if part.status == CLOSED and part.batch is not None]
+        return [
+            part for part in self.parts.values() if part.status == CLOSED and part.batch is not None
+        ]
 
     def open_parts(self) -> list[Part]:
         """Parts whose results are not here yet, in order."""
@@ -106,7 +117,9 @@ class Ledger:
 
     def ticket(self, part: Part) -> Ticket:
         """What its batch can be found by."""
-        known = {other.batch for other in self.parts.values() if other.batch and other.name != part.name}
+        known = {
+            other.batch for other in self.parts.values() if other.batch and other.name != part.name
+        }
         since = None if part.submitting is None else datetime.fromisoformat(part.submitting)
         return Ticket(part.name, part.requests, part.file, since, frozenset(known) | part.foreign)
 
@@ -123,7 +136,9 @@ class Ledger:
         return self._own(f"{name}.results.jsonl")
 
     def download(self) -> BinaryIO:
-        """A file for what the provider gives out, until it is read. It has no name, so no kill leaves it."""
+        """A file for what the provider gives out, until it is read. It has no name, so no kill
+        leaves it.
+        """
         return TemporaryFile(dir=self.path)
 
     def _own(self, name: str) -> Path:
@@ -170,9 +185,15 @@ class Ledger:
         return first
 
     def collect(
-        self, part: Part, look: Look, provider: Provider, sources: Iterable[BinaryIO], failure: str | None = None
+        self,
+        part: Part,
+        look: Look,
+        provider: Provider,
+        sources: Iterable[BinaryIO],
+        failure: str | None = None,
     ) -> Collected:
-        """Write a line for each request of a part: what the sources say of it, or that they say nothing.
+        """Write a line for each request of a part: what the sources say of it, or that they say
+        nothing.
 
         Parameters
         ----------
@@ -193,12 +214,18 @@ class Ledger:
             foreign = len(left) == total and len(others) >= max(1, look.succeeded)
             whole = replies >= look.succeeded
             for name in sorted(left):
-                absent = _absent(look, whole) if failure is None else Result(0, b"", failure, retryable=False)
+                absent = (
+                    _absent(look, whole)
+                    if failure is None
+                    else Result(0, b"", failure, retryable=False)
+                )
                 out.write(_row(name, absent))
         return Collected(replies, len(left), whole, foreign)
 
     def give_up(self, part: Part) -> None:
-        """Write a line for each request of a part that is dropped; none where even their names are lost."""
+        """Write a line for each request of a part that is dropped; none where even their names are
+        lost.
+        """
         names = self._names(part.name) if self.names_of(part.name).is_file() else []
         target = self.results_of(part.name)
         with atomic_path(target) as scratch, writing(target), scratch.open("wb") as out:
@@ -225,10 +252,14 @@ class Ledger:
                     self.waiting.pop(name, None)
                     start += len(line)
         except (OSError, ValueError):
-            raise DataError(f"{path}: must hold a result a line, each beginning with its name") from None
+            raise DataError(
+                f"{path}: must hold a result a line, each beginning with its name"
+            ) from None
 
     def sweep(self) -> None:
-        """Remove what is not needed: requests that have results, and what a kill left of parts that were begun."""
+        """Remove what is not needed: requests that have results, and what a kill left of parts that
+        were begun.
+        """
         for name in self._begun | self.parts.keys():
             part = self.parts.get(name)
             if part is None or not part.open:
@@ -239,8 +270,9 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What the sources hold of a part: replies of status 200, and how many requests they do not mention; whether the
-    replies are as many as the server counts; whether all that it counts are of other requests.
+    """What the sources hold of a part: replies of status 200, and how many requests they do not
+    mention; whether the replies are as many as the server counts; whether all that it counts are of
+    other requests.
     """
 
     replies: int
@@ -278,7 +310,13 @@ def _absent(look: Look, whole: bool) -> Result:
 
 def _row(name: str, result: Result) -> bytes:
     body = orjson.Fragment(result.body) if result.body else None
-    row = {"name": name, "status": result.status, "cause": result.cause, "retryable": result.retryable, "body": body}
+    row = {
+        "name": name,
+        "status": result.status,
+        "cause": result.cause,
+        "retryable": result.retryable,
+        "body": body,
+    }
     return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
 
 

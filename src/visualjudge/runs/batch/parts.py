@@ -1,4 +1,5 @@
-"""The parts of a run: requests that are one batch each, as the lines of the ledger's journal tell them.
+"""The parts of a run: requests that are one batch each, as the lines of the ledger's journal tell
+them.
 
 The journal may be a stranger's: each line is checked when it is read.
 """
@@ -39,7 +40,9 @@ _EVENTS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Requests that are one batch. ``learned`` and ``trial`` are what was known when they were written."""
+    """Requests that are one batch. ``learned`` and ``trial`` are what was known when they were
+    written.
+    """
 
     name: str
     requests: int
@@ -52,7 +55,9 @@ class Part:
     """When it was tried to make the batch, in ISO 8601."""
     batch: str | None = None
     certain: bool = True
-    """Whether the server named the batch when it was made; else it was found, and may be another's."""
+    """Whether the server named the batch when it was made; else it was found, and may be
+    another's.
+    """
     status: str | None = None
     """How the batch ended; ``closed`` where it could not be had, for ``reason``."""
     reason: str | None = None
@@ -107,7 +112,9 @@ def replayed(path: Path, records: Iterable[Mapping[str, Any]]) -> tuple[dict[str
         begun.add(name)
         if event == "planned":
             learned = frozenset(record["learned"])
-            parts[name] = Part(name, record["requests"], learned, record["trial"], record["settled"])
+            parts[name] = Part(
+                name, record["requests"], learned, record["trial"], record["settled"]
+            )
         elif event != "begun" and name not in parts:
             raise DataError(f"{where}: part {name} must be planned before it is {event}")
         elif event != "begun":
@@ -129,12 +136,18 @@ def _checked(where: str, record: Mapping[str, Any]) -> tuple[str, str]:
     jsons.check_kinds(where, record, kinds)
     for id_ in ("file", "batch"):
         if id_ in kinds and not is_id(record[id_]):
-            raise DataError(f"{where}: {id_} must be an id of the server, got {_shown(record[id_])}")
+            raise DataError(
+                f"{where}: {id_} must be an id of the server, got {_shown(record[id_])}"
+            )
     for count in ("requests", "replies"):
         if count in kinds and not 0 <= record[count] <= _MOST_REQUESTS:
-            raise DataError(f"{where}: {count} must be from 0 to {_MOST_REQUESTS}, got {record[count]}")
+            raise DataError(
+                f"{where}: {count} must be from 0 to {_MOST_REQUESTS}, got {record[count]}"
+            )
     if event == "submitting" and not _is_time(record.get("at")):
-        raise DataError(f"{where}: at must be a time in ISO 8601 with its zone, got {_shown(record.get('at'))}")
+        raise DataError(
+            f"{where}: at must be a time in ISO 8601 with its zone, got {_shown(record.get('at'))}"
+        )
     return name, event
 
 

@@ -1,7 +1,7 @@
 """The parts of a run at the server: each submitted once, its results taken whole.
 
-Each step is in the ledger before and after it is taken. Whether a batch was made although the answer was lost is looked
-up at the server before it is made again.
+Each step is in the ledger before and after it is taken. Whether a batch was made although the
+answer was lost is looked up at the server before it is made again.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ class Batches:
     say
         Called with lines for the user.
     closing
-        Whether a batch that cannot be had is closed; else ``failed`` says so, and nothing is changed.
+        Whether a batch that cannot be had is closed; else ``failed`` says so, and nothing is
+        changed.
 
     Attributes
     ----------
@@ -78,7 +79,8 @@ class Batches:
     # ------------------------------------------------------------ submitting
 
     async def submit(self, part: Part) -> None:
-        """Have the batch of a part made, once: where that may have happened, it is looked for first.
+        """Have the batch of a part made, once: where that may have happened, it is looked for
+        first.
 
         A part of which no batch can be made stays as it is: :meth:`settle` says what becomes of it.
         """
@@ -122,8 +124,12 @@ class Batches:
         part = await self.ledger.say("submitting", part)
         return await self.provider.create(self.ledger.ticket(part), path)
 
-    async def _may_repeat(self, part: Part, error: Unsure | ClientError, failures: int, *, unsure: bool) -> bool:
-        """Wait before another try, or give the part up; only a plain refusal says that no batch was made."""
+    async def _may_repeat(
+        self, part: Part, error: Unsure | ClientError, failures: int, *, unsure: bool
+    ) -> bool:
+        """Wait before another try, or give the part up; only a plain refusal says that no batch was
+        made.
+        """
         plain = isinstance(error, ClientError) and not unsure
         if plain:
             await self.ledger.say("refused", part, reason=str(error))
@@ -142,8 +148,8 @@ class Batches:
     async def settle(self) -> set[str]:
         """Close each part that the server refused while it took others; the names of these parts.
 
-        Where it took none, or refused several in a row, the key, the address or the account is wrong and no part: all
-        are kept for later, and ``problem`` is what the run ends with.
+        Where it took none, or refused several in a row, the key, the address or the account is
+        wrong and no part: all are kept for later, and ``problem`` is what the run ends with.
         """
         refused, self._refused = self._refused, {}
         if refused and (self.in_a_row >= _REFUSALS or not self.taken):
@@ -158,8 +164,8 @@ class Batches:
         self.say(f"batch {batch}: {part.requests} requests submitted")
 
     async def recall(self, part: Part) -> None:
-        """Go on with a part of an earlier invocation. One that was not submitted is planned anew: it may be of other
-        settings.
+        """Go on with a part of an earlier invocation. One that was not submitted is planned anew:
+        it may be of other settings.
         """
         try:
             known = part.batch is not None or await self.confirmed(part)
@@ -201,8 +207,14 @@ class Batches:
             else:
                 self._tell(part, found.failure)
             return self.closing
-        self.ledger.arrived(await self.ledger.say("ended", part, status=look.status, replies=found.replies))
-        again = "; --retry-errors submits its requests again" if look.refused and not look.limited else ""
+        self.ledger.arrived(
+            await self.ledger.say("ended", part, status=look.status, replies=found.replies)
+        )
+        again = (
+            "; --retry-errors submits its requests again"
+            if look.refused and not look.limited
+            else ""
+        )
         ended = f"{look.status}, {found.replies} of {part.requests} replies{_because(look)}{again}"
         self.say(f"batch {part.batch}: {ended}")
         self.limited = 0 if found.replies else self.limited + look.limited
@@ -214,7 +226,9 @@ class Batches:
         return await self.provider.patiently(lambda: self.provider.look(batch))
 
     async def _unseen(self, part: Part, error: ClientError) -> bool:
-        """Look again later where servers and networks come back, as a day is long; else close the part."""
+        """Look again later where servers and networks come back, as a day is long; else close the
+        part.
+        """
         self._unseen_looks[part.name] += 1
         if not self.closing:
             self._tell(part, error)
@@ -229,16 +243,27 @@ class Batches:
         self.failed.append(f"batch {part.batch}: {error}")
 
     async def _close(self, part: Part, error: ClientError, replies: int | None = None) -> None:
-        """End a part that cannot be had; its replies so far were collected where ``replies`` counts them."""
+        """End a part that cannot be had; its replies so far were collected where ``replies`` counts
+        them.
+        """
         if replies is None:
             failure = f"batch closed: {cause_of(error)}"
-            replies = self.ledger.collect(part, Look(CLOSED, ended=True), self.provider, [], failure).replies
-        self.ledger.arrived(await self.ledger.say("closed", part, reason=str(error), replies=replies))
+            replies = self.ledger.collect(
+                part, Look(CLOSED, ended=True), self.provider, [], failure
+            ).replies
+        self.ledger.arrived(
+            await self.ledger.say("closed", part, reason=str(error), replies=replies)
+        )
         asks = "looks again, then asks again" if part.batch else "asks again"
-        self.say(f"batch {part.batch or part.name}: closed, cannot be retrieved: {error}; --retry-errors {asks}")
+        self.say(
+            f"batch {part.batch or part.name}: closed, cannot be retrieved: {error}; "
+            f"--retry-errors {asks}"
+        )
 
     async def _take(self, part: Part, look: Look) -> _Taken | None:
-        """Its results; again where they are fewer than the server counts. None: the batch is another's."""
+        """Its results; again where they are fewer than the server counts. None: the batch is
+        another's.
+        """
         for number in range(_DOWNLOADS):
             if number:
                 await self.sleep(min(_UNSURE_S, self.longest_s))
@@ -251,12 +276,19 @@ class Batches:
             if found.whole or failure is not None:
                 break
         if failure is None and not found.whole:
-            said = f"it has {look.succeeded} replies, of which {found.replies} can be read{_because(look)}"
+            said = (
+                f"it has {look.succeeded} replies, of which {found.replies} can be "
+                f"read{_because(look)}"
+            )
             failure = TransportError(said, cause=LOST)
         return _Taken(found.replies, failure if found.missing else None)
 
-    async def _downloads(self, look: Look, opened: ExitStack) -> tuple[list[BinaryIO], ClientError | None]:
-        """The files of results that the server gives out, and why it does not give out the others."""
+    async def _downloads(
+        self, look: Look, opened: ExitStack
+    ) -> tuple[list[BinaryIO], ClientError | None]:
+        """The files of results that the server gives out, and why it does not give out the
+        others.
+        """
         sources, failure = [], None
         for file in look.files:
             into = opened.enter_context(self.ledger.download())

@@ -1,4 +1,6 @@
-"""Instructions for raters, from Markdown: HTML in the text is shown as text, and images come from its own folder."""
+"""Instructions for raters, from Markdown: HTML in the text is shown as text, and images come from
+its own folder.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ LONGEST = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """``html`` for the page; ``images`` by their place in it, files inside the folder of the Markdown file."""
+    """``html`` for the page; ``images`` by their place in it, files inside the folder of the
+    Markdown file.
+    """
 
     html: str
     images: tuple[Path, ...]
@@ -41,7 +45,9 @@ def read_instructions(path: Path, address: Callable[[int], str]) -> Instructions
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"--instructions: {path}: must be a Markdown file: {error}") from None
     if len(text) > LONGEST:
-        raise UsageError(f"--instructions: {path}: must have at most {LONGEST} characters, got {len(text)}")
+        raise UsageError(
+            f"--instructions: {path}: must have at most {LONGEST} characters, got {len(text)}"
+        )
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens, images = markdown.parse(text), list[Path]()
     for token in (child for block in tokens for child in block.children or ()):
@@ -49,7 +55,9 @@ def read_instructions(path: Path, address: Callable[[int], str]) -> Instructions
             name = str(token.attrGet("src"))
             file = None if urlsplit(name).scheme else confined(path.parent, unquote(name))
             if not isinstance(file, Path):
-                raise UsageError(f"--instructions: {path}: image {name!r} must be a file in its folder")
+                raise UsageError(
+                    f"--instructions: {path}: image {name!r} must be a file in its folder"
+                )
             token.attrSet("src", address(len(images)))
             images.append(file)
     return Instructions(markdown.renderer.render(tokens, markdown.options, {}), tuple(images))

@@ -45,7 +45,11 @@ class Progress:
 
 
 def progress(
-    rater: Rater, left: int, rules: Sequence[Rule], question: Callable[[str], Question], now: datetime | None = None
+    rater: Rater,
+    left: int,
+    rules: Sequence[Rule],
+    question: Callable[[str], Question],
+    now: datetime | None = None,
 ) -> Progress:
     """How one rater stands."""
     measured = _measured(rater.lines, question)
@@ -63,13 +67,19 @@ def progress(
     )
 
 
-def _measured(lines: Sequence[Mapping[str, Any]], question: Callable[[str], Question]) -> dict[Measure, Measured]:
+def _measured(
+    lines: Sequence[Mapping[str, Any]], question: Callable[[str], Question]
+) -> dict[Measure, Measured]:
     known = [line for line in lines if line.get("purpose") == "known"]
     first = {line["id"]: line for line in lines if line.get("turn") == 0}
     again = [line for line in lines if line.get("purpose") == "repeat" and line["id"] in first]
     counted = [line for line in lines if line.get("purpose") != "practice"]
-    seconds = [line["latency_s"] for line in counted if isinstance(line.get("latency_s"), int | float)]
-    right = [outcome(line["value"], line["status"], question(line["id"])) == "right" for line in known]
+    seconds = [
+        line["latency_s"] for line in counted if isinstance(line.get("latency_s"), int | float)
+    ]
+    right = [
+        outcome(line["value"], line["status"], question(line["id"])) == "right" for line in known
+    ]
     same = [_same(line["value"], first[line["id"]]["value"]) for line in again]
     unsure = [line["status"] == "cannot_tell" for line in counted]
     return {
@@ -85,7 +95,9 @@ def _share(hits: Sequence[bool]) -> Measured:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two answers to one question agree; two scores do within 1, as a score within 1 of the truth is right."""
+    """Whether two answers to one question agree; two scores do within 1, as a score within 1 of the
+    truth is right.
+    """
     if isinstance(one, int | float) and isinstance(other, int | float):
         return abs(one - other) <= CLOSE
     return bool(one == other)
@@ -100,7 +112,9 @@ def _time(line: Mapping[str, Any]) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Krippendorff's α of one question type; None where no two raters answered a question, or all say the same."""
+    """Krippendorff's α of one question type; None where no two raters answered a question, or all
+    say the same.
+    """
 
     kind: QuestionType
     alpha: float | None
@@ -109,7 +123,9 @@ class Agreement:
 
 
 def agreement(raters: Iterable[Rater], plan: Plan) -> list[Agreement]:
-    """Agreement on ordinary questions: of pairs and rankings nominal, of scores by squared distance."""
+    """Agreement on ordinary questions: of pairs and rankings nominal, of scores by squared
+    distance.
+    """
     from visualjudge.analysis.statistics.alpha import Level, alpha  # loads the analysis
 
     said: dict[QuestionType, dict[str, dict[str, Any]]] = {}
@@ -121,11 +137,16 @@ def agreement(raters: Iterable[Rater], plan: Plan) -> list[Agreement]:
     found = []
     for kind, items in said.items():
         names = sorted({name for answers in items.values() for name in answers})
-        codes = {value: k for k, value in enumerate(sorted({str(v) for a in items.values() for v in a.values()}))}
+        codes = {
+            value: k
+            for k, value in enumerate(sorted({str(v) for a in items.values() for v in a.values()}))
+        }
         ratings = np.full((len(names), len(items)), np.nan)
         for column, answers in enumerate(items.values()):
             for name, value in answers.items():
-                ratings[names.index(name), column] = value if kind == "scoring" else codes[str(value)]
+                ratings[names.index(name), column] = (
+                    value if kind == "scoring" else codes[str(value)]
+                )
         shared = sum(len(answers) > 1 for answers in items.values())
         level: Level = "interval" if kind == "scoring" else "nominal"
         found.append(Agreement(kind, alpha(ratings, level) if shared else None, shared))

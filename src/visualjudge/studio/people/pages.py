@@ -1,4 +1,5 @@
-"""The pages for raters: from the options of the command to the application, its links and its addresses.
+"""The pages for raters: from the options of the command to the application, its links and its
+addresses.
 
 Each address needs the rater's token; in this mode no page shows scores, sources or verdicts.
 """
@@ -56,7 +57,9 @@ LONGEST_NAME = 60
 
 
 class Tokens:
-    """Tokens of one people's run, made from a secret in the user's cache that nobody else can read."""
+    """Tokens of one people's run, made from a secret in the user's cache that nobody else can
+    read.
+    """
 
     def __init__(self, home: Path, folder: Path) -> None:
         try:
@@ -78,7 +81,9 @@ class Tokens:
         return self._tag("slot", f"{rater}\0{identity}\0{turn}", 32)
 
     def _tag(self, kind: str, name: str, length: int) -> str:
-        return hmac.new(self._key, f"{kind}\0{name}".encode("utf-8", "replace"), hashlib.sha256).hexdigest()[:length]
+        return hmac.new(
+            self._key, f"{kind}\0{name}".encode("utf-8", "replace"), hashlib.sha256
+        ).hexdigest()[:length]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +111,9 @@ class View:
 
 
 def shown_images(question: Question, slot: Slot) -> list[str]:
-    """The images of the dataset as the slot shows them: the originals, then those of the options in its order."""
+    """The images of the dataset as the slot shows them: the originals, then those of the options in
+    its order.
+    """
     images = option_images(question)
     shown = (images["ABCDE".index(stored)] for stored in slot.shown)
     return [*original_images(question), *(image for image in shown if image)]
@@ -132,11 +139,15 @@ def view(question: Question, slot: Slot, name: str, address: str) -> View:
         choices.append(Choice("ABCDE"[k], next(places) if images[place] else None, texts[place]))
     before, after = for_people(before, after, question.question_type)
     ties, practice = question.ties or (), slot.purpose == "practice"
-    return View(name, question.question_type, before, after, originals, tuple(choices), ties, practice)
+    return View(
+        name, question.question_type, before, after, originals, tuple(choices), ties, practice
+    )
 
 
 def _around(question: Question) -> tuple[str, str]:
-    """The prompt's text before the options and after them, without marks and letters that the page shows itself."""
+    """The prompt's text before the options and after them, without marks and letters that the page
+    shows itself.
+    """
     try:
         spans = spans_of(question).options
     except DataError:
@@ -154,7 +165,12 @@ class PeoplePages:
     """One method an address."""
 
     def __init__(
-        self, run: RatingRun, index: DatasetIndex, tokens: Tokens, render: Render, told: Instructions | None = None
+        self,
+        run: RatingRun,
+        index: DatasetIndex,
+        tokens: Tokens,
+        render: Render,
+        told: Instructions | None = None,
     ) -> None:
         self.run = run
         self.index = index
@@ -243,23 +259,36 @@ class PeoplePages:
     async def back(self, request: Request) -> Response:
         """A question that was answered, with the answer, to change it."""
         name, steps = self._allowed(request), request.query_params.get("steps", "1")
-        found = self.run.back(name, int(steps)) if steps.isascii() and steps.isdecimal() and len(steps) < 7 else None
+        found = (
+            self.run.back(name, int(steps))
+            if steps.isascii() and steps.isdecimal() and len(steps) < 7
+            else None
+        )
         if found is None:
             raise HTTPException(404, "there is no earlier answer")
         slot, line = found
         shown = await asyncio.to_thread(self._view, name, slot)
-        said = {"value": as_shown(line["value"], slot), "cannot_tell": line["status"] == "cannot_tell"}
+        said = {
+            "value": as_shown(line["value"], slot),
+            "cannot_tell": line["status"] == "cannot_tell",
+        }
         return self._json(name, shown, given={**said, "note": line.get("note")})
 
     async def answer(self, request: Request) -> Response:
-        """Write an answer; the reply holds the next question, and comes when the answer is on the disk."""
+        """Write an answer; the reply holds the next question, and comes when the answer is on the
+        disk.
+        """
         name = self._allowed(request)
         try:
             raw = _body(await request.body())
             slot = self._named(name, str(raw.get("slot")))
             question, least = self._question(slot.id), self.run.plan.settings.least_seconds
-            given = read_answer(raw, slot, question.question_type, ties=question.ties or (), least_seconds=least)
-            await asyncio.to_thread(self.run.write, name, slot.key, given, revise=raw.get("revise") is True)
+            given = read_answer(
+                raw, slot, question.question_type, ties=question.ties or (), least_seconds=least
+            )
+            await asyncio.to_thread(
+                self.run.write, name, slot.key, given, revise=raw.get("revise") is True
+            )
         except Stale as error:
             raise HTTPException(409, str(error)) from None
         except DataError as error:
@@ -273,12 +302,16 @@ class PeoplePages:
     def _allowed(self, request: Request) -> str:
         """The rater of a request with the right token in its header; any other is refused."""
         name = str(request.path_params["rater"])
-        if name not in self.run.raters or not same_token(request.headers.get(TOKEN_HEADER), self.tokens.token(name)):
+        if name not in self.run.raters or not same_token(
+            request.headers.get(TOKEN_HEADER), self.tokens.token(name)
+        ):
             raise _refused()
         return name
 
     def _named(self, rater: str, name: str) -> Slot:
-        """The slot of this opaque name: the rater's next one, as also after a restart, or one that was answered."""
+        """The slot of this opaque name: the rater's next one, as also after a restart, or one that
+        was answered.
+        """
         known = self.run.raters[rater]
         pending = known.pending or self.run.next(rater)
         for slot in (*([pending] if pending else []), *reversed(known.slots)):
@@ -292,7 +325,9 @@ class PeoplePages:
 
     def _view(self, name: str, slot: Slot) -> View:
         key = self.tokens.slot(name, slot.id, slot.turn)
-        return view(self._question(slot.id), slot, key, f"/people-image/{quote(name, safe='')}/{key}")
+        return view(
+            self._question(slot.id), slot, key, f"/people-image/{quote(name, safe='')}/{key}"
+        )
 
     def _question(self, identity: str) -> Question:
         row = self.index.row_of(identity)
@@ -310,7 +345,13 @@ class PeoplePages:
         rater, left = self.run.raters[name], self.run.left(name)
         question = None if shown is None else {**asdict(shown), "given": given}
         code = None if left else self.tokens.code(name)
-        state = {"question": question, "answered": len(rater.slots), "left": left, "code": code, "feedback": feedback}
+        state = {
+            "question": question,
+            "answered": len(rater.slots),
+            "left": left,
+            "code": code,
+            "feedback": feedback,
+        }
         return Response(orjson.dumps(state), media_type="application/json")
 
     def _apply_rules(self, name: str) -> None:
@@ -322,7 +363,9 @@ class PeoplePages:
 
 
 def _feedback(slot: Slot, given: Given, question: Question) -> Mapping[str, Any] | None:
-    """What a rater is told after a practice question: whether it was right, and the answer in the letters shown."""
+    """What a rater is told after a practice question: whether it was right, and the answer in the
+    letters shown.
+    """
     if slot.purpose != "practice":
         return None
     right = outcome(given.value, given.status, question) == "right"
@@ -370,8 +413,8 @@ def people_pages(
     Raises
     ------
     UsageError
-        If there is not exactly one dataset, it holds labels only, no question fits, a rater's name cannot be used, or
-        the folder holds another run.
+        If there is not exactly one dataset, it holds labels only, no question fits, a rater's name
+        cannot be used, or the folder holds another run.
     RunError
         If another process writes to the folder.
     """
@@ -379,7 +422,10 @@ def people_pages(
         raise UsageError(f"--people needs exactly one dataset, got {len(site.places.datasets)}")
     for name in raters:
         if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable() or "/" in name:
-            raise UsageError(f"--rater must be 1 to {LONGEST_NAME} printable characters without '/', got {name!r}")
+            raise UsageError(
+                f"--rater must be 1 to {LONGEST_NAME} printable characters without '/', got "
+                f"{name!r}"
+            )
     place = site.places.datasets[0]
     if place.labels_only:
         raise UsageError(f"{place.root}: people cannot be asked: it holds labels only")
@@ -456,9 +502,11 @@ def plan_of(
     named: Sequence[int] | None = None,
     known: Sequence[int] | None = None,
 ) -> Plan:
-    """The queue: the questions that the filter leaves, those ``drawn``, ``named`` or a sample, and the known items.
+    """The queue: the questions that the filter leaves, those ``drawn``, ``named`` or a sample, and
+    the known items.
 
-    ``known``: the rows of the known items, in place of the easiest; they need not be among the others.
+    ``known``: the rows of the known items, in place of the easiest; they need not be among the
+    others.
     """
     columns = shelf.index.columns
     rows = np.sort(shelf.select(_state_of(shelf, settings.filter)).rows)
@@ -467,7 +515,9 @@ def plan_of(
     if named is not None:
         rows = rows[np.isin(rows, named)]
     if settings.sample is not None and settings.sample < rows.size:
-        places = rng_for(settings.seed, "people", "sample").permutation(rows.size)[: settings.sample]
+        places = rng_for(settings.seed, "people", "sample").permutation(rows.size)[
+            : settings.sample
+        ]
         rows = rows[np.sort(places)]
     if not rows.size:
         raise UsageError("no question fits --filter")
@@ -475,7 +525,12 @@ def plan_of(
     rows = np.union1d(rows, chosen)
     kinds = columns.vocabulary["type"]
     items = tuple(
-        Item(identity, kinds[columns.single["type"][row]], int(columns.options[row]), (drawn or {}).get(row))
+        Item(
+            identity,
+            kinds[columns.single["type"][row]],
+            int(columns.options[row]),
+            (drawn or {}).get(row),
+        )
         for identity, row in zip(shelf.index.identities(rows), rows.tolist(), strict=True)
     )
     easy = [items[k].id for k in _easiest(columns, rows).tolist()]
@@ -490,27 +545,36 @@ def _state_of(shelf: Shelf, query: str) -> State:
     Raises
     ------
     UsageError
-        If it names a facet that the pages of this study do not have: a filter that is ignored asks other questions.
+        If it names a facet that the pages of this study do not have: a filter that is ignored asks
+        other questions.
     """
     pairs = parse_qsl(query.lstrip("?"), keep_blank_values=True)
     names = {facet.name for facet in shelf.facets()} | {"q", "sort", "at"}
     for name, _ in pairs:
         if name not in names:
-            raise UsageError(f"--filter must name {', '.join(sorted(names - {'at'}))}; got {name!r}")
+            raise UsageError(
+                f"--filter must name {', '.join(sorted(names - {'at'}))}; got {name!r}"
+            )
     return State.from_query(pairs)
 
 
 def _easiest(columns: Columns, rows: NDArray[np.int32]) -> NDArray[np.intp]:
     """Places in ``rows`` of questions that everybody who looks gets right, easiest first.
 
-    Pairs with a positive margin whose options are drawn, widest margin first; then those whose options are text.
-    Rankings and scores have no answer that is plain to see.
+    Pairs with a positive margin whose options are drawn, widest margin first; then those whose
+    options are text. Rankings and scores have no answer that is plain to see.
     """
     margin = np.nan_to_num(columns.margin[rows], nan=-1.0)
-    pair = columns.vocabulary["type"].index("pairwise") if "pairwise" in columns.vocabulary["type"] else -1
+    pair = (
+        columns.vocabulary["type"].index("pairwise")
+        if "pairwise" in columns.vocabulary["type"]
+        else -1
+    )
     kinds = {row.stem: row.kind for row in encodings()}
     stems = [name.rpartition("/")[2] for name in columns.vocabulary["encoding"]]
-    text = np.array([kinds.get(stem) == "text" for stem in stems], dtype=bool)[columns.single["encoding"][rows]]
+    text = np.array([kinds.get(stem) == "text" for stem in stems], dtype=bool)[
+        columns.single["encoding"][rows]
+    ]
     fit = (columns.single["type"][rows] == pair) & (columns.changed[rows] == 0) & (margin > 0)
     order: NDArray[np.intp] = np.lexsort((-margin, text))
     easy: NDArray[np.intp] = order[fit[order]]

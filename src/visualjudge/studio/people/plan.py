@@ -1,4 +1,6 @@
-"""Who is asked what and when: drawn from the seed, balanced for each rater, and the same after a restart."""
+"""Who is asked what and when: drawn from the seed, balanced for each rater, and the same after a
+restart.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ LEAST_SECONDS, MOST_LEAST_SECONDS = 0.5, 600
 
 @dataclass(frozen=True)
 class Settings:
-    """What shapes a people's run; it stands in ``run.json`` and cannot change while the run goes on.
+    """What shapes a people's run; it stands in ``run.json`` and cannot change while the run goes
+    on.
 
     Parameters
     ----------
@@ -39,7 +42,8 @@ class Settings:
     repeats
         Questions that each rater is asked a second time.
     known
-        Questions with the largest margins that each rater is asked, to find who answers without looking.
+        Questions with the largest margins that each rater is asked, to find who answers without
+        looking.
     sample
         Questions drawn from those that the filter leaves; None = all.
     filter
@@ -83,7 +87,10 @@ class Settings:
     def __post_init__(self) -> None:
         object.__setattr__(self, "exclude", tuple(map(str, read_rules(self.exclude))))
         if not 0 <= self.least_seconds <= MOST_LEAST_SECONDS:
-            raise UsageError(f"--least-seconds must be from 0 to {MOST_LEAST_SECONDS}, got {self.least_seconds:g}")
+            raise UsageError(
+                f"--least-seconds must be from 0 to {MOST_LEAST_SECONDS}, got "
+                f"{self.least_seconds:g}"
+            )
         if not 0 <= self.overlap <= 1:
             raise UsageError(f"--overlap must be from 0 to 1, got {self.overlap:g}")
         least = {
@@ -110,7 +117,9 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One thing to ask one rater. ``turn`` tells a repeat from the first time; ``shown``: stored letters as shown."""
+    """One thing to ask one rater. ``turn`` tells a repeat from the first time; ``shown``: stored
+    letters as shown.
+    """
 
     id: str
     purpose: Purpose
@@ -126,7 +135,9 @@ class Slot:
 
 @dataclass(frozen=True)
 class Plan:
-    """The queue: ``items`` in the order of the dataset; ``known`` and ``practice`` are ids of some of them."""
+    """The queue: ``items`` in the order of the dataset; ``known`` and ``practice`` are ids of some
+    of them.
+    """
 
     settings: Settings
     items: tuple[Item, ...]
@@ -149,21 +160,31 @@ class Plan:
         return {ordinary[place]: several if k < shared else 1 for k, place in enumerate(order)}
 
     def sequence(self, rater: str) -> list[str]:
-        """The ordinary questions in the rater's own order: shared ones first, so that overlap is there early."""
+        """The ordinary questions in the rater's own order: shared ones first, so that overlap is
+        there early.
+        """
         ids = list(self.wanted)
-        order = rng_for(self.settings.seed, "people", "questions", rater).permutation(len(ids)).tolist()
+        order = (
+            rng_for(self.settings.seed, "people", "questions", rater).permutation(len(ids)).tolist()
+        )
         return sorted((ids[k] for k in order), key=lambda name: self.wanted[name] == 1)
 
     def known_for(self, rater: str) -> list[str]:
         """The known items in the rater's own order."""
-        order = rng_for(self.settings.seed, "people", "known", rater).permutation(len(self.known)).tolist()
+        order = (
+            rng_for(self.settings.seed, "people", "known", rater)
+            .permutation(len(self.known))
+            .tolist()
+        )
         return [self.known[k] for k in order]
 
-    def slot(self, rater: str, identity: str, purpose: Purpose, turn: int, pairs_before: int) -> Slot:
+    def slot(
+        self, rater: str, identity: str, purpose: Purpose, turn: int, pairs_before: int
+    ) -> Slot:
         """The question as this rater sees it.
 
-        Pairs come in blocks of two, one in each order, so that after any number of pairs the orders differ by one at
-        most; the options of a ranking are permuted.
+        Pairs come in blocks of two, one in each order, so that after any number of pairs the orders
+        differ by one at most; the options of a ranking are permuted.
         """
         item, seed = self.by_id[identity], self.settings.seed
         order: Order = "AB"
@@ -173,7 +194,11 @@ class Plan:
             order = _ORDERS[first ^ (pairs_before % 2)]
             letters = order
         elif item.type == "ranking":
-            places = rng_for(seed, "people", "ranking", rater, identity, turn).permutation(item.options).tolist()
+            places = (
+                rng_for(seed, "people", "ranking", rater, identity, turn)
+                .permutation(item.options)
+                .tolist()
+            )
             letters = "".join("ABCDE"[place] for place in places)
         return Slot(identity, purpose, turn, order, letters)
 
@@ -186,11 +211,18 @@ def next_purpose(step: int, known_left: int, repeats_left: int) -> list[Purpose]
         first = ["known"]
     elif place == _REPEAT_AT and repeats_left:
         first = ["repeat"]
-    return [*first, "question", *(["known"] if known_left else []), *(["repeat"] if repeats_left else [])]  # type: ignore[list-item]
+    return [
+        *first,
+        "question",
+        *(["known"] if known_left else []),
+        *(["repeat"] if repeats_left else []),
+    ]  # type: ignore[list-item]
 
 
 def repeatable(answered: Sequence[Slot], after: int = REPEAT_AFTER) -> str | None:
     """The oldest question of a rater that was asked once, with at least ``after`` others since."""
     repeated = {slot.id for slot in answered if slot.purpose == "repeat"}
     early = answered[: max(len(answered) - after, 0)]
-    return next((slot.id for slot in early if slot.purpose == "question" and slot.id not in repeated), None)
+    return next(
+        (slot.id for slot in early if slot.purpose == "question" and slot.id not in repeated), None
+    )

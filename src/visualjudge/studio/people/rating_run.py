@@ -1,4 +1,6 @@
-"""The run of several raters: what each is asked next, and a folder into which checked answers go, by one writer."""
+"""The run of several raters: what each is asked next, and a folder into which checked answers go,
+by one writer.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,15 @@ from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import FAILED, TIES, Answer, QuestionType, Status
 from visualjudge.runs.folder import PEOPLE, RunFolder, excluded_raters
 from visualjudge.runs.resume_check import changes, check_changes
-from visualjudge.studio.people.plan import REPEAT_AFTER, Plan, Purpose, Settings, Slot, next_purpose, repeatable
+from visualjudge.studio.people.plan import (
+    REPEAT_AFTER,
+    Plan,
+    Purpose,
+    Settings,
+    Slot,
+    next_purpose,
+    repeatable,
+)
 
 LONGEST_NOTE = 4000
 LONGEST_SECONDS = 86_400.0
@@ -38,7 +48,9 @@ _ROW = {
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """An answer in stored letters; ``value`` is "Failed" with status ``cannot_tell`` where the rater could not tell."""
+    """An answer in stored letters; ``value`` is "Failed" with status ``cannot_tell`` where the
+    rater could not tell.
+    """
 
     value: Answer
     status: Status
@@ -47,7 +59,12 @@ class Given:
 
 
 def read_answer(
-    raw: Mapping[str, Any], slot: Slot, kind: QuestionType, *, ties: tuple[str, ...] = (), least_seconds: float = 0.0
+    raw: Mapping[str, Any],
+    slot: Slot,
+    kind: QuestionType,
+    *,
+    ties: tuple[str, ...] = (),
+    least_seconds: float = 0.0,
 ) -> Given:
     """The answer in the body of a request; ``ties``: what may be said of a pair beside A and B.
 
@@ -59,8 +76,14 @@ def read_answer(
     note, seconds = raw.get("note"), raw.get("seconds")
     if note is not None and (not isinstance(note, str) or len(note) > LONGEST_NOTE):
         raise DataError(f"note must be a text of at most {LONGEST_NOTE} characters")
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds <= LONGEST_SECONDS:
-        raise DataError(f"seconds must be a number from 0 to {LONGEST_SECONDS:.0f}, got {seconds!r}")
+    if (
+        isinstance(seconds, bool)
+        or not isinstance(seconds, int | float)
+        or not 0 <= seconds <= LONGEST_SECONDS
+    ):
+        raise DataError(
+            f"seconds must be a number from 0 to {LONGEST_SECONDS:.0f}, got {seconds!r}"
+        )
     if seconds < least_seconds:
         raise DataError(f"seconds must be at least {least_seconds:g}: look at the question first")
     told = (note or "").strip() or None
@@ -94,8 +117,9 @@ def as_shown(value: Answer, slot: Slot) -> Answer:
 
 
 _FIRST = ("seed", "overlap", "raters_per_question", "repeats", "known", "sample", "filter", "items")
-"""Settings that every study states; others stand in ``run.json`` where they are not as by default, so that a study of
-an earlier version goes on."""
+"""Settings that every study states; others stand in ``run.json`` where they are not as by default,
+so that a study of an earlier version goes on.
+"""
 _DEFAULTS = asdict(Settings())
 
 
@@ -105,7 +129,9 @@ class Stale(DataError):
 
 @dataclass(slots=True)
 class Rater:
-    """What one rater has done; ``slots`` and ``lines`` run side by side, in the order of the first answers."""
+    """What one rater has done; ``slots`` and ``lines`` run side by side, in the order of the first
+    answers.
+    """
 
     name: str
     slots: list[Slot] = field(default_factory=list)
@@ -134,7 +160,9 @@ class RatingRun:
         If another process writes to it.
     """
 
-    def __init__(self, folder: Path, plan: Plan, dataset: Mapping[str, str], raters: list[str]) -> None:
+    def __init__(
+        self, folder: Path, plan: Plan, dataset: Mapping[str, str], raters: list[str]
+    ) -> None:
         self.plan = plan
         self._folder = RunFolder(folder)
         self._lock = threading.RLock()
@@ -183,15 +211,27 @@ class RatingRun:
         jsons.check_kinds(where, record, _ROW)
         item = self.plan.by_id.get(record.get("id", ""))
         letters = "ABCDE"[: item.options] if item else sorted(record.get("shown", ""))
-        allowed = {"order": ("AB", "BA"), "purpose": get_args(Purpose), "status": ("ok", "cannot_tell")}
+        allowed = {
+            "order": ("AB", "BA"),
+            "purpose": get_args(Purpose),
+            "status": ("ok", "cannot_tell"),
+        }
         known = all(record.get(name) in values for name, values in allowed.items())
-        if not (known and _ROW.keys() - record.keys() <= {"note"} and sorted(record["shown"]) == list(letters)):
-            raise DataError(f"{where}: must be an answer that a study has written; name another --people")
+        if not (
+            known
+            and _ROW.keys() - record.keys() <= {"note"}
+            and sorted(record["shown"]) == list(letters)
+        ):
+            raise DataError(
+                f"{where}: must be an answer that a study has written; name another --people"
+            )
 
     # ---------------------------------------------------------------- handing out
 
     def next(self, name: str) -> Slot | None:
-        """What the rater is asked now; the same until it is answered, in every window. None: there is nothing left."""
+        """What the rater is asked now; the same until it is answered, in every window. None: there
+        is nothing left.
+        """
         with self._lock:
             rater = self.raters[name]
             if rater.pending is None:
@@ -201,7 +241,9 @@ class RatingRun:
 
     def _drawn(self, rater: Rater) -> Slot | None:
         settings = self.plan.settings
-        known = [i for i in self.plan.known_for(rater.name) if rater.name not in self._taken.get(i, ())]
+        known = [
+            i for i in self.plan.known_for(rater.name) if rater.name not in self._taken.get(i, ())
+        ]
         again = settings.repeats - rater.count("repeat")
         practice = [i for i in self.plan.practice if rater.name not in self._taken.get(i, ())]
         if practice:
@@ -210,8 +252,12 @@ class RatingRun:
         for purpose in next_purpose(len(rater.slots) - len(self.plan.practice), len(known), again):
             identity = self._found(rater, purpose, known, after)
             if identity is not None:
-                return self.plan.slot(rater.name, identity, purpose, int(purpose == "repeat"), rater.pairs)
-            after = 1 if purpose == "question" else after  # at the end of the queue, repeats need not wait
+                return self.plan.slot(
+                    rater.name, identity, purpose, int(purpose == "repeat"), rater.pairs
+                )
+            after = (
+                1 if purpose == "question" else after
+            )  # at the end of the queue, repeats need not wait
         return None
 
     def _found(self, rater: Rater, purpose: Purpose, known: list[str], after: int) -> str | None:
@@ -222,7 +268,9 @@ class RatingRun:
         return next(self._open(rater), None)
 
     def _open(self, rater: Rater) -> Iterator[str]:
-        """Ordinary questions that the rater may get: not answered by him, and not by enough others."""
+        """Ordinary questions that the rater may get: not answered by him, and not by enough
+        others.
+        """
         held = self._held(rater)
         if rater.name not in self._sequences:
             self._sequences[rater.name] = self.plan.sequence(rater.name)
@@ -234,23 +282,38 @@ class RatingRun:
     def _held(self, rater: Rater) -> Counter[str]:
         """Questions that other raters are looking at."""
         now = time.monotonic()
-        others = (o for o in self.raters.values() if o is not rater and o.pending and now - o.leased < LEASE_S)
-        return Counter(o.pending.id for o in others if o.pending and o.pending.purpose == "question")
+        others = (
+            o
+            for o in self.raters.values()
+            if o is not rater and o.pending and now - o.leased < LEASE_S
+        )
+        return Counter(
+            o.pending.id for o in others if o.pending and o.pending.purpose == "question"
+        )
 
     def left(self, name: str) -> int:
         """How many questions the rater may still get, at most."""
         with self._lock:
             rater, settings = self.raters[name], self.plan.settings
-            known = sum(rater.name not in self._taken.get(i, ()) for i in (*self.plan.known, *self.plan.practice))
+            known = sum(
+                rater.name not in self._taken.get(i, ())
+                for i in (*self.plan.known, *self.plan.practice)
+            )
             ordinary = sum(1 for _ in self._open(rater))
-            again = min(settings.repeats, rater.count("question") + ordinary) - rater.count("repeat")
+            again = min(settings.repeats, rater.count("question") + ordinary) - rater.count(
+                "repeat"
+            )
             return ordinary + known + max(again, 0)
 
     def back(self, name: str, steps: int) -> tuple[Slot, dict[str, Any]] | None:
         """What the rater answered ``steps`` questions ago (1 = the last), to change it."""
         with self._lock:
             rater = self.raters[name]
-            return (rater.slots[-steps], rater.lines[-steps]) if 1 <= steps <= len(rater.slots) else None
+            return (
+                (rater.slots[-steps], rater.lines[-steps])
+                if 1 <= steps <= len(rater.slots)
+                else None
+            )
 
     # ---------------------------------------------------------------- taking in
 
@@ -273,7 +336,14 @@ class RatingRun:
                 slot, repeat = rater.pending, self._keys[key[0], rater.pending.order]
             else:
                 raise Stale("this question was answered in another window")
-            record = _line(slot, given, name, repeat, revised=revise, probability=self.plan.by_id[slot.id].probability)
+            record = _line(
+                slot,
+                given,
+                name,
+                repeat,
+                revised=revise,
+                probability=self.plan.by_id[slot.id].probability,
+            )
             self._journal.write(record)
             if rater.pending is slot:
                 rater.pending = None
@@ -295,7 +365,9 @@ class RatingRun:
     def close(self) -> None:
         """Write how the run stands into ``run.json``, and release the folder."""
         with self._lock, closing(self._journal):
-            statuses = Counter(line["status"] for rater in self.raters.values() for line in rater.lines)
+            statuses = Counter(
+                line["status"] for rater in self.raters.values() for line in rater.lines
+            )
             done = not any(self.left(name) for name in self.raters)
             self._manifest |= {"statuses": dict(statuses), "finished": _now() if done else None}
             self._folder.write_manifest(self._manifest)
@@ -345,7 +417,9 @@ def _manifest(plan: Plan, dataset: Mapping[str, str], old: Mapping[str, Any]) ->
     return {
         **PEOPLE,
         "parameters": {
-            name: value for name, value in asdict(settings).items() if name in _FIRST or value != _DEFAULTS[name]
+            name: value
+            for name, value in asdict(settings).items()
+            if name in _FIRST or value != _DEFAULTS[name]
         },
         "simulated": False,
         "asked": None,

@@ -10,8 +10,9 @@ from typing import Literal, get_args
 from visualjudge.core.errors import UsageError
 
 Measure = Literal["known", "repeats", "cannot_tell", "seconds"]
-"""Share of known items that are right, share of repeats with the same answer, share that the rater could not tell, and
-the median time of an answer in seconds."""
+"""Share of known items that are right, share of repeats with the same answer, share that the rater
+could not tell, and the median time of an answer in seconds.
+"""
 FEWEST: dict[Measure, int] = {"known": 3, "repeats": 3, "cannot_tell": 10, "seconds": 10}
 """From so many cases on a rule is applied: below, one slip would decide."""
 _RULE = re.compile(r"\s*([a-z_]+)\s*([<>])\s*(\d+(?:\.\d+)?)\s*")
@@ -58,7 +59,10 @@ def _rule(text: str) -> Rule:
     match = _RULE.fullmatch(text)
     measures = get_args(Measure)
     if match is None or match[1] not in measures:
-        raise UsageError(f"--exclude must be MEASURE<NUMBER or MEASURE>NUMBER with {', '.join(measures)}; got {text!r}")
+        raise UsageError(
+            f"--exclude must be MEASURE<NUMBER or MEASURE>NUMBER with {', '.join(measures)}; got "
+            f"{text!r}"
+        )
     measure: Measure = next(name for name in measures if name == match[1])
     bound = float(match[3])
     if measure != "seconds" and bound > 1:

@@ -24,7 +24,9 @@ class BoxStyle:
 
 
 def draw_boxes(scene: Scene, style: BoxStyle) -> Encoded:
-    """Boxes in their class's colour, the largest first, then the tags; a box outside the image is not drawn."""
+    """Boxes in their class's colour, the largest first, then the tags; a box outside the image is
+    not drawn.
+    """
     items: tuple[Detection, ...] = scene.prediction.items
     colors, legend = label_colors(scene.classes, [item.label for item in items])
     pixels, width = scene.canvas(style.canvas), line_width(scene.size)
@@ -41,14 +43,20 @@ def _visible(items: tuple[Detection, ...], scene: Scene) -> list[tuple[str, Box]
     """(label, box in whole pixels) of what lies inside the image, by falling area."""
     clipped = [(item.label, pixel_box(item.xyxy, scene.size)) for item in items]
     inside = [(label, box) for label, box in clipped if box is not None]
-    return sorted(inside, key=lambda found: -(found[1][2] - found[1][0]) * (found[1][3] - found[1][1]))
+    return sorted(
+        inside, key=lambda found: -(found[1][2] - found[1][0]) * (found[1][3] - found[1][1])
+    )
 
 
 def boxes_text(scene: Scene, style: TextStyle) -> Encoded:
-    """``{"label", "bbox"}`` a detection, whole pixels, not clipped: the text keeps what the image cannot show."""
+    """``{"label", "bbox"}`` a detection, whole pixels, not clipped: the text keeps what the image
+    cannot show.
+    """
     items: tuple[Detection, ...] = scene.prediction.items
     bbox = {"xyxy": _xyxy, "xywh": _xywh}[style.layout]
-    return Encoded(text=array(compact({"label": item.label, "bbox": bbox(item.xyxy)}) for item in items))
+    return Encoded(
+        text=array(compact({"label": item.label, "bbox": bbox(item.xyxy)}) for item in items)
+    )
 
 
 def _xyxy(box: Xyxy) -> list[int]:

@@ -13,20 +13,28 @@ from visualjudge.vision.errors.levels import ErrorScene, counted
 from visualjudge.vision.errors.random_fields import box_iou, elsewhere, reach
 
 
-def localization(truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Detections:
-    """Every box is moved and resized until its IoU with the truth is 1 − 0.55 × severity, staying on the image."""
+def localization(
+    truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator
+) -> Detections:
+    """Every box is moved and resized until its IoU with the truth is 1 − 0.55 × severity, staying
+    on the image.
+    """
     target = 1 - (1 - LOWEST_IOU) * severity
     return truth.with_items([moved(item, target, scene, rng) for item in truth.items])
 
 
-def duplicate(truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Detections:
+def duplicate(
+    truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator
+) -> Detections:
     """Some boxes are duplicated, with the copies slightly moved."""
     drawn = (truth.items[rng.integers(len(truth.items))] for _ in range(scene.levels))
     extra = [moved(item, 0.8, scene, rng) for item in drawn]
     return truth.with_items([*truth.items, *extra[: counted(severity, scene.levels)]])
 
 
-def background(truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Detections:
+def background(
+    truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator
+) -> Detections:
     """Boxes are added where there is no object."""
     taken = [item.xyxy for item in truth.items]
     extra: list[Detection] = []
@@ -39,14 +47,18 @@ def background(truth: Detections, severity: float, scene: ErrorScene, rng: np.ra
 
 
 def moved(item: Detection, iou: float, scene: ErrorScene, rng: np.random.Generator) -> Detection:
-    """The item on its way to a box far from it, where its IoU with itself has come down to ``iou``."""
+    """The item on its way to a box far from it, where its IoU with itself has come down to
+    ``iou``.
+    """
     goal = _astray(item.xyxy, scene, rng)
     share = reach(lambda t: box_iou(item.xyxy, _between(item.xyxy, goal, t)), iou)
     return replace(item, xyxy=_between(item.xyxy, goal, share))
 
 
 def _astray(box: Xyxy, scene: ErrorScene, rng: np.random.Generator) -> Xyxy:
-    """A box on the image far from ``box``: shifted by up to its own size, resized by a half to one and a half."""
+    """A box on the image far from ``box``: shifted by up to its own size, resized by a half to one
+    and a half.
+    """
     height, width = scene.size
     w, h = box[2] - box[0], box[3] - box[1]
     angle = rng.uniform(0, 2 * np.pi)

@@ -1,8 +1,10 @@
-"""Features of boxes: do they lie on edges, set apart what they hold, and neither repeat nor leave out?
+"""Features of boxes: do they lie on edges, set apart what they hold, and neither repeat nor leave
+out?
 
-Each item gets a few numbers; a set is described by their sums, so that a wrong item lowers the sum and a missing one
-too. Cues: edges along the boundary and contrast across it (Alexe et al., "Measuring the objectness
-of image windows", TPAMI 2012), what stands out of the image (Achanta et al., CVPR 2009), overlap, plausible sizes.
+Each item gets a few numbers; a set is described by their sums, so that a wrong item lowers the sum
+and a missing one too. Cues: edges along the boundary and contrast across it (Alexe et al.,
+"Measuring the objectness of image windows", TPAMI 2012), what stands out of the image (Achanta et
+al., CVPR 2009), overlap, plausible sizes.
 """
 
 from __future__ import annotations
@@ -42,7 +44,11 @@ def _box_rows(view: View, boxes: FloatArray) -> dict[str, FloatArray]:
     size = np.stack([boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]], axis=1)
     reach = np.concatenate([-size, size], axis=1) * RING
     outer, inner = boxes + reach, boxes - reach
-    mean, ring, rim = _mean(view.sums, boxes), _between(view.sums, boxes, outer), _between(view.sums, inner, boxes)
+    mean, ring, rim = (
+        _mean(view.sums, boxes),
+        _between(view.sums, boxes, outer),
+        _between(view.sums, inner, boxes),
+    )
     sides = np.array([_sides(view, box) for box in boxes])
     share = size.prod(axis=1) / view.edges.size
     return {
@@ -66,7 +72,9 @@ def _sides(view: View, box: FloatArray) -> list[float]:
 
 
 def _line(gradient: Plane, at: float, start: float, end: float) -> float:
-    """Strongest mean gradient within a pixel of a side; 0.5 on the image's border, where no edge can be seen."""
+    """Strongest mean gradient within a pixel of a side; 0.5 on the image's border, where no edge
+    can be seen.
+    """
     if at < 2 or at > gradient.shape[1] - 3:
         return 0.5
     first, place = round(start), round(at)
@@ -96,4 +104,6 @@ def _between(sums: np.ndarray, inner: FloatArray, outer: FloatArray) -> FloatArr
     """Means of ``outer`` without ``inner``; of ``inner`` where nothing is left."""
     (big, area), (small, hole) = _totals(sums, outer), _totals(sums, inner)
     left = area > hole
-    return np.where(left, (big - small) / np.where(left, area - hole, 1.0), small / np.maximum(hole, 1.0))
+    return np.where(
+        left, (big - small) / np.where(left, area - hole, 1.0), small / np.maximum(hole, 1.0)
+    )

@@ -11,9 +11,13 @@ from visualjudge.vision.boxes.record import Detections, corners
 from visualjudge.vision.rows import Misreading
 
 
-def _each(change: Callable[[float, float, float, float], Xyxy]) -> Callable[[Detections, Detections], Detections]:
+def _each(
+    change: Callable[[float, float, float, float], Xyxy],
+) -> Callable[[Detections, Detections], Detections]:
     def mended(found: Detections, _truth: Detections) -> Detections:
-        return found.with_items(replace(item, xyxy=change(*item.xyxy), extent=None) for item in found.items)
+        return found.with_items(
+            replace(item, xyxy=change(*item.xyxy), extent=None) for item in found.items
+        )
 
     return mended
 
@@ -42,7 +46,14 @@ MISREADINGS = (
     ),
     Misreading(
         "boxes are [centre x, centre y, width, height]",
-        _each(lambda x1, y1, x2, y2: (x1 - (x2 - x1) / 2, y1 - (y2 - y1) / 2, (x1 + x2) / 2, (y1 + y2) / 2)),
+        _each(
+            lambda x1, y1, x2, y2: (
+                x1 - (x2 - x1) / 2,
+                y1 - (y2 - y1) / 2,
+                (x1 + x2) / 2,
+                (y1 + y2) / 2,
+            )
+        ),
     ),
     Misreading("boxes refer to an image of another size", _at_size_of_truth),
 )

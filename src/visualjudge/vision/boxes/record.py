@@ -18,7 +18,8 @@ from visualjudge.vision.items import LabelledItems
 class Detection:
     """One box with its label; ``score`` is the detector's confidence.
 
-    ``extent`` is the (width, height) that a file states beside x and y; ``x2 - x1`` may differ from it by rounding.
+    ``extent`` is the (width, height) that a file states beside x and y; ``x2 - x1`` may differ from
+    it by rounding.
     """
 
     label: str
@@ -61,7 +62,9 @@ def read(payload: Payload, _reading: ReadContext) -> Detections:
     for k, item in enumerate(fields.objects(payload, "detections")):
         where = f"detections[{k}]"
         box = fields.box(item.get("bbox"), f"{where}.bbox")
-        items.append(Detection(fields.label(item, where), box, fields.score(item, where), fields.crowd(item)))
+        items.append(
+            Detection(fields.label(item, where), box, fields.score(item, where), fields.crowd(item))
+        )
     return Detections(tuple(items))
 
 
@@ -72,7 +75,11 @@ def write(prediction: Detections, writing: WriteContext) -> dict[str, Any]:
 
 def _item(item: Detection, digits: int | None) -> dict[str, Any]:
     box = [float(v) if digits is None else round(float(v), digits) for v in item.xyxy]
-    return {"label": item.label, "bbox": box, **({} if item.score is None else {"score": item.score})}
+    return {
+        "label": item.label,
+        "bbox": box,
+        **({} if item.score is None else {"score": item.score}),
+    }
 
 
 def corners(found: Detections) -> FloatArray:

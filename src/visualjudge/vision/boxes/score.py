@@ -9,25 +9,40 @@ import numpy as np
 from visualjudge.core.records import FloatArray
 from visualjudge.vision.boxes.record import Detection, Detections
 from visualjudge.vision.scoring.close_boxes import IntArray, Pairs, close_pairs
-from visualjudge.vision.scoring.matching import LEAST, by_crowd, labelled_f1, labelled_f1_by_class, rows_at_once
+from visualjudge.vision.scoring.matching import (
+    LEAST,
+    by_crowd,
+    labelled_f1,
+    labelled_f1_by_class,
+    rows_at_once,
+)
 
 
-def box_f1(prediction: Detections, truth: Detections, *, class_of_interest: Collection[str] | None = None) -> float:
-    """Mean over t = .50, .55, … .95 of F1(t) after one-to-one matching by falling box IoU within a label.
+def box_f1(
+    prediction: Detections, truth: Detections, *, class_of_interest: Collection[str] | None = None
+) -> float:
+    """Mean over t = .50, .55, … .95 of F1(t) after one-to-one matching by falling box IoU within a
+    label.
 
-    Only labels of the class of interest count, if one is given. Crowd regions (COCO's ``iscrowd``) neither count as
-    truth nor make a prediction wrong. 0..1; 1 where both are empty.
+    Only labels of the class of interest count, if one is given. Crowd regions (COCO's ``iscrowd``)
+    neither count as truth nor make a prediction wrong. 0..1; 1 where both are empty.
     """
     return labelled_f1(prediction, truth, _alike, _crowd_shares, class_of_interest)
 
 
-def box_f1_by_class(prediction: Detections, truth: Detections, labels: Sequence[str]) -> list[float]:
+def box_f1_by_class(
+    prediction: Detections, truth: Detections, labels: Sequence[str]
+) -> list[float]:
     """:func:`box_f1` with each of ``labels`` as the class of interest."""
     return labelled_f1_by_class(prediction, truth, _alike, _crowd_shares, labels)
 
 
-def _alike(found: list[Detection], real: list[Detection], counted: Pairs) -> tuple[IntArray, IntArray, FloatArray]:
-    """Pairs of IoU :data:`~visualjudge.vision.scoring.matching.LEAST` or more: places of both, and IoU."""
+def _alike(
+    found: list[Detection], real: list[Detection], counted: Pairs
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Pairs of IoU :data:`~visualjudge.vision.scoring.matching.LEAST` or more: places of both, and
+    IoU.
+    """
     first, second = corners(found), corners(real)
     parts = []
     for i, j in close_pairs(first, second, LEAST, counted):
@@ -54,8 +69,12 @@ def corners(items: list[Detection]) -> FloatArray:
 
 
 def box_areas(items: list[Detection]) -> FloatArray:
-    """Areas in pixels², shape (n,), as pycocotools computes them: width × height as stated, where they are."""
-    sides = [item.extent or (item.xyxy[2] - item.xyxy[0], item.xyxy[3] - item.xyxy[1]) for item in items]
+    """Areas in pixels², shape (n,), as pycocotools computes them: width × height as stated, where
+    they are.
+    """
+    sides = [
+        item.extent or (item.xyxy[2] - item.xyxy[0], item.xyxy[3] - item.xyxy[1]) for item in items
+    ]
     return np.array([width * height for width, height in sides], dtype=np.float64)
 
 
@@ -66,11 +85,13 @@ def iou(
     crowd: bool = False,
     areas: tuple[FloatArray, FloatArray] | None = None,
 ) -> FloatArray:
-    """Intersection over union of (n, 4) and (m, 4) xyxy boxes, shape (n, m); 0 for boxes of no area.
+    """Intersection over union of (n, 4) and (m, 4) xyxy boxes, shape (n, m); 0 for boxes of no
+    area.
 
-    With ``crowd``, intersection over the first box's own area, as pycocotools has it for crowd regions. ``areas`` are
-    those of :func:`box_areas`, (n,) and (m,); default: of the corners. The order of operations is that of pycocotools'
-    ``bbIou``, so that a tie at a threshold falls as it does there.
+    With ``crowd``, intersection over the first box's own area, as pycocotools has it for crowd
+    regions. ``areas`` are those of :func:`box_areas`, (n,) and (m,); default: of the corners. The
+    order of operations is that of pycocotools' ``bbIou``, so that a tie at a threshold falls as it
+    does there.
     """
     one, other_area = areas or (_area(first), _area(second))
     inter = _intersection(first[:, None], second[None])
@@ -78,17 +99,26 @@ def iou(
 
 
 def iou_of_pairs(first: FloatArray, second: FloatArray) -> FloatArray:
-    """IoU of each box of (n, 4) with the one at its place in (n, 4), shape (n,): the numbers that :func:`iou` gives."""
+    """IoU of each box of (n, 4) with the one at its place in (n, 4), shape (n,): the numbers that
+    :func:`iou` gives.
+    """
     inter = _intersection(first, second)
     union = _area(first) + _area(second) - inter
-    ratio: FloatArray = np.divide(inter, union, out=np.zeros_like(inter), where=(union > 0) & (inter > 0))
+    ratio: FloatArray = np.divide(
+        inter, union, out=np.zeros_like(inter), where=(union > 0) & (inter > 0)
+    )
     return ratio
 
 
 def _intersection(first: FloatArray, second: FloatArray) -> FloatArray:
     """Area in common of boxes (…, 4) and (…, 4) of shapes that fit each other."""
     width, height = (
-        np.clip(np.minimum(first[..., k + 2], second[..., k + 2]) - np.maximum(first[..., k], second[..., k]), 0, None)
+        np.clip(
+            np.minimum(first[..., k + 2], second[..., k + 2])
+            - np.maximum(first[..., k], second[..., k]),
+            0,
+            None,
+        )
         for k in (0, 1)
     )
     common: FloatArray = width * height
@@ -96,10 +126,14 @@ def _intersection(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 def shares_of(inter: FloatArray, first: FloatArray, second: FloatArray, crowd: bool) -> FloatArray:
-    """Intersections (n, m) over the unions that follow from the areas (n,) and (m,); with ``crowd`` over the first."""
+    """Intersections (n, m) over the unions that follow from the areas (n,) and (m,); with ``crowd``
+    over the first.
+    """
     own = first[:, None]
     union = np.broadcast_to(own, inter.shape) if crowd else own + second[None, :] - inter
-    ratio: FloatArray = np.divide(inter, union, out=np.zeros_like(inter), where=(union > 0) & (inter > 0))
+    ratio: FloatArray = np.divide(
+        inter, union, out=np.zeros_like(inter), where=(union > 0) & (inter > 0)
+    )
     return ratio
 
 
@@ -110,4 +144,6 @@ def _area(boxes: FloatArray) -> FloatArray:
 def box_similarity(found: list[Detection], real: list[Detection]) -> FloatArray:
     """IoU as COCOeval has it, with areas as the file states them."""
     areas = box_areas(found), box_areas(real)
-    return by_crowd(lambda a, b, crowd=False: iou(corners(a), corners(b), crowd=crowd, areas=areas), found, real)
+    return by_crowd(
+        lambda a, b, crowd=False: iou(corners(a), corners(b), crowd=crowd, areas=areas), found, real
+    )

@@ -21,7 +21,9 @@ def value(seen: Seen, option: str, x: float, y: float) -> Shown:
     return Shown(f"{option} at ({x:g}, {y:g}): {', '.join(inside) or 'no box'}")
 
 
-def measure(seen: Seen, option: str, item: int | None = None, other_item: int | None = None) -> Shown:
+def measure(
+    seen: Seen, option: str, item: int | None = None, other_item: int | None = None
+) -> Shown:
     """The boxes of an option; one of them; or the distance and overlap of two."""
     items = seen.prediction(option).items
     if item is None:

@@ -13,7 +13,14 @@ from visualjudge.vision.rows import Encoding, ErrorType, Metric, PredictionType,
 
 _DETECTION = (
     Encoding("detection", "pixel_s0_m0", "pixel", draw.draw_boxes, draw.BoxStyle(), title="Boxes"),
-    Encoding("detection", "pixel_s1_m0", "pixel", draw.draw_boxes, draw.BoxStyle(tags=True), title="Boxes with labels"),
+    Encoding(
+        "detection",
+        "pixel_s1_m0",
+        "pixel",
+        draw.draw_boxes,
+        draw.BoxStyle(tags=True),
+        title="Boxes with labels",
+    ),
     Encoding(
         "detection",
         "pixel_s1_m1",
@@ -22,9 +29,21 @@ _DETECTION = (
         draw.BoxStyle(tags=True, canvas="black"),
         title="Boxes with labels on black",
     ),
-    Encoding("detection", "text_xyxy", "text", draw.boxes_text, TextStyle("xyxy"), title="Boxes as text (x1 y1 x2 y2)"),
     Encoding(
-        "detection", "text_xywh", "text", draw.boxes_text, TextStyle("xywh"), title="Boxes as text (x y width height)"
+        "detection",
+        "text_xyxy",
+        "text",
+        draw.boxes_text,
+        TextStyle("xyxy"),
+        title="Boxes as text (x1 y1 x2 y2)",
+    ),
+    Encoding(
+        "detection",
+        "text_xywh",
+        "text",
+        draw.boxes_text,
+        TextStyle("xywh"),
+        title="Boxes as text (x y width height)",
     ),
 )
 DETECTION = PredictionType(
@@ -33,15 +52,40 @@ DETECTION = PredictionType(
     record.read,
     record.write,
     tasks=(Task("object_detection", "object detection", "detection", classed=True),),
-    encodings=(*_DETECTION, combo("0305", _DETECTION, "text_xyxy", "pixel_s1_m0", title="Boxes as text and image")),
-    metrics=(Metric("detection", "f1", score.box_f1, frozenset({"class_of_interest"}), score.box_f1_by_class),),
+    encodings=(
+        *_DETECTION,
+        combo("0305", _DETECTION, "text_xyxy", "pixel_s1_m0", title="Boxes as text and image"),
+    ),
+    metrics=(
+        Metric(
+            "detection", "f1", score.box_f1, frozenset({"class_of_interest"}), score.box_f1_by_class
+        ),
+    ),
     errors=(
         ErrorType(
-            "detection", "classification", items.classification, items.two_labels, matched=MATCHED.classification
+            "detection",
+            "classification",
+            items.classification,
+            items.two_labels,
+            matched=MATCHED.classification,
         ),
-        ErrorType("detection", "localization", errors.localization, items.something, matched=MATCHED.localization),
-        ErrorType("detection", "duplicate", errors.duplicate, items.something, matched=MATCHED.duplicate),
-        ErrorType("detection", "background", errors.background, items.something, matched=MATCHED.background),
+        ErrorType(
+            "detection",
+            "localization",
+            errors.localization,
+            items.something,
+            matched=MATCHED.localization,
+        ),
+        ErrorType(
+            "detection", "duplicate", errors.duplicate, items.something, matched=MATCHED.duplicate
+        ),
+        ErrorType(
+            "detection",
+            "background",
+            errors.background,
+            items.something,
+            matched=MATCHED.background,
+        ),
         ErrorType("detection", "missed", items.missed, items.something, matched=MATCHED.missed),
     ),
     ranked=Ranked(score.box_similarity, 100, attrgetter("iscrowd")),

@@ -1,4 +1,6 @@
-"""Colour maps of 256 entries, as Matplotlib 3 has them: ``plasma`` (CC0), ``turbo`` (Apache 2.0) and ``gray``."""
+"""Colour maps of 256 entries, as Matplotlib 3 has them: ``plasma`` (CC0), ``turbo`` (Apache 2.0)
+and ``gray``.
+"""
 
 from __future__ import annotations
 

@@ -29,9 +29,11 @@ _SAMPLE, _MARGIN = 4096, 60
 
 
 def draw_depth(scene: Scene, style: DepthStyle) -> Encoded:
-    """Nearness between the 2nd and 98th percentile of the valid depths, through a Matplotlib colour map.
+    """Nearness between the 2nd and 98th percentile of the valid depths, through a Matplotlib colour
+    map.
 
-    A map of another size than the photograph's is brought to it by nearest neighbour, after colouring.
+    A map of another size than the photograph's is brought to it by nearest neighbour, after
+    colouring.
     """
     near, absent = scene.once(_nearness)
     pixels = cv2.applyColorMap(near, colormap(style.colormap)[:, None])
@@ -54,11 +56,15 @@ def _nearness(scene: Scene) -> tuple[NDArray[np.uint8], BoolArray | None]:
     rows = max(1, _PIXELS_AT_ONCE // depth.values.shape[1])
     for start in range(0, len(near), rows):
         part = slice(start, start + rows)
-        near[part] = _entries(depth.values[part], None if whole else valid[part], low, high, depth.inverse)
+        near[part] = _entries(
+            depth.values[part], None if whole else valid[part], low, high, depth.inverse
+        )
     return near, None if whole else ~valid
 
 
-def _entries(values: FloatArray, valid: BoolArray | None, low: float, high: float, inverse: bool) -> np.ndarray:
+def _entries(
+    values: FloatArray, valid: BoolArray | None, low: float, high: float, inverse: bool
+) -> np.ndarray:
     """uint8 entries of the colour map for a few rows."""
     if high > low:
         share = (values if valid is None else np.where(valid, values, low)) - low
@@ -99,12 +105,17 @@ def _at_rank(chosen: NDArray[Any], rank: float) -> float:
 
 
 def _around(chosen: NDArray[Any], first: int, second: int) -> tuple[NDArray[Any], int]:
-    """Values among which those at places ``first`` and ``second`` of the sorted ones are, and how many are smaller.
+    """Values among which those at places ``first`` and ``second`` of the sorted ones are, and how
+    many are smaller.
 
-    A sample tells where to look; whether they are there is counted, and if not, all values are looked at.
+    A sample tells where to look; whether they are there is counted, and if not, all values are
+    looked at.
     """
     sample = np.sort(chosen[:: max(1, chosen.size // _SAMPLE)])
-    places = (int(first / chosen.size * sample.size) - _MARGIN, int(second / chosen.size * sample.size) + _MARGIN)
+    places = (
+        int(first / chosen.size * sample.size) - _MARGIN,
+        int(second / chosen.size * sample.size) + _MARGIN,
+    )
     start = sample[places[0]] if places[0] >= 0 else chosen.min()
     stop = sample[places[1]] if places[1] < sample.size else chosen.max()
     before = int(np.count_nonzero(chosen < start))

@@ -13,13 +13,17 @@ from visualjudge.vision.errors.levels import ErrorScene
 from visualjudge.vision.errors.random_fields import lowest_share, smooth_field
 
 
-def scale(truth: DepthMap, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> DepthMap:
+def scale(
+    truth: DepthMap, severity: float, _scene: ErrorScene, rng: np.random.Generator
+) -> DepthMap:
     """Regions are too near or too far, by a factor of up to about 5 at severity 1."""
     field = smooth_field(truth.extent, rng, grain=0.25)
     return _times(truth, np.exp(1.6 * severity * field))
 
 
-def noise(truth: DepthMap, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> DepthMap:
+def noise(
+    truth: DepthMap, severity: float, _scene: ErrorScene, rng: np.random.Generator
+) -> DepthMap:
     """Fine-grained multiplicative noise."""
     height, width = truth.extent
     coarse = rng.standard_normal(((height + 2) // 3, (width + 2) // 3))
@@ -27,7 +31,9 @@ def noise(truth: DepthMap, severity: float, _scene: ErrorScene, rng: np.random.G
     return _times(truth, np.exp(0.6 * severity * grain))
 
 
-def blur(truth: DepthMap, severity: float, _scene: ErrorScene, _rng: np.random.Generator) -> DepthMap:
+def blur(
+    truth: DepthMap, severity: float, _scene: ErrorScene, _rng: np.random.Generator
+) -> DepthMap:
     """Edges are blurred; invalid pixels stay invalid and do not affect their neighbours."""
     sigma = 0.12 * max(truth.values.shape) * severity
     valid = truth.valid.astype(np.float64)
@@ -37,10 +43,14 @@ def blur(truth: DepthMap, severity: float, _scene: ErrorScene, _rng: np.random.G
     return replace(truth, values=np.where(truth.valid, smooth, truth.values))
 
 
-def ordinal(truth: DepthMap, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> DepthMap:
-    """Near and far are exchanged in growing regions: values are mirrored at the median, on a logarithmic scale.
+def ordinal(
+    truth: DepthMap, severity: float, _scene: ErrorScene, rng: np.random.Generator
+) -> DepthMap:
+    """Near and far are exchanged in growing regions: values are mirrored at the median, on a
+    logarithmic scale.
 
-    Equally many near and far pixels are affected, so that an alignment by medians does not undo the error.
+    Equally many near and far pixels are affected, so that an alignment by medians does not undo the
+    error.
     """
     known = truth.values[truth.valid]
     low, middle, high = np.percentile(known, [2, 50, 98])

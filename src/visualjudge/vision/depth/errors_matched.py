@@ -20,15 +20,21 @@ SOFT = 0.03
 
 
 def misplaced(error: Perturbation | None) -> Perturbation:
-    """A dense map whose regions come, more and more of them, from its mirror image; and an error at one severity.
+    """A dense map whose regions come, more and more of them, from its mirror image; and an error at
+    one severity.
 
-    The mirror image is as smooth, and as far away at the same height, and has its objects in the wrong places.
+    The mirror image is as smooth, and as far away at the same height, and has its objects in the
+    wrong places.
     """
 
-    def matched(truth: DepthMap, severity: float, scene: ErrorScene, rng: np.random.Generator) -> DepthMap:
+    def matched(
+        truth: DepthMap, severity: float, scene: ErrorScene, rng: np.random.Generator
+    ) -> DepthMap:
         logs = np.log(_dense(truth))
         everywhere = np.ones(truth.extent, dtype=np.bool_)
-        part = lowest_share(everywhere, smooth_field(truth.extent, rng, grain=0.3), severity).astype(np.float64)
+        part = lowest_share(
+            everywhere, smooth_field(truth.extent, rng, grain=0.3), severity
+        ).astype(np.float64)
         part = cv2.GaussianBlur(part, (0, 0), SOFT * max(truth.extent))
         mixed = replace(truth, values=np.exp(logs + part * (logs[:, ::-1] - logs)))
         found: DepthMap = mixed if error is None else error(mixed, MILD, scene, rng)
@@ -37,11 +43,15 @@ def misplaced(error: Perturbation | None) -> Perturbation:
     return matched
 
 
-scale, blur, noise, ordinal = (misplaced(error) for error in (errors.scale, errors.blur, errors.noise, None))
+scale, blur, noise, ordinal = (
+    misplaced(error) for error in (errors.scale, errors.blur, errors.noise, None)
+)
 
 
 def _dense(truth: DepthMap) -> FloatArray:
-    """The map with the nearest known value wherever there is none: where values lack shows where objects are."""
+    """The map with the nearest known value wherever there is none: where values lack shows where
+    objects are.
+    """
     valid = truth.valid & (truth.values > 0)
     _, nearest = cv2.distanceTransformWithLabels(
         (~valid).view(np.uint8), cv2.DIST_L2, 3, labelType=cv2.DIST_LABEL_PIXEL

@@ -1,4 +1,6 @@
-"""Features of a depth map: do its edges lie on the image's, is it smooth between them, does the ground come nearer?"""
+"""Features of a depth map: do its edges lie on the image's, is it smooth between them, does the
+ground come nearer?
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def nearness_features(view: View, nearness: np.ndarray) -> dict[str, float]:
     fine = np.where(known, nearness, 0).astype(np.float32)
     height, width = view.edges.shape
     small = cv2.resize(fine, (width, height), interpolation=cv2.INTER_AREA)
-    seen = cv2.resize(known.astype(np.float32), (width, height), interpolation=cv2.INTER_AREA) > 0.99
+    seen = (
+        cv2.resize(known.astype(np.float32), (width, height), interpolation=cv2.INTER_AREA) > 0.99
+    )
     steps = cv2.magnitude(cv2.Sobel(small, cv2.CV_32F, 1, 0), cv2.Sobel(small, cv2.CV_32F, 0, 1))
     steps = np.where(cv2.erode(seen.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0, steps, 0)
     around = cv2.dilate(view.edges, np.ones((3, 3), np.uint8))
@@ -54,10 +58,13 @@ def _trend(small: Plane, seen: np.ndarray) -> float:
 
 
 def _explained(small: Plane, seen: np.ndarray, view: View) -> float:
-    """Mean share of the map's local variance that the image's lightness explains: one colour at one depth."""
+    """Mean share of the map's local variance that the image's lightness explains: one colour at one
+    depth.
+    """
     guide = view.lab[..., 0]
     mean, light, both, squared, own = (
-        np.asarray(cv2.blur(plane, WINDOW)) for plane in (small, guide, small * guide, guide * guide, small * small)
+        np.asarray(cv2.blur(plane, WINDOW))
+        for plane in (small, guide, small * guide, guide * guide, small * small)
     )
     covariance, variance, local = both - mean * light, squared - light * light, own - mean * mean
     share = covariance**2 / np.maximum(variance * local, 1e-4)
@@ -71,21 +78,28 @@ def depth_features(found: DepthMap, given: Given) -> Features:
 
 def drawn_features(pixels: Pixels, stem: str, given: Given) -> Features:
     """Features of a depth map, read back from its image in the colour map ``stem``."""
-    return NOTHING if given.image is None else nearness_features(given.view, nearness_in(pixels, stem))
+    return (
+        NOTHING if given.image is None else nearness_features(given.view, nearness_in(pixels, stem))
+    )
 
 
 def nearness_of(depth: DepthMap) -> FloatArray:
-    """Nearness 0 (far) .. 1 (near) of every k-th pixel, as the encodings show it; NaN where the map is invalid."""
+    """Nearness 0 (far) .. 1 (near) of every k-th pixel, as the encodings show it; NaN where the map
+    is invalid.
+    """
     values, valid = strided(depth.values), strided(depth.valid)
     if not valid.any():
         return np.full(values.shape, np.nan)
     low, high = np.percentile(values[valid], [2, 98])
-    share = np.clip((values - low) / (high - low), 0, 1) if high > low else np.full(values.shape, 0.5)
+    share = (
+        np.clip((values - low) / (high - low), 0, 1) if high > low else np.full(values.shape, 0.5)
+    )
     return np.where(valid, share if depth.inverse else 1 - share, np.nan)
 
 
 def nearness_in(pixels: Pixels, colour_map: str) -> FloatArray:
-    """Nearness 0..1 that every k-th pixel of an H×W×3 uint8 image shows in a colour map; NaN where it is black.
+    """Nearness 0..1 that every k-th pixel of an H×W×3 uint8 image shows in a colour map; NaN where
+    it is black.
 
     Raises
     ------

@@ -27,6 +27,8 @@ def _in_unit_of_truth(found: DepthMap, truth: DepthMap) -> DepthMap:
 
 
 MISREADINGS = (
-    Misreading("predictions are disparities, or depths that are read as such (--pred-inverse)", _inverse),
+    Misreading(
+        "predictions are disparities, or depths that are read as such (--pred-inverse)", _inverse
+    ),
     Misreading("predictions are in another unit (--pred-scale)", _in_unit_of_truth),
 )

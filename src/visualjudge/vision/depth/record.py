@@ -1,4 +1,6 @@
-"""Depth maps: ``{"depth": "x.npy" | "x.png", "scale"?, "inverse"?}``; 0, NaN and infinity stand for no value."""
+"""Depth maps: ``{"depth": "x.npy" | "x.png", "scale"?, "inverse"?}``; 0, NaN and infinity stand for
+no value.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from visualjudge.vision.raster.images import read_depth
 
 @dataclass(frozen=True, eq=False, slots=True)
 class DepthMap(Prediction):
-    """H×W float64 of stored value × scale; larger = farther, or nearer where ``inverse`` (disparity)."""
+    """H×W float64 of stored value × scale; larger = farther, or nearer where ``inverse``
+    (disparity).
+    """
 
     values: FloatArray
     inverse: bool = False
@@ -35,7 +39,9 @@ class DepthMap(Prediction):
     def scaled(self, size: Size, target: Size) -> DepthMap:
         if size == target:
             return self
-        return DepthMap(cv2.resize(self.values, target[::-1], interpolation=cv2.INTER_NEAREST), self.inverse)
+        return DepthMap(
+            cv2.resize(self.values, target[::-1], interpolation=cv2.INTER_NEAREST), self.inverse
+        )
 
     def check(self, size: Size) -> None:
         fields.check_size("depth", self.extent, size)

@@ -13,11 +13,13 @@ RATIO = 1.25
 
 
 def delta1(prediction: DepthMap, truth: DepthMap, *, align: str = "median") -> float:
-    """The share of valid truth pixels with max(d/d*, d*/d) < 1.25, d the aligned prediction and d* the truth. 0..1.
+    """The share of valid truth pixels with max(d/d*, d*/d) < 1.25, d the aligned prediction and d*
+    the truth. 0..1.
 
-    A pixel without a valid prediction is wrong. ``align``: "none"; "median" scales the prediction by the ratio of the
-    medians; "affine" fits scale and shift by least squares, in disparity where the prediction is one.
-    Source: Eigen et al. 2014 (δ1); MiDaS (Ranftl et al. 2020) for the affine fit.
+    A pixel without a valid prediction is wrong. ``align``: "none"; "median" scales the prediction
+    by the ratio of the medians; "affine" fits scale and shift by least squares, in disparity where
+    the prediction is one. Source: Eigen et al. 2014 (δ1); MiDaS (Ranftl et al. 2020) for the affine
+    fit.
 
     Raises
     ------
@@ -28,7 +30,8 @@ def delta1(prediction: DepthMap, truth: DepthMap, *, align: str = "median") -> f
         raise UsageError(f"align must be one of {', '.join(ALIGNMENTS)}, got {align!r}")
     if prediction.values.shape != truth.values.shape:
         raise DataError(
-            f"depth: must match the truth size {truth.values.shape} (height, width), got {prediction.values.shape}"
+            f"depth: must match the truth size {truth.values.shape} (height, width), got "
+            f"{prediction.values.shape}"
         )
     judged = _positive(truth)
     total = int(np.count_nonzero(judged))
@@ -59,6 +62,10 @@ def _aligned(prediction: DepthMap, both: BoolArray, real: FloatArray, align: str
         design = np.stack([stored, np.ones_like(stored)], axis=1)
         fit, *_ = np.linalg.lstsq(design, target, rcond=None)
         fitted = design @ fit
-        return np.where(fitted > 0, 1.0 / np.where(fitted > 0, fitted, 1), 0.0) if prediction.inverse else fitted
+        return (
+            np.where(fitted > 0, 1.0 / np.where(fitted > 0, fitted, 1), 0.0)
+            if prediction.inverse
+            else fitted
+        )
     found = _depth(prediction, both)
     return found * (np.median(real) / np.median(found)) if align == "median" else found

@@ -4,13 +4,38 @@ from __future__ import annotations
 
 from visualjudge.vision import fields
 from visualjudge.vision.contexts import type_sentence
-from visualjudge.vision.depth import draw, errors, errors_matched as matched, features, misread, record, score, tools
+from visualjudge.vision.depth import (
+    draw,
+    errors,
+    errors_matched as matched,
+    features,
+    misread,
+    record,
+    score,
+    tools,
+)
 from visualjudge.vision.rows import Encoding, ErrorType, Metric, PredictionType, Task
 
 _DEPTH = (
-    Encoding("depth", "plasma", "pixel", draw.draw_depth, draw.DepthStyle("plasma"), title="Depth in plasma colours"),
-    Encoding("depth", "turbo", "pixel", draw.draw_depth, draw.DepthStyle("turbo"), title="Depth in turbo colours"),
-    Encoding("depth", "gray", "pixel", draw.draw_depth, draw.DepthStyle("gray"), title="Depth in grey"),
+    Encoding(
+        "depth",
+        "plasma",
+        "pixel",
+        draw.draw_depth,
+        draw.DepthStyle("plasma"),
+        title="Depth in plasma colours",
+    ),
+    Encoding(
+        "depth",
+        "turbo",
+        "pixel",
+        draw.draw_depth,
+        draw.DepthStyle("turbo"),
+        title="Depth in turbo colours",
+    ),
+    Encoding(
+        "depth", "gray", "pixel", draw.draw_depth, draw.DepthStyle("gray"), title="Depth in grey"
+    ),
 )
 DEPTH = PredictionType(
     "depth",

@@ -1,4 +1,6 @@
-"""Drawing on an H×W×3 uint8 array: fills, lines, sizes that grow with the image. Integer coordinates only."""
+"""Drawing on an H×W×3 uint8 array: fills, lines, sizes that grow with the image. Integer
+coordinates only.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +20,24 @@ Box = tuple[int, int, int, int]
 
 
 def line_width(size: Size) -> int:
-    """Width of outlines, contours and dashes in pixels: 0.4 % of the longer side, at least 2 (1 below 64 px)."""
+    """Width of outlines, contours and dashes in pixels: 0.4 % of the longer side, at least 2 (1
+    below 64 px).
+    """
     longer = max(size)
     return 1 if longer < 64 else max(2, round(0.004 * longer))
 
 
 def pixel_box(box: Xyxy, size: Size) -> Box | None:
-    """``box`` clipped to the image and rounded, at least one pixel wide and high; None if nothing of it is inside."""
+    """``box`` clipped to the image and rounded, at least one pixel wide and high; None if nothing
+    of it is inside.
+    """
     height, width = size
-    x1, y1, x2, y2 = max(0.0, box[0]), max(0.0, box[1]), min(float(width), box[2]), min(float(height), box[3])
+    x1, y1, x2, y2 = (
+        max(0.0, box[0]),
+        max(0.0, box[1]),
+        min(float(width), box[2]),
+        min(float(height), box[3]),
+    )
     if x2 <= x1 or y2 <= y1:
         return None
     left, right = _pixels(x1, x2, width)
@@ -35,7 +46,9 @@ def pixel_box(box: Xyxy, size: Size) -> Box | None:
 
 
 def _pixels(start: float, end: float, length: int) -> tuple[int, int]:
-    """First pixel and one past the last; an extent that rounds to nothing is the pixel that its middle lies in."""
+    """First pixel and one past the last; an extent that rounds to nothing is the pixel that its
+    middle lies in.
+    """
     if round(end) > round(start):
         return round(start), round(end)
     first = min(int((start + end) / 2), length - 1)
@@ -74,7 +87,9 @@ def dashed_outline(pixels: Pixels, box: Box, color: RGB, width: int) -> None:
 
 @lru_cache(maxsize=4096)
 def _dashes(start: int, stop: int, width: int) -> tuple[tuple[int, int], ...]:
-    """Dashes from ``start`` to ``stop``: about 4 widths long, gaps of 3, one at either end so that corners close."""
+    """Dashes from ``start`` to ``stop``: about 4 widths long, gaps of 3, one at either end so that
+    corners close.
+    """
     dash, length = 4 * width, stop - start
     gaps = max(1, round((length - dash) / (7 * width)))
     if length <= 2 * dash:
@@ -108,13 +123,19 @@ def _mixing_table(color: RGB, opacity: float) -> np.ndarray:
 
 
 def largest_first(items: Sequence[Mask]) -> list[int]:
-    """Places of the non-empty masks, by falling area, so that small ones are painted last and stay visible."""
+    """Places of the non-empty masks, by falling area, so that small ones are painted last and stay
+    visible.
+    """
     areas = [mask.area for mask in items]
     return [k for k in sorted(range(len(items)), key=lambda k: -areas[k]) if areas[k]]
 
 
-def paint(pixels: Pixels, base: Pixels, masks: Sequence[Mask], colors: Sequence[RGB], opacity: float) -> list[int]:
-    """Fill all ``masks``, largest first; returns the order they were painted in (empty masks left out)."""
+def paint(
+    pixels: Pixels, base: Pixels, masks: Sequence[Mask], colors: Sequence[RGB], opacity: float
+) -> list[int]:
+    """Fill all ``masks``, largest first; returns the order they were painted in (empty masks left
+    out).
+    """
     order = largest_first(masks)
     boxes = sum(masks[k].crop.size for k in order)
     if boxes > base.shape[0] * base.shape[1] and len(order) < 256:
@@ -125,8 +146,12 @@ def paint(pixels: Pixels, base: Pixels, masks: Sequence[Mask], colors: Sequence[
     return order
 
 
-def _paint_at_once(pixels: Pixels, base: Pixels, masks: Sequence[Mask], colors: Sequence[RGB], opacity: float) -> None:
-    """The same fills by way of a map of which mask is on top: one mixing however many large masks there are."""
+def _paint_at_once(
+    pixels: Pixels, base: Pixels, masks: Sequence[Mask], colors: Sequence[RGB], opacity: float
+) -> None:
+    """The same fills by way of a map of which mask is on top: one mixing however many large masks
+    there are.
+    """
     top = np.zeros(base.shape[:2], dtype=np.uint8)
     for number, mask in enumerate(masks, start=1):
         here = top[mask.window]
@@ -137,17 +162,24 @@ def _paint_at_once(pixels: Pixels, base: Pixels, masks: Sequence[Mask], colors: 
     for start in range(0, len(base), rows):
         part = slice(start, start + rows)
         flat = cv2.applyColorMap(top[part], table)
-        mixed = flat if opacity == 1.0 else cv2.addWeighted(flat, opacity, base[part], 1 - opacity, 0)
+        mixed = (
+            flat if opacity == 1.0 else cv2.addWeighted(flat, opacity, base[part], 1 - opacity, 0)
+        )
         cv2.copyTo(mixed, top[part], pixels[part])
 
 
 def edge_band(mask: Mask, width: int) -> Mask:
-    """The part of ``mask`` within ``width`` pixels (chessboard) of a pixel outside it, or of the image's edge."""
+    """The part of ``mask`` within ``width`` pixels (chessboard) of a pixel outside it, or of the
+    image's edge.
+    """
     if mask.crop.size == 0:
         return mask
     side = 2 * width + 1
     inner = cv2.erode(
-        mask.crop.view(np.uint8), np.ones((side, side), np.uint8), borderType=cv2.BORDER_CONSTANT, borderValue=(0,)
+        mask.crop.view(np.uint8),
+        np.ones((side, side), np.uint8),
+        borderType=cv2.BORDER_CONSTANT,
+        borderValue=(0,),
     )
     return Mask(mask.size, mask.top, mask.left, mask.crop & (inner == 0))
 

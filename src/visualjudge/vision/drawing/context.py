@@ -14,9 +14,11 @@ HATCH = ((255, 0, 255), (255, 255, 255))
 
 
 def context_image(image: Pixels, mask: Mask | BoolArray) -> Pixels:
-    """``image`` with the masked region hatched: diagonal stripes of magenta and white, each laid over at 0.5.
+    """``image`` with the masked region hatched: diagonal stripes of magenta and white, each laid
+    over at 0.5.
 
-    Every pixel of the region is mixed half and half, so what lies under stays visible; every other pixel is untouched.
+    Every pixel of the region is mixed half and half, so what lies under stays visible; every other
+    pixel is untouched.
 
     Parameters
     ----------
@@ -33,9 +35,15 @@ def context_image(image: Pixels, mask: Mask | BoolArray) -> Pixels:
     inside = mask.dense() if isinstance(mask, Mask) else np.asarray(mask) > 0
     height, width = image.shape[:2]
     if inside.shape != (height, width):
-        raise DataError(f"mask: must match the image size {(height, width)} (height, width), got {inside.shape}")
+        raise DataError(
+            f"mask: must match the image size {(height, width)} (height, width), got {inside.shape}"
+        )
     stripe = 3 * line_width((height, width))
-    diagonal = (np.arange(height, dtype=np.int32)[:, None] + np.arange(width, dtype=np.int32)[None]) // stripe % 2
+    diagonal = (
+        (np.arange(height, dtype=np.int32)[:, None] + np.arange(width, dtype=np.int32)[None])
+        // stripe
+        % 2
+    )
     out = image.copy()
     for number, color in enumerate(HATCH):
         chosen = inside & (diagonal == number)

@@ -1,7 +1,7 @@
 """What an encoding costs a judge: bytes, characters, and tokens as three providers count them.
 
-The token counts are estimates by the providers' published rules, to compare encodings with each other; an invoice
-counts the prompt around them too.
+The token counts are estimates by the providers' published rules, to compare encodings with each
+other; an invoice counts the prompt around them too.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ from visualjudge.core.records import Size
 CHARS_PER_TOKEN = {"openai": 4.0, "gemini": 4.0, "qwen": 3.5}
 """Characters of English or JSON a token, by the providers' rules of thumb.
 
-OpenAI: "What are tokens and how to count them" (help centre): 4. Gemini API, "Understand and count tokens": 4.
-Qwen (Model Studio, billing notes): 3 to 4.
+OpenAI: "What are tokens and how to count them" (help centre): 4. Gemini API, "Understand and count
+tokens": 4. Qwen (Model Studio, billing notes): 3 to 4.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Bytes of the PNG, characters, and estimated tokens (image, text and legend together) by provider."""
+    """Bytes of the PNG, characters, and estimated tokens (image, text and legend together) by
+    provider.
+    """
 
     png_bytes: int
     text_chars: int
@@ -45,8 +47,9 @@ def text_tokens(text: str, provider: str) -> int:
 def openai_tokens(size: Size) -> int:
     """Tiles of GPT-4o at ``detail: high``: 85 + 170 for each 512-pixel tile.
 
-    Source: OpenAI API guide "Images and vision", section on calculating costs: the image is scaled down to fit
-    2048×2048, then down so that its shorter side is 768, and covered with tiles of 512×512.
+    Source: OpenAI API guide "Images and vision", section on calculating costs: the image is scaled
+    down to fit 2048×2048, then down so that its shorter side is 768, and covered with tiles of
+    512×512.
     """
     height, width = (float(v) for v in size)
     shrink = min(1.0, 2048 / max(height, width))
@@ -59,8 +62,9 @@ def openai_tokens(size: Size) -> int:
 def gemini_tokens(size: Size) -> int:
     """Tiles of Gemini 2: 258 tokens up to 384×384, else 258 a tile.
 
-    Source: Gemini API guide "Image understanding", section on token calculation: crop unit = floor(min(width,
-    height) / 1.5), kept within 256..768; tiles = the image's sides over the crop unit, rounded up.
+    Source: Gemini API guide "Image understanding", section on token calculation: crop unit =
+    floor(min(width, height) / 1.5), kept within 256..768; tiles = the image's sides over the crop
+    unit, rounded up.
     """
     height, width = size
     if height <= 384 and width <= 384:
@@ -72,15 +76,17 @@ def gemini_tokens(size: Size) -> int:
 def qwen_tokens(size: Size) -> int:
     """Patches of Qwen2-VL and Qwen2.5-VL: a token for each 28×28 pixels, and two marks around them.
 
-    Source: ``smart_resize`` of transformers' ``Qwen2VLImageProcessor`` with its default limits: sides rounded to
-    multiples of 28, the area brought within 56·56 to 28·28·1280 pixels.
+    Source: ``smart_resize`` of transformers' ``Qwen2VLImageProcessor`` with its default limits:
+    sides rounded to multiples of 28, the area brought within 56·56 to 28·28·1280 pixels.
     """
     height, width = size
     factor, least, most = 28, 56 * 56, 28 * 28 * 1280
     rows, cols = (max(factor, round(side / factor) * factor) for side in (height, width))
     if rows * cols > most:
         beta = math.sqrt(height * width / most)
-        rows, cols = (max(factor, math.floor(side / beta / factor) * factor) for side in (height, width))
+        rows, cols = (
+            max(factor, math.floor(side / beta / factor) * factor) for side in (height, width)
+        )
     elif rows * cols < least:
         beta = math.sqrt(least / (height * width))
         rows, cols = (math.ceil(side * beta / factor) * factor for side in (height, width))

@@ -39,7 +39,8 @@ class Encoded:
     colors: Mapping[str, RGB] = field(default_factory=dict)
 
     def cost(self, *, png: int | None = None) -> Cost:
-        """What a judge pays for it: PNG bytes, characters of text and legend, and tokens by each provider's rule.
+        """What a judge pays for it: PNG bytes, characters of text and legend, and tokens by each
+        provider's rule.
 
         Parameters
         ----------
@@ -49,9 +50,14 @@ class Encoded:
         The rules and their sources are in :mod:`visualjudge.vision.drawing.cost`.
         """
         size = None if self.image is None else (self.image.shape[0], self.image.shape[1])
-        written = (len(png_bytes(self.image)) if png is None else png) if self.image is not None else 0
+        written = (
+            (len(png_bytes(self.image)) if png is None else png) if self.image is not None else 0
+        )
         said = (self.text or "") + (self.legend or "")
-        tokens = {provider: count + text_tokens(said, provider) for provider, count in vision_tokens(size).items()}
+        tokens = {
+            provider: count + text_tokens(said, provider)
+            for provider, count in vision_tokens(size).items()
+        }
         return Cost(written, len(self.text or ""), len(self.legend or ""), tokens)
 
 
@@ -68,8 +74,12 @@ class Scene:
     expression: str | None = None
     _done: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
-    def once(self, work: Callable[Concatenate[Scene, P], T], *given: P.args, **named: P.kwargs) -> T:
-        """``work`` of this scene, done once however many of its encodings need it; what it gives is shared."""
+    def once(
+        self, work: Callable[Concatenate[Scene, P], T], *given: P.args, **named: P.kwargs
+    ) -> T:
+        """``work`` of this scene, done once however many of its encodings need it; what it gives is
+        shared.
+        """
         key = work, *given, *named.items()
         if key not in self._done:
             self._done[key] = work(self, *given, **named)
@@ -101,7 +111,8 @@ class Scene:
         masks = self.prediction
         if masks.items and masks.size != self.size:
             raise DataError(
-                f"segmentation: masks must match the image size {self.size} (height, width), got {masks.size}"
+                f"segmentation: masks must match the image size {self.size} (height, width), got "
+                f"{masks.size}"
             )
         return masks
 

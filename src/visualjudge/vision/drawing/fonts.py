@@ -1,9 +1,10 @@
 """Letters of any script, from fonts that packages ship, the same on every machine.
 
-DejaVu Sans (of this package) has Latin, Cyrillic, Greek, Arabic, Hebrew and more; Shobhika (devanagari-fonts, OFL) has
-Devanagari, Noto Sans Thai and Khmer (fontpkg, OFL) have theirs; WenQuanYi Micro Hei (paperang-p2-fonts-cjk, Apache 2.0)
-has Chinese, Japanese and Korean. Packages that only hold fonts are looked up, not imported, and a file counts only with
-the content that is known, since the same data must give the same bytes. Scripts whose letters join or are reordered are
+DejaVu Sans (of this package) has Latin, Cyrillic, Greek, Arabic, Hebrew and more; Shobhika
+(devanagari-fonts, OFL) has Devanagari, Noto Sans Thai and Khmer (fontpkg, OFL) have theirs;
+WenQuanYi Micro Hei (paperang-p2-fonts-cjk, Apache 2.0) has Chinese, Japanese and Korean. Packages
+that only hold fonts are looked up, not imported, and a file counts only with the content that is
+known, since the same data must give the same bytes. Scripts whose letters join or are reordered are
 shaped by HarfBuzz through Pillow's Raqm layout; where Pillow has none, letters stand side by side.
 """
 
@@ -28,12 +29,17 @@ _UNICODE = (0, 3)
 def code_points(file: bytes) -> frozenset[int]:
     """Code points with a glyph of their own, in a font's file or the first font of a collection.
 
-    Source: https://learn.microsoft.com/typography/opentype/spec/cmap, formats 4 and 12. Only for fonts whose content is
-    known: nothing is checked.
+    Source: https://learn.microsoft.com/typography/opentype/spec/cmap, formats 4 and 12. Only for
+    fonts whose content is known: nothing is checked.
     """
     start = struct.unpack_from(">I", file, 12)[0] if file[:4] == b"ttcf" else 0
     (count,) = struct.unpack_from(">H", file, start + 4)
-    tables = {tag: at for tag, _, at, _ in struct.iter_unpack(">4sIII", file[start + 12 : start + 12 + 16 * count])}
+    tables = {
+        tag: at
+        for tag, _, at, _ in struct.iter_unpack(
+            ">4sIII", file[start + 12 : start + 12 + 16 * count]
+        )
+    }
     return frozenset(point for part in _parts(file, tables[b"cmap"]) for point in part)
 
 
@@ -93,7 +99,9 @@ _PACKAGED = (
 )
 """Package, file and SHA-256 of each further font."""
 _SHAPED = ((0x0590, 0x08FF), (0x0900, 0x109F), (0x1780, 0x17FF), (0xFB1D, 0xFDFF), (0xFE70, 0xFEFC))
-"""Code points of scripts that join, reorder or run from right to left: Hebrew to Arabic, Indic to Burmese, Khmer."""
+"""Code points of scripts that join, reorder or run from right to left: Hebrew to Arabic, Indic to
+Burmese, Khmer.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +135,8 @@ def _is_known(path: Path, digest: str) -> bool:
 def runs(text: str) -> list[TextRun]:
     """``text`` cut into runs of one font, each letter in the first font that has it.
 
-    Spaces, marks and joiners stay with the letters before them; a letter that no font has is written as its code
-    point, so that no two labels look alike.
+    Spaces, marks and joiners stay with the letters before them; a letter that no font has is
+    written as its code point, so that no two labels look alike.
     """
     made: list[TextRun] = []
     for font, letter in _placed(text):

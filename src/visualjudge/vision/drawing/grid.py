@@ -35,9 +35,11 @@ _PIXELS_AT_ONCE = 1 << 19
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Grid:
-    """Cells of ``cell``×``cell`` pixels; ``index`` (rows, cols) int: 0 = background, k = ``labels[k]``.
+    """Cells of ``cell``×``cell`` pixels; ``index`` (rows, cols) int: 0 = background, k =
+    ``labels[k]``.
 
-    ``labels`` are in rising order of their numbers; where the numbers are those of classes, some may be left out.
+    ``labels`` are in rising order of their numbers; where the numbers are those of classes, some
+    may be left out.
     """
 
     cell: int
@@ -51,16 +53,19 @@ def grid_of(scene: Scene, *, merged: bool, region: bool = False) -> Grid:
     Parameters
     ----------
     merged
-        Masks of one label count as one, and have the number that its class has in ``scene.classes`` (as colours do, see
-        :func:`~visualjudge.vision.drawing.palette.class_order`), so that all options of a question agree. Else each
-        instance has its own number, from 1 in the order of the prediction.
+        Masks of one label count as one, and have the number that its class has in ``scene.classes``
+        (as colours do, see
+        :func:`~visualjudge.vision.drawing.palette.class_order`), so that all options of a question
+        agree. Else each instance has its own number, from 1 in the order of the prediction.
     region
         The one region is number 1, whatever else is referred to on the image.
     """
     if not merged:
         items = scene.masks.items
         index = covering([item.mask for item in items], scene.size)
-        return Grid(cell_side(scene.size), index, {k: item.label for k, item in enumerate(items, start=1)})
+        return Grid(
+            cell_side(scene.size), index, {k: item.label for k, item in enumerate(items, start=1)}
+        )
     united = scene.once(merged_by_label)
     order = class_order(None if region else scene.classes, list(united))
     labels = {number: label for number, label in enumerate(order, start=1) if label in united}
@@ -76,8 +81,8 @@ def cell_side(size: Size) -> int:
 def covering(masks: Sequence[Mask], size: Size) -> NDArray[np.intp]:
     """For each cell the number (from 1) of the mask that covers most of its pixels, 0 for none.
 
-    Background competes with the pixels that no mask covers; ties go to the lower number. A pixel that several masks
-    cover counts for each.
+    Background competes with the pixels that no mask covers; ties go to the lower number. A pixel
+    that several masks cover counts for each.
     """
     cell = cell_side(size)
     rows, cols = -(-size[0] // cell), -(-size[1] // cell)
@@ -103,14 +108,20 @@ def covering(masks: Sequence[Mask], size: Size) -> NDArray[np.intp]:
     return best
 
 
-def _counts(crop: NDArray[np.uint8], down: int, across: int, cell: int, rows: int, cols: int) -> NDArray[np.int64]:
-    """Pixels set in each of rows×cols cells, the crop lying (down, across) pixels from the first cell's corner."""
+def _counts(
+    crop: NDArray[np.uint8], down: int, across: int, cell: int, rows: int, cols: int
+) -> NDArray[np.int64]:
+    """Pixels set in each of rows×cols cells, the crop lying (down, across) pixels from the first
+    cell's corner.
+    """
     height, width = crop.shape
     ys = np.clip(np.arange(rows + 1) * cell - down, 0, height)
     xs = np.clip(np.arange(cols + 1) * cell - across, 0, width)
     counts = np.zeros((rows, cols), dtype=np.int64)
     band = max(1, _PIXELS_AT_ONCE // max(1, width * cell))
-    for first in range(0, rows, band):  # a few rows of cells at once: an integral image holds 4 bytes a pixel
+    for first in range(
+        0, rows, band
+    ):  # a few rows of cells at once: an integral image holds 4 bytes a pixel
         edges = ys[first : first + band + 1]
         sums = cv2.integral(crop[edges[0] : edges[-1]]) if edges[-1] > edges[0] else None
         if sums is not None:
@@ -123,9 +134,11 @@ def _counts(crop: NDArray[np.uint8], down: int, across: int, cell: int, rows: in
 
 
 def draw_grid(scene: Scene, style: GridStyle) -> Encoded:
-    """Cells in their index's colour, half over the photograph or opaque on black, with the index in cells of ≥ 12 px.
+    """Cells in their index's colour, half over the photograph or opaque on black, with the index in
+    cells of ≥ 12 px.
 
-    Instances are coloured by index, classes and regions by label, as in the full-resolution encodings.
+    Instances are coloured by index, classes and regions by label, as in the full-resolution
+    encodings.
     """
     by_label = style.colors == "class"
     grid = scene.once(grid_of, merged=by_label, region=style.region)
@@ -151,7 +164,10 @@ def _label_legend(classes: Sequence[str] | None, grid: Grid) -> tuple[dict[str, 
 def _index_legend(grid: Grid) -> str | None:
     if not grid.labels:
         return None
-    told = (f"{k} {label} = {name_at(k - 1)} ({hex_of(color_at(k - 1))})" for k, label in grid.labels.items())
+    told = (
+        f"{k} {label} = {name_at(k - 1)} ({hex_of(color_at(k - 1))})"
+        for k, label in grid.labels.items()
+    )
     return "Legend: " + ", ".join(told)
 
 
@@ -171,11 +187,15 @@ def _paint(pixels: Pixels, grid: Grid, fills: Mapping[int, RGB], *, opaque: bool
             ink.write(here, index)
 
 
-def _fill_cells(here: Pixels, index: NDArray[np.intp], colors: NDArray[np.uint8], cell: int, opaque: bool) -> None:
+def _fill_cells(
+    here: Pixels, index: NDArray[np.intp], colors: NDArray[np.uint8], cell: int, opaque: bool
+) -> None:
     full = index.shape[1] * cell, index.shape[0] * cell
     rows, cols = here.shape[:2]
     flat = cv2.resize(colors, full, interpolation=cv2.INTER_NEAREST)[:rows, :cols]
-    covered = cv2.resize((index > 0).astype(np.uint8), full, interpolation=cv2.INTER_NEAREST)[:rows, :cols]
+    covered = cv2.resize((index > 0).astype(np.uint8), full, interpolation=cv2.INTER_NEAREST)[
+        :rows, :cols
+    ]
     mixed = flat if opaque else cv2.addWeighted(here, 0.5, flat, 0.5, 0)
     cv2.copyTo(mixed, np.ascontiguousarray(covered), here)
 
@@ -183,7 +203,8 @@ def _fill_cells(here: Pixels, index: NDArray[np.intp], colors: NDArray[np.uint8]
 class _Numbers:
     """The index written in each cell: white with a hard black rim, which stands out on any fill.
 
-    The rim is not anti-aliased: each pixel of a cell is either exactly its fill or a grey of the number.
+    The rim is not anti-aliased: each pixel of a cell is either exactly its fill or a grey of the
+    number.
     """
 
     def __init__(self, grid: Grid, count: int) -> None:
@@ -199,7 +220,9 @@ class _Numbers:
         gray = cv2.cvtColor(self._spread(self._ink, index, here), cv2.COLOR_GRAY2BGR)
         cv2.copyTo(gray, self._spread(self._cover, index, here), here)
 
-    def _spread(self, tiles: NDArray[np.uint8], index: NDArray[np.intp], here: Pixels) -> NDArray[np.uint8]:
+    def _spread(
+        self, tiles: NDArray[np.uint8], index: NDArray[np.intp], here: Pixels
+    ) -> NDArray[np.uint8]:
         rows, cols = index.shape
         whole = tiles[index].transpose(0, 2, 1, 3).reshape(rows * self._side, cols * self._side)
         return np.ascontiguousarray(whole[: here.shape[0], : here.shape[1]])
@@ -207,7 +230,9 @@ class _Numbers:
 
 @lru_cache(maxsize=2048)
 def _number_tile(number: str, side: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """(cover, ink), each side×side uint8: where the fill is hidden (0 or 1), and the grey that takes its place."""
+    """(cover, ink), each side×side uint8: where the fill is hidden (0 or 1), and the grey that
+    takes its place.
+    """
     ink = _digits(number, side)
     reach = max(1, round(side / 32))
     shape = cv2.MORPH_ELLIPSE if reach > 1 else cv2.MORPH_CROSS
@@ -217,7 +242,9 @@ def _number_tile(number: str, side: int) -> tuple[NDArray[np.uint8], NDArray[np.
 
 
 def _digits(number: str, side: int) -> NDArray[np.uint8]:
-    """Coverage of the number's ink in the middle of a side×side tile, as large as leaves a margin."""
+    """Coverage of the number's ink in the middle of a side×side tile, as large as leaves a
+    margin.
+    """
     for font in range(round(0.85 * side), 3, -1):
         bitmap = text_bitmap(number, font)
         ys, xs = np.flatnonzero(bitmap.any(axis=1)), np.flatnonzero(bitmap.any(axis=0))

@@ -1,10 +1,11 @@
 """The one palette: 32 named colours, more when they run out, and the legends that tell them.
 
-The colours were chosen from matplotlib's CSS4 and xkcd names so that the smallest CIEDE2000 difference between any
-two is as large as could be found, as normal eyes see them (at half weight) and as protanopes, deuteranopes and
-tritanopes do (Machado, Oliveira & Fernandes 2009, severity 1). Each next colour is the one farthest from those
-before it, so few classes get colours farther apart than many; the seven dark ones (relative luminance below 0.1) come
-last, because a half-transparent dark fill is lost on black. ``tests/encoding/test_palette.py`` holds the figures.
+The colours were chosen from matplotlib's CSS4 and xkcd names so that the smallest CIEDE2000
+difference between any two is as large as could be found, as normal eyes see them (at half weight)
+and as protanopes, deuteranopes and tritanopes do (Machado, Oliveira & Fernandes 2009, severity 1).
+Each next colour is the one farthest from those before it, so few classes get colours farther apart
+than many; the seven dark ones (relative luminance below 0.1) come last, because a half-transparent
+dark fill is lost on black. ``tests/encoding/test_palette.py`` holds the figures.
 """
 
 from __future__ import annotations
@@ -63,31 +64,43 @@ _RANDOM_CHROMA = 120
 
 
 def color_at(number: int) -> RGB:
-    """Colour ``number`` (from 0) of the palette; past its end a generated one, distinct from all before it."""
+    """Colour ``number`` (from 0) of the palette; past its end a generated one, distinct from all
+    before it.
+    """
     return PALETTE[number][1] if number < len(PALETTE) else _generated(number)[-1]
 
 
 def name_at(number: int) -> str:
-    """The name that goes with :func:`color_at`; a generated colour is named after its nearest palette colour."""
+    """The name that goes with :func:`color_at`; a generated colour is named after its nearest
+    palette colour.
+    """
     if number < len(PALETTE):
         return PALETTE[number][0]
-    return f"{_nearest_name(color_at(number))} {number // len(PALETTE) + 1}.{number % len(PALETTE) + 1}"
+    return (
+        f"{_nearest_name(color_at(number))} "
+        f"{number // len(PALETTE) + 1}.{number % len(PALETTE) + 1}"
+    )
 
 
 def random_color_at(number: int) -> RGB:
-    """Colour ``number`` of a sequence drawn at random by a fixed seed, each distinct from those before it."""
+    """Colour ``number`` of a sequence drawn at random by a fixed seed, each distinct from those
+    before it.
+    """
     return _random_colors(-(-(number + 1) // 64) * 64)[number]
 
 
 def random_name_at(number: int) -> str:
-    """A name for :func:`random_color_at`: the nearest palette colour's, with the number so that names differ."""
+    """A name for :func:`random_color_at`: the nearest palette colour's, with the number so that
+    names differ.
+    """
     return f"{_nearest_name(random_color_at(number))} {number + 1}"
 
 
 def class_order(classes: Iterable[str] | None, labels: Sequence[str]) -> list[str]:
     """The order in which labels take colours.
 
-    That of ``classes``, then the labels that are not in ``classes``, sorted; without ``classes`` the sorted labels.
+    That of ``classes``, then the labels that are not in ``classes``, sorted; without ``classes``
+    the sorted labels.
     """
     given = dict.fromkeys(classes or ())
     return [*given, *sorted(set(labels).difference(given))]
@@ -117,13 +130,20 @@ def legend_of(colors: Mapping[str, RGB], names: Mapping[str, str]) -> str | None
     """``Legend: person = red (#FF0000), dog = …``, or None where there is nothing to tell."""
     if not colors:
         return None
-    return "Legend: " + ", ".join(f"{label} = {names[label]} ({hex_of(color)})" for label, color in colors.items())
+    return "Legend: " + ", ".join(
+        f"{label} = {names[label]} ({hex_of(color)})" for label, color in colors.items()
+    )
 
 
 @lru_cache(maxsize=4096)
 def ink_on(color: RGB) -> RGB:
-    """Black or white, whichever has the higher contrast ratio on ``color`` (WCAG 2.1, relative luminance)."""
-    linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in (c / 255 for c in color)]
+    """Black or white, whichever has the higher contrast ratio on ``color`` (WCAG 2.1, relative
+    luminance).
+    """
+    linear = [
+        v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4
+        for v in (c / 255 for c in color)
+    ]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
     return BLACK if (luminance + 0.05) / 0.05 >= 1.05 / (luminance + 0.05) else WHITE
 
@@ -143,7 +163,9 @@ def _generated(number: int) -> tuple[RGB, ...]:
 
 @lru_cache(maxsize=8)
 def _farthest(count: int) -> tuple[RGB, ...]:
-    """The palette, then ``count - 32`` candidates, each the farthest in RGB from those before it."""
+    """The palette, then ``count - 32`` candidates, each the farthest in RGB from those before
+    it.
+    """
     chosen = [color for _, color in PALETTE]
     pool = _candidates()
     nearest = np.full(len(pool), np.inf)
@@ -161,7 +183,11 @@ def _farthest(count: int) -> tuple[RGB, ...]:
 
 def _counted(count: int, taken: set[RGB]) -> tuple[RGB, ...]:
     free = (
-        (r, g, b) for r in range(255, -1, -1) for g in range(0, 256, 3) for b in range(0, 256, 3) if abs(r - g) > 60
+        (r, g, b)
+        for r in range(255, -1, -1)
+        for g in range(0, 256, 3)
+        for b in range(0, 256, 3)
+        if abs(r - g) > 60
     )
     fresh = (color for color in free if color not in taken)
     return tuple(next(fresh) for _ in range(count))
@@ -169,7 +195,9 @@ def _counted(count: int, taken: set[RGB]) -> tuple[RGB, ...]:
 
 @lru_cache(maxsize=8)
 def _random_colors(count: int) -> tuple[RGB, ...]:
-    """The first ``count`` random colours; apart from each other by a distance that shrinks when it cannot be kept."""
+    """The first ``count`` random colours; apart from each other by a distance that shrinks when it
+    cannot be kept.
+    """
     rng = rng_for(0, "random class colours")
     chosen: list[RGB] = []
     drawn: list[list[int]] = []
@@ -179,7 +207,9 @@ def _random_colors(count: int) -> tuple[RGB, ...]:
             drawn = rng.integers(0, 256, (1024, 3)).tolist()[::-1]
         red, green, blue = drawn.pop()
         strong = max(red, green, blue) - min(red, green, blue) >= _RANDOM_CHROMA
-        if strong and all(abs(red - r) + abs(green - g) + abs(blue - b) >= max(apart, 1) for r, g, b in chosen):
+        if strong and all(
+            abs(red - r) + abs(green - g) + abs(blue - b) >= max(apart, 1) for r, g, b in chosen
+        ):
             chosen.append((red, green, blue))
             misses = 0
         elif (misses := misses + 1) > 200:

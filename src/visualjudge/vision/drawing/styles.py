@@ -1,4 +1,6 @@
-"""How encodings look: a frozen dataclass for each way of drawing, held by a row of the catalogue."""
+"""How encodings look: a frozen dataclass for each way of drawing, held by a row of the
+catalogue.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,20 @@ class TextStyle:
     """A JSON text; ``layout`` names its form."""
 
     layout: Literal[
-        "xyxy", "xywh", "polygon", "rle", "matrix", "subsample", "flat_list", "part_keyed", "coco_list"
-    ]  # fmt: skip
+        "xyxy",
+        "xywh",
+        "polygon",
+        "rle",
+        "matrix",
+        "subsample",
+        "flat_list",
+        "part_keyed",
+        "coco_list",
+    ]
     ids: bool = False
-    """Objects are instances: each has an ``instance_id``, and none is merged with others of its label."""
+    """Objects are instances: each has an ``instance_id``, and none is merged with others of its
+    label.
+    """
     region: bool = False
     """One referred region, numbered 1."""
 

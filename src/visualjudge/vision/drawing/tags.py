@@ -1,4 +1,5 @@
-"""Label tags: words in black or white on a filled rectangle of the class's colour, placed where there is room.
+"""Label tags: words in black or white on a filled rectangle of the class's colour, placed where
+there is room.
 
 Letters come from :mod:`~visualjudge.vision.drawing.fonts`.
 """
@@ -28,7 +29,9 @@ Point = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """What a tag belongs to: its words, colour, and box; ``centered``: in the box's middle, else at its corner."""
+    """What a tag belongs to: its words, colour, and box; ``centered``: in the box's middle, else at
+    its corner.
+    """
 
     label: str
     color: RGB
@@ -37,13 +40,19 @@ class Anchor:
 
 
 def draw_tags(pixels: Pixels, anchors: Sequence[Anchor]) -> None:
-    """Draw one tag for each anchor onto ``pixels``, whole and inside the image; none where not even one fits.
+    """Draw one tag for each anchor onto ``pixels``, whole and inside the image; none where not even
+    one fits.
 
-    Small objects choose first, as they have the least room to spare; where tags must overlap, theirs is on top.
+    Small objects choose first, as they have the least room to spare; where tags must overlap,
+    theirs is on top.
     """
     size = pixels.shape[0], pixels.shape[1]
     font = _font_size(size, anchors)
-    lines = [(anchor, *line) for anchor in anchors if (line := _fitting(anchor.label, font, size)) is not None]
+    lines = [
+        (anchor, *line)
+        for anchor in anchors
+        if (line := _fitting(anchor.label, font, size)) is not None
+    ]
     patches = [(anchor, _patch(text, letters, anchor.color)) for anchor, text, letters in lines]
     taken, gap = _Taken(size), line_width(size)
     for anchor, patch in patches:
@@ -103,7 +112,9 @@ def _font_size(size: Size, anchors: Sequence[Anchor]) -> int:
 
 @lru_cache(maxsize=4096)
 def _fitting(label: str, font: int, size: Size) -> tuple[str, int] | None:
-    """The label's text and letter size that fit the image: smaller letters, then fewer; None if not even one fits."""
+    """The label's text and letter size that fit the image: smaller letters, then fewer; None if not
+    even one fits.
+    """
     text = words(label)
     for smaller in range(font, _SMALLEST - 1, -1):
         bitmap = text_bitmap(text, smaller)
@@ -119,7 +130,9 @@ def _fitting(label: str, font: int, size: Size) -> tuple[str, int] | None:
 
 
 def _hidden_by(anchor: Anchor, patch: np.ndarray) -> bool:
-    """Whether a tag of this size could cover half of the object: such a one is kept free of all tags."""
+    """Whether a tag of this size could cover half of the object: such a one is kept free of all
+    tags.
+    """
     x1, y1, x2, y2 = anchor.box
     return not anchor.centered and (x2 - x1) * (y2 - y1) < 2 * patch.shape[0] * patch.shape[1]
 
@@ -134,13 +147,17 @@ def _patch(text: str, font: int, color: RGB) -> np.ndarray:
 
 
 def _spots(anchor: Anchor, shape: tuple[int, ...], size: Size, gap: int) -> Iterator[Point]:
-    """Places (x, y) for the corner of a tag of ``shape``, best first, such that it is inside the image.
+    """Places (x, y) for the corner of a tag of ``shape``, best first, such that it is inside the
+    image.
 
-    For a box: above its corner, below, inside at the corners, beside; for a centred one: the middle, then around it.
+    For a box: above its corner, below, inside at the corners, beside; for a centred one: the
+    middle, then around it.
     """
     high, wide = shape[:2]
     corners = (
-        _around_middle(anchor.box, high, wide) if anchor.centered else _around_box(anchor.box, high, wide, size, gap)
+        _around_middle(anchor.box, high, wide)
+        if anchor.centered
+        else _around_box(anchor.box, high, wide, size, gap)
     )
     right, bottom = size[1] - wide, size[0] - high
     return ((min(max(x, 0), right), min(max(y, 0), bottom)) for x, y in corners)
@@ -149,7 +166,10 @@ def _spots(anchor: Anchor, shape: tuple[int, ...], size: Size, gap: int) -> Iter
 def _around_middle(box: Box, high: int, wide: int) -> list[Point]:
     x, y = (box[0] + box[2] - wide) // 2, (box[1] + box[3] - high) // 2
     rows = (-1, 1, -2, 2, -3, 3)
-    return [(x, y), *((x + dx * wide // 2, y + dy * (high + 1)) for dy in rows for dx in (0, -1, 1))]
+    return [
+        (x, y),
+        *((x + dx * wide // 2, y + dy * (high + 1)) for dy in rows for dx in (0, -1, 1)),
+    ]
 
 
 def _around_box(box: Box, high: int, wide: int, size: Size, gap: int) -> list[Point]:
@@ -157,7 +177,12 @@ def _around_box(box: Box, high: int, wide: int, size: Size, gap: int) -> list[Po
     above, below, right = y1 - high - gap, y2 + gap, x2 - wide
     outer = [(x, y) for y in (above, below) if 0 <= y <= size[0] - high for x in (x1, right)]
     inner = [(x, y) for y in (y1 + gap, y2 - high - gap) for x in (x1 + gap, right - gap)]
-    beside = [(x, y) for y in (y1, y2 - high) for x in (x2 + gap, x1 - wide - gap) if 0 <= x <= size[1] - wide]
+    beside = [
+        (x, y)
+        for y in (y1, y2 - high)
+        for x in (x2 + gap, x1 - wide - gap)
+        if 0 <= x <= size[1] - wide
+    ]
     roomy = x2 - x1 > wide + 4 * gap and y2 - y1 > 3 * high
     farther = [(x1, y1 + k * (high + 1)) for k in (-3, 1, -4, 2, -5, 3)]
     return [*outer, *(inner + beside if roomy else beside + inner), *farther]
@@ -180,7 +205,9 @@ class _Taken:
         """The first of ``spots`` where nothing is covered, else the one that covers least."""
         least, best = -1, (0, 0)
         for x, y in spots:
-            covered = int(np.count_nonzero(self._map[self._window(x, y, x + shape[1], y + shape[0])]))
+            covered = int(
+                np.count_nonzero(self._map[self._window(x, y, x + shape[1], y + shape[0])])
+            )
             if covered == 0:
                 return x, y
             if least < 0 or covered < least:

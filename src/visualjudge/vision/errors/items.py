@@ -18,12 +18,16 @@ LOWEST_IOU = 0.45
 Items = TypeVar("Items", bound=LabelledItems)
 
 
-def classification(truth: Items, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Items:
+def classification(
+    truth: Items, severity: float, scene: ErrorScene, rng: np.random.Generator
+) -> Items:
     """Some objects have another label of the data set."""
     order = rng.permutation(len(truth.items))
     wrong = [scene.wrong_label(item.label, rng) for item in truth.items]
     struck = set(order[: counted(severity, len(order))].tolist())
-    renamed = (replace(item, label=wrong[k]) if k in struck else item for k, item in enumerate(truth.items))
+    renamed = (
+        replace(item, label=wrong[k]) if k in struck else item for k, item in enumerate(truth.items)
+    )
     return truth.with_items(renamed)
 
 

@@ -16,8 +16,9 @@ from visualjudge.core.records import Pixels, Size
 class ErrorScene:
     """What an error may draw on beside the truth itself.
 
-    ``labels`` are those of the data set, ``size`` is (height, width), ``levels`` the number of severities wanted, and
-    ``degraded`` the input of a restoration task, H×W×3 uint8 RGB (or smaller, for super-resolution).
+    ``labels`` are those of the data set, ``size`` is (height, width), ``levels`` the number of
+    severities wanted, and ``degraded`` the input of a restoration task, H×W×3 uint8 RGB (or
+    smaller, for super-resolution).
     """
 
     size: Size
@@ -28,7 +29,9 @@ class ErrorScene:
     """Other objects' masks on the image, for a referring expression's wrong instance."""
 
     def wrong_label(self, label: str, rng: np.random.Generator) -> str:
-        """Another label of the data set; the same where it has only one (the caller leaves such a group out)."""
+        """Another label of the data set; the same where it has only one (the caller leaves such a
+        group out).
+        """
         rest = sorted(set(self.labels) - {label})
         return rest[int(rng.integers(len(rest)))] if rest else label
 

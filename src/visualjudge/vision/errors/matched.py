@@ -1,10 +1,11 @@
 """MATCHED ERRORS: predictions that look alike and differ only in how far they are from the truth.
 
-A ladder of errors can be ordered by the predictions alone: the one with fewer boxes, or with smoother outlines, is the
-better one. Here all predictions of a group bear the same errors of one kind (their look), and lie on one way from the
-truth to a *decoy* that could as well be the truth: the truth moved, mirrored, or with parts exchanged. Without the
-photograph, the way could as well be walked from the other end, so the severities are symmetric about ½: what a rule
-that does not look gains on the first half, it loses on the second.
+A ladder of errors can be ordered by the predictions alone: the one with fewer boxes, or with
+smoother outlines, is the better one. Here all predictions of a group bear the same errors of one
+kind (their look), and lie on one way from the truth to a *decoy* that could as well be the truth:
+the truth moved, mirrored, or with parts exchanged. Without the photograph, the way could as well be
+walked from the other end, so the severities are symmetric about ½: what a rule that does not look
+gains on the first half, it loses on the second.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ def middles(levels: int) -> tuple[float, ...]:
 
 
 def exchanged(severity: float, total: int) -> int:
-    """How many of ``total`` parts are those of the decoy: symmetric, so 1 − severity has all the others."""
+    """How many of ``total`` parts are those of the decoy: symmetric, so 1 − severity has all the
+    others.
+    """
     if severity > 0.5:
         return total - exchanged(round(1 - severity, 4), total)
     return math.floor(severity * total + 0.5 - 1e-9)
@@ -47,9 +50,11 @@ def exchanged(severity: float, total: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """How the items of a type move. ``shifted`` takes (item, x, y), ``mirrored`` (item, width of the image).
+    """How the items of a type move. ``shifted`` takes (item, x, y), ``mirrored`` (item, width of
+    the image).
 
-    ``rough`` takes (item, scene, generator): the item with a small error, so that no option is the truth itself.
+    ``rough`` takes (item, scene, generator): the item with a small error, so that no option is the
+    truth itself.
     """
 
     box: Callable[[Any], Xyxy]
@@ -60,14 +65,17 @@ class Moves:
 
 @dataclass(frozen=True, slots=True)
 class ItemErrors:
-    """The matched errors of labelled items: each takes (truth, severity in 0..1, scene, generator)."""
+    """The matched errors of labelled items: each takes (truth, severity in 0..1, scene,
+    generator).
+    """
 
     moves: Moves
 
     def localization(self, truth: Items, severity: float, scene: ErrorScene, rng: Rng) -> Items:
         """All items are off by equal errors of their own, and together moved in one direction.
 
-        Items that touch the border are left out: they cannot move, and the others would come to overlap them.
+        Items that touch the border are left out: they cannot move, and the others would come to
+        overlap them.
         """
         boxes = [self.moves.box(item) for item in truth.items]
         free = [k for k, box in enumerate(boxes) if inside(box, scene.size)]
@@ -78,7 +86,9 @@ class ItemErrors:
         return truth.with_items(self.moves.shifted(item, *(severity * step)) for item in items)
 
     def background(self, truth: Items, severity: float, scene: ErrorScene, rng: Rng) -> Items:
-        """As many items with a false one among them; more and more of the others lie where there is no object."""
+        """As many items with a false one among them; more and more of the others lie where there is
+        no object.
+        """
         items, places = self._traded(truth, severity, scene, rng)
         like = truth.items[int(rng.integers(len(truth.items)))]
         box, target = self.moves.box(like), elsewhere(self.moves.box(like), scene.size, rng, places)
@@ -89,18 +99,26 @@ class ItemErrors:
         """Half of the items are there twice; more and more of them lie where there is no object."""
         items, _ = self._traded(truth, severity, scene, rng)
         twice = rng.permutation(len(items))[: math.ceil(len(items) / 2)]
-        return truth.with_items([*items, *(self._twin(items[k], scene, rng) for k in twice)] if items else truth.items)
+        return truth.with_items(
+            [*items, *(self._twin(items[k], scene, rng) for k in twice)] if items else truth.items
+        )
 
     def missed(self, truth: Items, severity: float, scene: ErrorScene, rng: Rng) -> Items:
         """As many items are missing; more and more of the others lie where there is no object."""
         items, _ = self._traded(truth, severity, scene, rng)
         gone = set(rng.permutation(len(items))[: math.ceil(len(items) / 4)].tolist())
-        return truth.with_items([item for k, item in enumerate(items) if k not in gone] if items else truth.items)
+        return truth.with_items(
+            [item for k, item in enumerate(items) if k not in gone] if items else truth.items
+        )
 
     def classification(self, truth: Items, severity: float, scene: ErrorScene, rng: Rng) -> Items:
-        """Items of like shape exchange their labels; with one label, more and more items have another one."""
+        """Items of like shape exchange their labels; with one label, more and more items have
+        another one.
+        """
         items = self._rough(truth.items, scene, rng)
-        pairs = like_pairs([item.label for item in items], [self.moves.box(item) for item in truth.items])
+        pairs = like_pairs(
+            [item.label for item in items], [self.moves.box(item) for item in truth.items]
+        )
         if pairs:
             for k in rng.permutation(len(pairs))[: exchanged(severity, len(pairs))]:
                 one, two = pairs[k]
@@ -111,12 +129,16 @@ class ItemErrors:
             return truth.with_items(items)
         wrong = scene.wrong_label(items[0].label, rng)
         struck = set(rng.permutation(len(items))[: exchanged(severity, len(items))].tolist())
-        return truth.with_items(replace(x, label=wrong) if k in struck else x for k, x in enumerate(items))
+        return truth.with_items(
+            replace(x, label=wrong) if k in struck else x for k, x in enumerate(items)
+        )
 
     def _rough(self, items: Iterable[Any], scene: ErrorScene, rng: Rng) -> list[Any]:
         return [self.moves.rough(item, scene, rng) for item in items]
 
-    def _traded(self, truth: Items, severity: float, scene: ErrorScene, rng: Rng) -> tuple[list[Any], list[Xyxy]]:
+    def _traded(
+        self, truth: Items, severity: float, scene: ErrorScene, rng: Rng
+    ) -> tuple[list[Any], list[Xyxy]]:
         """The items that have a decoy, some of them at its place, and all places of both."""
         boxes = [self.moves.box(item) for item in truth.items]
         decoys = [self._decoy(item, boxes, scene, rng) for item in truth.items]
@@ -127,20 +149,31 @@ class ItemErrors:
             return [], boxes
         for k in np.array(known)[rng.permutation(len(known))][: exchanged(severity, len(known))]:
             rough[k] = false[k]
-        return [rough[k] for k in known], [*boxes, *(self.moves.box(decoy) for decoy in decoys if decoy is not None)]
+        return [rough[k] for k in known], [
+            *boxes,
+            *(self.moves.box(decoy) for decoy in decoys if decoy is not None),
+        ]
 
     def _decoy(self, item: Any, taken: Sequence[Xyxy], scene: ErrorScene, rng: Rng) -> Any | None:
-        """The item mirrored in the image, or else moved beside itself, where no object lies; None without such room."""
+        """The item mirrored in the image, or else moved beside itself, where no object lies; None
+        without such room.
+        """
         height, width = scene.size
         x1, y1, x2, y2 = self.moves.box(item)
-        steps = np.array([(1, 0), (-1, 0), (0, 1), (0, -1)]) * (x2 - x1, y2 - y1) * rng.uniform(0.9, 1.3)
+        steps = (
+            np.array([(1, 0), (-1, 0), (0, 1), (0, -1)])
+            * (x2 - x1, y2 - y1)
+            * rng.uniform(0.9, 1.3)
+        )
         tries = [self.moves.mirrored(item, width)]
         tries += [
             self.moves.shifted(item, dx, dy)
             for dx, dy in steps[rng.permutation(4)]
             if x1 + dx >= 0 and x2 + dx <= width and y1 + dy >= 0 and y2 + dy <= height
         ]
-        free = (one for one in tries if all(box_iou(self.moves.box(one), box) < APART for box in taken))
+        free = (
+            one for one in tries if all(box_iou(self.moves.box(one), box) < APART for box in taken)
+        )
         return next(free, None)
 
     def _twin(self, item: Any, scene: ErrorScene, rng: Rng) -> Any:
@@ -150,11 +183,17 @@ class ItemErrors:
 def inside(box: Xyxy, size: Size) -> bool:
     """Whether a box keeps away from the border: what touches it cannot move without showing it."""
     x1, y1, x2, y2 = box
-    return x1 >= NEAR_BORDER and y1 >= NEAR_BORDER and x2 <= size[1] - NEAR_BORDER and y2 <= size[0] - NEAR_BORDER
+    return (
+        x1 >= NEAR_BORDER
+        and y1 >= NEAR_BORDER
+        and x2 <= size[1] - NEAR_BORDER
+        and y2 <= size[0] - NEAR_BORDER
+    )
 
 
 def common_step(boxes: Sequence[Xyxy], size: Size, rng: Rng) -> FloatArray | None:
-    """(x, y) that brings the mean IoU of boxes with themselves down to ½ and keeps all on the image; None without room.
+    """(x, y) that brings the mean IoU of boxes with themselves down to ½ and keeps all on the
+    image; None without room.
 
     Of some random directions the first with room enough, or else the one with the most.
     """
@@ -168,7 +207,9 @@ def common_step(boxes: Sequence[Xyxy], size: Size, rng: Rng) -> FloatArray | Non
 
         def mean_iou(share: float, step: FloatArray = way * room) -> float:
             moved = corners + np.tile(share * step, 2)
-            return float(np.mean([box_iou(tuple(a), tuple(b)) for a, b in zip(corners, moved, strict=True)]))
+            return float(
+                np.mean([box_iou(tuple(a), tuple(b)) for a, b in zip(corners, moved, strict=True)])
+            )
 
         found.append((mean_iou(1.0), way * room * reach(mean_iou, LEAST_IOU)))
         if found[-1][0] <= LEAST_IOU:
@@ -190,11 +231,19 @@ def _room(corners: FloatArray, way: FloatArray, size: Size) -> float:
 
 
 def like_pairs(labels: Sequence[str], boxes: Sequence[Xyxy]) -> list[tuple[int, int]]:
-    """Places of items with different labels, two by two, the most alike in size, form and height on the image first."""
-    looks = np.array([
-        (np.log(max(x2 - x1, 1.0)), np.log(max(y2 - y1, 1.0)), (y1 + y2) / 2 / max(1.0, max(b[3] for b in boxes)))
-        for x1, y1, x2, y2 in boxes
-    ]).reshape(-1, 3)  # fmt: skip
+    """Places of items with different labels, two by two, the most alike in size, form and height on
+    the image first.
+    """
+    looks = np.array(
+        [
+            (
+                np.log(max(x2 - x1, 1.0)),
+                np.log(max(y2 - y1, 1.0)),
+                (y1 + y2) / 2 / max(1.0, max(b[3] for b in boxes)),
+            )
+            for x1, y1, x2, y2 in boxes
+        ]
+    ).reshape(-1, 3)
     apart = sorted(
         (float(np.abs(looks[i] - looks[j]).sum()), i, j)
         for i in range(len(labels))

@@ -1,4 +1,6 @@
-"""Smooth random fields and paths between shapes: what makes a controlled error look like a model's."""
+"""Smooth random fields and paths between shapes: what makes a controlled error look like a
+model's.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def lowest_share(inside: BoolArray, order: FloatArray, share: float) -> BoolArra
 
 
 def sweep(size: Size, rng: np.random.Generator) -> FloatArray:
-    """Distance along a random direction with a wavy front. H×W float64; for :func:`lowest_share`."""
+    """Distance along a random direction with a wavy front. H×W float64; for
+    :func:`lowest_share`.
+    """
     height, width = size
     angle = rng.uniform(0, 2 * np.pi)
     rows, cols = np.mgrid[:height, :width]
@@ -46,7 +50,9 @@ def sweep(size: Size, rng: np.random.Generator) -> FloatArray:
 
 
 def reach(similarity: Callable[[float], float], target: float) -> float:
-    """The t in 0..1 at which ``similarity`` (1 at t = 0, low at t = 1) comes down to ``target``; 1 if it never does."""
+    """The t in 0..1 at which ``similarity`` (1 at t = 0, low at t = 1) comes down to ``target``; 1
+    if it never does.
+    """
     if similarity(1.0) >= target:
         return 1.0
     low, high = 0.0, 1.0
@@ -66,7 +72,9 @@ def box_iou(first: Xyxy, second: Xyxy) -> float:
 
 
 def elsewhere(box: Xyxy, size: Size, rng: np.random.Generator, taken: list[Xyxy]) -> Xyxy:
-    """A box of about the same size on the image, overlapping ``taken`` as little as 20 tries can find."""
+    """A box of about the same size on the image, overlapping ``taken`` as little as 20 tries can
+    find.
+    """
     height, width = size
     tries = []
     for _ in range(20):

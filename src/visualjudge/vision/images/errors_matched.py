@@ -17,13 +17,17 @@ REACH, GRAIN = 0.03, 0.15
 
 
 def displaced(error: Perturbation, *, first: bool = False) -> Perturbation:
-    """An error of restored images at one severity, and structures drawn further and further from where they are.
+    """An error of restored images at one severity, and structures drawn further and further from
+    where they are.
 
-    All options are equally sharp, noisy and coloured; only the given image shows where its structures belong. The error
-    is made last, so that its grain and blocks are those of every option, or ``first``, where it shows structures.
+    All options are equally sharp, noisy and coloured; only the given image shows where its
+    structures belong. The error is made last, so that its grain and blocks are those of every
+    option, or ``first``, where it shows structures.
     """
 
-    def matched(truth: WholeImage, severity: float, scene: ErrorScene, rng: np.random.Generator) -> WholeImage:
+    def matched(
+        truth: WholeImage, severity: float, scene: ErrorScene, rng: np.random.Generator
+    ) -> WholeImage:
         if first:
             return _bent(error(truth, MILD, scene, rng), severity, rng)
         found: WholeImage = error(_bent(truth, severity, rng), MILD, scene, rng)
@@ -38,14 +42,21 @@ def _bent(found: WholeImage, severity: float, rng: np.random.Generator) -> Whole
     rows, cols = np.mgrid[:height, :width].astype(np.float32)
     quiet = np.sin(np.pi * (rows + 0.5) / height) * np.sin(np.pi * (cols + 0.5) / width)
     step = np.float32(REACH * max(height, width) * severity) * np.sqrt(quiet).astype(np.float32)
-    down, right = (smooth_field((height, width), rng, grain=GRAIN).astype(np.float32) for _ in range(2))
+    down, right = (
+        smooth_field((height, width), rng, grain=GRAIN).astype(np.float32) for _ in range(2)
+    )
     drawn = cv2.remap(
-        found.pixels, cols + step * right, rows + step * down, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REFLECT
+        found.pixels,
+        cols + step * right,
+        rows + step * down,
+        cv2.INTER_CUBIC,
+        borderMode=cv2.BORDER_REFLECT,
     )
     return WholeImage(np.asarray(drawn, dtype=np.uint8))
 
 
 residual = displaced(errors.residual, first=True)
 oversmoothing, pixel_noise, colour_shift, blocking = (
-    displaced(error) for error in (errors.oversmoothing, errors.pixel_noise, errors.colour_shift, errors.blocking)
+    displaced(error)
+    for error in (errors.oversmoothing, errors.pixel_noise, errors.colour_shift, errors.blocking)
 )

@@ -1,7 +1,8 @@
-"""Features of restored and generated images: noise, blocks, sharpness, colour, and agreement with what was given.
+"""Features of restored and generated images: noise, blocks, sharpness, colour, and agreement with
+what was given.
 
-What is given is measured once for all options of a question (:class:`Source`). Amounts that have a best value, such as
-sharpness, come as two features: what is missing from it, and what is too much.
+What is given is measured once for all options of a question (:class:`Source`). Amounts that have a
+best value, such as sharpness, come as two features: what is missing from it, and what is too much.
 """
 
 from __future__ import annotations
@@ -15,7 +16,17 @@ import numpy as np
 from visualjudge.core.records import BoolArray, Pixels
 from visualjudge.vision.images.record import WholeImage
 from visualjudge.vision.raster.sharpness import edge_strength, noise_sigma
-from visualjudge.vision.view import NOTHING, Features, Given, Plane, correlation, lab_of, length, reduced, shrunk
+from visualjudge.vision.view import (
+    NOTHING,
+    Features,
+    Given,
+    Plane,
+    correlation,
+    lab_of,
+    length,
+    reduced,
+    shrunk,
+)
 
 BLOCK = 8
 FINE = 256
@@ -70,7 +81,9 @@ class Source:
 
     @cached_property
     def specks(self) -> Plane:
-        """What is brighter than its surroundings and narrower than 9 pixels: rain and snow, and bright detail."""
+        """What is brighter than its surroundings and narrower than 9 pixels: rain and snow, and
+        bright detail.
+        """
         red, green, blue = cv2.split(self.middle)
         dark = cv2.min(cv2.min(red, green), blue)
         return np.asarray(cv2.morphologyEx(dark, cv2.MORPH_TOPHAT, SPECK), dtype=np.float32)
@@ -100,11 +113,17 @@ def source_of(given: Given) -> Source:
 
 def restored_look(found: WholeImage, given: Given) -> Features:
     """Features of a restored image."""
-    return NOTHING if given.image is None else restored_features(Source(found.pixels), given.once(source_of))
+    return (
+        NOTHING
+        if given.image is None
+        else restored_features(Source(found.pixels), given.once(source_of))
+    )
 
 
 def generated_look(found: WholeImage, given: Given) -> Features:
-    """Nothing where the prompt is all there is: without a language model no image can be held against a text."""
+    """Nothing where the prompt is all there is: without a language model no image can be held
+    against a text.
+    """
     if given.image is None and given.control is None:
         return NOTHING
     output = Source(found.pixels)
@@ -151,7 +170,9 @@ def restored_features(output: Source, given: Source) -> dict[str, float]:
 
 
 def agreement(output: Source, given: Source) -> dict[str, float]:
-    """How an output agrees with a given image of the same scene, fine and coarse, in light and in colour."""
+    """How an output agrees with a given image of the same scene, fine and coarse, in light and in
+    colour.
+    """
     apart = output.coarse - given.coarse
     return {
         "change": float(np.log1p(length(output.small - given.small).mean())),
@@ -162,9 +183,17 @@ def agreement(output: Source, given: Source) -> dict[str, float]:
 
 
 def _restored(output: Source, given: Source) -> dict[str, float]:
-    """Gain in sharpness; where sizes agree: specks of the input that are left, and what changed elsewhere."""
+    """Gain in sharpness; where sizes agree: specks of the input that are left, and what changed
+    elsewhere.
+    """
     gain = output.sharp - given.sharp
-    found = {"gain": min(gain, 1.0), "overshoot": max(gain - 1.0, 0.0), "left": 0.0, "collateral": 0.0, "lost": 0.0}
+    found = {
+        "gain": min(gain, 1.0),
+        "overshoot": max(gain - 1.0, 0.0),
+        "left": 0.0,
+        "collateral": 0.0,
+        "lost": 0.0,
+    }
     if output.pixels.shape != given.pixels.shape:
         return found
     bright = given.specks
@@ -172,20 +201,30 @@ def _restored(output: Source, given: Source) -> dict[str, float]:
     moved = output.gray - given.gray
     found["left"] = float((output.specks * bright).sum() / max(float((bright * bright).sum()), 1.0))
     found["collateral"] = float(np.log1p(np.abs(moved[~rainy]).mean())) if not rainy.all() else 0.0
-    found["lost"] = float(np.log1p(np.abs(output.smooth - given.smooth)[~rainy].mean())) if not rainy.all() else 0.0
+    found["lost"] = (
+        float(np.log1p(np.abs(output.smooth - given.smooth)[~rainy].mean()))
+        if not rainy.all()
+        else 0.0
+    )
     return found
 
 
 def controlled_features(output: Source, control: Source) -> dict[str, float]:
-    """How far an output's edges follow those of the control image (edges, a pose, a depth map or a sketch)."""
+    """How far an output's edges follow those of the control image (edges, a pose, a depth map or a
+    sketch).
+    """
     return {
         "follows": correlation(output.near_edges, control.near_edges),
-        "recalled": float((control.edges * output.near_edges).sum() / max(float(control.edges.sum()), 1e-6)),
+        "recalled": float(
+            (control.edges * output.near_edges).sum() / max(float(control.edges.sum()), 1e-6)
+        ),
     }
 
 
 def filled_features(output: Source, shown: Source, hole: BoolArray) -> dict[str, float]:
-    """How an inpainted region fits: seam, texture and colour against its surroundings; the rest left as it was."""
+    """How an inpainted region fits: seam, texture and colour against its surroundings; the rest
+    left as it was.
+    """
     small = shrunk(output.pixels)
     size = small.shape[1], small.shape[0]
     context = reduced(shown.pixels, size)
@@ -201,8 +240,12 @@ def filled_features(output: Source, shown: Source, hole: BoolArray) -> dict[str,
         "seam": _mean(edges, seam) - 0.5 * (_mean(edges, within) + _mean(edges, ring)),
         "texture": abs(np.log((filled + 0.02) / (_mean(edges, rest) + 0.02))),
         "texture_inside": filled,
-        "colour": float(np.linalg.norm(lab[within].mean(axis=0) - lab[ring].mean(axis=0))) / 20 if ring.any() else 0.0,
-        "touched": float(np.log1p(np.abs(small.astype(np.int16) - context)[rest].mean())) if rest.any() else 0.0,
+        "colour": float(np.linalg.norm(lab[within].mean(axis=0) - lab[ring].mean(axis=0))) / 20
+        if ring.any()
+        else 0.0,
+        "touched": float(np.log1p(np.abs(small.astype(np.int16) - context)[rest].mean()))
+        if rest.any()
+        else 0.0,
     }
 
 
@@ -221,22 +264,32 @@ def _structure(one: np.ndarray, two: np.ndarray) -> float:
     size = (9, 9)
     means = cv2.blur(one, size), cv2.blur(two, size)
     covariance = cv2.blur(one * two, size) - means[0] * means[1]
-    variances = [np.maximum(cv2.blur(p * p, size) - m * m, 0) for p, m in zip((one, two), means, strict=True)]
+    variances = [
+        np.maximum(cv2.blur(p * p, size) - m * m, 0) for p, m in zip((one, two), means, strict=True)
+    ]
     return float(((covariance + 1) / (np.sqrt(variances[0] * variances[1]) + 1)).mean())
 
 
 def _flat_noise(gray: Plane, smooth: Plane) -> float:
-    """Log of the mean departure from the smoothed image in the flatter half, where there is little to smooth away."""
+    """Log of the mean departure from the smoothed image in the flatter half, where there is little
+    to smooth away.
+    """
     slope = cv2.magnitude(cv2.Sobel(smooth, cv2.CV_32F, 1, 0), cv2.Sobel(smooth, cv2.CV_32F, 0, 1))
     flat = slope <= np.partition(slope.ravel()[::4], slope.size // 8)[slope.size // 8]
     return float(np.log1p(np.abs(gray - smooth)[flat].mean())) if flat.any() else 0.0
 
 
 def _blockiness(gray: np.ndarray) -> float:
-    """Log ratio of the steps across an 8-pixel grid to the steps elsewhere (after Wang et al., ICIP 2000)."""
+    """Log ratio of the steps across an 8-pixel grid to the steps elsewhere (after Wang et al., ICIP
+    2000).
+    """
     ratios = []
     for axis in (0, 1):
         steps = np.abs(np.diff(gray, axis=axis)).mean(axis=1 - axis)
         at = np.arange(steps.size) % BLOCK == BLOCK - 1
-        ratios.append(np.log((steps[at].mean() + 0.1) / (steps[~at].mean() + 0.1)) if at.any() and (~at).any() else 0.0)
+        ratios.append(
+            np.log((steps[at].mean() + 0.1) / (steps[~at].mean() + 0.1))
+            if at.any() and (~at).any()
+            else 0.0
+        )
     return float(np.mean(ratios))

@@ -15,7 +15,8 @@ PSNR_FLOOR, PSNR_RANGE = 15.0, 25.0
 def ssim(prediction: WholeImage, truth: WholeImage) -> float:
     """Structural similarity of a restored image to the clean one, 0..1.
 
-    Gaussian window of σ 1.5, mean over channels, clipped (Wang et al. 2004, as scikit-image computes it).
+    Gaussian window of σ 1.5, mean over channels, clipped (Wang et al. 2004, as scikit-image
+    computes it).
 
     Raises
     ------
@@ -27,16 +28,25 @@ def ssim(prediction: WholeImage, truth: WholeImage) -> float:
     found, real = _pair(prediction, truth)
     try:
         value = structural_similarity(
-            real, found, gaussian_weights=True, sigma=1.5, use_sample_covariance=False, data_range=255, channel_axis=2
+            real,
+            found,
+            gaussian_weights=True,
+            sigma=1.5,
+            use_sample_covariance=False,
+            data_range=255,
+            channel_axis=2,
         )
     except ValueError:
         height, width = real.shape[:2]
-        raise DataError(f"image: must be at least 11×11 for SSIM, got {height}×{width} (height×width)") from None
+        raise DataError(
+            f"image: must be at least 11×11 for SSIM, got {height}×{width} (height×width)"
+        ) from None
     return float(np.clip(value, 0, 1))
 
 
 def psnr(prediction: WholeImage, truth: WholeImage) -> float:
-    """Peak signal-to-noise ratio of a restored image to the clean one as (PSNR − 15) / 25, clipped to 0..1.
+    """Peak signal-to-noise ratio of a restored image to the clean one as (PSNR − 15) / 25, clipped
+    to 0..1.
 
     Identical images give 1.
 
@@ -58,6 +68,7 @@ def _pair(prediction: WholeImage, truth: WholeImage) -> tuple[Pixels, Pixels]:
     found, real = prediction.pixels, truth.pixels
     if found.shape != real.shape:
         raise DataError(
-            f"image: must match the clean image size {real.shape[:2]} (height, width), got {found.shape[:2]}"
+            f"image: must match the clean image size {real.shape[:2]} (height, width), got "
+            f"{found.shape[:2]}"
         )
     return found, real

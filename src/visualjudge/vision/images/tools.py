@@ -34,7 +34,9 @@ def measure(seen: Seen, image: str, x0: float, y0: float, x1: float, y1: float) 
     """Mean and spread of the colours of a region."""
     part, box = measured(seen.image(image), x0, y0, x1, y1)
     mean, spread = (numbers.ravel() for numbers in cv2.meanStdDev(part))
-    told = ", ".join(f"{name} {m:.1f} ± {s:.1f}" for name, m, s in zip("RGB", mean, spread, strict=True))
+    told = ", ".join(
+        f"{name} {m:.1f} ± {s:.1f}" for name, m, s in zip("RGB", mean, spread, strict=True)
+    )
     return Shown(f"{image}, {told_box(box)}: mean {told}")
 
 
@@ -44,7 +46,10 @@ def edges(seen: Seen, image: str) -> Shown:
     gray = cv2.cvtColor(shown, cv2.COLOR_RGB2GRAY)
     dx, dy = cv2.Sobel(gray, cv2.CV_16S, 1, 0), cv2.Sobel(gray, cv2.CV_16S, 0, 1)
     strength = cv2.addWeighted(cv2.convertScaleAbs(dx), 0.5, cv2.convertScaleAbs(dy), 0.5, 0)
-    return Shown(f"edges of {image}, bright = strong, {told_factor(factor)}", (np.repeat(strength[:, :, None], 3, 2),))
+    return Shown(
+        f"edges of {image}, bright = strong, {told_factor(factor)}",
+        (np.repeat(strength[:, :, None], 3, 2),),
+    )
 
 
 def sharpness(seen: Seen, image: str, x0: float, y0: float, x1: float, y1: float) -> Shown:
@@ -56,8 +61,18 @@ def sharpness(seen: Seen, image: str, x0: float, y0: float, x1: float, y1: float
 
 
 TOOLS = (
-    Tool("value", "Tell the colour of a pixel.", schema({"image": IMAGE, "x": NUMBER, "y": NUMBER}), value),
-    Tool("measure", "Tell the mean colour of a region and its spread.", schema({"image": IMAGE, **BOX}), measure),
+    Tool(
+        "value",
+        "Tell the colour of a pixel.",
+        schema({"image": IMAGE, "x": NUMBER, "y": NUMBER}),
+        value,
+    ),
+    Tool(
+        "measure",
+        "Tell the mean colour of a region and its spread.",
+        schema({"image": IMAGE, **BOX}),
+        measure,
+    ),
     Tool("edges", "Show the strength of the edges of an image.", schema({"image": IMAGE}), edges),
     Tool(
         "sharpness",

@@ -7,23 +7,41 @@ from typing import Any
 from visualjudge.core.records import Pixels
 from visualjudge.vision import fields
 from visualjudge.vision.contexts import Prompts, mixed
-from visualjudge.vision.images import draw, errors, errors_matched as matched, features, misread, record, score, tools
+from visualjudge.vision.images import (
+    draw,
+    errors,
+    errors_matched as matched,
+    features,
+    misread,
+    record,
+    score,
+    tools,
+)
 from visualjudge.vision.rows import Encoding, ErrorType, Metric, PredictionType, Task
 from visualjudge.vision.view import Features, Given
 
 
 def goal(asset: Any, scene: Any, prompts: Prompts) -> list[str]:
-    """The part that bears the task's name, what the given images are, and the text prompt or instruction."""
+    """The part that bears the task's name, what the given images are, and the text prompt or
+    instruction.
+    """
     details = [
         ("masked", scene.masked),
         ("controlled", scene.control and scene.original),
         ("control_only", scene.control and not scene.original),
     ]
-    sentences = [asset.part(scene.task.name), *(asset.part(name) for name, holds in details if holds)]
+    sentences = [
+        asset.part(scene.task.name),
+        *(asset.part(name) for name, holds in details if holds),
+    ]
     if mixed(prompts):
         sentences.append(asset.part("prompt_mixed"))
     elif prompts[0]:
-        sentences.append(asset.part("instruction" if scene.task.instructed else "text_prompt", {"prompt": prompts[0]}))
+        sentences.append(
+            asset.part(
+                "instruction" if scene.task.instructed else "text_prompt", {"prompt": prompts[0]}
+            )
+        )
     return sentences
 
 
@@ -36,7 +54,14 @@ def _generated_drawn(pixels: Pixels, _stem: str, given: Given) -> Features:
 
 
 _RESTORATION = (
-    Encoding("restoration", "pixel", "pixel", draw.show_image, draw.ImageStyle(), title="The output image"),
+    Encoding(
+        "restoration",
+        "pixel",
+        "pixel",
+        draw.show_image,
+        draw.ImageStyle(),
+        title="The output image",
+    ),
 )
 RESTORATION = PredictionType(
     "restoration",
@@ -58,8 +83,16 @@ RESTORATION = PredictionType(
         Metric("restoration", "psnr", score.psnr),
     ),
     errors=(
-        ErrorType("restoration", "residual", errors.residual, errors.degraded_given, matched=matched.residual),
-        ErrorType("restoration", "oversmoothing", errors.oversmoothing, matched=matched.oversmoothing),
+        ErrorType(
+            "restoration",
+            "residual",
+            errors.residual,
+            errors.degraded_given,
+            matched=matched.residual,
+        ),
+        ErrorType(
+            "restoration", "oversmoothing", errors.oversmoothing, matched=matched.oversmoothing
+        ),
         ErrorType("restoration", "noise", errors.pixel_noise, matched=matched.pixel_noise),
         ErrorType("restoration", "colour_shift", errors.colour_shift, matched=matched.colour_shift),
         ErrorType("restoration", "blocking", errors.blocking, matched=matched.blocking),
@@ -71,7 +104,11 @@ RESTORATION = PredictionType(
     tools=tools.TOOLS,
 )
 
-_GENERATION = (Encoding("generation", "pixel", "pixel", draw.show_image, draw.ImageStyle(), title="The output image"),)
+_GENERATION = (
+    Encoding(
+        "generation", "pixel", "pixel", draw.show_image, draw.ImageStyle(), title="The output image"
+    ),
+)
 GENERATION = PredictionType(
     "generation",
     record.WholeImage,
@@ -83,8 +120,18 @@ GENERATION = PredictionType(
     tasks=(
         Task("generation_controllable", "controllable image generation", "generation"),
         Task("generation_editing", "image editing", "generation", instructed=True, edits=True),
-        Task("generation_inpainting_high_level", "high-level image inpainting", "generation", edits=True),
-        Task("generation_inpainting_low_level", "low-level image inpainting", "generation", edits=True),
+        Task(
+            "generation_inpainting_high_level",
+            "high-level image inpainting",
+            "generation",
+            edits=True,
+        ),
+        Task(
+            "generation_inpainting_low_level",
+            "low-level image inpainting",
+            "generation",
+            edits=True,
+        ),
         Task("generation_t2i", "text-to-image generation", "generation", sourced=False),
     ),
     encodings=_GENERATION,

@@ -1,4 +1,6 @@
-"""Masks as an image: instances with their boxes and tags, one fill a class, or one referred region."""
+"""Masks as an image: instances with their boxes and tags, one fill a class, or one referred
+region.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.core.records import RGB, BoolArray, Mask
-from visualjudge.vision.drawing.canvas import Box, dashed_outline, edge_band, fill, line_width, merged_by_label, paint
+from visualjudge.vision.drawing.canvas import (
+    Box,
+    dashed_outline,
+    edge_band,
+    fill,
+    line_width,
+    merged_by_label,
+    paint,
+)
 from visualjudge.vision.drawing.encoded import Encoded, Scene
-from visualjudge.vision.drawing.palette import color_at, label_colors, random_color_at, random_name_at
+from visualjudge.vision.drawing.palette import (
+    color_at,
+    label_colors,
+    random_color_at,
+    random_name_at,
+)
 from visualjudge.vision.drawing.tags import Anchor, draw_tags
 
 _COARSE = 96
@@ -40,15 +55,19 @@ class RegionStyle:
 
 
 def draw_instances(scene: Scene, style: MaskStyle) -> Encoded:
-    """Masks, largest first; then the dashed boxes, then the tags, so that neither is hidden by a fill.
+    """Masks, largest first; then the dashed boxes, then the tags, so that neither is hidden by a
+    fill.
 
-    Coloured by instance, colours only tell neighbours apart: there is no legend, and instance k has palette colour k.
+    Coloured by instance, colours only tell neighbours apart: there is no legend, and instance k has
+    palette colour k.
     """
     items = scene.masks.items
     labels = [item.label for item in items]
     by_class, legend = label_colors(scene.classes, labels)
     by_instance = style.colors == "instance"
-    colors: list[RGB] = [color_at(k) if by_instance else by_class[label] for k, label in enumerate(labels)]
+    colors: list[RGB] = [
+        color_at(k) if by_instance else by_class[label] for k, label in enumerate(labels)
+    ]
     base = scene.canvas("black") if style.canvas == "black" else scene.image
     pixels = base.copy()
     order = paint(pixels, base, [item.mask for item in items], colors, style.opacity)
@@ -63,7 +82,9 @@ def draw_instances(scene: Scene, style: MaskStyle) -> Encoded:
 
 
 def draw_segments(scene: Scene, style: MaskStyle) -> Encoded:
-    """Classes filled, largest first, by the palette or by colours drawn at random with a fixed seed."""
+    """Classes filled, largest first, by the palette or by colours drawn at random with a fixed
+    seed.
+    """
     merged = scene.once(merged_by_label)
     labels, masks = list(merged), list(merged.values())
     drawn = (random_color_at, random_name_at) if style.colors == "random" else ()
@@ -72,7 +93,10 @@ def draw_segments(scene: Scene, style: MaskStyle) -> Encoded:
     pixels = base.copy()
     order = paint(pixels, base, masks, [colors[label] for label in labels], style.opacity)
     if style.tags:
-        anchors = [Anchor(labels[k], colors[labels[k]], inner_square(masks[k]), centered=True) for k in order]
+        anchors = [
+            Anchor(labels[k], colors[labels[k]], inner_square(masks[k]), centered=True)
+            for k in order
+        ]
         draw_tags(pixels, anchors)
     return Encoded(pixels, None, legend, colors)
 
@@ -102,7 +126,9 @@ def _framed(inside: BoolArray) -> NDArray[np.uint8]:
 
 
 def draw_region(scene: Scene, style: RegionStyle) -> Encoded:
-    """The region in the palette's first colour; its contour lies inside the mask, along holes and image edges too."""
+    """The region in the palette's first colour; its contour lies inside the mask, along holes and
+    image edges too.
+    """
     colors, legend = label_colors(None, [item.label for item in scene.masks.items])
     base = scene.canvas("black") if style.canvas == "black" else scene.image
     pixels = base.copy()
@@ -110,5 +136,7 @@ def draw_region(scene: Scene, style: RegionStyle) -> Encoded:
         if style.fill:
             fill(pixels, base, item.mask, colors[item.label], style.opacity)
         if style.contour:
-            fill(pixels, base, edge_band(item.mask, line_width(scene.size)), colors[item.label], 1.0)
+            fill(
+                pixels, base, edge_band(item.mask, line_width(scene.size)), colors[item.label], 1.0
+            )
     return Encoded(pixels, None, legend, colors)

@@ -1,4 +1,6 @@
-"""Errors of instance segmentation (TIDE's names, and ``boundary``), semantic and referring segmentation."""
+"""Errors of instance segmentation (TIDE's names, and ``boundary``), semantic and referring
+segmentation.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,13 @@ import numpy as np
 from visualjudge.core.records import BoolArray, Mask
 from visualjudge.vision.errors.items import LOWEST_IOU
 from visualjudge.vision.errors.levels import ErrorScene, counted
-from visualjudge.vision.errors.random_fields import elsewhere, lowest_share, reach, smooth_field, sweep
+from visualjudge.vision.errors.random_fields import (
+    elsewhere,
+    lowest_share,
+    reach,
+    smooth_field,
+    sweep,
+)
 from visualjudge.vision.masks.record import Instance, Masks
 from visualjudge.vision.raster.masks import mask_from_array
 
@@ -22,9 +30,13 @@ MOST_EATEN = 0.75
 # ---------------------------------------------------------------- instances
 
 
-def localization(truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Masks:
+def localization(
+    truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator
+) -> Masks:
     """Every mask is shifted as a whole until its IoU with the truth is 1 − 0.55 × severity."""
-    return truth.with_items([replace(item, mask=_displaced(item.mask, severity, rng)) for item in truth.items])
+    return truth.with_items(
+        [replace(item, mask=_displaced(item.mask, severity, rng)) for item in truth.items]
+    )
 
 
 def duplicate(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Masks:
@@ -47,11 +59,15 @@ def background(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.
 
 
 def boundary(truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Masks:
-    """Every outline bulges in and out until the mask's IoU with the truth is 1 − 0.55 × severity."""
-    return truth.with_items([replace(item, mask=wobbled(item.mask, severity, rng)) for item in truth.items])
+    """Every outline bulges in and out until the mask's IoU with the truth is 1 − 0.55 ×
+    severity.
+    """
+    return truth.with_items(
+        [replace(item, mask=wobbled(item.mask, severity, rng)) for item in truth.items]
+    )
 
 
-# ---------------------------------------------------------------- semantic: every pixel has one class
+# ------------------------------------------------ semantic: every pixel has one class
 
 
 def semantic_clean(truth: Masks) -> Masks:
@@ -59,7 +75,9 @@ def semantic_clean(truth: Masks) -> Masks:
     return merged(truth, list(truth.items))
 
 
-def semantic_classification(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Masks:
+def semantic_classification(
+    truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator
+) -> Masks:
     """A growing part of every segment has another label of the data set."""
     out = list(truth.items)
     for k, item in enumerate(truth.items):
@@ -70,8 +88,12 @@ def semantic_classification(truth: Masks, severity: float, scene: ErrorScene, rn
     return merged(truth, out)
 
 
-def semantic_boundary(truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Masks:
-    """All boundaries are bent together by a smooth displacement of up to 12 % of the longer side."""
+def semantic_boundary(
+    truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator
+) -> Masks:
+    """All boundaries are bent together by a smooth displacement of up to 12 % of the longer
+    side.
+    """
     height, width = truth.size
     reach_px = np.float32(0.12 * max(truth.size) * severity)
     rows, cols = np.mgrid[:height, :width].astype(np.float32)
@@ -79,11 +101,15 @@ def semantic_boundary(truth: Masks, severity: float, _scene: ErrorScene, rng: np
     cols += reach_px * smooth_field(truth.size, rng, grain=0.1).astype(np.float32)
     label_map = numbered(truth)
     bent = cv2.remap(label_map, cols, rows, cv2.INTER_NEAREST, borderMode=cv2.BORDER_REPLICATE)
-    items = [replace(item, mask=mask_from_array(bent == k + 1)) for k, item in enumerate(truth.items)]
+    items = [
+        replace(item, mask=mask_from_array(bent == k + 1)) for k, item in enumerate(truth.items)
+    ]
     return merged(truth, items)
 
 
-def semantic_missed(truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Masks:
+def semantic_missed(
+    truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator
+) -> Masks:
     """A growing part of every segment has no label."""
     out = []
     for item in truth.items:
@@ -92,12 +118,20 @@ def semantic_missed(truth: Masks, severity: float, _scene: ErrorScene, rng: np.r
     return merged(truth, out)
 
 
-def semantic_background(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Masks:
-    """A region of a class that is not in the image grows over the others, up to half of the image."""
+def semantic_background(
+    truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator
+) -> Masks:
+    """A region of a class that is not in the image grows over the others, up to half of the
+    image.
+    """
     present = {item.label for item in truth.items}
     absent = sorted(set(scene.labels) - present) or sorted(present)
     label = absent[int(rng.integers(len(absent)))]
-    blob = lowest_share(np.ones(truth.size, dtype=np.bool_), smooth_field(truth.size, rng, grain=0.3), 0.5 * severity)
+    blob = lowest_share(
+        np.ones(truth.size, dtype=np.bool_),
+        smooth_field(truth.size, rng, grain=0.3),
+        0.5 * severity,
+    )
     items = [replace(item, mask=mask_from_array(item.mask.dense() & ~blob)) for item in truth.items]
     return merged(truth, [*items, Instance(label, mask_from_array(blob))])
 
@@ -105,16 +139,24 @@ def semantic_background(truth: Masks, severity: float, scene: ErrorScene, rng: n
 # ---------------------------------------------------------------- referring: one region
 
 
-def wrong_instance(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Masks:
-    """The region moves to another object of the image: parts of both, and only the other one at severity 1."""
+def wrong_instance(
+    truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator
+) -> Masks:
+    """The region moves to another object of the image: parts of both, and only the other one at
+    severity 1.
+    """
     (item,) = truth.items
-    others = [mask for mask in scene.others if mask.area and not (mask.dense() & item.mask.dense()).any()]
+    others = [
+        mask for mask in scene.others if mask.area and not (mask.dense() & item.mask.dense()).any()
+    ]
     if not others:
         return truth
     other = others[int(rng.integers(len(others)))].dense()
     order = sweep(truth.size, rng)
     kept = item.mask.dense() & ~lowest_share(item.mask.dense(), order, severity)
-    return truth.with_items([replace(item, mask=mask_from_array(kept | lowest_share(other, order, severity)))])
+    return truth.with_items(
+        [replace(item, mask=mask_from_array(kept | lowest_share(other, order, severity)))]
+    )
 
 
 def eaten(truth: Masks, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> Masks:
@@ -198,7 +240,9 @@ def numbered(truth: Masks) -> np.ndarray[tuple[int, int], np.dtype[np.uint16]]:
 def merged(truth: Masks, items: list[Instance]) -> Masks:
     """One segment a label, empty ones left out, the labels sorted."""
     classes = sorted(truth.with_items(items).union_by_label().items())
-    return truth.with_items(Instance(label, mask_from_array(dense)) for label, dense in classes if dense.any())
+    return truth.with_items(
+        Instance(label, mask_from_array(dense)) for label, dense in classes if dense.any()
+    )
 
 
 def another_object(truth: Masks, scene: ErrorScene) -> bool:

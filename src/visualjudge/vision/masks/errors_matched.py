@@ -29,7 +29,9 @@ def _box(item: Instance) -> Xyxy:
 
 
 def _shifted(item: Instance, x: float, y: float) -> Instance:
-    return replace(item, mask=mask_from_array(errors.translated(item.mask.dense(), round(x), round(y))))
+    return replace(
+        item, mask=mask_from_array(errors.translated(item.mask.dense(), round(x), round(y)))
+    )
 
 
 def _mirrored(item: Instance, _width: int) -> Instance:
@@ -59,13 +61,18 @@ Error = Callable[[Masks, float, ErrorScene, Rng], Masks]
 
 
 def misplaced(error: Error, severity_of_error: float) -> Error:
-    """A label map whose regions come, more and more of them, from its mirror image; and an error at one severity."""
+    """A label map whose regions come, more and more of them, from its mirror image; and an error at
+    one severity.
+    """
 
     def matched(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
         numbers, everywhere = errors.numbered(truth), np.ones(truth.size, dtype=np.bool_)
         part = lowest_share(everywhere, smooth_field(truth.size, rng, grain=GRAIN), severity)
         mixed = np.where(part, numbers[:, ::-1], numbers)
-        items = [replace(item, mask=mask_from_array(mixed == k + 1)) for k, item in enumerate(truth.items)]
+        items = [
+            replace(item, mask=mask_from_array(mixed == k + 1))
+            for k, item in enumerate(truth.items)
+        ]
         return error(errors.merged(truth, items), severity_of_error, scene, rng)
 
     return matched
@@ -81,12 +88,16 @@ def semantic_classification(truth: Masks, severity: float, scene: ErrorScene, rn
 
     Where there is one segment, a larger and larger part of it has another label.
     """
-    pairs = like_pairs([item.label for item in truth.items], [item.mask.box for item in truth.items])
+    pairs = like_pairs(
+        [item.label for item in truth.items], [item.mask.box for item in truth.items]
+    )
     out = list(truth.items)
     for k in rng.permutation(len(pairs))[: exchanged(severity, len(pairs))]:
         one, two = pairs[k]
         labels = truth.items[two].label, truth.items[one].label
-        out[one], out[two] = (replace(out[at], label=label) for at, label in zip((one, two), labels, strict=True))
+        out[one], out[two] = (
+            replace(out[at], label=label) for at, label in zip((one, two), labels, strict=True)
+        )
     if not pairs:
         dense = out[0].mask.dense()
         part = lowest_share(dense, sweep(truth.size, rng), severity)
@@ -105,7 +116,9 @@ def eaten(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
 
 
 def wrong_instance(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
-    """Parts of the right region and of another object of like size, more and more of the other one."""
+    """Parts of the right region and of another object of like size, more and more of the other
+    one.
+    """
     area = truth.items[0].mask.area
     like = tuple(mask for mask in scene.others if area / LIKE_AREA <= mask.area <= area * LIKE_AREA)
     return errors.wrong_instance(truth, severity, replace(scene, others=like), rng)

@@ -1,4 +1,6 @@
-"""Features of masks, for the local judge: as of boxes (:mod:`visualjudge.vision.boxes.features`), along their outlines."""
+"""Features of masks, for the local judge: as of boxes (:mod:`visualjudge.vision.boxes.features`),
+along their outlines.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ def mask_features(found: Masks, given: Given) -> Features:
     view, items = given.view, found.items
     masks = [mask_on_view(view, item.mask) for item in items]
     labels, rows_looks = [item.label for item in items], [_mask(view, mask) for mask in masks]
-    rows = {name: np.array([row[name] for row, _ in rows_looks]) for name in (rows_looks[0][0] if rows_looks else ())}
+    rows = {
+        name: np.array([row[name] for row, _ in rows_looks])
+        for name in (rows_looks[0][0] if rows_looks else ())
+    }
     looks = np.array([look for _, look in rows_looks]).reshape(-1, 3)
     boxes = np.array([item.mask.xyxy for item in items], dtype=np.float64).reshape(-1, 4)
     number = np.zeros(view.edges.shape, dtype=np.uint16)
@@ -49,7 +54,9 @@ def mask_on_view(view: View, mask: Mask) -> BoolArray:
 
 
 def _met(n: int, full: int, start: int, length: int) -> tuple[slice, np.ndarray]:
-    """Which of n places along a side of ``full`` pixels lie in the crop from ``start``, and the crop's pixels there."""
+    """Which of n places along a side of ``full`` pixels lie in the crop from ``start``, and the
+    crop's pixels there.
+    """
     middles = ((np.arange(n) + 0.5) * full / n).astype(int)
     first, last = np.searchsorted(middles, [start, start + length])
     return slice(int(first), int(last)), middles[first:last] - start
@@ -66,7 +73,11 @@ def _mask(view: View, mask: BoolArray) -> tuple[Features, FloatArray]:
     rim = (cv2.dilate(padded, None) - cv2.erode(padded, None))[1:-1, 1:-1]
     kernel = np.ones((2 * BAND + 1,) * 2, np.uint8)
     inner, outer = near - cv2.erode(near, kernel), cv2.dilate(near, kernel) - near
-    edges, lab, salient = view.edges[rows, columns], view.lab[rows, columns], view.salient[rows, columns]
+    edges, lab, salient = (
+        view.edges[rows, columns],
+        view.lab[rows, columns],
+        view.salient[rows, columns],
+    )
     off = (inner | outer) & (1 - rim)
     on_rim, ring = _at(edges, rim), _at(lab, outer)
     mean, spread = (np.ravel(part) for part in cv2.meanStdDev(lab, mask=near))
@@ -74,14 +85,16 @@ def _mask(view: View, mask: BoolArray) -> tuple[Features, FloatArray]:
     return {
         "edge": on_rim[0],
         "step": on_rim[0] - _at(edges, off)[0],
-        "contrast": float(np.linalg.norm(np.subtract(_at(lab, inner), ring)[:3])) / 20 if full else 0.5,
+        "contrast": float(np.linalg.norm(np.subtract(_at(lab, inner), ring)[:3])) / 20
+        if full
+        else 0.5,
         "apart": float(np.linalg.norm(mean - ring[:3])) / 20 if full else 0.5,
         "salient": _at(salient, near)[0] - (_at(salient, outer)[0] if full else 0.0),
         "rough": float(np.log(max(cv2.countNonZero(rim), 1) / np.sqrt(area))),
         "parts": float(cv2.connectedComponents(near)[0] - 1),
         "log_area": float(np.log(area / mask.size)),
         "even": float(spread.mean()) / 20,
-    }, mean  # fmt: skip
+    }, mean
 
 
 _MASK = ("edge", "step", "contrast", "apart", "salient", "rough", "parts", "log_area", "even")
@@ -91,9 +104,13 @@ def _window(mask: BoolArray) -> tuple[slice, slice]:
     """Rows and columns of what is near a mask."""
     x, y, width, height = cv2.boundingRect(mask.view(np.uint8))
     margin = BAND + 2
-    return slice(max(0, y - margin), y + height + margin), slice(max(0, x - margin), x + width + margin)
+    return slice(max(0, y - margin), y + height + margin), slice(
+        max(0, x - margin), x + width + margin
+    )
 
 
 def _at(plane: Plane, where: np.ndarray) -> tuple[float, ...]:
-    """Mean of each channel of a plane over the pixels where a uint8 array is not 0; 0 where it is 0 everywhere."""
+    """Mean of each channel of a plane over the pixels where a uint8 array is not 0; 0 where it is 0
+    everywhere.
+    """
     return tuple(cv2.mean(plane, mask=where))

@@ -1,8 +1,8 @@
 """Masks with labels: the instances, the segments or the one referred region of an image.
 
-instance ``{"instances": [{"label", "segmentation"}]}`` · semantic ``{"segments": [{"label", "segmentation"}]}`` or
-``{"label_map": "x.png", "classes": {"1": "road"}}`` · referring ``{"segmentation"}``. A segmentation is a COCO RLE, a
-list of COCO polygons, or the path of a PNG.
+instance ``{"instances": [{"label", "segmentation"}]}`` · semantic ``{"segments": [{"label",
+"segmentation"}]}`` or ``{"label_map": "x.png", "classes": {"1": "road"}}`` · referring
+``{"segmentation"}``. A segmentation is a COCO RLE, a list of COCO polygons, or the path of a PNG.
 """
 
 from __future__ import annotations
@@ -20,7 +20,13 @@ from visualjudge.vision import fields
 from visualjudge.vision.base import Mark, Payload, ReadContext, WriteContext, mark_of
 from visualjudge.vision.items import LabelledItems
 from visualjudge.vision.raster.images import read_gray
-from visualjudge.vision.raster.masks import distinct_values, mask_from_array, mask_from_wire, resized_mask, rle_of
+from visualjudge.vision.raster.masks import (
+    distinct_values,
+    mask_from_array,
+    mask_from_wire,
+    resized_mask,
+    rle_of,
+)
 
 UNLABELLED = (0, 255)
 """Values of a label map that stand for no class."""
@@ -51,7 +57,9 @@ class Masks(LabelledItems):
         return tuple(item.mask for item in self.items)
 
     def union_by_label(self) -> dict[str, BoolArray]:
-        """Which pixels the masks of each label cover, H×W bool, in the order in which labels first occur."""
+        """Which pixels the masks of each label cover, H×W bool, in the order in which labels first
+        occur.
+        """
         found: dict[str, BoolArray] = {}
         for item in self.items:
             dense = found.setdefault(item.label, np.zeros(self.size, dtype=np.bool_))
@@ -68,15 +76,21 @@ class Masks(LabelledItems):
         return inside
 
     def scaled(self, size: Size, target: Size) -> Masks:
-        return Masks(target, tuple(replace(item, mask=resized_mask(item.mask, target)) for item in self.items))
+        return Masks(
+            target,
+            tuple(replace(item, mask=resized_mask(item.mask, target)) for item in self.items),
+        )
 
     def check(self, size: Size) -> None:
         if self.items:
             fields.check_size("prediction", self.size, size)
 
 
-def masks_from_label_map(values: Any, classes: Mapping[int, str], *, unlabelled: Sequence[int]) -> Masks:
-    """One segment for each class that occurs in an H×W array of class numbers, in the order of the numbers.
+def masks_from_label_map(
+    values: Any, classes: Mapping[int, str], *, unlabelled: Sequence[int]
+) -> Masks:
+    """One segment for each class that occurs in an H×W array of class numbers, in the order of the
+    numbers.
 
     Raises
     ------
@@ -126,9 +140,13 @@ def _read_items(items: Sequence[Payload], name: str, reading: ReadContext) -> Ma
             mask = mask_from_wire(item.get("segmentation"), size, reading.root)
         if size is not None and mask.size != size:
             sizes = fields.height_width(mask.size), fields.height_width(size)
-            raise DataError(f"{field}: mask must match the image size {sizes[1]} (height×width), got {sizes[0]}")
+            raise DataError(
+                f"{field}: mask must match the image size {sizes[1]} (height×width), got {sizes[0]}"
+            )
         size = mask.size
-        read.append(Instance(fields.label(item, where), mask, fields.score(item, where), fields.crowd(item)))
+        read.append(
+            Instance(fields.label(item, where), mask, fields.score(item, where), fields.crowd(item))
+        )
     return Masks(size or (0, 0), tuple(read))
 
 
@@ -145,7 +163,9 @@ def _classes(classes: Any) -> dict[int, str]:
     try:
         return {int(number): str(name) for number, name in classes.items()}
     except ValueError:
-        raise DataError('classes: contains a key that is not a number; write {"1": "road"}') from None
+        raise DataError(
+            'classes: contains a key that is not a number; write {"1": "road"}'
+        ) from None
 
 
 # ---------------------------------------------------------------- writing, files, size

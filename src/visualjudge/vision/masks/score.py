@@ -11,11 +11,20 @@ from visualjudge.core.records import BoolArray, FloatArray, Mask
 from visualjudge.vision.boxes.score import shares_of
 from visualjudge.vision.masks.record import Instance, Masks
 from visualjudge.vision.scoring.close_boxes import IntArray, Pairs
-from visualjudge.vision.scoring.matching import LEAST, by_crowd, labelled_f1, labelled_f1_by_class, rows_at_once
+from visualjudge.vision.scoring.matching import (
+    LEAST,
+    by_crowd,
+    labelled_f1,
+    labelled_f1_by_class,
+    rows_at_once,
+)
 
 
-def mask_f1(prediction: Masks, truth: Masks, *, class_of_interest: Collection[str] | None = None) -> float:
-    """Mean over t = .50, .55, … .95 of F1(t) after one-to-one matching by falling mask IoU within a label.
+def mask_f1(
+    prediction: Masks, truth: Masks, *, class_of_interest: Collection[str] | None = None
+) -> float:
+    """Mean over t = .50, .55, … .95 of F1(t) after one-to-one matching by falling mask IoU within a
+    label.
 
     As :func:`visualjudge.vision.boxes.score.box_f1`, with masks. 0..1; 1 where both are empty.
     """
@@ -29,7 +38,9 @@ def mask_f1_by_class(prediction: Masks, truth: Masks, labels: Sequence[str]) -> 
     return labelled_f1_by_class(prediction, truth, _alike, _crowd_shares, labels)
 
 
-def _alike(found: list[Instance], real: list[Instance], counted: Pairs) -> tuple[IntArray, IntArray, FloatArray]:
+def _alike(
+    found: list[Instance], real: list[Instance], counted: Pairs
+) -> tuple[IntArray, IntArray, FloatArray]:
     parts = [np.zeros((3, 0))]
     for rows in rows_at_once(len(found), len(real), counted):
         counted.add(near=int(np.count_nonzero(_touching(found[rows], real))))
@@ -47,9 +58,11 @@ def _crowd_shares(found: list[Instance], crowds: list[Instance], counted: Pairs)
 
 
 def mean_iou(prediction: Masks, truth: Masks) -> float:
-    """Mean IoU over the labels that are in truth or prediction; pixels unlabelled in the truth are left out.
+    """Mean IoU over the labels that are in truth or prediction; pixels unlabelled in the truth are
+    left out.
 
-    A label predicted on unlabelled pixels alone is not counted. 0..1; 1 where nothing is labelled on either side.
+    A label predicted on unlabelled pixels alone is not counted. 0..1; 1 where nothing is labelled
+    on either side.
     """
     _same_size(prediction, truth)
     if not any(item.mask.area for item in truth.items):
@@ -75,10 +88,14 @@ def region_iou(prediction: Masks, truth: Masks) -> float:
     return inter / union if union else 1.0
 
 
-def mask_ious(first: Sequence[Instance], second: Sequence[Instance], *, crowd: bool = False) -> FloatArray:
-    """Mask IoU, shape (len(first), len(second)); with ``crowd``, intersection over the first mask's own area.
+def mask_ious(
+    first: Sequence[Instance], second: Sequence[Instance], *, crowd: bool = False
+) -> FloatArray:
+    """Mask IoU, shape (len(first), len(second)); with ``crowd``, intersection over the first mask's
+    own area.
 
-    Source: pycocotools' ``iou``, whose results these are, computed on the overlap of the bounding boxes alone.
+    Source: pycocotools' ``iou``, whose results these are, computed on the overlap of the bounding
+    boxes alone.
     """
     areas_first = np.array([item.mask.area for item in first], dtype=np.float64)
     areas_second = np.array([item.mask.area for item in second], dtype=np.float64)
@@ -90,7 +107,9 @@ def mask_ious(first: Sequence[Instance], second: Sequence[Instance], *, crowd: b
 
 def _touching(first: Sequence[Instance], second: Sequence[Instance]) -> BoolArray:
     """Whether the boxes of masks have pixels in common, shape (len(first), len(second))."""
-    one, other = (np.array([item.mask.xyxy for item in side]).reshape(-1, 4) for side in (first, second))
+    one, other = (
+        np.array([item.mask.xyxy for item in side]).reshape(-1, 4) for side in (first, second)
+    )
     low = np.maximum(one[:, None, :2], other[None, :, :2])
     high = np.minimum(one[:, None, 2:], other[None, :, 2:])
     common: BoolArray = (low < high).all(axis=2)

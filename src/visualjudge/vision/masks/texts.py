@@ -19,26 +19,34 @@ from visualjudge.vision.raster.masks import rle_of
 Polygon = list[list[int]]
 LEAST_IOU = 0.95
 _STEPS = (0.14, 0.1, 0.07, 0.05, 0.035, 0.025, 0.017, 0.012, 0.008, 0.005)
-"""Tolerances of Douglas and Peucker's simplification, as shares of the square root of a part's area, coarse first."""
+"""Tolerances of Douglas and Peucker's simplification, as shares of the square root of a part's
+area, coarse first.
+"""
 _FINEST = 0.3
 _SMALL = 256
 
 
 def polygons_of(mask: Mask) -> list[Polygon]:
-    """One polygon ``[[x, y], …]`` for each 8-connected part of ``mask``, holes filled, largest tolerance that serves.
+    """One polygon ``[[x, y], …]`` for each 8-connected part of ``mask``, holes filled, largest
+    tolerance that serves.
 
-    Vertices are pixel centres: ``cv2.fillPoly`` gives the part back with IoU ≥ 0.95; parts of less than 256 pixels
-    keep all their corners. Contours by Suzuki & Abe 1985 (``cv2.findContours``), simplified by Douglas & Peucker 1973.
+    Vertices are pixel centres: ``cv2.fillPoly`` gives the part back with IoU ≥ 0.95; parts of less
+    than 256 pixels keep all their corners. Contours by Suzuki & Abe 1985 (``cv2.findContours``),
+    simplified by Douglas & Peucker 1973.
     """
     if mask.crop.size == 0:
         return []
     corner = np.array([mask.left, mask.top])
-    contours, _ = cv2.findContours(mask.crop.view(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    contours, _ = cv2.findContours(
+        mask.crop.view(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE
+    )
     return [_at_least_three((_simplified(contour) + corner).tolist()) for contour in contours]
 
 
 def _at_least_three(polygon: Polygon) -> Polygon:
-    """A part of one pixel or one line has one or two corners: the last is repeated, which fills back to the same."""
+    """A part of one pixel or one line has one or two corners: the last is repeated, which fills
+    back to the same.
+    """
     return polygon + [polygon[-1]] * max(0, 3 - len(polygon))
 
 
@@ -51,14 +59,20 @@ def _simplified(contour: NDArray[np.int32]) -> NDArray[np.int32]:
     exact: NDArray[np.int32] = cv2.approxPolyDP(contour, _FINEST, True)
     if area < _SMALL:
         return exact.reshape(-1, 2)
-    low, high = 0, len(_STEPS)  # the first step that serves, by halving: IoU falls with the tolerance, nearly always
+    low, high = (
+        0,
+        len(_STEPS),
+    )  # the first step that serves, by halving: IoU falls with the tolerance, nearly always
     best, scratch = exact, np.empty_like(part)
     while low < high:
         middle = (low + high) // 2
         tried = cv2.approxPolyDP(contour, max(_FINEST, _STEPS[middle] * area**0.5), True)
         scratch.fill(0)
         _fill(scratch, tried, window)
-        filled, apart = cv2.countNonZero(scratch), cv2.norm(scratch, part, cv2.NORM_HAMMING)  # of bytes 0 and 1
+        filled, apart = (
+            cv2.countNonZero(scratch),
+            cv2.norm(scratch, part, cv2.NORM_HAMMING),
+        )  # of bytes 0 and 1
         if filled + area - apart >= LEAST_IOU * (filled + area + apart):
             best, high = tried, middle
         else:
@@ -67,7 +81,9 @@ def _simplified(contour: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def _fill(canvas: NDArray[np.uint8], polygon: NDArray[np.int32], window: Sequence[int]) -> None:
-    """Ones where ``polygon`` lies, on a canvas of the part of the image that ``window`` (x, y, …) is the corner of."""
+    """Ones where ``polygon`` lies, on a canvas of the part of the image that ``window`` (x, y, …)
+    is the corner of.
+    """
     cv2.fillPoly(canvas, [polygon], (1,), offset=(-window[0], -window[1]))
 
 
@@ -78,10 +94,17 @@ BACKGROUND, OTHER = ".", "#"
 def polygons_text(scene: Scene, style: TextStyle) -> Encoded:
     """An object a part of a mask; an empty mask keeps one with an empty polygon."""
     if style.ids:
-        heads = [({"instance_id": k, "label": item.label}, item.mask) for k, item in enumerate(scene.masks.items, 1)]
+        heads = [
+            ({"instance_id": k, "label": item.label}, item.mask)
+            for k, item in enumerate(scene.masks.items, 1)
+        ]
     else:
         heads = [({"label": label}, mask) for label, mask in scene.once(merged_by_label).items()]
-    lines = [compact({**head, "polygon": part}) for head, mask in heads for part in polygons_of(mask) or [[]]]
+    lines = [
+        compact({**head, "polygon": part})
+        for head, mask in heads
+        for part in polygons_of(mask) or [[]]
+    ]
     return Encoded(text=array(lines))
 
 
@@ -107,13 +130,21 @@ def _matrix(grid: Grid) -> str:
 
 
 def _symbols(grid: Grid) -> str:
-    """One symbol a number. Numbers past the last symbol close up, so that no class is lost where there are symbols."""
+    """One symbol a number. Numbers past the last symbol close up, so that no class is lost where
+    there are symbols.
+    """
     numbers = list(grid.labels)
     if numbers and numbers[-1] > len(SYMBOLS):
-        index, labels = np.searchsorted([0, *numbers], grid.index), dict(enumerate(grid.labels.values(), start=1))
+        index, labels = (
+            np.searchsorted([0, *numbers], grid.index),
+            dict(enumerate(grid.labels.values(), start=1)),
+        )
     else:
         index, labels = grid.index, dict(grid.labels)
-    legend = {BACKGROUND: "background", **{SYMBOLS[k - 1]: labels[k] for k in labels if k <= len(SYMBOLS)}}
+    legend = {
+        BACKGROUND: "background",
+        **{SYMBOLS[k - 1]: labels[k] for k in labels if k <= len(SYMBOLS)},
+    }
     if len(labels) > len(SYMBOLS):
         legend[OTHER] = "any other"
     signs = BACKGROUND + SYMBOLS + OTHER * len(labels)

@@ -16,9 +16,13 @@ def value(seen: Seen, option: str, x: float, y: float) -> Shown:
     found: Masks = seen.prediction(option)
     height, width = found.size
     if found.items and not (0 <= x < width and 0 <= y < height):
-        raise DataError(f"x, y: must be inside the image of {width}×{height} pixels, got {x:g}, {y:g}")
+        raise DataError(
+            f"x, y: must be inside the image of {width}×{height} pixels, got {x:g}, {y:g}"
+        )
     column, row = int(x), int(y)
-    inside = [f"{k} {item.label}" for k, item in enumerate(found.items, 1) if _covers(item, column, row)]
+    inside = [
+        f"{k} {item.label}" for k, item in enumerate(found.items, 1) if _covers(item, column, row)
+    ]
     return Shown(f"{option} at ({column}, {row}): {', '.join(inside) or 'no mask'}")
 
 
@@ -28,7 +32,9 @@ def _covers(item: Instance, column: int, row: int) -> bool:
     return inside and bool(item.mask.crop[row - top, column - left])
 
 
-def measure(seen: Seen, option: str, item: int | None = None, other_item: int | None = None) -> Shown:
+def measure(
+    seen: Seen, option: str, item: int | None = None, other_item: int | None = None
+) -> Shown:
     """The masks of an option; one of them; or the distance and overlap of two."""
     found: Masks = seen.prediction(option)
     if item is None:

@@ -11,18 +11,38 @@ from visualjudge.vision.contexts import Prompts, classes, mixed
 from visualjudge.vision.drawing import grid
 from visualjudge.vision.drawing.styles import TextStyle
 from visualjudge.vision.errors import items
-from visualjudge.vision.masks import draw, errors, errors_matched as matched, features, record, score, texts, tools
+from visualjudge.vision.masks import (
+    draw,
+    errors,
+    errors_matched as matched,
+    features,
+    record,
+    score,
+    texts,
+    tools,
+)
 from visualjudge.vision.masks.errors_matched import MATCHED
 from visualjudge.vision.rows import Encoding, ErrorType, Metric, PredictionType, Ranked, Task, combo
 
 
 def expression(asset: Any, _scene: Any, prompts: Prompts) -> list[str]:
     """The referring expression, unless each option has its own."""
-    return [asset.part("referring_mixed") if mixed(prompts) else asset.part("referring", {"prompt": prompts[0]})]
+    return [
+        asset.part("referring_mixed")
+        if mixed(prompts)
+        else asset.part("referring", {"prompt": prompts[0]})
+    ]
 
 
 _INSTANCE = (
-    Encoding("instance", "pixel_ss0_m0", "pixel", grid.draw_grid, grid.GridStyle(), title="Coloured grid on the image"),
+    Encoding(
+        "instance",
+        "pixel_ss0_m0",
+        "pixel",
+        grid.draw_grid,
+        grid.GridStyle(),
+        title="Coloured grid on the image",
+    ),
     Encoding(
         "instance",
         "pixel_ss0_m1",
@@ -87,7 +107,14 @@ _INSTANCE = (
         TextStyle("polygon", ids=True),
         title="Polygons as text",
     ),
-    Encoding("instance", "text_rle", "text", texts.rle_text, TextStyle("rle", ids=True), title="Run-length encoding"),
+    Encoding(
+        "instance",
+        "text_rle",
+        "text",
+        texts.rle_text,
+        TextStyle("rle", ids=True),
+        title="Run-length encoding",
+    ),
     Encoding(
         "instance",
         "text_matrix",
@@ -129,17 +156,49 @@ INSTANCE = PredictionType(
     tasks=(Task("instance_segmentation", "instance segmentation", "instance", classed=True),),
     encodings=(
         *_INSTANCE,
-        combo("1742", _INSTANCE, "text_polygon", "pixel_ss1_m0_o0_l1_c0_b1", title="Polygons and masks"),
+        combo(
+            "1742",
+            _INSTANCE,
+            "text_polygon",
+            "pixel_ss1_m0_o0_l1_c0_b1",
+            title="Polygons and masks",
+        ),
         *_INSTANCE_EXTENDED,
     ),
-    metrics=(Metric("instance", "f1", score.mask_f1, frozenset({"class_of_interest"}), score.mask_f1_by_class),),
+    metrics=(
+        Metric(
+            "instance",
+            "f1",
+            score.mask_f1,
+            frozenset({"class_of_interest"}),
+            score.mask_f1_by_class,
+        ),
+    ),
     errors=(
-        ErrorType("instance", "classification", items.classification, items.two_labels, matched=MATCHED.classification),
-        ErrorType("instance", "localization", errors.localization, items.something, matched=MATCHED.localization),
-        ErrorType("instance", "duplicate", errors.duplicate, items.something, matched=MATCHED.duplicate),
-        ErrorType("instance", "background", errors.background, items.something, matched=MATCHED.background),
+        ErrorType(
+            "instance",
+            "classification",
+            items.classification,
+            items.two_labels,
+            matched=MATCHED.classification,
+        ),
+        ErrorType(
+            "instance",
+            "localization",
+            errors.localization,
+            items.something,
+            matched=MATCHED.localization,
+        ),
+        ErrorType(
+            "instance", "duplicate", errors.duplicate, items.something, matched=MATCHED.duplicate
+        ),
+        ErrorType(
+            "instance", "background", errors.background, items.something, matched=MATCHED.background
+        ),
         ErrorType("instance", "missed", items.missed, items.something, matched=MATCHED.missed),
-        ErrorType("instance", "boundary", errors.boundary, items.something, matched=matched.boundary),
+        ErrorType(
+            "instance", "boundary", errors.boundary, items.something, matched=matched.boundary
+        ),
     ),
     ranked=Ranked(score.mask_similarity, 100, attrgetter("iscrowd")),
     context=classes,
@@ -166,9 +225,21 @@ _SEMANTIC = (
         grid.GridStyle(colors="class", canvas="black"),
         title="Coloured grid on black",
     ),
-    Encoding("semantic", "text_subsample", "text", texts.grid_text, TextStyle("subsample"), title="Grid as characters"),
     Encoding(
-        "semantic", "pixel_ss1_m0_o0_l1_c0", "pixel", draw.draw_segments, draw.MaskStyle(), title="Masks with labels"
+        "semantic",
+        "text_subsample",
+        "text",
+        texts.grid_text,
+        TextStyle("subsample"),
+        title="Grid as characters",
+    ),
+    Encoding(
+        "semantic",
+        "pixel_ss1_m0_o0_l1_c0",
+        "pixel",
+        draw.draw_segments,
+        draw.MaskStyle(),
+        title="Masks with labels",
     ),
     Encoding(
         "semantic",
@@ -195,10 +266,29 @@ _SEMANTIC = (
         title="Masks on black with labels",
     ),
     Encoding(
-        "semantic", "pixel_ss1_m0_o0_l0_c0", "pixel", draw.draw_segments, draw.MaskStyle(tags=False), title="Masks"
+        "semantic",
+        "pixel_ss1_m0_o0_l0_c0",
+        "pixel",
+        draw.draw_segments,
+        draw.MaskStyle(tags=False),
+        title="Masks",
     ),
-    Encoding("semantic", "text_polygon", "text", texts.polygons_text, TextStyle("polygon"), title="Polygons as text"),
-    Encoding("semantic", "text_matrix", "text", texts.grid_text, TextStyle("matrix"), title="Grid as a number matrix"),
+    Encoding(
+        "semantic",
+        "text_polygon",
+        "text",
+        texts.polygons_text,
+        TextStyle("polygon"),
+        title="Polygons as text",
+    ),
+    Encoding(
+        "semantic",
+        "text_matrix",
+        "text",
+        texts.grid_text,
+        TextStyle("matrix"),
+        title="Grid as a number matrix",
+    ),
 )
 SEMANTIC = PredictionType(
     "semantic",
@@ -210,7 +300,13 @@ SEMANTIC = PredictionType(
     tasks=(Task("semantic_segmentation", "semantic segmentation", "semantic"),),
     encodings=(
         *_SEMANTIC,
-        combo("4649", _SEMANTIC, "text_subsample", "pixel_ss1_m0_o0_l1_c0", title="Grid as characters and masks"),
+        combo(
+            "4649",
+            _SEMANTIC,
+            "text_subsample",
+            "pixel_ss1_m0_o0_l1_c0",
+            title="Grid as characters and masks",
+        ),
     ),
     metrics=(Metric("semantic", "miou", score.mean_iou),),
     errors=(
@@ -279,7 +375,14 @@ _REFERRING = (
         TextStyle("subsample", region=True),
         title="Grid as characters",
     ),
-    Encoding("referring", "pixel_ss1_m0_o0_m0", "pixel", draw.draw_region, draw.RegionStyle(), title="Mask"),
+    Encoding(
+        "referring",
+        "pixel_ss1_m0_o0_m0",
+        "pixel",
+        draw.draw_region,
+        draw.RegionStyle(),
+        title="Mask",
+    ),
     Encoding(
         "referring",
         "pixel_ss1_m0_o0_m1",
@@ -297,7 +400,12 @@ _REFERRING = (
         title="Mask with outline",
     ),
     Encoding(
-        "referring", "pixel_ss1_m0_o1_m0", "pixel", draw.draw_region, draw.RegionStyle(opacity=1.0), title="Opaque mask"
+        "referring",
+        "pixel_ss1_m0_o1_m0",
+        "pixel",
+        draw.draw_region,
+        draw.RegionStyle(opacity=1.0),
+        title="Opaque mask",
     ),
     Encoding(
         "referring",
@@ -307,7 +415,14 @@ _REFERRING = (
         draw.RegionStyle(canvas="black"),
         title="Mask on black",
     ),
-    Encoding("referring", "text_polygon", "text", texts.polygons_text, TextStyle("polygon"), title="Polygons as text"),
+    Encoding(
+        "referring",
+        "text_polygon",
+        "text",
+        texts.polygons_text,
+        TextStyle("polygon"),
+        title="Polygons as text",
+    ),
     Encoding(
         "referring",
         "text_matrix",
@@ -327,15 +442,33 @@ REFERRING = PredictionType(
     tasks=(Task("referring_segmentation", "referring segmentation", "referring", expression=True),),
     encodings=(
         *_REFERRING,
-        combo("7080", _REFERRING, "text_polygon", "pixel_ss1_m0_o0_m2", title="Polygons and outlined mask"),
+        combo(
+            "7080",
+            _REFERRING,
+            "text_polygon",
+            "pixel_ss1_m0_o0_m2",
+            title="Polygons and outlined mask",
+        ),
     ),
     metrics=(Metric("referring", "iou", score.region_iou),),
     errors=(
         ErrorType(
-            "referring", "wrong_instance", errors.wrong_instance, errors.another_object, matched=matched.wrong_instance
+            "referring",
+            "wrong_instance",
+            errors.wrong_instance,
+            errors.another_object,
+            matched=matched.wrong_instance,
         ),
-        ErrorType("referring", "boundary", errors.boundary, items.something, matched=matched.boundary),
-        ErrorType("referring", "localization", errors.localization, items.something, matched=MATCHED.localization),
+        ErrorType(
+            "referring", "boundary", errors.boundary, items.something, matched=matched.boundary
+        ),
+        ErrorType(
+            "referring",
+            "localization",
+            errors.localization,
+            items.something,
+            matched=MATCHED.localization,
+        ),
         ErrorType("referring", "missed", errors.eaten, items.something, matched=matched.eaten),
     ),
     context=expression,

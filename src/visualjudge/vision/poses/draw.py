@@ -33,18 +33,24 @@ _FAR = 8.0
 
 
 def point_radius(size: Size, *, alone: bool) -> int:
-    """Radius of a keypoint's disc: 0.8 % of the longer side, 1 % where there are no limbs; at least 2 (1 below 64)."""
+    """Radius of a keypoint's disc: 0.8 % of the longer side, 1 % where there are no limbs; at least
+    2 (1 below 64).
+    """
     return 1 if max(size) < 64 else max(2, round((0.01 if alone else 0.008) * max(size)))
 
 
 def person_radius(size: Size, person: Person, *, alone: bool) -> int:
-    """:func:`point_radius`, smaller for a person for whom that is more than 3 % of the extent; at least 1."""
+    """:func:`point_radius`, smaller for a person for whom that is more than 3 % of the extent; at
+    least 1.
+    """
     extent, radius = _longest(person), point_radius(size, alone=alone)
     return min(radius, max(1, round(0.03 * extent))) if extent else radius
 
 
 def limb_width(size: Size, person: Person) -> int:
-    """The width of outlines, smaller for a person for whom that is more than 1.5 % of the extent; at least 1."""
+    """The width of outlines, smaller for a person for whom that is more than 1.5 % of the extent;
+    at least 1.
+    """
     return min(line_width(size), max(1, round(0.015 * _longest(person))))
 
 
@@ -55,13 +61,21 @@ def draw_people(scene: Scene, style: PoseStyle) -> Encoded:
     """
     people: tuple[Person, ...] = scene.prediction.items
     pixels = scene.canvas(style.canvas)
-    order = sorted((k for k, person in enumerate(people) if person.present.any()), key=lambda k: -_extent(people[k]))
+    order = sorted(
+        (k for k, person in enumerate(people) if person.present.any()),
+        key=lambda k: -_extent(people[k]),
+    )
     colors = {k: _colors(k, style) for k in order}
     if style.limbs:
         for k in order:
             _limbs(pixels, people[k], colors[k])
     for k in order:
-        _points(pixels, people[k], colors[k], person_radius(scene.size, people[k], alone=not style.limbs))
+        _points(
+            pixels,
+            people[k],
+            colors[k],
+            person_radius(scene.size, people[k], alone=not style.limbs),
+        )
     if style.colors == "part":
         return Encoded(pixels, None, legend_of(PART_COLORS, _PART_NAMES), PART_COLORS)
     return Encoded(pixels)
@@ -97,15 +111,21 @@ def _limbs(pixels: Pixels, person: Person, colors: list[RGB]) -> None:
 def _points(pixels: Pixels, person: Person, colors: list[RGB], radius: int) -> None:
     height, width = pixels.shape[:2]
     reach = radius + 1
-    for (x, y), present, color in zip(person.keypoints[:, :2].tolist(), person.present, colors, strict=True):
+    for (x, y), present, color in zip(
+        person.keypoints[:, :2].tolist(), person.present, colors, strict=True
+    ):
         if present and -reach < x < width + reach and -reach < y < height + reach:
             cv2.circle(pixels, (round(x), round(y)), radius, color, -1, cv2.LINE_8)
 
 
-def _near_image(a: list[float], b: list[float], limit: float) -> tuple[tuple[int, int], tuple[int, int]] | None:
-    """Both ends as whole pixels; of a limb that reaches very far out, the part within ``limit`` of the corner.
+def _near_image(
+    a: list[float], b: list[float], limit: float
+) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """Both ends as whole pixels; of a limb that reaches very far out, the part within ``limit`` of
+    the corner.
 
-    OpenCV counts in 32 bits, and a detector's keypoint can lie anywhere. Clipped by Liang & Barsky 1984.
+    OpenCV counts in 32 bits, and a detector's keypoint can lie anywhere. Clipped by Liang & Barsky
+    1984.
     """
     if max(map(abs, (*a, *b))) > limit:
         first, last = 0.0, 1.0
@@ -114,7 +134,9 @@ def _near_image(a: list[float], b: list[float], limit: float) -> tuple[tuple[int
                 if abs(start) > limit:
                     return None
                 continue
-            near, far = sorted(((-limit - start) / (stop - start), (limit - start) / (stop - start)))
+            near, far = sorted(
+                ((-limit - start) / (stop - start), (limit - start) / (stop - start))
+            )
             first, last = max(first, near), min(last, far)
         if first >= last:
             return None
@@ -129,7 +151,9 @@ def _between(a: list[float], b: list[float], share: float) -> list[float]:
 def people_text(scene: Scene, style: TextStyle) -> Encoded:
     """17 keypoints a person, one decimal; an absent one is 0.0, 0.0."""
     people: tuple[Person, ...] = scene.prediction.items
-    form = {"flat_list": _flat_list, "part_keyed": _part_keyed, "coco_list": _coco_list}[style.layout]
+    form = {"flat_list": _flat_list, "part_keyed": _part_keyed, "coco_list": _coco_list}[
+        style.layout
+    ]
     return Encoded(text=array(compact(form(k, person)) for k, person in enumerate(people, 1)))
 
 
@@ -140,11 +164,17 @@ def _flat_list(_number: int, person: Person) -> list[float]:
 
 def _part_keyed(number: int, person: Person) -> dict[str, Any]:
     named = zip(KEYPOINT_NAMES, _places(person), strict=True)
-    return {"person_id": number, "keypoints": [{"name": name, "x": x, "y": y} for name, (x, y) in named]}
+    return {
+        "person_id": number,
+        "keypoints": [{"name": name, "x": x, "y": y} for name, (x, y) in named],
+    }
 
 
 def _coco_list(_number: int, person: Person) -> list[float]:
-    seen = [v if there else 0.0 for v, there in zip(person.keypoints[:, 2].tolist(), person.present, strict=True)]
+    seen = [
+        v if there else 0.0
+        for v, there in zip(person.keypoints[:, 2].tolist(), person.present, strict=True)
+    ]
     short = [int(v) if v == int(v) else round(v, 1) for v in seen]
     return [value for (x, y), v in zip(_places(person), short, strict=True) for value in (x, y, v)]
 

@@ -16,12 +16,16 @@ LOWEST_OKS = 0.4
 
 
 def jitter(truth: People, severity: float, scene: ErrorScene, rng: np.random.Generator) -> People:
-    """Every keypoint is displaced, each in its own direction, until its similarity is 1 − 0.6 × severity."""
+    """Every keypoint is displaced, each in its own direction, until its similarity is 1 − 0.6 ×
+    severity.
+    """
     target = 1 - (1 - LOWEST_OKS) * severity
     people = []
     for person in truth.items:
         angles = rng.uniform(0, 2 * np.pi, len(KEYPOINT_NAMES))
-        distance = 2 * np.array(OKS_SIGMAS) * person_area(person) ** 0.5 * np.sqrt(-2 * np.log(target))
+        distance = (
+            2 * np.array(OKS_SIGMAS) * person_area(person) ** 0.5 * np.sqrt(-2 * np.log(target))
+        )
         points = person.keypoints.copy()
         points[:, 0] += distance * np.cos(angles)
         points[:, 1] += distance * np.sin(angles)
@@ -29,9 +33,16 @@ def jitter(truth: People, severity: float, scene: ErrorScene, rng: np.random.Gen
     return People(tuple(people))
 
 
-def inversion(truth: People, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> People:
+def inversion(
+    truth: People, severity: float, _scene: ErrorScene, rng: np.random.Generator
+) -> People:
     """Left and right are exchanged in some of the pairs of which both keypoints are present."""
-    pairs = [(k, a, b) for k, p in enumerate(truth.items) for a, b in MIRRORED if p.present[a] and p.present[b]]
+    pairs = [
+        (k, a, b)
+        for k, p in enumerate(truth.items)
+        for a, b in MIRRORED
+        if p.present[a] and p.present[b]
+    ]
     order = rng.permutation(len(pairs))
     points = [person.keypoints.copy() for person in truth.items]
     for index in order[: counted(severity, len(pairs))]:
@@ -43,7 +54,8 @@ def inversion(truth: People, severity: float, _scene: ErrorScene, rng: np.random
 def swap(truth: People, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> People:
     """Some keypoints are exchanged with the keypoints of the same name of the nearest person.
 
-    Half of them at severity 1: exchanging all keypoints would only change the order of the two people.
+    Half of them at severity 1: exchanging all keypoints would only change the order of the two
+    people.
     """
     pairs = [
         (k, other, name)
@@ -62,7 +74,11 @@ def swap(truth: People, severity: float, _scene: ErrorScene, rng: np.random.Gene
 
 def missed(truth: People, severity: float, _scene: ErrorScene, rng: np.random.Generator) -> People:
     """Some keypoints are missing."""
-    present = [(k, name) for k, person in enumerate(truth.items) for name in np.flatnonzero(person.present).tolist()]
+    present = [
+        (k, name)
+        for k, person in enumerate(truth.items)
+        for name in np.flatnonzero(person.present).tolist()
+    ]
     order = rng.permutation(len(present))
     points = [person.keypoints.copy() for person in truth.items]
     for index in order[: counted(0.9 * severity, len(present))]:
@@ -80,18 +96,27 @@ def _on_image(points: FloatArray, person: Person, scene: ErrorScene) -> FloatArr
 
 
 def _nearest(truth: People, k: int) -> int:
-    centres = [p.keypoints[p.present, :2].mean(axis=0) if p.present.any() else np.full(2, np.inf) for p in truth.items]
-    distances = [np.inf if j == k else float(np.linalg.norm(centres[k] - c)) for j, c in enumerate(centres)]
+    centres = [
+        p.keypoints[p.present, :2].mean(axis=0) if p.present.any() else np.full(2, np.inf)
+        for p in truth.items
+    ]
+    distances = [
+        np.inf if j == k else float(np.linalg.norm(centres[k] - c)) for j, c in enumerate(centres)
+    ]
     return int(np.argmin(distances))
 
 
 def _people(truth: People, points: list[FloatArray]) -> People:
-    return People(tuple(replace(p, keypoints=kp) for p, kp in zip(truth.items, points, strict=True)))
+    return People(
+        tuple(replace(p, keypoints=kp) for p, kp in zip(truth.items, points, strict=True))
+    )
 
 
 def a_mirrored_pair(truth: People, _scene: ErrorScene) -> bool:
     """Whether somebody has a left and a right keypoint of one kind."""
-    return any(person.present[a] and person.present[b] for person in truth.items for a, b in MIRRORED)
+    return any(
+        person.present[a] and person.present[b] for person in truth.items for a, b in MIRRORED
+    )
 
 
 def two_people(truth: People, _scene: ErrorScene) -> bool:

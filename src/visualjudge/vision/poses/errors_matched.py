@@ -21,14 +21,23 @@ LIMBS = ((5, 7, 9), (6, 8, 10), (11, 13, 15), (12, 14, 16))
 
 
 def displaced(error: Perturbation) -> Perturbation:
-    """An error of poses at one severity, and all people moved further and further off in one direction."""
+    """An error of poses at one severity, and all people moved further and further off in one
+    direction.
+    """
 
-    def matched(truth: People, severity: float, scene: ErrorScene, rng: np.random.Generator) -> People:
+    def matched(
+        truth: People, severity: float, scene: ErrorScene, rng: np.random.Generator
+    ) -> People:
         found: People = error(truth, MILD, scene, rng)
         steps = _steps(truth, scene, rng)
         if steps is None:
             return truth
-        return People(tuple(_moved(person, severity * step) for person, step in zip(found.items, steps, strict=True)))
+        return People(
+            tuple(
+                _moved(person, severity * step)
+                for person, step in zip(found.items, steps, strict=True)
+            )
+        )
 
     return matched
 
@@ -36,20 +45,33 @@ def displaced(error: Perturbation) -> Perturbation:
 jitter, swap, missed = (displaced(error) for error in (errors.jitter, errors.swap, errors.missed))
 
 
-def inversion(truth: People, severity: float, scene: ErrorScene, rng: np.random.Generator) -> People:
-    """More and more arms and legs point to the other side, mirrored at the joint that they hang from."""
-    limbs = [(k, limb) for k, p in enumerate(truth.items) for limb in LIMBS if p.present[list(limb[:2])].all()]
+def inversion(
+    truth: People, severity: float, scene: ErrorScene, rng: np.random.Generator
+) -> People:
+    """More and more arms and legs point to the other side, mirrored at the joint that they hang
+    from.
+    """
+    limbs = [
+        (k, limb)
+        for k, p in enumerate(truth.items)
+        for limb in LIMBS
+        if p.present[list(limb[:2])].all()
+    ]
     found = errors.jitter(truth, MILD, scene, rng)
     points = [person.keypoints.copy() for person in found.items]
     for index in rng.permutation(len(limbs))[: exchanged(severity, len(limbs))]:
         k, (joint, *rest) = limbs[index]
         outer = [name for name in rest if truth.items[k].present[name]]
         points[k][outer, 0] = 2 * points[k][joint, 0] - points[k][outer, 0]
-    return People(tuple(replace(p, keypoints=kp) for p, kp in zip(found.items, points, strict=True)))
+    return People(
+        tuple(replace(p, keypoints=kp) for p, kp in zip(found.items, points, strict=True))
+    )
 
 
 def _steps(truth: People, scene: ErrorScene, rng: np.random.Generator) -> list[np.ndarray] | None:
-    """(x, y) of each person that bring the OKS with the truth down to 0.35; in a direction that has room for all."""
+    """(x, y) of each person that bring the OKS with the truth down to 0.35; in a direction that has
+    room for all.
+    """
     start = rng.uniform(0, 2 * np.pi)
     for angle in start + np.arange(ANGLES) * 2 * np.pi / ANGLES * 7:
         way = np.array([np.cos(angle), np.sin(angle)])
@@ -63,7 +85,9 @@ def _far(person: Person, way: np.ndarray) -> float:
     if not person.present.any():
         return 0.0
     most = 2 * person_area(person) ** 0.5
-    return float(most * reach(lambda share: oks(_moved(person, share * most * way), person), LEAST_OKS))
+    return float(
+        most * reach(lambda share: oks(_moved(person, share * most * way), person), LEAST_OKS)
+    )
 
 
 def _moved(person: Person, step: np.ndarray) -> Person:

@@ -1,4 +1,6 @@
-"""Features of poses: are the limbs as long as people's, the two sides alike, and left and right where they belong?"""
+"""Features of poses: are the limbs as long as people's, the two sides alike, and left and right
+where they belong?
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,29 @@ from visualjudge.vision.poses.skeleton import LIMBS, MIRRORED
 from visualjudge.vision.view import Features, Given, View
 
 LENGTHS = {
-    (5, 6): 0.80, (11, 12): 0.52, (5, 11): 1.0, (6, 12): 1.0, (5, 7): 0.62, (6, 8): 0.62, (7, 9): 0.55, (8, 10): 0.55,
-    (11, 13): 0.88, (12, 14): 0.88, (13, 15): 0.86, (14, 16): 0.86, (0, 1): 0.12, (0, 2): 0.12, (1, 3): 0.17,
-    (2, 4): 0.17, (1, 2): 0.15, (3, 5): 0.42, (4, 6): 0.42,
-}  # fmt: skip
-"""Length of limbs over that of the trunk, seen from the front; after Drillis and Contini's body proportions (1966)."""
+    (5, 6): 0.80,
+    (11, 12): 0.52,
+    (5, 11): 1.0,
+    (6, 12): 1.0,
+    (5, 7): 0.62,
+    (6, 8): 0.62,
+    (7, 9): 0.55,
+    (8, 10): 0.55,
+    (11, 13): 0.88,
+    (12, 14): 0.88,
+    (13, 15): 0.86,
+    (14, 16): 0.86,
+    (0, 1): 0.12,
+    (0, 2): 0.12,
+    (1, 3): 0.17,
+    (2, 4): 0.17,
+    (1, 2): 0.15,
+    (3, 5): 0.42,
+    (4, 6): 0.42,
+}
+"""Length of limbs over that of the trunk, seen from the front; after Drillis and Contini's body
+proportions (1966).
+"""
 SIDES = ((5, 6), (11, 12), (13, 14), (15, 16), (7, 8), (9, 10), (1, 2), (3, 4))
 _PERSON = ("too_long", "longest", "flat", "uneven", "crossed", "mirrored", "twins_apart")
 
@@ -31,7 +51,8 @@ def _person(view: View, person: Person) -> dict[str, float]:
     points, present = person.keypoints[:, :2], person.present
     unit = _trunk(points, present)
     ratios = {
-        limb: float(np.linalg.norm(points[limb[0]] - points[limb[1]])) / (unit * LENGTHS[_sorted(limb)])
+        limb: float(np.linalg.norm(points[limb[0]] - points[limb[1]]))
+        / (unit * LENGTHS[_sorted(limb)])
         for limb in LIMBS
         if present[list(limb)].all()
     }
@@ -49,7 +70,9 @@ def _person(view: View, person: Person) -> dict[str, float]:
 
 
 def _mirrored(points: np.ndarray, present: np.ndarray) -> float:
-    """Share of the pairs with the left one on the left of the image, where the face is seen: nose and both eyes."""
+    """Share of the pairs with the left one on the left of the image, where the face is seen: nose
+    and both eyes.
+    """
     if not present[:3].all():
         return 0.0
     wrong = [float(points[a, 0] < points[b, 0]) for a, b in SIDES if present[a] and present[b]]
@@ -68,7 +91,10 @@ def _twins_apart(view: View, points: np.ndarray, present: np.ndarray) -> float:
 def _colours_at(view: View, points: np.ndarray) -> np.ndarray:
     """Colours of the view at …×2 points of the full image, the nearest pixel of each."""
     height, width = view.edges.shape
-    x, y = (np.clip(points[..., k] * view.scale[k], 0, n - 1).astype(int) for k, n in enumerate((width, height)))
+    x, y = (
+        np.clip(points[..., k] * view.scale[k], 0, n - 1).astype(int)
+        for k, n in enumerate((width, height))
+    )
     return np.asarray(view.soft[y, x])
 
 
@@ -79,7 +105,9 @@ def _sorted(limb: tuple[int, int]) -> tuple[int, int]:
 def _trunk(points: np.ndarray, present: np.ndarray) -> float:
     """Length of the trunk in pixels, from the limbs there are: the median of what each says."""
     said = [
-        np.linalg.norm(points[a] - points[b]) / LENGTHS[_sorted((a, b))] for a, b in LIMBS if present[a] and present[b]
+        np.linalg.norm(points[a] - points[b]) / LENGTHS[_sorted((a, b))]
+        for a, b in LIMBS
+        if present[a] and present[b]
     ]
     return max(float(np.median(said)), 1e-3) if said else 1.0
 
@@ -87,10 +115,18 @@ def _trunk(points: np.ndarray, present: np.ndarray) -> float:
 def _asymmetry(ratios: dict[tuple[int, int], float]) -> float:
     """Mean |log ratio| of a left limb to its right twin."""
     by_pair = {_sorted(limb): value for limb, value in ratios.items()}
-    twins = [((5, 7), (6, 8)), ((7, 9), (8, 10)), ((11, 13), (12, 14)), ((13, 15), (14, 16)), ((5, 11), (6, 12))]
+    twins = [
+        ((5, 7), (6, 8)),
+        ((7, 9), (8, 10)),
+        ((11, 13), (12, 14)),
+        ((13, 15), (14, 16)),
+        ((5, 11), (6, 12)),
+    ]
     twins += [((0, 1), (0, 2)), ((1, 3), (2, 4)), ((3, 5), (4, 6))]
     found = [
-        abs(np.log(max(by_pair[a], 0.05) / max(by_pair[b], 0.05))) for a, b in twins if a in by_pair and b in by_pair
+        abs(np.log(max(by_pair[a], 0.05) / max(by_pair[b], 0.05)))
+        for a, b in twins
+        if a in by_pair and b in by_pair
     ]
     return float(np.mean(found)) if found else 0.0
 

@@ -52,16 +52,23 @@ class People(Prediction):
 
     def marks(self) -> Iterator[Mark]:
         for number, person in enumerate(self.items, 1):
-            for name, (x, y, _), present in zip(KEYPOINT_NAMES, person.keypoints.tolist(), person.present, strict=True):
+            for name, (x, y, _), present in zip(
+                KEYPOINT_NAMES, person.keypoints.tolist(), person.present, strict=True
+            ):
                 if present:
-                    yield Mark(f"person {number}: {name.replace('_', ' ')}", (x - NEAR, y - NEAR, x + NEAR, y + NEAR))
+                    yield Mark(
+                        f"person {number}: {name.replace('_', ' ')}",
+                        (x - NEAR, y - NEAR, x + NEAR, y + NEAR),
+                    )
 
     def without_crowds(self) -> People:
         return People(tuple(item for item in self.items if not item.iscrowd and item.present.any()))
 
     def scaled(self, size: Size, target: Size) -> People:
         factors = np.array([target[1] / size[1], target[0] / size[0], 1.0])
-        return People(tuple(replace(item, keypoints=item.keypoints * factors) for item in self.items))
+        return People(
+            tuple(replace(item, keypoints=item.keypoints * factors) for item in self.items)
+        )
 
 
 def read(payload: Payload, _reading: ReadContext) -> People:
@@ -69,9 +76,15 @@ def read(payload: Payload, _reading: ReadContext) -> People:
     people = []
     for k, item in enumerate(fields.objects(payload, "persons")):
         points = _keypoints(item.get("keypoints"), f"persons[{k}].keypoints")
-        bbox = fields.box(item["bbox"], f"persons[{k}].bbox") if item.get("bbox") is not None else None
-        area = None if item.get("area") is None else fields.number(item["area"], f"persons[{k}].area")
-        people.append(Person(points, bbox, area, fields.crowd(item), fields.score(item, f"persons[{k}]")))
+        bbox = (
+            fields.box(item["bbox"], f"persons[{k}].bbox") if item.get("bbox") is not None else None
+        )
+        area = (
+            None if item.get("area") is None else fields.number(item["area"], f"persons[{k}].area")
+        )
+        people.append(
+            Person(points, bbox, area, fields.crowd(item), fields.score(item, f"persons[{k}]"))
+        )
     return People(tuple(people))
 
 
@@ -85,7 +98,10 @@ def _keypoints(numbers: Any, field: str) -> FloatArray:
     except (TypeError, ValueError, OverflowError):
         raise DataError(f"{field}: contains a value that is not a number") from None
     if not (np.abs(points) <= LARGEST_COORDINATE).all():  # NaN compares false
-        raise DataError(f"{field}: contains a value that is not a finite number of at most {LARGEST_COORDINATE:g}")
+        raise DataError(
+            f"{field}: contains a value that is not a finite number of at most "
+            f"{LARGEST_COORDINATE:g}"
+        )
     return points
 
 
@@ -96,10 +112,17 @@ def write(prediction: People, writing: WriteContext) -> dict[str, Any]:
 
 def _item(item: Person, digits: int | None) -> dict[str, Any]:
     points = item.keypoints if digits is None else item.keypoints.round(digits)
-    return {"keypoints": points.ravel().tolist(), **({} if item.score is None else {"score": item.score})}
+    return {
+        "keypoints": points.ravel().tolist(),
+        **({} if item.score is None else {"score": item.score}),
+    }
 
 
 def corners(found: People) -> FloatArray:
     """n×4 corners of the keypoints that are present, a row a person who has any."""
-    points = [person.keypoints[person.present, :2] for person in found.items if person.present.any()]
-    return np.array([[*one.min(axis=0), *one.max(axis=0)] for one in points], dtype=np.float64).reshape(-1, 4)
+    points = [
+        person.keypoints[person.present, :2] for person in found.items if person.present.any()
+    ]
+    return np.array(
+        [[*one.min(axis=0), *one.max(axis=0)] for one in points], dtype=np.float64
+    ).reshape(-1, 4)

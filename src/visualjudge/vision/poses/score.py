@@ -14,20 +14,25 @@ from visualjudge.vision.scoring.close_boxes import check_pairs
 from visualjudge.vision.scoring.matching import matched, mean_f1
 
 BOX_TO_AREA = 0.53
-"""Area of a person as a share of the box, where no segmentation is known (as MMPose and others take it)."""
+"""Area of a person as a share of the box, where no segmentation is known (as MMPose and others take
+it).
+"""
 
 
 def keypoint_f1(prediction: People, truth: People) -> float:
     """Mean over t = .50, .55, … .95 of F1(t) after one-to-one matching by falling OKS.
 
-    A truth without a labelled keypoint, or a crowd, is not to be found, and a prediction is not wrong that lies in
-    a crowd's box. 0..1; 1 where both are empty.
+    A truth without a labelled keypoint, or a crowd, is not to be found, and a prediction is not
+    wrong that lies in a crowd's box. 0..1; 1 where both are empty.
     """
     real = [person for person in truth.items if not person.iscrowd and person.present.any()]
     crowds = [person for person in truth.items if person.iscrowd]
     found = list(prediction.items)
     check_pairs(len(found) * len(truth.items))
-    points, present = keypoints_of(found), np.array([person.present for person in found]).reshape(-1, 17)
+    points, present = (
+        keypoints_of(found),
+        np.array([person.present for person in found]).reshape(-1, 17),
+    )
     similarity = np.array([_oks(points, present, b) for b in real]).reshape(len(real), len(found)).T
     shares = np.array([_share_in(person, crowds) for person in found], dtype=np.float64)
     first, second = np.nonzero(similarity)
@@ -36,13 +41,17 @@ def keypoint_f1(prediction: People, truth: People) -> float:
 
 def keypoints_of(people: Sequence[Person]) -> FloatArray:
     """Places of the keypoints, shape (n, 17, 2): x, y."""
-    return np.array([person.keypoints[:, :2] for person in people], dtype=np.float64).reshape(-1, 17, 2)
+    return np.array([person.keypoints[:, :2] for person in people], dtype=np.float64).reshape(
+        -1, 17, 2
+    )
 
 
 def oks(prediction: Person, truth: Person) -> float:
-    """Object keypoint similarity: mean over the truth's labelled keypoints of exp(−d² / (2·area·(2σ)²)), 0..1.
+    """Object keypoint similarity: mean over the truth's labelled keypoints of exp(−d² /
+    (2·area·(2σ)²)), 0..1.
 
-    A predicted keypoint that is absent counts as infinitely far. Source: COCO keypoint evaluation; σ as in pycocotools.
+    A predicted keypoint that is absent counts as infinitely far. Source: COCO keypoint evaluation;
+    σ as in pycocotools.
     """
     return float(_oks(keypoints_of([prediction]), prediction.present[None], truth)[0])
 
@@ -54,7 +63,9 @@ def _oks(points: FloatArray, present: BoolArray, truth: Person) -> FloatArray:
     if not labelled.any():
         return np.zeros(len(points))
     if area <= 0:
-        raise DataError("persons: the truth must have an area, a bbox or keypoints that span an area, for OKS")
+        raise DataError(
+            "persons: the truth must have an area, a bbox or keypoints that span an area, for OKS"
+        )
     gaps = points[:, labelled] - truth.keypoints[labelled, :2]
     variances = (2 * np.array(OKS_SIGMAS)[labelled]) ** 2
     exponent: FloatArray = (gaps**2).sum(axis=2) / variances / (area + np.spacing(1)) / 2
@@ -63,7 +74,8 @@ def _oks(points: FloatArray, present: BoolArray, truth: Person) -> FloatArray:
 
 
 def person_area(person: Person) -> float:
-    """Area in pixels²: the segmentation's where known and above 0, else 0.53 × the box (or the keypoints' own box).
+    """Area in pixels²: the segmentation's where known and above 0, else 0.53 × the box (or the
+    keypoints' own box).
 
     0 where there is neither.
     """
@@ -90,7 +102,9 @@ def _share_in(person: Person, crowds: list[Person]) -> float:
 
 
 def pose_similarity(found: list[Person], real: list[Person]) -> FloatArray:
-    """OKS as COCOeval.computeOks has it: a truth without keypoints is met anywhere in its box, doubled."""
+    """OKS as COCOeval.computeOks has it: a truth without keypoints is met anywhere in its box,
+    doubled.
+    """
     points = keypoints_of(found)
     return np.array([_pose(points, person) for person in real]).reshape(len(real), len(found)).T
 
@@ -107,7 +121,9 @@ def _pose(points: FloatArray, real: Person) -> FloatArray:
         high = np.array([2 * x2 - x1, 2 * y2 - y1])
         gaps = np.clip(low - points, 0, None) + np.clip(points - high, 0, None)
         labelled = np.ones(points.shape[1], dtype=bool)
-    exponent: FloatArray = (gaps**2).sum(axis=2) / variances / (person_area(real) + np.spacing(1)) / 2
+    exponent: FloatArray = (
+        (gaps**2).sum(axis=2) / variances / (person_area(real) + np.spacing(1)) / 2
+    )
     shares: FloatArray = np.exp(-exponent[:, labelled]).mean(axis=1)
     return shares
 

@@ -27,7 +27,11 @@ def value(seen: Seen, option: str, x: float, y: float) -> Shown:
 
 
 def measure(
-    seen: Seen, option: str, item: int | None = None, keypoint: str | None = None, other_keypoint: str | None = None
+    seen: Seen,
+    option: str,
+    item: int | None = None,
+    keypoint: str | None = None,
+    other_keypoint: str | None = None,
 ) -> Shown:
     """The persons of an option; the keypoints of one; or the distance of two keypoints of one."""
     items = seen.prediction(option).items
@@ -35,9 +39,16 @@ def measure(
         return Shown(listed(option, [_size(person) for person in items]))
     points = _points(numbered(items, item))
     if keypoint is None or other_keypoint is None:
-        told = [f"{name} ({x:.1f}, {y:.1f})" for name, (x, y) in points.items() if keypoint in (None, name)]
+        told = [
+            f"{name} ({x:.1f}, {y:.1f})"
+            for name, (x, y) in points.items()
+            if keypoint in (None, name)
+        ]
         return Shown(f"{option} person {item}: {', '.join(told) or 'no such keypoint'}")
-    ((ax, ay), (bx, by)) = _point(points, keypoint, "keypoint"), _point(points, other_keypoint, "other_keypoint")
+    ((ax, ay), (bx, by)) = (
+        _point(points, keypoint, "keypoint"),
+        _point(points, other_keypoint, "other_keypoint"),
+    )
     apart = f"{math.hypot(bx - ax, by - ay):.1f} pixels apart (dx {bx - ax:.1f}, dy {by - ay:.1f})"
     return Shown(f"{option} person {item}: {keypoint} and {other_keypoint} are {apart}")
 

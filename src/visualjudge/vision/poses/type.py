@@ -5,7 +5,16 @@ from __future__ import annotations
 from visualjudge.vision.contexts import type_sentence
 from visualjudge.vision.drawing.styles import TextStyle
 from visualjudge.vision.errors import items
-from visualjudge.vision.poses import draw, errors, errors_matched as matched, features, misread, record, score, tools
+from visualjudge.vision.poses import (
+    draw,
+    errors,
+    errors_matched as matched,
+    features,
+    misread,
+    record,
+    score,
+    tools,
+)
 from visualjudge.vision.rows import Encoding, ErrorType, Metric, PredictionType, Ranked, Task
 
 _KEYPOINT = (
@@ -26,7 +35,12 @@ _KEYPOINT = (
         title="Skeletons in one colour",
     ),
     Encoding(
-        "keypoint", "pixel_s1_c1_m0", "pixel", draw.draw_people, draw.PoseStyle(), title="Skeletons coloured by person"
+        "keypoint",
+        "pixel_s1_c1_m0",
+        "pixel",
+        draw.draw_people,
+        draw.PoseStyle(),
+        title="Skeletons coloured by person",
     ),
     Encoding(
         "keypoint",
@@ -45,7 +59,12 @@ _KEYPOINT = (
         title="Skeletons coloured by person, on black",
     ),
     Encoding(
-        "keypoint", "text_flat_list", "text", draw.people_text, TextStyle("flat_list"), title="Keypoints as a flat list"
+        "keypoint",
+        "text_flat_list",
+        "text",
+        draw.people_text,
+        TextStyle("flat_list"),
+        title="Keypoints as a flat list",
     ),
     Encoding(
         "keypoint",
@@ -56,7 +75,12 @@ _KEYPOINT = (
         title="Keypoints by body part",
     ),
     Encoding(
-        "keypoint", "text_coco_style", "text", draw.people_text, TextStyle("coco_list"), title="Keypoints in COCO order"
+        "keypoint",
+        "text_coco_style",
+        "text",
+        draw.people_text,
+        TextStyle("coco_list"),
+        title="Keypoints in COCO order",
     ),
 )
 KEYPOINT = PredictionType(
@@ -69,7 +93,13 @@ KEYPOINT = PredictionType(
     metrics=(Metric("keypoint", "oks_f1", score.keypoint_f1),),
     errors=(
         ErrorType("keypoint", "jitter", errors.jitter, items.something, matched=matched.jitter),
-        ErrorType("keypoint", "inversion", errors.inversion, errors.a_mirrored_pair, matched=matched.inversion),
+        ErrorType(
+            "keypoint",
+            "inversion",
+            errors.inversion,
+            errors.a_mirrored_pair,
+            matched=matched.inversion,
+        ),
         ErrorType("keypoint", "swap", errors.swap, errors.two_people, matched=matched.swap),
         ErrorType("keypoint", "missed", errors.missed, items.something, matched=matched.missed),
     ),

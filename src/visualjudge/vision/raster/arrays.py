@@ -1,7 +1,9 @@
-"""Arrays in files: ``.npy``, ``.npz`` and ``.pfm``, whose headers are checked before a byte of data is read.
+"""Arrays in files: ``.npy``, ``.npz`` and ``.pfm``, whose headers are checked before a byte of data
+is read.
 
-NumPy's own reader allocates what a header claims, reads every member of an archive, and unpickles where it is allowed
-to. Here a header must claim a map of numbers of bounded size, and exactly its bytes are read.
+NumPy's own reader allocates what a header claims, reads every member of an archive, and unpickles
+where it is allowed to. Here a header must claim a map of numbers of bounded size, and exactly its
+bytes are read.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ _LONGEST_HEADER = 10_000
 _NUMBERS = "biuf"
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 MOST_AXES = 4
-warnings.filterwarnings("ignore", message="Reading `.npy` or `.npz` file required", category=UserWarning)
+warnings.filterwarnings(
+    "ignore", message="Reading `.npy` or `.npz` file required", category=UserWarning
+)
 
 
 def read_npy(path: Path) -> NDArray[Any]:
@@ -58,7 +62,8 @@ def read_npz(path: Path) -> NDArray[Any]:
 
 
 def read_pfm(path: Path) -> NDArray[Any]:
-    """A portable float map (Debevec's PFM): one channel, rows stored bottom to top, sign of scale = byte order.
+    """A portable float map (Debevec's PFM): one channel, rows stored bottom to top, sign of scale =
+    byte order.
 
     Raises
     ------

@@ -1,4 +1,6 @@
-"""Images and depth maps: reading with everything applied that a viewer applies, and fast PNG writing."""
+"""Images and depth maps: reading with everything applied that a viewer applies, and fast PNG
+writing.
+"""
 
 from __future__ import annotations
 
@@ -38,9 +40,12 @@ except ImportError:  # no wheel for this platform: OpenCV writes PNG too, some t
     fpng = None
 
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "PPM", "JPEG2000", "ICO")
-"""Formats that are read. Others of Pillow's run programs (PostScript) or are no images of a data set."""
+"""Formats that are read. Others of Pillow's run programs (PostScript) or are no images of a data
+set.
+"""
 _ORIENTED: ContextVar[bool] = ContextVar("oriented", default=True)
-# check_pixels decides about sizes, and what Pillow notices in damaged metadata helps nobody who has a thousand files.
+# check_pixels decides about sizes, and what Pillow notices in damaged metadata helps nobody who has
+# a thousand files.
 warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
 warnings.filterwarnings("ignore", category=UserWarning, module=r"PIL\.")
 _MAY_TELL_ORIENTATION = {b"eXIf", b"iTXt", b"tEXt", b"zTXt"}
@@ -52,7 +57,8 @@ _SIXTEEN_BIT_MODES = ("I;16", "I;16B", "I;16L", "I;16N", "I")
 
 
 def read_rgb(path: str | Place) -> Pixels:
-    """An image as H×W×3 uint8 RGB: EXIF orientation applied, alpha laid over white, 16 bits scaled to 8.
+    """An image as H×W×3 uint8 RGB: EXIF orientation applied, alpha laid over white, 16 bits scaled
+    to 8.
 
     Raises
     ------
@@ -67,11 +73,15 @@ def rgb_of(image: Image.Image) -> Pixels:
     """A PIL image as H×W×3 uint8 RGB, by the same rules as :func:`read_rgb`."""
     check_pixels("an image", image.size[::-1])
     if image.mode == "F":
-        raise DataError("an image must have integer samples, got floating point; convert it to 8 or 16 bits")
+        raise DataError(
+            "an image must have integer samples, got floating point; convert it to 8 or 16 bits"
+        )
     upright = _upright(image) if _ORIENTED.get() else image
     if upright.mode in _SIXTEEN_BIT_MODES:
         deep = np.clip(np.asarray(upright), 0, 65535).astype(np.uint32)
-        gray = ((deep + 128) // 257).astype(np.uint8)  # rounds to nearest: 257 is odd, so there are no ties
+        gray = ((deep + 128) // 257).astype(
+            np.uint8
+        )  # rounds to nearest: 257 is odd, so there are no ties
         return np.repeat(gray[:, :, None], 3, axis=2)
     if upright.mode in ("RGBA", "LA", "PA") or "transparency" in upright.info:
         return _over_white(upright)
@@ -79,7 +89,9 @@ def rgb_of(image: Image.Image) -> Pixels:
 
 
 def _over_white(image: Image.Image) -> Pixels:
-    """Transparency laid over white; in bands of rows, since each step would need the whole image once more."""
+    """Transparency laid over white; in bands of rows, since each step would need the whole image
+    once more.
+    """
     width, height = image.size
     out = np.empty((height, width, 3), dtype=np.uint8)
     rows = max(1, _BAND_PIXELS // max(width, 1))
@@ -91,7 +103,9 @@ def _over_white(image: Image.Image) -> Pixels:
 
 
 def _upright(image: Image.Image) -> Image.Image:
-    """The image turned as its EXIF orientation says; itself where it is upright (Pillow would copy it)."""
+    """The image turned as its EXIF orientation says; itself where it is upright (Pillow would copy
+    it).
+    """
     image.load()  # some formats tell their orientation behind the pixels
     return image if image.getexif().get(0x0112, 1) == 1 else ImageOps.exif_transpose(image)
 
@@ -107,13 +121,16 @@ def rgb_of_array(array: NDArray[Any]) -> Pixels:
     elif array.dtype == np.bool_:
         array = array * 255
     eight_bit = array.astype(np.uint8)
-    if eight_bit.ndim not in (2, 3) or (eight_bit.ndim == 3 and eight_bit.shape[2] not in (1, 3, 4)):
+    if eight_bit.ndim not in (2, 3) or (
+        eight_bit.ndim == 3 and eight_bit.shape[2] not in (1, 3, 4)
+    ):
         raise DataError(f"an image array must be H×W, H×W×3 or H×W×4, got shape {array.shape}")
     return rgb_of(Image.fromarray(eight_bit.squeeze()))
 
 
 def read_gray(path: str | Path) -> NDArray[Any]:
-    """A single-channel file as it is stored, H×W of uint8, uint16 or int32 (palette indices, not colours).
+    """A single-channel file as it is stored, H×W of uint8, uint16 or int32 (palette indices, not
+    colours).
 
     An image of several channels gives its largest channel, so that a mask saved as RGB still reads.
     """
@@ -131,7 +148,10 @@ def read_samples(path: str | Path, size: Size | None = None) -> tuple[NDArray[An
     with opened(path) as image:
         width, height = image.size
         if size is not None and size != (height, width):
-            raise DataError(f"must match the image size {size[0]}×{size[1]} (height×width), got {height}×{width}")
+            raise DataError(
+                f"must match the image size {size[0]}×{size[1]} (height×width), got "
+                f"{height}×{width}"
+            )
         return np.asarray(image), image.mode
 
 
@@ -139,12 +159,16 @@ def largest_channel(values: NDArray[Any]) -> NDArray[Any]:
     """H×W: the largest of the first three channels of H×W×C, the first of two, H×W as it is."""
     if values.ndim == 3:
         channels = [values[:, :, k] for k in range(3 if values.shape[2] >= 3 else 1)]
-        return np.asarray(reduce(np.maximum, channels))  # several times as fast as along the last axis
+        return np.asarray(
+            reduce(np.maximum, channels)
+        )  # several times as fast as along the last axis
     return values
 
 
 def image_size(path: str | Place | BinaryIO, name: str | None = None) -> Size:
-    """(height, width) as shown, EXIF orientation applied; reads the header only. Errors name ``name`` or the path."""
+    """(height, width) as shown, EXIF orientation applied; reads the header only. Errors name
+    ``name`` or the path.
+    """
     with opened(path, name) as image:
         width, height = image.size
         turned = _stated_orientation(image) in (5, 6, 7, 8)
@@ -163,8 +187,13 @@ def _stated_orientation(image: Image.Image) -> int:
 
 
 def _plain_png(image: Image.Image) -> bool:
-    """A PNG without metadata that may tell an orientation: Pillow would decode it to look behind the pixels."""
-    return image.format == "PNG" and not _png_chunks(getattr(image, "fp", None)) & _MAY_TELL_ORIENTATION
+    """A PNG without metadata that may tell an orientation: Pillow would decode it to look behind
+    the pixels.
+    """
+    return (
+        image.format == "PNG"
+        and not _png_chunks(getattr(image, "fp", None)) & _MAY_TELL_ORIENTATION
+    )
 
 
 @contextmanager
@@ -197,10 +226,12 @@ def check_image(path: str | Path) -> None:
 
 
 def check_whole(path: str | Path) -> tuple[Size, int]:
-    """(height, width) as stored and the EXIF orientation of an image file whose end is there; decodes what must be.
+    """(height, width) as stored and the EXIF orientation of an image file whose end is there;
+    decodes what must be.
 
-    A JPEG that ends in its end marker and a PNG whose chunks end in ``IEND`` are not cut short, and are not decoded:
-    whoever needs the pixels finds out whether they are damaged. All other files are decoded as by :func:`check_image`.
+    A JPEG that ends in its end marker and a PNG whose chunks end in ``IEND`` are not cut short, and
+    are not decoded: whoever needs the pixels finds out whether they are damaged. All other files
+    are decoded as by :func:`check_image`.
 
     Raises
     ------
@@ -228,7 +259,9 @@ def _ends(image: Image.Image) -> bool:
 
 
 def read_depth(path: str | Path) -> FloatArray:
-    """A depth or disparity map as stored, H×W float64: ``.npy``, ``.npz``, ``.pfm``, or a single-channel image."""
+    """A depth or disparity map as stored, H×W float64: ``.npy``, ``.npz``, ``.pfm``, or a
+    single-channel image.
+    """
     file = Path(path)
     if not file.is_file():
         raise DataError(f"{file}: no such file")
@@ -243,7 +276,9 @@ def read_depth(path: str | Path) -> FloatArray:
 
 
 def _one_channel(file: Path) -> NDArray[Any]:
-    """The values of an image whose channels agree: a colour map cannot be turned back into depth."""
+    """The values of an image whose channels agree: a colour map cannot be turned back into
+    depth.
+    """
     with opened(file) as image:
         check_pixels("a depth map", image.size[::-1], _DEPTH_BYTES)  # before it is decoded
         values = np.asarray(image.convert("RGB") if image.mode in ("P", "PA") else image)
@@ -253,24 +288,33 @@ def _one_channel(file: Path) -> NDArray[Any]:
     differ = float(((red != green) | (green != blue)).mean())
     if differ > 0:
         raise DataError(
-            f"{file}: must have one channel, got {values.shape[2]} that differ in {differ:.0%} of the pixels; a "
+            f"{file}: must have one channel, got {values.shape[2]} that differ in {differ:.0%} "
+            "of the pixels; a "
             "colour-mapped depth map cannot be read back: give the values (npy, 16-bit PNG, PFM)"
         )
     return red
 
 
-_ARRAYS: dict[str, Callable[[Path], NDArray[Any]]] = {".npy": read_npy, ".npz": read_npz, ".pfm": read_pfm}
+_ARRAYS: dict[str, Callable[[Path], NDArray[Any]]] = {
+    ".npy": read_npy,
+    ".npz": read_npz,
+    ".pfm": read_pfm,
+}
 
 
 def _map_of(file: Path, read: Callable[[Path], NDArray[Any]]) -> NDArray[Any]:
     try:
         return read(file)
-    except Exception as error:  # a header of foreign bytes goes through NumPy's and Python's own parsers
+    except (
+        Exception
+    ) as error:  # a header of foreign bytes goes through NumPy's and Python's own parsers
         raise DataError(f"{file}: depth map cannot be read: {_said(error)}") from None
 
 
 def png_bytes(pixels: Pixels) -> bytes:
-    """An H×W×3 uint8 RGB array as PNG, lossless; by fpng where it is installed, else OpenCV at level 1."""
+    """An H×W×3 uint8 RGB array as PNG, lossless; by fpng where it is installed, else OpenCV at
+    level 1.
+    """
     array = np.ascontiguousarray(pixels)
     if fpng is not None:
         return bytes(fpng.from_ndarray(array))
@@ -294,7 +338,9 @@ def to_uint8(values: FloatArray) -> Pixels:
 
 
 def fitted_size(size: Size, max_side: int | None) -> Size:
-    """(height, width) with a longer side of at most ``max_side``, proportions kept; ``size`` where it fits."""
+    """(height, width) with a longer side of at most ``max_side``, proportions kept; ``size`` where
+    it fits.
+    """
     longest = max(size)
     if max_side is None or longest <= max_side:
         return size
@@ -314,7 +360,9 @@ def write_png(path: str | Path, pixels: Pixels) -> None:
 
 
 def _png_chunks(file: IO[bytes] | None) -> set[bytes]:
-    """Types of a PNG's chunks, found by seeking: Pillow decodes the whole image to see those behind the pixels."""
+    """Types of a PNG's chunks, found by seeking: Pillow decodes the whole image to see those behind
+    the pixels.
+    """
     found: set[bytes] = set()
     if file is None:
         return _MAY_TELL_ORIENTATION
@@ -330,10 +378,11 @@ def _png_chunks(file: IO[bytes] | None) -> set[bytes]:
 
 @contextmanager
 def opened(path: str | Place | BinaryIO, name: str | None = None) -> Iterator[Image.Image]:
-    """An image file whose header was read and whose size is within bounds; pixels are decoded when asked for.
+    """An image file whose header was read and whose size is within bounds; pixels are decoded when
+    asked for.
 
-    The seam to image decoders: whatever they raise, in here or in the block, is a DataError that names the file, or
-    ``name`` where that is given.
+    The seam to image decoders: whatever they raise, in here or in the block, is a DataError that
+    names the file, or ``name`` where that is given.
 
     Raises
     ------
@@ -346,14 +395,18 @@ def opened(path: str | Place | BinaryIO, name: str | None = None) -> Iterator[Im
             _check_netpbm(source)
             with Image.open(source, formats=FORMATS) as image:
                 check_pixels("an image", image.size[::-1], _bytes_per_pixel(image))
-                check_pixels(f"an image of format {image.format}", image.size[::-1], slower=_slower(image))
+                check_pixels(
+                    f"an image of format {image.format}", image.size[::-1], slower=_slower(image)
+                )
                 if image.format in ("JPEG", "MPO"):
                     _check_scans(image)
                 yield image
     except FileNotFoundError:
         raise DataError(f"{name}: no such file") from None
     except UnidentifiedImageError:
-        raise DataError(f"{name}: not an image of a format that is read ({', '.join(FORMATS)})") from None
+        raise DataError(
+            f"{name}: not an image of a format that is read ({', '.join(FORMATS)})"
+        ) from None
     except DataError as error:
         named = str(error).startswith(name)
         raise (error if named else DataError(f"{name}: {error}")) from None
@@ -369,7 +422,9 @@ def _check_netpbm(path: str | Path | BinaryIO) -> None:
             head += file.read(LONGEST_NETPBM_HEADER)
             stated = re.sub(rb"#[^\r\n]*", b" ", head[:LONGEST_NETPBM_HEADER]).split(maxsplit=3)
             if len(head) > LONGEST_NETPBM_HEADER and len(stated) < (3 if head[1:2] in b"14" else 4):
-                raise DataError(f"the header of a PPM must have at most {LONGEST_NETPBM_HEADER} bytes")
+                raise DataError(
+                    f"the header of a PPM must have at most {LONGEST_NETPBM_HEADER} bytes"
+                )
         file.seek(place)
 
 
@@ -383,12 +438,16 @@ def _bytes_per_pixel(image: Image.Image) -> int:
     """Of the samples as stored: a decoder may make 8 bits of 16, but reads them all."""
     if image.mode in ("I", "F"):
         return 4
-    deep = image.mode.startswith("I;16") or any(";16" in str(tile[3]) for tile in getattr(image, "tile", ()))
+    deep = image.mode.startswith("I;16") or any(
+        ";16" in str(tile[3]) for tile in getattr(image, "tile", ())
+    )
     return len(image.getbands()) * (2 if deep else 1)
 
 
 def _check_scans(image: Image.Image) -> None:
-    """Refuse a JPEG of very many scans; one of a single scan, as most are, is told by its header."""
+    """Refuse a JPEG of very many scans; one of a single scan, as most are, is told by its
+    header.
+    """
     file = getattr(image, "fp", None)
     if file is None:
         return

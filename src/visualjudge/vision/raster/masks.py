@@ -15,7 +15,12 @@ from visualjudge.core.confine import confined_path
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Mask, Size
 from visualjudge.vision.raster.images import largest_channel, read_samples
-from visualjudge.vision.raster.limits import LARGEST_VERTEX, LONGEST_OUTLINE, MOST_POINTS, check_pixels
+from visualjudge.vision.raster.limits import (
+    LARGEST_VERTEX,
+    LONGEST_OUTLINE,
+    MOST_POINTS,
+    check_pixels,
+)
 
 Runs = NDArray[np.int64]
 MOST_BETWEEN = 0.2
@@ -56,7 +61,9 @@ def mask_from_rle(rle: Mapping[str, Any]) -> Mask:
     check_pixels("a mask", size)
     runs = _runs(rle.get("counts"))
     if len(runs) and runs.max() > size[0] * size[1]:
-        raise DataError(f"RLE counts hold a run of {int(runs.max())}, longer than {size[0]}×{size[1]}")
+        raise DataError(
+            f"RLE counts hold a run of {int(runs.max())}, longer than {size[0]}×{size[1]}"
+        )
     if int(runs.sum()) != size[0] * size[1]:
         raise DataError(f"RLE counts add up to {int(runs.sum())}, not to {size[0]}×{size[1]}")
     return _mask_from_runs(runs, size)
@@ -72,7 +79,9 @@ def mask_from_polygons(polygons: Sequence[Sequence[float]], size: Size) -> Mask:
         raise DataError(f"the outline of a mask must be at most {LONGEST_OUTLINE} pixels long")
     if not rings:
         return empty_mask(size)
-    return _mask_from_coco(coco_mask.merge(coco_mask.frPyObjects([ring.tolist() for ring in rings], *size)))
+    return _mask_from_coco(
+        coco_mask.merge(coco_mask.frPyObjects([ring.tolist() for ring in rings], *size))
+    )
 
 
 def _ring(ring: Sequence[float]) -> NDArray[np.float64]:
@@ -100,8 +109,9 @@ def _outline(ring: NDArray[np.float64]) -> int:
 def mask_from_png(path: str | Path, size: Size | None = None) -> Mask:
     """The mask of an image file, of (height, width) ``size`` where that is known.
 
-    Of a two-valued file the higher value is the mask. Any other (a JPEG, an anti-aliased edge) is cut at half of the
-    range of its type, if it is nearly two-valued: at most a fifth of its pixels lies between 10 % and 90 %.
+    Of a two-valued file the higher value is the mask. Any other (a JPEG, an anti-aliased edge) is
+    cut at half of the range of its type, if it is nearly two-valued: at most a fifth of its pixels
+    lies between 10 % and 90 %.
 
     Raises
     ------
@@ -121,11 +131,15 @@ def mask_from_png(path: str | Path, size: Size | None = None) -> Mask:
     between = float(((values > 0.1 * top) & (values < 0.9 * top)).mean())
     if between > MOST_BETWEEN:
         raise DataError(
-            f"{path}: must be black and white, got {between:.0%} of the pixels in between: is it a photograph?"
+            f"{path}: must be black and white, got {between:.0%} of the pixels in between: is it "
+            "a photograph?"
         )
     if distinct[-1] <= top // 2:
         numbers = ", ".join(map(str, distinct[:4]))
-        raise DataError(f"{path}: must be black and white, got the values {numbers}, … up to {distinct[-1]} of {top}")
+        raise DataError(
+            f"{path}: must be black and white, got the values {numbers}, … up to {distinct[-1]} "
+            f"of {top}"
+        )
     return mask_from_array(values > top / 2)
 
 
@@ -137,19 +151,23 @@ def distinct_values(values: NDArray[Any]) -> list[int]:
 
 
 def _check_not_in_alpha(path: str | Path, values: NDArray[Any]) -> None:
-    """A mask that is drawn in transparency alone has no white: which side is meant cannot be told."""
+    """A mask that is drawn in transparency alone has no white: which side is meant cannot be
+    told.
+    """
     colours, alpha = values[:, :, :-1], values[:, :, -1]
     if alpha.min() < alpha.max() and (colours == colours[:1, :1]).all():
         raise DataError(f"{path}: must be black and white, got a mask in the alpha channel alone")
 
 
 def mask_from_wire(segmentation: Any, size: Size | None = None, root: Path | None = None) -> Mask:
-    """A mask in any form: RLE dict, polygon list, image path (relative to ``root``), H×W array, or a Mask.
+    """A mask in any form: RLE dict, polygon list, image path (relative to ``root``), H×W array, or
+    a Mask.
 
     Raises
     ------
     DataError
-        If the form is not one of these, is malformed, or is a polygon list and no ``size`` is known.
+        If the form is not one of these, is malformed, or is a polygon list and no ``size`` is
+        known.
     """
     match segmentation:
         case Mask():
@@ -162,7 +180,9 @@ def mask_from_wire(segmentation: Any, size: Size | None = None, root: Path | Non
             return mask_from_png(_file(segmentation, root), size)
         case list() | tuple():
             if size is None:
-                raise DataError("polygons alone do not tell the image size: give size=(height, width)")
+                raise DataError(
+                    "polygons alone do not tell the image size: give size=(height, width)"
+                )
             return mask_from_polygons(_rings(segmentation), size)
         case _:
             raise DataError("a segmentation must be a COCO RLE, a COCO polygon list or a PNG path")
@@ -172,7 +192,9 @@ def resized_mask(mask: Mask, size: Size) -> Mask:
     """The mask at another (height, width), to the nearest pixel; itself where it has that size."""
     if mask.size == size:
         return mask
-    return mask_from_array(cv2.resize(mask.dense().view(np.uint8), size[::-1], interpolation=cv2.INTER_NEAREST))
+    return mask_from_array(
+        cv2.resize(mask.dense().view(np.uint8), size[::-1], interpolation=cv2.INTER_NEAREST)
+    )
 
 
 def _file(stated: str | Path, root: Path | None) -> Path:
@@ -182,7 +204,9 @@ def _file(stated: str | Path, root: Path | None) -> Path:
 
 
 def rle_of(mask: Mask, *, closed: bool = False) -> dict[str, Any]:
-    """Compressed COCO RLE, ``{"size": [height, width], "counts": str}``; ``closed`` as for :func:`packed_rle`."""
+    """Compressed COCO RLE, ``{"size": [height, width], "counts": str}``; ``closed`` as for
+    :func:`packed_rle`.
+    """
     packed = packed_rle(mask, closed=closed)
     return {"size": packed["size"], "counts": packed["counts"].decode("ascii")}
 
@@ -190,7 +214,8 @@ def rle_of(mask: Mask, *, closed: bool = False) -> dict[str, Any]:
 def packed_rle(mask: Mask, *, closed: bool = False) -> dict[str, Any]:
     """Compressed COCO RLE as pycocotools takes it (``counts`` bytes).
 
-    Behind a mask that holds the image's last pixel there is a background run of no pixels only if ``closed``.
+    Behind a mask that holds the image's last pixel there is a background run of no pixels only if
+    ``closed``.
     """
     height, width = mask.size
     counts = _counts(mask).tolist()
@@ -208,7 +233,9 @@ def _counts(mask: Mask) -> Runs:
     rows, cols = mask.crop.shape
     columns = np.zeros((cols, rows + 2), dtype=np.int8)
     columns[:, 1:-1] = mask.crop.T
-    at = np.flatnonzero(np.diff(columns.ravel()))  # starts and ends in turn: each column is framed by zeros
+    at = np.flatnonzero(
+        np.diff(columns.ravel())
+    )  # starts and ends in turn: each column is framed by zeros
     col, row = np.divmod(at, rows + 2)
     edges = (mask.left + col) * height + mask.top + row
     starts, ends = edges[0::2], edges[1::2]
@@ -223,7 +250,9 @@ def _mask_from_coco(rle: Mapping[str, Any]) -> Mask:
 
 
 def _mask_from_runs(runs: Runs, size: Size) -> Mask:
-    """The mask of alternating run lengths of 0 and 1, column by column; only the columns it touches are filled in."""
+    """The mask of alternating run lengths of 0 and 1, column by column; only the columns it touches
+    are filled in.
+    """
     height = size[0]
     ends = np.cumsum(runs)
     filled = runs[1::2] > 0
@@ -241,7 +270,9 @@ def _mask_from_runs(runs: Runs, size: Size) -> Mask:
 
 def _runs(counts: Any) -> Runs:
     if isinstance(counts, list):
-        if not set(map(type, counts)) <= {int} or (counts and not 0 <= min(counts) <= max(counts) < _LONGEST_RUN):
+        if not set(map(type, counts)) <= {int} or (
+            counts and not 0 <= min(counts) <= max(counts) < _LONGEST_RUN
+        ):
             raise DataError("RLE counts must be whole numbers of 0 and above")
         return np.array(counts, dtype=np.int64)
     if not isinstance(counts, str | bytes):
@@ -250,9 +281,11 @@ def _runs(counts: Any) -> Runs:
 
 
 def _compressed_runs(counts: bytes) -> Runs:
-    """Run lengths of compressed counts: COCO's LEB128-like code, differences to the run before last from the third on.
+    """Run lengths of compressed counts: COCO's LEB128-like code, differences to the run before last
+    from the third on.
 
-    Of our own, because pycocotools reads past its buffer on a malformed string, and decodes the whole frame.
+    Of our own, because pycocotools reads past its buffer on a malformed string, and decodes the
+    whole frame.
     """
     codes = np.frombuffer(counts, dtype=np.uint8).astype(np.int64) - 48
     if len(codes) == 0:
@@ -290,7 +323,9 @@ def _rle_size(rle: Mapping[str, Any]) -> Size:
 
 def _rings(polygons: Sequence[Any]) -> list[list[float]]:
     if polygons and isinstance(polygons[0], int | float):
-        raise DataError("a polygon segmentation must be a list of polygons, each a flat list of numbers")
+        raise DataError(
+            "a polygon segmentation must be a list of polygons, each a flat list of numbers"
+        )
     for ring in polygons:
         if not isinstance(ring, list | tuple):
             raise DataError("a polygon must be a flat list of numbers")

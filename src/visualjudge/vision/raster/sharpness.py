@@ -16,7 +16,9 @@ def noise_sigma(gray: NDArray[np.float32]) -> float:
 
 
 def edge_strength(gray: NDArray[np.float32]) -> float:
-    """Root mean square gradient (Tenengrad) of the slightly smoothed H×W image: noise counts little in it."""
+    """Root mean square gradient (Tenengrad) of the slightly smoothed H×W image: noise counts little
+    in it.
+    """
     smooth = cv2.GaussianBlur(gray, (0, 0), 1.0)
     dx, dy = cv2.Sobel(smooth, cv2.CV_32F, 1, 0), cv2.Sobel(smooth, cv2.CV_32F, 0, 1)
     return float(np.sqrt(np.mean(dx * dx + dy * dy)))

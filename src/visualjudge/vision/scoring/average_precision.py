@@ -28,7 +28,9 @@ Labelled = list[tuple[str, Any]]
 
 @dataclass
 class MatchedClass:
-    """Predictions of one class: confidences, and a bit a threshold for whether one was right or is left out."""
+    """Predictions of one class: confidences, and a bit a threshold for whether one was right or is
+    left out.
+    """
 
     scores: list[float] = field(default_factory=list)
     right: list[int] = field(default_factory=list)
@@ -38,16 +40,22 @@ class MatchedClass:
 
 @dataclass(frozen=True)
 class Matches:
-    """All images of a data set, matched at every threshold: what AP and the threshold of best F1 are computed from."""
+    """All images of a data set, matched at every threshold: what AP and the threshold of best F1
+    are computed from.
+    """
 
     thresholds: tuple[float, ...]
     classes: dict[str, MatchedClass]
     images: int
 
     def average_precision(self, count: int | None = None) -> float | None:
-        """AP over the first ``count`` thresholds, default all; None where no truth is there to be found."""
+        """AP over the first ``count`` thresholds, default all; None where no truth is there to be
+        found.
+        """
         some = range(len(self.thresholds) if count is None else count)
-        known = [self.classes[label] for label in sorted(self.classes) if self.classes[label].truths]
+        known = [
+            self.classes[label] for label in sorted(self.classes) if self.classes[label].truths
+        ]
         tables = [_precisions(one, some) for one in known]
         return float(np.mean(np.stack(tables, axis=-1))) if tables else None
 
@@ -58,12 +66,14 @@ def average_precision(
     *,
     thresholds: Sequence[float] = COCO_THRESHOLDS,
 ) -> float | None:
-    """COCO's AP: precision interpolated at 101 recalls, mean over classes and IoU (OKS) thresholds. 0..1.
+    """COCO's AP: precision interpolated at 101 recalls, mean over classes and IoU (OKS) thresholds.
+    0..1.
 
     Parameters
     ----------
     task
-        One whose type has a row :class:`~visualjudge.vision.rows.Ranked`: boxes, instances or poses, say.
+        One whose type has a row :class:`~visualjudge.vision.rows.Ranked`: boxes, instances or
+        poses, say.
     pairs
         (prediction, truth) of each image, typed; every predicted item bears a confidence ``score``.
     thresholds
@@ -72,9 +82,10 @@ def average_precision(
     Returns
     -------
     float or None
-        As pycocotools' ``COCOeval`` gives for area "all" and its largest number of detections (100 an image and
-        class, 20 people), ties of IoU and threshold included; give ``pairs`` in the order of the image ids, which
-        decides between equal confidences. None where no truth is there to be found.
+        As pycocotools' ``COCOeval`` gives for area "all" and its largest number of detections (100
+        an image and class, 20 people), ties of IoU and threshold included; give ``pairs`` in the
+        order of the image ids, which decides between equal confidences. None where no truth is
+        there to be found.
 
     Raises
     ------
@@ -87,9 +98,12 @@ def average_precision(
 
 
 def match_images(
-    task: str, pairs: Iterable[tuple[Prediction, Prediction]], thresholds: Sequence[float] = COCO_THRESHOLDS
+    task: str,
+    pairs: Iterable[tuple[Prediction, Prediction]],
+    thresholds: Sequence[float] = COCO_THRESHOLDS,
 ) -> Matches:
-    """Predictions of each class over all images, matched as ``COCOeval.evaluateImg`` does; parameters as above.
+    """Predictions of each class over all images, matched as ``COCOeval.evaluateImg`` does;
+    parameters as above.
 
     Raises
     ------
@@ -106,7 +120,9 @@ def match_images(
     done = Matches(tuple(sorted(thresholds)), defaultdict(MatchedClass), len(images))
     reached = np.minimum(done.thresholds, 1 - 1e-10)
     for prediction, truth in images:
-        found = {label: _ranked(kind, items) for label, items in prediction.items_by_label().items()}
+        found = {
+            label: _ranked(kind, items) for label, items in prediction.items_by_label().items()
+        }
         real = truth.items_by_label()
         for ours, theirs in _blocks(found, real):
             _match(kind, ours, theirs, done.classes, reached)
@@ -117,12 +133,16 @@ def _ranked(kind: Ranked, items: list[Any]) -> list[Any]:
     """The items that count, by falling confidence."""
     for item in items:
         if item.score is None:
-            raise DataError("score: AP needs the confidence of every predicted item, and one has none")
+            raise DataError(
+                "score: AP needs the confidence of every predicted item, and one has none"
+            )
     return sorted(items, key=lambda item: -item.score)[: kind.most]
 
 
 def _blocks(found: Items, real: Items) -> Iterator[tuple[Items, Items]]:
-    """Predictions and truths that are compared in one array: all labels of an image, or one where they are many."""
+    """Predictions and truths that are compared in one array: all labels of an image, or one where
+    they are many.
+    """
     if sum(map(len, found.values())) * sum(map(len, real.values())) <= COMPARED_TOGETHER:
         yield found, real
         return
@@ -130,11 +150,14 @@ def _blocks(found: Items, real: Items) -> Iterator[tuple[Items, Items]]:
         yield {label: found.get(label, [])}, {label: real.get(label, [])}
 
 
-def _match(kind: Ranked, found: Items, real: Items, classes: dict[str, MatchedClass], reached: FloatArray) -> None:
-    """Match the items of one image at every threshold: a bit of an int each, the lowest threshold's the first.
+def _match(
+    kind: Ranked, found: Items, real: Items, classes: dict[str, MatchedClass], reached: FloatArray
+) -> None:
+    """Match the items of one image at every threshold: a bit of an int each, the lowest threshold's
+    the first.
 
-    A prediction takes the free truth of highest similarity, of equal ones the last, and one that counts before one
-    that need not be found; a crowd region is never used up.
+    A prediction takes the free truth of highest similarity, of equal ones the last, and one that
+    counts before one that need not be found; a crowd region is never used up.
     """
     ours = [(label, item) for label, items in found.items() for item in items]
     theirs = [(label, item) for label, items in real.items() for item in items]
@@ -157,7 +180,9 @@ def _match(kind: Ranked, found: Items, real: Items, classes: dict[str, MatchedCl
 def _near(
     kind: Ranked, ours: Labelled, theirs: Labelled, ignore: list[bool], reached: FloatArray
 ) -> Iterator[tuple[int, int, int]]:
-    """Pairs of one label that reach a threshold, in the order they are taken in, and how many thresholds they reach."""
+    """Pairs of one label that reach a threshold, in the order they are taken in, and how many
+    thresholds they reach.
+    """
     if not ours or not theirs:
         return iter(())
     similarity = kind.similarity([item for _, item in ours], [item for _, item in theirs])
@@ -169,7 +194,9 @@ def _near(
 
 
 def _precisions(one: MatchedClass, thresholds: range) -> FloatArray:
-    """Precision of one class by (threshold, recall): COCOeval.accumulate for one area and number of detections."""
+    """Precision of one class by (threshold, recall): COCOeval.accumulate for one area and number of
+    detections.
+    """
     if not one.scores:
         return np.zeros((len(thresholds), len(RECALLS)))
     order = np.argsort(-np.array(one.scores), kind="mergesort")
@@ -182,5 +209,7 @@ def _precisions(one: MatchedClass, thresholds: range) -> FloatArray:
         precision = hits / (misses + hits + np.spacing(1))
         envelope = np.maximum.accumulate(precision[::-1])[::-1]
         places = np.searchsorted(hits / one.truths, RECALLS, side="left")
-        values.append(np.where(places < len(envelope), envelope[np.minimum(places, len(envelope) - 1)], 0.0))
+        values.append(
+            np.where(places < len(envelope), envelope[np.minimum(places, len(envelope) - 1)], 0.0)
+        )
     return np.array(values)

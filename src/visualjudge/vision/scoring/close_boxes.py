@@ -13,7 +13,9 @@ from visualjudge.core.records import BoolArray, FloatArray
 
 IntArray = NDArray[np.intp]
 MOST_PAIRS = 5_000_000
-"""Pairs of a prediction and a truth of one image and a label in common that are near; of people, all pairs."""
+"""Pairs of a prediction and a truth of one image and a label in common that are near; of people,
+all pairs.
+"""
 MOST_COMPARED = 100_000_000
 """Pairs of masks, or of a prediction and a crowd region, of one image, whose boxes are compared."""
 TOGETHER = 1_000_000
@@ -54,7 +56,8 @@ def check_pairs(count: int, most: int = MOST_PAIRS) -> None:
     """
     if count > most:
         raise DataError(
-            f"prediction: must have at most {most:,} pairs with the ground truth of its image and classes, "
+            f"prediction: must have at most {most:,} pairs with the ground truth of its image "
+            "and classes, "
             f"got {count:,}"
         )
 
@@ -62,10 +65,12 @@ def check_pairs(count: int, most: int = MOST_PAIRS) -> None:
 def close_pairs(
     first: FloatArray, second: FloatArray, least: float, counted: Pairs
 ) -> Iterator[tuple[IntArray, IntArray]]:
-    """Places in ``first`` and ``second`` of all pairs that may have an IoU of ``least`` or more, each pair once.
+    """Places in ``first`` and ``second`` of all pairs that may have an IoU of ``least`` or more,
+    each pair once.
 
-    Such boxes have widths (heights) w ≥ w' with w' ≥ least·w, and no edge of one is further from that of the other
-    than (1 − least)·w. So boxes are sorted into classes of size, and the neighbours of a class are searched by edges.
+    Such boxes have widths (heights) w ≥ w' with w' ≥ least·w, and no edge of one is further from
+    that of the other than (1 − least)·w. So boxes are sorted into classes of size, and the
+    neighbours of a class are searched by edges.
 
     Parameters
     ----------
@@ -95,7 +100,9 @@ def close_pairs(
 
 
 def _close(first: FloatArray, second: FloatArray, least: float) -> BoolArray:
-    """Whether no edges of two boxes are further apart than ``least`` allows, shape (len(first), len(second))."""
+    """Whether no edges of two boxes are further apart than ``least`` allows, shape (len(first),
+    len(second)).
+    """
     ours, others = first[:, None], second[None]
     longer = np.maximum(ours[..., 2:] - ours[..., :2], others[..., 2:] - others[..., :2])
     reach = (1 - least) * (1 + 1e-6) * longer + _rounding(first, second)
@@ -110,10 +117,14 @@ def _rounding(first: FloatArray, second: FloatArray) -> float:
 
 
 def _by_size(boxes: FloatArray, least: float) -> dict[tuple[int, int], IntArray]:
-    """Places of the boxes that have an area, by class of width and height; IoU of ``least`` is met by neighbours."""
+    """Places of the boxes that have an area, by class of width and height; IoU of ``least`` is met
+    by neighbours.
+    """
     sides = boxes[:, 2:] - boxes[:, :2]
     places = np.flatnonzero((sides > 0).all(axis=1) & np.isfinite(sides).all(axis=1))
-    step = -np.log2(least) * 1.01  # so that rounding cannot put two boxes of that IoU two classes apart
+    step = (
+        -np.log2(least) * 1.01
+    )  # so that rounding cannot put two boxes of that IoU two classes apart
     classes = np.floor(np.clip(np.log2(sides[places]), -_SIZES, _SIZES) / step).astype(int)
     order = np.lexsort(classes.T)
     places, classes = places[order], classes[order]
@@ -132,8 +143,13 @@ def _near(
     scale = np.tile(sides.max(axis=0), 2)
     boxes, truths = boxes / scale, truths / scale
     reach = (1 - least) * (1 + 1e-6) + _rounding(boxes, truths)
-    tree, order = cKDTree(truths), cKDTree(boxes).indices  # neighbours in space stand together in a tree's order
+    tree, order = (
+        cKDTree(truths),
+        cKDTree(boxes).indices,
+    )  # neighbours in space stand together in a tree's order
     rows = max(1, TOGETHER // len(truths))
     for some in np.split(order, range(rows, len(order), rows)):
-        found = cKDTree(boxes[some]).sparse_distance_matrix(tree, reach, p=np.inf, output_type="ndarray")
+        found = cKDTree(boxes[some]).sparse_distance_matrix(
+            tree, reach, p=np.inf, output_type="ndarray"
+        )
         yield mine[some[found["i"]]], others[found["j"]]

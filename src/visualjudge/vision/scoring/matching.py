@@ -20,7 +20,9 @@ _SLACK = 1e-9
 LEAST = THRESHOLDS[0] - 2 * _SLACK
 """A similarity that reaches the lowest threshold is at least this."""
 COMPARED_TOGETHER = 500
-"""Pairs of an image over all its labels: up to so many, one comparison is faster than one a label."""
+"""Pairs of an image over all its labels: up to so many, one comparison is faster than one a
+label.
+"""
 _REACHED = np.array(THRESHOLDS) - _SLACK
 _LEVELS = len(THRESHOLDS) + 1
 """How many thresholds a similarity may reach, none included."""
@@ -29,11 +31,14 @@ Alike = Callable[[list[Any], list[Any], Pairs], tuple[IntArray, IntArray, FloatA
 Shares = Callable[[list[Any], list[Any], Pairs], FloatArray]
 
 
-def matched(first: IntArray, second: IntArray, similarity: FloatArray) -> list[tuple[float, int, int]]:
+def matched(
+    first: IntArray, second: IntArray, similarity: FloatArray
+) -> list[tuple[float, int, int]]:
     """Pairs (similarity, prediction, truth), one-to-one, taken by falling similarity.
 
-    ``first`` and ``second`` are places of predictions and truths, ``similarity``, of the same length, that of each such
-    pair. Pairs of a similarity above 0 are taken; of equal ones the earlier, so they come by prediction, then truth.
+    ``first`` and ``second`` are places of predictions and truths, ``similarity``, of the same
+    length, that of each such pair. Pairs of a similarity above 0 are taken; of equal ones the
+    earlier, so they come by prediction, then truth.
     """
     order = np.argsort(-similarity, kind="stable")
     order = order[similarity[order] > 0]
@@ -50,10 +55,12 @@ def matched(first: IntArray, second: IntArray, similarity: FloatArray) -> list[t
 
 
 def mean_f1(pairs: Sequence[tuple[float, int, int]], crowd_share: FloatArray, truths: int) -> float:
-    """Mean over the ten thresholds t of F1(t) = 2·TP / (predictions + truths); 1 where both are empty.
+    """Mean over the ten thresholds t of F1(t) = 2·TP / (predictions + truths); 1 where both are
+    empty.
 
-    ``crowd_share``, of shape (predictions,), is the largest share of a prediction's area that lies in a crowd region
-    of its label: an unmatched prediction with a share of at least t is not counted.
+    ``crowd_share``, of shape (predictions,), is the largest share of a prediction's area that lies
+    in a crowd region of its label: an unmatched prediction with a share of at least t is not
+    counted.
     """
     reached = np.zeros(crowd_share.shape[0])
     for value, i, _ in pairs:
@@ -62,16 +69,20 @@ def mean_f1(pairs: Sequence[tuple[float, int, int]], crowd_share: FloatArray, tr
     return float(_mean_f1(*_totals(label, reached, crowd_share, np.array([truths])))[0])
 
 
-def _totals(labels: IntArray, reached: FloatArray, share: FloatArray, truths: IntArray) -> tuple[IntArray, IntArray]:
+def _totals(
+    labels: IntArray, reached: FloatArray, share: FloatArray, truths: IntArray
+) -> tuple[IntArray, IntArray]:
     """TP, and predictions + truths, by label and threshold, both (labels, thresholds).
 
-    ``labels``, ``reached`` (similarity to the truth that it is matched with) and ``share`` (of its area in a crowd
-    region) are of the predictions; ``truths`` is how many each label has.
+    ``labels``, ``reached`` (similarity to the truth that it is matched with) and ``share`` (of its
+    area in a crowd region) are of the predictions; ``truths`` is how many each label has.
     """
     found, inside = (np.searchsorted(_REACHED, values, side="right") for values in (reached, share))
 
     def above(levels: IntArray) -> IntArray:
-        counts = np.bincount(labels * _LEVELS + levels, minlength=len(truths) * _LEVELS).reshape(-1, _LEVELS)
+        counts = np.bincount(labels * _LEVELS + levels, minlength=len(truths) * _LEVELS).reshape(
+            -1, _LEVELS
+        )
         return np.cumsum(counts[:, :0:-1], axis=1)[:, ::-1]
 
     hits = above(found)
@@ -98,21 +109,28 @@ def labelled_f1(
     Parameters
     ----------
     alike
-        (predictions, truths, pairs up to now) → places of both in the pairs of IoU :data:`LEAST` or more, and their
-        IoU. Pairs of less reach no threshold, and are taken after all others. Those of two labels are passed over.
+        (predictions, truths, pairs up to now) → places of both in the pairs of IoU :data:`LEAST` or
+        more, and their IoU. Pairs of less reach no threshold, and are taken after all others. Those
+        of two labels are passed over.
     shares
-        (predictions, crowd regions, pairs up to now) → the largest share of each prediction's own area that lies in
-        one of them.
+        (predictions, crowd regions, pairs up to now) → the largest share of each prediction's own
+        area that lies in one of them.
     class_of_interest
         Labels that count; None = all.
     """
-    labels = {*prediction.labels, *truth.labels} if class_of_interest is None else {*class_of_interest}
+    labels = (
+        {*prediction.labels, *truth.labels} if class_of_interest is None else {*class_of_interest}
+    )
     hits, total = _matched_by_label(prediction, truth, alike, shares, list(labels))
     return float(_mean_f1(hits.sum(axis=0), total.sum(axis=0)))
 
 
 def labelled_f1_by_class(
-    prediction: LabelledItems, truth: LabelledItems, alike: Alike, shares: Shares, labels: Sequence[str]
+    prediction: LabelledItems,
+    truth: LabelledItems,
+    alike: Alike,
+    shares: Shares,
+    labels: Sequence[str],
 ) -> list[float]:
     """:func:`labelled_f1` of each of ``labels`` by itself; every pair of items is compared once."""
     known = list(dict.fromkeys(labels))
@@ -122,14 +140,20 @@ def labelled_f1_by_class(
 
 
 def _matched_by_label(
-    prediction: LabelledItems, truth: LabelledItems, alike: Alike, shares: Shares, labels: Sequence[str]
+    prediction: LabelledItems,
+    truth: LabelledItems,
+    alike: Alike,
+    shares: Shares,
+    labels: Sequence[str],
 ) -> tuple[IntArray, IntArray]:
     """:func:`_totals` of the items of ``labels``."""
     codes = {label: k for k, label in enumerate(labels)}
     found = [item for item in prediction.items if item.label in codes]
     truths = [item for item in truth.items if item.label in codes]
     real = [item for item in truths if not item.iscrowd]
-    ours, theirs = (np.array([codes[item.label] for item in side], dtype=np.intp) for side in (found, real))
+    ours, theirs = (
+        np.array([codes[item.label] for item in side], dtype=np.intp) for side in (found, real)
+    )
     reached, inside, counted = np.zeros(len(found)), np.zeros(len(found)), Pairs()
     for mine, others in _blocks(ours, theirs, len(labels)):
         i, j, value = alike([found[k] for k in mine], [real[k] for k in others], counted)
@@ -148,7 +172,9 @@ def _matched_by_label(
 
 
 def _blocks(ours: IntArray, theirs: IntArray, labels: int) -> Iterator[tuple[IntArray, IntArray]]:
-    """Places of predictions and truths that are compared at once: all, or those of a label where there are many."""
+    """Places of predictions and truths that are compared at once: all, or those of a label where
+    there are many.
+    """
     if len(ours) * len(theirs) <= COMPARED_TOGETHER:
         blocks = [(np.arange(len(ours)), np.arange(len(theirs)))]
     else:
@@ -175,7 +201,9 @@ def rows_at_once(first: int, second: int, counted: Pairs) -> Iterator[slice]:
     return (slice(start, start + rows) for start in range(0, first, rows))
 
 
-def by_crowd(similarity: Callable[..., FloatArray], found: list[Any], real: list[Any]) -> FloatArray:
+def by_crowd(
+    similarity: Callable[..., FloatArray], found: list[Any], real: list[Any]
+) -> FloatArray:
     """Similarities, those with a crowd region as ``similarity(…, crowd=True)`` gives them."""
     crowd = np.array([item.iscrowd for item in real], dtype=bool)
     plain = similarity(found, real)

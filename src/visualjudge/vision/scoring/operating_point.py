@@ -1,4 +1,6 @@
-"""Which predictions of a detector count: all of its output is for AP, what a user sees lies above a threshold."""
+"""Which predictions of a detector count: all of its output is for AP, what a user sees lies above a
+threshold.
+"""
 
 from __future__ import annotations
 
@@ -18,22 +20,25 @@ SIMILARITY = 0.5
 
 @dataclass(frozen=True, slots=True)
 class OperatingPoint:
-    """The least confidence that counts, and F1 of what is left at IoU (OKS) 0.5, over all classes together."""
+    """The least confidence that counts, and F1 of what is left at IoU (OKS) 0.5, over all classes
+    together.
+    """
 
     min_score: float
     f1: float
 
 
 def best_f1(task: str, pairs: Sequence[tuple[Prediction, Prediction]]) -> OperatingPoint | None:
-    """The confidence at which F1 = 2·TP / (predictions + truths) is largest; of equal ones the highest.
+    """The confidence at which F1 = 2·TP / (predictions + truths) is largest; of equal ones the
+    highest.
 
     Parameters
     ----------
     task
         object_detection, instance_segmentation or keypoint.
     pairs
-        (prediction, truth) of each image; every predicted item bears a confidence ``score``. Matched as ``COCOeval``
-        does at IoU (OKS) 0.5; predictions in crowd regions do not count.
+        (prediction, truth) of each image; every predicted item bears a confidence ``score``.
+        Matched as ``COCOeval`` does at IoU (OKS) 0.5; predictions in crowd regions do not count.
 
     Returns
     -------
@@ -49,7 +54,9 @@ def best_f1(task: str, pairs: Sequence[tuple[Prediction, Prediction]]) -> Operat
 
 
 def best_f1_of(matches: Matches) -> OperatingPoint | None:
-    """:func:`best_f1` of images that are matched already; the lowest of their thresholds must be 0.5."""
+    """:func:`best_f1` of images that are matched already; the lowest of their thresholds must be
+    0.5.
+    """
     classes = list(matches.classes.values())
     truths = sum(one.truths for one in classes)
     scores = np.array([score for one in classes for score in one.scores])
@@ -66,7 +73,8 @@ def best_f1_of(matches: Matches) -> OperatingPoint | None:
 
 
 def shown_at(prediction: Prediction, min_score: float | None, top_k: int | None) -> Prediction:
-    """The prediction with only its items of confidence ``min_score`` and above, and of those the ``top_k`` highest.
+    """The prediction with only its items of confidence ``min_score`` and above, and of those the
+    ``top_k`` highest.
 
     Raises
     ------
@@ -90,5 +98,7 @@ def confident(sides: Iterable[Prediction]) -> bool:
 
 def _confidence(item: Any) -> float:
     if item.score is None:
-        raise DataError("score: is missing; --min-score and --top-k need the confidence of every prediction")
+        raise DataError(
+            "score: is missing; --min-score and --top-k need the confidence of every prediction"
+        )
     return float(item.score)

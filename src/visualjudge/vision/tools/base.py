@@ -91,7 +91,9 @@ class Seen:
 
 def _named(known: Mapping[str, Callable[[], Any]], field_name: str, name: str) -> Any:
     if name not in known:
-        raise DataError(f"{field_name}: must be one of {', '.join(known) or '(none)'}, got {name!r}")
+        raise DataError(
+            f"{field_name}: must be one of {', '.join(known) or '(none)'}, got {name!r}"
+        )
     try:
         return known[name]()
     except VisualJudgeError:  # it names files and annotations, which a judge must not see
@@ -151,8 +153,12 @@ class Tool:
             If the name or the schema cannot be sent.
         """
         if not _NAME.fullmatch(self.name):
-            raise UsageError(f"tool: name must be 1 to 64 letters, digits, _ or -, got {self.name[:80]!r}")
-        if self.schema.get("type") != "object" or not isinstance(self.schema.get("properties"), Mapping):
+            raise UsageError(
+                f"tool: name must be 1 to 64 letters, digits, _ or -, got {self.name[:80]!r}"
+            )
+        if self.schema.get("type") != "object" or not isinstance(
+            self.schema.get("properties"), Mapping
+        ):
             raise UsageError(f"tool {self.name}: schema must be that of an object with properties")
 
 
@@ -185,7 +191,9 @@ def pixel(image: Pixels, x: float, y: float) -> tuple[int, int]:
     """
     height, width = image.shape[:2]
     if not (0 <= x < width and 0 <= y < height):
-        raise DataError(f"x, y: must be inside the image of {width}×{height} pixels, got {x:g}, {y:g}")
+        raise DataError(
+            f"x, y: must be inside the image of {width}×{height} pixels, got {x:g}, {y:g}"
+        )
     return int(x), int(y)
 
 
@@ -207,12 +215,15 @@ def measured(image: Pixels, x0: float, y0: float, x1: float, y1: float) -> tuple
     part = np.ascontiguousarray(cut(image, box))
     height, width = part.shape[:2]
     if max(height, width) > MEASURED_SIDE:
-        raise DataError(f"the box must be at most {MEASURED_SIDE} pixels wide and high, got {width}×{height}")
+        raise DataError(
+            f"the box must be at most {MEASURED_SIDE} pixels wide and high, got {width}×{height}"
+        )
     return part, box
 
 
 def halved(pixels: Pixels, longer: int, longest: int = LONGEST) -> Pixels:
-    """An image, or a part of one ``longer`` pixels long, halved while that is over twice ``longest``.
+    """An image, or a part of one ``longer`` pixels long, halved while that is over twice
+    ``longest``.
 
     Area averaging of two by two pixels, which OpenCV does ten times as fast as by any other factor.
     """
@@ -223,7 +234,9 @@ def halved(pixels: Pixels, longer: int, longest: int = LONGEST) -> Pixels:
     return pixels
 
 
-def fitted(pixels: Pixels, longest: int = LONGEST, *, of: int | None = None) -> tuple[Pixels, float]:
+def fitted(
+    pixels: Pixels, longest: int = LONGEST, *, of: int | None = None
+) -> tuple[Pixels, float]:
     """An image at most ``longest`` pixels long, and the factor by which it was enlarged.
 
     Small images are enlarged by a whole factor (cubic interpolation), large ones reduced (area

@@ -78,14 +78,18 @@ def compare(seen: Seen, x0: float, y0: float, x1: float, y1: float) -> Shown:
     parts, factors = [], []
     for letter in seen.letters:
         pixels = seen.image(letter)
-        part, factor = fitted(cut(pixels, region(pixels, x0, y0, x1, y1)), LONGEST // len(seen.letters))
+        part, factor = fitted(
+            cut(pixels, region(pixels, x0, y0, x1, y1)), LONGEST // len(seen.letters)
+        )
         parts.append(part)
         factors.append(told_factor(factor))
     high = max(part.shape[0] for part in parts)
     padded = [_below(part, high) for part in parts]
     gap = np.full((high, GAP, 3), 255, np.uint8)
     row = [piece for part in padded for piece in (part, gap)][:-1]
-    order = ", ".join(f"{letter} {told}" for letter, told in zip(seen.letters, factors, strict=True))
+    order = ", ".join(
+        f"{letter} {told}" for letter, told in zip(seen.letters, factors, strict=True)
+    )
     return Shown(f"from left to right: {order}", (np.hstack(row),))
 
 
@@ -107,7 +111,10 @@ def difference(seen: Seen, option: str = "A", other_option: str = "B") -> Shown:
     small, factor = fitted(apart, of=max(one.shape[:2]))
     bright = np.asarray(cv2.convertScaleAbs(small, alpha=255 / peak), np.uint8)
     said = f"{share:.2%} of the pixels differ, within {told_box(box)}, by at most {peak} of 255"
-    return Shown(f"{said}; difference in colour, brightened {255 / peak:.3g}×, {told_factor(factor)}", (bright,))
+    return Shown(
+        f"{said}; difference in colour, brightened {255 / peak:.3g}×, {told_factor(factor)}",
+        (bright,),
+    )
 
 
 def _differences(one: Pixels, other: Pixels) -> tuple[Pixels, float, Box, int] | None:
@@ -135,7 +142,10 @@ def _differences(one: Pixels, other: Pixels) -> tuple[Pixels, float, Box, int] |
 def toggle(seen: Seen, option: str, photograph: bool) -> Shown:
     """An option over the image, or on black."""
     shown, factor = fitted(seen.layer(option, photograph=photograph))
-    return Shown(f"{option} {'over the image' if photograph else 'on black'}, {told_factor(factor)}", (shown,))
+    return Shown(
+        f"{option} {'over the image' if photograph else 'on black'}, {told_factor(factor)}",
+        (shown,),
+    )
 
 
 def count(seen: Seen, option: str, label: str | None = None) -> Shown:
@@ -167,7 +177,9 @@ GENERAL: tuple[Tool, ...] = (
         schema({"image": IMAGE, "n": {"type": "integer", "minimum": 2, "maximum": MOST_LINES}}),
         grid,
     ),
-    Tool("compare", "Show the same region of all options side by side.", schema(BOX), compare, _two),
+    Tool(
+        "compare", "Show the same region of all options side by side.", schema(BOX), compare, _two
+    ),
     Tool(
         "difference",
         "Show where the images of two options differ, and by how much.",

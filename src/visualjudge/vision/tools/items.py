@@ -24,7 +24,9 @@ def numbered(items: Sequence[Item], number: int, field: str = "item") -> Item:
     """
     if not 1 <= number <= len(items):
         raise DataError(
-            f"{field}: must be from 1 to {len(items)}, got {number}" if items else "the option has no items"
+            f"{field}: must be from 1 to {len(items)}, got {number}"
+            if items
+            else "the option has no items"
         )
     return items[number - 1]
 

@@ -37,5 +37,7 @@ def check_names(names: Sequence[str]) -> tuple[str, ...]:
         return tuple(known)
     for name in names:
         if name not in known:
-            raise UsageError(f"--tools (tools) must be all or some of {', '.join(known)}, got {name!r}")
+            raise UsageError(
+                f"--tools (tools) must be all or some of {', '.join(known)}, got {name!r}"
+            )
     return tuple(dict.fromkeys(names))
