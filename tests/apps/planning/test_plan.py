@@ -255,6 +255,15 @@ def test_wrong_goals_and_effects_are_refused(data: Path) -> None:
         plan(data, task="keypoint")
 
 
+def test_a_pilot_without_a_usable_reply_is_refused(data: Path, tmp_path: Path) -> None:
+    built = vj.build(data, tmp_path / "dataset", subsets=["judge_analysis"])
+    pairwise = built.filter(question_type="pairwise")[:10]
+    client = vj.client("baseline", model="sharpness")  # declines all but restoration
+    vj.judge(pairwise, client, tmp_path / "pilot", progress=False)
+    with pytest.raises(DataError, match="no reply to a pairwise question can be used"):
+        plan(tmp_path / "pilot", goal="right")
+
+
 # ---------------------------------------------------------------- what it costs
 
 
