@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from visualjudge.apps.planning.designs import Plan, least_images, plan, read_bui
 from visualjudge.apps.planning.goals import Terms
 from visualjudge.apps.planning.models import Design, JudgeModel, Pool, Studies
 from visualjudge.apps.planning.page import commands, html, markdown
+from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.folder import load_dataset
@@ -256,6 +258,24 @@ def test_what_is_no_plan_is_refused(text: str, tmp_path: Path) -> None:
         read_build(tmp_path / "plan.json")
 
 
+def test_calls_are_of_the_pairs_that_images_have(data: Path, tmp_path: Path) -> None:
+    notes = json.loads((data / "annotations/object_detection_annotations.json").read_text())
+    kept = [
+        note for note in notes if note["image_id"] < "photo4" or note["annotation_id"][-1] in "01"
+    ]
+    write_json(tmp_path / "annotations/object_detection_annotations.json", kept)
+    shutil.copytree(data / "images", tmp_path / "images")
+    found = plan(tmp_path, goal="right", effect=0.2)
+    of_three = [one for one in found.options if one.design.pairs == 3]
+    assert of_three, "four images have 6 pairs, two have 1"
+    for one in of_three:
+        design = one.design
+        pairs = design.images * (4 * 3 + 2 * 1) / 6
+        assert one.calls == pytest.approx(
+            pairs * design.orders * design.encodings * design.repeats, abs=1
+        )
+
+
 def test_wrong_goals_and_effects_are_refused(data: Path) -> None:
     with pytest.raises(UsageError, match="--goal must be one of"):
         plan(data, goal="fame")  # type: ignore[arg-type]
@@ -265,6 +285,15 @@ def test_wrong_goals_and_effects_are_refused(data: Path) -> None:
         plan(data, power=1.0)
     with pytest.raises(UsageError, match="--task must be one of object_detection"):
         plan(data, task="keypoint")
+
+
+def test_a_pilot_without_a_usable_reply_is_refused(data: Path, tmp_path: Path) -> None:
+    built = vj.build(data, tmp_path / "dataset", subsets=["judge_analysis"])
+    pairwise = built.filter(question_type="pairwise")[:10]
+    client = vj.client("baseline", model="sharpness")  # declines all but restoration
+    vj.judge(pairwise, client, tmp_path / "pilot", progress=False)
+    with pytest.raises(DataError, match="no reply to a pairwise question can be used"):
+        plan(tmp_path / "pilot", goal="right")
 
 
 # ---------------------------------------------------------------- what it costs

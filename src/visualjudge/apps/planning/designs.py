@@ -197,8 +197,9 @@ def plan(
 
     def option(design: Design, found: Power) -> Option:
         rate = _mean_rate([there.rates[name] for name in styles[: design.encodings]])
-        calls = design.calls * (2 if goal == "compare" else 1)
-        labels = design.images * design.pairs * held.raters
+        pairs = design.images * float(np.minimum(there.pool.per_image, design.pairs).mean())
+        each = design.encodings * design.orders * design.repeats * (2 if goal == "compare" else 1)
+        calls, labels = round(pairs * each), round(pairs * held.raters)
         stated = held.prices.are_stated or held.label_price
         cost = (
             calls * held.prices.of(1, 0) * rate.tokens_in
@@ -220,6 +221,8 @@ def plan(
     first = best[0]
     caps, exact = _caps(there, first.design, seed)
     notes += exact
+    if goal == "compare":
+        notes.append("Calls, cost and time are of both judges, at the prices of one.")
     if first.missing:
         held_images = many(there.pool.images, "image")
         notes.append(

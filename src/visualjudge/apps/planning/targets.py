@@ -110,6 +110,10 @@ def _of_run(
     own = verdicts.filter(pl.col("task").cast(pl.String) == name)
     chosen = _chosen(own["encoding"].cast(pl.String).unique().to_list(), encodings, root)
     own = own.filter(pl.col("encoding").cast(pl.String).is_in(chosen))
+    if not own["parsed"].any():
+        raise DataError(
+            f"{root}: no reply to a pairwise question can be used; plan from its dataset"
+        )
     pool = _pool(study.questions, name, root)
     judge = models.fitted(own, USUAL)
     by = own.group_by(pl.col("encoding").cast(pl.String)).agg(
