@@ -1,5 +1,4 @@
-"""The one list of columns of every table: how each figure is named in files, headed in reports, and
-shown.
+"""The columns of every table: how each figure is named in files, headed in reports, and shown.
 
 ``metrics.json`` and the CSV tables hold every column; Markdown, HTML and the terminal show those
 that have a title. A new statistic is one function that fills a field of
@@ -596,34 +595,3 @@ def counted_as(judge: f.JudgeResult) -> dict[str, str]:
 
 def _known(cells: Iterable[tuple[str, str]]) -> dict[str, str]:
     return {title: value for title, value in cells if value != words.NONE}
-
-
-LEAK: Table[f.Leak] = Table(
-    (
-        Column("scope", lambda r: r.scope, "Questions", text=True),
-        Column("rule", lambda r: r.rule, "Rule", words.rule, text=True),
-        Column("n", lambda r: r.share.n, "It applies to", lambda r: number(r.share.n)),
-        Column("images", lambda r: r.share.images, "Images", lambda r: number(r.share.images)),
-        *figure("accuracy", lambda r: r.share, "Right", ends="ci95"),
-        Column("p", lambda r: r.p),
-        Column("p_holm", lambda r: r.p_holm, "p (Holm)", lambda r: p_value(r.p_holm)),
-        Column("flagged", lambda r: r.flagged),
-    )
-)
-
-DATASET: Table[f.DatasetFacts] = Table(
-    (
-        Column("path", lambda d: d.path),
-        Column("questions_sha256", lambda d: d.questions_sha256),
-        Column("version", lambda d: d.version),
-        Column("seed", lambda d: d.seed),
-        Column("questions", lambda d: d.questions),
-        Column("images", lambda d: d.images),
-        Column("by_question_type", lambda d: d.by_question_type),
-        Column("prompts", lambda d: list(d.prompts)),
-        Column("asked", lambda d: d.asked),
-        Column("images_asked", lambda d: d.images_asked),
-        Column("probed", lambda d: d.probed),
-        Column("where", lambda d: list(d.where)),
-    )
-)

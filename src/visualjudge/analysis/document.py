@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from visualjudge.analysis.columns import AGREEMENT, COMPARISON, DATASET, JUDGE, LEAK
+from visualjudge.analysis.columns import AGREEMENT, COMPARISON, JUDGE
+from visualjudge.analysis.dataset_columns import DATASET, LEAK
 from visualjudge.analysis.decisions.card import Card
 from visualjudge.analysis.decisions.shapes import probabilities_json, tasks_json
 from visualjudge.analysis.figures import Results

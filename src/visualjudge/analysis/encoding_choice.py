@@ -187,10 +187,10 @@ def _why_none(rows: list[Encoding], candidates: list[Encoding]) -> str | None:
     if not candidates:
         ends = rows[0].share.interval
         spread = (
-            f", 95 % {100 * ends[0]:.1f} to {100 * ends[1]:.1f}"
+            f", 95 % {100 * ends[0]:.1f} to {100 * ends[1]:.1f}"  # type: ignore[operator]
             if ends and None not in ends
             else ""
-        )  # type: ignore[operator]
+        )
         return f"undecided whether better than chance (best: {rows[0].name}{spread})"
     return None if any(row.standing == "worse" for row in rows) else NO_DIFFERENCE
 

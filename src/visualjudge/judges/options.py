@@ -101,5 +101,5 @@ class JudgeOptions(TypedDict, total=False):
 
 
 DEFAULTS = JudgeOptions(
-    **{name: hint.__metadata__[0].default for name, hint in JudgeOptions.__annotations__.items()}
-)  # type: ignore[typeddict-item]
+    **{name: hint.__metadata__[0].default for name, hint in JudgeOptions.__annotations__.items()}  # type: ignore[typeddict-item]
+)

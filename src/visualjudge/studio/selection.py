@@ -1,8 +1,4 @@
-"""Choosing questions: facets and filters that count each other's values, words, an order, and
-counts of two runs.
-
-All of it is in the address.
-"""
+"""Choosing questions: facets, words, an order and counts of two runs; all of it is in the address."""
 
 from __future__ import annotations
 

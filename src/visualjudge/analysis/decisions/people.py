@@ -40,8 +40,12 @@ def against_people(study: Study, run: int, people: Sequence[str | Path], epsilon
     }
     image = dict(own.select("item", "image").iter_rows())
     return alt_test(
-        human, _scores(own), epsilon=epsilon, metric="neg_rmse", images=lambda key: image[key[0]]
-    )  # type: ignore[arg-type]
+        human,  # type: ignore[arg-type]
+        _scores(own),  # type: ignore[arg-type]
+        epsilon=epsilon,
+        metric="neg_rmse",
+        images=lambda key: image[key[0]],
+    )
 
 
 def _scores(ratings: pl.DataFrame) -> dict[Item, float]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import IMAGE_MARK, LETTERS, Pixels, Question, Span, Spans
@@ -90,7 +91,7 @@ def doubled(question: Question, k: int, answer: int) -> Question:
     text, (start, end) = option_text(question, k), spans_of(question).options[other]
     question = _spliced(question, start, end, text)
 
-    def both(values: Sequence[object]) -> tuple[object, object]:
+    def both(values: Sequence[Any]) -> tuple[Any, Any]:
         return values[k], values[k]
 
     same = {
@@ -99,8 +100,12 @@ def doubled(question: Question, k: int, answer: int) -> Question:
     }
     features = None if question.features is None else both(question.features)
     return replace(
-        question, images=tuple(images), answer=LETTERS[answer], features=features, **same
-    )  # type: ignore[arg-type]
+        question,
+        images=tuple(images),
+        answer=LETTERS[answer],
+        features=features,
+        **same,  # type: ignore[arg-type]
+    )
 
 
 def without_original(question: Question, sentence: str) -> Question | None:

@@ -214,9 +214,9 @@ def next_purpose(step: int, known_left: int, repeats_left: int) -> list[Purpose]
     return [
         *first,
         "question",
-        *(["known"] if known_left else []),
-        *(["repeat"] if repeats_left else []),
-    ]  # type: ignore[list-item]
+        *(["known"] if known_left else []),  # type: ignore[list-item]
+        *(["repeat"] if repeats_left else []),  # type: ignore[list-item]
+    ]
 
 
 def repeatable(answered: Sequence[Slot], after: int = REPEAT_AFTER) -> str | None:

@@ -1,0 +1,575 @@
+"""The sections of the report: a question each, and its answer in figures, tables and examples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from markupsafe import Markup
+
+from visualjudge.analysis import columns, scopes, words
+from visualjudge.analysis.analysing import Analysis
+from visualjudge.analysis.dataset_columns import LEAK
+from visualjudge.analysis.decisions.card import Card, JudgeCard
+from visualjudge.analysis.decisions.card_page import ANSWERS, TASKS_NOTE, due
+from visualjudge.analysis.decisions.checks import ICONS, needs
+from visualjudge.analysis.figures import JudgeResult, Results, SourceRow
+from visualjudge.analysis.plots.figure import Figure, LeftOut
+from visualjudge.analysis.report import accuracy_plots, answer_plots
+from visualjudge.analysis.report.accuracy_plots import MOST_SERIES
+from visualjudge.analysis.report.examples import (
+    USUAL,
+    Example,
+    changed,
+    encoding_images,
+    examples,
+    probe_examples,
+)
+from visualjudge.analysis.report.grids import (
+    Grid,
+    GridRow,
+    across,
+    breakable,
+    by_rows,
+    grid,
+    headline_grid,
+)
+from visualjudge.analysis.report.paired import differences, in_common, titles
+from visualjudge.analysis.report.tools import tool_grids
+from visualjudge.analysis.unanswered import unanswered
+from visualjudge.vision.encodings import encoding_title
+
+MOST_EXAMPLES = 18
+
+
+@dataclass(frozen=True)
+class Section:
+    """A question, and its answer: figures, what they mean, notes, examples, and tables one click
+    away.
+    """
+
+    anchor: str
+    title: str
+    why: str
+    grids: Sequence[tuple[str, Grid]] = ()
+    notes: Sequence[str] = ()
+    figures: Sequence[Figure] = ()
+    more: Sequence[Figure] = ()
+    """Further figures, one click away."""
+    examples: Sequence[tuple[str, Sequence[Example]]] = ()
+    open: bool = False
+    """Whether its tables are open."""
+
+    @property
+    def tables(self) -> list[tuple[str, Grid]]:
+        """The tables that have rows, with their captions."""
+        return [(caption, table) for caption, table in self.grids if table.rows]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Judges that were asked the same questions, in one table."""
+
+    judges: Sequence[JudgeResult]
+    headline: Grid
+
+
+def _encoding(name: str) -> Markup:
+    """``task/stem`` as the encoding's human name and its stem."""
+    task, _, stem = name.rpartition("/")
+    return Markup("{}<br><small>{}, {}</small>").format(
+        encoding_title(task, stem), breakable(task), stem
+    )
+
+
+COUNTED = (
+    "Share of right pairwise verdicts, its 95 % interval, and the verdicts and images behind it."
+)
+
+
+def those_drawn(*found: Figure | LeftOut) -> list[Figure]:
+    return [figure for figure in found if isinstance(figure, Figure)]
+
+
+def _groups(judges: Sequence[JudgeResult]) -> list[Group]:
+    """Judges that were asked the same questions stand together; others stand apart."""
+    out = []
+    for like in dict.fromkeys(judge.asked_like for judge in judges):
+        part = [judge for judge in judges if judge.asked_like == like]
+        out.append(Group(part, headline_grid(part)))
+    return out
+
+
+def _headline(judges: Sequence[JudgeResult]) -> Section:
+    groups = _groups(judges)
+    apart = len(groups) > 1
+    captions = [
+        f"Set {g.judges[0].asked_like + 1}: {', '.join(j.name for j in g.judges)}" for g in groups
+    ]
+    tables = [
+        (caption if apart else "", group.headline)
+        for caption, group in zip(captions, groups, strict=True)
+    ]
+    return Section("headline", "Headline figures", words.APART if apart else "", tables, open=True)
+
+
+def _answered(judges: Sequence[JudgeResult], cards: Sequence[JudgeCard]) -> Section:
+    """May models be ranked in each task, why not, and how many more images are needed."""
+    found: dict[str, dict[str, str | Markup]] = {}
+    for card in cards:
+        for task in card.tasks if len(card.tasks) > 1 else ():
+            more = needs(task.needs_images) if task.needs_images else due(task)
+            cell = Markup('<span class="{}">{} {}</span> <small>{}</small>')
+            found.setdefault(task.task, {})[card.judge] = cell.format(
+                task.state, ICONS[task.state], ANSWERS[task.verdict], more
+            )
+    table = by_rows(["Task"], judges, found)
+    return Section(
+        "answers",
+        "May I rank models of one task?",
+        TASKS_NOTE,
+        [("", table)],
+        open=len(judges) <= MOST_SERIES,
+    )
+
+
+def _where(judges: Sequence[JudgeResult]) -> Section:
+    task = across("Task", judges, lambda j: j.by_task, breakable)
+    return Section(
+        "tasks", "Tables by task", COUNTED, [("", task), ("Rankings and scores", _graded(judges))]
+    )
+
+
+def _encodings(judges: Sequence[JudgeResult], figures: Sequence[Figure]) -> Section:
+    single = sum(len(choice.encodings) == 1 for choice in (judges[0].encodings if judges else ()))
+    alone = f" {words.many(single, 'task')} with a single encoding: left out." if single else ""
+    table = across("Encoding", judges, lambda j: j.by_encoding, _encoding)
+    return Section(
+        "encodings", "Which encoding should I use?",
+        "Compared on the same pairs. One is recommended only where a difference is certain; its "
+        "accuracy is from "
+        "images that it was not chosen on. “Open” means that these data cannot tell it from the "
+        f"best.{alone}",
+        [("By encoding", table), *_each(judges, _named_choices)], figures=figures,
+    )  # fmt: skip
+
+
+def _errors(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]) -> Section:
+    error = across("Error type", judges, lambda j: j.by_error_type, breakable)
+    margin = across("Margin between the scores", judges, lambda j: j.by_margin)
+    return Section(
+        "errors",
+        "Which errors does it see?",
+        COUNTED,
+        [("", error), ("", margin)],
+        figures=those_drawn(drawn["errors"]),
+    )
+
+
+def _graded(judges: Sequence[JudgeResult]) -> Grid:
+    """What rankings and scores show by task."""
+    found: dict[str, dict[str, str]] = {}
+    for judge in judges:
+        for cell in judge.by_task:
+            for name, value in words.graded(cell).items():
+                found.setdefault(f"{cell.name} · {name}", {})[judge.name] = value
+    return by_rows(["Task · figure"], judges, found)
+
+
+def _compared(
+    results: Results, names: Sequence[str], drawn: Mapping[str, Figure | LeftOut]
+) -> Section:
+    rows = [row for row in results.comparisons if row.a in names and row.b in names]
+    gap = f"{100 * rows[0].asked_gap:g}" if rows else ""
+    return Section(
+        "compared",
+        "Which judge is better?",
+        "On the questions that both were asked; no answer counts as wrong, also where the "
+        "baseline declined. p is "
+        "clustered by image, after Holm over all comparisons; intervals are unadjusted. The last "
+        "figure is how many "
+        f"images like these would show a gap of {gap} points (5 %, power 80 %), with its 95 % "
+        "range. "
+        "In bold rows p is below 5 %.",
+        [
+            ("", grid(columns.COMPARISON, rows, hit=lambda row: (row.p_holm or 1) < 0.05)),
+            (
+                "Krippendorff’s α among judges that were asked the same",
+                grid(columns.AGREEMENT, results.agreement),
+            ),
+        ],
+        figures=those_drawn(drawn["judges"], drawn["cost"]),
+    )
+
+
+def _baseline(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]) -> Section:
+    said = [f"{judge.name}: {line}" for judge in judges if (line := words.above(judge))]
+
+    def table(judge: JudgeResult) -> Grid:
+        return grid(
+            columns.ABOVE,
+            scopes.above(judge.above_baseline),
+            hit=lambda row: row.standing == "worse",
+        )
+
+    return Section(
+        "baseline",
+        "Beyond the local baseline?",
+        "The local baseline is a small model without language that looks at image and "
+        "prediction. Where a "
+        "judge is not better, low-level features tell as much as it does. Questions that the "
+        "baseline "
+        "declined are left out here, and intervals are unadjusted. Bold rows are worse than the "
+        "baseline: "
+        "their intervals lie below 0, and p after Holm over tasks and error types below 5 %.",
+        _each(judges, table),
+        notes=said,
+        figures=those_drawn(drawn["baseline"]),
+    )
+
+
+def _raters(judges: Sequence[JudgeResult]) -> Section:
+    return Section(
+        "raters",
+        "Were the raters attentive?",
+        "Known items are those with the widest margins; repeats are questions that a rater saw "
+        "before. "
+        "They check the raters: no other figure counts them.",
+        _each(judges, lambda j: grid(columns.CHECKED, j.rater_checks)),
+    )
+
+
+def _sensitivity(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]) -> Section:
+    found: dict[str, dict[str, str]] = {}
+    missing = 0
+    for judge in judges:
+        for row in scopes.sensitivity(judge.sensitivity):
+            if row.jnd.value is None and row.scope != scopes.ALL:
+                missing += 1
+                continue
+            found.setdefault(f"{row.value} · {row.against}", {})[judge.name] = words.jnd_text(row)
+    rest = (
+        f" {words.many(missing, 'other part')} of the questions: no 75 % point." if missing else ""
+    )
+    return Section(
+        "sensitivity", "How small a difference does it see?",
+        "The distance between two options at which the judge is 75 % right; lower is a sharper "
+        "eye. It is "
+        f"given where right answers are certain to grow with distance and the curve fits.{rest}",
+        [("", by_rows(["Questions · distance"], judges, found))],
+        figures=those_drawn(drawn["margin"], drawn["severity"]),
+    )  # fmt: skip
+
+
+def _each(
+    judges: Sequence[JudgeResult], make: Callable[[JudgeResult], Grid]
+) -> list[tuple[str, Grid]]:
+    found = [(judge.name, make(judge)) for judge in judges]
+    return [(name, table) for name, table in found if table.rows]
+
+
+def _named_choices(judge: JudgeResult) -> Grid:
+    """Choices with encodings by their human names."""
+
+    def named(task: str, stem: str | None) -> str | None:
+        return None if stem is None else f"{encoding_title(task, stem)} ({stem})"
+
+    rows = [
+        replace(
+            choice,
+            recommended=named(choice.task, choice.recommended),
+            cheapest=named(choice.task, choice.cheapest),
+        )
+        for choice in judge.encodings
+        if len(choice.encodings) > 1
+    ]
+    return grid(columns.CHOICE, rows)
+
+
+def _sways(
+    results: Results, judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]
+) -> list[Section]:
+    flagged = [row for row in scopes.leaks(results.leaks) if row.scope == "all" or row.flagged]
+    return [
+        Section(
+            "bias",
+            "Does it prefer the first option?",
+            "In bold rows of the table p is below 5 %.",
+            _each(judges, lambda j: grid(columns.PREFERENCE, j.bias, hit=lambda row: row.flagged)),
+            figures=those_drawn(drawn["leanings"], drawn["swap"]),
+        ),
+        Section(
+            "scores",
+            "How do its scores relate to the true ones?",
+            "",
+            figures=those_drawn(drawn["scores"], drawn["reliability"]),
+        ),
+        Section(
+            "leaks",
+            "Can the questions be gamed?",
+            "How far a judge gets that only takes the option with more of something. No judge is "
+            "involved: "
+            "this is the dataset. Bold rules are off 50 % beyond chance: p is below 5 % and the "
+            "interval "
+            "leaves out 50 %.",
+            [("", grid(LEAK, flagged, hit=lambda row: row.flagged))],
+        ),
+    ]
+
+
+def _uses(analysis: Analysis, judges: Sequence[JudgeResult]) -> list[Section]:
+    return [
+        Section(
+            "variance",
+            "Where right and wrong come from",
+            "Shares of the variance of single verdicts. Without repeated questions, chance lies "
+            "in the order shown.",
+            _each(
+                judges, lambda j: grid(columns.VARIANCE, [row for row in j.variance if row.total])
+            ),
+        ),
+        Section(
+            "sources",
+            "The sources as it ranks them",
+            words.SOURCES,
+            [
+                part
+                for j in judges
+                for name, rows in j.leaderboard.groups
+                for part in _sources(j, name, rows)
+            ],
+            notes=[note for j in judges for note in _board_notes(j)],
+            more=those_drawn(
+                *(
+                    answer_plots.sources(analysis, group)
+                    for group in answer_plots.groups_of(analysis)[1:]
+                )
+            ),
+        ),
+        _published(judges),
+    ]
+
+
+def _sources(judge: JudgeResult, group: str, rows: Sequence[SourceRow]) -> list[tuple[str, Grid]]:
+    """The sources of one group, and the matrix of their differences."""
+    own = [row for row in judge.leaderboard.contrasts if row.group == group]
+    titles, cells = columns.contrasts(rows, own)
+    matrix = Grid(titles, [False] * len(titles), [GridRow(line) for line in cells])
+    title = f"{judge.name}: {group}"
+    return [(title, grid(columns.SOURCE, rows)), (f"{title}: differences, p (95 %)", matrix)]
+
+
+def _published(judges: Sequence[JudgeResult]) -> Section:
+    return Section(
+        "published",
+        "As published benchmarks count it",
+        "Scores computed as published benchmarks compute theirs.",
+        [
+            (title, by_rows([first], judges, _by_title(judges, cells)))
+            for title, first, cells in (
+                ("The benchmark’s own scores", "Score", columns.own_scores),
+                ("Right pairwise verdicts by the rules of benchmarks", "Rule", columns.counted_as),
+            )
+        ],
+        notes=[words.OWN_SCORES] if any(columns.own_scores(judge) for judge in judges) else [],
+    )
+
+
+def _by_title(
+    judges: Sequence[JudgeResult], cells: Callable[[JudgeResult], Mapping[str, str]]
+) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    for judge in judges:
+        for title, value in cells(judge).items():
+            found.setdefault(title, {})[judge.name] = value
+    return found
+
+
+def _board_notes(judge: JudgeResult) -> list[str]:
+    board, out = judge.leaderboard, []
+    if board.components > 1:
+        out.append(
+            f"{judge.name}: the sources fall into {board.components} groups that were never "
+            "compared in the same "
+            "tasks; ranks and axes are those of each group."
+        )
+    if board.spearman is not None:
+        out.append(
+            f"{judge.name}: rank correlation with the order by true scores ρ "
+            f"{words.number(board.spearman)}."
+        )
+    return out
+
+
+def _unread(judges: Sequence[JudgeResult]) -> Section:
+    found: dict[str, dict[str, str]] = {}
+    for judge in judges:
+        u, p = judge.unread, judge.pairwise.accuracy
+        kinds = unanswered(u.causes)
+        found.setdefault("Replies that could not be read", {})[judge.name] = words.failed_share(
+            kinds.unread, u.n
+        )
+        others = ("Calls that failed", kinds.no_reply), ("Declined by the judge", kinds.declined)
+        for title, count in (*others, ("“Cannot tell”", kinds.cannot_tell)):
+            if count:
+                found.setdefault(title, {})[judge.name] = words.failed_share(count, u.n)
+        for title, tier in (("Read from marks", "marked"), ("Read from sentences", "prose")):
+            if u.read_by:
+                found.setdefault(title, {})[judge.name] = words.failed_share(
+                    u.read_by.get(tier, 0), u.n
+                )
+        found.setdefault("Pairwise: right of all", {})[judge.name] = words.with_ends(p.share)
+        found.setdefault("Pairwise: right of what was read", {})[judge.name] = words.with_ends(
+            p.parsed
+        )
+        if u.of_probes:
+            found.setdefault("Failed besides, in probes", {})[judge.name] = words.number(
+                u.of_probes
+            )
+        if u.extracted:
+            found.setdefault("Read by a second reader", {})[judge.name] = words.failed_share(
+                u.extracted, u.n
+            )
+            found.setdefault("Pairwise: right with the second reader", {})[judge.name] = (
+                words.percent(u.accuracy_with_extracted)
+            )
+        for cause, n in u.causes.items():
+            found.setdefault(f"Cause: {cause}", {})[judge.name] = words.failed_share(n, u.n)
+    return Section(
+        "unread",
+        "What could not be read",
+        "A reply that could not be read counts as wrong, and so does a question that a judge "
+        "declined or a person "
+        "could not tell. Below, the most common shapes: how replies end, numbers as 0.",
+        [
+            ("", by_rows(["All question types"], judges, found)),
+            *_each(judges, lambda j: grid(columns.SHAPE, j.unread.shapes)),
+        ],
+    )
+
+
+def _telling(analysis: Analysis, shown: Sequence[int], count: int) -> Section:
+    """Examples of each judge; where no number is named, few enough in all that the page stays
+    small.
+    """
+    each = (
+        max(1, count // max(1, len(shown)))
+        if count
+        else min(USUAL, max(2, MOST_EXAMPLES // max(1, len(shown))))
+    )
+    kept = shown if count else shown[: MOST_EXAMPLES // each]
+    found = [(analysis.results.judges[i].name, examples(analysis.study, i, each)) for i in kept]
+    return Section(
+        "questions",
+        "Show me its errors",
+        "Wrong at a wide margin, flipped by the order, not read; each on another pair, ranking "
+        "or annotation. The true "
+        "scores appear while the pointer or the focus is on the images. Marked words decided how "
+        "a reply was read.",
+        examples=[(name, rows) for name, rows in found if rows],
+        notes=[f"Of the first {len(kept)} judges; --questions sets the number."]
+        if len(kept) < len(shown)
+        else (),
+    )
+
+
+def _probes(
+    analysis: Analysis, shown: Sequence[int], drawn: Mapping[str, Figure | LeftOut]
+) -> Section:
+    judges = [judge for judge in (analysis.results.judges[i] for i in shown) if judge.probes]
+    first = next((i for i in shown if analysis.results.judges[i].probes), None)
+    return Section(
+        "probes",
+        "What must not matter",
+        "Each probe changes one thing that the answer does not depend on; 0 is a judge that it "
+        "does not "
+        "move. A probe passes where its 90 % interval is within the margin (two one-sided tests "
+        "at 5 %), "
+        "and fails where the 95 % interval leaves out 0 and the effect is at least the margin. A "
+        "staircase "
+        "of severity passes where its 95 % interval is below 0.",
+        [
+            *_each(
+                judges, lambda j: grid(columns.PROBE, j.probes, hit=lambda row: row.state == "fail")
+            ),
+            *_each(judges, lambda j: grid(columns.TRUST, j.tool_trust)),
+        ],
+        figures=those_drawn(drawn["probes"], drawn["tools"]),
+        examples=[("An example of each probe", probe_examples(analysis.study, first))]
+        if first is not None
+        else [],
+        open=True,
+    )
+
+
+def _photograph(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]) -> Section:
+    asked = [(judge, judge.photograph) for judge in judges if judge.photograph is not None]
+    return Section(
+        "photograph",
+        "Does the judge need the photograph?",
+        "The same pairs with the photograph, with another one in its place, and with uniform "
+        "grey, also under what is "
+        "drawn over it. The gain is the accuracy with the photograph minus that with grey, with "
+        "a 95 % interval. What "
+        "a judge gets right without the photograph comes from the predictions alone.",
+        [
+            (judge.name, grid(columns.PHOTOGRAPH, [need.all, *need.by_task]))
+            for judge, need in asked
+        ],
+        notes=[f"{judge.name}: {words.photograph(judge)}" for judge, _ in asked],
+        figures=those_drawn(drawn["photograph"]),
+        open=True,
+    )
+
+
+def pair(analysis: Analysis, compare: tuple[int, int]) -> Section:
+    """Two judges beside each other, before anything else."""
+    first, second = titles(analysis, *compare)
+    found, figures = changed(analysis.study, *compare), those_drawn(differences(analysis, *compare))
+    return Section(
+        "pair", f"{first} and {second}",
+        "Differences are paired: of the questions that both were asked. Below, questions that "
+        "one of them "
+        "answered rightly and the other wrongly, as the second one answered, the widest margins "
+        "first."
+        if figures else "",
+        notes=[in_common(analysis, *compare)], figures=figures,
+        grids=tool_grids(analysis, compare),
+        examples=[("What changed", found)] if found else [],
+    )  # fmt: skip
+
+
+def sections(
+    analysis: Analysis,
+    judges: Sequence[JudgeResult],
+    card: Card,
+    drawn: Mapping[str, Figure | LeftOut],
+    questions: int,
+) -> list[Section]:
+    """Those that have something to show, in their order on the page.
+
+    ``questions``: how many of the most telling questions are shown, 0 for a few of each judge.
+    """
+    results = analysis.results
+    shown = results.shown
+    small = {
+        name: image.src for name, image in encoding_images(analysis.study).items() if image.src
+    }
+    found = [
+        _answered(judges, [card.judges[i] for i in shown]),
+        _headline(judges),
+        _where(judges),
+        _compared(results, [judge.name for judge in judges], drawn),
+        _baseline(judges, drawn),
+        _encodings(judges, accuracy_plots.encodings(analysis, small)),
+        _errors(judges, drawn),
+        _sensitivity(judges, drawn),
+        *_sways(results, judges, drawn),
+        _photograph(judges, drawn),
+        _probes(analysis, shown, drawn),
+        _telling(analysis, shown, questions),
+        _raters(judges),
+        *_uses(analysis, judges),
+        _unread(judges),
+    ]
+    return [one for one in found if one.figures or one.more or one.examples or one.tables]
