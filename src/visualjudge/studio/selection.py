@@ -1,4 +1,4 @@
-"""Choosing questions: facets, words, an order and counts of two runs; all of it is in the address."""
+"""Choosing questions: facets, words, an order, counts of two runs; all of it in the address."""
 
 from __future__ import annotations
 
