@@ -229,7 +229,7 @@ def scored(design: Design, images: int, rng: np.random.Generator) -> pl.DataFram
     )
     parsed = rng.random(n) >= design.failed
     group = [f"image{c}" for c in cluster]
-    fixed = {"task": "task", "encoding": "e0", "classes": "x", "error_type": "x"}
+    fixed = {"task": "task", "encoding": "e0", "classes": "x", "error_type": "x", "repeat": 0}
     table = pl.DataFrame(
         {"cluster": cluster, "image": group, "truth": truth, "number": said, "parsed": parsed}
     )
