@@ -146,8 +146,7 @@ def test_the_command_prints_the_truth_beside_the_agreement(tmp_path: Path) -> No
     for name, labels in [*((f"p{k}", row) for k, row in enumerate(people)), ("gpt", truth)]:
         lines += [f"i{n},s,{name},d,{value}" for n, value in enumerate(labels)]
     (tmp_path / "ratings.csv").write_text("\n".join(lines) + "\n")
-    found = CliRunner().invoke(
-        app, [str(tmp_path / "ratings.csv"), "--judge", "gpt", "--level", "nominal", "--truth"]
-    )
+    words = [str(tmp_path / "ratings.csv"), "--judge", "gpt", "--level", "nominal", "--truth"]
+    found = CliRunner().invoke(app, words, env={"COLUMNS": "140"})
     assert found.exit_code == 0, found.output
     assert "Right by label" in found.output and "people, mean" in found.output
