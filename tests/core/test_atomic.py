@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from visualjudge.core.atomic import atomic_path, write_json
+from visualjudge.core.atomic import atomic_path, write_bytes, write_json
 
 
 def test_failed_write_leaves_the_old_file_and_no_scratch(tmp_path: Path) -> None:
@@ -29,3 +30,18 @@ def test_nan_becomes_null_because_json_has_none(tmp_path: Path) -> None:
 def test_folders_on_the_way_are_made(tmp_path: Path) -> None:
     write_json(tmp_path / "a" / "b" / "m.json", [])
     assert (tmp_path / "a" / "b" / "m.json").read_text() == "[]\n"
+
+
+def test_an_interrupt_as_the_file_is_made_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(handle: int) -> None:
+        close(handle)
+        raise KeyboardInterrupt
+
+    close = os.close
+    monkeypatch.setattr(os, "close", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_bytes(tmp_path / "file", b"x")
+    monkeypatch.undo()
+    assert list(tmp_path.iterdir()) == []

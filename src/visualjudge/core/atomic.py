@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,8 +30,11 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         be.
     """
     target = Path(path)
-    scratch = _scratch(target)
+    scratch = _name_beside(target)
     try:
+        _create(
+            scratch, target
+        )  # inside, so that Ctrl-C cannot come between the file and its removal
         yield scratch
         scratch.chmod(0o644)
         with writing(target):
@@ -44,16 +47,19 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         scratch.unlink(missing_ok=True)
 
 
-def _scratch(target: Path) -> Path:
+def _name_beside(target: Path) -> Path:
+    """A hidden name in the folder of ``target``, which is made where it is not there."""
     with writing(target):
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, "is a folder, not a file")
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(
-            dir=target.parent, prefix=f".{target.name}.", suffix=target.suffix
-        )
-    os.close(handle)
-    return Path(name)
+    return target.with_name(f".{target.name}.{secrets.token_hex(4)}{target.suffix}")
+
+
+def _create(scratch: Path, target: Path) -> None:
+    """An empty file that only its owner can read; no file of that name, nor a link, is opened."""
+    with writing(target):
+        os.close(os.open(scratch, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 @contextmanager
