@@ -121,7 +121,7 @@ def _shortened(command: Any, ctx: Any) -> bool:
         formatter = type(ctx.make_formatter())(width=SCREEN)
         command.format_help(ctx, formatter)
         del ctx.meta[WHOLE]
-        ctx.meta[command] = formatter.getvalue().count("\n") > LINES
+        ctx.meta[command] = formatter.getvalue().count("\n") >= LINES
     return bool(ctx.meta[command])
 
 
