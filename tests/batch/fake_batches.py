@@ -116,6 +116,7 @@ class FakeBatches:
         asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result(10)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
+        self._loop.close()
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         self.keys |= {

@@ -189,9 +189,15 @@ def _task_finding(
     if len(judges) > 1:
         said = counted("Tasks above chance", above)
     certain = [
-        name for name in names if any(e is not None and e.interval is not None for e in cells[name])
+        (found.value, plain_name(name), judge.name)
+        for name in names
+        for found, judge in zip(cells[name], judges, strict=True)
+        if found is not None and found.value is not None and found.interval is not None
     ]
-    return said + (f". Weakest: {plain_name(certain[-1])}" if len(certain) > 1 else "")
+    if len({task for _, task, _ in certain}) < 2:
+        return said
+    _, task, who = min(certain)
+    return f"{said}. Weakest: {task}" + (f" ({who})" if len(judges) > 1 else "")
 
 
 def _above(estimate: Estimate | None, chance: float) -> bool:

@@ -68,12 +68,15 @@ def sources(analysis: Analysis, group: str | None = None) -> Figure | LeftOut:
     ]
     count = max(len(_rows(judge, group)) for judge in judges)
     caption = (
-        f"Sources of {_group_name(group)}, by rank. The bars left of the markers, one for each "
-        "source in "
-        "the order of the rows, span the ranks that it may have (95 %, of this source alone); a "
-        "source without one may "
-        "have any rank. Lines that "
-        "cross are sources that judge and truth put in a different order."
+        f"Sources of {_group_name(group)}, by rank. "
+        + (
+            "The bars left of the markers, one for each source in the order of the rows, span the "
+            "ranks that it may have (95 %, of this source alone); a source without one may have "
+            "any rank. "
+            if any(_narrowed(_rows(judge, group)) for judge in judges)
+            else "Each source may have any rank (95 %). "
+        )
+        + "Lines that cross are sources that judge and truth put in a different order."
         + (
             f" The first {MOST_SOURCES} of {count} sources are drawn."
             if count > MOST_SOURCES
@@ -108,6 +111,11 @@ def _rows(judge: JudgeResult, group: str) -> Sequence[SourceRow]:
     return next(
         (rows for name, rows in judge.leaderboard.groups if name == group and len(rows) > 1), ()
     )
+
+
+def _narrowed(rows: Sequence[SourceRow]) -> bool:
+    """Whether some source may not have every rank."""
+    return any(row.rank_set and row.rank_set[1] - row.rank_set[0] + 1 < len(rows) for row in rows)
 
 
 def _slope(judge: JudgeResult, series: int, rows: Sequence[SourceRow]) -> Slope:
