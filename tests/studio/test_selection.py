@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -319,3 +320,9 @@ def test_a_question_refused_in_one_order_was_asked_in_both(tmp_path: Path) -> No
         "not answered in both orders": 1,
         "not asked in both orders": 1,
     }
+
+
+def test_an_id_that_the_index_cannot_hold_is_refused(tmp_path: Path) -> None:
+    root = write_dataset(tmp_path / "ds", [replace(pair(0, (1.0, 9.0)), id="a\0b")])
+    with pytest.raises(DataError, match="id: must hold no NUL character, got"):
+        open_index(root, tmp_path / "cache", "ds")

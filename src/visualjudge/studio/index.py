@@ -428,6 +428,9 @@ class _Builder:
 
     def add(self, part: Part) -> None:
         """The next questions."""
+        for name, *_ in part.places:
+            if "\0" in name:  # SQLite's JSON functions end a text there
+                raise DataError(f"questions: id: must hold no NUL character, got {name!r:.80}")
         first, self.count = self.count, self.count + len(part.places)
         codes = {name: self._codes(name, words) for name, words in part.codes.items()}
         columns: dict[str, Any] = {
