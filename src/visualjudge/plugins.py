@@ -17,6 +17,7 @@ plug-in and the row, and costs one record where one record caused it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,9 @@ def register_task(task: Task) -> None:
 
 def register_type(row: PredictionType) -> None:
     """Add a prediction type, and the tasks, encodings, metrics and errors that its row holds."""
-    table("prediction type").register(row.name, guarded_row(row, f"type {row.name}"))
+    what = f"type {row.name}"
+    tried = tuple(guarded_row(one, f"{what}, misreading {one.told!r}") for one in row.misreadings)
+    table("prediction type").register(row.name, guarded_row(replace(row, misreadings=tried), what))
     for task in row.tasks:
         register_task(task)
     for encoding in row.encodings:

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from visualjudge.core.errors import PluginError
+from visualjudge.data import misread
 from visualjudge.data.misread import Tried, likely_mistake
 from visualjudge.vision.boxes.record import Detection, Detections
 from visualjudge.vision.depth.record import DepthMap
@@ -18,6 +20,7 @@ from visualjudge.vision.images.record import WholeImage
 from visualjudge.vision.masks.record import Masks, masks_from_label_map
 from visualjudge.vision.poses.record import People, Person
 from visualjudge.vision.predictions import Prediction
+from visualjudge.vision.rows import Misreading
 
 IMAGES = 8
 SIZE = 60, 100
@@ -161,3 +164,18 @@ def test_few_pixels_are_kept() -> None:
     tried.keep(large, large)
     tried.keep(large, large)
     assert len(tried.sides) == 1
+
+
+@pytest.mark.parametrize("field", ["overlap", "misreadings"])
+def test_a_mistake_that_cannot_be_tried_stops_no_import(
+    field: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any) -> Any:
+        raise PluginError("plug-in x, type detection: KeyError: 'a'")
+
+    row = misread.type_of("object_detection")
+    spoilt = fails if field == "overlap" else (Misreading("boxes are wrong", fails),)
+    monkeypatch.setattr(misread, "type_of", lambda _task: replace(row, **{field: spoilt}))
+    _, make, spoil = MISTAKES["y before x"]
+    found = likely_mistake("object_detection", _tried(make, spoil), {})
+    assert (found is None) == (field == "misreadings")

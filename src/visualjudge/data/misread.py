@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.core.errors import DataError
+from visualjudge.core.errors import VisualJudgeError
 from visualjudge.core.records import FloatArray
 from visualjudge.vision.items import LabelledItems
 from visualjudge.vision.predictions import Prediction, type_of
@@ -26,6 +26,8 @@ MOST_COMPARED = 10_000
 """Pairs of items of one image whose labels are compared."""
 OVERLAPPING = 0.5
 """IoU from which an item is the object of the truth that it lies on."""
+UNTRIED = VisualJudgeError, ValueError
+"""What says that a mistake cannot be tried: the import itself is right, and goes on."""
 Sides = tuple[Prediction, Prediction]
 """Prediction and truth of an image."""
 
@@ -59,12 +61,9 @@ def likely_mistake(task: str, tried: Tried, options: Mapping[str, Any]) -> str |
         after = _scores(task, sides, options)
         if after is None or after.size < FEWEST_SAMPLES - 1:
             continue
-        known = (
-            before[: after.size]
-            if after.size == before.size
-            else np.full(after.size, before.mean())
-        )
-        gain = float(after.mean() - known.mean())
+        # of images paired anew, each is held against the mean
+        known = before if after.size == before.size else before.mean()
+        gain = float(after.mean() - before.mean())
         up, down = int((after > known).sum()), int((after < known).sum())
         clear = up >= FEWEST_SAMPLES - 1 and up >= MOST_IMAGES * (up + down)
         if gain >= GAIN and clear and (best is None or gain > best[0]):
@@ -81,7 +80,7 @@ def _scores(task: str, sides: Sequence[Sides], options: Mapping[str, Any]) -> Fl
     """The score of each image; None where one cannot be scored."""
     try:
         return np.array([score(task, found, truth, **options) for found, truth in sides])
-    except (DataError, ValueError):
+    except UNTRIED:
         return None
 
 
@@ -111,20 +110,18 @@ def _without_mistakes(task: str, sides: Sequence[Sides]) -> Iterator[tuple[str, 
 def _mended(sides: Sequence[Sides], mended: Callable[[Any, Any], Prediction]) -> list[Sides]:
     try:
         return [(mended(found, truth), truth) for found, truth in sides]
-    except (DataError, ValueError):
+    except UNTRIED:
         return []
 
 
 def _names(task: str, sides: Sequence[Sides]) -> dict[str, str]:
     """For each predicted label that mostly lies on objects of one other label: that label."""
     overlap = type_of(task).overlap
+    if overlap is None:
+        return {}
     seen: dict[str, Counter[str]] = {}
     for found, truth in sides:
-        if (
-            overlap is None
-            or not isinstance(found, LabelledItems)
-            or not isinstance(truth, LabelledItems)
-        ):
+        if not (isinstance(found, LabelledItems) and isinstance(truth, LabelledItems)):
             return {}
         if (
             not found.items
@@ -132,7 +129,10 @@ def _names(task: str, sides: Sequence[Sides]) -> dict[str, str]:
             or len(found.items) * len(truth.items) > MOST_COMPARED
         ):
             continue
-        ratios = overlap(list(found.items), list(truth.items))
+        try:
+            ratios = overlap(list(found.items), list(truth.items))
+        except UNTRIED:
+            return {}
         for item, nearest, ratio in zip(
             found.items, ratios.argmax(axis=1), ratios.max(axis=1), strict=True
         ):
