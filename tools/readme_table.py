@@ -17,8 +17,7 @@ from pathlib import Path
 import orjson
 
 from visualjudge.analysis.estimates import Share
-from visualjudge.analysis.words import percent, percents, points
-from visualjudge.apps.published.atlas import AtlasRow, atlas, atlas_figure
+from visualjudge.apps.published.atlas import COLUMNS, AtlasRow, atlas, atlas_figure
 from visualjudge.core.atomic import write_json, write_text
 from visualjudge.core.tables import Table
 
@@ -60,29 +59,10 @@ def kept() -> tuple[tuple[AtlasRow, ...], date]:
 def block() -> str:
     """README's table of them."""
     rows, day = kept()
-    columns = (
-        "Questions",
-        "Judge",
-        "Accuracy",
-        "95 %",
-        "Constant answer",
-        "Authors",
-        "Position bias",
-        "Unread",
-    )
-    cells = tuple(
-        (
-            f"{PARTS.get(row.part, row.part.capitalize())}",
-            row.judge,
-            percent(row.accuracy.value),
-            percents(row.accuracy.interval),
-            percent(row.constant),
-            row.authors,
-            points(row.lean),
-            percent(row.unread),
-        )
-        for row in rows
-    )
+    left_out = ("Ties: said / true", "Rank models with it?")
+    columns = tuple(name for name in COLUMNS if name not in left_out)
+    own = {**COLUMNS, "Questions": lambda row: PARTS.get(row.part, row.part.capitalize())}
+    cells = tuple(tuple(own[name](row) for name in columns) for row in rows)
     made = f"Computed on {day.isoformat()} by `python tools/readme_table.py`."
     return "\n".join([BEGIN, Table(columns, cells).markdown().rstrip(), "", made, END])
 

@@ -61,7 +61,7 @@ def _dumped(value: Any) -> str:
 
 
 def object_of(text: str) -> dict[str, Any] | None:
-    """The JSON object of a text; None if it is none."""
+    """The JSON object of a text; None if the text is something else."""
     try:
         value = jsons.loads(text)
     except orjson.JSONDecodeError:

@@ -248,7 +248,7 @@ def read_predictions(path: str | Path, table: Table | None = None) -> Prediction
     Raises
     ------
     DataError
-        If the file is missing or is none of these.
+        If the file is missing or has another form.
     """
     file = Path(path)
     if not file.is_file():

@@ -76,7 +76,7 @@ def read_target(
     Raises
     ------
     UsageError
-        If it is none of them, or holds several tasks and none is named, or no pairs of the task.
+        If it is something else, holds several tasks and ``task`` names none, or has no pairs of it.
     """
     root = Path(place)
     if RunFolder(root).manifest_path.is_file():

@@ -4,7 +4,7 @@ plot and a page.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from functools import partial
@@ -206,40 +206,29 @@ def _share(table: pl.DataFrame, condition: pl.Expr) -> float:
     return float(table.select(condition.mean()).item())
 
 
+COLUMNS: Mapping[str, Callable[[AtlasRow], str]] = {
+    "Questions": lambda row: f"{row.benchmark}: {row.part}",
+    "Judge": lambda row: row.judge,
+    "Accuracy": lambda row: percent(row.accuracy.value),
+    "95 %": lambda row: percents(row.accuracy.interval),
+    "Constant answer": lambda row: percent(row.constant),
+    "Authors": lambda row: row.authors,
+    "Position bias": lambda row: points(row.lean),
+    "Ties: said / true": lambda row: f"{percent(row.ties_said)} / {percent(row.ties_true)}",
+    "Unread": lambda row: percent(row.unread),
+    "Rank models with it?": lambda row: ANSWERS[row.answer],
+}
+"""The columns of the table, and what stands in each."""
+
+
 def atlas_table(rows: Sequence[AtlasRow], day: date) -> Table:
     """The figures as a table, with what they mean."""
-    columns = (
-        "Questions",
-        "Judge",
-        "Accuracy",
-        "95 %",
-        "Constant answer",
-        "Authors",
-        "Position bias",
-        "Ties: said / true",
-        "Unread",
-        "Rank models with it?",
-    )
-    cells = tuple(
-        (
-            f"{row.benchmark}: {row.part}",
-            row.judge,
-            percent(row.accuracy.value),
-            percents(row.accuracy.interval),
-            percent(row.constant),
-            row.authors,
-            points(row.lean),
-            f"{percent(row.ties_said)} / {percent(row.ties_true)}",
-            percent(row.unread),
-            ANSWERS[row.answer],
-        )
-        for row in rows
-    )
+    cells = tuple(tuple(cell(row) for cell in COLUMNS.values()) for row in rows)
     made = (
         f"Computed by visualjudge {__version__} on {day.isoformat()} from the replies that the "
         "authors published."
     )
-    return Table(columns, cells, (*NOTES, made), keys=2)
+    return Table(tuple(COLUMNS), cells, (*NOTES, made), keys=2)
 
 
 def atlas_figure(rows: Sequence[AtlasRow]) -> Figure:
