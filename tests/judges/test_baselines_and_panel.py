@@ -12,7 +12,7 @@ import pytest
 from skimage import data as photographs
 
 from visualjudge.core.errors import UsageError
-from visualjudge.core.records import Question, Verdict
+from visualjudge.core.records import Probe, Question, Verdict
 from visualjudge.core.seeding import rng_for
 from visualjudge.judges.base import Ask
 from visualjudge.judges.baseline import Oracle, baseline_judge
@@ -217,3 +217,17 @@ def test_the_noise_measure_finds_the_sigma_that_was_added() -> None:
 )
 def test_majorities(kind: Any, votes: list[Any], expected: Any) -> None:
     assert majority(votes, kind) == expected
+
+
+def test_an_oracle_may_differ_by_task_and_without_the_photograph() -> None:
+    twin = Probe("grey", "photograph", "g", "uniform grey", "answer")
+    unseen = [Ask(replace(ask.question, probe=twin)) for ask in MANY]
+    other = [Ask(replace(ask.question, task="depth_estimation")) for ask in MANY]
+    model = "oracle:1,unseen=0.5,depth_estimation=0.7"
+    assert share_right(model, MANY) == 1
+    assert share_right(model, unseen) == pytest.approx(0.5, abs=0.04)
+    assert share_right(model, other) == pytest.approx(0.7, abs=0.04)
+    assert share_right("oracle:1", unseen) == 1
+    for wrong in ("oracle:1,depth=0.7", "oracle:1,unseen=2", "oracle:1,keypoint=-1"):
+        with pytest.raises(UsageError, match="oracle:"):
+            baseline_judge(wrong, ROOT)

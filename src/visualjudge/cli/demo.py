@@ -20,6 +20,13 @@ from visualjudge.core.errors import RunError, UsageError
 
 app = typer.Typer(add_completion=False)
 
+STUDIED, LABELS = 300, 40
+"""Pairs of the study, and how many of them a person labels."""
+STUDY_JUDGES = {
+    "careful": "oracle:0.97,unseen=0.5,instance_segmentation=0.6",
+    "hasty": "oracle:0.75,bias=0.15",
+}
+"""One that needs the photograph and is good at one task alone, and one that leans to option A."""
 LOCAL = ("--backend", "local", "--model", "default", "--swap")
 
 
@@ -33,7 +40,9 @@ def demo(
         bool, typer.Option("--force", help="Replace the output of an earlier demo.")
     ] = False,
 ) -> None:
-    """Run everything offline on real photographs: data folder, dataset, judges, report, probes."""
+    """Run everything offline on real photographs: data folder, dataset, judges, report, probes and
+    a study of two judges.
+    """
     started = time.monotonic()
     _clear(out, force)
     print(
@@ -61,9 +70,12 @@ def demo(
         _probed(out, seed),
         "5  What must not matter: a small set of probes, put to the local judge",
     )
-    print(f"\nDone in {time.monotonic() - started:.0f} s. Open {(out / 'report.html').resolve()}")
+    _study(out / "study", seed)
+    print(f"\nDone in {time.monotonic() - started:.0f} s.")
+    print(f"All tasks and encodings: {(out / 'report.html').resolve()}")
     print(f"What must not matter to a judge: {(out / 'probes.html').resolve()}")
     print(f"To browse the questions: {shell('visualjudge', 'studio', out / 'dataset')}")
+    print(f"Open {(out / 'study' / 'report.html').resolve()}")
 
 
 def _probed(out: Path, seed: int) -> tuple[tuple[object, ...], ...]:
@@ -74,6 +86,39 @@ def _probed(out: Path, seed: int) -> tuple[tuple[object, ...], ...]:
         ("judge", probes, *LOCAL, "--out", run),
         ("report", run, "--out", out / "probes.html"),
     )
+
+
+def _study(out: Path, seed: int) -> None:
+    """Two simulated judges on matched errors of four models, without the photographs too."""
+    from visualjudge.apps.demo.study import TASKS, fill_labels
+    from visualjudge.dataset.engines import open_engine
+
+    print(
+        "6  A study: may four models be ranked with either of two simulated judges? Their errors "
+        "look alike, so each question is also asked without its photograph"
+    )
+    with open_engine("local", min(os.cpu_count() or 1, len(TASKS))) as engine:
+        total = sum(engine.map(_fill_study, [(out / "data", seed, task) for task in TASKS]))
+    print(f"{total} predictions of {len(TASKS)} tasks in {out / 'data'}")
+    blind = ("--only", "grey", "--only", "other", "--n", STUDIED)
+    _visualjudge("probe", out / "data", "--out", out / "dataset", *blind, "--seed", seed)
+    runs = [out / "runs" / name for name in STUDY_JUDGES]
+    for run, (name, model) in zip(runs, STUDY_JUDGES.items(), strict=True):
+        asked = ("--backend", "baseline", "--model", model, "--name", name, "--swap")
+        _visualjudge("judge", out / "dataset", *asked, "--out", run)
+    labels, hasty = out / "labels.csv", runs[-1]
+    _visualjudge("report", *runs, "--out", out / "report.html", "--json", out / "metrics.json")
+    print(f"7  The leaderboard of {hasty.name}, corrected with {LABELS} labels of a person")
+    _visualjudge("label", hasty, "--kind", "pairwise", "--n", LABELS, "--out", labels)
+    print(f"{fill_labels(out / 'dataset', labels)} labels, here answered by the ground truth")
+    _visualjudge("correct", hasty, "--labels", labels, "--json", out / "leaderboard.json")
+
+
+def _fill_study(job: tuple[Path, int, str]) -> int:
+    from visualjudge.apps.demo.study import make_study
+
+    data, seed, task = job
+    return make_study(data, task, seed=seed)
 
 
 def _together(first: Sequence[object], others: Sequence[Sequence[object]], title: str = "") -> None:

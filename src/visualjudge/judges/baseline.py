@@ -27,11 +27,11 @@ from visualjudge.judges.base import Ask, Judge, Judged, OfflineJudge, failed, in
 from visualjudge.replies import Reading, read_reply
 from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.raster.sharpness import edge_strength, noise_sigma
-from visualjudge.vision.tasks import task_named
+from visualjudge.vision.tasks import TASKS, task_named
 
 _reading = lru_cache(4096)(read_reply)  # a simulated judge says few things, a million times
 MIDDLE = 5.0
-MODELS = "random, first, oracle:P[,bias=B][,slope=S], sharpness"
+MODELS = "random, first, oracle:P[,bias=B][,slope=S][,unseen=P][,TASK=P], sharpness"
 _FLOOR = 0.5
 """Edges below half a grey level are not told apart."""
 _TEXTURE = 10.0
@@ -73,11 +73,17 @@ class Oracle:
         ``None``: as right on close pairs as on others. Else the probability of being right grows
         from chance with the difference m of the scores (0..10) as ``chance + (right - chance) · (1
         - exp(-slope · m))``.
+    unseen
+        Probability of the right answer where a probe replaces the photograph; ``None``: as with it.
+    tasks
+        Probability of the right answer by task; that of other tasks is ``right``.
     """
 
     right: float
     bias: float = 0.0
     slope: float | None = None
+    unseen: float | None = None
+    tasks: Mapping[str, float] = field(default_factory=dict)
 
     def chance_of_right(self, question: Question) -> float:
         """Probability of a right answer to this question; where a probe leaves nothing to know, it
@@ -85,12 +91,15 @@ class Oracle:
         """
         if question.probe is not None and question.probe.expected == "any":
             return 1 / _orders(len(question.final_scores))
+        right = self.tasks.get(question.task, self.right)
+        if question.probe is not None and question.probe.design == "photograph":
+            right = right if self.unseen is None else self.unseen
         if self.slope is None or question.question_type == "scoring":
-            return self.right
+            return right
         scores = sorted(question.final_scores)
         margin = float(np.diff(scores).min())
         chance = 1 / _orders(len(scores))
-        return chance + (self.right - chance) * (1 - float(np.exp(-self.slope * margin)))
+        return chance + (right - chance) * (1 - float(np.exp(-self.slope * margin)))
 
 
 def _orders(n: int) -> int:
@@ -98,20 +107,22 @@ def _orders(n: int) -> int:
 
 
 def _oracle(model: str) -> Oracle:
-    """``oracle:0.8,bias=0.1,slope=2``."""
+    """``oracle:0.8,bias=0.1,slope=2,unseen=0.5,depth_estimation=0.6``."""
     first, *options = model.removeprefix("oracle:").split(",")
     try:
         numbers = {
             name.strip(): float(value) for name, value in (option.split("=") for option in options)
         }
-        oracle = Oracle(float(first), **numbers)
+        tasks = {name: numbers.pop(name) for name in [*numbers] if name in TASKS}
+        oracle = Oracle(float(first), **numbers, tasks=tasks)
     except (ValueError, TypeError):
         raise UsageError(
-            "baseline must be oracle:P[,bias=B][,slope=S], such as oracle:0.8,bias=0.1, got "
-            f"{model!r}"
+            "baseline must be oracle:P[,bias=B][,slope=S][,unseen=P][,TASK=P], such as "
+            f"oracle:0.8,bias=0.1, got {model!r}"
         ) from None
+    shares = [oracle.right, *tasks.values(), oracle.unseen or 0]
     if not (
-        0 <= oracle.right <= 1
+        all(0 <= share <= 1 for share in shares)
         and -1 <= oracle.bias <= 1
         and (oracle.slope is None or oracle.slope >= 0)
     ):
