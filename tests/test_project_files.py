@@ -75,3 +75,20 @@ def test_the_image_of_the_container_is_made_of_files_that_exist() -> None:
     assert all((ROOT / name).exists() for name in sources)
     services = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))["services"]
     assert services["studio"]["build"] == "." and "127.0.0.1" in services["model"]["command"]
+
+
+def test_the_conda_recipe_has_the_dependencies_that_conda_forge_has() -> None:
+    """Fonts are on PyPI only, and fpng is optional; two packages have other names there."""
+    recipe = yaml.safe_load((ROOT / "packaging/conda-recipe.yaml").read_text("utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    named = {"opencv-python-headless": "py-opencv", "json-repair": "json_repair"}
+    wanted = {f"python {project['requires-python']}"}
+    for line in project["dependencies"]:
+        name, bound = re.fullmatch(r"([a-z0-9-]+)([>=]=[\d.]+).*", line).groups()  # type: ignore[union-attr]
+        if "font" not in name and name != "fpng":
+            wanted.add(f"{named.get(name, name)} {bound}")
+    assert set(recipe["requirements"]["run"]) == wanted
+    assert recipe["context"]["version"] == visualjudge.__version__.removesuffix(".dev0")
+    assert recipe["build"]["python"]["entry_points"] == [
+        f"{name} = {target}" for name, target in project["scripts"].items()
+    ]
