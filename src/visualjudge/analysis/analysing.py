@@ -43,7 +43,12 @@ from visualjudge.analysis.figures import (
     Sensitivity,
     Variance,
 )
-from visualjudge.analysis.guessing import guessed, guessed_by_task, pairwise_asked
+from visualjudge.analysis.guessing import (
+    guessed,
+    guessed_among_allowed,
+    guessed_by_task,
+    pairwise_asked,
+)
 from visualjudge.analysis.join import FEATURES, Study, more, unchanged
 from visualjudge.analysis.leaderboard import PLAYED, leaderboard
 from visualjudge.analysis.leaks import NEEDED, leak_audit
@@ -262,7 +267,7 @@ def judge_result(
         by_task_error_type=accuracy_cells(cells, ["task", "error_type"]),
         cells=accuracy_cells(cells, CELL),
         bias=preferences(pairs),
-        sensitivity=_sensitivity(pairs, resampling, guessed(asked)),
+        sensitivity=_sensitivity(pairs, resampling, guessed_among_allowed(asked)),
         encodings=_encodings(pairs, study.seed, guessed_by_task(asked)),
         variance=_variance(pairs),
         leaderboard=leaderboard(study.kind(index, "pairwise", PLAYED), study.seed),

@@ -465,10 +465,12 @@ def test_four_verdicts_of_a_second_task_do_not_withhold_what_is_shown() -> None:
         (("tie",), 0.6, "better than chance (33.3 %)"),
     ],
 )
-def test_chance_is_a_guess_among_the_allowed_answers(
+def test_chance_is_a_guess_among_the_answers_that_can_be_right(
     ties: tuple[str, ...], right: float, said: str
 ) -> None:
     questions = [replace(q, ties=ties) for q in World.of(100, 4).pair_questions()]
+    for place, tie in enumerate(ties):
+        questions[place] = replace(questions[place], answer=tie)
     result = analyse_study(
         study_of(questions, {"judge": choices_of(questions, right, swap=False)})
     ).results.judges[0]
@@ -480,8 +482,18 @@ def test_chance_is_a_guess_among_the_allowed_answers(
 def test_chance_of_unlike_questions_is_the_mean_of_theirs() -> None:
     questions = World.of(10, 4).pair_questions()
     mixed = [replace(q, ties=("tie", "both_bad")) if i % 2 else q for i, q in enumerate(questions)]
+    mixed[1], mixed[3] = replace(mixed[1], answer="tie"), replace(mixed[3], answer="both_bad")
     result = analyse_study(study_of(mixed, {"judge": choices_of(mixed, 0.5)})).results.judges[0]
     assert result.pairwise.chance == pytest.approx(0.375, abs=0.01)
+
+
+def test_ties_that_are_never_right_do_not_lower_chance() -> None:
+    questions = [replace(q, ties=("tie",)) for q in World.of(100, 4).pair_questions()]
+    result = analyse_study(
+        study_of(questions, {"judge": choices_of(questions, 0.5, swap=False)})
+    ).results.judges[0]
+    assert result.pairwise.chance == 0.5
+    assert not better_than_chance(result)
 
 
 @pytest.mark.parametrize("right", [0.5, 0.56, 0.6, 0.65, 0.7])
