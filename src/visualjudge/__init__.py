@@ -103,7 +103,7 @@ if TYPE_CHECKING:
         Task as Task,
     )
     from visualjudge.vision.score import score as score
-    from visualjudge.vision.tools.base import Shown as Shown, Tool as Tool
+    from visualjudge.vision.tools.base import Shown as Shown, Tool as Tool, tool as tool
     from visualjudge.vision.view import Given as Given
 
 __version__ = "1.0.0.dev0"
@@ -153,7 +153,7 @@ _NAMES = {
     ),
     "visualjudge.vision.base": ("Mark",),
     "visualjudge.vision.drawing.encoded": ("Scene",),
-    "visualjudge.vision.tools.base": ("Shown", "Tool"),
+    "visualjudge.vision.tools.base": ("Shown", "Tool", "tool"),
     "visualjudge.vision.view": ("Given",),
     "visualjudge.replies": ("read_reply",),
 }

@@ -429,3 +429,26 @@ def test_a_killed_run_resumes_at_the_question(tmp_path: Path, cached: bool) -> N
         assert sum(times - 1 for times in server.asked.values()) <= KILLS * AT_ONCE, (
             "and of those, the turn in flight"
         )
+
+
+def test_a_model_without_function_calling_is_told_of_tools_in_text(
+    spots: Path, tmp_path: Path
+) -> None:
+    asked: list[Request] = []
+
+    def writes_calls(request: Request, _attempt: int) -> str:
+        asked.append(request)
+        texts = [part.text for part in request.parts if isinstance(part, TextPart)]
+        if not any("Result of zoom" in text for text in texts):
+            arguments = {"image": "A", "x0": 0, "y0": 0, "x1": 9, "y1": 9}
+            return f"<tool_call>{json.dumps({'name': 'zoom', 'arguments': arguments})}</tool_call>"
+        return "Answer: A"
+
+    run = judge(spots, tmp_path / "text", writes_calls, tools=["zoom"], tools_in_text=True)
+    assert not any(request.tools or request.turns for request in asked)
+    assert len(asked) == 2 * PAIRS
+    assert all(len(verdict.extra["tool_calls"]) == 1 for verdict in run.verdicts.values())
+    parameters = json.loads((tmp_path / "text" / "run.json").read_text())["parameters"]
+    assert parameters["tools_in_text"] is True
+    with pytest.raises(UsageError, match=r"tools-in-text .* needs --tools"):
+        judge(spots, tmp_path / "none", writes_calls, tools_in_text=True)

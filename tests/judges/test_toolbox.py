@@ -22,7 +22,7 @@ from visualjudge.dataset.folder import CHANGED
 from visualjudge.judges.base import Ask
 from visualjudge.judges.toolbox import ToolBox, Tools, checked_arguments
 from visualjudge.vision.raster.images import png_bytes, write_png
-from visualjudge.vision.tools.base import Seen, Shown, Tool, schema
+from visualjudge.vision.tools.base import Seen, Shown, tool
 from visualjudge.vision.tools.table import check_names
 
 SECRET = ["b-model", "13.37", "hidden-error"]
@@ -179,10 +179,16 @@ JSON = st.recursive(
     ),
     max_leaves=3,
 )
-RULES = schema(
-    {"x": {"type": "number"}, "n": {"type": "integer", "minimum": 1}, "s": {"type": "string"}},
-    ("s",),
-)
+RULES = {
+    "type": "object",
+    "properties": {
+        "x": {"type": "number"},
+        "n": {"type": "integer", "minimum": 1},
+        "s": {"type": "string"},
+    },
+    "required": ["x", "n"],
+    "additionalProperties": False,
+}
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
@@ -206,10 +212,12 @@ def test_optional_arguments_may_be_null(root: Path) -> None:
 
 
 def test_a_fault_of_a_tool_is_told_in_words() -> None:
+    @tool()
     def broken(_seen: Seen) -> Shown:
+        """Break."""
         raise KeyError("secret")
 
-    tools = {"broken": Tool("broken", "Break.", schema({}), broken)}
+    tools = {"broken": broken}
     result = run(ToolBox(Seen(), tools, {}), "broken")
     assert (result.failed, said(result)) == (True, "Error: the tool failed (KeyError)")
 

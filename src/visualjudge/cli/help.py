@@ -45,7 +45,7 @@ RARE = frozenset(
     --repeats --replace --resize-mask --resize-pred --retries --retry-errors
     --sample-seed --score-at --scoring-groups --server-temperature --skip-invalid
     --subset --temperature --template --thresholds --ties --timeout --tokens-per-minute
-    --tool-fault --top-k --type --where
+    --tool-fault --tools-in-text --top-k --type --where
     """.split()  # noqa: SIM905 - ninety literals, one a line, are harder to read
 )
 """Options that a shortened help leaves out."""

@@ -94,6 +94,10 @@ class JudgeOptions(TypedDict, total=False):
             "claim per result).",
         ),
     ]
+    tools_in_text: Annotated[
+        bool,
+        Option(False, "Describe the tools in the prompt, for models without function calling."),
+    ]
     name: Annotated[str | None, Option(None, "The judge's name in reports; default: the model.")]
     extractor: Annotated["Client | None", Option()]
     limits: Annotated["Limits | None", Option()]

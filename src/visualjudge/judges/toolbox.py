@@ -69,19 +69,30 @@ class Tools:
         None, or how the tools are faulty: ``"fails"`` (every call fails), ``"other"`` (the results
         are those of another option) or ``"claims"`` (each result claims that an option, drawn at
         random, is better).
+    in_text
+        Whether the prompt describes the tools and replies hold the calls, for models without
+        function calling.
     """
 
     def __init__(
-        self, root: str | Path, names: Sequence[str], most: int, fault: str | None = None
+        self,
+        root: str | Path,
+        names: Sequence[str],
+        most: int,
+        fault: str | None = None,
+        *,
+        in_text: bool = False,
     ) -> None:
         self.root, self.names, self.most, self.fault = Path(root), tuple(names), most, fault
+        self.in_text = in_text
         self._predictions = ShownPredictions(root)
         self._read = lru_cache(maxsize=IMAGES_KEPT)(self._pixels)
         self._one_by_one = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """In another process: nothing is read yet."""
-        return Tools, (self.root, self.names, self.most, self.fault)
+        again = partial(Tools, in_text=self.in_text)
+        return again, (self.root, self.names, self.most, self.fault)
 
     def _pixels(self, name: str) -> Pixels:
         pixels = read_rgb(image_at(self.root, name))

@@ -27,7 +27,6 @@ from visualjudge.vision.tools.base import (
     Tool,
     fitted,
     region,
-    schema,
 )
 from visualjudge.vision.tools.general import GAP
 from visualjudge.vision.tools.table import TOOLS, check_names, tools_of
@@ -191,19 +190,18 @@ def test_what_has_no_items_is_not_counted() -> None:
 
 
 def test_a_registered_tool_is_offered() -> None:
+    @vj.tool()
     def brightness(looked: Seen, image: str) -> vj.Shown:
+        """Tell the mean brightness."""
         return vj.Shown(f"mean {looked.image(image).mean():.1f}")
 
-    row = vj.Tool(
-        "brightness", "Tell the mean brightness.", schema({"image": {"type": "string"}}), brightness
-    )
-    vj.register_tool("keypoint", row)
+    vj.register_tool("keypoint", brightness)
     try:
         assert "brightness" in check_names(["all"])
         assert "brightness" not in tools_of("depth")
         assert call("keypoint", "brightness", seen(), image="A").text == f"mean {LEFT.mean():.1f}"
         with pytest.raises(UsageError, match="already registered"):
-            vj.register_tool("keypoint", row)
+            vj.register_tool("keypoint", brightness)
     finally:
         TOOLS.remove(("keypoint", "brightness"))
 
@@ -214,9 +212,39 @@ def test_a_tool_that_no_server_takes_is_refused() -> None:
 
     for name in ("", "zoom in", "z" * 65, "zoöm"):
         with pytest.raises(UsageError, match="name must be"):
-            Tool(name, "Nothing.", schema({}), nothing)
+            Tool(name, "Nothing.", {"type": "object", "properties": {}}, nothing)
     with pytest.raises(UsageError, match="schema must be"):
         Tool("nothing", "Nothing.", {"type": "string"}, nothing)
+
+
+def test_a_function_says_what_its_tool_takes() -> None:
+    def crop(_seen: Seen, image: str, n: int = 2, wide: float | None = None) -> Shown:
+        """Show a part.
+
+        Not for the judge.
+        """
+        return Shown(f"{image} {n} {wide}")
+
+    row = vj.tool(n={"minimum": 2})(crop)
+    assert (row.name, row.about) == ("crop", "Show a part.")
+    assert row.schema["required"] == ["image"]
+    assert row.schema["properties"]["n"] == {"type": "integer", "minimum": 2}
+    assert row.schema["properties"]["wide"] == {"type": "number"}
+    assert row.schema["properties"]["image"]["type"] == "string"
+
+
+def test_a_function_that_cannot_be_a_tool_is_refused() -> None:
+    def silent(_seen: Seen, image: str) -> Shown:
+        return Shown(image)
+
+    def parts(_seen: Seen, boxes: list[int]) -> Shown:
+        """Show parts."""
+        return Shown(str(boxes))
+
+    with pytest.raises(UsageError, match="tool silent: the docstring must say what it does"):
+        vj.tool()(silent)
+    with pytest.raises(UsageError, match="tool parts: boxes must be annotated as one of"):
+        vj.tool()(parts)
 
 
 def test_boxes_at_a_point_and_their_overlap() -> None:

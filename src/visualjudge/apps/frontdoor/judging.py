@@ -235,6 +235,9 @@ async def judge_async(
         Make the tools faulty on purpose, to compare with a run of tools that work: ``"fails"``,
         ``"other"`` (they return the results of another option) or ``"claims"`` (each result claims
         that an option, drawn at random, is better).
+    tools_in_text
+        Describe the tools in the prompt and read calls from the reply, for models without function
+        calling.
     name
         Name of the judge in reports; None = the model.
     limits, prices
@@ -386,6 +389,8 @@ def _tools(asked: Client, root: Path, options: JudgeOptions) -> Tools | None:
     if not options["tools"]:
         if options["tool_fault"]:
             raise UsageError("--tool-fault (tool_fault) needs --tools (tools)")
+        if options["tools_in_text"]:
+            raise UsageError("--tools-in-text (tools_in_text) needs --tools (tools)")
         return None
     names = check_names(options["tools"])
     if options["mode"] not in ("auto", "text"):
@@ -407,7 +412,13 @@ def _tools(asked: Client, root: Path, options: JudgeOptions) -> Tools | None:
             f"--tool-fault (tool_fault) must be {', '.join(FAULTS)} or not given, got "
             f"{options['tool_fault']!r}"
         )
-    return Tools(root, names, options["max_tool_calls"], options["tool_fault"])
+    return Tools(
+        root,
+        names,
+        options["max_tool_calls"],
+        options["tool_fault"],
+        in_text=options["tools_in_text"],
+    )
 
 
 @contextmanager

@@ -5,7 +5,7 @@ type's example.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -35,6 +35,8 @@ from visualjudge.vision.raster.images import png_bytes
 from visualjudge.vision.rows import Encoding
 from visualjudge.vision.score import score
 from visualjudge.vision.tasks import TASKS
+from visualjudge.vision.tools.base import Seen, Shown as ToolShown
+from visualjudge.vision.tools.table import TOOLS
 from visualjudge.vision.view import Given
 
 QUESTIONS = 10
@@ -73,9 +75,11 @@ def check_plugin(name: str) -> Iterator[Trial]:
     yield Trial("load", found.problem)
     if found.problem is not None:
         return
-    rows = rows_of(found.name)
-    types = [key for what, key in rows if what == "prediction type"]
-    tasks = [key for what, key in rows if what == "task"]
+
+    def keys(table: str) -> list[Any]:
+        return [key for what, key in rows_of(found.name) if what == table]
+
+    types, tasks = keys("prediction type"), keys("task")
     for kind in types:
         own = [task.name for task in TASKS.values() if task.type == kind]
         if not own:
@@ -90,9 +94,46 @@ def check_plugin(name: str) -> Iterator[Trial]:
         make = TYPES.find(TASKS[task].type).example
         if make is not None:
             yield from _task(task, make)
-    for what, key in rows:
-        if what == "importer":
-            yield _tried(f"importer {key}", partial(_importer, key))
+    yield from (_tried(f"importer {key}", partial(_importer, key)) for key in keys("importer"))
+    yield from (_tried(f"tool {key[1]}", partial(_tool, *key)) for key in keys("tool"))
+
+
+def _tool(kind: str, name: str) -> None:
+    """Call a tool on two options that are both the truth of its type's example."""
+    makes = [row.example for key, row in TYPES.items() if kind in ("", key) and row.example]
+    if not makes:
+        raise DataError(f"the type {kind} has no example to try it on")
+    image, truth, _ = makes[0]()
+    images = dict.fromkeys(("original", "A", "B"), lambda: image)
+    options = {letter: images[letter] for letter in "AB"}
+    seen = Seen(images, options, options, dict.fromkeys("AB", lambda: truth), "AB")
+    row = TOOLS[kind, name]
+    if not row.applies(seen):
+        raise DataError("applies: must be true of the example, so that the tool can be tried")
+    rules = row.schema["properties"]
+    shown = row.run(
+        seen,
+        **{
+            argument: _argument(argument, rules[argument], image)
+            for argument in row.schema["required"]
+        },
+    )
+    if not isinstance(shown, ToolShown):
+        raise DataError(f"must return a Shown, got {type(shown).__name__}")
+    for made in shown.images:
+        png_bytes(made)
+
+
+def _argument(name: str, rule: Mapping[str, Any], image: Pixels) -> Any:
+    """A value that a tool must take; a box is the whole image."""
+    height, width = image.shape[:2]
+    known = {"option": "A", "other_option": "B", "image": "original", "x1": width, "y1": height}
+    if name in known:
+        return known[name]
+    if "enum" in rule:
+        return rule["enum"][0]
+    kinds = {"boolean": True, "integer": rule.get("minimum", 1), "number": rule.get("minimum", 0)}
+    return kinds.get(rule["type"], "A")
 
 
 def _tried(what: str, work: Callable[[], object]) -> Trial:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from visualjudge.vision.boxes.record import Detection, Detections
 from visualjudge.vision.boxes.score import corners, iou_of_pairs
-from visualjudge.vision.tools.base import NUMBER, OPTION, Seen, Shown, Tool, has_data, schema
-from visualjudge.vision.tools.items import MEASURE, listed, numbered
+from visualjudge.vision.tools.base import Seen, Shown, has_data, tool
+from visualjudge.vision.tools.items import measured_items
 
 
+@tool(applies=has_data)
 def value(seen: Seen, option: str, x: float, y: float) -> Shown:
-    """The boxes that contain a point."""
+    """Name the boxes of an option that contain a pixel."""
     found: Detections = seen.prediction(option)
     inside = [
         f"{k} {item.label}"
@@ -21,22 +23,23 @@ def value(seen: Seen, option: str, x: float, y: float) -> Shown:
     return Shown(f"{option} at ({x:g}, {y:g}): {', '.join(inside) or 'no box'}")
 
 
+@tool(applies=has_data)
 def measure(
     seen: Seen, option: str, item: int | None = None, other_item: int | None = None
 ) -> Shown:
-    """The boxes of an option; one of them; or the distance and overlap of two."""
-    items = seen.prediction(option).items
-    if item is None:
-        return Shown(listed(option, [_size(one) for one in items]))
-    first = numbered(items, item)
-    if other_item is None:
-        return Shown(f"{option} item {item}: {_size(first)}")
-    second = numbered(items, other_item, "other_item")
-    ((ax, ay), (bx, by)) = _centre(first), _centre(second)
+    """List an option's boxes with their sizes; with item, one of them; with other_item too, the
+    overlap (IoU) and distance of the two.
+    """
+    items: Sequence[Detection] = seen.prediction(option).items
+    return measured_items(option, items, (item, other_item), _size, _apart)
+
+
+def _apart(first: Detection, second: Detection) -> str:
+    (ax, ay), (bx, by) = _centre(first), _centre(second)
     overlap = float(iou_of_pairs(corners([first]), corners([second]))[0])
     dx, dy = bx - ax, by - ay
-    apart = f"centres {math.hypot(dx, dy):.1f} pixels apart (dx {dx:.1f}, dy {dy:.1f})"
-    return Shown(f"{option} items {item} and {other_item}: IoU {overlap:.3f}, {apart}")
+    distance = f"{math.hypot(dx, dy):.1f} pixels apart (dx {dx:.1f}, dy {dy:.1f})"
+    return f"IoU {overlap:.3f}, centres {distance}"
 
 
 def _size(item: Detection) -> str:
@@ -50,20 +53,4 @@ def _centre(item: Detection) -> tuple[float, float]:
     return (x1 + x2) / 2, (y1 + y2) / 2
 
 
-TOOLS = (
-    Tool(
-        "value",
-        "Name the boxes of an option that contain a pixel.",
-        schema({"option": OPTION, "x": NUMBER, "y": NUMBER}),
-        value,
-        has_data,
-    ),
-    Tool(
-        "measure",
-        "List an option's boxes with their sizes; with item, one of them; with other_item too, the "
-        "overlap (IoU) and distance of the two.",
-        MEASURE,
-        measure,
-        has_data,
-    ),
-)
+TOOLS = (value, measure)

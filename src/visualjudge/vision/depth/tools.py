@@ -6,23 +6,20 @@ import numpy as np
 
 from visualjudge.vision.depth.features import decoded
 from visualjudge.vision.tools.base import (
-    BOX,
-    NUMBER,
-    OPTION,
     Seen,
     Shown,
-    Tool,
     measured,
     pixel,
-    schema,
     told_box,
+    tool,
 )
 
 TOLD = "0 = farthest, 1 = nearest"
 
 
+@tool()
 def value(seen: Seen, option: str, x: float, y: float) -> Shown:
-    """Nearness at a pixel."""
+    """Tell how near the scene is at a pixel of an option."""
     pixels = seen.image(option)
     column, row = pixel(pixels, x, y)
     near = float(decoded(pixels[row : row + 1, column : column + 1], seen.encoding)[0, 0])
@@ -30,8 +27,9 @@ def value(seen: Seen, option: str, x: float, y: float) -> Shown:
     return Shown(f"{option} at ({column}, {row}): {told}")
 
 
+@tool()
 def measure(seen: Seen, option: str, x0: float, y0: float, x1: float, y1: float) -> Shown:
-    """Nearness in a region."""
+    """Tell how near the scene is in a region of an option: smallest, median and largest."""
     pixels = seen.image(option)
     part, box = measured(pixels, x0, y0, x1, y1)
     near = decoded(part, seen.encoding)
@@ -44,17 +42,4 @@ def measure(seen: Seen, option: str, x0: float, y0: float, x1: float, y1: float)
     return Shown(f"{option}, {told_box(box)}: {told}")
 
 
-TOOLS = (
-    Tool(
-        "value",
-        "Tell how near the scene is at a pixel of an option.",
-        schema({"option": OPTION, "x": NUMBER, "y": NUMBER}),
-        value,
-    ),
-    Tool(
-        "measure",
-        "Tell how near the scene is in a region of an option: smallest, median and largest.",
-        schema({"option": OPTION, **BOX}),
-        measure,
-    ),
-)
+TOOLS = (value, measure)

@@ -7,31 +7,29 @@ import numpy as np
 
 from visualjudge.vision.raster.sharpness import edge_strength, noise_sigma
 from visualjudge.vision.tools.base import (
-    BOX,
-    IMAGE,
-    NUMBER,
     Seen,
     Shown,
-    Tool,
     fitted,
     measured,
     pixel,
-    schema,
     told_box,
     told_factor,
+    tool,
 )
 
 
+@tool()
 def value(seen: Seen, image: str, x: float, y: float) -> Shown:
-    """The colour of a pixel."""
+    """Tell the colour of a pixel."""
     pixels = seen.image(image)
     column, row = pixel(pixels, x, y)
     red, green, blue = pixels[row, column].tolist()
     return Shown(f"{image} at ({column}, {row}): RGB {red}, {green}, {blue}")
 
 
+@tool()
 def measure(seen: Seen, image: str, x0: float, y0: float, x1: float, y1: float) -> Shown:
-    """Mean and spread of the colours of a region."""
+    """Tell the mean colour of a region and its spread."""
     part, box = measured(seen.image(image), x0, y0, x1, y1)
     mean, spread = (numbers.ravel() for numbers in cv2.meanStdDev(part))
     told = ", ".join(
@@ -40,8 +38,9 @@ def measure(seen: Seen, image: str, x0: float, y0: float, x1: float, y1: float) 
     return Shown(f"{image}, {told_box(box)}: mean {told}")
 
 
+@tool()
 def edges(seen: Seen, image: str) -> Shown:
-    """Strength of the edges of an image."""
+    """Show the strength of the edges of an image."""
     shown, factor = fitted(seen.image(image))
     gray = cv2.cvtColor(shown, cv2.COLOR_RGB2GRAY)
     dx, dy = cv2.Sobel(gray, cv2.CV_16S, 1, 0), cv2.Sobel(gray, cv2.CV_16S, 0, 1)
@@ -52,32 +51,13 @@ def edges(seen: Seen, image: str) -> Shown:
     )
 
 
+@tool()
 def sharpness(seen: Seen, image: str, x0: float, y0: float, x1: float, y1: float) -> Shown:
-    """Edge strength and noise of a region."""
+    """Tell the edge strength (more = sharper) and the noise of a region of an image."""
     part, box = measured(seen.image(image), x0, y0, x1, y1)
     gray = cv2.cvtColor(part, cv2.COLOR_RGB2GRAY).astype(np.float32)
     told = f"edge strength {edge_strength(gray):.2f}, noise {noise_sigma(gray):.2f} grey levels"
     return Shown(f"{image}, {told_box(box)}: {told}")
 
 
-TOOLS = (
-    Tool(
-        "value",
-        "Tell the colour of a pixel.",
-        schema({"image": IMAGE, "x": NUMBER, "y": NUMBER}),
-        value,
-    ),
-    Tool(
-        "measure",
-        "Tell the mean colour of a region and its spread.",
-        schema({"image": IMAGE, **BOX}),
-        measure,
-    ),
-    Tool("edges", "Show the strength of the edges of an image.", schema({"image": IMAGE}), edges),
-    Tool(
-        "sharpness",
-        "Tell the edge strength (more = sharper) and the noise of a region of an image.",
-        schema({"image": IMAGE, **BOX}),
-        sharpness,
-    ),
-)
+TOOLS = (value, measure, edges, sharpness)

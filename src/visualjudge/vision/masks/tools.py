@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from visualjudge.core.errors import DataError
 from visualjudge.vision.masks.record import Instance, Masks
 from visualjudge.vision.masks.score import mask_ious
-from visualjudge.vision.tools.base import NUMBER, OPTION, Seen, Shown, Tool, has_data, schema
-from visualjudge.vision.tools.items import MEASURE, listed, numbered
+from visualjudge.vision.tools.base import Seen, Shown, has_data, tool
+from visualjudge.vision.tools.items import measured_items
 
 
+@tool(applies=has_data)
 def value(seen: Seen, option: str, x: float, y: float) -> Shown:
-    """The masks that cover a pixel."""
+    """Name the masks of an option that cover a pixel."""
     found: Masks = seen.prediction(option)
     height, width = found.size
     if found.items and not (0 <= x < width and 0 <= y < height):
@@ -32,21 +34,23 @@ def _covers(item: Instance, column: int, row: int) -> bool:
     return inside and bool(item.mask.crop[row - top, column - left])
 
 
+@tool(applies=has_data)
 def measure(
     seen: Seen, option: str, item: int | None = None, other_item: int | None = None
 ) -> Shown:
-    """The masks of an option; one of them; or the distance and overlap of two."""
+    """List an option's masks with their areas and bounding boxes; with item, one of them; with
+    other_item too, the overlap (IoU) and distance of the two.
+    """
     found: Masks = seen.prediction(option)
-    if item is None:
-        return Shown(listed(option, [_size(one, found) for one in found.items]))
-    first = numbered(found.items, item)
-    if other_item is None:
-        return Shown(f"{option} item {item}: {_size(first, found)}")
-    second = numbered(found.items, other_item, "other_item")
-    ((ax, ay), (bx, by)) = _centre(first), _centre(second)
+    return measured_items(
+        option, found.items, (item, other_item), partial(_size, found=found), _apart
+    )
+
+
+def _apart(first: Instance, second: Instance) -> str:
     overlap = float(mask_ious([first], [second])[0, 0])
-    apart = f"centres of the bounding boxes {math.hypot(bx - ax, by - ay):.1f} pixels apart"
-    return Shown(f"{option} items {item} and {other_item}: IoU {overlap:.3f}, {apart}")
+    distance = math.dist(_centre(first), _centre(second))
+    return f"IoU {overlap:.3f}, centres of the bounding boxes {distance:.1f} pixels apart"
 
 
 def _size(item: Instance, found: Masks) -> str:
@@ -61,20 +65,4 @@ def _centre(item: Instance) -> tuple[float, float]:
     return (left + right) / 2, (top + bottom) / 2
 
 
-TOOLS = (
-    Tool(
-        "value",
-        "Name the masks of an option that cover a pixel.",
-        schema({"option": OPTION, "x": NUMBER, "y": NUMBER}),
-        value,
-        has_data,
-    ),
-    Tool(
-        "measure",
-        "List an option's masks with their areas and bounding boxes; with item, one of them; with "
-        "other_item too, the overlap (IoU) and distance of the two.",
-        MEASURE,
-        measure,
-        has_data,
-    ),
-)
+TOOLS = (value, measure)

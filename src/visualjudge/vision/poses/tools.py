@@ -7,15 +7,17 @@ import math
 from visualjudge.core.errors import DataError
 from visualjudge.vision.poses.record import People, Person
 from visualjudge.vision.poses.skeleton import KEYPOINT_NAMES
-from visualjudge.vision.tools.base import ITEM, NUMBER, OPTION, Seen, Shown, Tool, has_data, schema
+from visualjudge.vision.tools.base import Seen, Shown, has_data, tool
 from visualjudge.vision.tools.items import listed, numbered
 
 NEAREST = 3
 """Keypoints that are named for a pixel."""
+_KEYPOINT = {"enum": list(KEYPOINT_NAMES)}
 
 
+@tool(applies=has_data)
 def value(seen: Seen, option: str, x: float, y: float) -> Shown:
-    """The keypoints that are nearest to a point."""
+    """Name the keypoints of an option that are nearest to a pixel."""
     found: People = seen.prediction(option)
     near = sorted(
         (math.hypot(px - x, py - y), k, name)
@@ -26,6 +28,7 @@ def value(seen: Seen, option: str, x: float, y: float) -> Shown:
     return Shown(f"{option} at ({x:g}, {y:g}): {'; '.join(told) or 'no keypoint'}")
 
 
+@tool(applies=has_data, keypoint=_KEYPOINT, other_keypoint=_KEYPOINT)
 def measure(
     seen: Seen,
     option: str,
@@ -33,7 +36,9 @@ def measure(
     keypoint: str | None = None,
     other_keypoint: str | None = None,
 ) -> Shown:
-    """The persons of an option; the keypoints of one; or the distance of two keypoints of one."""
+    """List an option's persons; with item, the keypoints of one; with keypoint and other_keypoint
+    too, the distance of the two.
+    """
     items = seen.prediction(option).items
     if item is None:
         return Shown(listed(option, [_size(person) for person in items]))
@@ -73,24 +78,4 @@ def _size(person: Person) -> str:
     return f"person, {len(points)} of {len(KEYPOINT_NAMES)} keypoints, within {extent}"
 
 
-_KEYPOINT = {"type": "string", "enum": list(KEYPOINT_NAMES)}
-TOOLS = (
-    Tool(
-        "value",
-        "Name the keypoints of an option that are nearest to a pixel.",
-        schema({"option": OPTION, "x": NUMBER, "y": NUMBER}),
-        value,
-        has_data,
-    ),
-    Tool(
-        "measure",
-        "List an option's persons; with item, the keypoints of one; with keypoint and "
-        "other_keypoint too, the distance of the two.",
-        schema(
-            {"option": OPTION, "item": ITEM, "keypoint": _KEYPOINT, "other_keypoint": _KEYPOINT},
-            ("item", "keypoint", "other_keypoint"),
-        ),
-        measure,
-        has_data,
-    ),
-)
+TOOLS = (value, measure)

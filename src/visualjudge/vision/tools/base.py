@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -24,27 +25,18 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 Box = tuple[int, int, int, int]
 """x0, y0, x1, y1 in whole pixels; x1 and y1 are one past the last."""
 
-NUMBER = {"type": "number"}
-BOX = {
-    "x0": {"type": "number", "description": "Left side in pixels."},
-    "y0": {"type": "number", "description": "Top side in pixels."},
-    "x1": {"type": "number", "description": "Right side in pixels."},
-    "y1": {"type": "number", "description": "Bottom side in pixels."},
+_JSON_TYPES = {"bool": "boolean", "float": "number", "int": "integer", "str": "string"}
+ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
+    "option": {"description": "Letter of an option."},
+    "image": {"description": "original, control, or the letter of an option."},
+    "item": {"minimum": 1, "description": "Number of an item, from 1."},
+    "other_item": {"minimum": 1, "description": "Number of an item, from 1."},
+    "x0": {"description": "Left side in pixels."},
+    "y0": {"description": "Top side in pixels."},
+    "x1": {"description": "Right side in pixels."},
+    "y1": {"description": "Bottom side in pixels."},
 }
-OPTION = {"type": "string", "description": "Letter of an option."}
-IMAGE = {"type": "string", "description": "original, control, or the letter of an option."}
-ITEM = {"type": "integer", "minimum": 1, "description": "Number of an item, from 1."}
-
-
-def schema(properties: Mapping[str, Any], optional: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The JSON schema of a tool's arguments; those not in ``optional`` are required."""
-    required = [name for name in properties if name not in optional]
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": required,
-        "additionalProperties": False,
-    }
+"""What arguments of these names mean in every tool, beside their type."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +152,61 @@ class Tool:
             self.schema.get("properties"), Mapping
         ):
             raise UsageError(f"tool {self.name}: schema must be that of an object with properties")
+
+
+def tool(
+    *, applies: Callable[[Seen], bool] = always, **rules: Mapping[str, Any]
+) -> Callable[[Callable[..., Shown]], Tool]:
+    """Make a tool of a function, as a decorator.
+
+    The tool has the function's name. The first paragraph of its docstring tells the judge what the
+    tool does; its parameters after the first are the arguments: ``str``, ``int``, ``float`` or
+    ``bool``, optional where they have a default.
+
+    Parameters
+    ----------
+    applies
+        Whether the tool makes sense for a question.
+    rules
+        JSON schema of an argument beside its type, such as ``n={"minimum": 2}``.
+
+    Raises
+    ------
+    UsageError
+        If the function has no docstring, or an argument has another type.
+    """
+
+    def made(function: Callable[..., Shown]) -> Tool:
+        name = function.__name__
+        about = " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
+        if not about:
+            raise UsageError(f"tool {name}: the docstring must say what it does, got none")
+        arguments = list(inspect.signature(function).parameters.values())[1:]
+        properties = {
+            one.name: {
+                **_typed(name, one),
+                **ARGUMENTS.get(one.name, {}),
+                **rules.get(one.name, {}),
+            }
+            for one in arguments
+        }
+        required = [one.name for one in arguments if one.default is one.empty]
+        schema = {"type": "object", "properties": properties, "required": required}
+        return Tool(name, about, {**schema, "additionalProperties": False}, function, applies)
+
+    return made
+
+
+def _typed(tool_name: str, argument: inspect.Parameter) -> dict[str, str]:
+    """The JSON type of an argument, whose annotation may be the text of one."""
+    hint = argument.annotation
+    hint = (hint if isinstance(hint, str) else getattr(hint, "__name__", str(hint))).split(" | ")[0]
+    if hint not in _JSON_TYPES:
+        raise UsageError(
+            f"tool {tool_name}: {argument.name} must be annotated as one of "
+            f"{', '.join(_JSON_TYPES)}, got {hint}"
+        )
+    return {"type": _JSON_TYPES[hint]}
 
 
 def region(image: Pixels, x0: float, y0: float, x1: float, y1: float) -> Box:

@@ -8,22 +8,18 @@ import numpy as np
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Pixels
 from visualjudge.vision.tools.base import (
-    BOX,
-    IMAGE,
     LONGEST,
-    OPTION,
     Box,
     Seen,
     Shown,
-    Tool,
     cut,
     fitted,
     halved,
     has_data,
     region,
-    schema,
     told_box,
     told_factor,
+    tool,
 )
 
 GAP = 8
@@ -35,16 +31,26 @@ LEAST_DIFFERENCE = 2
 """A pixel differs if a channel differs by at least this many of 255 levels."""
 
 
+def _two(seen: Seen) -> bool:
+    return len(seen.letters) > 1
+
+
+def _has_layers(seen: Seen) -> bool:
+    return bool(seen.over and seen.alone)
+
+
+@tool()
 def zoom(seen: Seen, image: str, x0: float, y0: float, x1: float, y1: float) -> Shown:
-    """A region of an image, from its full resolution."""
+    """Show a region of an image from its full resolution, enlarged."""
     pixels = seen.image(image)
     box = region(pixels, x0, y0, x1, y1)
     enlarged, factor = fitted(cut(pixels, box))
     return Shown(f"{image}: {told_box(box)}, {told_factor(factor)}", (enlarged,))
 
 
+@tool(n={"minimum": 2, "maximum": MOST_LINES})
 def grid(seen: Seen, image: str, n: int) -> Shown:
-    """An image with n - 1 lines each way, labelled with their coordinates in pixels."""
+    """Show an image with grid lines labelled in pixels, to find coordinates."""
     pixels = seen.image(image)
     height, width = pixels.shape[:2]
     drawn, factor = fitted(pixels)
@@ -73,8 +79,9 @@ def _label(pixels: Pixels, text: str, at: tuple[int, int]) -> None:
         cv2.putText(pixels, text, at, cv2.FONT_HERSHEY_SIMPLEX, 0.4, color, width, cv2.LINE_AA)
 
 
+@tool(applies=_two)
 def compare(seen: Seen, x0: float, y0: float, x1: float, y1: float) -> Shown:
-    """The same region of all options, beside each other."""
+    """Show the same region of all options side by side."""
     parts, factors = [], []
     for letter in seen.letters:
         pixels = seen.image(letter)
@@ -98,8 +105,9 @@ def _below(part: Pixels, high: int) -> Pixels:
     return np.pad(part, ((0, missing), (0, 0), (0, 0)), constant_values=255) if missing else part
 
 
+@tool(applies=_two)
 def difference(seen: Seen, option: str = "A", other_option: str = "B") -> Shown:
-    """Where the images of two options differ, bright = much; and which share of the pixels does."""
+    """Show where the images of two options differ, and by how much."""
     one, other = seen.image(option), seen.image(other_option)
     if one.shape != other.shape:
         sizes = " and ".join(f"{part.shape[1]}×{part.shape[0]}" for part in (one, other))
@@ -139,8 +147,9 @@ def _differences(one: Pixels, other: Pixels) -> tuple[Pixels, float, Box, int] |
     return np.vstack(bands), count / (one.shape[0] * one.shape[1]), box, peak
 
 
+@tool(applies=_has_layers)
 def toggle(seen: Seen, option: str, photograph: bool) -> Shown:
-    """An option over the image, or on black."""
+    """Show an option drawn over the image, or alone on black."""
     shown, factor = fitted(seen.layer(option, photograph=photograph))
     return Shown(
         f"{option} {'over the image' if photograph else 'on black'}, {told_factor(factor)}",
@@ -148,8 +157,9 @@ def toggle(seen: Seen, option: str, photograph: bool) -> Shown:
     )
 
 
+@tool(applies=has_data)
 def count(seen: Seen, option: str, label: str | None = None) -> Shown:
-    """How many items an option has, by label."""
+    """Count the items of an option, by label."""
     prediction = seen.prediction(option)
     if prediction.count is None:
         raise DataError("the options are not made of items that can be counted")
@@ -160,45 +170,4 @@ def count(seen: Seen, option: str, label: str | None = None) -> Shown:
     return Shown(f"{option}: {sum(counts.values())} items" + (f": {listed}" if listed else ""))
 
 
-def _two(seen: Seen) -> bool:
-    return len(seen.letters) > 1
-
-
-GENERAL: tuple[Tool, ...] = (
-    Tool(
-        "zoom",
-        "Show a region of an image from its full resolution, enlarged.",
-        schema({"image": IMAGE, **BOX}),
-        zoom,
-    ),
-    Tool(
-        "grid",
-        "Show an image with grid lines labelled in pixels, to find coordinates.",
-        schema({"image": IMAGE, "n": {"type": "integer", "minimum": 2, "maximum": MOST_LINES}}),
-        grid,
-    ),
-    Tool(
-        "compare", "Show the same region of all options side by side.", schema(BOX), compare, _two
-    ),
-    Tool(
-        "difference",
-        "Show where the images of two options differ, and by how much.",
-        schema({"option": OPTION, "other_option": OPTION}, ("option", "other_option")),
-        difference,
-        _two,
-    ),
-    Tool(
-        "toggle",
-        "Show an option drawn over the image, or alone on black.",
-        schema({"option": OPTION, "photograph": {"type": "boolean"}}),
-        toggle,
-        lambda seen: bool(seen.over and seen.alone),
-    ),
-    Tool(
-        "count",
-        "Count the items of an option, by label.",
-        schema({"option": OPTION, "label": {"type": "string"}}, ("label",)),
-        count,
-        has_data,
-    ),
-)
+GENERAL = (zoom, grid, compare, difference, toggle, count)
