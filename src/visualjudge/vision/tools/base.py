@@ -174,6 +174,17 @@ def tool(
     ------
     UsageError
         If the function has no docstring, or an argument has another type.
+
+    Examples
+    --------
+    >>> import visualjudge as vj
+    >>> @vj.tool()
+    ... def size(seen, image: str):
+    ...     """Tell how large an image is."""
+    ...     height, width = seen.image(image).shape[:2]
+    ...     return vj.Shown(f"{width}×{height} pixels")
+    >>> size.name, size.about
+    ('size', 'Tell how large an image is.')
     """
 
     def made(function: Callable[..., Shown]) -> Tool:
