@@ -1,6 +1,4 @@
-"""Tables of text: for a terminal, Markdown and HTML. All values are escaped; no script, no
-request.
-"""
+"""Tables of text for a terminal, Markdown, LaTeX and HTML, with all values escaped."""
 
 from __future__ import annotations
 
@@ -27,8 +25,8 @@ NUMBER = re.compile(r"[-+\u2212–]?[\d.,]*( ?%)?")
 
 
 def screen_width() -> int:
-    """Columns of the terminal, or of ``COLUMNS``; where the output is neither, enough for any
-    table.
+    """Return the width of the terminal, or ``COLUMNS``; without either, a width that any table
+    fits.
     """
     if not sys.stdout.isatty() and not os.environ.get("COLUMNS", "").isdigit():
         return sys.maxsize
@@ -36,8 +34,8 @@ def screen_width() -> int:
 
 
 def folded(sentence: str, width: int | None = None) -> str:
-    """``sentence`` in lines of at most ``width`` characters (default: the terminal's); a longer
-    word stays whole.
+    """Return ``sentence`` in lines of at most ``width`` characters (default: the terminal's);
+    longer words are not broken.
     """
     room = screen_width() if width is None else width
     return "\n".join(wrap(sentence, room, break_long_words=False, break_on_hyphens=False))
@@ -48,7 +46,9 @@ def _is_number(cell: str) -> bool:
 
 
 def _fitted(widths: Sequence[int], floors: Sequence[int], room: int) -> list[int]:
-    """Widths that fit into ``room``, the widest folded first, none below its floor."""
+    """Return widths that fit ``room``, narrowing the widest column first, none below its
+    minimum.
+    """
     found = list(widths)
     while sum(found) > max(room, sum(floors)):
         found[
@@ -60,7 +60,7 @@ def _fitted(widths: Sequence[int], floors: Sequence[int], room: int) -> list[int
 def _aligned(
     cells: Sequence[Sequence[str]], widths: Sequence[int], numeric: Sequence[bool]
 ) -> list[str]:
-    """Lines of columns: numbers to the right, names to the left and folded."""
+    """Return lines of columns: numbers right-aligned, names left-aligned and wrapped."""
     lines = []
     for row in cells:
         parts = [wrap(cell, width) or [""] for cell, width in zip(row, widths, strict=True)]
@@ -75,8 +75,8 @@ def _aligned(
 
 
 def markdown_text(value: object) -> str:
-    """A text on one line in which neither HTML nor Markdown's own marks of tables, links and images
-    act.
+    """Return a text on one line with HTML and Markdown's marks of tables, links and images
+    escaped.
     """
     line = escape(" ".join(str(value).split()), quote=False)
     return line.replace("|", "\\|").replace("](", "]\\(")
@@ -113,7 +113,7 @@ LATEX = {
 
 
 def latex_text(value: str) -> str:
-    """A text in which no character acts in LaTeX; Greek letters and signs as mathematics."""
+    """Return a text escaped for LaTeX, with Greek letters and signs as mathematics."""
     return "".join(LATEX.get(character, character) for character in " ".join(value.split()))
 
 
@@ -129,11 +129,11 @@ class Table:
     """How many columns, from the first, tell the rows apart."""
 
     def text(self, width: int | None = None) -> str:
-        """Aligned columns within ``width`` (default: the terminal's; without a terminal, as wide as
-        the cells).
+        """Return aligned columns within ``width`` (default: the terminal's; without a terminal, as
+        wide as the cells).
 
-        Names fold onto further lines; numbers never break. Columns that do not fit follow below,
-        after the keys.
+        Names wrap onto further lines; numbers never do. Columns that do not fit follow below, after
+        the keys.
         """
         numeric = [all(_is_number(row[i]) for row in self.rows) for i in range(len(self.columns))]
         floors = [self._floor(i, number) for i, number in enumerate(numeric)]
@@ -153,8 +153,8 @@ class Table:
         )
 
     def _floor(self, column: int, number: bool) -> int:
-        """The least width of a column: whole numbers, ``LEAST_NAME`` of a name, and each word of
-        the heading.
+        """Return the minimum width of a column: whole numbers, ``LEAST_NAME`` of a name, and each
+        word of the heading.
         """
         longest = max((len(row[column]) for row in self.rows), default=0)
         return max(
@@ -164,7 +164,7 @@ class Table:
         )
 
     def _parts(self, floors: Sequence[int], room: int) -> list[list[int]]:
-        """Columns that are shown side by side, each part beginning with the keys."""
+        """Yield groups of columns that fit side by side, each beginning with the keys."""
         keys = [*range(self.keys)]
         parts = [keys]
         for column in range(self.keys, len(floors)):
@@ -179,7 +179,7 @@ class Table:
         return parts
 
     def markdown(self) -> str:
-        """A Markdown table; in no text of it HTML or Markdown acts."""
+        """Return a Markdown table with all texts escaped."""
         head, *body = (
             "| " + " | ".join(map(markdown_text, row)) + " |" for row in (self.columns, *self.rows)
         )
@@ -188,7 +188,9 @@ class Table:
         return "\n".join([*title, head, "|" + "---|" * len(self.columns), *body, "", *notes])
 
     def latex(self) -> str:
-        """A ``tabular`` environment for the package booktabs; notes are comments below it."""
+        """Return a ``tabular`` environment for the package booktabs; notes are comments below
+        it.
+        """
         numeric = [all(_is_number(row[i]) for row in self.rows) for i in range(len(self.columns))]
         head, *body = (
             " & ".join(map(latex_text, row)) + r" \\" for row in (self.columns, *self.rows)
@@ -206,7 +208,7 @@ class Table:
         return "\n".join([*lines, *(f"% {' '.join(note.split())}" for note in self.notes)]) + "\n"
 
     def html(self) -> str:
-        """A table element, which the keyboard can scroll where it is wide, and its notes."""
+        """Return a table element, which can be scrolled with the keyboard, and its notes."""
         head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
         body = "".join(
             "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
