@@ -1,6 +1,4 @@
-"""Judges by name: judge modules, as pipelines name them, and question judges, as ``judge
---backend`` names them.
-"""
+"""Judges by name: judge modules for pipelines, and question judges for ``judge --backend``."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ QUESTION_JUDGES: Registry[str, Callable[..., Any]] = Registry(
 
 
 def check_backend(name: str) -> None:
-    """Check that a name is that of a question judge, or of a backend that clients ask.
+    """Check that a name is that of a question judge or of a client's backend.
 
     Raises
     ------
