@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from visualjudge.apps.frontdoor.run import Run as Run, open_run as open_run
     from visualjudge.apps.frontdoor.studies import Study as Study, analyse as analyse
     from visualjudge.apps.planning.designs import plan as plan
+    from visualjudge.apps.planning.judges import plan_judges as plan_judges
     from visualjudge.clients.base import Client as Client
     from visualjudge.dataset.exports import Format as Format
     from visualjudge.dataset.folder import Dataset as Dataset, load_dataset as load_dataset
@@ -125,6 +126,7 @@ _NAMES = {
     "visualjudge.apps.frontdoor.run": ("Run", "open_run"),
     "visualjudge.apps.frontdoor.studies": ("Study", "analyse"),
     "visualjudge.apps.planning.designs": ("plan",),
+    "visualjudge.apps.planning.judges": ("plan_judges",),
     "visualjudge.vision.score": ("score",),
     "visualjudge.plugins": (
         "register_backend",

@@ -1,4 +1,4 @@
-"""The commands of the page on plans run as written, one after the other, on small data."""
+"""The commands of the pages on plans run as written, one after the other, on small data."""
 
 from __future__ import annotations
 
@@ -13,12 +13,25 @@ import pytest
 from frontdoor_example import write_data
 from visualjudge.core.seeding import rng_for
 
-PAGE = Path(__file__).parents[2] / "docs/plan.md"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
-def commands() -> list[list[str]]:
-    blocks = re.findall(r"```sh\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
-    return [shlex.split(line)[1:] for block in blocks for line in block.splitlines() if line]
+def words_of(page: str) -> str:
+    return " ".join((DOCS / page).read_text("utf-8").split())
+
+
+def run_commands(page: str, place: Path) -> dict[str, str]:
+    """What each command of the page prints."""
+    blocks = re.findall(r"```sh\n(.*?)```", (DOCS / page).read_text("utf-8"), re.DOTALL)
+    printed = {}
+    for line in (line for block in blocks for line in block.splitlines() if line):
+        words = shlex.split(line)[1:]
+        done = subprocess.run(
+            [sys.executable, "-m", "visualjudge", *words], cwd=place, capture_output=True, text=True
+        )
+        assert done.returncode == 0, f"{line}\n{done.stdout[-2000:]}\n{done.stderr}"
+        printed[shlex.join(words)] = " ".join(done.stdout.split())
+    return printed
 
 
 def write_ratings(path: Path) -> None:
@@ -36,19 +49,22 @@ def write_ratings(path: Path) -> None:
 def test_the_commands_run_as_written(tmp_path: Path) -> None:
     write_data(tmp_path / "data")
     write_ratings(tmp_path / "ratings.csv")
-    printed = {}
-    for words in commands():
-        done = subprocess.run(
-            [sys.executable, "-m", "visualjudge", *words],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, f"{shlex.join(words)}\n{done.stdout[-2000:]}\n{done.stderr}"
-        printed[shlex.join(words)] = done.stdout
+    printed = run_commands("plan.md", tmp_path)
     first = next(text for line, text in printed.items() if line.startswith("plan data"))
-    (answer,) = re.findall(r"\"(These 6 images[^\"]*)\"", " ".join(PAGE.read_text("utf-8").split()))
-    assert answer in " ".join(first.split()), "the sentence on the page is the one that is printed"
+    (answer,) = re.findall(r"\"(These 6 images[^\"]*)\"", words_of("plan.md"))
+    assert answer in first, "the sentence on the page is the one that is printed"
     assert (tmp_path / "plan.html").is_file()
     early = next(text for line, text in printed.items() if "--until" in line)
     assert "runs/early" in early
+
+
+@pytest.mark.timeout(600)
+def test_judges_are_chosen_as_the_page_says(tmp_path: Path) -> None:
+    write_data(tmp_path / "data", 120)
+    printed = run_commands("choose-judges.md", tmp_path)
+    found = next(text for line, text in printed.items() if line.startswith("plan --judges"))
+    (answer,) = re.findall(r"\"(Within a risk[^\"]*)\"", words_of("choose-judges.md"))
+    assert answer in found
+    for shown in ("2.5 % (0.6 to 6.3)", "412", "300", "9.4 %"):
+        assert shown in found and shown in words_of("choose-judges.md")
+    assert "--cascade judges.json --cheap runs/1" in found

@@ -32,6 +32,7 @@ from visualjudge.analysis.comparisons import (
     judge_agreement,
     nothing_in_common,
 )
+from visualjudge.analysis.controls import leads_of
 from visualjudge.analysis.encoding_choice import recommend
 from visualjudge.analysis.figures import (
     Cell,
@@ -270,7 +271,9 @@ def judge_result(
         sensitivity=_sensitivity(pairs, resampling, guessed_among_allowed(asked)),
         encodings=_encodings(pairs, study.seed, guessed_by_task(asked)),
         variance=_variance(pairs),
-        leaderboard=leaderboard(study.kind(index, "pairwise", PLAYED), study.seed),
+        leaderboard=leaderboard(
+            study.kind(index, "pairwise", PLAYED), study.seed, leads_of(study.questions)
+        ),
         unread=unread(study, index),
         own_scores=benchmark_scores(
             study.joined[index], study.questions, benchmarks_of(study.meta)

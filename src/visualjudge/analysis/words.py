@@ -96,7 +96,9 @@ SOURCES = (
     "meets. True score, asked: "
     "the ground truth's mean over the annotations in these pairs, neither over all annotations "
     "of the source nor the "
-    "judge's. Strengths and scores may order sources differently."
+    "judge's. Strengths and scores may order sources differently. Controlled: the strength at an "
+    "equal order shown, number of objects, text length and file size, where enough games differ "
+    "in one of them."
 )
 """What the table of sources shows."""
 
@@ -432,6 +434,18 @@ def gains(row: Variance) -> str:
         for gain in row.gains
     )
     return ", ".join(found) or NONE
+
+
+def controls(judge: JudgeResult) -> list[str]:
+    """What the covariates of each group add, in log odds of a usual difference."""
+    parts: dict[str, list[str]] = {}
+    for row in judge.leaderboard.controls:
+        said = f"{row.name} {number(row.effect.value)} ({span(row.effect.interval)})"
+        parts.setdefault(row.group, []).append(said)
+    return [
+        f"{judge.name}, {group}: controlled for {', '.join(said)}; log odds of a usual difference."
+        for group, said in parts.items()
+    ]
 
 
 def leanings(judge: JudgeResult) -> list[str]:

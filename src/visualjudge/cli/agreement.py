@@ -27,9 +27,9 @@ NOTHING = (
 )
 
 TRUTH = (
-    "Truth: by Dawid and Skene from the other people; label: its most probable answer. Compare "
-    "judges with the mean "
-    "of the people."
+    "Truth: from the other people, by Dawid and Skene's model, of preferences by Bradley and "
+    "Terry's with a discrimination of each rater (0: a guess); label: its most probable answer. "
+    "Compare judges with the mean of the people."
 )
 WEAKER = (
     "No people: each judge is held against the other judges, which is weaker, since judges may "
@@ -71,8 +71,8 @@ def agreement(
         bool,
         typer.Option(
             "--truth",
-            help="Also estimate the truth from disagreeing people (Dawid and Skene), for answers "
-            "that are classes.",
+            help="Also estimate the truth from disagreeing people, for answers that are classes or "
+            "preferences.",
         ),
     ] = False,
     json: JsonFile = None,
@@ -171,6 +171,7 @@ def _show_truth(found: Sequence[TruthRow]) -> None:
             percent(row.truth),
             percents(row.ends),
             percent(row.person),
+            number(row.discrimination),
         )
         for row in found
     )
@@ -182,6 +183,7 @@ def _show_truth(found: Sequence[TruthRow]) -> None:
         "By truth",
         "95 %",
         "As a fresh person",
+        "Discrimination",
     )
     notes = [TRUTH] + ([WEAKER] if any(row.against == "panel" for row in found) else [])
     typer.echo(Table(columns, rows, tuple(notes), keys=2).text())

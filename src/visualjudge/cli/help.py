@@ -40,7 +40,7 @@ RARE = frozenset(
     --matcher-model --max-calls --max-cost --max-image-side --max-side --max-tokens
     --max-tokens-total --max-tool-calls --media --min-margin --mode --model-index --name
     --no-cache --no-wait --not-in --overlap --panel --per-group --per-item --poll --port
-    --power --pred-pngs --price-in --price-out --processes --prompt-version --prompts
+    --power --pred-pngs --price --price-in --price-out --processes --prompt-version --prompts
     --questions --ranking-groups --rater-right --raters --raters-per-question --read
     --repeats --replace --resize-mask --resize-pred --retries --retry-errors
     --sample-seed --score-at --scoring-groups --server-temperature --skip-invalid

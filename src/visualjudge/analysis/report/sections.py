@@ -386,7 +386,7 @@ def _by_title(
 
 
 def _board_notes(judge: JudgeResult) -> list[str]:
-    board, out = judge.leaderboard, []
+    board, out = judge.leaderboard, words.controls(judge)
     if board.components > 1:
         out.append(
             f"{judge.name}: the sources fall into {board.components} groups that were never "
