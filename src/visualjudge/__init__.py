@@ -40,6 +40,7 @@ from visualjudge.core import moved
 
 if TYPE_CHECKING:
     from visualjudge.apps.adopting.adopt import Adopted as Adopted, adopt as adopt
+    from visualjudge.apps.adopting.logs import LogFormat as LogFormat, LogRows as LogRows
     from visualjudge.apps.frontdoor.data import (
         Data as Data,
         build as build,
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
         register_export as register_export,
         register_importer as register_importer,
         register_judge as register_judge,
+        register_log_format as register_log_format,
         register_metric as register_metric,
         register_probe as register_probe,
         register_prompts as register_prompts,
@@ -120,6 +122,7 @@ _NAMES = {
     "visualjudge.dataset.folder": ("Dataset", "load_dataset"),
     "visualjudge.vision.encode": ("Encoded", "encode", "encodings"),
     "visualjudge.apps.adopting.adopt": ("Adopted", "adopt"),
+    "visualjudge.apps.adopting.logs": ("LogFormat", "LogRows"),
     "visualjudge.apps.frontdoor.data": ("Data", "build", "import_samples", "open_data"),
     "visualjudge.apps.frontdoor.decisions": ("card", "cascade", "correct", "label"),
     "visualjudge.apps.frontdoor.judging": ("client", "judge", "judge_async"),
@@ -136,6 +139,7 @@ _NAMES = {
         "register_export",
         "register_importer",
         "register_judge",
+        "register_log_format",
         "register_metric",
         "register_probe",
         "register_prompts",

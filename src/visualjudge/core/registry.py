@@ -37,6 +37,7 @@ HOMES = {
     "question judge": "visualjudge.judges.registry:QUESTION_JUDGES",
     "probe": "visualjudge.apps.probes.kinds:PROBES",
     "export format": "visualjudge.dataset.exports:FORMATS",
+    "log format": "visualjudge.apps.adopting.logs:LOGS",
 }
 """Where each table stands."""
 
