@@ -303,8 +303,9 @@ def body(card: Card, *, page: bool = False) -> str:
     from visualjudge.analysis.decisions.card import short_answer
 
     answers = "".join(
-        f'<div class="answer {found.state}"><strong><span '
-        f'aria-hidden="true">{ICONS[found.state]}</span> '
+        f'<div class="answer {found.state}"><strong>'
+        + (f"{escape(found.judge)}: " if len(card.judges) > 1 else "")
+        + f'<span aria-hidden="true">{ICONS[found.state]}</span> '
         f"{escape(short_answer(found))}</strong>"
         + "".join(f"<p>{escape(line)}</p>" for line in _said(found))
         + "</div>"
@@ -369,7 +370,8 @@ def style() -> str:
 
 def html(card: Card) -> str:
     """One self-contained page, whose first screen is a slide."""
-    title = "May I rank my models with this judge?"
+    several = len(card.judges) > 1
+    title = f"May I rank my models with {'these judges' if several else 'this judge'}?"
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>Judge card: {title}</title><style>{style()}</style>"

@@ -44,10 +44,12 @@ def grid(
 
 
 def headline_grid(judges: Sequence[JudgeResult]) -> Grid:
-    """The judges' headline figures, a column a judge."""
+    """The judges' headline figures that any of them has, a column a judge."""
     columns = [JUDGE.cells(judge) for judge in judges]
     rows = [
-        GridRow([title, *(column[k] for column in columns)]) for k, title in enumerate(JUDGE.titles)
+        GridRow([title, *(column[k] for column in columns)])
+        for k, title in enumerate(JUDGE.titles)
+        if any(column[k] != NONE for column in columns)
     ]
     return _by_judge(["Figure"], judges, rows)
 
