@@ -26,7 +26,17 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 import numpy as np
+import orjson
 
+from visualjudge.core.records import Verdict
+from visualjudge.dataset.json_form import (
+    BETWEEN,
+    FIRST,
+    LAST,
+    question_from_wire,
+    question_to_wire,
+)
+from visualjudge.judges.base import verdict_line
 from visualjudge.vision.raster.images import write_png
 
 TASKS = {
@@ -94,12 +104,11 @@ def make(out: Path, count: int, reply_words: int) -> None:
     root = out / "ds"
     (root / "media").mkdir(parents=True)
     base = photographs(root, rng)
-    with (root / "questions.json").open("w") as file:
-        file.write("[\n")
+    with (root / "questions.json").open("wb") as file:  # as `visualjudge build` writes it
         for i in range(count):
-            end = "\n" if i == count - 1 else ",\n"  # as `visualjudge build` writes it
-            file.write(json.dumps(question(i, rng, root, base)) + end)
-        file.write("]\n")
+            wire = question_to_wire(question_from_wire(question(i, rng, root, base)))
+            file.write((BETWEEN if i else FIRST) + orjson.dumps(wire))
+        file.write(LAST)
     (root / "dataset.json").write_text(
         json.dumps({"version": "2.1", "counts": {"questions": count}})
     )
@@ -173,20 +182,14 @@ def run(
     """A run with replies of some words."""
     folder.mkdir(parents=True)
     words, chances = vocabulary(rng)
-    with (folder / "verdicts.jsonl").open("w") as file:
+    with (folder / "verdicts.jsonl").open("wb") as file:
         for i in range(count):
             value = "AB"[int(rng.random() < right)]
             reply = f"{' '.join(rng.choice(words, reply_words, p=chances))}. Answer: {value}"
-            line = {
-                "id": f"{i:020x}",
-                "order": "AB",
-                "value": value,
-                "status": "ok",
-                "raw_response": reply,
-            }
-            file.write(
-                json.dumps({**line, "usage": {"prompt_tokens": 900}, "latency_s": 0.5}) + "\n"
+            verdict = Verdict(
+                f"{i:020x}", "AB", value, "ok", reply, {"prompt_tokens": 900}, latency_s=0.5
             )
+            file.write(orjson.dumps(verdict_line(verdict)) + b"\n")
     info = {
         "judge": folder.name,
         "asked": count,

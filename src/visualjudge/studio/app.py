@@ -31,9 +31,9 @@ from visualjudge.studio.selection import SORTS, Shelf, State, matrices, shown_fa
 from visualjudge.studio.set_pages import SetPages
 from visualjudge.studio.site import Site, watched
 from visualjudge.studio.slices import judge_probes, slices
+from visualjudge.studio.summary import OUTCOMES
 from visualjudge.studio.thumbnails import WIDTHS, confined, image_response
 from visualjudge.studio.tool_calls import looked_at
-from visualjudge.studio.verdicts import OUTCOMES
 from visualjudge.studio.working_sets import UNMARKED
 from visualjudge.vision.raster.images import image_size, png_bytes, read_rgb
 

@@ -149,8 +149,13 @@ def parts(stored: QuestionFiles, engine: Engine) -> Iterator[Part]:
         else:
             return
     left = islice(stored.scan(), done, None)
-    while (part := part_of(islice(left, _QUESTIONS))).places:
+    while (part := _next_part(left)).places:
         yield part
+
+
+@paused_collector()
+def _next_part(left: Iterator[Located]) -> Part:
+    return part_of(islice(left, _QUESTIONS))
 
 
 def _part_in(place: tuple[Path, int, int]) -> Part:

@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from visualjudge.dataset.engines import Engine
 from visualjudge.studio.index import HERE, MULTIPLE, SINGLE, Columns, DatasetIndex
 from visualjudge.studio.places import RunPlace
-from visualjudge.studio.verdicts import CONSISTENCY, OUTCOMES, STATUSES, RunIndex, Summary
+from visualjudge.studio.summary import CONSISTENCY, OUTCOMES, Summary
+from visualjudge.studio.verdict_reading import STATUSES
+from visualjudge.studio.verdicts import RunIndex
 from visualjudge.studio.working_sets import Marked, WorkingSets
 from visualjudge.vision.encodings import encoding_title
 from visualjudge.vision.tasks import TASKS

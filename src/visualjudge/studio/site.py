@@ -25,8 +25,10 @@ from visualjudge.runs.spending import spent_in
 from visualjudge.studio.index import Columns, engine_for, open_index
 from visualjudge.studio.places import DatasetPlace, Places, RunPlace, cache_home
 from visualjudge.studio.selection import Pair, Shelf, unchanged_only
+from visualjudge.studio.summary import OUTCOMES, Share, Summary
 from visualjudge.studio.thumbnails import Thumbnails
-from visualjudge.studio.verdicts import OUTCOMES, STATUSES, RunIndex, Share, Summary
+from visualjudge.studio.verdict_reading import STATUSES
+from visualjudge.studio.verdicts import RunIndex
 
 if TYPE_CHECKING:
     from visualjudge.studio.annotations import Annotations
