@@ -85,9 +85,11 @@ def main() -> None:
     )
     for name in ("cold", "warm"):
         with Server(arguments.out) as server:
+            print(f"start, {name} index: answers after {server.seconds:.2f} s")
+            followed(server)
             print(
-                f"start, {name} index: {server.seconds:.2f} s ({server.cpu():.1f} s of CPU), "
-                f"{server.memory():.0f} MB"
+                f"all indexed after {server.age():.1f} s ({server.cpu():.1f} s of CPU), "
+                f"{server.memory():.0f} MB, at most {server.memory('VmHWM'):.0f} MB"
             )
             if name == "warm":
                 measure(server, arguments.questions, arguments.requests)
@@ -226,6 +228,7 @@ class Server:
         while not self._answers():
             time.sleep(0.02)
         self.seconds = time.perf_counter() - started
+        self.started = started
 
     def _answers(self) -> bool:
         if self.process.poll() is not None:
@@ -240,6 +243,10 @@ class Server:
         """The body of a reply."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}") as reply:
             return bytes(reply.read())
+
+    def age(self) -> float:
+        """Seconds since it was started."""
+        return time.perf_counter() - self.started
 
     def memory(self, field: str = "VmRSS") -> float:
         """Resident memory in MB; with "VmHWM" the most so far."""
@@ -263,6 +270,29 @@ class Server:
 
 
 # ---------------------------------------------------------------- measuring
+
+
+def followed(server: Server) -> None:
+    """Use the grid while the index is made: when it opens, and how long filters take until all is
+    indexed.
+    """
+    while any("reading the questions" in line for line in lines_of(server)):
+        time.sleep(0.1)
+    print(f"the grid opens after {server.age():.1f} s ({server.cpu():.1f} s of CPU)")
+    slug = server.get("/").decode().split('href="/d/')[1].split('"')[0]
+    rng, times = np.random.default_rng(2), list[float]()
+    while lines_of(server):
+        query = next(filters(rng, ["none", "none"], 1))
+        times.append(timed(lambda query=query: server.get(f"/d/{slug}/facets?{query}")))
+        time.sleep(0.3)
+    if times:
+        table("filter while replies are indexed", times)
+
+
+def lines_of(server: Server) -> list[str]:
+    """What the pages say of the index that is being made."""
+    found: list[str] = json.loads(server.get("/progress"))["lines"]
+    return found
 
 
 def measure(server: Server, count: int, requests: int) -> None:

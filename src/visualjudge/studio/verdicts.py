@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,6 +34,8 @@ from visualjudge.studio.verdict_reading import (
 )
 
 FORMAT = "8"
+TOLD_EVERY_S = 2.0
+"""While a long journal is taken in, figures are computed anew only so often."""
 
 
 class RunIndex:
@@ -44,6 +47,10 @@ class RunIndex:
         """Grows whenever a refresh found something."""
         self._dataset = dataset
         self._path = path
+        self.behind: float | None = None
+        """Share of the journal that is taken in, while much of it is not; None when up to date."""
+        self._told = 0.0
+        self._reading = threading.Lock()
         self._lock = threading.Lock()
         self.causes: Counter[str] = Counter()
         """How often each cause of a failure stands in the journal."""
@@ -92,11 +99,26 @@ class RunIndex:
         inode = self.journal.stat().st_ino if self.journal.is_file() else 0
         return f"{FORMAT}:{inode}:{self._dataset.checksum}"
 
-    def refresh(self, engine: Engine = HERE) -> None:
+    def refresh(self, engine: Engine = HERE, *, wait: bool = True) -> None:
         """Take in the lines that the journal has gained; a last line without an end waits for the
         next time.
+
+        Between two parts of the journal, other threads read what is there so far. Without ``wait``,
+        return at once where another thread is taking in lines.
         """
-        with self._lock, storing(self._path):
+        if not wait and self.behind is not None:  # kept for the thread that indexes all
+            return
+        if not self._reading.acquire(blocking=wait):
+            return
+        try:
+            with storing(self._path):
+                self._refresh(engine)
+        finally:
+            self.behind = None
+            self._reading.release()
+
+    def _refresh(self, engine: Engine) -> None:
+        with self._lock:
             self.journal = RunFolder(
                 self.journal.parent
             ).verdicts_path  # a run is compacted while it is looked at
@@ -109,13 +131,20 @@ class RunIndex:
                 self._db, self._rows, self._read = self._opened()
                 self._texts = TextIndex(self._db)
                 self._changed()
-            if self._read < size:
-                parts = [(self.journal, *part) for part in ranges(self.journal, self._read, size)]
-                for taken in engine.map(read_part, parts):
-                    self._take(taken)
-                with self._db:
-                    self._texts.complete()
-                self._texts.forget()
+            parts = [(self.journal, *part) for part in ranges(self.journal, self._read, size)]
+        if not parts:
+            return
+        for taken in engine.map(read_part, parts):
+            with self._lock:
+                self._take(taken)
+                self.behind = self._read / size if len(parts) > 1 else None
+                if time.monotonic() - self._told > TOLD_EVERY_S:
+                    self._changed()
+        with self._lock:
+            with self._db:
+                self._texts.complete()
+            self._texts.forget()
+            self._changed()
 
     def _take(self, taken: ReadPart) -> None:
         if taken.stop == self._read:  # nothing but the beginning of a line
@@ -140,10 +169,10 @@ class RunIndex:
             np.concatenate([self._rows, chunk]),
             taken.stop,
         )
-        self._changed()
 
     def _changed(self) -> None:
         self._summary = self._columns = None
+        self._told = time.monotonic()
         self.generation += 1
 
     # ---------------------------------------------------------------- what it says
