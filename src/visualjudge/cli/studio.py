@@ -156,8 +156,7 @@ def serve(folders: list[Path], port: int) -> None:
     site = Site(find_places(folders))
     app = create_app(site)
     check_free(port)
-    for place in site.places.datasets:
-        site.shelf(place.slug, lambda place: typer.echo(f"opening {place.root}", err=True))
+    site.open_all(lambda place: typer.echo(f"opening {place.root}", err=True))
     typer.echo(f"http://127.0.0.1:{port}  (Ctrl-C stops it)")
     _run(app, port)
 

@@ -215,12 +215,18 @@ class CompactedFile:
 
     def lines(self, start: int = 0, stop: int | None = None) -> Iterator[Line]:
         """Yield some rows as lines of a journal; the start of each is its row."""
+        for first, part in self.frames(start, stop):
+            rows = enumerate(part.to_dicts(), first)
+            yield from (self._line(row, number) for number, row in rows)
+
+    def frames(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, pl.DataFrame]]:
+        """Yield the number of the first row and some rows as columns, a bounded number at a time."""
         end = self.count if stop is None else min(stop, self.count)
         for first in range(start // GROUP * GROUP, end, GROUP):
             low, high = max(start, first), min(end, first + GROUP)
-            parts = bounded_slices(self._read(first).slice(low - first, high - low), GROUP)
-            rows = (row for part in parts for row in part.to_dicts())
-            yield from (self._line(row, number) for number, row in enumerate(rows, low))
+            for part in bounded_slices(self._read(first).slice(low - first, high - low), GROUP):
+                yield low, part
+                low += part.height
 
     def _line(self, row: dict[str, Any], number: int) -> Line:
         try:

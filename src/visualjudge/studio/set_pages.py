@@ -21,7 +21,7 @@ from visualjudge.core.errors import DataError
 from visualjudge.studio.places import DatasetPlace
 from visualjudge.studio.selection import OneValue, Shelf, State
 from visualjudge.studio.site import Site
-from visualjudge.studio.verdicts import OUTCOMES
+from visualjudge.studio.summary import OUTCOMES
 from visualjudge.studio.working_sets import UNMARKED, read_change
 
 COLUMNS = ("task", "encoding", "type", "image", "error_type", "probe", "margin", "answer")
