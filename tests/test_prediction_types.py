@@ -33,7 +33,6 @@ MAY_NAME = {
     "vision/built_in.py": "the list of the rows",
     "vision/predictions.py": "the records are public names, which a module of this name has had "
     "since 0.1",
-    "cli/import_.py": "a command's default task, where a format has one only",
     "cli/perturb.py": "the options of the formats that hold a task's ground truth",
     "clients/transformers.py": "a failure's cause is called generation",
     "replies/confidence.py": "a word of replies",

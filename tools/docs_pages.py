@@ -199,7 +199,8 @@ def commands() -> Iterator[tuple[tuple[str, ...], int]]:
     for name in COMMANDS:
         yield (name,), 2
         module = importlib.import_module(f"visualjudge.cli.{MODULES.get(name, name)}")
-        for sub in getattr(typer.main.get_command(module.app), "commands", {}):
+        group = typer.main.get_command(module.app)
+        for sub in group.list_commands(None) if hasattr(group, "commands") else ():
             yield (name, sub), 3
 
 

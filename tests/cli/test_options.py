@@ -71,7 +71,7 @@ def _paths() -> list[tuple[str, ...]]:
         command = typer.main.get_command(
             importlib.import_module(f"visualjudge.cli.{main.MODULES.get(name, name)}").app
         )
-        below = getattr(command, "commands", None)
+        below = command.list_commands(None) if hasattr(command, "commands") else None
         found += [(name,)] if below is None else [(name, sub) for sub in below]
     return found
 

@@ -40,11 +40,11 @@ def test_a_file_inside_is_found(images: Path) -> None:
     assert stated_file(images, "a.png", "file_name") == images / "a.png"
 
 
-def _truth(root: Path, file_name: str, png: str) -> Path:
+def _truth(root: Path, image: str, **annotation: object) -> Path:
     content = {
-        "images": [{"id": 1, "file_name": file_name, "height": 4, "width": 4}],
+        "images": [{"id": 1, "file_name": image, "height": 4, "width": 4}],
         "categories": [{"id": 1, "name": "cat"}],
-        "annotations": [{"image_id": 1, "file_name": png, "segments_info": []}],
+        "annotations": [{"image_id": 1, **annotation}],
     }
     (root / "gt.json").write_text(json.dumps(content))
     return root / "gt.json"
@@ -54,9 +54,16 @@ def test_no_importer_follows_a_path_out_of_its_folder(images: Path) -> None:
     root, out = images.parent, "../private.png"
     (root / "table.jsonl").write_text(json.dumps({"output": out, "score": 1, "prompt": "x"}))
     found = [
-        *coco("object_detection", _truth(root, out, "a.png"), None, images),
-        *panoptic("semantic_segmentation", _truth(root, "a.png", out), images, None, None, images),
-        *outputs("generation_t2i", root / "table.jsonl", images, (0, 10)),
+        *coco("object_detection", _truth(root, out), None, images),
+        *panoptic(
+            "semantic_segmentation",
+            _truth(root, "a.png", file_name=out, segments_info=[]),
+            images,
+            None,
+            None,
+            images,
+        ),
+        *outputs("generation_t2i", str(root / "table.jsonl"), "m", images, score_range=(0, 10)),
     ]
     assert len(found) == 3
     assert all(isinstance(one, Problem) and "leads out of" in one.reason for one in found)

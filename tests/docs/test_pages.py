@@ -116,9 +116,10 @@ def problem(line: str) -> str | None:
     ):
         if rest[0].isupper() or rest[0] in PLUGGED_IN:  # FORMAT stands for any of them
             return None
-        if rest[0] not in command.commands:
+        if rest[0] not in command.list_commands(None):
             return f"{rest[0]} is no command of {words[0]}"
-        command, rest = command.commands[rest[0]], rest[1:]
+        made = getattr(command, "made", command.commands.get)
+        command, rest = made(rest[0]), rest[1:]
     known = {
         option
         for parameter in command.params

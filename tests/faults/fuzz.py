@@ -161,17 +161,19 @@ TARGETS: dict[str, Target] = {
     "journal": _file(".jsonl", lambda path: list(read_records(path))),
     "table": _file(".tsv", read_table),
     "rows": _file(".jsonl", read_rows),
-    "table-row": _file(".csv", lambda path: list(outputs("generation_t2i", path, path.parent))),
+    "table-row": _file(
+        ".csv", lambda path: list(outputs("generation_t2i", str(path), "m", path.parent))
+    ),
     "coco": _imported(
         "gt.json", lambda path, images: coco("instance_segmentation", path, None, images)
     ),
     "voc": _imported("voc/x.xml", lambda path, images: voc(_BOXES, path.parent, None, images)),
     "yolo": _imported("yolo/x.txt", _yolo),
     "labelme": _imported(
-        "me/x.json", lambda path, images: shapes(_BOXES, "labelme", path.parent, None, images)
+        "me/x.json", lambda path, images: shapes(_BOXES, path.parent, None, images, "labelme")
     ),
     "label-studio": _imported(
-        "ls.json", lambda path, images: shapes(_BOXES, "label-studio", path, None, images)
+        "ls.json", lambda path, images: shapes(_BOXES, path, None, images, "label-studio")
     ),
     "refs": _imported(
         "refs.p", lambda path, images: referring("referring_segmentation", path, path, images)

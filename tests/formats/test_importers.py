@@ -11,7 +11,7 @@ from PIL import Image
 
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.formats.coco import coco, panoptic
-from visualjudge.formats.depth_maps import DepthForm, depth_maps
+from visualjudge.formats.depth_maps import depth_maps
 from visualjudge.formats.image_pairs import image_pairs
 from visualjudge.formats.label_maps import class_table, label_maps
 from visualjudge.formats.outputs import given_score, outputs
@@ -351,8 +351,9 @@ class TestDepth:
             f"{gt.parent}/*_depth.png",
             f"{tmp_path}/a.npy",
             f"{tmp_path}/rgb",
-            DepthForm.of("1/256", False),
-            DepthForm.of("2", True),
+            gt_scale="1/256",
+            pred_scale="2",
+            pred_inverse=True,
         )
         sample = only(read)
         assert sample.truth.values[0, 0] == 2 and not sample.truth.inverse
@@ -362,29 +363,23 @@ class TestDepth:
         photo(tmp_path / "a.png")
         values = np.arange(1, HEIGHT * WIDTH + 1, dtype="<f4").reshape(HEIGHT, WIDTH)
         (tmp_path / "a.pfm").write_bytes(b"Pf\n20 10\n-1.0\n" + values[::-1].tobytes())
-        form = DepthForm()
         sample = only(
-            depth_maps(
-                "depth_estimation", f"{tmp_path}/a.pfm", None, f"{tmp_path}/a.png", form, form
-            )
+            depth_maps("depth_estimation", f"{tmp_path}/a.pfm", None, f"{tmp_path}/a.png")
         )
         assert sample.file is None and np.array_equal(sample.truth.values, values)
 
     def test_another_size_is_told(self, tmp_path: Path) -> None:
         photo(tmp_path / "a.png")
         np.save(tmp_path / "a.npy", np.ones((4, 4)))
-        form = DepthForm()
         told = problem(
-            depth_maps(
-                "depth_estimation", f"{tmp_path}/a.npy", None, f"{tmp_path}/a.png", form, form
-            )
+            depth_maps("depth_estimation", f"{tmp_path}/a.npy", None, f"{tmp_path}/a.png")
         )
         assert "a.npy: must be 10×20, got 4×4" in told.reason
 
     @pytest.mark.parametrize("scale", ["0", "-1", "x", "1/0"])
     def test_a_scale_is_a_number_above_zero(self, scale: str) -> None:
         with pytest.raises(UsageError, match="scale"):
-            DepthForm.of(scale, False)
+            list(depth_maps("depth_estimation", "gt", None, "rgb", gt_scale=scale))
 
 
 class TestImages:
@@ -444,7 +439,7 @@ class TestImages:
             photo(tmp_path / f"{name}.png")
         table = tmp_path / "t.csv"
         table.write_text("output,score,prompt\na.png,1,a cat\nb.png,2,a cat\n")
-        first, second = outputs("generation_t2i", table, tmp_path)
+        first, second = outputs("generation_t2i", str(table), "m", tmp_path)
         assert isinstance(first, Sample) and isinstance(second, Sample)
         assert first.image_id == second.image_id and first.key != second.key
         assert (first.final_score, second.final_score) == (1, 2)
@@ -456,7 +451,7 @@ class TestImages:
             '{"output": "a.png", "score": 1, "prompt": "x"}\n{"output": "b.png", "score": 1, '
             '"prompt": "x"}\n'
         )
-        first, second = outputs("generation_t2i", table, tmp_path)
+        first, second = outputs("generation_t2i", str(table), "m", tmp_path)
         assert isinstance(first, Problem) and first.record == "row 1" and first.field == "output"
         assert isinstance(second, Sample)
 

@@ -115,7 +115,7 @@ def made(root: Path, name: str) -> tuple[str, Path]:
 @pytest.mark.parametrize("task", ["object_detection", "instance_segmentation"])
 def test_one_object_is_read_where_it_is(tmp_path: Path, name: str, task: str) -> None:
     form, gt = made(tmp_path, name)
-    (sample,) = shapes(task, form, gt, None, tmp_path / "images")
+    (sample,) = shapes(task, gt, None, tmp_path / "images", form)
     assert isinstance(sample, Sample), sample
     (item,) = sample.truth.items  # type: ignore[union-attr]
     assert item.label == "cat"
@@ -128,7 +128,7 @@ def test_one_object_is_read_where_it_is(tmp_path: Path, name: str, task: str) ->
 def test_predictions_have_confidences(tmp_path: Path) -> None:
     form, gt = made(tmp_path, "cartucho")
     dump(tmp_path / "pred/a.txt", "cat 0.625 3 3 9 8\n")
-    (sample,) = shapes("object_detection", form, gt, tmp_path / "pred", tmp_path / "images")
+    (sample,) = shapes("object_detection", gt, tmp_path / "pred", tmp_path / "images", form)
     assert isinstance(sample, Sample)
     assert [item.score for item in sample.prediction.items] == [0.625]  # type: ignore[attr-defined]
 
@@ -204,14 +204,14 @@ def test_what_cannot_be_read_is_one_problem(
 ) -> None:
     photo(tmp_path / "images/a.png")
     dump(tmp_path / file, content)
-    (told,) = shapes("instance_segmentation", form, tmp_path / "gt", None, tmp_path / "images")
+    (told,) = shapes("instance_segmentation", tmp_path / "gt", None, tmp_path / "images", form)
     assert isinstance(told, Problem)
     assert reason in str(told)
 
 
 def test_unknown_format_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--format must be one of labelme, cartucho"):
-        list(shapes("object_detection", "voc", tmp_path, None, tmp_path))
+        list(shapes("object_detection", tmp_path, None, tmp_path, "voc"))
 
 
 def test_refcoco_pickle_is_read_and_runs_nothing(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ gallery.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,9 +93,37 @@ def _example() -> tuple[Any, Spots, None]:
     return np.zeros((20, 30, 3), np.uint8), Spots((Spot("dog", 3, 4),)), None
 
 
-def _table(task: str, gt: str, pred: str | None, images: str) -> Iterator[vj.Sample]:
+def _table(
+    task: str,
+    gt: Path,
+    pred: str | None,
+    images: str,
+    *,
+    skipped: Sequence[str] = (),
+    renamed: Mapping[str, str] | None = None,
+    upper: bool = False,
+) -> Iterator[vj.Sample]:
+    """Spots of a table.
+
+    Parameters
+    ----------
+    skipped
+        Names of ``images`` to leave out.
+
+        Nothing else of them is read.
+    renamed
+        OURS=THEIRS.
+    upper
+        Nothing.
+    """
     truth, found = (json.loads(Path(name).read_text()) for name in (gt, pred or gt))
+    assert isinstance(gt, Path) and not upper
+    for ours, theirs in (renamed or {}).items():
+        truth[ours] = truth.pop(theirs)
+        found[ours] = found.pop(theirs)
     for name, items in truth.items():
+        if name in skipped:
+            continue
         real = _read({"spots": items}, None)
         yield vj.Sample(
             name,
@@ -180,6 +208,24 @@ def test_classes_thresholds_and_metrics_are_options_of_the_import(spots: None, f
         files, "--min-score", "0", "--class-of-interest", "all", "--metric", "count", to="counted"
     )
     assert scores["m:a"] == pytest.approx(6.6667)
+
+
+def test_parameters_of_the_reader_are_options_with_the_help_of_its_docstring(
+    spots: None, files: Path
+) -> None:
+    help = CliRunner().invoke(app, ["import", "spots", "--help-all"]).output
+    shown = " ".join(help.split())
+    assert "--gt <path>" in shown and "--images <str>" in shown
+    assert "--skipped <list[str]> Names of images to leave out. --renamed" in shown
+    assert "--upper Nothing." in shown and "--no-upper" not in shown
+    assert "--metric <str> hit or count. [default: hit]" in shown
+    assert "--task <str> Task name. [default: spotting]" in shown
+    (files / "b.png").rename(files / "c.png")
+    _, scores = _imported(files, "--skipped", "a", "--renamed", "c=b")
+    assert set(scores) == {"m:c:dog", "m:c:cat"}
+    command = ["import", "spots", "--gt", "x", "--images", "y", "--source", "m", "--out", "z"]
+    failed = CliRunner().invoke(app, [*command, "--renamed", "c"])
+    assert str(failed.exception) == "--renamed must be OURS=THEIRS, such as prompt=text, got 'c'"
 
 
 def test_the_local_judge_the_studio_and_the_gallery_have_the_type(spots: None) -> None:

@@ -1,35 +1,58 @@
 """``visualjudge import``: ground truth and a model's output into a data folder, a sub-command a
 format.
 
-A format is one function here: its parameters are the options that no other format has, see
-:func:`~visualjudge.cli.import_command.import_command`.
+The commands are the rows of :data:`~visualjudge.formats.importers.IMPORTERS`: the parameters of a
+row's reader become options, between those of :func:`first` and :func:`last`, which formats share.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from tempfile import TemporaryDirectory
+from types import GenericAlias, NoneType
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
-from visualjudge.cli.import_command import (
-    FILES_HELP,
-    ColumnOption,
-    DataSetOption,
-    DetectorOptions,
-    FileOption,
-    FolderOption,
-    Formats,
-    ImagesOption,
-    ImportOptions,
-    MaskOptions,
-    ResizeOptions,
-    TableSourceOption,
-    columns_of,
-    import_command,
-)
+from visualjudge.cli.lazy import LazyCommands
+from visualjudge.cli.output import following, say, stages, tell
 from visualjudge.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from visualjudge.data.importing import Imported
+    from visualjudge.data.writer import FolderWriter
+    from visualjudge.formats.importers import Importer
+    from visualjudge.vision.rows import Metric
+
+SCRATCH = "scratch"
+"""A reader with a parameter of this name gets a folder that is removed after the import."""
+SIMPLE = {"str": str, "int": int, "float": float, "bool": bool}
+"""Types of a metric's options that become options of the command."""
+Options = dict[str, inspect.Parameter]
+
+
+class Formats(LazyCommands):
+    """A command for each importer."""
+
+    def helps(self) -> Mapping[str, str]:
+        from visualjudge.formats.importers import IMPORTERS
+
+        return {name: row.help for name, row in IMPORTERS.items()}
+
+    def made(self, name: str) -> Any:
+        from visualjudge.formats.importers import IMPORTERS
+
+        row = IMPORTERS[name]
+        one = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        epilog = f"Example: {row.example}" if row.example else None
+        one.command(name, help=row.help, epilog=epilog)(import_command(row))
+        return typer.main.get_command(one)
+
 
 app = typer.Typer(
     cls=Formats,
@@ -39,345 +62,322 @@ app = typer.Typer(
     help="Import ground truth and a model's output into a data folder, with scores. Repeat to "
     "add another source.",
     epilog="Example: visualjudge import coco --task object_detection --gt instances.json --pred "
-    "detr.json "
-    "--images val2017 --source detr --out data",
+    "detr.json --images val2017 --source detr --out data",
 )
-Reader = Callable[..., Any]
 
 
-def form(
-    example: str, kind: type[ImportOptions] = ImportOptions, **how: Any
-) -> Callable[[Reader], Reader]:
-    """The reader below as a command of its name."""
-
-    def add(read: Reader) -> Reader:
-        name = read.__name__.strip("_").replace("_", "-")
-        epilog = f"Example: visualjudge import {name} {example} --out data"
-        app.command(name, epilog=epilog)(import_command(read, kind, **how))
-        return read
-
-    return add
+@app.callback()
+def _root() -> None:
+    """The formats are its commands."""
 
 
-def _path(pred: str | None) -> Path | None:
-    return None if pred is None else Path(pred)
-
-
-@form(
-    "--task keypoint --gt person_keypoints.json --pred pose.json --images val2017 --source vitpose",
-    MaskOptions,
-    classed=True,
-    paired=("pred_pngs",),
-)
-def coco(
-    task: str,
-    gt: FileOption,
-    pred: str | None,
-    images: ImagesOption,
-    how: MaskOptions,
-    gt_pngs: Annotated[
-        Path | None, typer.Option(help="Panoptic: folder of the ground truth's PNGs.")
-    ] = None,
-    pred_pngs: Annotated[
-        list[Path] | None, typer.Option(help="Panoptic: folder of the predictions' PNGs.")
-    ] = None,
-) -> Any:
-    """COCO instances, keypoints or panoptic, and results. Prints COCO's AP if there are
-    confidences.
-    """
-    from visualjudge.formats import coco as files
-
-    if not files.is_panoptic(gt):
-        return files.coco(task, gt, _path(pred), images, resize=how.resize_pred)
-    pngs: Any = pred_pngs
-    if gt_pngs is None or (pred is not None and pngs is None):
-        raise UsageError("panoptic files need --gt-pngs, and a --pred-pngs for each --pred")
-    return files.panoptic(task, gt, gt_pngs, _path(pred), pngs, images)
-
-
-@form(
-    "--task instance_segmentation --gt lvis_v1_val.json --pred results.json --images val2017 "
-    "--source eva",
-    MaskOptions,
-    classed=True,
-)
-def lvis(
-    task: str, gt: FileOption, pred: str | None, images: ImagesOption, how: MaskOptions
-) -> Any:
-    """LVIS: like COCO; classes not annotated exhaustively on an image are not scored there."""
-    from visualjudge.formats.coco import coco as read
-
-    return read(task, gt, _path(pred), images, resize=how.resize_pred)
-
-
-@form(
-    "--gt Annotations --pred results/Main --images JPEGImages --source yolo",
-    DetectorOptions,
-    task="object_detection",
-    classed=True,
-)
-def voc(task: str, gt: FolderOption, pred: str | None, images: ImagesOption) -> Any:
-    """PASCAL VOC XML; predictions are a folder of XML or of VOC's *_CLASS.txt results. Difficult =
-    crowd.
-    """
-    from visualjudge.formats.voc import voc as read
-
-    return read(task, gt, _path(pred), images)
-
-
-@form(
-    "--task object_detection --gt labels/val --pred runs/labels --images images/val --classes "
-    "data.yaml "
-    "--source yolo11",
-    DetectorOptions,
-    classed=True,
-)
-def yolo(
-    task: str,
-    gt: FolderOption,
-    pred: str | None,
-    images: ImagesOption,
-    classes: Annotated[
-        Path, typer.Option(help="Class names: data.yaml, or a text file with one name per line.")
-    ],
-) -> Any:
-    """YOLO text files of boxes or polygons; lines of predictions may end with a confidence."""
-    from visualjudge.formats.yolo import yolo as read
-
-    return read(task, gt, _path(pred), images, classes)
-
-
-@form(
-    "--format labelme --task instance_segmentation --gt labels --pred out --images photos "
-    "--source sam",
-    DetectorOptions,
-    classed=True,
-)
-def shapes(
-    task: str,
-    gt: Annotated[
-        Path, typer.Option(help="A folder; for label-studio and cvat, a file.", show_default=False)
-    ],
-    pred: str | None,
-    images: ImagesOption,
-    format: Annotated[
-        str,
-        typer.Option(
-            help="labelme, cartucho, supervisely, label-studio or cvat.", show_default=False
-        ),
-    ],
-) -> Any:
-    """Labelling tools: labelme, Cartucho's text files, Supervisely, Label Studio (JSON), CVAT
-    (Datumaro JSON).
-    """
-    from visualjudge.formats.shape_files import shapes as read
-
-    return read(task, format, gt, _path(pred), images)
-
-
-@form(
-    "--gt 'gtFine/*_gtFine_labelIds.png' --pred 'out/*.png' --images "
-    "'leftImg8bit/*_leftImg8bit.png' "
-    "--classes classes.csv --source segformer",
-    ResizeOptions,
-    task="semantic_segmentation",
-)
-def label_map(
+def first(
+    *,
     task: str,
     gt: str,
-    pred: str | None,
+    pred: Sequence[str] = (),
     images: str,
-    how: ResizeOptions,
-    classes: Annotated[
-        Path,
-        typer.Option(help="Class table: csv, tsv, json, or a text file with one name per line."),
-    ],
-    unlabelled: Annotated[
-        list[int] | None, typer.Option(help="Value of unlabelled pixels, in addition to 0 and 255.")
-    ] = None,
-    channel: Annotated[
-        int | None,
-        typer.Option(help="Channel of the label map, counted from 0, if it has several."),
-    ] = None,
-) -> Any:
-    """Label-map PNGs with a class table: ADE20K, Cityscapes, CamVid and others."""
-    from visualjudge.formats.label_maps import label_maps as read
+    source: Sequence[str],
+    out: Path,
+    class_of_interest: Sequence[str] = (),
+    metric: str | None = None,
+) -> None:
+    """The options that come before those of a format, as far as it has them.
 
-    skipped = tuple(unlabelled or ())
-    return read(
-        task, gt, pred, images, classes, unlabelled=skipped, channel=channel, resize=how.resize_pred
-    )
-
-
-@form(
-    "--gt refs.json --instances instances.json --pred masks.json --images train2014 --source lisa",
-    ResizeOptions,
-    task="referring_segmentation",
-)
-def referring(
-    task: str,
-    gt: FileOption,
-    pred: str | None,
-    images: ImagesOption,
-    how: ResizeOptions,
-    instances: Annotated[
-        Path | None, typer.Option(help="COCO instances that the refs' ann_id point to.")
-    ] = None,
-    boxes: Annotated[
-        bool, typer.Option("--boxes", help="Use a box as the region if there is no mask.")
-    ] = False,
-) -> Any:
-    """Referring expressions: RefCOCO's refs as JSON or pickle, ReferIt-like JSON, or plain rows."""
-    from visualjudge.formats.referring import referring as read
-
-    return read(task, gt, _path(pred), images, instances, boxes=boxes, resize=how.resize_pred)
-
-
-@form(
-    "--gt 'gt/*.png' --gt-scale 1/256 --pred 'midas/*.pfm' --pred-inverse --align affine "
-    "--images rgb --source midas",
-    ResizeOptions,
-    task="depth_estimation",
-    scored=("align",),
-)
-def depth(
-    task: str,
-    gt: str,
-    pred: str | None,
-    images: str,
-    how: ResizeOptions,
-    gt_scale: Annotated[
-        str, typer.Option(help="Depth = stored value × scale, such as 0.001 or 1/256.")
-    ] = "1",
-    pred_scale: Annotated[str, typer.Option(help="The same for the predictions.")] = "1",
-    gt_inverse: Annotated[
-        bool, typer.Option("--gt-inverse", help="The ground truth is a disparity.")
-    ] = False,
-    pred_inverse: Annotated[
-        bool, typer.Option("--pred-inverse", help="The predictions are disparities.")
-    ] = False,
-    align: Annotated[str, typer.Option(help="none, median or affine.")] = "median",
-) -> Any:
-    """Depth or disparity maps: npy, npz, 16-bit PNG, PFM."""
-    from visualjudge.formats.depth_maps import DepthForm, depth_maps
-
-    truth, found = DepthForm.of(gt_scale, gt_inverse), DepthForm.of(pred_scale, pred_inverse)
-    return depth_maps(
-        task, gt, pred, images, truth, truth if pred is None else found, resize=how.resize_pred
-    )
-
-
-@form(
-    "--task lowlevel-deblur --images blurred --pred restored --gt sharp --source hinet",
-    ResizeOptions,
-    scored=("metric",),
-)
-def pairs(
-    task: str,
-    images: Annotated[str, typer.Option(help=f"Degraded inputs. {FILES_HELP}", show_default=False)],
-    how: ResizeOptions,
-    pred: Annotated[
-        list[str] | None, typer.Option(help=f"Restored. {FILES_HELP}", show_default=False)
-    ] = None,
-    gt: Annotated[str | None, typer.Option(help=f"Clean. {FILES_HELP}", show_default=False)] = None,
-    scores: Annotated[
-        Path | None, typer.Option(help="Instead of --gt: a table of key and score.")
-    ] = None,
-    score_range: Annotated[
-        tuple[float, float], typer.Option(help="Range of the table's scores.")
-    ] = (0, 10),
-    metric: Annotated[str, typer.Option(help="ssim or psnr.")] = "ssim",
-) -> Any:
-    """Restorations: degraded, restored and clean images."""
-    from visualjudge.formats.image_pairs import image_pairs
-
-    restored: Any = pred
-    return image_pairs(task, images, restored, gt, scores, score_range, resize=how.resize_pred)
-
-
-@form(
-    "--task object_detection --gt cppe5 --pred detr --source detr",
-    DetectorOptions,
-    classed=True,
-)
-def hugging_face(
-    task: str,
-    gt: DataSetOption,
-    pred: str | None,
-    scratch: Path,
-    classes: Annotated[
-        Path | None, typer.Option(help="Label maps: class table, if the features contain no names.")
-    ] = None,
-    box_format: Annotated[str, typer.Option(help="Format of objects.bbox: xywh or xyxy.")] = "xywh",
-    column: ColumnOption = None,
-) -> Any:
-    """Hugging Face data sets on disk: a folder of save_to_disk, or Parquet files, with images
-    embedded.
+    Parameters
+    ----------
+    task
+        Task name.
+    gt, images
+        Folder, file, or pattern with one *.
+    pred
+        Predictions; without any, the ground truth itself is imported.
+    source
+        Name of the model; repeat with --pred for several.
+    out
+        Data folder to create or to add to.
+    class_of_interest
+        each (every class in an image's ground truth, the default), all, or labels.
+    metric
+        Metric of the scores; default: the first of the type.
     """
-    from visualjudge.formats.hugging_face import hugging_face as read
-
-    return read(task, gt, pred, scratch, classes, box_format=box_format, columns=columns_of(column))
 
 
-@form("--task generation_t2i --table ratings.csv --root outputs --score-range 1 5 --source sdxl")
-def outputs(
-    task: str,
-    pred: Annotated[
-        list[str],
-        typer.Option(
-            "--table",
-            help="Table with output, score and optional columns: csv, tsv, jsonl, json, parquet.",
-        ),
-    ],
-    scratch: Path,
-    source: TableSourceOption = None,
-    root: Annotated[
-        Path, typer.Option(help="Folder that paths in the table are relative to.")
-    ] = Path(),
-    layout: Annotated[
-        str,
-        typer.Option(help="Layout of the table: rows, editscore, imagenhub, imagereward or tifa."),
-    ] = "rows",
-    prompts: Annotated[
-        Path | None, typer.Option(help="JSON of prompts by image_id, if the table has none.")
-    ] = None,
-    score_range: Annotated[
-        tuple[float, float] | None,
-        typer.Option(help="Range of the scores [default: that of the layout; rows: 0 10]."),
-    ] = None,
-    score_column: Annotated[
-        list[str] | None,
-        typer.Option(help="Column of the score [score]; repeat for several raters."),
-    ] = None,
-    mask_white: Annotated[
-        str, typer.Option(help="Whether white in a mask is the area to fill or to keep.")
-    ] = "fill",
-    resize_mask: Annotated[
-        bool, typer.Option("--resize-mask", help="Resize masks to their images.")
-    ] = False,
-    column: ColumnOption = None,
-) -> Any:
-    """Generated or restored images with scores given by people or a metric.
+def last(
+    *,
+    id_prefix: str = "",
+    id_from: str = "name",
+    exif: str = "apply",
+    allow_outside: bool = False,
+    replace: bool = False,
+    skip_invalid: bool = False,
+    resize_pred: bool = False,
+    min_score: float | None = None,
+    top_k: int | None = None,
+    score_at: str | None = None,
+) -> None:
+    """The options that come after those of a format: ``resize_pred`` where its reader takes it, the
+    last three where predictions have confidences.
 
-    Columns: output, score; optional: image, image_id, prompt, source, mask, control.
+    Parameters
+    ----------
+    id_prefix
+        Prefix of each image_id.
+    id_from
+        Form of image_id: the file name without suffix (name), or folder_name (folder).
+    exif
+        apply the EXIF orientation of images, or ignore it if annotations refer to the stored frame.
+    allow_outside
+        Allow paths in the input to lead anywhere; only for your own input.
+    replace
+        Replace the existing records of the source.
+    skip_invalid
+        Exit with status 0 even if invalid records were left out.
+    resize_pred
+        Resize predictions of a different size to the size of the image.
+    min_score
+        Leave out predictions with lower confidence; 0 keeps all.
+    top_k
+        Keep the K most confident predictions of an image.
+    score_at
+        best-f1: the threshold with the largest F1 (IoU 0.5) on these images; default if all
+        predictions have a confidence and neither --min-score nor --top-k is given.
     """
-    from visualjudge.formats.outputs import outputs as read
 
-    if mask_white not in ("fill", "keep"):
-        raise UsageError(f"--mask-white must be fill or keep, got {mask_white!r}")
-    table: Any = pred
-    white: Any = mask_white
-    return read(
-        task,
-        table,
-        root,
-        score_range,
-        score_column or "score",
-        layout=layout,
-        prompts=prompts,
-        scratch=scratch,
-        mask_white=white,
-        resize_mask=resize_mask,
-        columns=columns_of(column),
-        sourced=bool(source),
+
+RANKED = ("min_score", "top_k", "score_at")
+
+
+def import_command(row: Importer) -> Callable[..., None]:
+    """A function for Typer whose parameters are the options of an importer."""
+
+    def command(**values: Any) -> None:
+        _import(row, values)
+
+    options = _options(row)
+    command.__signature__ = inspect.Signature([*options.values()])  # type: ignore[attr-defined]
+    command.__annotations__ = {name: one.annotation for name, one in options.items()}
+    return command
+
+
+def _options(row: Importer) -> Options:
+    from visualjudge.formats.importers import tasks_of
+    from visualjudge.vision.metrics import metrics_of
+    from visualjudge.vision.predictions import TYPES
+    from visualjudge.vision.tasks import TASKS
+
+    before = {row.each[0] if k == "pred" else k: v for k, v in options_of(first).items()}
+    after = options_of(last)
+    own = options_of(row.reader, (*row.each, "source"), parameter_help(first))
+    tasks = [task for task in tasks_of(row) if task in TASKS.own] or tasks_of(row)
+    if len(tasks) == 1:
+        before["task"] = before["task"].replace(default=tasks[0])
+    metrics = [metrics_of(kind) for kind in row.types if "gt" in own]
+    if len(metrics) == 1:
+        names = list(metrics[0])
+        before["metric"] = _option("metric", str, names[0], f"{' or '.join(names)}.")
+    measured = {k: v for known in metrics for one in known.values() for k, v in _of(one).items()}
+    left_out = {SCRATCH, *({"gt", "images", "resize_pred"} - set(own))}
+    if not any(TASKS[task].classed for task in tasks):
+        left_out.add("class_of_interest")
+    if not any(len(known) > 1 for known in metrics):
+        left_out.add("metric")
+    if all(TYPES.find(kind).ranked is None for kind in row.types):
+        left_out |= set(RANKED)
+    own = {name: option for name, option in own.items() if name not in ("task", *after)}
+    options = {**before, **own, **measured, **after}
+    return {name: option for name, option in options.items() if name not in left_out}
+
+
+def options_of(
+    function: Callable[..., Any],
+    repeated: Sequence[str] = (),
+    shared: Mapping[str, str] | None = None,
+) -> Options:
+    """An option for each parameter of a function.
+
+    Parameters
+    ----------
+    repeated
+        Parameters that the user gives once for each source.
+    shared
+        Help of the parameters that the function's docstring does not describe.
+    """
+    told = {**(shared or {}), **parameter_help(function)}
+    hints = get_type_hints(function, include_extras=True)
+    return {
+        name: _option(name, hints[name], one.default, told.get(name), several=name in repeated)
+        for name, one in inspect.signature(function).parameters.items()
+    }
+
+
+def _of(metric: Metric) -> Options:
+    """The options of a metric that are words, numbers or flags."""
+    told, found = parameter_help(metric.measure), {}
+    for name, one in inspect.signature(metric.measure).parameters.items():
+        hint = SIMPLE.get(getattr(one.annotation, "__name__", one.annotation))
+        if name in metric.options and hint is not None:
+            found[name] = _option(name, hint, one.default, told.get(name))
+    return found
+
+
+def _option(
+    name: str, hint: Any, default: Any, told: str | None, *, several: bool = False
+) -> inspect.Parameter:
+    kinds = [one for one in get_args(hint) if one is not NoneType]
+    bare = kinds[0] if NoneType in get_args(hint) else hint
+    if hasattr(hint, "__metadata__"):
+        annotation = hint
+    else:
+        if several or get_origin(bare) in (Sequence, Mapping):
+            listed = GenericAlias(list, bare if several else get_args(bare)[0])
+            needed = default is inspect.Parameter.empty and bare is hint
+            hint, default = (listed, default) if needed else (listed | None, None)
+        flag = [f"--{name.replace('_', '-')}"] if hint is bool else []
+        annotation = Annotated[hint, typer.Option(*flag, help=told)]
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
     )
+
+
+def parameter_help(function: Callable[..., Any]) -> dict[str, str]:
+    """The first paragraph of each entry in the section "Parameters" of a docstring."""
+    _, _, rest = (inspect.getdoc(function) or "").partition("\nParameters\n----------\n")
+    found: dict[str, str] = {}
+    for entry in re.split(r"\n(?=\S)", re.split(r"\n\n\w+\n-+\n", rest)[0]):
+        names, _, text = entry.partition("\n")
+        help = " ".join(inspect.cleandoc(text).split("\n\n")[0].replace("``", "").split())
+        found |= dict.fromkeys(names.split(", "), help)
+    return found
+
+
+def _import(row: Importer, values: dict[str, Any]) -> None:
+    """Import each source in turn; report every problem in a line; exit 1 where there is any, unless
+    skipped.
+    """
+    from visualjudge.core.confine import importing
+    from visualjudge.data.importing import Intake, import_samples
+    from visualjudge.data.writer import FolderWriter
+    from visualjudge.formats.ids import Ids
+    from visualjudge.vision.raster.images import stored_frames
+
+    if values["exif"] not in ("apply", "ignore"):
+        raise UsageError(f"--exif must be apply or ignore, got {values['exif']!r}")
+    ids = Ids(values["id_prefix"], values["id_from"])
+    intake = Intake(ids, *(values.get(name) for name in RANKED))
+    own = inspect.signature(row.reader).parameters
+    shared = {*inspect.signature(first).parameters, *inspect.signature(last).parameters}
+    scored = {name: values[name] for name in set(values) - (shared - {"metric"}) - set(own)}
+    each = {name: values.get(name) or [] for name in row.each}
+    preds = [str(one) for one in each[row.each[0]]]
+    given = {
+        name: _mapping(name, value) if "Mapping" in str(own[name].annotation) else value
+        for name, value in values.items()
+        if name in own and value is not None
+    }
+    named = values.get("gt") or values.get("images") or preds[0]
+    file = named.name if isinstance(named, Path) else str(named)
+    classes = tuple(values.get("class_of_interest") or ("each",))
+    left_out = written = 0
+    frames = nullcontext() if values["exif"] == "apply" else stored_frames()
+    with importing(outside=values["allow_outside"]), frames, _warnings_told(), ExitStack() as stack:
+        if SCRATCH in own:
+            folder = stack.enter_context(TemporaryDirectory(prefix="visualjudge-"))
+            given[SCRATCH] = Path(folder)
+        for number, source in enumerate(_sources(values["source"], preds, row.each[0])):
+            given |= {name: dict(enumerate(found)).get(number) for name, found in each.items()}
+            if "source" in own:
+                given["source"] = source
+            with FolderWriter(values["out"], values["task"], replace=values["replace"]) as writer:
+                samples = row.reader(**given)
+                states = import_samples(
+                    writer,
+                    samples,
+                    source=source,
+                    classes=classes,
+                    file=file,
+                    intake=intake,
+                    **scored,
+                )
+                done = _written(writer, states, source or file, preds[number] if preds else None)
+            _tell(done, values["task"], source, values["out"], predicted=bool(preds))
+            left_out += len(done.problems)
+            written += done.annotations
+    if written:
+        following("build", values["out"], "--out", "DATASET")
+    if left_out and not values["skip_invalid"]:
+        say(f"invalid records left out: {left_out}")
+        raise typer.Exit(1)
+
+
+def _mapping(name: str, stated: Sequence[str]) -> dict[str, str]:
+    """``OURS=THEIRS`` as a mapping.
+
+    Raises
+    ------
+    UsageError
+        If one is of another form.
+    """
+    pairs = [one.partition("=") for one in stated]
+    for ours, equals, theirs in pairs:
+        if not (ours and equals and theirs):
+            raise UsageError(
+                f"--{name} must be OURS=THEIRS, such as prompt=text, got {ours + equals + theirs!r}"
+            )
+    return {ours: theirs for ours, _, theirs in pairs}
+
+
+def _sources(stated: list[str] | None, preds: Sequence[str], option: str) -> Sequence[str | None]:
+    """The source of each import."""
+    count = len(preds) or 1
+    if stated and len(stated) != count:
+        told = f"once for each --{option}, in the same order, got {len(stated)} for {count}"
+        raise UsageError(f"--source must be given {told if preds else 'once without --pred'}")
+    return stated or [None] * count
+
+
+@contextmanager
+def _warnings_told() -> Iterator[None]:
+    """What a reader warns of, in a line on stderr."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = lambda message, *_: say(f"warning: {message}")
+        yield
+
+
+def _written(
+    writer: FolderWriter, states: Iterator[Imported], source: str, pred: str | None
+) -> Imported:
+    from visualjudge.data.importing import Imported, check_predicted
+
+    done = Imported()
+    with stages() as progress:
+        for number, state in enumerate(states, 1):
+            done = state
+            progress(f"importing {source}", number, number + 1)
+    tell(done.problems)
+    if pred is not None:
+        check_predicted(done, pred)
+    if len(writer):
+        writer.commit()
+    return done
+
+
+def _tell(done: Imported, task: str, source: str | None, out: Path, *, predicted: bool) -> None:
+    from visualjudge.data.importing import notices, precision_of
+
+    named = source or "sources of the table"
+    print(
+        f"{out}: {task}: {named}: annotations {done.annotations}, images {len(done.images)}, "
+        f"truths {done.truths}, predictions {done.predictions}"
+    )
+    for line in notices(task, done):
+        print(line)
+    ap = precision_of(task, done)
+    if ap is not None:
+        print(f"AP {ap[0]:.3f}, AP50 {ap[1]:.3f} (COCO's definition, of all predictions)")
+    if predicted and done.annotations > 1 and done.exact == done.annotations:
+        say(
+            f"warning: all {done.annotations} predictions equal their truth (score 10); "
+            "are --pred and --gt the same files?"
+        )

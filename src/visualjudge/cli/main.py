@@ -8,16 +8,16 @@ import importlib
 import os
 import signal
 import sys
+from collections.abc import Mapping
 from contextlib import redirect_stdout
 from typing import Annotated, Any, TextIO, cast
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 
 import visualjudge
-from visualjudge.cli.help import plain, write_commands
+from visualjudge.cli.help import write_commands
+from visualjudge.cli.lazy import LazyCommands
 from visualjudge.cli.output import say
-from visualjudge.cli.overwriting import keep_inputs
 from visualjudge.cli.terminal import PlainStream
 from visualjudge.core.errors import UsageError, VisualJudgeError
 
@@ -63,34 +63,24 @@ COMMANDS = {
 MODULES = {"import": "import_", "train-local": "train_local"}  # a keyword cannot name a module
 
 
-class LazyCommands(TyperGroup):
+class Commands(LazyCommands):
     """Commands by name: ``visualjudge.cli.<name>`` holds a Typer ``app``, imported when called, not
     when listed.
     """
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        return list(COMMANDS)
+    def helps(self) -> Mapping[str, str]:
+        return COMMANDS
 
-    def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
-        text = COMMANDS.get(cmd_name)
-        return None if text is None else TyperCommand(cmd_name, help=text, short_help=text)
+    def made(self, name: str) -> Any:
+        module = importlib.import_module(f"visualjudge.cli.{MODULES.get(name, name)}")
+        return typer.main.get_command(module.app)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         write_commands(COMMANDS, formatter)
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        name, _, rest = super().resolve_command(ctx, args)
-        assert name is not None  # an unknown name has ended in a usage error
-        module = importlib.import_module(f"visualjudge.cli.{MODULES.get(name, name)}")
-        command = typer.main.get_command(module.app)
-        command.name = name
-        plain(command)
-        keep_inputs(command)
-        return name, command, rest
-
 
 app = typer.Typer(
-    cls=LazyCommands,
+    cls=Commands,
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,

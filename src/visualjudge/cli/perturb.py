@@ -156,7 +156,8 @@ def _reader(
     boxes: bool,
 ) -> Callable[[], Found]:
     """A function that reads the ground truth's samples from the start."""
-    from visualjudge.formats import coco
+    from visualjudge.core.registry import added
+    from visualjudge.formats.coco import coco
     from visualjudge.formats.importers import IMPORTERS
     from visualjudge.vision.tasks import task_named
 
@@ -164,13 +165,13 @@ def _reader(
         from visualjudge.formats.label_maps import label_maps
 
         if gt_pngs is not None:
-            return coco.panoptic(task, Path(gt), gt_pngs, None, None, Path(images))
+            return coco(task, Path(gt), None, Path(images), gt_pngs=gt_pngs)
         if classes is None:
             raise UsageError(
                 "semantic_segmentation needs --classes for label maps, or --gt-pngs for panoptic "
                 "files"
             )
-        return label_maps(task, gt, None, images, classes, unlabelled=(), channel=None)
+        return label_maps(task, gt, None, images, classes)
 
     def referring() -> Found:
         from visualjudge.formats.referring import referring as read
@@ -178,18 +179,17 @@ def _reader(
         return read(task, Path(gt), None, Path(images), instances, boxes=boxes)
 
     def depth() -> Found:
-        from visualjudge.formats.depth_maps import DepthForm, depth_maps
+        from visualjudge.formats.depth_maps import depth_maps
 
-        form = DepthForm.of(gt_scale, gt_inverse)
-        return depth_maps(task, gt, None, images, form, form)
+        return depth_maps(task, gt, None, images, gt_scale=gt_scale, gt_inverse=gt_inverse)
 
     def restoration() -> Found:
         from visualjudge.formats.image_pairs import image_pairs
 
-        return image_pairs(task, images, None, gt, None, (0, 10))
+        return image_pairs(task, images, gt=gt)
 
     def instance() -> Found:
-        return coco.coco(task, Path(gt), None, Path(images))
+        return coco(task, Path(gt), None, Path(images))
 
     readers: dict[Any, Callable[[], Found]] = {
         "semantic": semantic,
@@ -198,9 +198,9 @@ def _reader(
         "restoration": restoration,
     }
     kind = task_named(task).type
-    for importer in IMPORTERS.values():
-        if kind in importer.types:
-            return lambda: importer.read(task, gt, None, images)
+    for name in added("importer"):
+        if kind in IMPORTERS[name].types:
+            return lambda: IMPORTERS[name].reader(task, gt, None, images)
     return readers.get(kind, instance)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from visualjudge.core.confine import confined_path
-from visualjudge.core.errors import DataError, InvalidRecord, Problem, in_field
+from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError, in_field
 from visualjudge.core.records import Size, Xyxy
 from visualjudge.formats.evidence import check_boxes, check_not_exchanged, warn_of_truths
 from visualjudge.formats.sample import (
@@ -94,21 +94,46 @@ class CocoTruth:
     problems: list[Problem] = field(default_factory=list)
 
 
-def coco(task: str, gt: Path, pred: Path | None, images: Path, *, resize: bool = False) -> Found:
-    """Samples of a COCO instances or keypoints file; without ``pred`` the truth is its own
-    prediction.
+def coco(
+    task: str,
+    gt: Path,
+    pred: Path | None,
+    images: Path,
+    *,
+    gt_pngs: Path | None = None,
+    pred_pngs: Path | None = None,
+    resize_pred: bool = False,
+) -> Found:
+    """Samples of a COCO instances, keypoints or panoptic file; without ``pred`` the truth is its
+    own prediction.
 
     LVIS files are recognised by ``neg_category_ids``: a class whose instances are not all marked on
     an image cannot be scored there, and predictions of a class that nobody looked for are neither
     right nor wrong; both are left out.
 
+    Parameters
+    ----------
+    gt
+        Ground truth file.
+    images
+        Folder of the images.
+    gt_pngs
+        Panoptic: folder of the ground truth's PNGs.
+    pred_pngs
+        Panoptic: folder of the predictions' PNGs.
+
     Raises
     ------
     UsageError
-        If the task is not one of object_detection, instance_segmentation, keypoint.
+        If the file has no such task, or a panoptic file comes without PNGs.
     DataError
         If a file as a whole cannot be read.
     """
+    if _is_panoptic(gt):
+        if gt_pngs is None or (pred is not None and pred_pngs is None):
+            raise UsageError("panoptic files need --gt-pngs, and a --pred-pngs for each --pred")
+        yield from panoptic(task, gt, gt_pngs, pred, pred_pngs, images)
+        return
     kind = check_type(task, _READERS, "COCO")
     truth = read_truth(gt, folder_at(images))
     yield from truth.problems
@@ -124,7 +149,7 @@ def coco(task: str, gt: Path, pred: Path | None, images: Path, *, resize: bool =
     for number, image in truth.images.items():
         try:
             real = _typed(kind, truth.annotations[number], image, truth, gt)
-            other = replace(image, resize=resize)
+            other = replace(image, resize=resize_pred)
             found = (
                 real if results is None else _typed(kind, results[number], other, truth, pred or gt)
             )
@@ -133,6 +158,21 @@ def coco(task: str, gt: Path, pred: Path | None, images: Path, *, resize: bool =
             yield error.problem
     if results is not None:
         yield from _of_unknown_images(results, truth, pred or gt)
+
+
+def lvis(
+    task: str, gt: Path, pred: Path | None, images: Path, *, resize_pred: bool = False
+) -> Found:
+    """Samples of an LVIS file, as :func:`coco` reads them.
+
+    Parameters
+    ----------
+    gt
+        Ground truth file.
+    images
+        Folder of the images.
+    """
+    return coco(task, gt, pred, images, resize_pred=resize_pred)
 
 
 def read_truth(gt: Path, images: Path) -> CocoTruth:
@@ -386,7 +426,7 @@ def panoptic(
         yield from _of_unknown_images(results, truth, pred or gt)
 
 
-def is_panoptic(gt: Path) -> bool:
+def _is_panoptic(gt: Path) -> bool:
     """Whether a COCO file is a panoptic one."""
     content = read_json(gt)
     rows = content.get("annotations") if isinstance(content, Mapping) else None

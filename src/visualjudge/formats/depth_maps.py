@@ -49,17 +49,37 @@ def depth_maps(
     gt: str,
     pred: str | None,
     images: str,
-    truth: DepthForm,
-    found: DepthForm,
     *,
-    resize: bool = False,
+    gt_scale: str = "1",
+    pred_scale: str = "1",
+    gt_inverse: bool = False,
+    pred_inverse: bool = False,
+    resize_pred: bool = False,
 ) -> Found:
     """Samples of depth maps paired with images by name; without ``pred`` the truth is its own
     prediction.
 
     ``gt``, ``pred`` and ``images`` are as :func:`~visualjudge.formats.sample.files_by_key` takes
     them.
+
+    Parameters
+    ----------
+    gt_scale
+        Depth = stored value × scale, such as 0.001 or 1/256.
+    pred_scale
+        The same for the predictions.
+    gt_inverse
+        The ground truth is a disparity.
+    pred_inverse
+        The predictions are disparities.
+
+    Raises
+    ------
+    UsageError
+        If a scale is not a number above 0.
     """
+    truth = DepthForm.of(gt_scale, gt_inverse)
+    found = truth if pred is None else DepthForm.of(pred_scale, pred_inverse)
     check_type(task, ("depth",), "depth map")
     for key, image, (gt_file, pred_file) in aligned(images, gt, gt if pred is None else pred):
         if gt_file is None or pred_file is None:
@@ -69,11 +89,11 @@ def depth_maps(
         try:
             size = image_size(image)
             real = _read(gt_file, truth, size, image, resize=False)
-            guess = _read(pred_file, found, size, image, resize=resize and pred is not None)
+            guess = _read(pred_file, found, size, image, resize=resize_pred and pred is not None)
         except DataError as error:
             yield Problem(image.name, key, "depth", str(error))
             continue
-        kept = pred_file if pred_file.suffix.lower() in AS_THEY_ARE and not resize else None
+        kept = pred_file if pred_file.suffix.lower() in AS_THEY_ARE and not resize_pred else None
         yield Sample(image.stem, image, guess, real, file=kept, extra=found.extra() if kept else {})
 
 

@@ -82,23 +82,26 @@ def hugging_face(
     classes: Path | None = None,
     *,
     box_format: str = "xywh",
-    columns: Mapping[str, str] | None = None,
+    column: Mapping[str, str] | None = None,
 ) -> Found:
     """Samples of a data set on disk; without ``pred`` the truth is its own prediction.
 
     Parameters
     ----------
-    gt, pred
-        A folder of ``save_to_disk``, a Parquet or Arrow file, a folder of Parquet files, or a
-        pattern with one ``*``. Rows of both belong together by the name of their image.
+    gt
+        Folder of save_to_disk or of Parquet files; a file; or a pattern.
+
+        ``pred`` is the same. Rows of both belong together by the name of their image.
     scratch
         Folder for the unpacked files; must stay until the samples are written.
     classes
-        Class table of label maps, where the features name none.
+        Label maps: class table, if the features contain no names.
     box_format
-        ``xywh`` (COCO's, the default) or ``xyxy``, in pixels.
-    columns
-        Names that the data set has in the place of ours: ``image``, ``image_id``, ``objects`` with
+        Format of objects.bbox: xywh or xyxy.
+    column
+        OURS=THEIRS maps a column with another name, such as prompt=text; may be repeated.
+
+        Ours are ``image``, ``image_id``, ``objects`` with
         ``bbox``, ``category`` and ``score``, ``label`` (the image of a label map).
 
     Raises
@@ -110,7 +113,7 @@ def hugging_face(
     kind = check_type(task, _READERS, "Hugging Face")
     if box_format not in ("xywh", "xyxy"):
         raise UsageError(f"--box-format must be xywh or xyxy, got {box_format!r}")
-    known = {**COLUMNS, **(columns or {})}
+    known = {**COLUMNS, **(column or {})}
     sides = [
         _Side(Path(one), scratch / name, known)
         for one, name in ((gt, "gt"), (pred, "pred"))

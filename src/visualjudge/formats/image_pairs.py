@@ -18,36 +18,46 @@ RESIZE_CLEAN = "--resize-pred resizes restored images to the clean image's size"
 
 def image_pairs(
     task: str,
-    degraded: str,
-    restored: str | None,
-    clean: str | None,
+    images: str,
+    pred: str | None = None,
+    gt: str | None = None,
     scores: Path | None = None,
     score_range: tuple[float, float] = (0, 10),
     *,
-    resize: bool = False,
+    resize_pred: bool = False,
 ) -> Found:
-    """Samples of images paired by name; scored against ``clean``, or by a table of ``key`` and
+    """Samples of images paired by name; scored against ``gt``, or by a table of ``key`` and
     ``score``.
 
-    Without ``restored`` the clean image is its own prediction. ``degraded``, ``restored`` and
-    ``clean`` are as
+    Without ``pred`` the clean image is its own prediction. Paths are as
     :func:`~visualjudge.formats.sample.files_by_key` takes them.
+
+    Parameters
+    ----------
+    images
+        Degraded inputs. Folder, file, or pattern with one * (what it stands for pairs the files).
+    pred
+        Restored. Folder, file, or pattern with one * (what it stands for pairs the files).
+    gt
+        Clean. Folder, file, or pattern with one * (what it stands for pairs the files).
+    scores
+        Instead of --gt: a table of key and score.
+    score_range
+        Range of the table's scores.
     """
     check_type(task, ("restoration",), "pairs of")
-    if (clean is None) == (scores is None) or (restored is None and clean is None):
+    if (gt is None) == (scores is None) or (pred is None and gt is None):
         raise UsageError(
             "give either --gt, the clean images, or --pred with --scores, a table of key and score"
         )
     table, repeated = _by_key(read_table(scores)) if scores else ({}, [])
     yield from (Problem(str(scores), repr(key), "key", "must occur once") for key in repeated)
-    for key, image, (real, found) in aligned(
-        degraded, clean, restored if restored is not None else clean
-    ):
+    for key, image, (real, found) in aligned(images, gt, gt if pred is None else pred):
         try:
             row = table.pop(key, None)
             if key in repeated:
                 continue
-            yield _sample(key, image, found, real, row, clean is not None, score_range, resize)
+            yield _sample(key, image, found, real, row, gt is not None, score_range, resize_pred)
         except DataError as error:
             yield Problem.of(error, image.name, key)
     if table:

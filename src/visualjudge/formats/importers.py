@@ -1,15 +1,20 @@
-"""Importers of plug-ins: each becomes a command of ``visualjudge import``, and feeds ``visualjudge
-perturb``.
+"""The importers: each row becomes a command of ``visualjudge import``, and plug-ins add rows.
+
+The options of a command are the parameters of its reader; their help is in the reader's docstring
+(:mod:`visualjudge.cli.import_`).
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from visualjudge.core.registry import Registry
-from visualjudge.formats.sample import Found
-from visualjudge.vision.tasks import TASKS
+
+if TYPE_CHECKING:
+    from visualjudge.formats.sample import Found
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,26 +28,148 @@ class Importer:
     read
         (task, gt, pred, images, *, ...) → an iterator of
         :class:`~visualjudge.formats.sample.Sample` and
-        :class:`~visualjudge.core.errors.Problem`. ``gt``, ``pred`` and ``images`` are text as the
-        user gave it; ``pred`` is None where the truth is its own prediction. Further keyword
-        parameters become options of the command: each needs a type and a default; ``Annotated[T,
-        typer.Option(help=…)]`` gives it a help text.
+        :class:`~visualjudge.core.errors.Problem`, or where that function is, "module:function".
+        ``gt`` and ``images`` are the text that the user gave, or a path where they are annotated
+        so; ``pred`` is None where the truth is its own prediction.
+
+        Further parameters become options of the command: each needs a type, and is required
+        unless it has a default. A ``Sequence`` may be given several times, a ``Mapping[str, str]``
+        is ``OURS=THEIRS``. The first paragraph of a parameter's entry in the docstring is its help.
+        ``resize_pred`` is the option of all formats with that name; ``scratch`` is a folder that is
+        removed after the import; ``source`` is the name that the user gave, or None.
     types
         Names of the prediction types that it reads.
     help, example
         Shown by ``--help``.
+    each
+        Parameters that the user gives once for each source; the first is what the predictions are
+        read from.
     """
 
     name: str
-    read: Callable[..., Found]
+    read: Callable[..., Found] | str
     types: tuple[str, ...]
     help: str
     example: str = ""
+    each: tuple[str, ...] = ("pred",)
+
+    @property
+    def reader(self) -> Callable[..., Found]:
+        """The function ``read``, imported if need be."""
+        if not isinstance(self.read, str):
+            return self.read
+        module, _, name = self.read.partition(":")
+        found: Callable[..., Found] = getattr(importlib.import_module(module), name)
+        return found
 
 
-IMPORTERS: Registry[str, Importer] = Registry("importer", {})
+_OWN = (
+    Importer(
+        "coco",
+        "visualjudge.formats.coco:coco",
+        ("detection", "instance", "keypoint", "semantic"),
+        "COCO instances, keypoints or panoptic, and results. Prints COCO's AP if there are "
+        "confidences.",
+        "visualjudge import coco --task keypoint --gt person_keypoints.json --pred "
+        "pose.json --images val2017 --source vitpose --out data",
+        each=("pred", "pred_pngs"),
+    ),
+    Importer(
+        "lvis",
+        "visualjudge.formats.coco:lvis",
+        ("detection", "instance"),
+        "LVIS: like COCO; classes not annotated exhaustively on an image are not scored there.",
+        "visualjudge import lvis --task instance_segmentation --gt lvis_v1_val.json "
+        "--pred results.json --images val2017 --source eva --out data",
+    ),
+    Importer(
+        "voc",
+        "visualjudge.formats.voc:voc",
+        ("detection",),
+        "PASCAL VOC XML; predictions are a folder of XML or of VOC's *_CLASS.txt results. "
+        "Difficult = crowd.",
+        "visualjudge import voc --gt Annotations --pred results/Main --images "
+        "JPEGImages --source yolo --out data",
+    ),
+    Importer(
+        "yolo",
+        "visualjudge.formats.yolo:yolo",
+        ("detection", "instance"),
+        "YOLO text files of boxes or polygons; lines of predictions may end with a confidence.",
+        "visualjudge import yolo --task object_detection --gt labels/val --pred "
+        "runs/labels --images images/val --classes data.yaml --source yolo11 --out "
+        "data",
+    ),
+    Importer(
+        "shapes",
+        "visualjudge.formats.shape_files:shapes",
+        ("detection", "instance"),
+        "Labelling tools: labelme, Cartucho's text files, Supervisely, Label Studio (JSON), CVAT "
+        "(Datumaro JSON).",
+        "visualjudge import shapes --format labelme --task instance_segmentation "
+        "--gt labels --pred out --images photos --source sam --out data",
+    ),
+    Importer(
+        "label-map",
+        "visualjudge.formats.label_maps:label_maps",
+        ("semantic",),
+        "Label-map PNGs with a class table: ADE20K, Cityscapes, CamVid and others.",
+        "visualjudge import label-map --gt 'gtFine/*_gtFine_labelIds.png' --pred "
+        "'out/*.png' --images 'leftImg8bit/*_leftImg8bit.png' --classes classes.csv "
+        "--source segformer --out data",
+    ),
+    Importer(
+        "referring",
+        "visualjudge.formats.referring:referring",
+        ("referring",),
+        "Referring expressions: RefCOCO's refs as JSON or pickle, ReferIt-like JSON, or plain "
+        "rows.",
+        "visualjudge import referring --gt refs.json --instances instances.json "
+        "--pred masks.json --images train2014 --source lisa --out data",
+    ),
+    Importer(
+        "depth",
+        "visualjudge.formats.depth_maps:depth_maps",
+        ("depth",),
+        "Depth or disparity maps: npy, npz, 16-bit PNG, PFM.",
+        "visualjudge import depth --gt 'gt/*.png' --gt-scale 1/256 --pred "
+        "'midas/*.pfm' --pred-inverse --align affine --images rgb --source midas "
+        "--out data",
+    ),
+    Importer(
+        "pairs",
+        "visualjudge.formats.image_pairs:image_pairs",
+        ("restoration",),
+        "Restorations: degraded, restored and clean images.",
+        "visualjudge import pairs --task lowlevel-deblur --images blurred --pred "
+        "restored --gt sharp --source hinet --out data",
+    ),
+    Importer(
+        "hugging-face",
+        "visualjudge.formats.hugging_face:hugging_face",
+        ("detection", "semantic"),
+        "Hugging Face data sets on disk: a folder of save_to_disk, or Parquet files, with images "
+        "embedded.",
+        "visualjudge import hugging-face --task object_detection --gt cppe5 --pred "
+        "detr --source detr --out data",
+    ),
+    Importer(
+        "outputs",
+        "visualjudge.formats.outputs:outputs",
+        ("generation", "restoration"),
+        "Generated or restored images with scores given by people or a metric.\n\n"
+        "Columns: output, score; optional: image, image_id, prompt, source, mask, control.",
+        "visualjudge import outputs --task generation_t2i --table ratings.csv "
+        "--root outputs --score-range 1 5 --source sdxl --out data",
+        each=("table",),
+    ),
+)
+
+IMPORTERS: Registry[str, Importer] = Registry("importer", {row.name: row for row in _OWN})
 
 
 def tasks_of(importer: Importer) -> list[str]:
     """The tasks that an importer can read."""
+    from visualjudge.vision.tasks import TASKS
+
     return [task.name for task in TASKS.values() if task.type in importer.types]

@@ -5,7 +5,7 @@ other.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,23 +40,29 @@ def label_maps(
     images: str,
     classes: Path,
     *,
-    unlabelled: tuple[int, ...] = (),
+    unlabelled: Sequence[int] = (),
     channel: int | None = None,
-    resize: bool = False,
+    resize_pred: bool = False,
 ) -> Found:
     """Samples of label maps paired by name; without ``pred`` the truth is its own prediction.
 
     Parameters
     ----------
-    gt, pred, images
-        As :func:`~visualjudge.formats.sample.files_by_key` takes them.
+    gt, images
+        Folder, file, or pattern with one *.
+
+        As :func:`~visualjudge.formats.sample.files_by_key` takes them; ``pred`` is the same.
     classes
-        The class table, see :func:`class_table`.
+        Class table: csv, tsv, json, or a text file with one name per line.
+
+        See :func:`class_table`.
     unlabelled
-        Values without a label, beside 0 and 255 where the table does not name them.
+        Value of unlabelled pixels, in addition to 0 and 255.
+
+        These two count only where the table does not name them.
     channel
-        Which channel of a map of several holds the classes.
-    resize
+        Channel of the label map, counted from 0, if it has several.
+    resize_pred
         Resize a predicted map of another size than its image, to the nearest pixel.
     """
     check_type(task, ("semantic",), "label-map")
@@ -72,7 +78,7 @@ def label_maps(
             guess = (
                 real
                 if found is None
-                else _read(found, table, skipped, channel, image, resize=resize)
+                else _read(found, table, skipped, channel, image, resize=resize_pred)
             )
         except DataError as error:
             where, _, reason = str(error).partition(": ")

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.formats.evidence import warn_of_five
@@ -23,52 +23,59 @@ TYPES = ("generation", "restoration")
 
 def outputs(
     task: str,
-    table: str | Path,
-    root: Path,
-    score_range: tuple[float, float] | None = None,
-    score_column: str | Sequence[str] = "score",
-    *,
+    table: str,
+    source: str | None = None,
+    root: Path = Path(),
     layout: str = "rows",
     prompts: Path | None = None,
-    scratch: Path | None = None,
-    mask_white: Literal["fill", "keep"] = "fill",
+    score_range: tuple[float, float] | None = None,
+    score_column: Sequence[str] = ("score",),
+    *,
+    mask_white: str = "fill",
     resize_mask: bool = False,
-    columns: Mapping[str, str] | None = None,
-    sourced: bool = True,
+    column: Mapping[str, str] | None = None,
+    scratch: Path | None = None,
 ) -> Found:
     """Samples of a table with a row an output and rating.
 
     Parameters
     ----------
     table
-        CSV, TSV, JSONL, JSON or a Hugging Face data set with ``output`` (path or image) and a
-        score, and where there are such: ``image`` (source image), ``image_id``, ``prompt``,
-        ``source``, ``mask``, ``control``. Outputs of one image and prompt are compared with each
-        other: without ``image_id`` it is the image's name, else one made of the prompt. A pattern
-        with one ``*`` names several files.
+        Table with output, score and optional columns: csv, tsv, jsonl, json, parquet.
+
+        Its columns are ``output`` (path or image) and a score, and where there are such: ``image``
+        (source image), ``image_id``, ``prompt``, ``source``, ``mask``, ``control``. Outputs of one
+        image and prompt are compared with each other: without ``image_id`` it is the image's name,
+        else one made of the prompt. A pattern with one ``*`` names several files.
+    source
+        Name of the model, if the table has no column 'source'; repeat with --table for several.
+
+        Without one, rows that do not name theirs are refused.
     root
-        Folder that paths start from.
-    score_range
-        Lowest and highest score of the table, which become 0 and 10; by default that of the layout,
-        for rows 0 and 10.
-    score_column
-        Column of the score, or several of several raters; a cell may be a list. Rows of the same
-        output, several columns and lists are ratings of one output: the sample has their mean, and
-        ``metadata.raters`` their number.
+        Folder that paths in the table are relative to.
     layout
-        Whose table it is, see :data:`~visualjudge.formats.rating_layouts.LAYOUTS`.
+        Layout of the table: rows, editscore, imagenhub, imagereward or tifa.
+
+        See :data:`~visualjudge.formats.rating_layouts.LAYOUTS`.
     prompts
-        JSON of prompts by ``image_id``, where the table has none.
+        JSON of prompts by image_id, if the table has none.
+    score_range
+        Range of the scores [default: that of the layout; rows: 0 10].
+
+        They become 0 and 10.
+    score_column
+        Column of the score [score]; repeat for several raters.
+
+        A cell may be a list. Rows of the same output, several columns and lists are ratings of one
+        output: the sample has their mean, and ``metadata.raters`` their number.
+    mask_white
+        Whether white in a mask is the area to fill or to keep.
+    resize_mask
+        Resize masks to their images.
+    column
+        OURS=THEIRS maps a column with another name, such as prompt=text; may be repeated.
     scratch
         Folder for images that a data set embeds; must stay until the samples are written.
-    mask_white
-        Whether the white of a mask is the region to fill or what is kept.
-    resize_mask
-        Resize a mask of another size than its image.
-    columns
-        Names that the table has in the place of ours, ``{"prompt": "text"}``.
-    sourced
-        Whether rows without a source get one; if not, they are refused.
 
     Raises
     ------
@@ -81,6 +88,8 @@ def outputs(
     UserWarning
         If all scores are whole or half numbers from 1 to 5, and no range was stated.
     """
+    if mask_white not in ("fill", "keep"):
+        raise UsageError(f"--mask-white must be fill or keep, got {mask_white!r}")
     check_type(task, TYPES, "output")
     if layout not in LAYOUTS:
         raise UsageError(f"--layout must be one of {', '.join(LAYOUTS)}, got {layout!r}")
@@ -88,10 +97,9 @@ def outputs(
     limits = form.limits if score_range is None else score_range
     if not limits[0] < limits[1]:
         raise UsageError("--score-range must have the lowest score first")
-    scores = (score_column,) if isinstance(score_column, str) else tuple(score_column)
-    read = [_renamed(row, columns or {}) for row in form.rows(files_of(table), root, scratch)]
+    read = [_renamed(row, column or {}) for row in form.rows(files_of(table), root, scratch)]
     rows = list(with_prompts(iter(read), prompts))
-    _check_columns(table, rows, scores, sourced=sourced)
+    _check_columns(table, rows, score_column, sourced=source is not None)
     if (
         TASKS[task].edits
         and rows
@@ -101,23 +109,22 @@ def outputs(
             f"{table}: must have a column 'image' with the source images: {task} cannot be "
             "judged without"
         )
-    table = Path(table)
     rated: dict[tuple[Any, ...], list[_Row]] = {}
     for number, row in enumerate(rows, 1):
         if isinstance(row, Problem):
             yield row
             continue
         try:
-            one = _row(task, row, root, limits, scores)
-            if one.source is None and not sourced:
+            one = _row(task, row, root, limits, score_column)
+            if one.source is None and source is None:
                 raise DataError("source: is missing; --source names the model of rows without one")
         except DataError as error:
-            yield Problem.of(error, table.name, f"row {number}")
+            yield Problem.of(error, Path(table).name, f"row {number}")
             continue
         rated.setdefault((one.output, one.image_id, one.prompt, one.source), []).append(one)
     if score_range is None:
         warn_of_five(
-            str(table),
+            table,
             [value for ratings in rated.values() for one in ratings for value in one.given],
             limits,
         )
@@ -126,7 +133,7 @@ def outputs(
 
 
 def _check_columns(
-    table: str | Path,
+    table: str,
     rows: Sequence[dict[str, Any] | Problem],
     scores: Sequence[str],
     *,
@@ -167,7 +174,7 @@ class _Row:
 
 
 def _samples(
-    task: str, table: Path, rated: Sequence[Sequence[_Row]], masks: Mapping[str, Any]
+    task: str, table: str, rated: Sequence[Sequence[_Row]], masks: Mapping[str, Any]
 ) -> Found:
     """A sample an output, with the mean of its ratings; outputs of one file name get numbers."""
     seen: Counter[tuple[str, str, str | None]] = Counter()
@@ -198,7 +205,7 @@ def _samples(
                 **masks,
             )
         except DataError as error:
-            yield Problem(table.name, str(first.output.name), "output", str(error))
+            yield Problem(Path(table).name, str(first.output.name), "output", str(error))
 
 
 def given_score(value: Any, limits: tuple[float, float]) -> float:

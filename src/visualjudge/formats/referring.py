@@ -59,21 +59,29 @@ def referring(
     instances: Path | None = None,
     *,
     boxes: bool = False,
-    resize: bool = False,
+    resize_pred: bool = False,
 ) -> Found:
     """Samples of a referring-expression file; without ``pred`` the truth is its own prediction.
 
     Parameters
     ----------
     gt
+        Ground truth file.
+
         RefCOCO refs (``ann_id``, ``sentences``; with ``instances``; JSON or pickle), ``{"image",
         "objects": [{"expressions"}]}``, or rows of ``image``, ``expression``, ``segmentation``.
     pred
+        Predictions; without any, the ground truth itself is imported.
+
         Rows of ``key`` (sent_id; or object_id or ref_id, for all expressions of a region) and
         ``segmentation``, or a folder of mask PNGs of those names.
+    images
+        Folder of the images.
+    instances
+        COCO instances that the refs' ann_id point to.
     boxes
-        Take a box as the region where the truth has no mask.
-    resize
+        Use a box as the region if there is no mask.
+    resize_pred
         Resize a predicted mask of another size than its image, to the nearest pixel.
     """
     check_type(task, ("referring",), "referring-expression")
@@ -82,7 +90,7 @@ def referring(
     for item in _expressions(gt, instances):
         try:
             yield _sample(
-                item, predictions, images, (gt.parent, (pred or gt).parent), boxes, resize
+                item, predictions, images, (gt.parent, (pred or gt).parent), boxes, resize_pred
             )
         except DataError as error:
             yield Problem.of(error, gt.name, item.where)

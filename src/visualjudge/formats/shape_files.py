@@ -57,15 +57,19 @@ Read = Callable[[Any, Size, bool], Iterator[LabelledShape]]
 """(record of one image, (height, width) of the image, whether it is a prediction) → its shapes."""
 
 
-def shapes(task: str, form: str, gt: Path, pred: Path | None, images: Path) -> Found:
+def shapes(task: str, gt: Path, pred: Path | None, images: Path, format: str) -> Found:
     """Samples of a labelling tool's files; without ``pred`` the truth is its own prediction.
 
     Parameters
     ----------
-    form
-        One of :data:`FORMS`.
-    gt, pred
-        A folder of a file an image, or one file, as the format has it.
+    gt
+        A folder; for label-studio and cvat, a file.
+
+        ``pred`` is the same.
+    images
+        Folder of the images.
+    format
+        labelme, cartucho, supervisely, label-studio or cvat.
 
     Raises
     ------
@@ -73,11 +77,11 @@ def shapes(task: str, form: str, gt: Path, pred: Path | None, images: Path) -> F
         If the task is neither object_detection nor instance_segmentation, or a folder or format is
         unknown.
     """
-    if form not in FORMS:
-        raise UsageError(f"--format must be one of {', '.join(FORMS)}, got {form!r}")
-    kind = check_type(task, _GATHER, form)
+    if format not in FORMS:
+        raise UsageError(f"--format must be one of {', '.join(FORMS)}, got {format!r}")
+    kind = check_type(task, _GATHER, format)
     by_name = files_by_key(folder_at(images))
-    records, read = FORMS[form]
+    records, read = FORMS[format]
     sides = [dict(records(path)) for path in (gt, pred) if path is not None]
     for key, record in sorted(sides[0].items()):
         image = by_name.get(key)

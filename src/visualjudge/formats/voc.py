@@ -29,6 +29,13 @@ IMAGES = (".jpg", ".jpeg", ".png")
 def voc(task: str, gt: Path, pred: Path | None, images: Path) -> Found:
     """Samples of a VOC data set; without ``pred`` the truth is its own prediction.
 
+    Parameters
+    ----------
+    gt
+        Folder of ground truth files.
+    images
+        Folder of the images.
+
     Raises
     ------
     UsageError

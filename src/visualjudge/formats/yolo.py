@@ -43,6 +43,15 @@ OUTSIDE = 0.05
 def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) -> Found:
     """Samples of YOLO label files; without ``pred`` the truth is its own prediction.
 
+    Parameters
+    ----------
+    gt
+        Folder of ground truth files.
+    images
+        Folder of the images.
+    classes
+        Class names: data.yaml, or a text file with one name per line.
+
     Raises
     ------
     UsageError

@@ -294,7 +294,7 @@ def _importer(name: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         missing = str(Path(folder) / "missing")
         try:
-            found = [*row.read(tasks_of(row)[0], missing, None, missing)]
+            found = [*row.reader(tasks_of(row)[0], missing, None, missing)]
         except PluginError:
             raise
         except (DataError, UsageError):

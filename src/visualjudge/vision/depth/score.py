@@ -16,10 +16,16 @@ def delta1(prediction: DepthMap, truth: DepthMap, *, align: str = "median") -> f
     """The share of valid truth pixels with max(d/d*, d*/d) < 1.25, d the aligned prediction and d*
     the truth. 0..1.
 
-    A pixel without a valid prediction is wrong. ``align``: "none"; "median" scales the prediction
-    by the ratio of the medians; "affine" fits scale and shift by least squares, in disparity where
-    the prediction is one. Source: Eigen et al. 2014 (δ1); MiDaS (Ranftl et al. 2020) for the affine
-    fit.
+    A pixel without a valid prediction is wrong. Source: Eigen et al. 2014 (δ1); MiDaS (Ranftl et
+    al. 2020) for the affine fit.
+
+    Parameters
+    ----------
+    align
+        none, median or affine.
+
+        "median" scales the prediction by the ratio of the medians; "affine" fits scale and shift by
+        least squares, in disparity where the prediction is one.
 
     Raises
     ------
