@@ -180,7 +180,7 @@ def tool(
     >>> import visualjudge as vj
     >>> @vj.tool()
     ... def size(seen, image: str):
-    ...     """Tell how large an image is."""
+    ...     '''Tell how large an image is.'''
     ...     height, width = seen.image(image).shape[:2]
     ...     return vj.Shown(f"{width}×{height} pixels")
     >>> size.name, size.about
