@@ -220,7 +220,9 @@ class CompactedFile:
             yield from (self._line(row, number) for number, row in rows)
 
     def frames(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, pl.DataFrame]]:
-        """Yield the number of the first row and some rows as columns, a bounded number at a time."""
+        """Yield the number of the first row and some rows as columns, a bounded number at a
+        time.
+        """
         end = self.count if stop is None else min(stop, self.count)
         for first in range(start // GROUP * GROUP, end, GROUP):
             low, high = max(start, first), min(end, first + GROUP)
