@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from visualjudge.analysis.people import Panel
+from visualjudge.analysis.people_agreement import Panel
 from visualjudge.analysis.statistics.dawid_skene import dawid_skene
 from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES, TAIL
 from visualjudge.core.errors import UsageError

@@ -23,7 +23,7 @@ import orjson
 from numpy.typing import NDArray
 
 from visualjudge.core import jsons
-from visualjudge.core.collecting import paused_collector
+from visualjudge.core.garbage_collection import paused_collector
 from visualjudge.core.records import LETTERS, QuestionType
 from visualjudge.dataset.engines import Engine
 from visualjudge.runs.compacting import GROUP, CompactedFile

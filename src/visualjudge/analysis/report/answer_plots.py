@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import usual_card
 from visualjudge.analysis.decisions.check_figures import checks_of
+from visualjudge.analysis.figure_text import grouped, listed, many
 from visualjudge.analysis.figures import JudgeResult, SourceRow
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.slope import Slope, SlopeRow, slopes
 from visualjudge.analysis.report.accuracy_plots import colours_of, shown
 from visualjudge.analysis.report.readings import plain_name
-from visualjudge.analysis.words import grouped, listed, many
 
 MOST_PANELS = 4
 """Judges beside each other in a slope chart."""

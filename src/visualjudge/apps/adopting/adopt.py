@@ -29,9 +29,9 @@ from visualjudge.core.records import (
     QuestionType,
     Verdict,
 )
+from visualjudge.dataset.dataset_files import write_dataset
 from visualjudge.dataset.folder import MEDIA, load_dataset
 from visualjudge.dataset.staging import staged
-from visualjudge.dataset.writing import write_dataset
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.replies import Reading, read_reply
 
