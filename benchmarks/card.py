@@ -20,13 +20,21 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis.accuracy_cells import accuracy, macro
 from visualjudge.analysis.analysing import PAIRED
 from visualjudge.analysis.bias import both_orders, preference, swap_figures
-from visualjudge.analysis.cells import accuracy, macro
 from visualjudge.analysis.decisions.card import Answer, Shown, answer_of
 from visualjudge.analysis.decisions.checks import NOT_ASKED, read_thresholds
 from visualjudge.analysis.figures import Pairwise
-from visualjudge.analysis.join import VERDICT_SCHEMA, WIRE, Run, Study, asked_table, join, numbered
+from visualjudge.analysis.study_table import (
+    VERDICT_SCHEMA,
+    WIRE,
+    Run,
+    Study,
+    asked_table,
+    join,
+    numbered,
+)
 from visualjudge.core.seeding import rng_for
 
 RULES = read_thresholds()

@@ -26,7 +26,7 @@ from runs.made_dataset import make_dataset
 from visualjudge.clients import RetryPolicy, open_client
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.judges.question import QuestionJudge
-from visualjudge.runs.judging import RunReport, RunSettings, run_judge
+from visualjudge.runs.judge_dataset import RunReport, RunSettings, run_judge
 
 CONCURRENCY = 32
 TIMEOUT_S = 3.0

@@ -33,15 +33,15 @@ import polars as pl
 from measured import Figures, Tally, both_judges, flagged, slow, together, told_apart
 from simulated import SEVEN, Design, cases, judged, ranked, right_of, scored, shift_for, world
 
+from visualjudge.analysis.accuracy_cells import estimate_of, macro, share_of
+from visualjudge.analysis.benchmark_pair_rules import net
 from visualjudge.analysis.bias import both_orders
-from visualjudge.analysis.cells import estimate_of, macro, share_of
 from visualjudge.analysis.comparisons import paired
 from visualjudge.analysis.encoding_choice import recommend
 from visualjudge.analysis.figures import Estimate
 from visualjudge.analysis.leaks import leak_audit
 from visualjudge.analysis.psychometric import Scope, curves
 from visualjudge.analysis.psychometric_bootstrap import Resampling
-from visualjudge.analysis.published import net
 from visualjudge.analysis.scores import rank_taus, scoring_figures, within_groups
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.alpha import alpha, alpha_interval

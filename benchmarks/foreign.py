@@ -36,8 +36,8 @@ import polars as pl
 from measured import Tally, flagged, pairwise, together, told_apart
 from simulated import FEATURES
 
-from visualjudge.analysis.cells import margin_bin
-from visualjudge.analysis.join import lead, more_of
+from visualjudge.analysis.accuracy_cells import margin_bin
+from visualjudge.analysis.study_table import lead, more_of
 from visualjudge.core.errors import DataError
 
 REQUIRED = ("id", "image", "answer", "said")

@@ -29,11 +29,11 @@ from PIL import Image
 
 import visualjudge as vj
 from visualjudge.analysis import study_of
+from visualjudge.analysis.accuracy_cells import accuracy
 from visualjudge.analysis.analysing import PAIRED
 from visualjudge.analysis.bias import both_orders, preference, swap_figures
-from visualjudge.analysis.cells import accuracy
 from visualjudge.analysis.decisions.correct import correct_study
-from visualjudge.analysis.decisions.label import label_study
+from visualjudge.analysis.decisions.items_to_label import label_study
 from visualjudge.analysis.statistics import alt_test
 from visualjudge.analysis.statistics.alpha import alpha, alpha_interval
 from visualjudge.core.records import Question, Verdict

@@ -40,9 +40,9 @@ from visualjudge.clients.registry import open_client
 from visualjudge.core.records import Question
 from visualjudge.dataset.folder import Dataset
 from visualjudge.judges.question import QuestionJudge
-from visualjudge.runs.judging import RunSettings, live, run_judge
-from visualjudge.runs.processes import open_processes
-from visualjudge.runs.spread import SpreadEngine
+from visualjudge.runs.judge_dataset import RunSettings, live, run_judge
+from visualjudge.runs.process_workers import open_processes
+from visualjudge.runs.worker_engine import SpreadEngine
 from visualjudge.vision.raster.images import write_png
 
 IMAGES = 50

@@ -16,9 +16,9 @@ import numpy as np
 from visualjudge.analysis import study_of
 from visualjudge.analysis.analysing import analyse_study
 from visualjudge.analysis.decisions.card import usual_card
-from visualjudge.analysis.document import document
-from visualjudge.analysis.join import Study
+from visualjudge.analysis.metrics_json import document
 from visualjudge.analysis.report.page import html
+from visualjudge.analysis.study_table import Study
 from visualjudge.core.records import Question, Verdict
 
 

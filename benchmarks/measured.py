@@ -9,9 +9,9 @@ from collections import defaultdict
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis.accuracy_cells import macro
 from visualjudge.analysis.analysing import pairwise_figures
 from visualjudge.analysis.bias import preferences
-from visualjudge.analysis.cells import macro
 from visualjudge.analysis.comparisons import paired
 from visualjudge.analysis.encoding_choice import compare_encodings
 from visualjudge.analysis.figures import Estimate

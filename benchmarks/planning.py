@@ -17,13 +17,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis.accuracy_cells import margin_bin
 from visualjudge.analysis.analysing import pairwise_figures
 from visualjudge.analysis.bias import preference
-from visualjudge.analysis.cells import margin_bin
 from visualjudge.analysis.comparisons import paired
 from visualjudge.analysis.decisions.card import Shown, _evidence, answer_of, skill_of
 from visualjudge.analysis.decisions.checks import NOT_ASKED, check, read_thresholds
-from visualjudge.analysis.join import Run, Study
+from visualjudge.analysis.study_table import Run, Study
 from visualjudge.apps.planning import models
 from visualjudge.apps.planning.goals import Goal, Terms, question_of
 from visualjudge.apps.planning.models import Design

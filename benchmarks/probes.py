@@ -24,10 +24,10 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.join import VERDICT_SCHEMA, join, question_table
-from visualjudge.analysis.photograph import photograph_need
+from visualjudge.analysis.photograph_effect import photograph_need
 from visualjudge.analysis.probes import probe_results
 from visualjudge.analysis.statistics.eprocess import e_process
+from visualjudge.analysis.study_table import VERDICT_SCHEMA, join, question_table
 from visualjudge.core.records import Probe, ProbeDesign, Question
 
 NUMBER, IMAGES, STEPS = 200, 100, 4

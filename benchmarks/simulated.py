@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.cells import margin_bin
-from visualjudge.analysis.join import lead, more_of
+from visualjudge.analysis.accuracy_cells import margin_bin
+from visualjudge.analysis.study_table import lead, more_of
 
 SOURCES = 4
 FEATURES = ("text_chars", "count", "area", "png_bytes")

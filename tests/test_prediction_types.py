@@ -30,7 +30,7 @@ SOURCES = [
     if not path.relative_to(ROOT).as_posix().startswith(OWN)
 ]
 MAY_NAME = {
-    "vision/built_in.py": "the list of the rows",
+    "vision/built_in_types.py": "the list of the rows",
     "vision/predictions.py": "the records are public names, which a module of this name has had "
     "since 0.1",
     "cli/perturb.py": "the options of the formats that hold a task's ground truth",

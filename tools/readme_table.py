@@ -16,10 +16,10 @@ from pathlib import Path
 
 import orjson
 
-from visualjudge.analysis.estimates import Share
+from visualjudge.analysis.value_and_interval import Share
 from visualjudge.apps.published.atlas import COLUMNS, AtlasRow, atlas, atlas_figure
 from visualjudge.core.atomic import write_json, write_text
-from visualjudge.core.tables import Table
+from visualjudge.core.text_tables import Table
 
 ROOT = Path(__file__).parents[1]
 FIGURES = ROOT / "docs/published/judges.json"

@@ -5,7 +5,7 @@ A plug-in calls them when it is loaded (:mod:`visualjudge.core.registry`); a scr
 call them at any time before the row is needed, and worker processes started after that have the row
 too, if it can be pickled.
 
-Every function of a row is guarded (:mod:`visualjudge.core.guarded`): what it raises names the
+Every function of a row is guarded (:mod:`visualjudge.core.plugin_guard`): what it raises names the
 plug-in and the row, and costs one record where one record caused it.
 
 >>> import visualjudge as vj
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visualjudge.core.errors import UsageError
-from visualjudge.core.guarded import guarded, guarded_row
+from visualjudge.core.plugin_guard import guarded, guarded_row
 from visualjudge.core.registry import table
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import pytest
 
 from judged_records import features, pair, ranking, said, scoring, write_dataset, write_run
 from visualjudge.analysis import analyse, analyse_study, study_of
-from visualjudge.analysis.join import question_table
 from visualjudge.analysis.leaks import leak_audit
+from visualjudge.analysis.study_table import question_table
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Question, Verdict
 from visualjudge.core.seeding import rng_for

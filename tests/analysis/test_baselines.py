@@ -13,10 +13,10 @@ from judged_records import pair, said, write_dataset, write_run
 from making import make_folder
 from visualjudge.analysis import analyse
 from visualjudge.analysis.analysing import Analysis
+from visualjudge.analysis.figure_text import above
 from visualjudge.analysis.report.markdown import markdown
 from visualjudge.analysis.report.page import html
 from visualjudge.analysis.report.terminal import text
-from visualjudge.analysis.words import above
 from visualjudge.core.records import FAILED
 from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import load_dataset

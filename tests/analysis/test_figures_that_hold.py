@@ -16,12 +16,12 @@ from judged_records import pair, said, scoring
 from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.comparisons import comparisons, judge_agreement
 from visualjudge.analysis.figures import JudgeResult
-from visualjudge.analysis.join import Run, Study, join, question_table, verdict_table
 from visualjudge.analysis.leaks import permutation_p
 from visualjudge.analysis.psychometric import slope_p
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.clustered_shares import one_share
 from visualjudge.analysis.statistics.paired import images_needed
+from visualjudge.analysis.study_table import Run, Study, join, question_table, verdict_table
 from visualjudge.core.records import OptionFeatures, Question, Verdict
 from visualjudge.core.seeding import rng_for
 
@@ -317,7 +317,7 @@ def test_table_of_metrics_and_markdown_come_from_the_same_columns() -> None:
 
 def test_rule_of_counting_is_in_every_output(monkeypatch: pytest.MonkeyPatch) -> None:
     """A new share of verdicts is one function and one row: nothing else names it."""
-    from visualjudge.analysis import columns, published
+    from visualjudge.analysis import benchmark_pair_rules as published, columns
     from visualjudge.analysis.report.markdown import markdown
     from visualjudge.analysis.report.page import html
 

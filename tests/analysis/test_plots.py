@@ -21,7 +21,7 @@ import visualjudge
 from judged_records import pair, said, scoring, write_dataset, write_run
 from visualjudge.analysis import analyse
 from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.estimates import Estimate
+from visualjudge.analysis.figure_text import counted, grouped, number
 from visualjudge.analysis.plots.canvas import DARK, LIGHT, STYLE, Canvas, ticks
 from visualjudge.analysis.plots.cost import Priced, front
 from visualjudge.analysis.plots.figure import BEHIND, Figure, LeftOut, converted
@@ -35,11 +35,11 @@ from visualjudge.analysis.report.paired import differences, in_common
 from visualjudge.analysis.report.plots import PLOTS, figures
 from visualjudge.analysis.report.readings import rough_points, rough_share
 from visualjudge.analysis.report.terminal import bar
-from visualjudge.analysis.words import counted, grouped, number
+from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.cli.report import app
 from visualjudge.core.errors import RunError, UsageError
 from visualjudge.core.records import Probe
-from visualjudge.core.tables import Table
+from visualjudge.core.text_tables import Table
 
 
 @pytest.fixture(scope="module")

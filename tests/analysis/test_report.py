@@ -19,9 +19,8 @@ from typer.testing import CliRunner
 
 from judged_records import features, pair, ranking, said, scoring, write_dataset, write_run
 from making import make_folder
-from visualjudge.analysis import analyse, scopes, words
+from visualjudge.analysis import analyse, figure_text, repeated_rows
 from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.estimates import NOTHING
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.probe_figures import ProbeResult
 from visualjudge.analysis.report.examples import Example, examples
@@ -31,6 +30,7 @@ from visualjudge.analysis.report.methods import methods
 from visualjudge.analysis.report.page import html as page
 from visualjudge.analysis.report.terminal import text as terminal
 from visualjudge.analysis.statistics.jackknife import holm
+from visualjudge.analysis.value_and_interval import NOTHING
 from visualjudge.cli.report import app
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.dataset.build import build
@@ -368,24 +368,24 @@ def test_judges_that_were_asked_different_questions_stand_in_tables_of_their_own
     ]
     analysis = analyse(runs)
     for shown in (terminal(analysis.results, []), markdown(analysis)):
-        assert words.APART in shown
+        assert figure_text.APART in shown
         assert shown.count("Verdicts on pairs") == 2
     told = page(analysis)
     parts = {part.split('"')[0]: part for part in told.split(' id="')}
-    assert words.APART in parts["headline"]
+    assert figure_text.APART in parts["headline"]
     for mixed, end in (("figure-tasks", "</text>"), ("published", "</th>")):
         assert all(
             f"{name}{end}" in parts[mixed]
             for name in ("one (set 1)", "two (set 1)", "three (set 2)")
         )
-        assert words.SETS in parts[mixed]
-    assert words.SETS not in parts["headline"] + parts["compared"]
+        assert figure_text.SETS in parts[mixed]
+    assert figure_text.SETS not in parts["headline"] + parts["compared"]
     assert "Set 1: one, two" in parts["headline"]
     alike = analyse(runs[:2])
     assert "(set " not in page(alike)
-    assert words.SETS not in page(alike)
+    assert figure_text.SETS not in page(alike)
     assert terminal(alike.results, []).count("Verdicts on pairs") == 1
-    assert words.APART not in terminal(alike.results, []) + markdown(alike) + page(alike)
+    assert figure_text.APART not in terminal(alike.results, []) + markdown(alike) + page(alike)
 
 
 def test_what_was_asked_is_told_from_what_is_there(tmp_path: Path) -> None:
@@ -470,14 +470,14 @@ def test_rows_of_the_only_task_are_shown_once_and_kept_in_files(tmp_path: Path) 
         [row.p_holm for row in leaks if row.scope == scope] for scope in ("all", "object_detection")
     ]
     assert by_scope[0] == by_scope[1] == holm([row.p for row in leaks if row.scope == "all"])
-    assert len(scopes.leaks(leaks)) == len(by_scope[0])
-    assert {row.scope for row in scopes.leaks(two.results.leaks)} == {
+    assert len(repeated_rows.leaks(leaks)) == len(by_scope[0])
+    assert {row.scope for row in repeated_rows.leaks(two.results.leaks)} == {
         "all",
         "object_detection",
         "keypoint_detection",
     }
     judge = one.results.judges[0]
-    assert [row.value for row in scopes.above(judge.above_baseline)] == ["all"]
+    assert [row.value for row in repeated_rows.above(judge.above_baseline)] == ["all"]
     assert {row.value for row in judge.above_baseline} == {"all", "object_detection", "missed"}
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 from scipy import stats
 
-from visualjudge.analysis.cells import accuracy_cells, counted, macro
+from visualjudge.analysis.accuracy_cells import accuracy_cells, counted, macro
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.alpha import alpha, alpha_interval
 from visualjudge.analysis.statistics.clustered_shares import one_share, shares

@@ -11,7 +11,7 @@ import pytest
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import analyse
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.verdicts import read_verdicts
+from visualjudge.analysis.verdict_table import read_verdicts
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Verdict
 from visualjudge.judges.base import verdict_line

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from visualjudge.analysis.people import Panel
+from visualjudge.analysis.people_agreement import Panel
 from visualjudge.analysis.statistics.dawid_skene import dawid_skene, majority
 from visualjudge.analysis.uncertain_truth import truth_rows
 from visualjudge.cli.agreement import app

@@ -20,7 +20,7 @@ from runs.made_dataset import make_dataset
 from visualjudge.clients.batch.asking import Settings
 from visualjudge.clients.retry import RetryPolicy
 from visualjudge.core.errors import RunError, UsageError
-from visualjudge.runs.batch.keeping import Keeper
+from visualjudge.runs.batch.fetch_and_cancel import Keeper
 from visualjudge.runs.batch.ledger import Ledger
 from visualjudge.runs.batch.parts import parts_of
 from visualjudge.runs.budget import Prices

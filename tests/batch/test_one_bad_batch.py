@@ -19,7 +19,7 @@ from runs.made_dataset import make_dataset
 from visualjudge.clients.batch.asking import Settings
 from visualjudge.clients.retry import RetryPolicy
 from visualjudge.core.errors import RunError, UsageError
-from visualjudge.runs.batch.keeping import Keeper, drop
+from visualjudge.runs.batch.fetch_and_cancel import Keeper, drop
 from visualjudge.runs.batch.parts import parts_of
 
 KEY = "sk-batch-0123456789"

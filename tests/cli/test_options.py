@@ -21,7 +21,7 @@ from visualjudge.cli import help, main
 from visualjudge.clients.remote import RemoteClient
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Question
-from visualjudge.dataset.choosing import Choice, chosen, condition, margin, sample_positions
+from visualjudge.dataset.question_filter import Choice, chosen, condition, margin, sample_positions
 
 
 def _run(

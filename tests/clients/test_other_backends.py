@@ -29,7 +29,7 @@ from visualjudge.clients.retry import Retrying, RetryPolicy
 from visualjudge.clients.secrets import Redactor, Secret, public_url
 from visualjudge.clients.sync import run_sync
 from visualjudge.core.errors import ApiError, TransportError, UnknownName, UsageError
-from visualjudge.runs.tokens import token_counts
+from visualjudge.runs.token_counts import token_counts
 
 KEY = "a-secret-of-some-length"
 IMAGE = image_part(np.full((3, 4, 3), 200, np.uint8))

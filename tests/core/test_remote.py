@@ -21,7 +21,7 @@ import pytest
 
 from making import detection_folder, make_folder
 from visualjudge.core import media, remote
-from visualjudge.core.confine import confined_path
+from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.core.remote import RemotePath, located
 from visualjudge.dataset.build import BuildOptions, build

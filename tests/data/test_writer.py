@@ -12,7 +12,7 @@ from PIL import Image
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Annotation
 from visualjudge.data.folder import DataFolder
-from visualjudge.data.waiting import slug
+from visualjudge.data.pending_files import slug
 from visualjudge.data.writer import FolderWriter
 from visualjudge.vision.predictions import DepthMap
 

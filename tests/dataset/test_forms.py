@@ -17,19 +17,19 @@ import pyarrow.parquet as pq
 import pytest
 
 from making import detection_folder
-from visualjudge.analysis.questions import find, read_questions
+from visualjudge.analysis.question_table import find, read_questions
 from visualjudge.cli.main import run
 from visualjudge.core import media
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import TIES
 from visualjudge.dataset import folder, parquet_form
 from visualjudge.dataset.build import build
-from visualjudge.dataset.choosing import Choice
 from visualjudge.dataset.convert import convert
 from visualjudge.dataset.exports import export
 from visualjudge.dataset.folder import load_dataset, selected
 from visualjudge.dataset.parquet_form import schema
-from visualjudge.dataset.stored import Stored, columns
+from visualjudge.dataset.question_filter import Choice
+from visualjudge.dataset.question_storage import Stored, columns
 from visualjudge.dataset.validate import validate
 
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from visualjudge.analysis.decisions.correct import correct
-from visualjudge.analysis.decisions.label import label
+from visualjudge.analysis.decisions.items_to_label import label
 from visualjudge.apps.mmbench.table import read_table
 from visualjudge.apps.pipelines import build_pipes, read_config, read_rows
 from visualjudge.vision.raster.images import write_png

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.analysis.decisions.labels import read_labels
-from visualjudge.analysis.questions import read_questions
-from visualjudge.analysis.ratings import read_ratings
-from visualjudge.analysis.verdicts import read_verdicts
+from visualjudge.analysis.decisions.label_files import read_labels
+from visualjudge.analysis.question_table import read_questions
+from visualjudge.analysis.rating_table import read_ratings
+from visualjudge.analysis.verdict_table import read_verdicts
 from visualjudge.apps.mmbench.evaluate import READERS
 from visualjudge.apps.mmbench.results import read_workbook
 from visualjudge.apps.mmbench.table import read_table
@@ -37,8 +37,8 @@ from visualjudge.clients.secrets import Redactor, Secret
 from visualjudge.core.errors import VisualJudgeError
 from visualjudge.core.records import TIES
 from visualjudge.core.seeding import rng_for
-from visualjudge.data.scan import parsed, spans
-from visualjudge.data.wire import annotation_from_wire, image_from_wire
+from visualjudge.data.record_checks import annotation_from_wire, image_from_wire
+from visualjudge.data.record_scan import parsed, spans
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.json_form import question_from_wire
 from visualjudge.formats.coco import coco

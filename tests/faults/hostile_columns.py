@@ -39,9 +39,9 @@ from visualjudge.clients.base import Reply
 from visualjudge.clients.cache import Cached, default_cache_dir
 from visualjudge.clients.cache_key import cache_secret
 from visualjudge.clients.limits import LARGEST_BODY
-from visualjudge.core.columnar import parquet_parts
-from visualjudge.core.digests import file_sha256
+from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import VisualJudgeError
+from visualjudge.core.parquet_files import parquet_parts
 from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.dataset.convert import convert

@@ -222,7 +222,7 @@ def test_a_server_that_the_user_names_or_trusts_is_asked(
 def test_the_servers_of_the_makers_need_no_confirmation(
     good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from visualjudge.runs.batch.keeping import Keeper
+    from visualjudge.runs.batch.fetch_and_cancel import Keeper
 
     run = tmp_path / "run"
     shutil.copytree(good, run)

@@ -17,12 +17,12 @@ from visualjudge.apps.pipelines import rows
 from visualjudge.apps.published import prompts
 from visualjudge.clients import descriptors, download, limits, remote, retry, wire
 from visualjudge.clients.batch import asking
-from visualjudge.core import columnar, confine, jsons, media, parquet_bounds, yamls
-from visualjudge.data import importing, scan, wire as record_fields
+from visualjudge.core import confined_paths, jsons, media, parquet_bounds, parquet_files, yamls
+from visualjudge.data import importing, record_checks as record_fields, record_scan
 from visualjudge.dataset import parquet_form
 from visualjudge.formats import voc
 from visualjudge.judges import bounded_reading
-from visualjudge.runs import blocks
+from visualjudge.runs import journal_blocks
 from visualjudge.runs.batch import submitting
 from visualjudge.vision import fields
 from visualjudge.vision.raster import arrays, images, limits as raster
@@ -284,7 +284,7 @@ BOUNDS = {
     "redirects on the same host, where allowed": [f"{wire.MOST_REDIRECTS}"],
     "seconds for a file of a batch; its size; a line in it": [
         f"{limits.LONGEST_TRANSFER_S:,.0f}; {limits.LARGEST_DOWNLOAD >> 30} GiB; "
-        f"{mib(blocks.LONGEST_LINE)}"
+        f"{mib(journal_blocks.LONGEST_LINE)}"
     ],
     "pages of a server's list of batches": [f"{limits.MOST_PAGES:,}"],
     "looks in a row at a batch that fail before it is closed": [f"{submitting._LOOKS}"],
@@ -344,20 +344,24 @@ BOUNDS = {
     f"texts of {parquet_form.ROWS_A_GROUP:,} questions in Parquet, a text that is stored once "
     "counted for each": [mib(parquet_form.LARGEST_GROUP)],
     "row of a Parquet or Arrow table": [
-        f"{mib(columnar.LARGEST_ROW)}; rows are read in parts of {mib(columnar.BYTES_A_PART)}"
+        f"{mib(parquet_files.LARGEST_ROW)}; rows are read in parts of "
+        f"{mib(parquet_files.BYTES_A_PART)}"
     ],
     "questions, or verdicts, of a Parquet file": ["one for each of its bytes"],
     "record of a data folder, line of a `.jsonl` table or of ratings; row of `pipeline`": [
         f"{mib(jsons.LONGEST_RECORD)}; {mib(rows.LONGEST_LINE)}"
     ],
-    "annotations in Parquet, as JSON": [f"{mib(scan.LARGEST_SPOOL)}, or {scan.SPOOL_RATIO} times"],
+    "annotations in Parquet, as JSON": [
+        f"{mib(record_scan.LARGEST_SPOOL)}, or {record_scan.SPOOL_RATIO} times"
+    ],
     "index of the images of a dataset; shard; image in a shard": [
         f"{mib(media.LARGEST_INDEX)}; {mib(media.SHARD_BYTES + media.LARGEST_IMAGE)}; "
         f"{mib(media.LARGEST_IMAGE)}"
     ],
     "entry of the reply cache": [mib(limits.LARGEST_BODY)],
     "`dataset.json` and the index of shards; `run.json`; line of a run's verdicts": [
-        f"{mib(jsons.LARGEST_META)}; {mib(jsons.LARGEST_MANIFEST)}; {mib(blocks.LONGEST_LINE)}"
+        f"{mib(jsons.LARGEST_META)}; {mib(jsons.LARGEST_MANIFEST)}; "
+        f"{mib(journal_blocks.LONGEST_LINE)}"
     ],
     "texts of a record; labels; identifiers": [
         f"{record_fields.LONGEST_TEXT:,} characters; {fields.LONGEST_LABEL} characters",
@@ -378,7 +382,7 @@ BOUNDS = {
         f"{mib(voc.LARGEST_XML)}; {rows.MOST_IMAGES}"
     ],
     "script of a benchmark that holds its prompts": [mib(prompts.LARGEST)],
-    "paths in data": [f"{confine.LONGEST_PATH:,} characters"],
+    "paths in data": [f"{confined_paths.LONGEST_PATH:,} characters"],
     "connections": [f"minus {descriptors.RESERVED}"],
 }
 

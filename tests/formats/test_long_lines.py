@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from visualjudge.analysis.ratings import read_ratings
+from visualjudge.analysis.rating_table import read_ratings
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
 from visualjudge.formats.sample import read_table

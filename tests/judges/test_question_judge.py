@@ -16,7 +16,7 @@ from visualjudge.core.records import Spans, Verdict
 from visualjudge.judges.base import Ask, verdict_line, verdict_of
 from visualjudge.judges.question import QuestionJudge, answer_schema
 from visualjudge.prompts.spans import interleaved, swapped
-from visualjudge.runs.todo import left_of
+from visualjudge.runs.questions_left import left_of
 from visualjudge.vision.raster.images import write_png
 
 TURNED = (

@@ -14,7 +14,7 @@ from visualjudge.dataset.folder import load_dataset
 from visualjudge.judges.question import QuestionJudge
 from visualjudge.replies.confidence import stated_confidence
 from visualjudge.runs.folder import RunFolder
-from visualjudge.runs.judging import RunSettings, run_judge
+from visualjudge.runs.judge_dataset import RunSettings, run_judge
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import json
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from visualjudge.replies.jsons import object_with
-from visualjudge.replies.markup import without_thoughts
+from visualjudge.replies.json_answers import object_with
+from visualjudge.replies.stripped_text import without_thoughts
 
 F = "```"
 

@@ -14,19 +14,19 @@ from typer.testing import CliRunner
 
 from runs.made_dataset import make_dataset
 from visualjudge.analysis.analysing import analyse
-from visualjudge.analysis.join import VERDICT_SCHEMA
-from visualjudge.analysis.verdicts import read_verdicts
+from visualjudge.analysis.study_table import VERDICT_SCHEMA
+from visualjudge.analysis.verdict_table import read_verdicts
 from visualjudge.cli.convert import app
 from visualjudge.clients import ScriptedClient
 from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.judges.baseline import baseline_judge
 from visualjudge.judges.question import QuestionJudge
-from visualjudge.runs import compacting, judging
-from visualjudge.runs.answered import Answered, answered
+from visualjudge.runs import compacting, judge_dataset
+from visualjudge.runs.answered_questions import Answered, answered
 from visualjudge.runs.budget import Budget, Limits
 from visualjudge.runs.folder import RunFolder
-from visualjudge.runs.judging import RunSettings, run_judge
+from visualjudge.runs.judge_dataset import RunSettings, run_judge
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 NUMBERS = st.one_of(st.integers(0, 10), st.floats(0, 10), st.just(-0.0))
@@ -138,7 +138,7 @@ def dataset(tmp_path: Path) -> Dataset:
     return load_dataset(make_dataset(tmp_path / "ds"))
 
 
-def judged(dataset: Dataset, judge: Any, out: Path, **options: Any) -> judging.RunReport:
+def judged(dataset: Dataset, judge: Any, out: Path, **options: Any) -> judge_dataset.RunReport:
     return asyncio.run(run_judge(dataset, judge, out, RunSettings(**options)))
 
 
@@ -151,7 +151,7 @@ def judged_folder(tmp_path: Path) -> RunFolder:
 def test_a_finished_run_of_many_verdicts_is_compacted(
     dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judging, "COMPACTED_ABOVE", 12)
+    monkeypatch.setattr(judge_dataset, "COMPACTED_ABOVE", 12)
     judge, folder = baseline_judge("oracle:0.8", dataset.root), RunFolder(tmp_path / "run")
     judged(dataset, judge, folder.path, limit=12)
     assert not folder.is_compacted
@@ -165,7 +165,7 @@ def test_a_finished_run_of_many_verdicts_is_compacted(
 def test_a_stopped_run_keeps_its_journal(
     dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judging, "COMPACTED_ABOVE", 0)
+    monkeypatch.setattr(judge_dataset, "COMPACTED_ABOVE", 0)
     judge, budget = QuestionJudge(ScriptedClient(["A"]), dataset.root), Budget(Limits(max_calls=3))
     report = asyncio.run(run_judge(dataset, judge, tmp_path / "run", RunSettings(), budget=budget))
     assert report.missing

@@ -18,7 +18,7 @@ from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.judges.question import QuestionJudge
 from visualjudge.runs.budget import Budget, Prices
 from visualjudge.runs.folder import RunFolder
-from visualjudge.runs.judging import RunReport, RunSettings, run_judge
+from visualjudge.runs.judge_dataset import RunReport, RunSettings, run_judge
 from visualjudge.runs.progress import spent_in_all
 
 USAGE = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}

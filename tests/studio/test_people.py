@@ -28,7 +28,7 @@ from fastapi.testclient import TestClient
 from PIL import Image
 
 from judged_records import pair, ranking, scoring, write_dataset
-from visualjudge.analysis.decisions.labels import read_labels
+from visualjudge.analysis.decisions.label_files import read_labels
 from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.runs.folder import RunFolder

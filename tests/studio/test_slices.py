@@ -12,7 +12,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from judged_records import pair, said, scoring, write_dataset, write_run
-from visualjudge.analysis.cells import accuracy_cells, counted
+from visualjudge.analysis.accuracy_cells import accuracy_cells, counted
 from visualjudge.analysis.load import load_study
 from visualjudge.core.records import Probe
 from visualjudge.studio.app import create_app

@@ -15,7 +15,7 @@ from fastapi.testclient import TestClient
 from PIL import Image
 
 from judged_records import pair, ranking, scoring, write_dataset
-from visualjudge.analysis.decisions.labels import read_labels
+from visualjudge.analysis.decisions.label_files import read_labels
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.statistics.alpha import alpha
 from visualjudge.core.errors import UsageError

@@ -15,8 +15,8 @@ from fastapi.testclient import TestClient
 from hypothesis import given, strategies as st
 
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.dataset.choosing import Choice, read_ids
 from visualjudge.dataset.folder import load_dataset
+from visualjudge.dataset.question_filter import Choice, read_ids
 from visualjudge.studio.site import Site
 from visualjudge.studio.working_sets import Change, Marked, WorkingSets
 

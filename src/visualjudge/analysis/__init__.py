@@ -19,8 +19,8 @@ In the order data flows::
 from __future__ import annotations
 
 from visualjudge.analysis.analysing import Analysis, analyse, analyse_study
-from visualjudge.analysis.join import Run, Study, study_of
 from visualjudge.analysis.statistics.alpha import alpha
 from visualjudge.analysis.statistics.strengths import davidson
+from visualjudge.analysis.study_table import Run, Study, study_of
 
 __all__ = ["Analysis", "Run", "Study", "alpha", "analyse", "analyse_study", "davidson", "study_of"]

@@ -13,10 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.baselines import above_baseline, baseline_of
-from visualjudge.analysis.benchmark_scores import benchmark_scores, benchmarks_of
-from visualjudge.analysis.bias import binomial_p, both_orders, preferences, swap_figures
-from visualjudge.analysis.cells import (
+from visualjudge.analysis.accuracy_cells import (
     CELL,
     NO_ACCURACY,
     Counted,
@@ -25,6 +22,16 @@ from visualjudge.analysis.cells import (
     counted,
     macro,
     margin_bin,
+)
+from visualjudge.analysis.baselines import above_baseline, baseline_of
+from visualjudge.analysis.benchmark_pair_rules import as_published
+from visualjudge.analysis.benchmark_scores import benchmark_scores, benchmarks_of
+from visualjudge.analysis.bias import binomial_p, both_orders, preferences, swap_figures
+from visualjudge.analysis.chance_accuracy import (
+    guessed,
+    guessed_among_allowed,
+    guessed_by_task,
+    pairwise_asked,
 )
 from visualjudge.analysis.comparisons import (
     asked_like,
@@ -44,24 +51,17 @@ from visualjudge.analysis.figures import (
     Sensitivity,
     Variance,
 )
-from visualjudge.analysis.guessing import (
-    guessed,
-    guessed_among_allowed,
-    guessed_by_task,
-    pairwise_asked,
-)
-from visualjudge.analysis.join import FEATURES, Study, more, unchanged
 from visualjudge.analysis.leaderboard import PLAYED, leaderboard
 from visualjudge.analysis.leaks import NEEDED, leak_audit
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.pairwise_figures import OF_TWO
-from visualjudge.analysis.photograph import photograph_need
+from visualjudge.analysis.photograph_effect import photograph_need
 from visualjudge.analysis.probes import probe_results, tool_trust
 from visualjudge.analysis.psychometric import Scope, curves
 from visualjudge.analysis.psychometric_bootstrap import Resampling
-from visualjudge.analysis.published import as_published
 from visualjudge.analysis.scores import RANKED, SCORED, ranking_figures, scoring_figures
-from visualjudge.analysis.unread import unread
+from visualjudge.analysis.study_table import FEATURES, Study, more, unchanged
+from visualjudge.analysis.unread_replies import unread
 from visualjudge.analysis.variance import variance_row
 
 Progress = Callable[[str], None]
@@ -106,7 +106,7 @@ class Analysis:
     def metrics(self) -> Mapping[str, Any]:
         """What metrics.json holds."""
         from visualjudge.analysis.decisions.card import usual_card
-        from visualjudge.analysis.document import document
+        from visualjudge.analysis.metrics_json import document
 
         return document(self.results, usual_card(self))
 
@@ -115,7 +115,7 @@ class Analysis:
         """Long tables by name: headline, by_task, by_encoding, …, comparisons, leak_audit. One row
         a judge and cell.
         """
-        from visualjudge.analysis.tables import tables_of
+        from visualjudge.analysis.metrics_tables import tables_of
 
         return tables_of(self.metrics)
 
@@ -162,7 +162,7 @@ def analyse(
 
 def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None = None) -> Analysis:
     """Analyse questions and verdicts that are in memory already (see
-    :func:`visualjudge.analysis.join.study_of`).
+    :func:`visualjudge.analysis.study_table.study_of`).
     """
     say = progress or (lambda _: None)
     resampling = Resampling(study.clusters, study.seed)

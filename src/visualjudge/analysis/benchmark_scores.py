@@ -34,9 +34,9 @@ from typing import Any
 
 import polars as pl
 
+from visualjudge.analysis.figure_text import number
 from visualjudge.analysis.figures import OwnScore
 from visualjudge.analysis.statistics.correlation import kendall, pearson, spearman
-from visualjudge.analysis.words import number
 from visualjudge.core.records import FAILED, TIES, FloatArray
 
 _OTHER = {"A": "B", "B": "A"}
@@ -90,10 +90,10 @@ def benchmark_scores(
     Parameters
     ----------
     table
-        Verdicts as :func:`visualjudge.analysis.join.join` makes them.
+        Verdicts as :func:`visualjudge.analysis.study_table.join` makes them.
     questions
-        All questions of the dataset, as :func:`visualjudge.analysis.join.question_table` makes
-        them.
+        All questions of the dataset, as
+        :func:`visualjudge.analysis.study_table.question_table` makes them.
     """
     if not scores:
         return ()

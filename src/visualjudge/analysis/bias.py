@@ -19,12 +19,12 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from visualjudge.analysis.cells import image_sums, mean_of, share_of
+from visualjudge.analysis.accuracy_cells import image_sums, mean_of, share_of
 from visualjudge.analysis.figures import NO_SHARE, Estimate, Preference, Swap
-from visualjudge.analysis.join import more
 from visualjudge.analysis.statistics.bias import Cases, lean
 from visualjudge.analysis.statistics.jackknife import FEW, holm, renumbered, sums
-from visualjudge.analysis.unanswered import withheld
+from visualjudge.analysis.study_table import more
+from visualjudge.analysis.verdicts_without_answer import withheld
 from visualjudge.core.records import FloatArray, IntArray
 
 LEVEL = 0.05

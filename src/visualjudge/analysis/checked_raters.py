@@ -12,7 +12,7 @@ from pathlib import Path
 
 import polars as pl
 
-from visualjudge.analysis.codes import WORD
+from visualjudge.analysis.category_codes import WORD
 from visualjudge.analysis.comparison_figures import RaterChecks
 from visualjudge.runs.folder import RunFolder, excluded_raters
 

@@ -10,22 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
-from visualjudge.analysis import figures as f, words
+from visualjudge.analysis import figure_text as words, figures as f
+from visualjudge.analysis.benchmark_pair_rules import RULES, Rule
 from visualjudge.analysis.comparison_columns import (
     ABOVE as ABOVE,
     AGREEMENT as AGREEMENT,
     CHECKED as CHECKED,
     COMPARISON as COMPARISON,
 )
-from visualjudge.analysis.published import RULES, Rule
+from visualjudge.analysis.figure_text import number, p_value, percent, percents, points
 from visualjudge.analysis.source_columns import (
     LEADERBOARD as LEADERBOARD,
     SOURCE as SOURCE,
     contrasts as contrasts,
 )
-from visualjudge.analysis.tabular import Column, Json, Table as Table, figure, plain as plain
-from visualjudge.analysis.unanswered import unanswered
-from visualjudge.analysis.words import number, p_value, percent, percents, points
+from visualjudge.analysis.table_layout import Column, Json, Table as Table, figure, plain as plain
+from visualjudge.analysis.verdicts_without_answer import unanswered
 
 Row = TypeVar("Row")
 

@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-from visualjudge.analysis import figures as f, words
-from visualjudge.analysis.tabular import Column, Table, figure
-from visualjudge.analysis.words import number, p_value, percent, points
+from visualjudge.analysis import figure_text, figures as f
+from visualjudge.analysis.figure_text import number, p_value, percent, points
+from visualjudge.analysis.table_layout import Column, Table, figure
 
 ABOVE: Table[f.Above] = Table(
     (
@@ -47,7 +47,12 @@ COMPARISON: Table[f.Comparison] = Table(
         Column("needed", lambda c: c.needed),
         Column("more_needed", lambda c: c.more_needed),
         Column("gap", lambda c: c.asked_gap),
-        Column("images_needed", lambda c: c.images_needed, "Images needed", words.images_needed),
+        Column(
+            "images_needed",
+            lambda c: c.images_needed,
+            "Images needed",
+            figure_text.images_needed,
+        ),
         Column("images_needed_range", lambda c: c.images_range),
         Column("more_images", lambda c: c.more_images),
         Column("p_holm", lambda c: c.p_holm, "p (Holm)", lambda c: p_value(c.p_holm)),
@@ -62,21 +67,21 @@ CHECKED: Table[f.RaterChecks] = Table(
             "known_right",
             lambda r: r.known_right,
             "Known items right",
-            lambda r: words.part(r.known_right, r.known),
+            lambda r: figure_text.part(r.known_right, r.known),
         ),
         Column("repeats", lambda r: r.repeats),
         Column(
             "same",
             lambda r: r.same,
             "Repeats answered the same",
-            lambda r: words.part(r.same, r.repeats),
+            lambda r: figure_text.part(r.same, r.repeats),
         ),
         Column("turned", lambda r: r.turned),
         Column(
             "same_turned",
             lambda r: r.same_turned,
             "The same, of those shown in the other order",
-            lambda r: words.part(r.same_turned, r.turned),
+            lambda r: figure_text.part(r.same_turned, r.turned),
         ),
     )
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from visualjudge.analysis.estimates import Ends, Estimate
+from visualjudge.analysis.value_and_interval import Ends, Estimate
 
 NO_PROOF = "baseline below chance"
 UNDECIDED = "undecided"

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.estimates import Ends, Estimate
-from visualjudge.analysis.join import lead
 from visualjudge.analysis.source_figures import Control
 from visualjudge.analysis.statistics.controlled import controlled
 from visualjudge.analysis.statistics.strengths import Penalised
+from visualjudge.analysis.study_table import lead
+from visualjudge.analysis.value_and_interval import Ends, Estimate
 from visualjudge.core.records import FloatArray
 
 LEADS = {"number of objects": "count", "text length": "text_chars", "file size": "png_bytes"}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from visualjudge.analysis import figures as f, words
-from visualjudge.analysis.tabular import Column, Table, figure
-from visualjudge.analysis.words import number, p_value
+from visualjudge.analysis import figure_text, figures as f
+from visualjudge.analysis.figure_text import number, p_value
+from visualjudge.analysis.table_layout import Column, Table, figure
 
 LEAK: Table[f.Leak] = Table(
     (
         Column("scope", lambda r: r.scope, "Questions", text=True),
-        Column("rule", lambda r: r.rule, "Rule", words.rule, text=True),
+        Column("rule", lambda r: r.rule, "Rule", figure_text.rule, text=True),
         Column("n", lambda r: r.share.n, "It applies to", lambda r: number(r.share.n)),
         Column("images", lambda r: r.share.images, "Images", lambda r: number(r.share.images)),
         *figure("accuracy", lambda r: r.share, "Right", ends="ci95"),

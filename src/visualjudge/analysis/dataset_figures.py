@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from visualjudge.analysis.estimates import Share
+from visualjudge.analysis.value_and_interval import Share
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.cells import estimate_of, image_sums, share_of, test_of
+from visualjudge.analysis.accuracy_cells import estimate_of, image_sums, share_of, test_of
 from visualjudge.analysis.figures import NO_SHARE, Encoding, EncodingChoice, EncodingDuel, Share
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.clustered_shares import ratio_influence

@@ -22,14 +22,6 @@ from visualjudge.analysis.comparison_figures import (
     RaterChecks as RaterChecks,
 )
 from visualjudge.analysis.dataset_figures import DatasetFacts as DatasetFacts, Leak as Leak
-from visualjudge.analysis.estimates import (
-    NO_SHARE as NO_SHARE,
-    NOTHING as NOTHING,
-    UNANSWERED as UNANSWERED,
-    Ends as Ends,
-    Estimate as Estimate,
-    Share as Share,
-)
 from visualjudge.analysis.pairwise_figures import (
     OF_TWO,
     Accuracy as Accuracy,
@@ -46,6 +38,14 @@ from visualjudge.analysis.source_figures import (
     Contrast as Contrast,
     Leaderboard as Leaderboard,
     SourceRow as SourceRow,
+)
+from visualjudge.analysis.value_and_interval import (
+    NO_SHARE as NO_SHARE,
+    NOTHING as NOTHING,
+    UNANSWERED as UNANSWERED,
+    Ends as Ends,
+    Estimate as Estimate,
+    Share as Share,
 )
 
 

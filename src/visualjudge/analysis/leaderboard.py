@@ -16,9 +16,9 @@ from itertools import chain, combinations, pairwise
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis.comparable_sources import placed, places_of
 from visualjudge.analysis.controls import with_controls
 from visualjudge.analysis.figures import NOTHING, Contrast, Ends, Estimate, Leaderboard, SourceRow
-from visualjudge.analysis.groups import placed, places_of
 from visualjudge.analysis.source_figures import IN_MATRIX, Control
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.jackknife import renumbered

@@ -10,9 +10,9 @@ from typing import Any
 import polars as pl
 
 from visualjudge.analysis.checked_raters import ordinary_and_checks
-from visualjudge.analysis.join import Run, Study, join
-from visualjudge.analysis.questions import find, merged
-from visualjudge.analysis.verdicts import read_verdicts
+from visualjudge.analysis.question_table import find, merged
+from visualjudge.analysis.study_table import Run, Study, join
+from visualjudge.analysis.verdict_table import read_verdicts
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.runs.folder import RunFolder, check_questions
 

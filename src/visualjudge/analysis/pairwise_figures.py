@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from visualjudge.analysis.estimates import NO_SHARE, UNANSWERED, Estimate, Share
+from visualjudge.analysis.value_and_interval import NO_SHARE, UNANSWERED, Estimate, Share
 
 OF_TWO = 0.5
 """The share right of a guess between A and B."""
@@ -94,7 +94,9 @@ class Pairwise:
     """Exact binomial p of "the first option" against ½, verdicts as if independent."""
     swap: Swap
     published: Mapping[str, Share]
-    """As well-known benchmarks print it, by key of :data:`visualjudge.analysis.published.RULES`."""
+    """As well-known benchmarks print it, by key of
+    :data:`visualjudge.analysis.benchmark_pair_rules.RULES`.
+    """
 
     @property
     def better_than_chance(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from visualjudge.analysis.estimates import Estimate, Share
+from visualjudge.analysis.value_and_interval import Estimate, Share
 
 MARGIN = 0.15
 """A gain below this is too small to matter, as for probes that change the images."""

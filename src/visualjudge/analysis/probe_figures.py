@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from visualjudge.analysis.estimates import Estimate, Share
+from visualjudge.analysis.value_and_interval import Estimate, Share
 
 ProbeState = Literal["pass", "fail", "not_shown"]
 

@@ -34,13 +34,13 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.cells import estimate_of, image_sums, share_of
-from visualjudge.analysis.estimates import Estimate
+from visualjudge.analysis.accuracy_cells import estimate_of, image_sums, share_of
+from visualjudge.analysis.figure_text import many
 from visualjudge.analysis.probe_figures import ProbeResult, ProbeState, ToolTrust
 from visualjudge.analysis.statistics.clustered_shares import ratio_influence
 from visualjudge.analysis.statistics.jackknife import TAIL, holm, spread
 from visualjudge.analysis.statistics.paired import gap_ends
-from visualjudge.analysis.words import many
+from visualjudge.analysis.value_and_interval import Estimate
 
 MARGIN = 0.125
 """An effect of a cue below this is too small to matter: it is one of a cue that decides one answer
@@ -158,7 +158,7 @@ DESIGNS: Mapping[str, Design] = {
 def probe_results(answered: pl.DataFrame) -> tuple[ProbeResult, ...]:
     """Every probe that a judge was asked, in the order of the file; empty where it was asked none.
 
-    ``answered``: one row a verdict, as :func:`visualjudge.analysis.join.join` makes it.
+    ``answered``: one row a verdict, as :func:`visualjudge.analysis.study_table.join` makes it.
     """
     asked = answered.filter(pl.col("probe_design").is_in(list(DESIGNS)))
     control = answered.filter(pl.col("probe_design") == "control")

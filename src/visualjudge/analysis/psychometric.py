@@ -20,7 +20,6 @@ import polars as pl
 from scipy import sparse, special
 
 from visualjudge.analysis.figures import CurvePoint, Estimate, Sensitivity
-from visualjudge.analysis.join import clusters_of
 from visualjudge.analysis.pairwise_figures import OF_TWO
 from visualjudge.analysis.psychometric_bootstrap import (
     Resampling,
@@ -28,8 +27,9 @@ from visualjudge.analysis.psychometric_bootstrap import (
     t_interval,
     widened_tail,
 )
-from visualjudge.analysis.scopes import holm_apart, originals
+from visualjudge.analysis.repeated_rows import holm_apart, originals
 from visualjudge.analysis.statistics import jackknife
+from visualjudge.analysis.study_table import clusters_of
 from visualjudge.core.records import FloatArray, IntArray
 
 TARGET = 0.75

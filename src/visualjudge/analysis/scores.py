@@ -9,11 +9,17 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.cells import ImageSums, estimate_of, image_sums, mean_of, share_of
-from visualjudge.analysis.codes import ordered
+from visualjudge.analysis.accuracy_cells import (
+    ImageSums,
+    estimate_of,
+    image_sums,
+    mean_of,
+    share_of,
+)
+from visualjudge.analysis.category_codes import ordered
 from visualjudge.analysis.figures import NO_SHARE, NOTHING, Ends, Estimate, Ranking, Scoring, Share
 from visualjudge.analysis.statistics import correlation, jackknife
-from visualjudge.analysis.unanswered import declined_and_unsure
+from visualjudge.analysis.verdicts_without_answer import declined_and_unsure
 from visualjudge.core.records import LETTERS, FloatArray
 
 GROUP = ["image", "task", "encoding", "classes", "error_type", "repeat"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from visualjudge.analysis import figures as f, words
+from visualjudge.analysis import figure_text, figures as f
+from visualjudge.analysis.figure_text import number, p_value
 from visualjudge.analysis.source_figures import IN_MATRIX, Control
-from visualjudge.analysis.tabular import Column, Table, figure
-from visualjudge.analysis.words import number, p_value
+from visualjudge.analysis.table_layout import Column, Table, figure
 
 
 def _with_bound(row: f.SourceRow) -> f.Estimate:
@@ -44,12 +44,14 @@ SOURCE: Table[f.SourceRow] = Table(
             lambda r: number(r.mean_score),
         ),
         Column("rank", lambda r: r.rank, "Rank"),
-        Column("rank_set", lambda r: r.rank_set, "Ranks, 95 %", lambda r: words.ranks(r.rank_set)),
+        Column(
+            "rank_set", lambda r: r.rank_set, "Ranks, 95 %", lambda r: figure_text.ranks(r.rank_set)
+        ),
         Column(
             "rank_set_all",
             lambda r: r.rank_set_all,
             "All at once",
-            lambda r: words.ranks(r.rank_set_all),
+            lambda r: figure_text.ranks(r.rank_set_all),
         ),
         Column("true_rank", lambda r: r.true_rank, "Rank by truth"),
     )
@@ -106,7 +108,8 @@ def contrasts(
     """
     names = [row.source for row in rows[:IN_MATRIX]]
     cells = {
-        (c.above, c.below): f"{p_value(c.p)} ({words.span(c.difference.interval)})" for c in found
+        (c.above, c.below): f"{p_value(c.p)} ({figure_text.span(c.difference.interval)})"
+        for c in found
     }
     table = [[name, *(cells.get((name, other), "") for other in names[1:])] for name in names[:-1]]
     return ["Above \\ below", *names[1:]], table

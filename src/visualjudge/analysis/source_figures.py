@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from visualjudge.analysis.estimates import NOTHING, Ends, Estimate
 from visualjudge.analysis.statistics.ranks import RankSet
+from visualjudge.analysis.value_and_interval import NOTHING, Ends, Estimate
 
 IN_MATRIX = 30
 """Of how many sources, the first of their group, every two have a difference; beyond them, each and

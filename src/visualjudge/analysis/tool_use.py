@@ -12,11 +12,11 @@ from pathlib import Path
 
 import polars as pl
 
-from visualjudge.analysis.cells import accuracy
-from visualjudge.analysis.estimates import Share
-from visualjudge.analysis.join import Study
+from visualjudge.analysis.accuracy_cells import accuracy
+from visualjudge.analysis.study_table import Study
+from visualjudge.analysis.value_and_interval import Share
 from visualjudge.dataset.folder import load_dataset
-from visualjudge.dataset.stored import columns
+from visualjudge.dataset.question_storage import columns
 from visualjudge.runs.folder import RunFolder
 
 KEYS = ["id", "order", "repeat"]

@@ -18,8 +18,8 @@ from typing import Literal
 
 import numpy as np
 
-from visualjudge.analysis.people import Panel
-from visualjudge.analysis.raters import CHOICE
+from visualjudge.analysis.people_agreement import Panel
+from visualjudge.analysis.people_run_ratings import CHOICE
 from visualjudge.analysis.statistics.dawid_skene import dawid_skene
 from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES, TAIL
 from visualjudge.analysis.statistics.rated_pairs import discrimination, rated_pairs

@@ -23,9 +23,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.estimates import Ends
 from visualjudge.analysis.figures import Gain, Variance
 from visualjudge.analysis.statistics.jackknife import mean_ends, renumbered, spread, sums
+from visualjudge.analysis.value_and_interval import Ends
 from visualjudge.core.records import FloatArray, IntArray
 
 COMPONENTS = ("item", "encoding", "item_x_encoding", "order", "repeat")

@@ -13,12 +13,12 @@ from visualjudge.cli.options import JsonFile
 from visualjudge.cli.output import end_with, following, say
 from visualjudge.core.atomic import write_json, write_text
 from visualjudge.core.errors import DataError, UsageError, must_end_in
-from visualjudge.core.tables import Table
+from visualjudge.core.text_tables import Table
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from visualjudge.analysis.people import AltRow, PeopleAgreement
+    from visualjudge.analysis.people_agreement import AltRow, PeopleAgreement
     from visualjudge.analysis.uncertain_truth import TruthRow
 
 NOTHING = (
@@ -104,11 +104,11 @@ def agreement(
     from rich.console import Console
 
     from visualjudge.analysis.columns import plain
-    from visualjudge.analysis.people import agreement as figures
-    from visualjudge.analysis.raters import ratings_of_runs
-    from visualjudge.analysis.ratings import read_ratings
-    from visualjudge.analysis.remarks import NO_REMARKS
+    from visualjudge.analysis.people_agreement import agreement as figures
+    from visualjudge.analysis.people_run_ratings import ratings_of_runs
+    from visualjudge.analysis.rating_table import read_ratings
     from visualjudge.analysis.report.agreement_page import html
+    from visualjudge.analysis.run_warnings import NO_REMARKS
 
     must_end_in("--out", out, [".html"])
     if alt_test is not None and not 0 <= alt_test < 1:
@@ -153,14 +153,14 @@ def agreement(
 
 
 def _truth(ratings: pl.DataFrame, judges: Sequence[str]) -> list[TruthRow]:
-    from visualjudge.analysis.people import panels
+    from visualjudge.analysis.people_agreement import panels
     from visualjudge.analysis.uncertain_truth import truth_rows
 
     return [row for panel in panels(ratings, judges) for row in truth_rows(panel)]
 
 
 def _show_truth(found: Sequence[TruthRow]) -> None:
-    from visualjudge.analysis.words import number, percent, percents
+    from visualjudge.analysis.figure_text import number, percent, percents
 
     rows = tuple(
         (
@@ -193,7 +193,7 @@ def _unmatched(ratings: pl.DataFrame, named: Sequence[str]) -> list[str]:
     """A line for each judge, ``named`` or marked as one, without a rating that people gave too."""
     import polars as pl
 
-    from visualjudge.analysis.ratings import apart
+    from visualjudge.analysis.rating_table import apart
 
     marked = pl.col("kind") == "judge" if "kind" in ratings.columns else pl.lit(False)
     names = list(dict.fromkeys([*named, *ratings.filter(marked)["rater"]]))
@@ -206,17 +206,17 @@ def _unmatched(ratings: pl.DataFrame, named: Sequence[str]) -> list[str]:
 
 def _published(ratings: Any, judges: list[str], scheme: str) -> tuple[str, Any]:
     """The cells as published beside the means: as text and as JSON."""
-    from visualjudge.analysis.decisions.pages import published_table
-    from visualjudge.analysis.decisions.published import as_published
-    from visualjudge.analysis.decisions.shapes import published_json
+    from visualjudge.analysis.decisions.decision_json import published_json
+    from visualjudge.analysis.decisions.decision_tables import published_table
+    from visualjudge.analysis.decisions.published_agreement import as_published
 
     cells = as_published(ratings, judges, scheme=scheme)
     return published_table(cells, scheme).text(), published_json(cells, scheme)
 
 
 def _show(result: PeopleAgreement) -> None:
+    from visualjudge.analysis.figure_text import number, span
     from visualjudge.analysis.report.agreement_page import agreement_table
-    from visualjudge.analysis.words import number, span
 
     typer.echo(agreement_table(result).text())
     for unit in result.alpha:
@@ -242,7 +242,7 @@ def _show(result: PeopleAgreement) -> None:
 
 def _tested(test: AltRow) -> str:
     """ω both ways, or the reason why it has no result."""
-    from visualjudge.analysis.words import number
+    from visualjudge.analysis.figure_text import number
 
     if test.omega is None:
         return f"none: {test.why}"

@@ -13,10 +13,10 @@ import typer
 from visualjudge.cli.options import key_of, with_groups
 from visualjudge.cli.output import AsJson, end_with, following, print_json, say
 from visualjudge.core.plurals import pluralize
-from visualjudge.core.tables import Table
+from visualjudge.core.text_tables import Table
 
 if TYPE_CHECKING:
-    from visualjudge.runs.batch.keeping import Keeper
+    from visualjudge.runs.batch.fetch_and_cancel import Keeper
 
 EXAMPLES = """Examples:
 
@@ -69,7 +69,7 @@ class ServerOptions:
 
     def do(self, run: Path, work: Callable[[Keeper], Awaitable[None]]) -> None:
         """``work`` with the batches of a run."""
-        from visualjudge.runs.batch.keeping import Keeper
+        from visualjudge.runs.batch.fetch_and_cancel import Keeper
 
         key = key_of(self.api_key_env)
         keeper = Keeper.of(
@@ -149,7 +149,7 @@ def drop(
     """Give up a batch that cannot be retrieved, without asking its server. Its questions become API
     errors.
     """
-    from visualjudge.runs.batch.keeping import drop as drop_part
+    from visualjudge.runs.batch.fetch_and_cancel import drop as drop_part
 
     part = asyncio.run(drop_part(run, batch))
     print(f"{run}: dropped {part.batch or part.name}, {pluralize(part.requests, 'request')}")

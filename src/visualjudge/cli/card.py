@@ -93,7 +93,7 @@ def _write(
     card: Card, json: Path | None, out: Path | None, badge: Path | None, index: Path | None
 ) -> None:
     from visualjudge.analysis.decisions import card_page
-    from visualjudge.analysis.decisions.shapes import card_json
+    from visualjudge.analysis.decisions.decision_json import card_json
 
     if json is not None:
         write_json(json, card_json(card))

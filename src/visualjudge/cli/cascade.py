@@ -37,7 +37,7 @@ def cascade(
     Example: visualjudge cascade runs/small runs/large --risk 0.1 --json cascade.json
     """
     from visualjudge.analysis.decisions.cascade import cascade as figures
-    from visualjudge.analysis.decisions.shapes import cascade_json
+    from visualjudge.analysis.decisions.decision_json import cascade_json
 
     for name, value in (("--risk", risk), ("--delta", delta)):
         if not 0 < value < 1:

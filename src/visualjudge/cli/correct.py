@@ -49,7 +49,7 @@ def correct(
     Example: visualjudge correct runs/gpt --labels labels.csv --json leaderboard.json --gap 0.5
     """
     from visualjudge.analysis.decisions.correct import correct as figures
-    from visualjudge.analysis.decisions.shapes import leaderboard_json
+    from visualjudge.analysis.decisions.decision_json import leaderboard_json
 
     if gap is not None and gap <= 0:
         raise UsageError(f"--gap must be above 0, got {gap:g}")

@@ -12,7 +12,7 @@ from visualjudge.cli.options import JsonFile
 from visualjudge.cli.output import following
 from visualjudge.core.atomic import atomic_path, write_json
 from visualjudge.core.errors import must_end_in
-from visualjudge.core.tables import Table
+from visualjudge.core.text_tables import Table
 
 if TYPE_CHECKING:
     from visualjudge.dataset.describe import Description, Slice

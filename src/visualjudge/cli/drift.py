@@ -63,7 +63,7 @@ def check(
     The test may be repeated after every run: name all runs since the first one, and false alarms
     stay at 5 % in all.
     """
-    from visualjudge.analysis import words
+    from visualjudge.analysis import figure_text
     from visualjudge.apps.probes.drift import LEVEL, check_drift
 
     found = check_drift(before, now, dataset=dataset)
@@ -71,7 +71,8 @@ def check(
         write_json(json, found.to_json())
     say(*found.warnings)
     said = "drift" if found.state == "drift" else "no drift shown"
-    share = f"{words.points(found.change.value)} points ({words.percents(found.change.interval)})"
+    ends = figure_text.percents(found.change.interval)
+    share = f"{figure_text.points(found.change.value)} points ({ends})"
     print(
         f"{said}: evidence {found.e_value:.3g}, alarm from {1 / LEVEL:.0f}; last run: {share} right"
     )

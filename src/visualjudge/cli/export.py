@@ -90,7 +90,7 @@ def export(
 
     read = selected(load_dataset(dataset), task)
     if margin_at is not None:
-        from visualjudge.apps.training.hard import at_threshold
+        from visualjudge.apps.training.hard_pairs import at_threshold
 
         read = at_threshold(read, margin_at)
     read = _without(read, not_in) if not_in else read
@@ -132,7 +132,7 @@ def _write_conversations(read: Dataset, run: Path, out: Path, *, force: bool) ->
 
 def _without(read: Dataset, others: list[Path]) -> Dataset:
     """The questions about images that ``others`` do not have; says how many are left out."""
-    from visualjudge.apps.audit.overlap import overlap
+    from visualjudge.apps.audit.shared_images import overlap
     from visualjudge.dataset.folder import load_dataset
 
     with stages() as progress:

@@ -255,10 +255,10 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
     """Import each source in turn; report every problem in a line; exit 1 where there is any, unless
     skipped.
     """
-    from visualjudge.core.confine import importing
+    from visualjudge.core.confined_paths import importing
     from visualjudge.data.importing import Intake, import_samples
     from visualjudge.data.writer import FolderWriter
-    from visualjudge.formats.ids import Ids
+    from visualjudge.formats.image_ids import Ids
     from visualjudge.vision.raster.images import stored_frames
 
     if values["exif"] not in ("apply", "ignore"):

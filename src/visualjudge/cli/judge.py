@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from visualjudge.dataset.folder import Dataset
     from visualjudge.judges.base import Judge
     from visualjudge.runs.budget import Budget, Prices
-    from visualjudge.runs.judging import RunReport, RunSettings
+    from visualjudge.runs.judge_dataset import RunReport, RunSettings
 
 app = typer.Typer(add_completion=False)
 
@@ -252,8 +252,8 @@ def _dry_run(
     dataset: Dataset, out: Path, options: RunSettings, budget: Budget, beside: str, *, reasons: bool
 ) -> None:
     from visualjudge.runs.budget import money
-    from visualjudge.runs.estimate import estimate
-    from visualjudge.runs.judging import check_images, still_to_ask
+    from visualjudge.runs.cost_estimate import estimate
+    from visualjudge.runs.judge_dataset import check_images, still_to_ask
 
     check_images(dataset, dataset.questions[: options.limit])
     prices, limits = budget.prices, budget.limits

@@ -16,7 +16,7 @@ from visualjudge.core.plurals import pluralize
 from visualjudge.core.spreadsheets import harmless
 
 if TYPE_CHECKING:
-    from visualjudge.analysis.decisions.label import LabelQueue
+    from visualjudge.analysis.decisions.items_to_label import LabelQueue
     from visualjudge.analysis.statistics import Gain
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -60,8 +60,8 @@ def label(
 
     Example: visualjudge label runs/gpt --n 50 --out next.csv
     """
-    from visualjudge.analysis.decisions.label import label as draw
-    from visualjudge.analysis.decisions.labels import is_unlabelled
+    from visualjudge.analysis.decisions.items_to_label import label as draw
+    from visualjudge.analysis.decisions.label_files import is_unlabelled
 
     if out.exists() and not is_unlabelled(out):
         raise UsageError(

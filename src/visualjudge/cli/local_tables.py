@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import typer
 
+from visualjudge.analysis.figure_text import percent, percents
 from visualjudge.analysis.statistics.clustered_shares import shares
-from visualjudge.analysis.words import percent, percents
 from visualjudge.cli.output import end_with, following, say
 from visualjudge.core.atomic import write_json
-from visualjudge.core.tables import Table
+from visualjudge.core.text_tables import Table
 from visualjudge.judges.local.fit import Fitted
 from visualjudge.judges.local.training import Trained
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from visualjudge.clients.base import Client
     from visualjudge.clients.batch.asking import Settings
     from visualjudge.dataset.build import BuildOptions
-    from visualjudge.dataset.choosing import Choice
     from visualjudge.dataset.engines import EngineName
+    from visualjudge.dataset.question_filter import Choice
     from visualjudge.judges.options import Option
     from visualjudge.runs.budget import Budget, Limits, Prices
 
@@ -329,7 +329,7 @@ class QuestionOptions:
     @property
     def choice(self) -> Choice:
         """The choice."""
-        from visualjudge.dataset.choosing import Choice, read_ids
+        from visualjudge.dataset.question_filter import Choice, read_ids
 
         return Choice(
             ids=None if self.questions is None else read_ids(self.questions),

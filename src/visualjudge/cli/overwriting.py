@@ -95,7 +95,7 @@ def _whole(path: Path) -> str | None:
 
 def _parts() -> dict[str, tuple[str, ...]]:
     """The files and folders of each kind of folder; the first is what it is known by."""
-    from visualjudge.data.waiting import FILES
+    from visualjudge.data.pending_files import FILES
     from visualjudge.dataset.folder import MEDIA, META
     from visualjudge.dataset.json_form import QUESTIONS
     from visualjudge.dataset.parquet_form import FOLDER

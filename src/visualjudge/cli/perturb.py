@@ -106,7 +106,7 @@ def perturb(
     """
     from visualjudge.data.perturbing import Made, perturb_samples, surroundings
     from visualjudge.data.writer import FolderWriter
-    from visualjudge.formats.ids import Ids, renamed
+    from visualjudge.formats.image_ids import Ids, renamed
     from visualjudge.vision.error_types import PAIRINGS
 
     if pairing not in PAIRINGS:

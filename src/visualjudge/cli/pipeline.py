@@ -14,7 +14,7 @@ from visualjudge.cli.options import BudgetOptions, CacheOptions, RunOptions, wit
 from visualjudge.cli.output import following, interruptible, say
 from visualjudge.core.errors import Problem, UsageError
 from visualjudge.core.plurals import pluralize
-from visualjudge.core.tables import Table
+from visualjudge.core.text_tables import Table
 
 if TYPE_CHECKING:
     from visualjudge.apps.pipelines import PipelineReport

@@ -11,7 +11,7 @@ import typer
 from visualjudge.cli.options import BuildingOptions, with_groups
 from visualjudge.cli.output import AsJson, following, print_json, tell
 from visualjudge.core.plurals import pluralize
-from visualjudge.core.tables import Table
+from visualjudge.core.text_tables import Table
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 

@@ -110,7 +110,7 @@ def report(
     from rich.console import Console
 
     from visualjudge.analysis import analyse
-    from visualjudge.analysis.decisions.opening import opening
+    from visualjudge.analysis.decisions.report_opening import opening
     from visualjudge.analysis.plots.figure import Figure
     from visualjudge.analysis.report.exports import write_figures
     from visualjudge.analysis.report.paired import differences, in_common, named_run

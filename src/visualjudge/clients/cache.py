@@ -40,7 +40,7 @@ from visualjudge.clients.cache_key import cache_secret, read_regular
 from visualjudge.clients.limits import LARGEST_BODY
 from visualjudge.clients.wrapping import Wrapping
 from visualjudge.core.atomic import write_bytes
-from visualjudge.core.confine import confined_target
+from visualjudge.core.confined_paths import confined_target
 from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.jsons import check_kinds
 

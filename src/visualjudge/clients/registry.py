@@ -19,8 +19,8 @@ from visualjudge.clients.resize import Shrinking
 from visualjudge.clients.retry import Retrying, RetryPolicy
 from visualjudge.clients.secrets import check_url
 from visualjudge.core.errors import UsageError
+from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.registry import Registry
-from visualjudge.core.validation import first_problem
 
 CLIENT_REGISTRY: Registry[str, Any] = Registry(
     "backend",

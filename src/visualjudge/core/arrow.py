@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from visualjudge.core.columnar import bounded_slices, parquet_metadata, parquet_parts, readable
+from visualjudge.core.parquet_files import bounded_slices, parquet_metadata, parquet_parts, readable
 
 if TYPE_CHECKING:
     import polars as pl

@@ -19,7 +19,7 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
 
-from visualjudge.core.confine import confined_path, stated_path
+from visualjudge.core.confined_paths import confined_path, stated_path
 from visualjudge.core.errors import DataError
 from visualjudge.core.remote import RemotePath, far, located
 

@@ -45,7 +45,7 @@ MOVED = {
     "predictions.fields": "vision.fields",
     "probes": "apps.probes",
     "probes.catalogue": "apps.probes.kinds",
-    "probes.shown": "apps.probes.shown",
+    "probes.shown": "apps.probes.question_edits",
     "raster": "vision.raster",
     "raster.images": "vision.raster.images",
     "records": "core.records",

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from visualjudge.core.confine import confined_path, confined_target
+from visualjudge.core.confined_paths import confined_path, confined_target
 from visualjudge.core.errors import (
     DataError,
     InvalidRecord,
@@ -29,8 +29,8 @@ from visualjudge.core.errors import (
 from visualjudge.core.records import IMAGE_MARK, Annotation, ImageRecord, Size
 from visualjudge.core.registry import lacking, note_made_with
 from visualjudge.core.remote import RemotePath, far, fetch, located
-from visualjudge.data.scan import FORMATS, Span, parsed, spans, spool_parquet
-from visualjudge.data.wire import annotation_from_wire, image_from_wire
+from visualjudge.data.record_checks import annotation_from_wire, image_from_wire
+from visualjudge.data.record_scan import FORMATS, Span, parsed, spans, spool_parquet
 from visualjudge.vision.predictions import read_prediction, type_of
 from visualjudge.vision.raster.images import image_size
 from visualjudge.vision.tasks import TASKS, task_named

@@ -11,10 +11,10 @@ import numpy as np
 
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.records import Annotation
-from visualjudge.data.misread import Tried, likely_mistake
-from visualjudge.data.wire import LONGEST_NAME
+from visualjudge.data.import_mistakes import Tried, likely_mistake
+from visualjudge.data.record_checks import LONGEST_NAME
 from visualjudge.data.writer import FolderWriter
-from visualjudge.formats.ids import Ids
+from visualjudge.formats.image_ids import Ids
 from visualjudge.formats.sample import Sample
 from visualjudge.vision.metrics import metrics_of
 from visualjudge.vision.predictions import Prediction, type_of

@@ -17,12 +17,12 @@ import filelock
 import numpy as np
 
 from visualjudge.core.atomic import write_bytes, write_json
-from visualjudge.core.digests import file_sha256
+from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, UsageError, in_field
 from visualjudge.core.records import Annotation, Size
 from visualjudge.core.registry import in_use
 from visualjudge.data.folder import PLUGINS, read_plugins
-from visualjudge.data.waiting import WaitingFiles, stem_of
+from visualjudge.data.pending_files import WaitingFiles, stem_of
 from visualjudge.vision.predictions import Prediction, payload_of
 from visualjudge.vision.raster.images import check_whole, oriented, png_bytes, read_rgb
 from visualjudge.vision.raster.masks import mask_from_png, resized_mask

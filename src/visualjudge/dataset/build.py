@@ -15,13 +15,13 @@ from typing import Any
 
 from visualjudge import __version__
 from visualjudge.core.atomic import write_json
-from visualjudge.core.digests import file_sha256
+from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.media import Form as MediaForm, ShardWriter
 from visualjudge.core.registry import in_use
 from visualjudge.core.remote import located
 from visualjudge.data.folder import DataFolder
-from visualjudge.dataset.decidable import counted, unseen_errors
+from visualjudge.dataset.dataset_files import Spool, counts, write_questions
 from visualjudge.dataset.engines import Engine, EngineName, open_engine
 from visualjudge.dataset.folder import MEDIA, META, VERSION, QuestionForm
 from visualjudge.dataset.json_form import QUESTIONS
@@ -30,7 +30,7 @@ from visualjudge.dataset.predictions_file import PREDICTIONS
 from visualjudge.dataset.render import Job, Piece, render
 from visualjudge.dataset.sampling import SUBSETS, Caps, Item, deal
 from visualjudge.dataset.staging import Stage, check_target, stage_of
-from visualjudge.dataset.writing import Spool, counts, write_questions
+from visualjudge.dataset.undecidable_questions import counted, unseen_errors
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.vision.tasks import TASKS, task_named
 

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from visualjudge.core.confine import confined_path, confined_target
+from visualjudge.core.confined_paths import confined_path, confined_target
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.media import (
     Form as MediaForm,
@@ -17,11 +17,11 @@ from visualjudge.core.media import (
     shard_files,
 )
 from visualjudge.core.remote import check_local, located
+from visualjudge.dataset.dataset_files import write_questions
 from visualjudge.dataset.folder import MEDIA, META, QuestionForm, load_dataset, open_questions
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.dataset.parquet_form import FOLDER, INDEX
 from visualjudge.dataset.staging import check_target, staged
-from visualjudge.dataset.writing import write_questions
 
 Tick = Callable[[int, int], None]
 

@@ -16,11 +16,13 @@ import orjson
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.media import Part, Place, image_at
+from visualjudge.core.notebook_tables import as_pandas, html_table
 from visualjudge.core.records import Question, QuestionType
 from visualjudge.core.registry import note_made_with
 from visualjudge.core.remote import located
-from visualjudge.core.showing import as_pandas, html_table
-from visualjudge.dataset.choosing import (
+from visualjudge.dataset.json_form import QUESTIONS, JsonQuestions
+from visualjudge.dataset.parquet_form import INDEX, ParquetQuestions
+from visualjudge.dataset.question_filter import (
     Choice,
     Condition,
     chosen,
@@ -28,9 +30,7 @@ from visualjudge.dataset.choosing import (
     has_value,
     sample_positions,
 )
-from visualjudge.dataset.json_form import QUESTIONS, JsonQuestions
-from visualjudge.dataset.parquet_form import INDEX, ParquetQuestions
-from visualjudge.dataset.stored import Positions, QuestionFiles, View
+from visualjudge.dataset.question_storage import Positions, QuestionFiles, View
 from visualjudge.vision.tasks import task_named
 
 if TYPE_CHECKING:

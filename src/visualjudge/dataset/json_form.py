@@ -19,11 +19,11 @@ from typing import Any, BinaryIO
 import orjson
 
 from visualjudge.core import jsons
-from visualjudge.core.digests import file_sha256
+from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import LETTERS, TIES, OptionFeatures, Probe, Question, Span, Spans
-from visualjudge.data.scan import spans
-from visualjudge.dataset.stored import Located, QuestionFiles, Record
+from visualjudge.data.record_scan import spans
+from visualjudge.dataset.question_storage import Located, QuestionFiles, Record
 
 QUESTIONS = "questions.json"
 FIRST, BETWEEN, LAST = b"[\n", b",\n", b"\n]\n"

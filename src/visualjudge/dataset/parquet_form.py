@@ -16,7 +16,10 @@ import orjson
 
 from visualjudge.core import jsons
 from visualjudge.core.atomic import write_json
-from visualjudge.core.columnar import (
+from visualjudge.core.checksums import file_sha256
+from visualjudge.core.confined_paths import confined_path
+from visualjudge.core.errors import DataError
+from visualjudge.core.parquet_files import (
     BYTES_A_PART,
     LARGEST_ROW,
     parquet_height,
@@ -25,9 +28,6 @@ from visualjudge.core.columnar import (
     parquet_schema,
     write_parquet,
 )
-from visualjudge.core.confine import confined_path
-from visualjudge.core.digests import file_sha256
-from visualjudge.core.errors import DataError
 from visualjudge.core.records import TIES, OptionFeatures, Question, QuestionType, Spans
 from visualjudge.dataset.json_form import (
     BETWEEN,
@@ -38,7 +38,7 @@ from visualjudge.dataset.json_form import (
     question_to_wire,
     spans_in_order,
 )
-from visualjudge.dataset.stored import BATCH, Batch, Located, QuestionFiles, Record
+from visualjudge.dataset.question_storage import BATCH, Batch, Located, QuestionFiles, Record
 
 if TYPE_CHECKING:
     import polars as pl

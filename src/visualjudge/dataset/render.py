@@ -32,10 +32,10 @@ from visualjudge.core.records import (
 )
 from visualjudge.dataset.folder import MEDIA
 from visualjudge.dataset.json_form import question_to_wire
+from visualjudge.dataset.photograph_stand_in import StandIn
 from visualjudge.dataset.plan import Member, Unit
 from visualjudge.dataset.predictions_file import hole_line, prediction_line
 from visualjudge.dataset.sampling import Item
-from visualjudge.dataset.stand_in import StandIn
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.prompts.questions import Prompt, QuestionScene, Shown, question_prompt
 from visualjudge.vision.encode import context_image, encode_each

@@ -14,16 +14,17 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from visualjudge.core.digests import file_sha256
+from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.media import Place, contents, packed_images, shard_files
 from visualjudge.core.records import IMAGE_MARK, LETTERS, Question
 from visualjudge.core.registry import lacking
 from visualjudge.core.seeding import rng_for
-from visualjudge.dataset.decidable import COMPARED, alike, not_asked
+from visualjudge.dataset.dataset_files import counts
 from visualjudge.dataset.folder import MEDIA, META, VERSION, Dataset, load_dataset, open_questions
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.dataset.parquet_form import FOLDER, INDEX, ParquetQuestions
+from visualjudge.dataset.question_storage import QuestionFiles, at, columns
 from visualjudge.dataset.render import file_name
 from visualjudge.dataset.sampling import (
     ENCODING_ANALYSIS,
@@ -32,8 +33,7 @@ from visualjudge.dataset.sampling import (
     MOST_RANKED,
     SUBSETS,
 )
-from visualjudge.dataset.stored import QuestionFiles, at, columns
-from visualjudge.dataset.writing import counts
+from visualjudge.dataset.undecidable_questions import COMPARED, alike, not_asked
 from visualjudge.vision.encode import encodings
 from visualjudge.vision.raster.images import image_size
 from visualjudge.vision.rows import Kind

@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.core.confine import confined_path
+from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError, in_field
 from visualjudge.core.records import Size, Xyxy
-from visualjudge.formats.evidence import check_boxes, check_not_exchanged, warn_of_truths
 from visualjudge.formats.sample import (
     RESIZE,
     Found,
@@ -29,6 +28,7 @@ from visualjudge.formats.sample import (
     other_size,
     read_json,
 )
+from visualjudge.formats.suspicious_input import check_boxes, check_not_exchanged, warn_of_truths
 from visualjudge.vision.fields import crowd
 from visualjudge.vision.predictions import (
     Detection,

@@ -16,7 +16,7 @@ from typing import Any
 
 from visualjudge.core.arrow import table_metadata, table_parts
 from visualjudge.core.atomic import write_bytes, write_json
-from visualjudge.core.confine import confined_path
+from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.formats.coco import coco
 from visualjudge.formats.label_maps import label_maps

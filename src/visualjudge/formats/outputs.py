@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.core.errors import DataError, Problem, UsageError
-from visualjudge.formats.evidence import warn_of_five
 from visualjudge.formats.rating_layouts import LAYOUTS, files_of, with_prompts
 from visualjudge.formats.sample import Found, Sample, check_type, stated_file
+from visualjudge.formats.suspicious_input import warn_of_five
 from visualjudge.vision.predictions import WholeImage
 from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.tasks import TASKS

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.core import jsons
-from visualjudge.core.confine import confined_path
+from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError, in_field
 from visualjudge.core.jsons import DEEPEST_JSON, is_deep
 from visualjudge.core.records import Size

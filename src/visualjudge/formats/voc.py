@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from xml.etree import ElementTree
 
-from visualjudge.core.confine import confined_path
+from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import DataError, InvalidRecord, Problem, UsageError
 from visualjudge.core.records import Size, Xyxy
 from visualjudge.formats.sample import Found, Sample, check_type, folder_at, invalid, read_text

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from visualjudge.clients.registry import build_client as build_client
+    from visualjudge.judges.judge_module import ClientPipe as ClientPipe
     from visualjudge.judges.pairwise import PairwiseJudge as PairwiseJudge
-    from visualjudge.judges.pipe import ClientPipe as ClientPipe
     from visualjudge.judges.registry import PIPE_REGISTRY as PIPE_REGISTRY
     from visualjudge.judges.schemas import (
         PairJudgeInput as PairJudgeInput,
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from visualjudge.judges.viescore import VIEscorePipe as VIEscorePipe
 
 _HOMES = {
-    "ClientPipe": "visualjudge.judges.pipe",
+    "ClientPipe": "visualjudge.judges.judge_module",
     "PairwiseJudge": "visualjudge.judges.pairwise",
     "VIEscorePipe": "visualjudge.judges.viescore",
     "PIPE_REGISTRY": "visualjudge.judges.registry",

@@ -13,7 +13,7 @@ from visualjudge.replies import Tiers
 
 if TYPE_CHECKING:
     from visualjudge.clients.base import Client
-    from visualjudge.dataset.choosing import Choice
+    from visualjudge.dataset.question_filter import Choice
     from visualjudge.runs.budget import Limits, Prices
 
 Mode = Literal["text", "auto", "json", "logprobs"]

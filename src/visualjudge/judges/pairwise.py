@@ -9,7 +9,7 @@ from typing import Any
 
 from visualjudge.clients.base import Reply
 from visualjudge.core.records import FAILED
-from visualjudge.judges.pipe import ClientPipe, Judgement
+from visualjudge.judges.judge_module import ClientPipe, Judgement
 from visualjudge.judges.schemas import PairJudgeInput
 from visualjudge.replies.logprobs import winner_probabilities
 

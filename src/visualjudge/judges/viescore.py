@@ -12,7 +12,7 @@ from typing import Any
 from visualjudge.clients.base import Reply, Request
 from visualjudge.clients.sync import run_sync
 from visualjudge.core.records import FAILED
-from visualjudge.judges.pipe import ClientPipe, Judgement
+from visualjudge.judges.judge_module import ClientPipe, Judgement
 from visualjudge.judges.schemas import HIGHEST, VIEScoreInput, VIEScoreListOutput
 from visualjudge.replies.reading import Cause
 

@@ -12,7 +12,7 @@ from visualjudge.core.registry import Registry
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.prompts.spans import exchanged
 from visualjudge.prompts.store import PromptTemplate
-from visualjudge.vision.built_in import BUILT_IN
+from visualjudge.vision.built_in_types import BUILT_IN
 from visualjudge.vision.contexts import mixed, type_sentence
 from visualjudge.vision.predictions import type_of
 from visualjudge.vision.rows import Context, Task

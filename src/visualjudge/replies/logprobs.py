@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from visualjudge.clients.base import Reply, Token
-from visualjudge.replies.jsons import ANSWER_KEYS
+from visualjudge.replies.json_answers import ANSWER_KEYS
 
 LEAST_SEEN = 0.1
 """With less of the probability than this on any answer, the model was about to say something

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from visualjudge.replies.said import Said
+from visualjudge.replies.read_value import Said
 from visualjudge.replies.sentences import Sentence, has
 from visualjudge.replies.tokens import Word
 from visualjudge.replies.values import direction_of, is_whole

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
-from visualjudge.replies.marks import read_marks
-from visualjudge.replies.markup import without_echo, without_markup, without_thoughts
+from visualjudge.replies.marked_answers import read_marks
 from visualjudge.replies.phrases import listed
-from visualjudge.replies.prose import read_sentences
+from visualjudge.replies.prose_answers import read_sentences
+from visualjudge.replies.read_value import Said
 from visualjudge.replies.refusals import is_refusal
-from visualjudge.replies.said import Said
 from visualjudge.replies.sentences import has, sentences
+from visualjudge.replies.stripped_text import without_echo, without_markup, without_thoughts
 from visualjudge.replies.tokens import plain, tokens
 from visualjudge.replies.values import other_scale
 

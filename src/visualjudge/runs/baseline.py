@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from visualjudge.dataset.folder import Dataset, load_dataset
-from visualjudge.dataset.stored import View, columns
+from visualjudge.dataset.question_storage import View, columns
 from visualjudge.judges.local.judge import local_judge
 from visualjudge.judges.registry import LOCAL
 from visualjudge.runs.folder import RunFolder, check_questions
-from visualjudge.runs.judging import RunSettings, run_judge
+from visualjudge.runs.judge_dataset import RunSettings, run_judge
 
 
 def run_baselines(

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from visualjudge.core.errors import UsageError
-from visualjudge.runs.tokens import token_counts
+from visualjudge.runs.token_counts import token_counts
 
 Usage = Mapping[str, int]
 SILENT = 8

@@ -16,7 +16,9 @@ import orjson
 
 from visualjudge.core import jsons
 from visualjudge.core.atomic import atomic_path
-from visualjudge.core.columnar import (
+from visualjudge.core.checksums import file_sha256
+from visualjudge.core.errors import DataError
+from visualjudge.core.parquet_files import (
     bounded_slices,
     parquet_height,
     parquet_metadata,
@@ -25,12 +27,10 @@ from visualjudge.core.columnar import (
     parquet_schema,
     write_parquet,
 )
-from visualjudge.core.digests import file_sha256
-from visualjudge.core.errors import DataError
 from visualjudge.core.records import Verdict
 from visualjudge.judges.base import verdict_line, verdict_of
 from visualjudge.runs.journal import Line, read_lines
-from visualjudge.runs.tokens import token_counts
+from visualjudge.runs.token_counts import token_counts
 
 if TYPE_CHECKING:
     import polars as pl

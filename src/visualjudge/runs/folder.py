@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from visualjudge.core import atomic, jsons
-from visualjudge.core.confine import own_path
+from visualjudge.core.confined_paths import own_path
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.locks import FileLock
 from visualjudge.core.records import Verdict

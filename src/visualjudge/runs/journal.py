@@ -24,7 +24,7 @@ import orjson
 from visualjudge.core import atomic, jsons
 from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.core.locks import FileLock
-from visualjudge.runs.blocks import LONGEST_LINE, SMALL, Block, blocks, check_length
+from visualjudge.runs.journal_blocks import LONGEST_LINE, SMALL, Block, blocks, check_length
 
 Record = Mapping[str, Any]
 _MOST_GATHERED = 1 << 16

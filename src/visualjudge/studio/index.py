@@ -23,15 +23,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visualjudge.core.collecting import paused_collector
-from visualjudge.core.digests import file_sha256
+from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, RunError
+from visualjudge.core.garbage_collection import paused_collector
 from visualjudge.core.records import Question
 from visualjudge.dataset.engines import Engine, InlineEngine, open_engine
 from visualjudge.dataset.folder import open_questions, questions_file
 from visualjudge.dataset.json_form import JsonQuestions, OtherLayout
-from visualjudge.dataset.stored import Located, QuestionFiles
-from visualjudge.runs.blocks import LONGEST_LINE
+from visualjudge.dataset.question_storage import Located, QuestionFiles
+from visualjudge.runs.journal_blocks import LONGEST_LINE
 from visualjudge.studio.text_index import TextIndex, Words, words_of
 
 NONE = "(none)"

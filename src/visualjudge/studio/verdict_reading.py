@@ -19,7 +19,7 @@ import orjson
 from numpy.typing import NDArray
 
 from visualjudge.core import jsons
-from visualjudge.core.collecting import paused_collector
+from visualjudge.core.garbage_collection import paused_collector
 from visualjudge.core.records import LETTERS
 from visualjudge.runs.compacting import GROUP, CompactedFile
 from visualjudge.runs.spending import paid_counts

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from visualjudge.core.errors import UsageError, one_of
 from visualjudge.core.registry import Registry, lacking
-from visualjudge.vision.built_in import BUILT_IN
+from visualjudge.vision.built_in_types import BUILT_IN
 from visualjudge.vision.drawing.styles import ComboStyle
 from visualjudge.vision.rows import Encoding
 from visualjudge.vision.tasks import TASKS, task_named

@@ -11,7 +11,7 @@ from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.registry import Registry, lacking
 from visualjudge.core.seeding import Key, rng_for
 from visualjudge.vision.base import Prediction
-from visualjudge.vision.built_in import BUILT_IN
+from visualjudge.vision.built_in_types import BUILT_IN
 from visualjudge.vision.errors.levels import ErrorScene, severities
 from visualjudge.vision.errors.matched import middles
 from visualjudge.vision.rows import ErrorType

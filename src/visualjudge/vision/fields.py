@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.core.confine import confined_path
+from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Size, Xyxy
 from visualjudge.vision.base import Payload

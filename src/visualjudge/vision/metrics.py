@@ -5,7 +5,7 @@ default.
 from __future__ import annotations
 
 from visualjudge.core.registry import Registry
-from visualjudge.vision.built_in import BUILT_IN
+from visualjudge.vision.built_in_types import BUILT_IN
 from visualjudge.vision.rows import Metric
 
 METRICS: Registry[tuple[str, str], Metric] = Registry(

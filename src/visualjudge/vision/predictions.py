@@ -21,7 +21,7 @@ from visualjudge.vision.base import (
     WriteContext as WriteContext,
 )
 from visualjudge.vision.boxes.record import Detection as Detection, Detections as Detections
-from visualjudge.vision.built_in import BUILT_IN
+from visualjudge.vision.built_in_types import BUILT_IN
 from visualjudge.vision.depth.record import DepthMap as DepthMap
 from visualjudge.vision.images.record import WholeImage as WholeImage
 from visualjudge.vision.masks.record import (

@@ -7,7 +7,7 @@ type's name.
 from __future__ import annotations
 
 from visualjudge.core.registry import Registry
-from visualjudge.vision.built_in import BUILT_IN
+from visualjudge.vision.built_in_types import BUILT_IN
 from visualjudge.vision.rows import Task
 
 TASKS: Registry[str, Task] = Registry(

@@ -16,7 +16,7 @@ from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.decisions import card_page
 from visualjudge.analysis.decisions.card import Card, JudgeCard, card_of
 from visualjudge.analysis.decisions.checks import Check, Direction, Threshold
-from visualjudge.analysis.decisions.shapes import card_json
+from visualjudge.analysis.decisions.decision_json import card_json
 from visualjudge.cli.main import app
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Question, Verdict

@@ -16,13 +16,13 @@ from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.decisions import card_page, checks
 from visualjudge.analysis.decisions.card import Card, card_of, short_answer, shown_of, skill_of
 from visualjudge.analysis.decisions.checks import read_thresholds
-from visualjudge.analysis.decisions.opening import opening_of
-from visualjudge.analysis.decisions.shapes import card_json
-from visualjudge.analysis.decisions.system import system
+from visualjudge.analysis.decisions.decision_json import card_json
+from visualjudge.analysis.decisions.may_rank_models import system
+from visualjudge.analysis.decisions.report_opening import opening_of
+from visualjudge.analysis.figure_text import verdict
 from visualjudge.analysis.figures import JudgeResult
-from visualjudge.analysis.join import Study
 from visualjudge.analysis.statistics.systems import image_sums, system_agreement
-from visualjudge.analysis.words import verdict
+from visualjudge.analysis.study_table import Study
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Verdict
 

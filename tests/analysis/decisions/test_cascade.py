@@ -15,7 +15,7 @@ from judged_records import pair, said
 from making import make_folder
 from visualjudge.analysis import study_of
 from visualjudge.analysis.decisions.cascade import cascade_study
-from visualjudge.analysis.decisions.shapes import cascade_json
+from visualjudge.analysis.decisions.decision_json import cascade_json
 from visualjudge.analysis.statistics.cascade import upper_bound
 from visualjudge.cli.main import app
 from visualjudge.core.errors import DataError, UsageError

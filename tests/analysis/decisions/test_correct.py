@@ -13,9 +13,9 @@ import pytest
 from decided import World, choices_of, of_task, scores_of
 from visualjudge.analysis import study_of
 from visualjudge.analysis.decisions.correct import correct_study
-from visualjudge.analysis.decisions.label import LabelQueue, label_study
-from visualjudge.analysis.decisions.shapes import leaderboard_json
-from visualjudge.analysis.join import Study
+from visualjudge.analysis.decisions.decision_json import leaderboard_json
+from visualjudge.analysis.decisions.items_to_label import LabelQueue, label_study
+from visualjudge.analysis.study_table import Study
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Verdict
 

@@ -13,7 +13,7 @@ import yaml
 from hypothesis import given, strategies as st
 
 from visualjudge.apps.mmbench.evaluate import READERS
-from visualjudge.apps.mmbench.letters import mentions, read_strict
+from visualjudge.apps.mmbench.reply_reading import mentions, read_strict
 
 CORPUS = yaml.safe_load((Path(__file__).parent / "replies.yaml").read_text(encoding="utf-8"))
 WORDS = ["umbrella", "tractor", "penguin", "violin"]

@@ -8,7 +8,7 @@ import pytest
 
 from visualjudge.apps.pipelines import rows as pipeline_rows
 from visualjudge.core.errors import DataError
-from visualjudge.data.scan import spans
+from visualjudge.data.record_scan import spans
 
 
 @pytest.mark.parametrize("extra", [0, 1, 99, 100, 101, 250])
@@ -28,7 +28,7 @@ def test_a_line_that_is_too_long_is_one_problem(
 def test_a_record_that_is_too_long_is_one_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("visualjudge.data.scan.LONGEST_RECORD", 100)
+    monkeypatch.setattr("visualjudge.data.record_scan.LONGEST_RECORD", 100)
     for name, text in {
         "a.jsonl": '{"a": 1}\n{"b": "%s"}\n{"c": 2}\n',
         "a.json": '[{"a": 1}, {"b": "%s"}, {"c": 2}]',

@@ -27,7 +27,7 @@ from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.runs.budget import Prices
-from visualjudge.runs.estimate import image_tokens
+from visualjudge.runs.cost_estimate import image_tokens
 
 JUDGE = JudgeModel(0.8, 0.6, (0.15, 0.4, 0.55, 0.7), lean=0.08, failed=0.05)
 
@@ -343,7 +343,7 @@ async def _asked(dataset: Path, out: Path, **options: object) -> Counting:
 def test_planned_cost_is_what_a_run_then_costs(data: Path, tmp_path: Path) -> None:
     import asyncio
 
-    from visualjudge.dataset.choosing import Choice
+    from visualjudge.dataset.question_filter import Choice
 
     prices = Prices(1.0, 2.0)
     vj.build(data, tmp_path / "first", subsets=["judge_analysis"])

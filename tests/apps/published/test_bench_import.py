@@ -18,7 +18,7 @@ import pytest
 from apps.published.copies import imagenhub
 from visualjudge.analysis.analysing import analyse
 from visualjudge.analysis.decisions import card_page
-from visualjudge.analysis.decisions.shapes import card_json
+from visualjudge.analysis.decisions.decision_json import card_json
 from visualjudge.analysis.report.markdown import markdown as report_markdown
 from visualjudge.analysis.report.page import html as report_page
 from visualjudge.apps.frontdoor.decisions import card
@@ -32,7 +32,7 @@ from visualjudge.judges.base import Ask
 from visualjudge.judges.question import QuestionJudge
 from visualjudge.prompts.spans import swapped
 from visualjudge.runs.folder import RunFolder
-from visualjudge.runs.judging import check_images
+from visualjudge.runs.judge_dataset import check_images
 from visualjudge.vision.raster.images import write_png
 
 GENAI = [

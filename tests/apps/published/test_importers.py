@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from apps.published import copies
 from visualjudge.analysis.analysing import analyse
-from visualjudge.analysis.decisions.shapes import card_json
+from visualjudge.analysis.decisions.decision_json import card_json
 from visualjudge.apps.audit import audit
 from visualjudge.apps.frontdoor.decisions import card
 from visualjudge.apps.published.benchmarks import BENCHMARKS

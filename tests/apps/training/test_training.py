@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from runs.made_dataset import make_dataset
-from visualjudge.apps.training import hard
+from visualjudge.apps.training import hard_pairs
 from visualjudge.apps.training.exports import split_by_image
 from visualjudge.core.errors import UsageError
 from visualjudge.dataset.exports import FORMATS, export
@@ -168,9 +168,9 @@ def near(
     ]
     judge = SimpleNamespace(sensitivity=curves)
     monkeypatch.setattr(
-        hard, "analyse", lambda runs: SimpleNamespace(results=SimpleNamespace(judges=[judge]))
+        hard_pairs, "analyse", lambda runs: SimpleNamespace(results=SimpleNamespace(judges=[judge]))
     )
-    found = hard.at_threshold(dataset, "run")
+    found = hard_pairs.at_threshold(dataset, "run")
     assert {question.question_type for question in found} == {"pairwise"}
     return sorted({round(abs(q.final_scores[0] - q.final_scores[1]), 6) for q in found})
 

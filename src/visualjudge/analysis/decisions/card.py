@@ -14,10 +14,11 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis import words
+from visualjudge.analysis import figure_text
 from visualjudge.analysis.analysing import PAIRED, Analysis, pairwise_figures
 from visualjudge.analysis.bias import preference
-from visualjudge.analysis.decisions.benchmarks import BenchmarkRow, rows_of
+from visualjudge.analysis.chance_accuracy import guessed, pairwise_asked
+from visualjudge.analysis.decisions.card_by_benchmark import BenchmarkRow, rows_of
 from visualjudge.analysis.decisions.checks import (
     LABELS,
     NOT_ASKED,
@@ -29,8 +30,8 @@ from visualjudge.analysis.decisions.checks import (
     needs,
     read_thresholds,
 )
-from visualjudge.analysis.decisions.people import omega
-from visualjudge.analysis.decisions.system import System, system
+from visualjudge.analysis.decisions.may_rank_models import System, system
+from visualjudge.analysis.decisions.runs_against_people import omega
 from visualjudge.analysis.figures import (
     UNANSWERED,
     Ends,
@@ -40,9 +41,7 @@ from visualjudge.analysis.figures import (
     Pairwise,
     PhotographNeed,
 )
-from visualjudge.analysis.guessing import guessed, pairwise_asked
-from visualjudge.analysis.join import Study, clusters_of
-from visualjudge.analysis.remarks import NO_REMARKS, Remarks
+from visualjudge.analysis.run_warnings import NO_REMARKS, Remarks
 from visualjudge.analysis.statistics import (
     Calibration,
     ConformalRadius,
@@ -51,6 +50,7 @@ from visualjudge.analysis.statistics import (
 )
 from visualjudge.analysis.statistics.clustered_shares import SINGLE, one_share
 from visualjudge.analysis.statistics.jackknife import FEW, LEAST_IMAGES, TAIL
+from visualjudge.analysis.study_table import Study, clusters_of
 
 Interval = tuple[float, float]
 Verdict = Literal["yes", "no", "unclear"]
@@ -344,7 +344,7 @@ def _failed(study: Study, run: int) -> Evidence:
     top = np.bincount(image, weights=np.asarray(failed, dtype=float)).astype(float)
     found = one_share(top, np.bincount(image).astype(float), supposed=SINGLE)
     images = int(found.images[0])
-    may = words.percent(1 - TAIL ** (1 / images))
+    may = figure_text.percent(1 - TAIL ** (1 / images))
     note = None if failed.any() else f"none failed here; as a whole, up to {may} of images may"
     return Evidence(float(failed.mean()), found.interval(0), images, found.why(0), note=note)
 
@@ -465,10 +465,9 @@ def _order_said(found: Answer, line: Check) -> str:
     main = found.system.main
     if main is None or line.value is None:
         return str(line.why)
-    ends = "" if line.interval is None else f", 95 % {words.span(line.interval)}"
-    facts = (
-        f"τ-b {words.number(line.value)}{ends}; {main.extent}, {words.many(line.images, 'image')}"
-    )
+    ends = "" if line.interval is None else f", 95 % {figure_text.span(line.interval)}"
+    images = figure_text.many(line.images, "image")
+    facts = f"τ-b {figure_text.number(line.value)}{ends}; {main.extent}, {images}"
     if line.state == "pass":
         return f"it puts the sources in the order of the truth ({facts})"
     if line.state == "fail":
@@ -485,4 +484,4 @@ def short_answer(found: Answer) -> str:
     word = "Can’t tell yet" if found.state == "undecided" else "Not measured"
     if not found.needs_images:
         return word
-    return f"{word}: about {words.many(found.needs_images, 'more image')} would settle it"
+    return f"{word}: about {figure_text.many(found.needs_images, 'more image')} would settle it"

@@ -9,19 +9,26 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 import visualjudge
-from visualjudge.analysis.decisions.benchmarks import benchmarks_table
+from visualjudge.analysis.decisions.card_by_benchmark import benchmarks_table
 from visualjudge.analysis.decisions.check_figures import UNITS, asked_for, checks_of, shown_value
 from visualjudge.analysis.decisions.checks import ICONS, LABELS, STATES, needs
-from visualjudge.analysis.decisions.pages import GROUPS_NOTE, RANKS_NOTE, number, span
+from visualjudge.analysis.decisions.decision_tables import GROUPS_NOTE, RANKS_NOTE, number, span
+from visualjudge.analysis.figure_text import (
+    OWN_SCORES,
+    many,
+    own_score,
+    percents,
+    photograph_gain,
+    ranks,
+)
 from visualjudge.analysis.plots.canvas import LIGHT
 from visualjudge.analysis.plots.figure import Figure, page_style
-from visualjudge.analysis.words import OWN_SCORES, many, own_score, percents, photograph_gain, ranks
-from visualjudge.core.tables import Table, folded, markdown_text
+from visualjudge.core.text_tables import Table, folded, markdown_text
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Card, JudgeCard, TaskCard
     from visualjudge.analysis.decisions.checks import Check
-    from visualjudge.analysis.decisions.system import KindOfSystem
+    from visualjudge.analysis.decisions.may_rank_models import KindOfSystem
 
 ANSWERS = {"yes": "yes", "no": "no", "unclear": "cannot tell"}
 """What pages call the answers."""

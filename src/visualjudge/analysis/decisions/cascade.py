@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.join import Study
+from visualjudge.analysis.figure_text import many, percent
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.remarks import NO_REMARKS, Remarks, remarks_on
+from visualjudge.analysis.run_warnings import NO_REMARKS, Remarks, remarks_on
 from visualjudge.analysis.statistics import RiskThreshold, risk_threshold
 from visualjudge.analysis.statistics.clustered_shares import one_share, ratio_influence
 from visualjudge.analysis.statistics.jackknife import renumbered, spread, sums
 from visualjudge.analysis.statistics.paired import gap_ends
-from visualjudge.analysis.words import many, percent
+from visualjudge.analysis.study_table import Study
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 from visualjudge.judges.cascade import By, CascadeRule, decide
@@ -99,12 +99,12 @@ class Cascade:
         )
 
     def __str__(self) -> str:
-        from visualjudge.analysis.decisions.pages import cascade_table
+        from visualjudge.analysis.decisions.decision_tables import cascade_table
 
         return cascade_table(self).text()
 
     def _repr_html_(self) -> str:
-        from visualjudge.analysis.decisions.pages import cascade_table
+        from visualjudge.analysis.decisions.decision_tables import cascade_table
 
         return cascade_table(self).html()
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from visualjudge.analysis.decisions.checks import LABELS, STATES
-from visualjudge.analysis.decisions.pages import number
+from visualjudge.analysis.decisions.decision_tables import number
+from visualjudge.analysis.figure_text import counted, listed, many, percent, points
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.thresholds import CheckRow, Held, thresholds
-from visualjudge.analysis.words import counted, listed, many, percent, points
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import JudgeCard

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import yaml
 
-from visualjudge.analysis.words import many
+from visualjudge.analysis.figure_text import many
 from visualjudge.core.errors import DataError
 from visualjudge.core.yamls import read_yaml
 

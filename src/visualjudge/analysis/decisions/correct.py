@@ -11,17 +11,17 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.decisions.items import RANGES, Items, items, require_sources
-from visualjudge.analysis.decisions.labels import (
+from visualjudge.analysis.decisions.judged_items import RANGES, Items, items, require_sources
+from visualjudge.analysis.decisions.label_files import (
     Placed,
     kind_of,
     labels_of_kind,
     place,
     read_labels,
 )
-from visualjudge.analysis.join import Study
+from visualjudge.analysis.figure_text import many, percent
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.remarks import NO_REMARKS, Remarks, remarks_on
+from visualjudge.analysis.run_warnings import NO_REMARKS, Remarks, remarks_on
 from visualjudge.analysis.statistics import (
     LeeCorrection,
     PooledMeans,
@@ -32,7 +32,7 @@ from visualjudge.analysis.statistics import (
 )
 from visualjudge.analysis.statistics.ppi_strengths import Strengths
 from visualjudge.analysis.statistics.tails import t_isf
-from visualjudge.analysis.words import many, percent
+from visualjudge.analysis.study_table import Study
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.records import FloatArray, IntArray
 
@@ -103,12 +103,12 @@ class Leaderboard:
     remarks: Remarks = NO_REMARKS
 
     def _repr_html_(self) -> str:
-        from visualjudge.analysis.decisions.pages import leaderboard_table
+        from visualjudge.analysis.decisions.decision_tables import leaderboard_table
 
         return leaderboard_table(self).html()
 
     def __str__(self) -> str:
-        from visualjudge.analysis.decisions.pages import leaderboard_table
+        from visualjudge.analysis.decisions.decision_tables import leaderboard_table
 
         return leaderboard_table(self).text()
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.decisions.items import Items
-from visualjudge.analysis.join import Study, unchanged
+from visualjudge.analysis.decisions.judged_items import Items
+from visualjudge.analysis.study_table import Study, unchanged
 from visualjudge.core.records import FloatArray
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from visualjudge.analysis.estimates import Estimate
 from visualjudge.analysis.plots.axes import Box, percent_tick, x_axis, y_axis
 from visualjudge.analysis.plots.canvas import Canvas, colour, legend
 from visualjudge.analysis.plots.forest import ends_of
 from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES
+from visualjudge.analysis.value_and_interval import Estimate
 
 HEIGHT = 300
 

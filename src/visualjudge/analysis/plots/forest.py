@@ -8,10 +8,10 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from visualjudge.analysis.estimates import Estimate
 from visualjudge.analysis.plots.axes import NARROW, Box, x_axis
 from visualjudge.analysis.plots.canvas import Canvas, colour, legend, text_width
 from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES
+from visualjudge.analysis.value_and_interval import Estimate
 
 DODGE = 11
 

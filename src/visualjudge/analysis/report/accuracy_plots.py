@@ -9,7 +9,16 @@ from typing import Any
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import Card, usual_card
 from visualjudge.analysis.encoding_choice import NO_DIFFERENCE, TOO_FEW
-from visualjudge.analysis.estimates import Estimate
+from visualjudge.analysis.figure_text import (
+    SETS,
+    counted,
+    grouped,
+    listed,
+    many,
+    names_of,
+    number,
+    span,
+)
 from visualjudge.analysis.figures import Cell, EncodingChoice, JudgeResult
 from visualjudge.analysis.plots.axes import percent_tick
 from visualjudge.analysis.plots.curve import Curve, curves
@@ -17,7 +26,7 @@ from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.plots.squares import heat_map
 from visualjudge.analysis.report.readings import plain_name, points_tick, rough_points, rough_share
-from visualjudge.analysis.words import SETS, counted, grouped, listed, many, names_of, number, span
+from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.vision.encodings import encoding_title
 
 MOST_SERIES = 6

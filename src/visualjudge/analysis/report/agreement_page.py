@@ -5,14 +5,14 @@ from __future__ import annotations
 from html import escape
 
 from visualjudge.analysis.decisions.card_page import style
-from visualjudge.analysis.estimates import Estimate
-from visualjudge.analysis.people import PeopleAgreement, RaterRow
+from visualjudge.analysis.figure_text import counted, number, percent, percents, span
+from visualjudge.analysis.people_agreement import PeopleAgreement, RaterRow
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.report.accuracy_plots import ESTIMATE, MOST_SERIES, figures_of
 from visualjudge.analysis.report.readings import plain_name
-from visualjudge.analysis.words import counted, number, percent, percents, span
-from visualjudge.core.tables import Table
+from visualjudge.analysis.value_and_interval import Estimate
+from visualjudge.core.text_tables import Table
 
 INTERVALS = (
     "95 %: each item is left out in turn (of runs each image); one that moves the figure makes "

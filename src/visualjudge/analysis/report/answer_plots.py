@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import usual_card
 from visualjudge.analysis.decisions.check_figures import checks_of
+from visualjudge.analysis.figure_text import grouped, listed, rule
 from visualjudge.analysis.figures import JudgeResult, SourceRow
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, forest
@@ -22,7 +23,6 @@ from visualjudge.analysis.report.accuracy_plots import (
     shown,
 )
 from visualjudge.analysis.report.readings import plain_name, rough_share
-from visualjudge.analysis.words import grouped, listed, rule
 
 MOST_PANELS = 4
 """Judges beside each other in a slope chart."""

@@ -11,7 +11,13 @@ import polars as pl
 
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import usual_card
-from visualjudge.analysis.estimates import Estimate
+from visualjudge.analysis.figure_text import (
+    grouped,
+    listed,
+    many,
+    number,
+    span,
+)
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.photograph_figures import Photograph
 from visualjudge.analysis.plots.axes import percent_tick
@@ -30,7 +36,7 @@ from visualjudge.analysis.report.accuracy_plots import (
     shown,
 )
 from visualjudge.analysis.report.readings import plain_name, points_tick, rough_points, rough_share
-from visualjudge.analysis.words import grouped, listed, many, number, span
+from visualjudge.analysis.value_and_interval import Estimate
 
 MOST_POINTS = 400
 """Scores of a judge that a scatter plot shows; the calibration is of all."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from visualjudge.analysis import scopes
+from visualjudge.analysis import repeated_rows
 from visualjudge.analysis.analysing import Analysis
+from visualjudge.analysis.figure_text import counted, listed, many
 from visualjudge.analysis.figures import Comparison
 from visualjudge.analysis.plots.cost import Priced, cost_plot, front
 from visualjudge.analysis.plots.figure import Figure, LeftOut
@@ -21,7 +22,6 @@ from visualjudge.analysis.report.accuracy_plots import (
     shown,
 )
 from visualjudge.analysis.report.readings import plain_name, points_tick, rough_points
-from visualjudge.analysis.words import counted, listed, many
 
 
 def compared(analysis: Analysis) -> Figure | LeftOut:
@@ -105,7 +105,11 @@ def baseline(analysis: Analysis) -> Figure | LeftOut:
             "baseline", "no run of the local baseline is beside these judges (--baseline adds one)"
         )
     found = [
-        {r.value: r for r in scopes.above(judge.above_baseline) if r.scope in ("all", "task")}
+        {
+            r.value: r
+            for r in repeated_rows.above(judge.above_baseline)
+            if r.scope in ("all", "task")
+        }
         for judge in judges
     ]
     names = list(

@@ -9,13 +9,13 @@ from markupsafe import Markup
 
 from visualjudge.analysis import columns
 from visualjudge.analysis.analysing import Analysis
+from visualjudge.analysis.figure_text import listed
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.plots.figure import Figure
 from visualjudge.analysis.report.accuracy_plots import encodings
 from visualjudge.analysis.report.grids import Grid, across, breakable, grid
 from visualjudge.analysis.report.readings import plain_name
 from visualjudge.analysis.report.section import Section, each
-from visualjudge.analysis.words import listed
 from visualjudge.vision.encodings import encoding_title
 
 MOST_TASKS = 20

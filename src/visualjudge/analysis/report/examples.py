@@ -13,10 +13,10 @@ import polars as pl
 from PIL import Image
 
 from visualjudge.analysis.bias import both_orders
-from visualjudge.analysis.join import Placed, Study, unchanged
 from visualjudge.analysis.load import read_reply
 from visualjudge.analysis.scores import rank_taus
-from visualjudge.analysis.unanswered import CANNOT_TELL, DECLINED
+from visualjudge.analysis.study_table import Placed, Study, unchanged
+from visualjudge.analysis.verdicts_without_answer import CANNOT_TELL, DECLINED
 from visualjudge.core.errors import DataError
 from visualjudge.core.media import image_at
 from visualjudge.core.records import Question
@@ -60,8 +60,8 @@ NEEDED = (
 
 
 class VerdictRow(TypedDict, total=False):
-    """A row of the joined table (:func:`visualjudge.analysis.join.join`), as far as examples show
-    it, and why.
+    """A row of the joined table (:func:`visualjudge.analysis.study_table.join`), as far as examples
+    show it, and why.
     """
 
     row: int

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from visualjudge.analysis import columns
 from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.decisions.opening import opening
+from visualjudge.analysis.decisions.report_opening import opening
 from visualjudge.analysis.plots.figure import LeftOut
 from visualjudge.analysis.report.accuracy_plots import shown
 from visualjudge.analysis.report.plots import figures
 from visualjudge.core.atomic import write_text
-from visualjudge.core.tables import Table, markdown_text
+from visualjudge.core.text_tables import Table, markdown_text
 
 MISSING = "PDF and PNG figures are left out: pip install 'visualjudge[figures]'"
 

@@ -9,9 +9,9 @@ from typing import TypeVar
 from markupsafe import Markup
 
 from visualjudge.analysis.columns import JUDGE
+from visualjudge.analysis.figure_text import NONE, many, names_of, number, percent, percents
 from visualjudge.analysis.figures import UNANSWERED, Cell, JudgeResult
-from visualjudge.analysis.tabular import Table
-from visualjudge.analysis.words import NONE, many, names_of, number, percent, percents
+from visualjudge.analysis.table_layout import Table
 
 Row = TypeVar("Row")
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from visualjudge.analysis import columns, scopes, words
+from visualjudge.analysis import columns, figure_text as words, repeated_rows as scopes
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.columns import ACCURACY, Table
-from visualjudge.analysis.decisions.opening import opening
+from visualjudge.analysis.decisions.report_opening import opening
 from visualjudge.analysis.figures import Cell, JudgeResult, Results
 from visualjudge.analysis.report.methods import methods
-from visualjudge.core.tables import markdown_text as _cell
+from visualjudge.core.text_tables import markdown_text as _cell
 
 Row = TypeVar("Row")
 

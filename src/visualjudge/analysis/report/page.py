@@ -16,7 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 import visualjudge
-from visualjudge.analysis import words
+from visualjudge.analysis import figure_text as words
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import Answer, short_answer, usual_card
 from visualjudge.analysis.decisions.checks import ICONS, LABELS

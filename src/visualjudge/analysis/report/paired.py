@@ -10,12 +10,12 @@ import polars as pl
 
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.comparisons import compare
-from visualjudge.analysis.estimates import Estimate
+from visualjudge.analysis.figure_text import many, number
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.report.accuracy_plots import ESTIMATE, INTERVALS, figures_of, reach
 from visualjudge.analysis.report.readings import plain_name, points_tick, rough_points
-from visualjudge.analysis.words import many, number
+from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.errors import UsageError
 
 

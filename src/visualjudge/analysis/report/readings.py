@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from visualjudge.analysis.estimates import Estimate
-from visualjudge.analysis.words import number, span
+from visualjudge.analysis.figure_text import number, span
+from visualjudge.analysis.value_and_interval import Estimate
 
 FINE = 2.0
 """An interval narrower than so many points has a decimal."""

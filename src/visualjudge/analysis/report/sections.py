@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from visualjudge.analysis import columns, scopes, words
+from visualjudge.analysis import columns, figure_text as words, repeated_rows as scopes
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.dataset_columns import LEAK
 from visualjudge.analysis.decisions.card import Card, JudgeCard
@@ -38,7 +38,7 @@ from visualjudge.analysis.report.paired import differences, in_common, titles
 from visualjudge.analysis.report.readings import plain_name
 from visualjudge.analysis.report.section import Section, each, those_drawn, why_none
 from visualjudge.analysis.report.tools import tool_grids
-from visualjudge.analysis.unanswered import unanswered
+from visualjudge.analysis.verdicts_without_answer import unanswered
 
 MOST_EXAMPLES = 18
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from visualjudge.analysis import words
+from visualjudge.analysis import figure_text as words
 from visualjudge.analysis.columns import JUDGE
-from visualjudge.analysis.estimates import NO_SHARE, Estimate
+from visualjudge.analysis.figure_text import p_value, percents, points
 from visualjudge.analysis.figures import JudgeResult, Results
 from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES
-from visualjudge.analysis.words import p_value, percents, points
-from visualjudge.core.tables import Table, folded, screen_width
+from visualjudge.analysis.value_and_interval import NO_SHARE, Estimate
+from visualjudge.core.text_tables import Table, folded, screen_width
 
 BAR = 25
 """Characters of an interval bar, from 0 to 100 %."""

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from visualjudge.analysis.accuracy_cells import MARGIN_LABELS, margin_bin
 from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.cells import MARGIN_LABELS, margin_bin
-from visualjudge.analysis.estimates import Share
 from visualjudge.analysis.report.grids import Grid, GridRow
 from visualjudge.analysis.report.paired import gap_of
 from visualjudge.analysis.report.readings import rough_points, rough_share
 from visualjudge.analysis.tool_use import answer_cost, by_size, tool_use
+from visualjudge.analysis.value_and_interval import Share
 
 USE = (
     "Tools on pairwise questions. A judge calls tools where it is unsure: the shares do not say "

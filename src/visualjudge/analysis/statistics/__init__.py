@@ -34,7 +34,7 @@ from visualjudge.analysis.statistics.conformal import (
     ConformalRadius as ConformalRadius,
     conformal_radius as conformal_radius,
 )
-from visualjudge.analysis.statistics.lee import (
+from visualjudge.analysis.statistics.error_rate_correction import (
     LeeCorrection as LeeCorrection,
     allocate_labels as allocate_labels,
     lee_correction as lee_correction,

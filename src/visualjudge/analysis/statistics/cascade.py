@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from visualjudge.analysis.statistics import clustered_shares
-from visualjudge.analysis.statistics.arguments import cluster_codes, risk, same_length, vector
+from visualjudge.analysis.statistics.argument_checks import cluster_codes, risk, same_length, vector
 from visualjudge.analysis.statistics.jackknife import renumbered
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import FloatArray, IntArray

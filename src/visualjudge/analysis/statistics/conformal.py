@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from visualjudge.analysis.statistics.arguments import cluster_codes, risk, vector
+from visualjudge.analysis.statistics.argument_checks import cluster_codes, risk, vector
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from visualjudge.analysis.statistics.arguments import same_length, vector
+from visualjudge.analysis.statistics.argument_checks import same_length, vector
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import FloatArray
 

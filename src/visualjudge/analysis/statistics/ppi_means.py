@@ -17,7 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from visualjudge.analysis.statistics.arguments import cluster_codes, same_length, share, vector
+from visualjudge.analysis.statistics.argument_checks import (
+    cluster_codes,
+    same_length,
+    share,
+    vector,
+)
 from visualjudge.analysis.statistics.tails import t_isf, t_sf
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import BoolArray, FloatArray, IntArray

@@ -17,7 +17,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 from scipy.special import expit
 
-from visualjudge.analysis.statistics.arguments import cluster_codes
+from visualjudge.analysis.statistics.argument_checks import cluster_codes
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
 STEPS = 100

@@ -17,7 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from visualjudge.analysis.statistics.arguments import cluster_codes, same_length, share, vector
+from visualjudge.analysis.statistics.argument_checks import (
+    cluster_codes,
+    same_length,
+    share,
+    vector,
+)
 from visualjudge.analysis.statistics.tails import norm_isf, t_isf
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import FloatArray, IntArray

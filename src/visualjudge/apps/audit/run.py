@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.analysis.decisions.card_page import style
-from visualjudge.analysis.words import percent, percents
-from visualjudge.apps.audit import labels, looks
-from visualjudge.apps.audit.blind import Blind, blind_accuracy, gives_away
+from visualjudge.analysis.figure_text import percent, percents
+from visualjudge.apps.audit import label_faults, visible_faults
+from visualjudge.apps.audit.blind_solver import Blind, blind_accuracy, gives_away
 from visualjudge.apps.audit.findings import Finding
-from visualjudge.apps.audit.images import images
-from visualjudge.core.tables import Table
+from visualjudge.apps.audit.image_digests import images
+from visualjudge.core.text_tables import Table
 from visualjudge.dataset.folder import Dataset, load_dataset
 
 Tick = Callable[[int, int], None]
@@ -138,13 +138,13 @@ def audit(
     seen = images(read, tick)
     blind = () if read.labels_only else blind_accuracy(read)
     found = (
-        looks.identical_options(read, seen),
-        labels.contradictory_metrics(read),
-        labels.answer_contradicts_scores(read),
-        looks.near_duplicates(read, seen, others),
-        labels.leaks(read),
-        labels.imbalance(read),
-        looks.unreadable(read, seen),
+        visible_faults.identical_options(read, seen),
+        label_faults.contradictory_metrics(read),
+        label_faults.answer_contradicts_scores(read),
+        visible_faults.near_duplicates(read, seen, others),
+        label_faults.leaks(read),
+        label_faults.imbalance(read),
+        visible_faults.unreadable(read, seen),
         gives_away(blind),
     )
     return Audit(str(read.root), len(read), found, blind)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visualjudge.core.errors import DataError, Problem, summarized
+from visualjudge.core.notebook_tables import as_pandas, html_table
 from visualjudge.core.records import Annotation
-from visualjudge.core.showing import as_pandas, html_table
 from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.folder import Dataset, load_dataset
 
@@ -181,7 +181,7 @@ def import_samples(
     """
     from visualjudge.data.importing import Imported, Intake, import_samples as scored
     from visualjudge.data.writer import FolderWriter
-    from visualjudge.formats.given import samples_of
+    from visualjudge.formats.python_samples import samples_of
 
     done, intake = Imported(), Intake(min_score=min_score, top_k=top_k)
     with FolderWriter(out, task, replace=replace) as writer:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Card
     from visualjudge.analysis.decisions.cascade import Cascade
     from visualjudge.analysis.decisions.correct import Leaderboard
-    from visualjudge.analysis.decisions.label import LabelQueue
+    from visualjudge.analysis.decisions.items_to_label import LabelQueue
 
 
 def card(
@@ -145,7 +145,7 @@ def label(
 
         vj.label("runs/gpt", 50).table().write_csv("next.csv")
     """
-    from visualjudge.analysis.decisions.label import label as make
+    from visualjudge.analysis.decisions.items_to_label import label as make
 
     return make(folders_of(runs), n, kind=kind, labels=labels, dataset=dataset, seed=seed)
 

@@ -26,14 +26,14 @@ from visualjudge.judges.registry import QUESTION_JUDGES, check_backend
 from visualjudge.judges.schema_trial import trial_of
 from visualjudge.judges.toolbox import FAULTS, Tools
 from visualjudge.replies import Tiers
-from visualjudge.runs.actors import open_actors
 from visualjudge.runs.batch.engine import BatchEngine
 from visualjudge.runs.batch.parts import parts_of
 from visualjudge.runs.budget import Budget, Limits, Prices
-from visualjudge.runs.judging import Engine, RunSettings, check_images, live, run_judge
-from visualjudge.runs.processes import open_processes
+from visualjudge.runs.judge_dataset import Engine, RunSettings, check_images, live, run_judge
+from visualjudge.runs.process_workers import open_processes
+from visualjudge.runs.ray_workers import open_actors
 from visualjudge.runs.runner import Listener, Stop, run_until_stopped
-from visualjudge.runs.spread import SpreadEngine
+from visualjudge.runs.worker_engine import SpreadEngine
 from visualjudge.vision.tools.table import check_names
 
 _BLOCK = 16

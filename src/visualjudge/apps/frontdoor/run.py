@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visualjudge.core.errors import UsageError
-from visualjudge.core.showing import as_pandas, html_table
+from visualjudge.core.notebook_tables import as_pandas, html_table
 from visualjudge.runs.folder import RunFolder
-from visualjudge.runs.tokens import token_counts
+from visualjudge.runs.token_counts import token_counts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from visualjudge.core.records import Verdict
     from visualjudge.dataset.folder import Dataset
     from visualjudge.judges.base import Key
-    from visualjudge.runs.judging import RunReport
+    from visualjudge.runs.judge_dataset import RunReport
 
 
 class Run:

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from visualjudge.apps.mmbench.evaluate import Evaluation
-from visualjudge.apps.mmbench.letters import read_strict
 from visualjudge.apps.mmbench.prompt import options_text
+from visualjudge.apps.mmbench.reply_reading import read_strict
 from visualjudge.apps.mmbench.table import Row, ScoredRow
 from visualjudge.clients.base import Client, Request, TextPart
 from visualjudge.clients.retry import cause_of

@@ -23,14 +23,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from visualjudge.analysis.accuracy_cells import estimate_of, test_of
 from visualjudge.analysis.bias import binomial_p
-from visualjudge.analysis.cells import estimate_of, test_of
 from visualjudge.analysis.statistics.clustered_shares import one_share, ratio_influence
 from visualjudge.analysis.statistics.jackknife import holm, spread
 from visualjudge.analysis.statistics.paired import gap_ends
 from visualjudge.apps.mmbench.evaluate import Evaluation, Slice
 from visualjudge.apps.mmbench.table import Row, ScoredRow
-from visualjudge.core.tables import Table
+from visualjudge.core.text_tables import Table
 
 ABILITIES = {
     "coarse_perception": "CP",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from visualjudge.apps.mmbench.letters import ChoiceReading
+from visualjudge.apps.mmbench.reply_reading import ChoiceReading
 
 REFUSALS = (
     "Sorry, I can't help with images of people yet.",

@@ -40,9 +40,9 @@ from visualjudge.clients.secrets import (
     public_url,
 )
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.validation import first_problem
+from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.yamls import yaml_reason, yaml_text
-from visualjudge.judges.pipe import ClientPipe, with_defaults
+from visualjudge.judges.judge_module import ClientPipe, with_defaults
 from visualjudge.judges.registry import PIPE_REGISTRY
 from visualjudge.prompts.store import PromptAssetStore
 

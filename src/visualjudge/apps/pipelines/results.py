@@ -10,7 +10,7 @@ from typing import Any
 
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED
-from visualjudge.judges.pipe import Result
+from visualjudge.judges.judge_module import Result
 from visualjudge.runs.journal import read_lines
 
 _BEGINNING = b'{"key":'

@@ -14,9 +14,9 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError
 
 from visualjudge.core import jsons
-from visualjudge.core.digests import file_sha256
+from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, Problem
-from visualjudge.core.validation import first_problem
+from visualjudge.core.pydantic_messages import first_problem
 
 LONGEST_LINE = 16 << 20
 """Bytes of one row."""

@@ -14,12 +14,12 @@ from typing import Any
 import orjson
 
 from visualjudge import __version__
-from visualjudge.apps.pipelines.judging import Meter, RowJudge
 from visualjudge.apps.pipelines.results import MetricCounts, RowResult, count, read_results
+from visualjudge.apps.pipelines.row_judging import Meter, RowJudge
 from visualjudge.apps.pipelines.rows import Row, checksum
 from visualjudge.core import atomic, jsons
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.judges.pipe import ClientPipe
+from visualjudge.judges.judge_module import ClientPipe
 from visualjudge.runs.budget import Budget
 from visualjudge.runs.journal import Journal
 from visualjudge.runs.runner import Listener, Progress, Stop, run

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from visualjudge.analysis.decisions.checks import Thresholds, read_thresholds
-from visualjudge.analysis.words import many
+from visualjudge.analysis.figure_text import many
 from visualjudge.apps.planning import models
 from visualjudge.apps.planning.goals import GOALS, Goal, Question, Terms, parts_of, question_of
 from visualjudge.apps.planning.models import Design, JudgeModel, Power, Studies

@@ -9,12 +9,12 @@ from html import escape
 from pathlib import Path
 
 from visualjudge import __version__
-from visualjudge.analysis.words import many, percent, percents
+from visualjudge.analysis.figure_text import many, percent, percents
 from visualjudge.apps.planning.judges import Asked, Candidate, JudgePlan
 from visualjudge.apps.planning.page import document
 from visualjudge.core.atomic import write_json, write_text
 from visualjudge.core.errors import must_end_in
-from visualjudge.core.tables import Table, folded, markdown_text
+from visualjudge.core.text_tables import Table, folded, markdown_text
 from visualjudge.runs.budget import money
 
 TITLE = "Which judges keep the risk at least cost?"

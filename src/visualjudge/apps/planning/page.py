@@ -10,15 +10,15 @@ from pathlib import Path
 from visualjudge import __version__
 from visualjudge.analysis.decisions.card_page import style
 from visualjudge.analysis.decisions.checks import LABELS
+from visualjudge.analysis.figure_text import many, number, percent
 from visualjudge.analysis.plots.axes import Box, percent_tick, x_axis, y_axis
 from visualjudge.analysis.plots.canvas import Canvas, colour, legend
 from visualjudge.analysis.plots.figure import Figure
-from visualjudge.analysis.words import many, number, percent
 from visualjudge.apps.planning.designs import Option, Plan
 from visualjudge.apps.planning.models import Power
 from visualjudge.core.atomic import write_json, write_text
 from visualjudge.core.errors import must_end_in
-from visualjudge.core.tables import Table, folded, markdown_text
+from visualjudge.core.text_tables import Table, folded, markdown_text
 from visualjudge.runs.budget import money
 
 HEIGHT = 320

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import polars as pl
 
-from visualjudge.analysis import words
-from visualjudge.analysis.join import unchanged
+from visualjudge.analysis import figure_text as words
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.questions import merged
+from visualjudge.analysis.question_table import merged
+from visualjudge.analysis.study_table import unchanged
 from visualjudge.analysis.variance import variance_row
 from visualjudge.apps.planning import models
 from visualjudge.apps.planning.models import JudgeModel, Pool
@@ -27,7 +27,7 @@ from visualjudge.dataset.plan import stems_of
 from visualjudge.dataset.sampling import JUDGE_ANALYSIS, Caps, Group, group, pairs_of
 from visualjudge.judges.base import Ask
 from visualjudge.runs.budget import Prices
-from visualjudge.runs.estimate import estimate
+from visualjudge.runs.cost_estimate import estimate
 from visualjudge.runs.folder import RunFolder
 
 USUAL = JudgeModel(

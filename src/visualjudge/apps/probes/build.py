@@ -13,18 +13,18 @@ from pathlib import Path
 import orjson
 
 from visualjudge.apps.probes.kinds import PROBES, Base, Pool, ProbeKind
+from visualjudge.apps.probes.question_edits import Edit, Paint
 from visualjudge.apps.probes.sampling import pools
-from visualjudge.apps.probes.shown import Edit, Paint
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.records import Probe, Question
 from visualjudge.core.remote import located
 from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.build import BuildOptions, asked_tasks, open_workers, own_prompts
+from visualjudge.dataset.dataset_files import write_dataset
 from visualjudge.dataset.engines import EngineName
 from visualjudge.dataset.folder import CHANGED, MEDIA
 from visualjudge.dataset.render import file_name
 from visualjudge.dataset.staging import check_target, staged
-from visualjudge.dataset.writing import write_dataset
 from visualjudge.vision.raster.images import read_rgb, write_png
 
 CONTROL = "control"

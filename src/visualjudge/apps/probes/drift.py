@@ -14,26 +14,26 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis import words
-from visualjudge.analysis.cells import estimate_of, image_sums
+from visualjudge.analysis import figure_text
+from visualjudge.analysis.accuracy_cells import estimate_of, image_sums
 from visualjudge.analysis.figures import Estimate
-from visualjudge.analysis.join import Run
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.remarks import remarks_on
+from visualjudge.analysis.run_warnings import remarks_on
 from visualjudge.analysis.statistics.clustered_shares import ratio_influence
 from visualjudge.analysis.statistics.eprocess import e_process, power
 from visualjudge.analysis.statistics.jackknife import spread
 from visualjudge.analysis.statistics.paired import gap_ends
+from visualjudge.analysis.study_table import Run
 from visualjudge.apps.probes.sampling import in_turn
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Question
 from visualjudge.core.remote import located
 from visualjudge.core.seeding import seed_for
-from visualjudge.dataset.choosing import margin
+from visualjudge.dataset.dataset_files import write_dataset
 from visualjudge.dataset.folder import MEDIA, load_dataset
 from visualjudge.dataset.predictions_file import PREDICTIONS
+from visualjudge.dataset.question_filter import margin
 from visualjudge.dataset.staging import check_target, staged
-from visualjudge.dataset.writing import write_dataset
 from visualjudge.runs.resume_check import changes
 
 LEVEL = 0.05
@@ -56,7 +56,7 @@ class Power:
     runs: tuple[float, ...]
 
     def __str__(self) -> str:
-        shares = ", ".join(words.percent(share, 0) for share in self.runs)
+        shares = ", ".join(figure_text.percent(share, 0) for share in self.runs)
         return (
             f"a drop of {100 * self.drop:g} points would be noticed within 1 to {len(self.runs)} "
             f"runs with {shares}"

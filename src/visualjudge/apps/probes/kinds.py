@@ -15,8 +15,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from visualjudge.apps.probes import painting
-from visualjudge.apps.probes.shown import Edit, Paint, doubled, edited, with_lines, without_original
+from visualjudge.apps.probes import image_changes
+from visualjudge.apps.probes.question_edits import (
+    Edit,
+    Paint,
+    doubled,
+    edited,
+    with_lines,
+    without_original,
+)
 from visualjudge.core.records import Probe, Question
 from visualjudge.core.registry import Registry
 from visualjudge.prompts.store import PromptAssetStore, PromptTemplate
@@ -127,7 +134,7 @@ def painted(base: Base, edit: Edit) -> Sequence[Question]:
     other.
     """
     cued, plain = _cues("painted")
-    instruct, name = (partial(painting.with_banner, text=text) for text in (cued, plain))
+    instruct, name = (partial(image_changes.with_banner, text=text) for text in (cued, plain))
     return image_cue(
         "painted_instruction", instruct, name, f'"{cued}" painted into its image', base, edit
     )
@@ -144,7 +151,7 @@ def mirrored(base: Base, edit: Edit) -> Sequence[Question]:
     """All images mirrored, where the prompt does not speak of left and right."""
     if _SIDES.search(base.pair.prompt):
         return []
-    return image_change("mirrored", painting.mirrored, "all images mirrored", base, edit)
+    return image_change("mirrored", image_changes.mirrored, "all images mirrored", base, edit)
 
 
 def renamed(base: Base, _edit: Edit) -> Sequence[Question]:
@@ -245,13 +252,13 @@ _ROWS = dict(
         ),
         _image(
             "recoloured",
-            painting.warmer,
+            image_changes.warmer,
             "a white balance that all images share",
             "all images warmer",
         ),
         _image(
             "recompressed",
-            painting.recompressed,
+            image_changes.recompressed,
             "JPEG compression that all images share",
             "all images through JPEG",
         ),
@@ -286,8 +293,8 @@ _ROWS = dict(
                 partial(
                     image_cue,
                     "bright",
-                    painting.brighter,
-                    painting.duller,
+                    image_changes.brighter,
+                    image_changes.duller,
                     "its image brighter, the other duller",
                 ),
                 "brightness and strong colours",

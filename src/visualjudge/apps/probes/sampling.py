@@ -14,7 +14,7 @@ from typing import TypeVar
 import orjson
 
 from visualjudge.apps.probes.kinds import Base, Pool
-from visualjudge.apps.probes.shown import option_images
+from visualjudge.apps.probes.question_edits import option_images
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import ImageRecord, Question
 from visualjudge.core.seeding import seed_for
@@ -22,11 +22,11 @@ from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.build import BuildOptions
 from visualjudge.dataset.engines import Engine
 from visualjudge.dataset.json_form import question_from_wire
+from visualjudge.dataset.photograph_stand_in import StandIn
 from visualjudge.dataset.plan import TaskRecords, Unit, read_tasks, sample_tasks, units_of
 from visualjudge.dataset.predictions_file import PREDICTIONS
 from visualjudge.dataset.render import Job, render
 from visualjudge.dataset.sampling import JUDGE_ANALYSIS, Caps, Item, Stems, deal
-from visualjudge.dataset.stand_in import StandIn
 from visualjudge.vision.encode import encodings
 from visualjudge.vision.predictions import type_of
 from visualjudge.vision.rows import Encoding

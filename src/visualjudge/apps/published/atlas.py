@@ -19,19 +19,19 @@ from visualjudge import __version__
 from visualjudge.analysis import Analysis, analyse
 from visualjudge.analysis.decisions.card import usual_card
 from visualjudge.analysis.decisions.card_page import ANSWERS
-from visualjudge.analysis.estimates import Ends, Share
+from visualjudge.analysis.figure_text import many, percent, percents, points
 from visualjudge.analysis.plots.canvas import Canvas
 from visualjudge.analysis.plots.figure import Figure, page_style
 from visualjudge.analysis.plots.forest import ForestRow, forest
 from visualjudge.analysis.report.accuracy_plots import ESTIMATE, SHARES, figures_of
-from visualjudge.analysis.words import many, percent, percents, points
+from visualjudge.analysis.value_and_interval import Ends, Share
 from visualjudge.apps.published.benchmarks import BENCHMARKS
 from visualjudge.apps.published.importing import import_benchmark
 from visualjudge.apps.published.reading import Copy
 from visualjudge.core.atomic import write_json, write_text
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import TIES
-from visualjudge.core.tables import Table
+from visualjudge.core.text_tables import Table
 
 CONSTANT = "always giving the same answer"
 NOTES = (

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.apps.published.reading import ImageSource, Item, Option, OwnPrompt, safe
-from visualjudge.core.confine import confined_path
+from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import IMAGE_MARK, LETTERS, Span, Spans
 from visualjudge.prompts.store import PLACEHOLDER, PromptAssetStore, PromptTemplate

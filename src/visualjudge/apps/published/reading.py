@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from visualjudge.analysis.benchmark_scores import Score
 from visualjudge.core.arrow import table_parts
-from visualjudge.core.confine import confined_path
+from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import IMAGE_MARK, Answer, Order, QuestionType, Span
 from visualjudge.formats.sample import read_json, read_table

@@ -17,7 +17,7 @@ import orjson
 
 from visualjudge.apps.training.trainers import truth_text
 from visualjudge.core.atomic import atomic_path, write_bytes, write_json
-from visualjudge.core.columnar import write_parquet
+from visualjudge.core.parquet_files import write_parquet
 from visualjudge.core.records import TURNED, Question
 from visualjudge.dataset.exports import Format, Tick
 from visualjudge.dataset.exports.jsonl import parts_of

@@ -17,10 +17,10 @@ from typing import Any
 
 import polars as pl
 
-from visualjudge.analysis.cells import image_sums, share_of
+from visualjudge.analysis.accuracy_cells import image_sums, share_of
 from visualjudge.analysis.comparisons import paired
+from visualjudge.analysis.figure_text import percent
 from visualjudge.analysis.figures import Comparison, Share
-from visualjudge.analysis.words import percent
 from visualjudge.apps.frontdoor.judging import Asked, judge
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Question

@@ -14,7 +14,7 @@ from visualjudge.clients.batch.openai import OpenAiBatches
 from visualjudge.clients.batch.provider import Look, Ticket, is_part
 from visualjudge.clients.remote import RemoteClient
 from visualjudge.core.atomic import atomic_path
-from visualjudge.core.confine import own_path
+from visualjudge.core.confined_paths import own_path
 from visualjudge.core.errors import DataError, TransportError
 
 

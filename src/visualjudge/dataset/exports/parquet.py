@@ -18,8 +18,8 @@ from typing import Any
 import polars as pl
 
 from visualjudge.core.atomic import atomic_path, write_text
-from visualjudge.core.columnar import write_parquet
-from visualjudge.core.confine import confined_target
+from visualjudge.core.confined_paths import confined_target
+from visualjudge.core.parquet_files import write_parquet
 from visualjudge.core.records import Question
 from visualjudge.dataset.exports.media import answer_text, image_bytes
 from visualjudge.dataset.folder import Dataset

@@ -19,11 +19,11 @@ from visualjudge.judges.base import Ask
 from visualjudge.judges.schema_trial import SchemaTrial
 from visualjudge.runs.batch.ledger import Ledger
 from visualjudge.runs.batch.parts import Part
-from visualjudge.runs.batch.planner import Planner
+from visualjudge.runs.batch.request_files import Planner
 from visualjudge.runs.batch.submitting import Batches
 from visualjudge.runs.journal import Journal
+from visualjudge.runs.questions_left import Todo
 from visualjudge.runs.runner import Ask as AskOne, Listener, Outcome, Progress, Stop, run
-from visualjudge.runs.todo import Todo
 
 _FIRST_LOOK_S = 2.0
 _ANSWERED = ""

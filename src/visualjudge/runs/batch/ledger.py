@@ -28,7 +28,7 @@ from visualjudge.clients.failures import one_line
 from visualjudge.clients.limits import LONGEST_LINE
 from visualjudge.core import jsons
 from visualjudge.core.atomic import atomic_path, writing
-from visualjudge.core.confine import own_path
+from visualjudge.core.confined_paths import own_path
 from visualjudge.core.errors import DataError
 from visualjudge.runs.batch.parts import CLOSED, FOLDER, JOURNAL, OF, Part, replayed
 from visualjudge.runs.journal import Journal

@@ -13,7 +13,7 @@ from typing import Any
 
 from visualjudge.clients.batch.provider import is_id, is_part
 from visualjudge.core import jsons
-from visualjudge.core.confine import own_path
+from visualjudge.core.confined_paths import own_path
 from visualjudge.core.errors import DataError
 from visualjudge.runs.journal import read_records
 

@@ -25,14 +25,14 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from visualjudge.analysis.decisions.labels import read_queue
+from visualjudge.analysis.decisions.label_files import read_queue
 from visualjudge.clients.cache_key import cache_secret
 from visualjudge.core import jsons
-from visualjudge.core.digests import file_sha256
+from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.core.records import IMAGE_MARK, Question
 from visualjudge.core.seeding import rng_for
-from visualjudge.dataset.choosing import read_ids
+from visualjudge.dataset.question_filter import read_ids
 from visualjudge.prompts.spans import spans_of
 from visualjudge.studio.app import application, renderer, static
 from visualjudge.studio.guard import TOKEN_HEADER, same_token

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pycocotools import mask as coco_mask
 
-from visualjudge.core.confine import confined_path
+from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Mask, Size
 from visualjudge.vision.raster.images import largest_channel, read_samples

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from visualjudge.core.errors import UsageError
 from visualjudge.core.registry import Registry
-from visualjudge.vision.built_in import BUILT_IN
+from visualjudge.vision.built_in_types import BUILT_IN
 from visualjudge.vision.tools.base import Tool
 from visualjudge.vision.tools.general import GENERAL
 

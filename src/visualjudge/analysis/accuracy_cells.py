@@ -1,0 +1,225 @@
+"""Sums by cell and image: what every share in the report is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from visualjudge.analysis.category_codes import WORD, ordered
+from visualjudge.analysis.figures import NO_SHARE, Accuracy, Cell, Estimate, Share
+from visualjudge.analysis.statistics import jackknife
+from visualjudge.analysis.statistics.clustered_shares import Shares, ratio_influence, shares
+from visualjudge.core.records import FloatArray, IntArray
+
+MARGINS = (0.5, 1.0, 2.0, 3.0, 5.0)
+MARGIN_LABELS = ("0-0.5", "0.5-1", "1-2", "2-3", "3-5", "5-10")
+NO_ACCURACY = Accuracy(NO_SHARE, 0, None, NO_SHARE, None, {})
+
+
+@dataclass(frozen=True, eq=False)
+class ImageSums:
+    """One entry a cell and image: ``keys`` (one row a cell), the entry's cell and image, and its
+    sums by name.
+    """
+
+    keys: pl.DataFrame
+    cell: IntArray
+    cluster: IntArray
+    columns: Mapping[str, FloatArray]
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are."""
+        return max(1, self.keys.height)
+
+    def total(self, name: str) -> FloatArray:
+        """The sums over images, one a cell."""
+        return jackknife.sums(self.cell, self.columns[name], self.cells)
+
+    def shares(self, top: str, bottom: str, *, whole: bool = True) -> Shares:
+        """Each cell's share with its interval."""
+        return shares(self.columns[top], self.columns[bottom], self.cell, self.cells, whole=whole)
+
+
+def image_sums(table: pl.DataFrame, by: Sequence[str], values: Mapping[str, pl.Expr]) -> ImageSums:
+    """Sum ``values`` within each combination of ``by`` (sorted) and image. Nulls add nothing."""
+    numbers = table.select(
+        expr.cast(pl.Float64).fill_null(0.0).alias(name) for name, expr in values.items()
+    )
+    keys, cell = _cells(table, by)
+    cluster = table["cluster"].to_numpy().astype(np.int64)
+    images = int(cluster.max(initial=0)) + 1
+    held, place = jackknife.renumbered(cell * images + cluster)
+    columns = {name: jackknife.sums(place, numbers[name].to_numpy(), held.size) for name in values}
+    return ImageSums(keys, held // images, held % images, columns)
+
+
+def _cells(table: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, IntArray]:
+    """The combinations of ``by`` that occur, sorted, and the one of each row; one of all rows where
+    ``by`` is empty.
+    """
+    if not by:
+        return pl.DataFrame({"all": [0]}), np.zeros(table.height, dtype=np.int64)
+    code, names = np.zeros(table.height, dtype=np.int64), []
+    for name in by:
+        words, place = ordered(table[name])
+        code = code * words.len() + place
+        names.append(words)
+    held, cell = jackknife.renumbered(code)
+    keys = []
+    for words in reversed(names):
+        keys.append(words[held % words.len()])
+        held = held // words.len()
+    return pl.DataFrame(dict(zip(by, reversed(keys), strict=True))), cell
+
+
+def share_of(found: Shares, k: int = 0) -> Share:
+    """Share ``k`` as a figure."""
+    value = float(found.value[k])
+    known = value if np.isfinite(value) else None
+    return Share(known, found.interval(k), int(found.cases[k]), int(found.images[k]), found.why(k))
+
+
+def mean_of(sums: ImageSums, top: str, bottom: str) -> tuple[Estimate, float | None]:
+    """Σ top / Σ bottom of sums without cells, for values without bounds, and the p of its being
+    0.
+    """
+    weights = sums.columns[bottom]
+    kept = weights > 0
+    weights, place = weights[kept], np.zeros(int(kept.sum()), dtype=np.int64)
+    value, influence = ratio_influence(sums.columns[top][kept], weights, place, 1)
+    found = jackknife.spread(influence, weights, place, 1)
+    return estimate_of(
+        value, found, jackknife.mean_ends(value, found), int(weights.sum())
+    ), test_of(value, found)
+
+
+def estimate_of(
+    value: FloatArray,
+    found: jackknife.Spread,
+    ends: tuple[FloatArray, FloatArray],
+    n: int,
+    k: int = 0,
+) -> Estimate:
+    """Figure ``k`` of a jackknife."""
+    known = float(value[k]) if np.isfinite(value[k]) else None
+    told = np.isfinite(ends[0][k]) and np.isfinite(ends[1][k])
+    interval = (float(ends[0][k]), float(ends[1][k])) if told else None
+    why = None if told else jackknife.FEW if not jackknife.enough(found)[k] else jackknife.ALIKE
+    return Estimate(known, interval, n, int(found.images[k]), why)
+
+
+def test_of(value: FloatArray, found: jackknife.Spread, k: int = 0) -> float | None:
+    """The two-sided p of figure ``k``."""
+    p = float(jackknife.test(value, found)[k])
+    return p if np.isfinite(p) else None
+
+
+def margin_bin() -> pl.Expr:
+    """The width between the options' scores as one of MARGIN_LABELS (left-open: 0-0.5 holds
+    0.5).
+    """
+    place = pl.sum_horizontal([(pl.col("margin") > edge).cast(pl.Int8) for edge in MARGINS])
+    return place.replace_strict(dict(enumerate(MARGIN_LABELS)), return_dtype=pl.String)
+
+
+_COUNTS = ("n", "right", "parsed", "said_first")
+CELL = ("task", "encoding", "error_type", "margin_bin")
+"""What verdicts are counted by."""
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """What each verdict counts for, its image and cell, and the failed ones: all tables of
+    accuracies come from it.
+    """
+
+    sums: pl.DataFrame
+    failed: pl.DataFrame
+
+
+def counted(table: pl.DataFrame, by: Sequence[str] = CELL) -> Counted:
+    """Pairwise verdicts counted by ``by`` and image."""
+    values = [pl.col("parsed").is_not_null().alias("n"), *map(pl.col, _COUNTS[1:])]
+    sums = table.select(*(pl.col(name).cast(WORD) for name in by), "cluster", *values)
+    return Counted(sums, table.filter(~pl.col("parsed")).select(*by, "cause"))
+
+
+def causes(failed: pl.DataFrame, by: Sequence[str]) -> dict[tuple[str, ...], dict[str, int]]:
+    """Failed replies by cause, in each cell of ``by``."""
+    failed = failed.group_by([*by, "cause"]).len().sort([*by, "cause"])
+    out: dict[tuple[str, ...], dict[str, int]] = {}
+    for row in failed.iter_rows():
+        out.setdefault(tuple(map(str, row[: len(by)])), {})[str(row[-2])] = int(row[-1])
+    return out
+
+
+def accuracy_cells(verdicts: Counted, by: Sequence[str]) -> tuple[Cell, ...]:
+    """Accuracy of each cell of ``by``: a failed verdict is wrong; and what it would be had the
+    failed been right.
+    """
+    if verdicts.sums.is_empty():
+        return ()
+    sums = image_sums(verdicts.sums, by, {name: pl.col(name) for name in _COUNTS})
+    all_of_them, read = sums.shares("right", "n"), sums.shares("right", "parsed")
+    totals, failed = {name: sums.total(name) for name in _COUNTS}, causes(verdicts.failed, by)
+    rows = []
+    for k in range(sums.cells):
+        keys = tuple((name, str(sums.keys[name][k])) for name in by)
+        n, parsed, right = (totals[name][k] for name in ("n", "parsed", "right"))
+        accuracy = Accuracy(
+            share_of(all_of_them, k),
+            int(n - parsed),
+            float(right + n - parsed) / float(n),
+            share_of(read, k),
+            float(totals["said_first"][k] / parsed) if parsed else None,
+            failed.get(tuple(value for _, value in keys), {}),
+        )
+        rows.append(Cell(keys, accuracy))
+    return tuple(rows)
+
+
+def accuracy(table: pl.DataFrame) -> Accuracy:
+    """Accuracy of all of ``table``."""
+    rows = accuracy_cells(counted(table, ()), [])
+    return rows[0].accuracy if rows else NO_ACCURACY
+
+
+def macro(table: pl.DataFrame, by: str, top: pl.Expr | None = None) -> Share:
+    """Mean over ``by`` of the share right, each of its values counted once, whatever the number of
+    its verdicts.
+
+    Without an interval where a value of ``by`` has too few images: a few that agree by luck would
+    make it narrow.
+    """
+    if table.is_empty():
+        return NO_SHARE
+    right = pl.col("right") if top is None else top
+    sums = image_sums(table, [by], {"top": right, "n": pl.col("right").is_not_null()})
+    few = np.bincount(sums.cell, minlength=sums.cells) < jackknife.LEAST_IMAGES
+    found = share_of(_mean_of_shares(sums))
+    if not few.any():
+        return found
+    first, more = sums.keys[by].cast(pl.String).filter(pl.Series(few))[0], int(few.sum()) - 1
+    why = f"a {by} with {jackknife.FEW}: {first}" + (f" and {more} more" if more else "")
+    return replace(found, interval=None, n=int(sums.columns["n"].sum()), why=why)
+
+
+def _mean_of_shares(sums: ImageSums) -> Shares:
+    """The mean of the cells' shares: a share of cases that count alike within a cell, and as much
+    in every cell.
+
+    What an image adds is its right answers less those expected of its cells.
+    """
+    n, cell, count = sums.columns["n"], sums.cell, sums.total("n")
+    value = sums.total("top") / count
+    weight = (n.sum() / sums.cells / count)[cell]
+    image, place = jackknife.renumbered(sums.cluster)
+    bottom, squares, beyond = (
+        jackknife.sums(place, values, image.size)
+        for values in (weight * n, weight**2 * n, weight * (sums.columns["top"] - value[cell] * n))
+    )
+    return shares(beyond + value.mean() * bottom, bottom, squares=squares)

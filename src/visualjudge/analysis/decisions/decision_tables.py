@@ -1,0 +1,154 @@
+"""The decisions as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from visualjudge.analysis import figure_text
+from visualjudge.analysis.figure_text import percent, ranks
+from visualjudge.core.text_tables import Table
+
+if TYPE_CHECKING:
+    from visualjudge.analysis.decisions.cascade import Cascade
+    from visualjudge.analysis.decisions.correct import Leaderboard
+    from visualjudge.analysis.decisions.published_agreement import PublishedCell
+
+
+number, span = partial(figure_text.number, digits=3), partial(figure_text.span, digits=3)
+"""A number, and an interval; a dash stands for a missing one."""
+
+
+RANKS_NOTE = "Ranks: of each source alone, at 95 %; the sets of two sources need not fit together."
+GROUPS_NOTE = "Sources are compared inside a group only: in tasks that compare the same sources."
+
+
+def leaderboard_table(board: Leaderboard) -> Table:
+    """A corrected leaderboard."""
+    lee, strength = (
+        any(getattr(row, name) is not None for row in board.rows) for name in ("lee", "strength")
+    )
+    apart = len({row.group for row in board.rows}) > 1
+    columns = ["Group"] if apart else []
+    columns += ["Source", f"Judge's {board.measure}", "Corrected", "95 %", "Ranks", "Labels"]
+    columns += ["By Lee", "95 %"] if lee else []
+    columns += ["Strength", "95 %"] if strength else []
+    rows = []
+    for row in board.rows:
+        cells = [row.group] if apart else []
+        cells += [
+            row.source,
+            number(row.naive),
+            number(row.corrected),
+            span(row.interval),
+            ranks(row.rank_set),
+        ]
+        cells.append(str(row.labels))
+        if lee:
+            cells += [number(row.lee.value), span(row.lee.interval)] if row.lee else ["–", "–"]
+        if strength:
+            cells += [number(row.strength, digits=2), span(row.strength_interval, digits=2)]
+        rows.append(tuple(cells))
+    return Table(tuple(columns), tuple(rows), leaderboard_notes(board), keys=1 + apart)
+
+
+def leaderboard_notes(board: Leaderboard) -> tuple[str, ...]:
+    """What the figures are, what they assume, and how many labels a gap needs."""
+    who = " + ".join(board.judges)
+    scope = (
+        f"{figure_text.many(board.labels, 'label')}, {figure_text.many(board.images, 'image')}, λ "
+        f"{board.lam:.2f}"
+    )
+    out = [f"{board.measure} of {len(board.rows)} sources by {who}; {scope}", RANKS_NOTE]
+    out += [GROUPS_NOTE] if len({row.group for row in board.rows}) > 1 else []
+    for why in sorted({row.why for row in board.rows if row.why}):
+        names = ", ".join(row.source for row in board.rows if row.why == why)
+        out.append(f"No interval and no ranks: {names} ({why}).")
+    unbounded = [
+        row.source for row in board.rows if row.corrected is not None and row.strength is None
+    ]
+    if 0 < len(unbounded) < len(board.rows) and any(row.strength is not None for row in board.rows):
+        out.append(
+            f"No strength: {', '.join(unbounded)} (its comparisons do not bound it; the others "
+            "are among themselves)."
+        )
+    for assumption in board.assumptions:
+        said = {True: "holds", False: "DOES NOT HOLD", None: "not checked"}[assumption.holds]
+        p = "" if assumption.p is None else f", p = {assumption.p:.2g}"
+        out.append(f"assumes {assumption.assumes}; check: {assumption.check}: {said}{p}")
+    if board.gap is not None:
+        out.append(f"a difference of {board.gap:g}: {_needed(board)}")
+    return (*out, *board.remarks.lines)
+
+
+def _needed(board: Leaderboard) -> str:
+    if board.labels_for_gap is not None:
+        return f"{board.labels_for_gap} labels in all"
+    if not _compared(board):
+        return "not known: no two sources that are compared have labels enough"
+    return "labels alone do not decide it: more images are needed"
+
+
+def _compared(board: Leaderboard) -> bool:
+    """Whether two sources of one group have a corrected figure."""
+    known = [row.group for row in board.rows if row.corrected is not None]
+    return len(set(known)) < len(known)
+
+
+def cascade_table(found: Cascade) -> Table:
+    """What the cascade does, beside each judge alone."""
+    rows = (
+        (
+            found.cheap,
+            number(found.cheap_accuracy.value),
+            span(found.cheap_accuracy.interval),
+            percent(0.0),
+        ),
+        (
+            found.expensive,
+            number(found.expensive_accuracy.value),
+            span(found.expensive_accuracy.interval),
+            percent(1.0),
+        ),
+        (
+            "cascade",
+            number(found.accuracy.value),
+            span(found.accuracy.interval),
+            percent(1 - found.saved),
+        ),
+    )
+    kept = found.threshold
+    notes = [found.answer]
+    if found.saved:
+        notes.append(
+            f"Share of errors among those that stand: {kept.errors:.3f}, at most {kept.bound:.3f}."
+        )
+    notes.append(
+        "Right: one answer a question over all its orders and repeats; without a majority it is "
+        "wrong."
+    )
+    if found.tokens_saved is not None:
+        notes.append(f"Tokens saved: {percent(found.tokens_saved)} of the expensive judge's.")
+    return Table(
+        ("Judge", "Right", "95 %", "Asks the expensive judge"), rows, (*notes, *found.remarks.lines)
+    )
+
+
+def published_table(cells: Sequence[PublishedCell], scheme: str) -> Table:
+    """Cells as published beside the right figure."""
+    rows = tuple(
+        (
+            cell.dimension,
+            cell.rater,
+            number(cell.published, digits=4),
+            number(cell.mean, digits=4),
+            str(len(cell.by_source)),
+        )
+        for cell in cells
+    )
+    note = (
+        f"As published ({scheme}): tanh of the mean of Spearman's ρ over sources, too small. "
+        "Mean: that of ρ."
+    )
+    return Table(("Dimension", "Rater", "As published", "Mean", "Sources"), rows, (note,), keys=2)

@@ -1,0 +1,326 @@
+"""What a judge says of every source on every item: one row an item and source, all encodings and
+repeats averaged.
+
+A source counts once in each group of sources that may be ranked against each other
+(:mod:`visualjudge.analysis.comparable_sources`); scores of one task are comparable. A scoring
+question is an item of one source (its score); a pairwise or ranking question is an item of each of
+its sources (the share of the others that it beats: 1, ½, 0 …). Several runs are averaged: the
+panel's mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import reduce
+
+import numpy as np
+import polars as pl
+
+from visualjudge.analysis.category_codes import ordered
+from visualjudge.analysis.comparable_sources import placed, places_of
+from visualjudge.analysis.leaderboard import points
+from visualjudge.analysis.statistics.jackknife import renumbered
+from visualjudge.analysis.study_table import Study
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import LETTERS, FloatArray, IntArray
+
+MEASURES = {"scoring": "mean score", "pairwise": "win rate", "ranking": "win rate in rankings"}
+RANGES = {"scoring": (0.0, 10.0), "pairwise": (0.0, 1.0), "ranking": (0.0, 1.0)}
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """One kind of question: ``said`` and ``truth`` (R,), with the option, source, image and item of
+    every row.
+
+    ``names`` and ``groups`` (S,): the sources in the order of their groups. Only those of one group
+    are comparable. ``said`` is NaN where no reply could be used. ``spread`` is the judge's own
+    disagreement about the item: between encodings, repeats, orders and judges, or by the
+    probability it gives.
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    groups: tuple[str, ...]
+    places: pl.DataFrame
+    """``place`` among ``names`` of each ``task`` and ``source``."""
+    item: pl.Series
+    annotation: pl.Series
+    task: IntArray
+    """The number of each row's task."""
+    option: IntArray
+    source: IntArray
+    image: IntArray
+    said: FloatArray
+    truth: FloatArray
+    spread: FloatArray
+    level: FloatArray
+    """How good the option is by truth: its score, or its score less the others' mean."""
+
+    @property
+    def images(self) -> int:
+        """Number of different images."""
+        return int(np.unique(self.image).size)
+
+    @property
+    def group(self) -> IntArray:
+        """The number of each source's group."""
+        return np.unique(self.groups, return_inverse=True)[1]
+
+    @property
+    def comparable(self) -> bool:
+        """Whether any two sources are of one group."""
+        return len(set(self.groups)) < len(self.names)
+
+    @property
+    def measure(self) -> str:
+        """What the mean of ``said`` is called."""
+        return MEASURES[self.kind]
+
+    def answered(self) -> tuple[Items, tuple[str, ...]]:
+        """The items without the sources that no usable reply is on, or that are then alone in their
+        group; and these.
+
+        A source is named by its group and itself.
+        """
+        kept = (
+            np.bincount(
+                self.source[np.isfinite(self.said) & np.isfinite(self.truth)],
+                minlength=len(self.names),
+            )
+            > 0
+        )
+        beside = np.bincount(self.group, kept) > 1
+        kept &= beside[self.group]
+        if kept.all():
+            return self, ()
+        place, rows = np.cumsum(kept) - 1, kept[self.source]
+        left = tuple(
+            f"{g}: {n}" for g, n, k in zip(self.groups, self.names, kept, strict=True) if not k
+        )
+        places = self.places.filter(pl.Series(kept[self.places["place"].to_numpy()]))
+        columns = ("task", "option", "image", "said", "truth", "spread", "level")
+        return replace(
+            self,
+            names=tuple(n for n, k in zip(self.names, kept, strict=True) if k),
+            groups=tuple(g for g, k in zip(self.groups, kept, strict=True) if k),
+            places=places.with_columns(
+                place=pl.Series(place[places["place"].to_numpy()], dtype=pl.Int64)
+            ),
+            item=self.item.filter(pl.Series(rows)),
+            annotation=self.annotation.filter(pl.Series(rows)),
+            source=place[self.source[rows]],
+            **{name: getattr(self, name)[rows] for name in columns},
+        ), left
+
+    def filled(self) -> FloatArray:
+        """``said`` with the source's mean where no reply could be used: a prediction like any
+        other.
+        """
+        known = np.isfinite(self.said)
+        sums = np.bincount(self.source, np.where(known, self.said, 0.0), len(self.names))
+        counts = np.bincount(self.source, known, len(self.names))
+        overall = float(sums.sum() / max(counts.sum(), 1))
+        means = np.where(counts > 0, sums / np.maximum(counts, 1), overall)
+        return np.asarray(np.where(known, self.said, means[self.source]))
+
+
+def kinds(study: Study) -> list[str]:
+    """The kinds of questions that the runs answered and that compare named sources, in the order of
+    trust.
+    """
+    return [kind for kind in ("pairwise", "ranking", "scoring") if items(study, kind).comparable]
+
+
+def items(study: Study, kind: str, runs: tuple[int, ...] | None = None) -> Items:
+    """The items of one kind of question, over the runs numbered ``runs`` (None: all)."""
+    chosen = range(len(study.runs)) if runs is None else runs
+    tables = [_long(study.kind(run, kind, _NEEDED), kind) for run in chosen]
+    keys = ["key", "item", "annotation", "option", "source", "task", "cluster"]
+    measured = ("said", "spread", "truth", "level")
+    named = [
+        table.rename({name: f"{name}{i}" for name in measured}) for i, table in enumerate(tables)
+    ]
+    table = reduce(lambda a, b: a.join(b, on=keys, how="full", coalesce=True), named).sort(
+        "key", "option"
+    )
+    columns = {name: [c for c in table.columns if c.startswith(name)] for name in measured}
+    merged = table.with_columns(
+        said=pl.mean_horizontal(columns["said"]),
+        truth=pl.coalesce(columns["truth"]),
+        level=pl.coalesce(columns["level"]),
+        spread=pl.mean_horizontal(columns["spread"]).fill_null(0.0) + _between(columns["said"]),
+    )
+    met = "task" if kind == "scoring" else "key"
+    known, places = placed(merged.select("task", a="source", b=pl.col("source").first().over(met)))
+
+    def floats(column: str) -> FloatArray:
+        return np.asarray(
+            merged[column].cast(pl.Float64).fill_null(float("nan")).to_numpy(), dtype=float
+        )
+
+    return Items(
+        kind,
+        tuple(name for _, name in known),
+        tuple(group for group, _ in known),
+        places,
+        merged["item"],
+        merged["annotation"],
+        ordered(merged["task"])[1],
+        merged["option"].to_numpy(),
+        places_of(merged, places).to_numpy(),
+        renumbered(merged["cluster"].to_numpy())[1],
+        floats("said"),
+        floats("truth"),
+        floats("spread"),
+        floats("level"),
+    )
+
+
+def _between(columns: list[str]) -> pl.Expr:
+    """The range of what several runs say."""
+    return (
+        (pl.max_horizontal(columns) - pl.min_horizontal(columns)).fill_null(0.0)
+        if len(columns) > 1
+        else pl.lit(0.0)
+    )
+
+
+_NEEDED = (
+    "question",
+    "id",
+    "task",
+    "cluster",
+    "annotations",
+    "sources",
+    "scores",
+    "options",
+    "answer",
+    "truth",
+    "parsed",
+    "text",
+    "number",
+    "probability_a",
+)
+
+
+def _long(verdicts: pl.DataFrame, kind: str) -> pl.DataFrame:
+    """One row an item and source of one run; ``key`` sorts as the item does."""
+    rows = _SAID[kind](verdicts).drop_nulls("source")
+    return rows.group_by("key", "option").agg(
+        pl.col("item", "annotation", "source", "task", "cluster").first(),
+        said=pl.col("said").mean(),
+        truth=pl.col("truth").mean(),
+        level=pl.col("level").mean(),
+        spread=pl.col("said").std().fill_null(0.0) + pl.col("doubt").mean().fill_null(0.0),
+    )
+
+
+def _scoring(verdicts: pl.DataFrame) -> pl.DataFrame:
+    annotation = pl.col("annotations").list.first()
+    return verdicts.select(
+        "cluster",
+        "task",
+        key=pl.col("task") + "/" + annotation,
+        item=pl.col("task") + "/" + annotation,
+        annotation=annotation,
+        option=pl.lit(0, dtype=pl.Int64),
+        source=pl.col("sources").list.first(),
+        said=pl.when(pl.col("parsed")).then(pl.col("number")),
+        truth=pl.col("truth"),
+        level=pl.col("truth"),
+        doubt=pl.lit(None, dtype=pl.Float64),
+    )
+
+
+def _of_two_sources(verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Only questions that compare different named sources say anything of sources."""
+    named = pl.col("sources").list.drop_nulls()
+    return verdicts.filter(named.list.n_unique() > 1)
+
+
+def _pairwise(verdicts: pl.DataFrame) -> pl.DataFrame:
+    verdicts, parts = _of_two_sources(verdicts), []
+    for side in (0, 1):
+        probability, said, truth = (
+            found if side == 0 else 1 - found
+            for found in (pl.col("probability_a"), points("text"), points("answer"))
+        )
+        parts.append(
+            verdicts.select(
+                "cluster",
+                "task",
+                key="question",
+                item="id",
+                annotation=pl.col("annotations").list.get(side),
+                option=pl.lit(side, dtype=pl.Int64),
+                source=pl.col("sources").list.get(side, null_on_oob=True),
+                said=pl.when(pl.col("parsed")).then(said),
+                truth=truth,
+                level=_above_others(side),
+                doubt=(probability * (1 - probability)).sqrt(),
+            )
+        )
+    return pl.concat(parts)
+
+
+def _ranking(verdicts: pl.DataFrame) -> pl.DataFrame:
+    others = (pl.col("options") - 1).cast(pl.Float64)
+    verdicts, parts = _of_two_sources(verdicts), [_pairwise(verdicts.clear())]
+    for side in range(max(verdicts["options"].to_list(), default=0)):
+        letter = LETTERS[side]
+
+        def beaten(text: pl.Expr, letter: str = letter) -> pl.Expr:
+            return (
+                others - text.cast(pl.String).str.find(letter, literal=True).cast(pl.Float64)
+            ) / others
+
+        parts.append(
+            verdicts.filter(pl.col("options") > side).select(
+                "cluster",
+                "task",
+                key="question",
+                item="id",
+                annotation=pl.col("annotations").list.get(side),
+                option=pl.lit(side, dtype=pl.Int64),
+                source=pl.col("sources").list.get(side, null_on_oob=True),
+                said=pl.when(pl.col("parsed")).then(beaten(pl.col("text"))),
+                truth=beaten(pl.col("answer")),
+                level=_above_others(side),
+                doubt=pl.lit(None, dtype=pl.Float64),
+            )
+        )
+    return pl.concat(parts)
+
+
+def _above_others(side: int) -> pl.Expr:
+    """The true score of an option less the mean of the others'."""
+    scores = pl.col("scores")
+    own = scores.list.get(side, null_on_oob=True)
+    return own - (scores.list.sum() - own) / (scores.list.len() - 1)
+
+
+_SAID = {"scoring": _scoring, "pairwise": _pairwise, "ranking": _ranking}
+
+
+def require_sources(found: Items) -> Items:
+    """``found``, if at least two sources of one task are compared.
+
+    Raises
+    ------
+    DataError
+        If none are.
+    """
+    if not found.comparable:
+        raise DataError(
+            f"the {found.kind} questions must compare at least 2 named sources of one task, got "
+            f"{_named(found)}; "
+            "import predictions with --source NAME and build again"
+        )
+    return found
+
+
+def _named(found: Items) -> str:
+    """How many sources of how many groups there are."""
+    groups = len(set(found.groups))
+    return f"{len(found.names)}, none of them with another" if groups > 1 else str(len(found.names))

@@ -1,0 +1,342 @@
+"""Labels that people gave: ``labels.csv`` with ``annotation_id,score`` or ``question_id,answer``,
+or a people's run.
+
+A ``probability`` column (as ``visualjudge label`` writes it) says with which probability each item
+was chosen; the answers of a people's run (``visualjudge studio --items``) bear it too. Where there
+was more than one round, it is the probability over all of them; ``round`` and ``round_probability``
+then say in which one the item was drawn, and how.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from visualjudge.analysis.decisions.judged_items import Items
+from visualjudge.analysis.study_table import Study
+from visualjudge.core.errors import DataError, Problem
+from visualjudge.core.records import LETTERS, FloatArray, IntArray
+from visualjudge.runs.folder import RunFolder, excluded_raters
+
+FORMS = {"annotation_id": "score", "question_id": "answer"}
+PEOPLE = "people"
+"""The backend of a people's run."""
+
+
+@dataclass(frozen=True)
+class Label:
+    """What a person said of one annotation (a score) or question (an answer), and how it came to be
+    asked.
+
+    ``probability`` over all rounds, and ``drawn`` in its own; None: as all others.
+    """
+
+    name: str
+    said: str
+    probability: float | None
+    round: int = 1
+    drawn: float | None = None
+
+
+@dataclass(frozen=True)
+class Labels:
+    """``by`` is ``annotation_id`` or ``question_id``; one label a name, what could not be read in
+    ``problems``.
+    """
+
+    by: str
+    labels: Mapping[str, Label]
+    problems: tuple[Problem, ...]
+
+
+def read_labels(path: str | Path) -> Labels:
+    """Read the table, or the folder of a people's run, at ``path``. What is not labelled yet is
+    skipped.
+
+    Raises
+    ------
+    DataError
+        If it is not there, is no CSV and no people's run, lacks its columns, or labels nothing.
+    """
+    home = Path(path)
+    if home.is_dir():
+        return _answers(RunFolder(home))
+    table = _table(home)
+    by = next((name for name, said in FORMS.items() if {name, said} <= set(table.columns)), None)
+    if by is None:
+        said = ",".join(table.columns)
+        raise DataError(
+            f"{home}: columns must be annotation_id,score or question_id,answer, got {said}"
+        )
+    labels: dict[str, Label] = {}
+    problems: list[Problem] = []
+    for number, row in enumerate(table.iter_rows(named=True), 2):
+        said = (row[FORMS[by]] or "").strip()
+        if not said:
+            continue
+        name = (row[by] or "").strip()
+        reason = "is empty" if not name else f"{name} is labelled twice" if name in labels else None
+        label = _label(name, said, row)
+        reason = reason or (label if isinstance(label, str) else None)
+        if reason:
+            problems.append(Problem(str(home), f"row {number}", by, reason))
+        elif isinstance(label, Label):
+            labels[name] = label
+    if not labels:
+        raise DataError(f"{home}: holds no label; fill in the column {FORMS[by]}")
+    return Labels(by, labels, tuple(problems))
+
+
+def _label(name: str, said: str, row: Mapping[str, str | None]) -> Label | str:
+    """The label of a row, or what is wrong with how it was drawn."""
+    chance, drawn = (
+        _probability(row.get(column)) for column in ("probability", "round_probability")
+    )
+    for column, value in (("probability", chance), ("round_probability", drawn)):
+        if value == "bad":
+            return f"{column} must be above 0 and at most 1, got {row[column]}"
+    number = (row.get("round") or "1").strip()
+    if not number.isdecimal() or int(number) < 1:
+        return f"round must be a whole number from 1, got {number}"
+    pooled = chance if isinstance(chance, float) else None
+    return Label(name, said, pooled, int(number), drawn if isinstance(drawn, float) else pooled)
+
+
+def read_queue(path: str | Path) -> tuple[str, dict[str, float]]:
+    """The queue that ``visualjudge label`` wrote: what it names, and each name with the probability
+    of its draw.
+
+    Raises
+    ------
+    DataError
+        If the file is not there, or is no such queue.
+    """
+    table = _table(Path(path))
+    by = next((name for name in FORMS if {name, "probability"} <= set(table.columns)), None)
+    if by is None:
+        raise DataError(
+            f"{path}: columns must be those of visualjudge label --out, got "
+            f"{','.join(table.columns)}"
+        )
+    drawn = {str(row[by]): _probability(row["probability"]) for row in table.iter_rows(named=True)}
+    bad = next((name for name, chance in drawn.items() if not isinstance(chance, float)), None)
+    if bad is not None:
+        raise DataError(f"{path}: {bad}: probability must be above 0 and at most 1")
+    return by, {name: chance for name, chance in drawn.items() if isinstance(chance, float)}
+
+
+def is_unlabelled(path: str | Path) -> bool:
+    """Whether the file is a queue of ``visualjudge label`` that nobody has filled in: nothing is
+    lost with it.
+    """
+    try:
+        by, _ = read_queue(path)
+        return all(not (said or "").strip() for said in _table(Path(path))[FORMS[by]])
+    except (DataError, pl.exceptions.ColumnNotFoundError):
+        return False
+
+
+def _answers(run: RunFolder) -> Labels:
+    """The labels of a people's run: the mean score, or the answer that most raters gave, of each
+    question.
+
+    Repeats and known items were not drawn as the others, and count for nothing here; nor does a
+    question on which as many raters gave one answer as another, unless it is a pair: then it is a
+    tie.
+    """
+    if run.manifest().get("backend") != PEOPLE:
+        raise DataError(f"{run.path}: must be a table of labels or a run of people")
+    said: dict[str, list[Any]] = {}
+    chances: dict[str, float | None] = {}
+    left_out = excluded_raters(run.manifest())
+    for verdict in run.verdicts().values():
+        if verdict.extra.get("rater") in left_out:
+            continue
+        if verdict.extra.get("purpose") == "question" and verdict.status == "ok":
+            said.setdefault(verdict.id, []).append(verdict.value)
+            chances[verdict.id] = verdict.extra.get("probability")
+    found = {name: _agreed(values) for name, values in said.items()}
+    labels = {
+        name: Label(name, answer, chances[name], drawn=chances[name])
+        for name, answer in found.items()
+        if answer
+    }
+    if not labels:
+        raise DataError(f"{run.path}: holds no label; nobody has answered yet")
+    return Labels("question_id", labels, ())
+
+
+def _agreed(values: list[Any]) -> str | None:
+    """What several raters say of one question together."""
+    if isinstance(values[0], int | float):
+        return repr(sum(values) / len(values))
+    (first, most), *others = Counter(values).most_common(2)
+    if others and others[0][1] == most:
+        return "tie" if len(str(first)) == 1 else None
+    return str(first)
+
+
+def _table(path: Path) -> pl.DataFrame:
+    if not path.is_file():
+        raise DataError(f"{path}: no such file")
+    try:
+        return pl.read_csv(path, infer_schema=False)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from None
+
+
+def _probability(text: str | None) -> float | str | None:
+    if text is None or not text.strip():
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        return "bad"
+    return value if 0 < value <= 1 else "bad"
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """Labels on the rows of :class:`Items`: ``y`` and ``probability`` (R,), NaN where undefined.
+
+    ``drawn``: the probability in the label's own ``round``; ``said``: what the label of a row says.
+    """
+
+    y: FloatArray
+    probability: FloatArray
+    problems: tuple[Problem, ...]
+    round: IntArray
+    drawn: FloatArray
+    said: Mapping[int, str]
+
+
+def kind_of(labels: Labels, study: Study) -> str:
+    """The kind of question that the labels answer: scoring for scores, else the kind of the
+    labelled questions.
+
+    Raises
+    ------
+    DataError
+        If the runs hold none of them, or the labels answer questions of two kinds.
+    """
+    found = sorted(set(_kinds(labels, study).values()))
+    if not found:
+        raise DataError("labels: must name questions of the dataset, got none of them")
+    if len(found) > 1:
+        raise DataError(
+            f"labels: must answer questions of one kind, got {', '.join(found)}; choose one with "
+            "--kind"
+        )
+    return found[0]
+
+
+def labels_of_kind(labels: Labels, study: Study, kind: str) -> Labels:
+    """The labels on questions of one kind, and those on none of the dataset, which :func:`place`
+    names.
+
+    Raises
+    ------
+    DataError
+        If no label is on a question of this kind.
+    """
+    kinds = _kinds(labels, study)
+    if kind not in kinds.values():
+        held = ", ".join(sorted(set(kinds.values()))) or "none of the dataset's questions"
+        raise DataError(f"--kind must be a kind that the labels answer ({held}), got {kind}")
+    kept = {name: label for name, label in labels.labels.items() if kinds.get(name, kind) == kind}
+    return replace(labels, labels=kept)
+
+
+def _kinds(labels: Labels, study: Study) -> dict[str, str]:
+    """The kind of question that each label answers; labels on no question of the dataset are left
+    out.
+    """
+    if labels.by == "annotation_id":
+        return dict.fromkeys(labels.labels, "scoring")
+    known = study.questions.filter(pl.col("id").is_in(list(labels.labels))).select(
+        "id", pl.col("kind").cast(pl.String)
+    )
+    return dict(known.iter_rows())
+
+
+def place(labels: Labels, items: Items, study: Study, file: str) -> Placed:
+    """Each label on its rows; labels that fit no item, or say what cannot be read, become
+    problems.
+    """
+    rows: dict[str, list[int]] = {}
+    annotations = items.annotation.to_list()
+    for row, name in enumerate(items.item):
+        rows.setdefault(name, []).append(row)
+        if items.kind == "scoring":
+            rows.setdefault(annotations[row], []).append(row)
+    if labels.by == "question_id" and items.kind == "scoring":
+        rows = _by_question(rows, study)
+    y, chances, drawn = (np.full(len(items.item), np.nan) for _ in range(3))
+    rounds = np.ones(len(items.item), dtype=np.int64)
+    told: dict[int, str] = {}
+    problems = []
+    for label in labels.labels.values():
+        where = rows.get(label.name)
+        values = None if where is None else _values(label.said, items, where)
+        if where is None or values is None:
+            problems.append(
+                Problem(file, label.name, *_reason(label, labels.by, items.kind, where))
+            )
+            continue
+        y[where] = values
+        chances[where] = np.nan if label.probability is None else label.probability
+        drawn[where] = np.nan if label.drawn is None else label.drawn
+        rounds[where] = label.round
+        told |= dict.fromkeys(where, label.said)
+    return Placed(y, chances, tuple(problems), rounds, drawn, told)
+
+
+def _reason(label: Label, by: str, kind: str, where: list[int] | None) -> tuple[str, str]:
+    """The field that is wrong, and why."""
+    if where is None:
+        return by, "no run judged it"
+    if by == "annotation_id" and len(where) > 1:
+        return by, "several tasks have it; write TASK/annotation_id"
+    wanted = {
+        "scoring": "a number from 0 to 10",
+        "pairwise": "A, B or tie",
+        "ranking": "a ranking such as BCA",
+    }
+    return FORMS[by], f"must be {wanted[kind]}, got {label.said!r}"
+
+
+def _by_question(rows: Mapping[str, list[int]], study: Study) -> dict[str, list[int]]:
+    scoring = study.questions.filter(pl.col("kind") == "scoring")
+    pairs = scoring.select("id", item=pl.col("task") + "/" + pl.col("annotations").list.first())
+    return {name: rows[item] for name, item in pairs.iter_rows() if item in rows}
+
+
+def _values(said: str, items: Items, where: list[int]) -> list[float] | None:
+    """What the label gives each row: a score 0..10, or each source's share of the others beaten."""
+    if items.kind == "scoring":
+        if len(where) > 1:
+            return None
+        try:
+            score = float(said)
+        except ValueError:
+            return None
+        return [score] if 0 <= score <= 10 else None
+    answer = said.upper()
+    letters = _letters(items, where)
+    if answer == "TIE" and items.kind == "pairwise":
+        return [0.5] * len(where)
+    if items.kind == "pairwise":
+        return [float(letter == answer) for letter in letters] if answer in ("A", "B") else None
+    if sorted(answer) != sorted(letters):
+        return None
+    return [(len(answer) - 1 - answer.index(letter)) / (len(answer) - 1) for letter in letters]
+
+
+def _letters(items: Items, where: list[int]) -> list[str]:
+    return [LETTERS[items.option[row]] for row in where]

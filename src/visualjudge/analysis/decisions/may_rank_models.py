@@ -1,0 +1,230 @@
+"""May I rank my models with this judge? Each kind of question's answer, and the one that counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from visualjudge.analysis.decisions.judged_items import MEASURES, RANGES, Items, items
+from visualjudge.analysis.decisions.true_order import overturned
+from visualjudge.analysis.figure_text import many
+from visualjudge.analysis.statistics.clustered_shares import ratio_influence, shares
+from visualjudge.analysis.statistics.jackknife import mean_ends, spread
+from visualjudge.analysis.statistics.systems import (
+    Favour,
+    Interval,
+    Sums,
+    SystemAgreement,
+    contrast,
+    fair_judge,
+    fair_reference,
+    image_sums,
+    system_agreement,
+)
+from visualjudge.analysis.study_table import Study
+
+KINDS = ("pairwise", "ranking", "scoring")
+
+
+@dataclass(frozen=True, eq=False)
+class KindOfSystem:
+    """What one kind of question says of the order of the sources.
+
+    ``worth``: effective labels a label, n_eff / n, that the judge's values within a source are
+    worth at best (many judged items a label); 1 = nothing. ``groups``: of each source, the name of
+    those that it is comparable with. ``true_ends``: the interval of each source's true mean.
+    ``overturned``: pairs of sources that the scores of all annotations put in the other order than
+    the questions do.
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    groups: tuple[str, ...]
+    found: SystemAgreement
+    true_ends: tuple[Interval | None, ...]
+    overturned: tuple[tuple[str, str], ...]
+    worth: float | None
+    self_preference: Favour | None = None
+    left_out: tuple[str, ...] = ()
+    """Sources, with their groups, that no usable reply compares with another: no figure here is of
+    them.
+    """
+
+    @property
+    def measure(self) -> str:
+        """What the means are."""
+        return MEASURES[self.kind]
+
+    @property
+    def extent(self) -> str:
+        """What was compared: 5 sources, or 16 sources in 5 groups; 1 left out without a usable
+        reply.
+        """
+        groups = len(set(self.groups))
+        left = f" ({len(self.left_out)} more left out: no usable reply)" if self.left_out else ""
+        return (
+            many(len(self.names), "source") + (f" in {groups} groups" if groups > 1 else "") + left
+        )
+
+    def moved(self) -> tuple[int, tuple[int, int], str | None]:
+        """The most ranks that a source gains or loses because the judge favours or disfavours it,
+        the least and most that its interval allows, and the source. Only sources whose favour is
+        shown (p < 5 % after Holm) count.
+        """
+        places = [
+            (self._places(s, f.value), self._ends(s, f), s)
+            for s, f in enumerate(self.found.favours)
+            if f.sure
+        ]
+        if not places:
+            return 0, (0, 0), None
+        value, _, s = max(places)
+        way = "above" if self.found.favours[s].value > 0 else "below"
+        ends = max(ends[0] for _, ends, _ in places), max(ends[1] for _, ends, _ in places)
+        return (
+            value,
+            ends,
+            f"{self.names[s]} stands {many(value, 'rank')} {way} where a fair judge would put it",
+        )
+
+    def _ends(self, source: int, favour: Favour) -> tuple[int, int]:
+        low, high = sorted(
+            self._places(source, end) for end in favour.interval or (favour.value, favour.value)
+        )
+        return low, high
+
+    def _places(self, source: int, favour: float) -> int:
+        """How many sources of its group it passes by ``favour``."""
+        group, judged = np.array(self.groups), self.found.judged
+        own = judged[source]
+        between = (judged - own) * (judged - own + favour) < 0
+        return int((between & (group == self.groups[source])).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """The kinds that compare at least two sources; ``main`` is the first of pairwise, ranking,
+    scoring.
+
+    ``why``: the reason, if no kind does; ``images``: those on which it answered questions on the
+    sources.
+    """
+
+    kinds: tuple[KindOfSystem, ...]
+    why: str | None = None
+    images: int = 0
+
+    @property
+    def main(self) -> KindOfSystem | None:
+        """The kind whose figures stand for the judge."""
+        return self.kinds[0] if self.kinds else None
+
+
+def system(study: Study, run: int, families: Mapping[str, tuple[str, ...]] | None = None) -> System:
+    """The system card of one run."""
+    own = _own_sources(study.runs[run].name, families or {})
+    asked = [found for kind in KINDS if (found := items(study, kind, (run,))).comparable]
+    measured = [_measured(study, found, own) for found in asked]
+    kinds = tuple(kind for kind in measured if kind is not None)
+    if kinds:
+        return System(kinds)
+    if not asked:
+        return System((), "no question compares two named sources of one task")
+    return System(
+        (), _why_none(asked[0]), int(np.unique(asked[0].image[np.isfinite(asked[0].said)]).size)
+    )
+
+
+def _why_none(found: Items) -> str:
+    """Why the first kind of question that compares sources does not order them."""
+    known = np.isfinite(found.said) & np.isfinite(found.truth)
+    if not known.any():
+        return "it answered no question on the sources"
+    answered = set(found.source[known].tolist())
+    silent = sorted({name for s, name in enumerate(found.names) if s not in answered})
+    if silent:
+        every = many(len(set(found.names)), "source")
+        return (
+            f"it gave no answer that can be used on {len(silent)} of {every}, the first: "
+            f"{silent[0]}"
+        )
+    return "it answered questions on a single image"
+
+
+def _own_sources(judge: str, families: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """The sources of the family that the judge is declared to be of."""
+    return next(
+        (sources for name, sources in families.items() if name.lower() in judge.lower()), ()
+    )
+
+
+def _measured(study: Study, asked: Items, own: tuple[str, ...]) -> KindOfSystem | None:
+    found, silent = asked.answered()
+    if not found.names:
+        return None
+    fair = fair_reference(
+        found.said, found.truth, found.level, found.source, found.image, found.group, found.task
+    )
+    sums = image_sums(
+        found.said, found.truth, found.source, found.image, len(found.names), fair=fair
+    )
+    agreement = system_agreement(sums, found.group, seed=study.seed)
+    if agreement is None:
+        return None
+    return KindOfSystem(
+        found.kind,
+        found.names,
+        found.groups,
+        agreement,
+        _true_ends(sums, found.kind),
+        overturned(study, found, agreement.true),
+        worth(found),
+        _self_preference(found, own),
+        silent,
+    )
+
+
+def _true_ends(sums: Sums, kind: str) -> tuple[Interval | None, ...]:
+    """The interval of each true mean: of scores as of a mean, of won comparisons as of a share."""
+    image, source = np.nonzero(sums.count)
+    top, bottom, size = sums.true[image, source], sums.count[image, source], sums.count.shape[1]
+    if kind != "scoring":
+        ends = shares(top, bottom, source, size, whole=False)
+        return tuple(ends.interval(s) for s in range(size))
+    value, influence = ratio_influence(top, bottom, source, size)
+    low, high = np.clip(mean_ends(value, spread(influence, bottom, source, size)), *RANGES[kind])
+    return tuple(
+        None if np.isnan(a) else (float(a), float(b)) for a, b in zip(low, high, strict=True)
+    )
+
+
+def worth(found: Items) -> float | None:
+    """1 / (1 − ρ²) with ρ the correlation of judge and truth within source; None where it cannot be
+    computed.
+    """
+    kept = np.isfinite(found.said) & np.isfinite(found.truth)
+    if kept.sum() < 10:
+        return None
+    source, said, truth = found.source[kept], found.said[kept], found.truth[kept]
+    count = np.maximum(np.bincount(source), 1)
+    a, b = (values - (np.bincount(source, values) / count)[source] for values in (said, truth))
+    below = float((a @ a) * (b @ b))
+    if below <= 0:
+        return None
+    rho = float(a @ b) / below**0.5
+    return None if rho >= 1 - 1e-9 else 1 / (1 - max(rho, 0.0) ** 2)
+
+
+def _self_preference(found: Items, own: tuple[str, ...]) -> Favour | None:
+    """How much more the judge's own family gains by it than all other sources; None where none is
+    declared.
+    """
+    mine = np.array([name in own for name in found.names])
+    if not mine.any() or mine.all():
+        return None
+    fair = fair_judge(found.said, found.truth, found.level, found.task, ~mine[found.source])
+    group = mine[found.source].astype(np.int64)
+    sums = image_sums(found.said, found.truth, group, found.image, 2, fair=fair)
+    return contrast(sums)

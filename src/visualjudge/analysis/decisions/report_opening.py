@@ -1,0 +1,65 @@
+"""What a report opens with: may I rank my models with these judges? A sentence a judge, and the
+checks side by side.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from visualjudge.analysis import figure_text
+from visualjudge.analysis.analysing import Analysis
+from visualjudge.analysis.decisions.card import Card, JudgeCard, usual_card
+from visualjudge.analysis.decisions.card_page import tasks_table
+from visualjudge.analysis.decisions.check_figures import shown_value
+from visualjudge.analysis.decisions.checks import LABELS, STATES
+from visualjudge.core.text_tables import Table, markdown_text
+
+TITLE = "May I rank my models with this judge?"
+
+
+@dataclass(frozen=True)
+class Opening:
+    """The answer of every judge, the table of their checks, and their answers by task."""
+
+    sentences: tuple[str, ...]
+    table: Table
+    tasks: Table | None = None
+
+    def markdown(self) -> str:
+        """The same in Markdown."""
+        lines = "\n\n".join(map(markdown_text, self.sentences))
+        return "\n\n".join([f"## {TITLE}", lines, *(table.markdown() for table in self._tables)])
+
+    @property
+    def _tables(self) -> tuple[Table, ...]:
+        return (self.table,) if self.tasks is None else (self.table, self.tasks)
+
+
+@lru_cache(maxsize=1)
+def opening(analysis: Analysis) -> Opening:
+    """The opening of a report on ``analysis``: of the judges that it is about, simulated ones are
+    in its appendix.
+    """
+    shown, card = analysis.results.shown, usual_card(analysis)
+    found = opening_of(replace(card, judges=tuple(card.judges[i] for i in shown)))
+    columns = ("Check", *figure_text.names_of([analysis.results.judges[i] for i in shown]))
+    notes = () if columns == found.table.columns else (figure_text.SETS,)
+    return replace(found, table=replace(found.table, columns=columns, notes=notes))
+
+
+def opening_of(card: Card) -> Opening:
+    """The opening from a card that is there already."""
+    names = [line.name for line in card.judges[0].checks] if card.judges else []
+    rows = tuple((LABELS[name], *(_cell(judge, name) for judge in card.judges)) for name in names)
+    columns = ("Check", *(judge.judge for judge in card.judges))
+    return Opening(
+        tuple(judge.answer for judge in card.judges), Table(columns, rows), tasks_table(card)
+    )
+
+
+def _cell(judge: JudgeCard, name: str) -> str:
+    line = next(line for line in judge.checks if line.name == name)
+    return (
+        line.said if line.value is None else f"{STATES[line.state]} ({shown_value(line, digits=2)})"
+    )

@@ -1,0 +1,549 @@
+"""Figures as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from visualjudge.analysis.comparison_figures import UNDECIDED
+from visualjudge.analysis.figures import (
+    NO_PROOF,
+    UNANSWERED,
+    Accuracy,
+    Cell,
+    Comparison,
+    EncodingChoice,
+    Estimate,
+    JudgeResult,
+    Leak,
+    OwnScore,
+    Photograph,
+    Preference,
+    Sensitivity,
+    Variance,
+)
+from visualjudge.analysis.pairwise_figures import OF_TWO
+from visualjudge.analysis.photograph_figures import LEAST_QUESTIONS
+from visualjudge.analysis.study_table import missing_verdicts
+from visualjudge.analysis.verdicts_without_answer import unanswered
+from visualjudge.core.plurals import plural
+
+Ends = Sequence[float | None] | None
+NONE = "–"
+APART = (
+    "The judges were not all asked the same questions. Each headline table is of judges with at "
+    "least 95 % of their "
+    "questions in common; figures of two such tables are not comparable."
+)
+SETS = (
+    "Judges of different sets were not asked the same questions: their figures are not comparable."
+)
+PROBE_STATES = {"pass": "passes", "fail": "fails", "not_shown": "undecided"}
+"""What pages call the states of probes."""
+UNSURE = "say “cannot tell”"
+RULES = {
+    "position": "the first option",
+    "text_chars": "the longer text",
+    "count": "more boxes, masks or points",
+    "area": "the larger marked area",
+    "png_bytes": "the larger image file",
+    "combined": "a rule from all of these but the position, learned on other images",
+}
+
+
+def percent(value: float | None, digits: int = 1) -> str:
+    """0.8066 → 80.7 %."""
+    return NONE if value is None else f"{100 * value:.{digits}f} %".replace("-", "\u2212")
+
+
+def points(value: float | None) -> str:
+    """A difference of two shares in percentage points, with its sign; a rounded zero has none."""
+    if value is None:
+        return NONE
+    text = f"{100 * value:+.1f}"
+    return "0.0" if float(text) == 0 else text.replace("-", "\u2212")
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """0.70 with a true minus sign; whole numbers get thousands separators; a dash for None and for
+    NaN.
+    """
+    if value is None or value != value:
+        return NONE
+    text = f"{value:,}" if isinstance(value, int) else f"{value:.{digits}f}"
+    return text.lstrip("-") if float(text.replace(",", "")) == 0 else text.replace("-", "\u2212")
+
+
+OWN_SCORES = (
+    "The benchmark's own scores, computed and rounded as by its authors, with their reading "
+    "where the replies are "
+    "theirs. A score is of the questions of this copy of the benchmark; where a run has answers "
+    "to a part of them, the "
+    "part is named, and the score need not be the published one."
+)
+"""What a table of a benchmark's own scores shows."""
+
+SOURCES = (
+    "Bradley–Terry strengths with ties (log odds, mean 0), penalised as Firth's; a question "
+    "answered differently when "
+    "swapped is a tie. A source that never lost, or never won, has one open side. Ranks: those "
+    "that a source may have, "
+    "of this source alone, and of all sources of the table at once. The matrix has, for the "
+    "source of the row above "
+    "that of the column, the two-sided p of no difference, unadjusted, and the interval of the "
+    "difference. By truth: "
+    "the strength from the right answers to the same pairs; "
+    f"{NONE} for a source that the truth always puts above, or always below, others that it "
+    "meets. True score, asked: "
+    "the ground truth's mean over the annotations in these pairs, neither over all annotations "
+    "of the source nor the "
+    "judge's. Strengths and scores may order sources differently. Controlled: the strength at an "
+    "equal order shown, number of objects, text length and file size, where enough games differ "
+    "in one of them."
+)
+"""What the table of sources shows."""
+
+
+def many(count: int, noun: str) -> str:
+    """1 image, 1,200 images."""
+    return f"{number(count)} {plural(count, noun)}"
+
+
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """a, b and c; of many names the first ones and how many more."""
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def grouped(said: Iterable[tuple[str, str]], *, names_last: bool = False) -> str:
+    """Statements, each after the names that it is about: "a and b: τ-b 0.7; c: …"; or before
+    them.
+    """
+    found: dict[str, list[str]] = {}
+    for statement, name in said:
+        found.setdefault(statement, []).append(name)
+    every = len(found) == 1
+    parts = [(statement, _who(names, every=every)) for statement, names in found.items()]
+    told = "; ".join(": ".join(part if names_last else reversed(part)) for part in parts)
+    return told[:1].upper() + told[1:] if names_last else told
+
+
+def _who(names: Sequence[str], *, every: bool) -> str:
+    """The names, or how many where they are all and many."""
+    return (
+        f"all {len(names)} judges"
+        if every and len(names) > MOST_NAMED
+        else listed(names, MOST_NAMED)
+    )
+
+
+def counted(title: str, counts: Sequence[tuple[str, int, int]]) -> str:
+    """How many of how many, by name, the most first: "Tasks above chance, of 15: b 9, a 4"; of many
+    names how many have each number. ``counts``: name, how many, of how many.
+    """
+    ordered = sorted(counts, key=lambda row: -row[1])
+    totals = {total for _, _, total in ordered}
+    if len(ordered) > 1 and len({row[1:] for row in ordered}) == 1:
+        return f"{title}: {ordered[0][1]} of {ordered[0][2]} for each of {len(ordered)} judges"
+    every = f", of {totals.pop()}" if len(totals) == 1 else ""
+    shares = [
+        (name, f"{count}" + ("" if every else f" of {total}")) for name, count, total in ordered
+    ]
+    if len(ordered) <= MOST_NAMED:
+        return f"{title}{every}: {', '.join(' '.join(share) for share in shares)}"
+    groups: dict[str, list[str]] = {}
+    for name, share in shares:
+        groups.setdefault(share, []).append(name)
+    who = (
+        f"{share} by {listed(names) if len(names) < 3 else f'{len(names)} judges'}"
+        for share, names in groups.items()
+    )
+    return f"{title}{every}: {', '.join(who)}"
+
+
+MOST_NAMED = 6
+"""More names than these are a number in a sentence."""
+
+
+def percents(ends: Ends) -> str:
+    """An interval in per cent, without the sign."""
+    if ends is None:
+        return NONE
+    return " to ".join(
+        NONE if end is None else f"{100 * end:.1f}".replace("-", "\u2212") for end in ends
+    )
+
+
+def span(ends: Ends, digits: int = 2) -> str:
+    """An interval in its own unit; an open side is ∞."""
+    if ends is None or all(end is None for end in ends):
+        return NONE
+    sides = (
+        number(float(end), digits) if end is not None else "∞" if k else "\u2212∞"
+        for k, end in enumerate(ends)
+    )
+    return " to ".join(sides)
+
+
+def ranks(found: tuple[int, int] | None) -> str:
+    """A rank set: one rank, or from best to worst."""
+    if found is None:
+        return NONE
+    return str(found[0]) if found[0] == found[1] else f"{found[0]}–{found[1]}"
+
+
+def p_value(value: float | None) -> str:
+    """Three decimals; below 0.001 says so."""
+    if value is None:
+        return NONE
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def with_ends(share: Estimate) -> str:
+    """A share with its interval: 80.7 % (75.1 to 85.3)."""
+    if share.value is None:
+        return NONE
+    return f"{percent(share.value)} ({percents(share.interval) if share.interval else share.why})"
+
+
+def names_of(judges: Sequence[JudgeResult]) -> list[str]:
+    """The names of judges, each with the number of its set of questions where they were not asked
+    the same.
+    """
+    apart = len({judge.asked_like for judge in judges}) > 1
+    return [judge.name + (f" (set {judge.asked_like + 1})" if apart else "") for judge in judges]
+
+
+def own_score(score: OwnScore) -> str:
+    """A benchmark's own score to its digits, and what it is of where it is of a part: 0.5107 (3 of
+    5 questions).
+    """
+    if score.value is None:
+        return NONE
+    return f"{score.value:.{score.digits}f}" + (f" ({score.lacking})" if score.lacking else "")
+
+
+def part(count: int, whole: int) -> str:
+    """3 of 4; a dash where there are none."""
+    return f"{number(count)} of {number(whole)}" if whole else NONE
+
+
+def graded(cell: Cell) -> dict[str, str]:
+    """What the rankings and scores of a cell show, by the name of the figure, where it has any."""
+    out = {}
+    for name, figure in (
+        ("ranking, τ-b", None if cell.ranking is None else cell.ranking.tau),
+        ("scoring, τ-b in an image", None if cell.scoring is None else cell.scoring.within),
+        ("scoring, mean error", None if cell.scoring is None else cell.scoring.mae),
+    ):
+        if figure is not None and figure.value is not None:
+            ends = span(figure.interval) if figure.interval else figure.why
+            out[name] = f"{number(figure.value)} ({ends}), {many(figure.images, 'image')}"
+    return out
+
+
+def failed_share(failed: int, n: int) -> str:
+    """Failed replies: 12 (2.5 %)."""
+    return f"{number(failed)} ({percent(failed / n)})" if failed and n else "0"
+
+
+def headline(judge: JudgeResult) -> str:
+    """The one sentence that a reader came for."""
+    p = judge.pairwise.accuracy
+    if not p.share.n:
+        return "No pairwise question was answered; see ranking and scoring below."
+    if p.none:
+        return f"None of {_asked(p)} has an answer: {_without_answer(p.causes)} and count as wrong."
+    known = (
+        f"95 % interval {percents(p.share.interval)}"
+        if p.share.interval
+        else f"no interval: {p.share.why}"
+    )
+    text = f"Right in {percent(p.share.value)} of {_asked(p)} ({known})."
+    if p.failed:
+        text += f" {_without_answer(p.causes)} and count as wrong; of what was read, "
+        text += f"{percent(p.parsed.value)} is right."
+    return text
+
+
+def _asked(found: Accuracy) -> str:
+    return f"{many(found.share.n, 'pairwise verdict')} on {many(found.share.images, 'image')}"
+
+
+def _without_answer(causes: Mapping[str, int]) -> str:
+    """The replies without an answer: 12 replies failed, 3 were declined, 5 say “cannot tell”."""
+    found = unanswered(causes)
+    bad = found.unread + found.no_reply
+    counts = (
+        (bad, "replies failed"),
+        (found.declined, "were declined"),
+        (found.cannot_tell, UNSURE),
+    )
+    return ", ".join(f"{number(n)} {said}" for n, said in counts if n)
+
+
+def verdict(judge: JudgeResult) -> str:
+    """The answer in a few words: better than chance with what failed as wrong, worse in what was
+    read, or undecided.
+    """
+    p = judge.pairwise.accuracy
+    if p.shown.interval is None:
+        return "cannot be told" if p.share.n else "no pairwise question"
+    found = "undecided whether better than chance"
+    if judge.pairwise.better_than_chance:
+        found = "better than chance"
+    elif judge.pairwise.worse_than_chance:
+        found = "worse than chance"
+    return (
+        found if judge.pairwise.chance == OF_TWO else f"{found} ({percent(judge.pairwise.chance)})"
+    )
+
+
+def answer(judge: JudgeResult) -> str:
+    """The answer in one sentence: how often right, whether above chance, the order, leanings, what
+    was not read.
+    """
+    p, swap = judge.pairwise.accuracy, judge.pairwise.swap.consistency
+    if not p.share.n:
+        return headline(judge)
+    parts = [
+        f"{UNANSWERED} of {_asked(p)}"
+        if p.none
+        else f"right in {with_ends(p.share)} of {_asked(p)}"
+    ]
+    if p.failed and not p.none:
+        parts[0] += f", in {with_ends(p.parsed)} of what was read"
+    parts.append(verdict(judge))
+    if swap.n and not p.none:
+        same = judge.pairwise.swap.consistency_parsed
+        read = "" if same in (None, swap.value) else f", in {percent(same)} of those read in both"
+        parts.append(f"the same answer in both orders in {percent(swap.value)}{read}")
+    leans = [f"{_way(row)} {row.leans_to}" for row in judge.bias if row.flagged]
+    parts.append(f"leans {', '.join(leans)}" if leans else "no leaning was found")
+    found = unanswered(judge.unread.causes)
+    counts = (
+        (found.unread, "could not be read"),
+        (found.no_reply, "never came: the call failed"),
+        (found.declined, "were declined"),
+        (found.cannot_tell, UNSURE),
+    )
+    parts += [f"{percent(n / judge.unread.n)} of all replies {said}" for n, said in counts if n]
+    return "; ".join(parts) + "."
+
+
+def above(judge: JudgeResult) -> str | None:
+    """The sentence on the local baseline, where there is one: "7.4 points above local baseline (3.1
+    to 11.6)".
+    """
+    row = next(iter(judge.above_baseline), None)
+    if row is None or row.gap.value is None:
+        return None
+    ends = percents(row.gap.interval) if row.gap.interval else row.gap.why
+    size = number(abs(100 * row.gap.value), 1)
+    left_out = (
+        f", {number(row.declined)} that the baseline declined left out" if row.declined else ""
+    )
+    where = f"on {number(row.gap.n)} verdicts{left_out}"
+    side = "above" if row.gap.value >= 0 else "below"
+    text = f"{size} points {side} the {row.baseline} ({ends}, unadjusted) {where}"
+    if row.standing == NO_PROOF:
+        return (
+            f"{text}: this proves nothing, the baseline is right in "
+            f"{percent(row.baseline_right)}, below chance."
+        )
+    if row.standing == "better" or row.gap.interval is None:
+        return f"{text}."
+    return (
+        f"{text}: "
+        f"{'undecided whether it is better' if row.standing == UNDECIDED else 'worse than it'}."
+    )
+
+
+def unfinished(judge: JudgeResult) -> str | None:
+    """That verdicts of the run are missing, or None."""
+    return missing_verdicts(judge.missing, judge.expected)
+
+
+def other_warnings(judge: JudgeResult) -> list[str]:
+    """The warnings but the one on missing verdicts, which stands by itself."""
+    said = unfinished(judge)
+    return [line for line in judge.warnings if said is None or not line.endswith(said)]
+
+
+def _kinds(judge: JudgeResult) -> list[tuple[str, int, int, int, int]]:
+    """Question types with their failed replies, those declined, those of people who cannot tell,
+    and all verdicts.
+    """
+    pairs, ranks, scores = judge.pairwise.accuracy, judge.ranking, judge.scoring
+    found = unanswered(pairs.causes)
+    kinds = (
+        ("pairwise", pairs.failed, found.declined, found.cannot_tell, pairs.share.n),
+        ("ranking", ranks.failed, ranks.declined, ranks.cannot_tell, ranks.exact.n),
+        ("scoring", scores.failed, scores.declined, scores.cannot_tell, scores.n),
+    )
+    return [
+        (name, bad - declined - unsure, declined, unsure, n)
+        for name, bad, declined, unsure, n in kinds
+    ]
+
+
+def failed(judge: JudgeResult) -> str:
+    """Failed replies of all question types: 240 of 480; what was declined, or people cannot tell,
+    is beside them.
+    """
+    _, bad, declined, unsure, n = zip(*_kinds(judge), strict=True)
+    beside = [
+        f"; {number(sum(k))} {said}"
+        for k, said in ((declined, "declined"), (unsure, "cannot tell"))
+        if any(k)
+    ]
+    return f"{number(sum(bad))} of {number(sum(n))}{''.join(beside)}"
+
+
+def failures(judge: JudgeResult) -> str | None:
+    """Failed replies, declined questions and those that people cannot tell, by question type; None
+    without any.
+    """
+    asked = [kind for kind in _kinds(judge) if kind[4]]
+    lines = []
+    for place, title in ((1, "Failed replies"), (2, "Declined"), (3, "Cannot tell")):
+        if any(kind[place] for kind in asked):
+            parts = (f"{number(kind[place])} of {number(kind[4])} {kind[0]}" for kind in asked)  # type: ignore[arg-type]
+            lines.append(f"{title}: {', '.join(parts)}.")
+    return " ".join(lines) or None
+
+
+def causes(found: Mapping[str, int]) -> str:
+    """Failed replies by cause: unparseable: tie 12, refusal 3."""
+    return ", ".join(f"{cause} {number(n)}" for cause, n in found.items()) or NONE
+
+
+UNITS = {"item": "pairs", "item_x_encoding": "encodings", "order": "orders", "repeat": "repeats"}
+
+
+def of_image(row: Variance) -> str:
+    """The share of the variance that the pairs of an image have in common."""
+    known = row.image is not None and row.total > 0
+    return percent(max(0.0, row.image or 0.0) / row.total, 0) if known else NONE
+
+
+def gains(row: Variance) -> str:
+    """pairs 38 % (20 % to 56 %), repeats 4 % (1 % to 7 %)."""
+    found = (
+        f"{UNITS[gain.name]} {percent(gain.value, 0)} ({percents(gain.interval)})"
+        for gain in row.gains
+    )
+    return ", ".join(found) or NONE
+
+
+def controls(judge: JudgeResult) -> list[str]:
+    """What the covariates of each group add, in log odds of a usual difference."""
+    parts: dict[str, list[str]] = {}
+    for row in judge.leaderboard.controls:
+        said = f"{row.name} {number(row.effect.value)} ({span(row.effect.interval)})"
+        parts.setdefault(row.group, []).append(said)
+    return [
+        f"{judge.name}, {group}: controlled for {', '.join(said)}; log odds of a usual difference."
+        for group, said in parts.items()
+    ]
+
+
+def leanings(judge: JudgeResult) -> list[str]:
+    """A sentence for each bias that is flagged."""
+    out = []
+    for row in judge.bias:
+        if row.flagged and row.estimate.value is not None:
+            way = _way(row)
+            size = f"{100 * abs(row.estimate.value):.1f} points at equal difficulty"
+            out.append(f"Leans {way} {row.leans_to}: {size} (p {p_value(row.p_holm)} after Holm).")
+    return out
+
+
+def probes(judge: JudgeResult) -> str | None:
+    """How many probes have each state, those that failed by name; None where none was asked."""
+    if not judge.probes:
+        return None
+    named = {
+        state: [row.name for row in judge.probes if row.state == state]
+        for state in ("fail", "pass", "not_shown")
+    }
+    failing = f" ({', '.join(named['fail'])})" if named["fail"] else ""
+    counts = (len(named[state]) for state in ("fail", "pass", "not_shown"))
+    return "Probes: {} fail{failing}, {} pass, {} undecided.".format(
+        *map(number, counts), failing=failing
+    )
+
+
+def photograph(judge: JudgeResult) -> str | None:
+    """Whether the judge needs the photograph; None where it was not asked without it."""
+    if judge.photograph is None:
+        return None
+    row = judge.photograph.all
+    shown = " and over ".join(
+        f"{name} {percent(part.blind.value)}"
+        for name, part in (("grey", row.grey), ("another photograph", row.other))
+        if part is not None
+    )
+    few = (
+        f"; at least {LEAST_QUESTIONS} questions are needed"
+        if row.questions < LEAST_QUESTIONS
+        else ""
+    )
+    return (
+        f"{photograph_gain(row)} ({percent(row.first.seen.value)} right with it, over "
+        f"{shown}){few}."
+    )
+
+
+PHOTOGRAPH_STATES = {"needed": "needed", "not_needed": "not needed", "not_shown": "undecided"}
+
+
+def photograph_gain(row: Photograph) -> str:
+    """Needs the photograph: +12.4 points, 8.1 to 16.9."""
+    said = {
+        "needed": "Needs",
+        "not_needed": "Does not need",
+        "not_shown": "Undecided whether it needs",
+    }[row.state]
+    ends = f", {percents(row.first.gain.interval)}" if row.first.gain.interval else ""
+    return f"{said} the photograph: {points(row.first.gain.value)} points{ends}"
+
+
+def _way(row: Preference) -> str:
+    return "to" if (row.estimate.value or 0) > 0 else "away from"
+
+
+def jnd_text(row: Sensitivity) -> str:
+    """The 75 % point with its interval, or the reason for its absence."""
+    if row.jnd.value is None:
+        return str(row.reason)
+    return f"{number(row.jnd.value)} ({span(row.jnd.interval)})"
+
+
+def recommended(choice: EncodingChoice) -> str:
+    """The recommended encoding, or the reason for its absence."""
+    if choice.recommended:
+        return choice.recommended
+    cheapest = (
+        f"; cheapest of those at most 5 points apart: {choice.cheapest}" if choice.cheapest else ""
+    )
+    return f"none: {choice.reason}{cheapest}"
+
+
+def of_standing(choice: EncodingChoice, *standings: str) -> str:
+    """The encodings of a task that stand so."""
+    return ", ".join(row.name for row in choice.encodings if row.standing in standings) or NONE
+
+
+def images_needed(row: Comparison) -> str:
+    """Images for the gap that was named, with their range: 120 (80 to 210)."""
+    if row.images_needed is None:
+        return NONE
+    ends = row.images_range
+    reach = "" if ends is None else f" ({number(int(ends[0] or 0))} to {number(int(ends[1] or 0))})"
+    return f"{number(row.images_needed)}{reach}"
+
+
+def rule(row: Leak) -> str:
+    """A shallow rule in words."""
+    return RULES[row.rule]

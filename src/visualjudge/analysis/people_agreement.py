@@ -1,0 +1,429 @@
+"""Judge against people, and people against people: the ceiling that no judge can be asked to pass.
+
+For each dimension, over items: Spearman's ρ and Kendall's τ-b per source (means over sources), the
+share of pairs of sources on an item that are put in the same order, and Krippendorff's α. A judge
+is compared with the mean of all people; a person against the mean of the others, on what a judge
+rated too (all, where there is no judge): α is given of that, and of all that people rated.
+Intervals leave out each item in turn, with its sources, and with the other items of its image where
+that is known. The alternative annotator test is given as published, and clustered by image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from visualjudge.analysis.rating_table import as_array
+from visualjudge.analysis.statistics import alt_test, correlation, jackknife
+from visualjudge.analysis.statistics.alpha import Level, alpha, alpha_interval
+from visualjudge.analysis.statistics.clustered_shares import one_share
+from visualjudge.core.errors import UsageError
+from visualjudge.core.records import FloatArray, IntArray
+
+LEAST_ITEMS = 3
+LEAST_UNITS = 5
+OTHERS = "the other people"
+Interval = tuple[float | None, float | None]
+Kind = Literal["judge", "person", "ceiling"]
+Weighted = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One dimension: ``scores`` (raters × items × sources, NaN = not rated) and who the raters
+    are.
+    """
+
+    dimension: str
+    raters: list[str]
+    sources: list[str]
+    scores: FloatArray
+    is_judge: Any
+    images: IntArray
+    """Number of the image of each item; an item whose image is not known has its own."""
+
+    @property
+    def people(self) -> FloatArray:
+        """The people's scores, people × items × sources."""
+        return np.asarray(self.scores[~self.is_judge])
+
+
+@dataclass(frozen=True)
+class RaterRow:
+    """How one rater agrees with others in one dimension; ``by_source`` is ρ in the order of the
+    sources.
+    """
+
+    dimension: str
+    rater: str
+    against: str
+    kind: Kind
+    items: int
+    spearman: float | None
+    spearman_ci95: Interval | None
+    kendall_tau: float | None
+    kendall_ci95: Interval | None
+    pairwise_accuracy: float | None
+    pairwise_ci95: Interval | None
+    pairs: int
+    by_source: tuple[float | None, ...] = ()
+
+
+@dataclass(frozen=True)
+class AlphaRow:
+    """Krippendorff's α among the people of one dimension, over ``units`` that two of them rated.
+
+    ``judged_alpha``: over those of them that a judge rated too, as the rows of judge and people
+    are; None without one.
+    """
+
+    dimension: str
+    people: int
+    units: int
+    level: Level
+    alpha: float | None
+    ci95: Interval | None
+    judged_units: int | None = None
+    judged_alpha: float | None = None
+    judged_ci95: Interval | None = None
+
+
+@dataclass(frozen=True)
+class AltRow:
+    """The alternative annotator test of one judge in one dimension; ``why``: the reason why it has
+    no result.
+
+    ``omega`` is as published, which counts items as independent; ``omega_by_image`` is clustered by
+    image.
+    """
+
+    dimension: str
+    judge: str
+    epsilon: float
+    people: int
+    images: int
+    omega: float | None = None
+    omega_by_image: float | None = None
+    advantage: float | None = None
+    why: str | None = None
+
+
+@dataclass(frozen=True)
+class PeopleAgreement:
+    """Judges and people by dimension; ``sources`` names the sources of each dimension."""
+
+    rows: tuple[RaterRow, ...]
+    alpha: tuple[AlphaRow, ...]
+    sources: Mapping[str, Sequence[str]]
+    alt_test: tuple[AltRow, ...] = ()
+
+
+def panels(table: pl.DataFrame, judges: Sequence[str] = ()) -> list[Panel]:
+    """One panel a dimension. Raters named in ``judges``, or of ``kind`` "judge", are judges; all
+    others are people.
+
+    Raises
+    ------
+    UsageError
+        If a named judge rated nothing.
+    """
+    known = set(table["rater"].unique().to_list())
+    absent = [name for name in judges if name not in known]
+    if absent:
+        raise UsageError(
+            f"--judge {absent[0]}: no such rater; the ratings have {', '.join(sorted(known))}"
+        )
+    marked = (
+        set(table.filter(pl.col("kind") == "judge")["rater"]) if "kind" in table.columns else set()
+    )
+    out = []
+    for (dimension,), part in sorted(table.group_by(["dimension"])):
+        raters, items, sources = (
+            sorted(part[name].unique().to_list()) for name in ("rater", "item", "source")
+        )
+        is_judge = np.array([name in judges or name in marked for name in raters])
+        out.append(
+            Panel(
+                str(dimension),
+                raters,
+                sources,
+                as_array(part, raters, items, sources),
+                is_judge,
+                _images(part),
+            )
+        )
+    return out
+
+
+def _images(part: pl.DataFrame) -> IntArray:
+    """The number of the image of each item, items sorted."""
+    image = (
+        pl.col("image").drop_nulls().first() if "image" in part.columns else pl.lit(None, pl.String)
+    )
+    named = part.group_by("item").agg(image=image).sort("item")
+    return np.unique(
+        named.select(pl.coalesce("image", "item")).to_series().to_numpy(), return_inverse=True
+    )[1]
+
+
+def _mean(scores: FloatArray) -> FloatArray:
+    """Mean over raters where anyone rated."""
+    known = np.isfinite(scores).sum(0)
+    total = np.where(np.isfinite(scores), scores, 0).sum(0)
+    mean = np.divide(total, known, out=np.full(total.shape, np.nan), where=known > 0)
+    return np.asarray(
+        np.round(mean, 9)
+    )  # 0.1 + 0.2 and 0.3 are a tie: rounding noise must not rank
+
+
+def _per_source(
+    a: FloatArray, b: FloatArray, weights: FloatArray, weighted: Weighted
+) -> FloatArray:
+    """A weighted correlation for each source (draws × sources) of two items × sources tables."""
+    out = np.full((weights.shape[0], a.shape[1]), np.nan)
+    for s in range(a.shape[1]):
+        both = np.isfinite(a[:, s]) & np.isfinite(b[:, s])
+        if both.sum() >= LEAST_ITEMS:
+            out[:, s] = weighted(a[both, s], b[both, s], weights[:, both])
+    return out
+
+
+def pair_order(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Per item: pairs of sources that ``b`` tells apart, and how many ``a`` orders alike (a tie of
+    ``a``: ½).
+    """
+    first, second = np.triu_indices(a.shape[1], 1)
+    da, db = a[:, first] - a[:, second], b[:, first] - b[:, second]
+    told = np.isfinite(da) & np.isfinite(db) & (db != 0)
+    alike = np.where(da == 0, 0.5, (np.sign(da) == np.sign(db)).astype(float))
+    return told.sum(1).astype(float), np.where(told, alike, 0).sum(1)
+
+
+def _row(
+    who: tuple[str, str, str, Kind], a: FloatArray, b: FloatArray, images: IntArray
+) -> RaterRow:
+    """All figures of rater ``a`` against ``b``, both items × sources; the items of each image are
+    left out in turn.
+    """
+    groups = correlation.jackknife_groups(images)
+    weights = np.vstack([np.ones(a.shape[0]), np.arange(int(groups.max()) + 1)[:, None] != groups])
+    rho = _per_source(a, b, weights, correlation.weighted_spearman)
+    tau = _per_source(a, b, weights, correlation.weighted_kendall)
+    rated = (np.isfinite(a) & np.isfinite(b)).sum(1)
+    items, sizes = int((rated > 0).sum()), jackknife.sums(groups, rated, int(groups.max()) + 1)
+    mean_rho, mean_tau = _over_sources(rho), _over_sources(tau)
+    told, alike = (
+        jackknife.sums(images, values, int(images.max()) + 1) for values in pair_order(a, b)
+    )
+    share = one_share(alike, told, whole=False)
+    return RaterRow(
+        *who,
+        items=items,
+        spearman=_number(mean_rho[0]),
+        spearman_ci95=_ends(mean_rho, sizes),
+        kendall_tau=_number(mean_tau[0]),
+        kendall_ci95=_ends(mean_tau, sizes),
+        pairwise_accuracy=_number(share.value[0]),
+        pairwise_ci95=share.interval(0),
+        pairs=int(told.sum()),
+        by_source=tuple(_number(value) for value in rho[0]),
+    )
+
+
+def _over_sources(values: FloatArray) -> FloatArray:
+    """Mean of each row over the sources that have a value."""
+    return np.array(
+        [np.mean(row[np.isfinite(row)]) if np.isfinite(row).any() else np.nan for row in values]
+    )
+
+
+def _ends(values: FloatArray, sizes: FloatArray) -> tuple[float, float] | None:
+    """The interval of a correlation from its ``values``: of all items first, then without each
+    group of them.
+    """
+    held = sizes > 0
+    influence = np.nan_to_num(values[0] - values[1:])[held]
+    found = jackknife.spread(influence, sizes[held], np.zeros(int(held.sum()), dtype=np.int64), 1)
+    low, high = jackknife.correlation_ends(values[:1], found)
+    return (float(low[0]), float(high[0])) if np.isfinite(low[0]) and np.isfinite(high[0]) else None
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _judged(panel: Panel) -> Any:
+    """Items × sources that some judge rated: people are held to the judge's own exam. All where
+    there is no judge.
+    """
+    judged = np.isfinite(panel.scores[panel.is_judge]).any(0)
+    return judged | (not judged.any())
+
+
+def _people_rows(panel: Panel) -> list[RaterRow]:
+    people = np.where(_judged(panel), panel.people, np.nan)
+    names = [name for name, judge in zip(panel.raters, panel.is_judge, strict=True) if not judge]
+    rows = []
+    for i, name in enumerate(names):
+        others = np.delete(people, i, axis=0)
+        if others.shape[0]:
+            rows.append(
+                _row(
+                    (panel.dimension, name, OTHERS, "person"),
+                    people[i],
+                    _mean(others),
+                    panel.images,
+                )
+            )
+    return rows
+
+
+def panel_rows(panel: Panel) -> list[RaterRow]:
+    """Every judge against the people's mean, every person against the others' mean, and the mean
+    over people.
+    """
+    rows = []
+    for i in np.flatnonzero(panel.is_judge):
+        if panel.people.shape[0]:
+            who: tuple[str, str, str, Kind] = (
+                panel.dimension,
+                panel.raters[i],
+                "the people's mean",
+                "judge",
+            )
+            rows.append(_row(who, panel.scores[i], _mean(panel.people), panel.images))
+    people = _people_rows(panel)
+    if len(people) > 1:
+        rows.append(_ceiling(people))
+    return [*rows, *people]
+
+
+def _ceiling(people: Sequence[RaterRow]) -> RaterRow:
+    """The mean over people of how each agrees with the others."""
+    rhos = [row.spearman for row in people if row.spearman is not None]
+    taus = [row.kendall_tau for row in people if row.kendall_tau is not None]
+    shares = [row.pairwise_accuracy for row in people if row.pairwise_accuracy is not None]
+    items = max(row.items for row in people)
+    return RaterRow(
+        people[0].dimension,
+        "people, mean",
+        OTHERS,
+        "ceiling",
+        items=items,
+        spearman=float(np.mean(rhos)) if rhos else None,
+        spearman_ci95=None,
+        kendall_tau=float(np.mean(taus)) if taus else None,
+        kendall_ci95=None,
+        pairwise_accuracy=float(np.mean(shares)) if shares else None,
+        pairwise_ci95=None,
+        pairs=sum(row.pairs for row in people),
+    )
+
+
+def alpha_row(panel: Panel, level: Level = "ordinal") -> AlphaRow:
+    """Krippendorff's α among the people of one dimension; a unit is one source's output for one
+    item.
+    """
+    units, value, ends = _alpha(panel, panel.people, level)
+    row = AlphaRow(panel.dimension, panel.people.shape[0], units, level, value, ends)
+    if not panel.is_judge.any():
+        return row
+    units, value, ends = _alpha(panel, np.where(_judged(panel), panel.people, np.nan), level)
+    return replace(row, judged_units=units, judged_alpha=value, judged_ci95=ends)
+
+
+def _alpha(
+    panel: Panel, people: FloatArray, level: Level
+) -> tuple[int, float | None, Interval | None]:
+    """Units, α and its interval, which leaves out each image with its items and all their
+    sources.
+    """
+    flat = people.reshape(people.shape[0], -1)
+    units = int((np.isfinite(flat).sum(0) > 1).sum())
+    if units < LEAST_UNITS:
+        return units, None, None
+    return (
+        units,
+        alpha(flat, level),
+        alpha_interval(flat, level, np.repeat(panel.images, people.shape[2])),
+    )
+
+
+def alt_rows(panel: Panel, epsilon: float, level: Level = "ordinal") -> list[AltRow]:
+    """The alternative annotator test of every judge, by distance of scores; by equality where
+    ``level`` is nominal.
+    """
+    names = [name for name, judge in zip(panel.raters, panel.is_judge, strict=True) if not judge]
+    human = dict(zip(names, map(_answers, panel.people), strict=True))
+    rows = []
+    for i in np.flatnonzero(panel.is_judge):
+        images = int(np.unique(panel.images[np.isfinite(panel.scores[i]).any(1)]).size)
+        row = AltRow(panel.dimension, panel.raters[i], epsilon, len(names), images)
+        try:
+            _same_scale(panel.scores[i], panel.people)
+            found = alt_test(
+                human,  # type: ignore[arg-type]
+                _answers(panel.scores[i]),  # type: ignore[arg-type]
+                epsilon=epsilon,
+                metric="accuracy" if level == "nominal" else "neg_rmse",
+                images=lambda cell: panel.images[cell[0]],
+            )
+        except UsageError as error:
+            rows.append(replace(row, why=str(error)))
+            continue
+        rows.append(
+            replace(
+                row,
+                people=len(found.people),
+                omega=found.value,
+                omega_by_image=found.by_image,
+                advantage=found.advantage,
+            )
+        )
+    return rows
+
+
+def _answers(scores: FloatArray) -> dict[tuple[int, int], float]:
+    """One rater's scores by item and source."""
+    return {(int(i), int(s)): float(scores[i, s]) for i, s in np.argwhere(np.isfinite(scores))}
+
+
+def _same_scale(judge: FloatArray, people: FloatArray) -> None:
+    """Distances mean nothing between scores of 0 to 10 and of 0 to 1."""
+    if not np.isfinite(judge).any() or not np.isfinite(people).any():
+        return
+    low, high = float(np.nanmin(people)), float(np.nanmax(people))
+    least, most = float(np.nanmin(judge)), float(np.nanmax(judge))
+    if most > high + (high - low) or least < low - (high - low):
+        raise UsageError(
+            f"scores must be on one scale, got {least:g} to {most:g} of the judge and {low:g} to "
+            f"{high:g} of people"
+        )
+
+
+def agreement(
+    table: pl.DataFrame,
+    judges: Sequence[str] = (),
+    *,
+    level: Level = "ordinal",
+    epsilon: float | None = None,
+) -> PeopleAgreement:
+    """Everything by dimension: ``rows`` (judges and people), ``alpha`` (where people rated),
+    ``sources``.
+
+    ``epsilon``: what a person's answer costs more than a judge's (:func:`alt_test`); None: no such
+    test.
+    """
+    found = panels(table, judges)
+    return PeopleAgreement(
+        tuple(row for panel in found for row in panel_rows(panel)),
+        tuple(alpha_row(panel, level) for panel in found if panel.people.shape[0]),
+        {panel.dimension: panel.sources for panel in found},
+        ()
+        if epsilon is None
+        else tuple(row for panel in found for row in alt_rows(panel, epsilon, level)),
+    )

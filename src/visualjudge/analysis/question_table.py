@@ -1,0 +1,226 @@
+"""A dataset's questions as a table, without a record for each: a quarter of a million fit in a
+second or two.
+
+Prompts and image paths are left on disk; :func:`find` reads them again for the few questions that a
+report shows.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+import polars as pl
+
+from visualjudge.analysis.study_table import WIRE, Placed, asked_table, numbered, question_rows
+from visualjudge.core.checksums import file_sha256
+from visualjudge.core.errors import DataError
+from visualjudge.core.garbage_collection import paused_collector
+from visualjudge.core.records import Question
+from visualjudge.core.remote import located
+from visualjudge.dataset.folder import META, load_dataset, read_meta
+from visualjudge.dataset.json_form import QUESTIONS, question_from_wire
+from visualjudge.dataset.parquet_form import ParquetQuestions
+from visualjudge.dataset.question_storage import at, columns
+
+PIECE = 2_000_000
+LONGEST_RECORD = 2_000_000
+LONGEST_BETWEEN = 100
+"""Bytes between two records, at most, for a piece to end there."""
+_BETWEEN = re.compile(rb'\}\s*,\s*(\{\s*"id"\s*:)')
+
+
+def _table(path: Path) -> pl.DataFrame | None:
+    """The rows straight from the file, a piece at a time; None where it needs the careful
+    reader.
+    """
+    frames = []
+    try:
+        for piece in _pieces(path):
+            frame = _frame(piece)
+            if frame is None:
+                return None
+            frames.append(frame)
+        return pl.concat(frames)
+    except (OSError, ValueError, pl.exceptions.PolarsError):
+        return None
+
+
+def _frame(piece: bytes) -> pl.DataFrame | None:
+    """A piece as a table; None unless every record has an id, as a text, and an answer, once.
+
+    Polars reads a number as a text where a text is asked for, and the first of two fields of one
+    name.
+    """
+    raw = pl.read_json(piece, schema=WIRE)
+    if not piece.count(b'{"id":"') == piece.count(b'"answer":') == raw.height:
+        return None
+    known = pl.all_horizontal(
+        pl.col("id", "task", "encoding", "question_type", "image_id", "answer").is_not_null()
+    )
+    text = pl.col("answer").cast(pl.Float64, strict=False).is_null()
+    lengths = [pl.col(name).list.len() for name in ("annotation_ids", "final_scores", "sources")]
+    same = pl.all_horizontal(known, *(length == lengths[0] for length in lengths)).all(
+        ignore_nulls=False
+    )
+    checked = raw.select(texts=text.sum(), same=same)
+    plain = checked.row(0) == (piece.count(b'"answer":"'), True)
+    return asked_table(raw, text) if plain else None
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    """An array of records in pieces that are arrays, cut between two records that begin with their
+    id.
+
+    A cut inside a text would leave a piece that is not JSON, and the whole file to the careful
+    reader.
+    """
+    rest, opened, looked_at = b"", b"", 0
+    with path.open("rb") as file:
+        while more := file.read(PIECE):
+            rest += more
+            cut = _BETWEEN.search(rest, max(PIECE, looked_at))
+            looked_at = len(rest) - LONGEST_BETWEEN
+            if cut is not None:
+                yield opened + rest[: cut.start() + 1] + b"]"
+                rest, opened, looked_at = rest[cut.end() - len(cut[1]) :], b"[", 0
+    yield opened + rest
+
+
+def read_questions(root: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:
+    """The rows of the questions at ``root``, and ``dataset.json`` with the path and the questions'
+    checksum.
+
+    Raises
+    ------
+    UsageError
+        If there is no dataset at ``root``.
+    DataError
+        If a file is not JSON, or a question lacks a field.
+    """
+    with paused_collector():
+        root = located(root)
+        path = root / QUESTIONS
+        near = isinstance(root, Path) and path.is_file() and (root / META).is_file()
+        table = _table(path) if near else None
+        if table is None:
+            dataset = load_dataset(root)
+            stated = {"path": str(root), "questions_sha256": dataset.digest}
+            return _table_of(dataset.questions), {**dataset.meta, **stated}
+    return table, {**read_meta(root), **_stated(root)}
+
+
+def _table_of(questions: Sequence[Question]) -> pl.DataFrame:
+    frames = questions.frames(*WIRE) if isinstance(questions, ParquetQuestions) else None
+    if frames is None:
+        return question_rows(questions)
+    text = pl.col("question_type") != "scoring"
+    return pl.concat(asked_table(_as_wire(frame.rechunk()), text) for frame in frames)
+
+
+def _as_wire(frame: pl.DataFrame) -> pl.DataFrame:
+    """The columns as analyses know them; what has no column is in no question."""
+    absent = [
+        pl.lit(None, kind).alias(name) for name, kind in WIRE.items() if name not in frame.columns
+    ]
+    return frame.with_columns(absent)
+
+
+def _stated(root: Path) -> dict[str, str]:
+    """SHA-256 of the file as it is, not as dataset.json states it: an edited file would score
+    verdicts wrongly.
+    """
+    return {"path": str(root), "questions_sha256": file_sha256(root / QUESTIONS)}
+
+
+def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, Mapping[str, Any]]:
+    """The questions of several datasets, each once, what the first says of itself, and the
+    benchmark and the digest of each.
+
+    Raises
+    ------
+    DataError
+        If two datasets hold different questions under one id, or one dataset two questions.
+    """
+    table, meta = read_questions(roots[0])
+    benchmarks, digests = [meta.get("benchmark")], {roots[0]: meta.get("questions_sha256")}
+    if len(roots) > 1:
+        table = _of(table, meta, roots[0])
+    for root in roots[1:]:
+        read, said = read_questions(root)
+        other = _of(read, said, root)
+        benchmarks.append(said.get("benchmark"))
+        digests[root] = said.get("questions_sha256")
+        _refuse_others(table, other, root, roots[0])
+        table = pl.concat([table, other.join(table, on="id", how="anti", maintain_order="left")])
+    named = [said for said in benchmarks if said]
+    return numbered(table, " and ".join(map(str, roots))), {
+        **meta,
+        "benchmarks": named,
+        "digests": digests,
+    }
+
+
+def _of(table: pl.DataFrame, meta: Mapping[str, Any], root: Path) -> pl.DataFrame:
+    """The questions with the benchmark that they are of, else the name of the dataset's folder."""
+    stated = meta.get("benchmark")
+    name = stated.get("name") if isinstance(stated, Mapping) else None
+    return table.with_columns(benchmark=pl.lit(str(name or root.name)))
+
+
+def _refuse_others(table: pl.DataFrame, other: pl.DataFrame, root: Path, first: Path) -> None:
+    truth = ["answer", "truth", "annotations", "scores"]
+    both = table.select("id", *truth).join(other.select("id", *truth), on="id", suffix="_other")
+    same = pl.all_horizontal(pl.col(name).eq_missing(pl.col(f"{name}_other")) for name in truth)
+    unlike = both.filter(~same)["id"]
+    if unlike.len():
+        raise DataError(
+            f"{root}: question {unlike[0]} differs from the one in {first}; report on the runs "
+            "separately"
+        )
+
+
+def find(roots: Sequence[Path], ids: Sequence[str]) -> dict[str, Placed]:
+    """The whole records of a few questions, each with its dataset."""
+    wanted, out = set(ids), dict[str, Placed]()
+    for root in roots:
+        if wanted - out.keys():
+            with paused_collector():
+                out |= {
+                    name: Placed(one, root)
+                    for name, one in _found(root, wanted - out.keys()).items()
+                }
+    return out
+
+
+def _found(root: Path, wanted: set[str]) -> dict[str, Question]:
+    path = located(root) / QUESTIONS
+    if isinstance(path, Path) and path.is_file():
+        with (
+            path.open("rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
+        ):
+            near = {name: _near(content, name) for name in wanted}
+        if all(near.values()):
+            return {name: question_from_wire(raw) for name, raw in near.items()}
+    questions = load_dataset(root).questions
+    places = [place for place, (name,) in enumerate(columns(questions, "id")) if name in wanted]
+    return {question.id: question for question in at(questions, places)}
+
+
+def _near(content: mmap.mmap, name: str) -> dict[str, Any] | None:
+    """The record that begins with this id, where the file is as the tool writes it."""
+    start = content.find(b'{"id":' + orjson.dumps(name))
+    if start < 0:
+        return None
+    try:
+        text = content[start : start + LONGEST_RECORD].decode("utf-8", "ignore")
+        found, _ = json.JSONDecoder().raw_decode(text)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None

@@ -1,0 +1,271 @@
+"""Ratings by people and by judges in one long table: ``item, source, rater, dimension, score``.
+
+From CSV, JSONL or parquet, or from VIEScore's published folders. Optional columns: ``kind``
+("person" or "judge") and ``image`` (that of the item, where several items are of one). A score that
+is missing stays missing; a score that is not a number is a problem, named with its file and line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import polars as pl
+
+from visualjudge.analysis.study_table import ColumnTypes
+from visualjudge.core import jsons
+from visualjudge.core.errors import DataError, Problem, UsageError
+from visualjudge.core.parquet_files import parquet_parts, parquet_schema
+
+COLUMNS = ("item", "source", "rater", "dimension", "score")
+OPTIONAL = ("kind", "image")
+MEETING = {
+    "dimension": "task",
+    "item": "image_id (of a question about one class of interest image_id/CLASS)",
+    "source": "source",
+}
+"""What a judge's rating and a person's must share, and what that is in a run's scores."""
+SCHEMA: ColumnTypes = {**dict.fromkeys(COLUMNS[:-1], pl.String), "score": pl.Float64}
+RATER_FILE = re.compile(r"^(?P<stem>.+)_rater(?P<number>\d+)\.tsv$")
+Problems = list[Problem]
+
+
+def _read(path: Path) -> pl.DataFrame:
+    readers: dict[str, Callable[[Path], pl.DataFrame]] = {
+        ".csv": _read_csv,
+        ".jsonl": _read_jsonl,
+        ".ndjson": _read_jsonl,
+        ".parquet": _read_parquet,
+    }
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise UsageError(
+            f"{path}: ratings must be .csv, .jsonl or .parquet, or a folder in VIEScore's layout"
+        )
+    if not path.is_file():
+        raise DataError(f"{path}: no such file")
+    try:
+        return reader(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from None
+
+
+def _read_parquet(path: Path) -> pl.DataFrame:
+    return pl.concat([pl.DataFrame(schema=parquet_schema(path)), *parquet_parts(path, 100_000)])
+
+
+def _read_csv(path: Path) -> pl.DataFrame:
+    return pl.read_csv(path, infer_schema=False)
+
+
+def _read_jsonl(path: Path) -> pl.DataFrame:
+    rows = []
+    for number, line in enumerate(jsons.lines(path), 1):
+        if not line.strip():
+            continue
+        try:
+            row = jsons.loads(line)
+            rows.append(
+                {
+                    key: None if row.get(key) is None else str(row[key])
+                    for key in (*COLUMNS, *OPTIONAL)
+                }
+            )
+        except (orjson.JSONDecodeError, AttributeError):
+            raise DataError(f"{path}: line {number}: is not a JSON object") from None
+    return pl.DataFrame(rows, schema=dict.fromkeys((*COLUMNS, *OPTIONAL), pl.String))
+
+
+def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
+    """A ratings file or VIEScore folder as a long table (COLUMNS, and OPTIONAL where they are
+    given), and its problems.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read or lacks a column.
+    UsageError
+        If its name ends in none of .csv, .jsonl, .parquet.
+    """
+    home = Path(path)
+    if home.is_dir():
+        return read_viescore(home)
+    raw = _read(home)
+    missing = [name for name in COLUMNS if name not in raw.columns]
+    if missing:
+        raise DataError(
+            f"{path}: has no column {', '.join(missing)}; ratings have {', '.join(COLUMNS)}"
+        )
+    texts = [*COLUMNS[:-1], *(name for name in OPTIONAL if name in raw.columns)]
+    table = raw.select(*(pl.col(name).cast(pl.String) for name in texts), __raw=pl.col("score"))
+    number = pl.col("__raw").cast(pl.Float64, strict=False)
+    read = table.with_columns(score=pl.when(number.is_finite()).then(number)).with_row_index(
+        "__line", 2
+    )
+    lost = read.filter(
+        pl.col("score").is_null()
+        & (pl.col("__raw").cast(pl.String).str.strip_chars().str.len_chars() > 0)
+    )
+    problems = [
+        Problem(str(path), f"row {line}", "score", f"{value!r} is no number")
+        for line, value in lost.select("__line", "__raw").iter_rows()
+    ]
+    bare = [name for name in COLUMNS[:-1] if read[name].null_count()]
+    if bare:
+        raise DataError(f"{path}: {bare[0]}: is empty in {read[bare[0]].null_count()} rows")
+    return read.drop("__raw", "__line").drop_nulls("score"), problems
+
+
+# ---------------------------------------------------------------- VIEScore's layout
+
+
+def read_viescore(folder: Path) -> tuple[pl.DataFrame, Problems]:
+    """Human and judge ratings from the folders that VIEScore published (TIGER-AI-Lab/VIEScore).
+
+    People: ``…/TASK/NAME_raterN.tsv``, columns uid and one a model, cells ``[SC, PQ]``. Judges:
+    ``JUDGE/TASK/MODEL/{SC,PQ}.json``, ``{uid: {"score": [one or two numbers]}}``; as there, the
+    least of the numbers counts. Dimensions are ``TASK/SC``, ``TASK/PQ`` and ``TASK/O`` = √(SC·PQ),
+    all 0..1 for people and 0..10 for judges.
+    """
+    problems: Problems = []
+    rows = [row for path in sorted(folder.rglob("*_rater*.tsv")) for row in _people(path, problems)]
+    judged = sorted([*folder.rglob("SC.json"), *folder.rglob("PQ.json")])
+    answers = [row for path in judged for row in _judged(path, problems)]
+    if not rows and not answers:
+        raise DataError(f"{folder}: holds neither TASK/*_raterN.tsv nor JUDGE/TASK/MODEL/SC.json")
+    table = pl.DataFrame(rows + answers, schema={**SCHEMA, "kind": pl.String}, orient="row")
+    return _with_overall(table), problems
+
+
+def _people(path: Path, problems: Problems) -> Iterable[tuple[Any, ...]]:
+    matched = RATER_FILE.match(path.name)
+    if matched is None:
+        return
+    task, rater = path.parent.name, f"rater{matched['number']}"
+    table = pl.read_csv(path, separator="\t", infer_schema=False, quote_char=None)
+    for row in table.iter_rows(named=True):
+        for source in table.columns[1:]:
+            pair = _pair(row[source])
+            if pair is None:
+                problems.append(
+                    Problem(str(path), str(row["uid"]), source, f"{row[source]!r} is not [SC, PQ]")
+                )
+                continue
+            for name, score in zip(("SC", "PQ"), pair, strict=True):
+                yield f"{task}/{row['uid']}", source, rater, f"{task}/{name}", score, "person"
+
+
+def _pair(cell: str | None) -> tuple[float, float] | None:
+    try:
+        values = jsons.loads(cell or "")
+        first, second = (float(value) for value in values)
+    except (orjson.JSONDecodeError, ValueError, TypeError):
+        return None
+    return first, second
+
+
+def _judged(path: Path, problems: Problems) -> Iterable[tuple[Any, ...]]:
+    source, task, judge = path.parent.name, path.parent.parent.name, path.parent.parent.parent.name
+    try:
+        answers = jsons.loads(path.read_bytes())
+    except orjson.JSONDecodeError as error:
+        raise DataError(f"{path}: must be JSON: {error}") from None
+    for uid, answer in answers.items():
+        scores = answer.get("score") if isinstance(answer, dict) else None
+        if type(scores) in (int, float):
+            scores = [scores]  # some judges' files hold the number alone
+        if (
+            not isinstance(scores, list)
+            or not scores
+            or not all(type(s) in (int, float) for s in scores)
+        ):
+            problems.append(
+                Problem(str(path), uid, "score", f"{scores!r} is not a list of numbers")
+            )
+            continue
+        yield f"{task}/{uid}", source, judge, f"{task}/{path.stem}", float(min(scores)), "judge"
+
+
+def _with_overall(table: pl.DataFrame) -> pl.DataFrame:
+    """Adds O = √(SC·PQ) where a rater gave both, VIEScore's overall score."""
+    split = table.with_columns(
+        task=pl.col("dimension").str.head(-3), part=pl.col("dimension").str.tail(2)
+    )
+    keys = ["item", "source", "rater", "task", "kind"]
+    both = split.filter(pl.col("part") == "SC").join(
+        split.filter(pl.col("part") == "PQ"), on=keys, suffix="_pq"
+    )
+    overall = both.select(
+        "item",
+        "source",
+        "rater",
+        dimension=pl.col("task") + "/O",
+        score=(pl.col("score") * pl.col("score_pq")).sqrt(),
+        kind="kind",
+    )
+    return pl.concat([table, overall.select(table.columns)])
+
+
+def ratings_of_run(joined: pl.DataFrame, judge: str) -> pl.DataFrame:
+    """A run's usable scoring verdicts as ratings: dimension = task, one a source (encodings
+    averaged).
+
+    The item is the image, and where the question is about one class of interest ``IMAGE/CLASS``:
+    each has a score of its own. ``image`` names the image, by which intervals count.
+    """
+    scored = joined.filter((pl.col("kind") == "scoring") & pl.col("parsed"))
+    rows = scored.with_columns(source=pl.col("sources").list.first()).drop_nulls("source")
+    image, classes = (pl.col(name).cast(pl.String) for name in ("image", "classes"))
+    return (
+        rows.with_columns(
+            image=image, item=pl.concat_str(image, classes, separator="/", ignore_nulls=True)
+        )
+        .group_by("item", "source", dimension=pl.col("task"), maintain_order=True)
+        .agg(
+            pl.col("image").first(),
+            score=pl.col("number").mean(),
+            rater=pl.lit(judge).first(),
+            kind=pl.lit("judge").first(),
+        )
+        .select(*COLUMNS, "kind", "image")
+        .cast(pl.Schema({**SCHEMA, "image": pl.String}))
+    )
+
+
+def apart(judged: pl.DataFrame, people: pl.DataFrame) -> str | None:
+    """Why no rating of a judge meets one of people (same item, source and dimension); None: some
+    do.
+    """
+    if judged.is_empty():
+        return "no rating in common with people: the judge has no usable score of a named source"
+    if not judged.join(people, on=list(MEETING), how="semi").is_empty():
+        return None
+    for name, meaning in MEETING.items():
+        ours, theirs = (table[name].drop_nulls() for table in (judged, people))
+        if not set(ours) & set(theirs) and len(theirs):
+            said = (
+                f"people have {name} {theirs[0]!r}, the judge {ours[0]!r}; in a run it is the "
+                f"{meaning}"
+            )
+            return f"no rating in common with people: {said}"
+    return "no rating in common with people: no item, source and dimension is rated by both"
+
+
+def as_array(table: pl.DataFrame, raters: list[str], items: list[str], sources: list[str]) -> Any:
+    """Raters × items × sources; NaN = not rated; the mean where a rater rated one thing more than
+    once.
+    """
+    shape = (len(raters), len(items), len(sources))
+    sums, counts = np.zeros(shape), np.zeros(shape)
+    places = [{name: i for i, name in enumerate(names)} for names in (raters, items, sources)]
+    where = tuple(
+        table[column].replace_strict(place, return_dtype=pl.Int64).to_numpy()
+        for column, place in zip(("rater", "item", "source"), places, strict=True)
+    )
+    np.add.at(sums, where, table["score"].to_numpy())
+    np.add.at(counts, where, 1)
+    return np.divide(sums, counts, out=np.full(shape, np.nan), where=counts > 0)

@@ -1,0 +1,421 @@
+"""Questions and verdicts as tables, and the two joined: one row a verdict, with what was right
+beside what was said.
+
+Nothing is repaired here. A verdict whose value does not fit its question counts as failed, and a
+line that cannot be read is a problem that the report names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import permutations
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from visualjudge.analysis.category_codes import WORD, ordered
+from visualjudge.analysis.comparison_figures import RaterChecks
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import FAILED, LETTERS, TIES, Question, Verdict
+from visualjudge.dataset.question_storage import columns
+from visualjudge.runs.folder import PEOPLE
+from visualjudge.runs.token_counts import token_counts
+
+PROBE = ("name", "design", "group", "cue", "level")
+"""What is kept of a probe's record, in columns ``probe_name`` and so on."""
+FEATURES = ("text_chars", "png_bytes", "count", "area")
+"""Features that an answer could follow."""
+NO_TYPE = "(none)"
+UNFIT = "the value does not fit the question"
+
+ColumnTypes = dict[str, pl.DataType | type[pl.DataType]]
+"""Names of columns and what they hold."""
+
+VERDICT_SCHEMA: ColumnTypes = {
+    "id": pl.String,
+    "order": WORD,
+    "repeat": pl.Int32,
+    "text": WORD,
+    "number": pl.Float64,
+    "status": WORD,
+    "probability_a": pl.Float64,
+    "latency_s": pl.Float64,
+    "tokens_in": pl.Int64,
+    "tokens_out": pl.Int64,
+    "offset": pl.Int64,
+    "said_cause": WORD,
+    "published_value": WORD,
+    "published_right": pl.Boolean,
+    "read_by": WORD,
+}
+
+
+def missing_verdicts(missing: int | None, expected: int | None) -> str | None:
+    """What is said wherever a run is not finished; None where it is."""
+    if not missing:
+        return None
+    return f"{missing:,} of {expected:,} verdicts are missing; visualjudge judge … --resume goes on"
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One judge over one dataset: what ``run.json`` says, and its verdicts on the dataset's
+    questions.
+    """
+
+    name: str
+    folder: Path | None
+    info: Mapping[str, Any]
+    answered: pl.DataFrame
+    """One row a verdict, as :func:`join` makes it."""
+    problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    expected: int | None = None
+    """Verdicts that a finished run has; None where ``run.json`` does not tell."""
+    foreign: int = 0
+    """Verdicts on questions that the dataset does not hold: they are left out."""
+    checks: tuple[RaterChecks, ...] = ()
+    """How the raters of a people's run did where they were checked: those verdicts are not among
+    ``answered``.
+    """
+    checked: int = 0
+    """How many verdicts these are."""
+
+    @property
+    def missing(self) -> int | None:
+        """How many of those expected are not there yet."""
+        return (
+            None
+            if self.expected is None
+            else max(0, self.expected - self.answered.height - self.foreign - self.checked)
+        )
+
+    @property
+    def unfinished(self) -> str | None:
+        """The sentence on a run that stopped before its last verdict."""
+        return missing_verdicts(self.missing, self.expected)
+
+    @property
+    def of_people(self) -> bool:
+        """Whether people answered, whose verdicts name their ``rater``."""
+        return self.info.get("backend") == PEOPLE["backend"]
+
+    @property
+    def simulated(self) -> bool:
+        """The judge knows the answers, or looks at nothing: its figures test the statistics
+        only.
+        """
+        return bool(self.info.get("simulated", False))
+
+
+def published_of(extra: Mapping[str, Any]) -> tuple[str | None, bool | None]:
+    """How the authors of published replies read one, and whether they counted it as right."""
+    value, right = extra.get("published_value"), extra.get("published_right")
+    return value if isinstance(value, str) else None, right if isinstance(right, bool) else None
+
+
+def verdict_table(verdicts: Iterable[Verdict]) -> pl.DataFrame:
+    """Verdict records as a table, for analyses that start in Python."""
+    rows = [
+        (
+            v.id,
+            v.order,
+            v.repeat,
+            v.value if isinstance(v.value, str) else None,
+            float(v.value) if not isinstance(v.value, str) else None,
+            v.status,
+            v.probability_a,
+            v.latency_s,
+            *token_counts(v.usage),
+            None,
+            v.cause,
+            *published_of(v.extra),
+            v.extra.get("read_by"),
+        )
+        for v in verdicts
+    ]
+    return pl.DataFrame(rows, schema=VERDICT_SCHEMA, orient="row")
+
+
+WIRE: ColumnTypes = {
+    **dict.fromkeys(
+        ("id", "task", "encoding", "question_type", "image_id", "error_type"), pl.String
+    ),
+    **dict.fromkeys(("class_of_interest", "annotation_ids", "sources", "ties"), pl.List(pl.String)),
+    "final_scores": pl.List(pl.Float64),
+    "answer": pl.String,
+    "features": pl.List(pl.Struct(dict.fromkeys((*FEATURES, "severity"), pl.Float64))),
+    "probe": pl.Struct({name: pl.Float64 if name == "level" else pl.String for name in PROBE}),
+}
+"""The fields of a stored question that analyses use; a number as the answer is its shortest
+text.
+"""
+
+
+def question_table(questions: Sequence[Question]) -> pl.DataFrame:
+    """One row a question: its cell, its options' scores and sources as lists in option order, and
+    numbers.
+    """
+    return numbered(question_rows(questions))
+
+
+def question_rows(questions: Sequence[Question]) -> pl.DataFrame:
+    """:func:`question_table` without numbers."""
+    taken = {name: [value for (value,) in columns(questions, name)] for name in WIRE}
+    texts = [isinstance(answer, str) for answer in taken["answer"]]
+    taken["answer"] = [str(answer) for answer in taken["answer"]]
+    taken["features"] = [
+        None if row is None else [_fields(option, (*FEATURES, "severity")) for option in row]
+        for row in taken["features"]
+    ]
+    taken["probe"] = [None if probe is None else _fields(probe, PROBE) for probe in taken["probe"]]
+    raw = pl.DataFrame([pl.Series(name, taken[name], dtype=kind) for name, kind in WIRE.items()])
+    return asked_table(raw, pl.lit(pl.Series(texts, dtype=pl.Boolean)))
+
+
+def _fields(record: object, names: Sequence[str]) -> dict[str, float | str | None]:
+    return {name: getattr(record, name) for name in names}
+
+
+def asked_table(raw: pl.DataFrame, text: pl.Expr) -> pl.DataFrame:
+    """:func:`question_rows` of stored questions (WIRE); ``text``: whether the answer is no
+    number.
+    """
+    scores, ids = pl.col("final_scores"), pl.col("annotation_ids")
+    words = {
+        **{name: pl.col(name) for name in ("task", "encoding")},
+        "kind": pl.col("question_type"),
+        "image": pl.col("image_id"),
+        "classes": pl.col("class_of_interest").list.join("+"),
+        "error_type": pl.when(pl.col("error_type") == "")
+        .then(None)
+        .otherwise("error_type")
+        .fill_null(NO_TYPE),
+        "item": pl.concat_str("task", ids.list.sort().list.join("|"), separator="|"),
+        "answer": pl.when(text).then("answer"),
+        **{f"probe_{name}": pl.col("probe").struct.field(name) for name in PROBE[:-1]},
+    }
+    return raw.select(
+        "id",
+        **{name: word.cast(WORD) for name, word in words.items()},
+        truth=pl.when(~text).then("answer").cast(pl.Float64),
+        scores=scores,
+        ties=pl.col("ties").fill_null([]).cast(pl.List(WORD)),
+        sources=pl.col("sources").cast(pl.List(WORD)),
+        annotations=ids.cast(pl.List(WORD)),
+        **{lead(name): _lead_of(name) for name in FEATURES},
+        severity_gap=_lead_of("severity").abs(),
+        probe_level=pl.col("probe").struct.field("level"),
+        margin=scores.list.max() - scores.list.min(),
+        options=scores.list.len().cast(pl.Int32),
+    ).with_columns(map(more_of, FEATURES))
+
+
+def lead(feature: str) -> str:
+    """The column that holds how much more of ``feature`` the first option has than the second."""
+    return f"lead_{feature}"
+
+
+def _lead_of(feature: str) -> pl.Expr:
+    """Null where one of the two is not known."""
+    a, b = (
+        pl.col("features").list.get(side, null_on_oob=True).struct.field(feature) for side in (0, 1)
+    )
+    return (a - b).cast(pl.Float64)
+
+
+def more(feature: str) -> str:
+    """The column that says whether the option with more of ``feature`` is the better one."""
+    return f"more_{feature}"
+
+
+def more_of(feature: str) -> pl.Expr:
+    """:func:`more`: whether the option with more of it is the better one; null where none has more,
+    or none is.
+    """
+    ahead = pl.col(lead(feature))
+    known = (ahead != 0) & pl.col("answer").is_in(["A", "B"])
+    return pl.when(known).then((pl.col("answer") == "A") == (ahead > 0)).alias(more(feature))
+
+
+def numbered(table: pl.DataFrame, place: str = "the dataset") -> pl.DataFrame:
+    """The rows with numbers from 0, by the order of names: ``question``, ``cluster`` of the image,
+    ``pair`` of what is compared (``item``, which goes). ``place``: what a message names.
+
+    Raises
+    ------
+    DataError
+        If two questions have one id.
+    """
+    numbers = {"cluster": ordered(table["image"])[1], "pair": ordered(table["item"])[1]}
+    found = (
+        table.drop("item")
+        .rechunk()
+        .with_columns(
+            *(pl.Series(name, number, dtype=pl.Int32) for name, number in numbers.items()),
+            question=pl.col("id").rank("dense").cast(pl.Int32) - 1,
+        )
+    )
+    if found["question"].n_unique() < found.height:
+        twice = found.filter(pl.col("question").is_duplicated())["id"][0]
+        raise DataError(
+            f"{place}: question {twice}: id: must be unique; `visualjudge validate` lists all "
+            "duplicates"
+        )
+    return found
+
+
+EXTRACTED = "ok_extracted"
+
+
+def _usable() -> pl.Expr:
+    """Whether the value fits the question: a letter or a tie it allows, a permutation of its
+    letters, 0..10.
+    """
+    text = pl.col("text")
+    orders = (
+        (pl.col("options") == k)
+        & text.is_in(["".join(order) for order in permutations(LETTERS[:k])])
+        for k in range(1, len(LETTERS) + 1)
+    )
+    fits = (
+        pl.when(pl.col("kind") == "pairwise")
+        .then(text.is_in(["A", "B"]) | pl.col("ties").list.contains(text))
+        .when(pl.col("kind") == "ranking")
+        .then(pl.any_horizontal(orders))
+        .otherwise(pl.col("number").is_between(0, 10))
+    )
+    return (fits & (pl.col("status") == "ok")).fill_null(False)
+
+
+def _cause() -> pl.Expr:
+    """Why a reply failed: its status, and the cause inside it where the journal names one."""
+    named = pl.format("{}: {}", "status", "said_cause")
+    stated = pl.when(pl.col("said_cause").is_null()).then(pl.col("status")).otherwise(named)
+    tie = (pl.col("status") == "ok") & (pl.col("kind") == "pairwise") & pl.col("text").is_in(TIES)
+    unfit = pl.when(tie).then(pl.col("text")).otherwise(pl.lit(UNFIT))
+    reason = pl.when(pl.col("status") == "ok").then(unfit).otherwise(stated)
+    return pl.when(~pl.col("parsed")).then(reason)
+
+
+def join(questions: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
+    """One row a verdict (VERDICT_SCHEMA) on a question that the dataset holds.
+
+    ``parsed``: the reply could be used; ``cause``: why not, null where it could; ``right``:
+    pairwise only, a failed reply is wrong; ``right_extracted``: what a second reader read is right,
+    and in no other column; ``said_first``: the option shown first was chosen (null where failed or
+    a tie); ``first_right``: the option shown first is the better one (null where neither is).
+    """
+    place = _places(questions, verdicts)
+    known = verdicts if place.null_count() == 0 else verdicts.filter(place.is_not_null())
+    about = questions.drop(map(lead, FEATURES))[place.drop_nulls()]
+    table = known.drop("id").hstack(about).with_columns(parsed=_usable())
+    extracted = pl.col("status") == EXTRACTED
+    table = table.with_columns(
+        right_extracted=pl.when(extracted & (pl.col("kind") == "pairwise")).then(
+            pl.col("text") == pl.col("answer")
+        ),
+        text=pl.when(extracted).then(pl.lit(FAILED)).otherwise("text"),
+        number=pl.when(~extracted).then("number"),
+    )
+    turned = pl.col("order") == "BA"
+    pairwise = pl.col("kind") == "pairwise"
+    chose_a, a_right = pl.col("text") == "A", pl.col("answer") == "A"
+    return table.with_columns(
+        right=pl.when(pairwise).then(pl.col("parsed") & (pl.col("text") == pl.col("answer"))),
+        said_first=pl.when(pairwise & pl.col("parsed") & pl.col("text").is_in(["A", "B"])).then(
+            chose_a ^ turned
+        ),
+        first_right=pl.when(pairwise & pl.col("answer").is_in(["A", "B"])).then(a_right ^ turned),
+        cause=_cause().cast(WORD),
+    ).drop("said_cause", "ties")
+
+
+def _places(questions: pl.DataFrame, verdicts: pl.DataFrame) -> pl.Series:
+    """The row of each verdict's question; null where it is on none."""
+    rows = questions.select("id", place=pl.int_range(pl.len(), dtype=pl.UInt32))
+    return verdicts.select("id").join(rows, on="id", how="left", maintain_order="left")["place"]
+
+
+def unchanged() -> pl.Expr:
+    """Whether a question is one of a dataset, or of a probe but as the dataset has it."""
+    return pl.col("probe_design").is_null() | (pl.col("probe_design") == "control")
+
+
+class Placed(NamedTuple):
+    """A question, and the dataset that its images lie in."""
+
+    question: Question
+    root: Path | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """The questions, and the runs on them."""
+
+    questions: pl.DataFrame
+    runs: tuple[Run, ...]
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    root: Path | None = None
+    seed: int = 0
+    where: tuple[str, ...] = ()
+    """Which questions it is about, as ``FIELD=VALUE``; empty: all."""
+    find: Callable[[Sequence[str]], Mapping[str, Placed]] = field(default=lambda ids: {})
+    """The questions of these ids, for the few whose prompt and images are shown."""
+
+    @property
+    def answered(self) -> tuple[pl.DataFrame, ...]:
+        """The table of each run, with the questions of probes."""
+        return tuple(run.answered for run in self.runs)
+
+    @cached_property
+    def joined(self) -> tuple[pl.DataFrame, ...]:
+        """As ``answered``, without the questions that a probe has changed: their answers say
+        nothing of accuracy.
+        """
+        return tuple(
+            table if table["probe_design"].is_null().all() else table.filter(unchanged())
+            for table in self.answered
+        )
+
+    @cached_property
+    def asked(self) -> tuple[NDArray[np.int64], ...]:
+        """The numbers of the questions that each run answered, sorted."""
+        return tuple(
+            np.asarray(table["question"].unique().sort().to_numpy()) for table in self.answered
+        )
+
+    @property
+    def clusters(self) -> int:
+        """Number of different images."""
+        return int(self.questions["cluster"].n_unique())
+
+    def kind(self, run: int, kind: str, columns: Sequence[str] = ()) -> pl.DataFrame:
+        """The verdicts of one run on one kind of question; only ``columns``, where they are
+        named.
+        """
+        rows = self.joined[run].lazy().filter(pl.col("kind") == kind)
+        return (rows.select(columns) if columns else rows).collect()
+
+
+def study_of(
+    questions: Sequence[Question], judged: Mapping[str, Sequence[Verdict]], *, seed: int = 0
+) -> Study:
+    """A study from records alone: ``judged`` maps a judge's name to its verdicts."""
+    table = question_table(questions)
+    runs = tuple(
+        Run(name, None, {}, join(table, verdict_table(verdicts)))
+        for name, verdicts in judged.items()
+    )
+    known = {q.id: Placed(q) for q in questions}
+    return Study(table, runs, seed=seed, find=lambda ids: {i: known[i] for i in ids if i in known})
+
+
+def clusters_of(table: pl.DataFrame) -> NDArray[np.int64]:
+    """The image's number of every row."""
+    return np.asarray(table["cluster"].to_numpy(), dtype=np.int64)

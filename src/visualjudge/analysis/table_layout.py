@@ -1,0 +1,97 @@
+"""What a list of columns is: each figure once, as files hold it and as reports show it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from visualjudge.analysis import figures as f
+from visualjudge.analysis.figure_text import percent, percents, points, span
+
+Row = TypeVar("Row")
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Column(Generic[Row]):
+    """One column: ``key`` in files (None: only shown), ``get`` what files hold; ``title`` and
+    ``show`` for readers.
+    """
+
+    key: str | None
+    get: Callable[[Row], Any]
+    title: str | None = None
+    show: Callable[[Row], str] | None = None
+    text: bool = False
+    """Whether it holds words, and is set to the left."""
+
+
+@dataclass(frozen=True)
+class Table(Generic[Row]):
+    """A table's columns, in order."""
+
+    columns: tuple[Column[Row], ...]
+
+    @property
+    def shown(self) -> tuple[Column[Row], ...]:
+        """The columns that reports show."""
+        return tuple(column for column in self.columns if column.title is not None)
+
+    @property
+    def titles(self) -> list[str]:
+        """Their headings."""
+        return [column.title or "" for column in self.shown]
+
+    def json(self, row: Row) -> Json:
+        """The row as files hold it."""
+        return {
+            column.key: plain(column.get(row)) for column in self.columns if column.key is not None
+        }
+
+    def cells(self, row: Row) -> list[str]:
+        """The row as reports show it."""
+        return [column.show(row) if column.show else str(column.get(row)) for column in self.shown]
+
+
+def plain(value: Any) -> Any:
+    """``value`` with Python's own numbers in place of NumPy's, and None in place of NaN and
+    infinity.
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(plain(item) for item in value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def figure(
+    name: str,
+    get: Callable[[Row], f.Estimate],
+    title: str | None = None,
+    show: Callable[[float | None], str] = percent,
+    *,
+    ends: str | None = None,
+    shown: Callable[[Row], f.Estimate] | None = None,
+) -> tuple[Column[Row], ...]:
+    """Columns of an estimate: its value, its interval (``NAME_ci95``, or ``ends``), and why it has
+    none.
+
+    ``shown``: what readers see in its place.
+    """
+    seen = shown or get
+    interval = f"{name}_ci95" if ends is None else ends
+    spread = percents if show in (percent, points) else span
+    both = None if title is None else "95 %"
+    return (
+        Column(name, lambda row: get(row).value, title, lambda row: show(seen(row).value)),
+        Column(
+            interval, lambda row: get(row).interval, both, lambda row: spread(seen(row).interval)
+        ),
+        Column(f"{interval}_why", lambda row: get(row).why),
+    )

@@ -1,0 +1,91 @@
+"""What could not be read: failed replies by cause, and the shapes that most of them have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import polars as pl
+
+from visualjudge.analysis.figures import Shape, Unread
+from visualjudge.analysis.load import read_reply
+from visualjudge.analysis.study_table import EXTRACTED, Run, Study
+
+SHAPES = 10
+SAMPLED = 1000
+"""Failed replies that are looked at for their shapes: the first ones of the run."""
+SHAPE_LENGTH = 60
+EXAMPLE_LENGTH = 400
+EMPTY = "(empty reply)"
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_SPACE = re.compile(r"\s+")
+_LONG = re.compile(r"(.)\1{3,}")
+
+
+def shape_of(text: str) -> str:
+    """What a reply looks like: its end in lower case, with numbers as 0 and repeated signs once."""
+    plain = _LONG.sub(r"\1", _NUMBER.sub("0", _SPACE.sub(" ", text).strip().lower()))
+    if not plain:
+        return EMPTY
+    return plain if len(plain) <= SHAPE_LENGTH else "… " + plain[-SHAPE_LENGTH:]
+
+
+def unread(study: Study, index: int) -> Unread:
+    """Failed replies of all question types of one run by cause, and by shape with those of
+    probes.
+    """
+    table, answered = study.joined[index], study.answered[index]
+    failed, anywhere = (rows.filter(~pl.col("parsed")) for rows in (table, answered))
+    causes = dict(
+        failed.group_by("cause").len().sort(["len", "cause"], descending=[True, False]).iter_rows()
+    )
+    shapes = _shapes(study.runs[index], anywhere)
+    found = {str(k): int(n) for k, n in causes.items()}
+    extracted = failed.filter(pl.col("status") == EXTRACTED).height
+    again = _accuracy_with(table) if extracted else None
+    tiers = (
+        table.filter(pl.col("parsed") & pl.col("read_by").is_not_null())
+        .group_by("read_by")
+        .len()
+        .sort("read_by")
+    )
+    read_by = {str(tier): int(n) for tier, n in tiers.iter_rows()}
+    return Unread(
+        table.height,
+        failed.height,
+        found,
+        shapes,
+        extracted,
+        again,
+        anywhere.height - failed.height,
+        read_by,
+    )
+
+
+def _accuracy_with(table: pl.DataFrame) -> float | None:
+    """Pairwise accuracy where the values that a second reader gave count as well."""
+    pairs = table.filter(pl.col("right").is_not_null())
+    right = pl.col("right") | pl.col("right_extracted").fill_null(False)
+    return float(pairs.select(right.mean()).item()) if pairs.height else None
+
+
+def _shapes(run: Run, failed: pl.DataFrame) -> tuple[Shape, ...]:
+    found: dict[tuple[str, str], Shape] = {}
+    for row in failed.head(SAMPLED).select("id", "offset", "cause").iter_rows(named=True):
+        text = _text(read_reply(run, row["offset"]))
+        if text is None:
+            continue
+        key = (str(row["cause"]), shape_of(text))
+        old = found.get(key)
+        example, question = (
+            (old.example, old.question) if old else (text[-EXAMPLE_LENGTH:], str(row["id"]))
+        )
+        found[key] = Shape(*key, (old.count if old else 0) + 1, example, question)
+    return tuple(
+        sorted(found.values(), key=lambda shape: (-shape.count, shape.cause, shape.shape))[:SHAPES]
+    )
+
+
+def _text(reply: Mapping[str, object]) -> str | None:
+    raw = reply.get("raw_response")
+    return raw if isinstance(raw, str) else None

@@ -1,0 +1,278 @@
+"""All metrics of one row, within a budget; an error of one is a part of the row's line, and costs
+no other its result.
+
+A row takes several calls, and a judge repeats some of them. The most calls that a row may take are
+booked before it starts, so that a row that begins is finished. What does not fit waits while other
+calls are under way, since these may cost less than was booked; it is refused when none is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+from visualjudge.apps.pipelines.results import RowResult
+from visualjudge.apps.pipelines.rows import Row, checksum
+from visualjudge.clients.base import Client, Reply, Request
+from visualjudge.clients.download import fetch_image
+from visualjudge.clients.payload import image_of_bytes
+from visualjudge.clients.retry import cause_of
+from visualjudge.clients.wrapping import Wrapping
+from visualjudge.core.errors import ClientError, DataError, RunError, VisualJudgeError
+from visualjudge.judges.judge_module import ClientPipe, Judgement
+from visualjudge.runs.budget import Budget, Usage
+from visualjudge.runs.runner import Outcome, Stop
+
+
+class BudgetSpent(RunError):
+    """No further call may be made; the message has what was spent."""
+
+
+class Meter:
+    """The account of a run."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self._changed = asyncio.Event()
+
+    @asynccontextmanager
+    async def open(self, calls: int) -> AsyncIterator[Allowance]:
+        """An allowance of ``calls`` for one row, once there is room for it; what is left of it is
+        given back.
+
+        Raises
+        ------
+        BudgetSpent
+            If there is no room, and nothing is under way that could leave some.
+        """
+        await self.book(calls)
+        allowance = Allowance(self, calls)
+        try:
+            yield allowance
+        finally:
+            allowance.close()
+
+    async def book(self, calls: int) -> None:
+        """Wait until there is room for ``calls`` more, and book them.
+
+        Raises
+        ------
+        BudgetSpent
+            As :meth:`open`.
+        """
+        while refusal := self.budget.refusal(calls):
+            if not self.budget.in_flight:
+                raise BudgetSpent(refusal)
+            await self._changed.wait()
+        for _ in range(calls):
+            self.budget.begin()
+
+    def release(self, calls: int) -> None:
+        """Booked calls that are not made."""
+        for _ in range(calls):
+            self.budget.abandon()
+        self._tell()
+
+    def settle(self, usage: Usage | None, calls: int) -> None:
+        """A booked call has ended; ``calls`` is 0 where its reply came out of a cache."""
+        self.budget.settle(usage, calls=calls)
+        self._tell()
+
+    def _tell(self) -> None:
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+
+class Allowance:
+    """The calls of one row: ``calls`` and ``usage`` are what was paid."""
+
+    def __init__(self, meter: Meter, booked: int) -> None:
+        self._meter = meter
+        self._booked = booked
+        self.calls = 0
+        self.usage: Counter[str] = Counter()
+
+    def close(self) -> None:
+        """Give back what was not needed."""
+        self._meter.release(self._booked)
+        self._booked = 0
+
+    async def ask(self, client: Client, request: Request, attempt: int) -> Reply:
+        """One call, on the account."""
+        if self._booked:
+            self._booked -= 1
+        else:  # a judge that takes more than it says
+            await self._meter.book(1)
+        try:
+            reply = await client.ask(request, attempt=attempt)
+        except ClientError as error:
+            self._settle(error.usage or None, 1)
+            raise
+        except BaseException:
+            self._meter.release(1)
+            raise
+        self._settle(reply.usage, 0 if reply.cached else 1)
+        return reply
+
+    def _settle(self, usage: Usage | None, calls: int) -> None:
+        self._meter.settle(usage, calls)
+        self.calls += calls
+        if calls:
+            self.usage.update(usage or {})
+
+
+class Metered(Wrapping):
+    """A client whose calls are a row's."""
+
+    def __init__(self, inner: Client, allowance: Allowance) -> None:
+        super().__init__(inner)
+        self.allowance = allowance
+
+    async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
+        """As the inner client.
+
+        Raises
+        ------
+        BudgetSpent
+            If there is no room for the call.
+        """
+        return await self.allowance.ask(self.inner, request, attempt)
+
+
+async def with_images(given: Mapping[str, Any], private_urls: bool) -> dict[str, Any]:
+    """A judge module's input with the images behind ``http(s)`` URLs in place of their URLs.
+
+    Raises
+    ------
+    DataError
+        If one cannot be fetched, is at an address that is not allowed, or is no image.
+    """
+    images = [given["input_image"], *given["edited_images"]]
+    first, *rest = [await _image(image, private_urls) for image in images]
+    return {**given, "input_image": first, "edited_images": rest}
+
+
+async def _image(source: Any, private_urls: bool) -> Any:
+    if not isinstance(source, str) or not source.lower().startswith(("http://", "https://")):
+        return source
+    content = await fetch_image(source, allow_private=private_urls)
+    return await asyncio.to_thread(image_of_bytes, content, source)
+
+
+Found = Mapping[str, Judgement | VisualJudgeError]
+
+
+@dataclass(frozen=True)
+class RowJudge:
+    """Judges a row by each metric that applies to it and has no result in ``kept``."""
+
+    pipes: Mapping[str, ClientPipe]
+    meter: Meter
+    stop: Stop
+    kept: Mapping[str, RowResult]
+    private_urls: bool = False
+
+    async def __call__(self, row: Row) -> Outcome | None:
+        """The row's line; None where the budget is spent, which stops the run."""
+        kept, due = self._kept(row), self._due(row)
+        begun = time.perf_counter()
+        try:
+            async with self.meter.open(self.most_calls(row)) as paid:
+                if self.stop.reason is not None:  # while this row waited
+                    return None
+                found = await self._found(due, row, paid)
+        except BudgetSpent as spent:
+            self.stop.request(str(spent))
+            return None
+        seconds = time.perf_counter() - begun
+        line = await asyncio.to_thread(self._line, row, kept, found, paid, seconds)
+        status, cause = _status(found, line)
+        return Outcome(line.record(), status, cause, dict(paid.usage), paid.calls)
+
+    def most_calls(self, row: Row) -> int:
+        """The most calls that the row may take."""
+        return sum(pipe.most_calls(len(row.edited_images)) for pipe in self._due(row).values())
+
+    def _kept(self, row: Row) -> RowResult:
+        return self.kept.get(str(row.key)) or RowResult(row.key, {})
+
+    def _due(self, row: Row) -> dict[str, ClientPipe]:
+        done = self._kept(row).results
+        return {
+            name: pipe
+            for name, pipe in self.pipes.items()
+            if name not in done and _applies(pipe, row)
+        }
+
+    async def _found(self, due: Mapping[str, ClientPipe], row: Row, allowance: Allowance) -> Found:
+        try:
+            given = await with_images(row.as_input(), self.private_urls)
+        except DataError as error:
+            return dict.fromkeys(due, error)
+        found = await asyncio.gather(*(_one(pipe, given, allowance) for pipe in due.values()))
+        for one in found:
+            if isinstance(one, BudgetSpent):
+                raise one
+        return dict(zip(due, found, strict=True))
+
+    def _line(
+        self, row: Row, kept: RowResult, found: Found, allowance: Allowance, seconds: float
+    ) -> RowResult:
+        judged = {name: one for name, one in found.items() if isinstance(one, Judgement)}
+        errors = {name: one for name, one in found.items() if not isinstance(one, Judgement)}
+        results = {**kept.results, **{name: one.result for name, one in judged.items()}}
+        details = {
+            **kept.details,
+            **{name: dict(one.details) for name, one in judged.items() if one.details},
+        }
+        return RowResult(
+            row.key,
+            {name: results[name] for name in self.pipes if name in results},
+            errors={name: " ".join(str(error).split()) for name, error in errors.items()},
+            does_not_apply={
+                name: _too_few(pipe, row)
+                for name, pipe in self.pipes.items()
+                if not _applies(pipe, row)
+            },
+            details=details,
+            rules=tuple(sorted({pipe.rules for pipe in self.pipes.values()} - {"strict"})),
+            notes=tuple(
+                sorted({*kept.notes, *(note for one in judged.values() for note in one.notes)})
+            ),
+            usage=dict(Counter(kept.usage) + allowance.usage),
+            latency_s=round(seconds, 4),
+            input=checksum(row),
+        )
+
+
+def _applies(pipe: ClientPipe, row: Row) -> bool:
+    return len(row.edited_images) >= pipe.fewest_edits
+
+
+def _too_few(pipe: ClientPipe, row: Row) -> str:
+    return f"needs {pipe.fewest_edits} edited images, got {len(row.edited_images)}"
+
+
+async def _one(
+    pipe: ClientPipe, given: Mapping[str, Any], allowance: Allowance
+) -> Judgement | VisualJudgeError:
+    metered = copy(pipe)
+    metered.client = Metered(pipe.client, allowance)
+    try:
+        return await metered.judge(given)
+    except VisualJudgeError as error:
+        return error
+
+
+def _status(found: Found, line: RowResult) -> tuple[str, str | None]:
+    """For the display and for giving up: a call that failed is an ``api_error``."""
+    for error in found.values():
+        if isinstance(error, ClientError):
+            return "api_error", cause_of(error)
+    return line.status, None

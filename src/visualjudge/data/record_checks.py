@@ -1,0 +1,173 @@
+"""The records of a data folder as stored in files, checked field by field before conversion.
+
+Checks are strict: a quoted number is not a number, an integer is not an identifier. Nothing is
+converted or repaired silently.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+)
+
+from visualjudge.core.errors import InvalidRecord, Problem
+from visualjudge.core.pydantic_messages import first_problem
+from visualjudge.core.records import IMAGE_MARK, Annotation, ImageRecord
+from visualjudge.vision.tasks import TASKS
+
+_CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+LONGEST_TEXT = 20_000
+"""Characters of a text of a record: a prompt, an id, a source."""
+LONGEST_NAME = 180
+"""Bytes of an image_id: it becomes part of a file name, and file systems stop at 255."""
+
+
+def _without_mark(text: str) -> str:
+    if IMAGE_MARK in text:
+        raise ValueError(
+            f"holds {IMAGE_MARK!r}, which marks an image in the questions; write it another way"
+        )
+    return text
+
+
+def _short(text: str) -> str:
+    if len(text.encode()) > LONGEST_NAME:
+        raise ValueError(f"is longer than {LONGEST_NAME} bytes, and becomes part of a file name")
+    return text
+
+
+def _writable(text: str) -> str:
+    if _CONTROL.search(text):
+        raise ValueError("must not hold control characters or halves of surrogate pairs")
+    return text
+
+
+_Filled = StringConstraints(min_length=1, max_length=LONGEST_TEXT)
+Text = Annotated[str, StringConstraints(max_length=LONGEST_TEXT), AfterValidator(_writable)]
+Line = Annotated[str, _Filled, AfterValidator(_writable), AfterValidator(_without_mark)]
+Name = Annotated[
+    str, _Filled, AfterValidator(_writable), AfterValidator(_without_mark), AfterValidator(_short)
+]
+Pixels = Annotated[int, Field(gt=0)]
+Wire = TypeVar("Wire", bound=BaseModel)
+
+
+class AnnotationWire(BaseModel):
+    """One entry of ``annotations/<task>_annotations.*``; unknown fields are ignored."""
+
+    model_config = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False)
+
+    annotation_id: Name
+    image_id: Name
+    task: str
+    class_of_interest: list[Line] | None = None
+    error_type: Line | None = None
+    prompt: Line | None = None
+    prediction: dict[str, Any]
+    final_score: Annotated[float, Field(ge=0, le=10)]
+    source: Text | None = None
+    metadata: dict[str, Any] | None = None
+
+
+class ImageWire(BaseModel):
+    """One value of ``images/<task>.json``."""
+
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+    file: str | None = None
+    url: str | None = None
+    width: Pixels | None = None
+    height: Pixels | None = None
+    mask: str | None = None
+    control: str | None = None
+
+
+def annotation_from_wire(raw: Any, *, file: str, task: str, position: int) -> Annotation:
+    """Return a record of ``file``, without checking its ``prediction``.
+
+    Parameters
+    ----------
+    raw
+        The JSON value.
+    file
+        Name for messages.
+    task
+        Task that the file's name says.
+    position
+        Number of the record in the file, from 0; names a record that has no usable
+        ``annotation_id``.
+
+    Raises
+    ------
+    InvalidRecord
+        With the first field that cannot be used, and why.
+    """
+    name = _name_of(raw, position)
+    if not isinstance(raw, Mapping):
+        raise InvalidRecord(Problem(file, name, "record", "must be an object"))
+    if raw.get("task") != task and "task" in raw:
+        known = (
+            "another task's file is the place for it"
+            if raw["task"] in TASKS
+            else "there is no such task"
+        )
+        raise InvalidRecord(
+            Problem(file, name, "task", f"is {raw['task']!r} in the file of {task}: {known}")
+        )
+    wire = _validated(AnnotationWire, raw, file, name)
+    if TASKS[task].expression and not (wire.prompt or "").strip():
+        raise InvalidRecord(
+            Problem(file, name, "prompt", "must hold the referring expression, got none")
+        )
+    classes = None if wire.class_of_interest is None else tuple(wire.class_of_interest)
+    return Annotation(
+        **{**dict(wire), "class_of_interest": classes, "metadata": wire.metadata or {}}
+    )
+
+
+def image_from_wire(image_id: str, raw: Any, *, file: str) -> ImageRecord:
+    """Return the image record of ``image_id``.
+
+    Raises
+    ------
+    InvalidRecord
+        With the first field that cannot be used, and why.
+    """
+    if not isinstance(raw, Mapping):
+        raise InvalidRecord(
+            Problem(file, image_id, "record", 'must be an object such as {"file": "photo.png"}')
+        )
+    wire = _validated(ImageWire, raw, file, image_id)
+    if wire.file is None:
+        reason = "is missing"
+        if wire.url is not None:
+            reason = (
+                "is missing; a url is not fetched: download the image into the folder and name "
+                "it here"
+            )
+        raise InvalidRecord(Problem(file, image_id, "file", reason))
+    return ImageRecord(
+        image_id, wire.file, wire.url, wire.width, wire.height, wire.mask, wire.control
+    )
+
+
+def _validated(model: type[Wire], raw: Mapping[str, Any], file: str, name: str) -> Wire:
+    try:
+        return model.model_validate(raw)
+    except ValidationError as error:
+        place, reason = first_problem(error, raw)
+        raise InvalidRecord(Problem(file, name, ".".join(place) or "record", reason)) from None
+
+
+def _name_of(raw: Any, position: int) -> str:
+    stated = raw.get("annotation_id") if isinstance(raw, Mapping) else None
+    return stated if isinstance(stated, str) and stated else f"record {position + 1}"

@@ -1,0 +1,263 @@
+"""Select questions of a dataset by field, by condition, or as a sample balanced over tasks and
+encodings.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any
+
+from visualjudge.core.errors import UsageError, one_of
+from visualjudge.core.records import Question
+from visualjudge.core.seeding import rng_for
+from visualjudge.dataset.question_storage import Positions, View, columns
+
+Condition = Callable[[Question], bool]
+Cell = tuple[Any, ...]
+"""Task, encoding and question type."""
+_CELL_PARTS = 3
+_CONDITION = re.compile(r"\s*([A-Za-z_]+)\s*(!=|>=|<=|=|>|<|~)\s*(.*?)\s*", re.DOTALL)
+_ORDERED: dict[str, Callable[[float, float], bool]] = {
+    ">": operator.gt,
+    "<": operator.lt,
+    ">=": operator.ge,
+    "<=": operator.le,
+}
+_NULL = "null"
+
+
+def margin(question: Question) -> float | None:
+    """Return the smallest difference between the scores of two options (0 to 10), or None for a
+    scoring question.
+    """
+    scores = sorted(question.final_scores)
+    return min((high - low for low, high in pairwise(scores)), default=None)
+
+
+_DERIVED: dict[str, Callable[[Question], Any]] = {
+    "margin": margin,
+    "type": lambda question: question.question_type,
+    "n_options": lambda question: len(question.annotation_ids),
+}
+_HIDDEN = {"features", "spans", "probe"}
+FIELDS = (*(field.name for field in fields(Question) if field.name not in _HIDDEN), *_DERIVED)
+"""What a condition may name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A selection of questions; an empty tuple or None does not restrict it.
+
+    ``sample`` draws this number, balanced over tasks, then encodings, then question types.
+    ``limit`` then keeps the first ones, in the order of the dataset.
+    """
+
+    tasks: tuple[str, ...] = ()
+    encodings: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    subsets: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
+    sample: int | None = None
+    limit: int | None = None
+    seed: int = 42
+    ids: tuple[str, ...] | None = None
+    """Only the questions of these ids; None = all."""
+
+
+def read_ids(path: Path) -> tuple[str, ...]:
+    """Read the ids in a file, one per line.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be read or holds none.
+    """
+    try:
+        found = tuple(
+            dict.fromkeys(filter(None, map(str.strip, path.read_text("utf-8").splitlines())))
+        )
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"--questions: {path}: must be a text file of ids, one a line: {error}"
+        ) from None
+    if not found:
+        raise UsageError(f"--questions: {path}: must hold at least one id")
+    return found
+
+
+def chosen(questions: Sequence[Question], choice: Choice) -> Sequence[Question]:
+    """Return the questions of ``choice``, in order; for a dataset on disk, only their positions are
+    kept.
+
+    Raises
+    ------
+    UsageError
+        If a name occurs in no question, a condition is invalid, or no question is left.
+    """
+    if choice == Choice():
+        return questions
+    positions = _fitting(questions, choice)
+    if choice.sample is not None:
+        positions = sample_positions(questions, positions, choice.sample, choice.seed)
+    positions = positions[: choice.limit]
+    if questions and not positions:
+        options = "--task, --encoding, --type, --subset, --where and --questions"
+        raise UsageError(f"no question of the dataset fits all of {options}")
+    return View(questions, lambda _: positions)
+
+
+def _fitting(questions: Sequence[Question], choice: Choice) -> Positions:
+    conditions = []
+    for option, field, values in (
+        ("--task", "task", choice.tasks),
+        ("--encoding", "encoding", choice.encodings),
+        ("--type", "question_type", choice.types),
+        ("--subset", "subset", choice.subsets),
+    ):
+        if values:
+            known = dict.fromkeys(
+                name for (value,) in columns(questions, field) for name in _as_tuple(value)
+            )
+            for value in values:
+                if value not in known:
+                    raise UsageError(f"{option} must be {one_of(value, known)}, got {value!r}")
+            conditions.append(has_value(field, values))
+    conditions += [condition(text) for text in choice.where]
+    if choice.ids is not None:
+        held, wanted = {name for (name,) in columns(questions, "id")}, frozenset(choice.ids)
+        for name in choice.ids:
+            if name not in held:
+                raise UsageError(f"--questions: question {name!r} is not in the dataset")
+        conditions.append(lambda question: question.id in wanted)
+    if not conditions:
+        return range(len(questions))
+    return array(
+        "q",
+        (k for k, question in enumerate(questions) if all(fits(question) for fits in conditions)),
+    )
+
+
+def sample_positions(
+    questions: Sequence[Question], positions: Positions, number: int, seed: int = 42
+) -> Positions:
+    """Draw ``number`` of ``positions`` so that tasks have equal shares, and within each task its
+    encodings and types. Return them in ascending order.
+
+    If a task, encoding or type has too few questions, the others fill its share. The same seed
+    draws the same questions, and a larger number includes those of a smaller one.
+    """
+    shared: dict[Cell, Cell] = {}
+    cells = [
+        shared.setdefault(cell, cell)
+        for cell in columns(questions, "task", "encoding", "question_type")
+    ]
+    shuffled = [
+        positions[k] for k in rng_for(seed, "sample of questions").permutation(len(positions))
+    ]
+    return array("q", sorted(islice(_in_turn(shuffled, cells), number)))
+
+
+def _in_turn(positions: Sequence[int], cells: Sequence[Cell], depth: int = 0) -> Iterator[int]:
+    """Yield one position per group in turn until all are drawn; within a group in the same way, by
+    the next part of its cell.
+    """
+    if depth == _CELL_PARTS:
+        yield from positions
+        return
+    groups: dict[str, list[int]] = defaultdict(list)
+    for position in positions:
+        groups[cells[position][depth]].append(position)
+    waiting = [_in_turn(group, cells, depth + 1) for group in groups.values()]
+    while waiting:
+        left = []
+        for group in waiting:
+            for position in islice(group, 1):
+                yield position
+                left.append(group)
+        waiting = left
+
+
+def condition(text: str) -> Condition:
+    """Parse the condition ``FIELD=VALUE``; also ``!=``, ``<``, ``<=``, ``>``, ``>=`` and ``~``
+    (contains).
+
+    A field with several values (``sources``, ``annotation_ids`` …) matches if any of them does, and
+    ``!=`` if none is equal. ``null`` stands for a missing value.
+
+    Raises
+    ------
+    UsageError
+        If there is no such field, or a number is compared with another type.
+    """
+    found = _CONDITION.fullmatch(text)
+    if found is None:
+        raise UsageError(f"--where must be FIELD=VALUE (or !=, <, <=, >, >=, ~), got {text!r}")
+    field, sign, value = found.groups()
+    if field not in FIELDS:
+        raise UsageError(f"--where must name one of {', '.join(FIELDS)}, got {field!r}")
+    fits = _comparison(text, sign, value)
+    if sign == "!=":
+        return lambda question: all(fits(item) for item in _values(question, field))
+    return lambda question: any(fits(item) for item in _values(question, field))
+
+
+def has_value(field: str, value: Any) -> Condition:
+    """Return the condition that a field has the value, or one of a list of values.
+
+    Raises
+    ------
+    UsageError
+        If there is no such field.
+    """
+    if field not in FIELDS:
+        raise UsageError(f"filter must name one of {', '.join(FIELDS)}, got {field!r}")
+    wanted = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
+    return lambda question: any(item in wanted for item in _values(question, field))
+
+
+def _values(question: Question, field: str) -> tuple[Any, ...]:
+    return _as_tuple(_DERIVED[field](question) if field in _DERIVED else getattr(question, field))
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _comparison(text: str, sign: str, value: str) -> Callable[[Any], bool]:
+    if sign in _ORDERED:
+        compare = _ORDERED[sign]
+        number = _as_number(value)
+        if number is None:
+            raise UsageError(f"--where {text}: {sign} must be followed by a number, got {value!r}")
+        return lambda item: (known := _as_number(item)) is not None and compare(known, number)
+    if sign == "~":
+        return lambda item: item is not None and value.lower() in str(item).lower()
+    equal = _equal(value)
+    return equal if sign == "=" else lambda item: not equal(item)
+
+
+def _equal(value: str) -> Callable[[Any], bool]:
+    number = _as_number(value)
+
+    def equal(item: Any) -> bool:
+        if item is None or value == _NULL:
+            return item is None and value == _NULL
+        return str(item) == value or (
+            isinstance(item, int | float) and number is not None and item == number
+        )
+
+    return equal
+
+
+def _as_number(value: Any) -> float | None:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None

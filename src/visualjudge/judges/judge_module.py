@@ -1,0 +1,316 @@
+"""Base of the judge modules: prompt, client, input checks, images in the prompt's order, repeats
+after unusable replies.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, TypeVar
+
+from pydantic import BaseModel
+
+from visualjudge.clients.base import Client, ImagePart, Part, Reply, Request, TextPart
+from visualjudge.clients.payload import image_part
+from visualjudge.clients.registry import open_client
+from visualjudge.clients.sync import run_sync
+from visualjudge.core.errors import PromptError, UsageError
+from visualjudge.core.records import IMAGE_MARK
+from visualjudge.judges.bounded_reading import read_or_none
+from visualjudge.judges.schemas import INPUTS, OUTPUTS, checked, json_schema, schema_named
+from visualjudge.prompts.store import PromptTemplate, fill
+from visualjudge.replies.json_answers import OBJECT_RULES, Object
+from visualjudge.replies.reading import Cause
+from visualjudge.replies.refusals import is_refusal
+from visualjudge.replies.stripped_text import without_thoughts
+
+Result = dict[str, Any]
+Value = TypeVar("Value")
+
+DEFAULT_RETRIES = 3
+GEDITBENCH = {"temperature": 0.7, "max_tokens": 2048}
+"""What GEditBench's clients send where their configuration says nothing."""
+_STRUCTURED = ("auto", "answer", "off")
+_log = logging.getLogger("visualjudge.judges")
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A judge's result dict, and the replies behind it, in order of arrival."""
+
+    result: Result
+    replies: tuple[Reply, ...]
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """What is known beyond the result dict, as plain JSON: the winners' probabilities, the
+    ``cause`` of "Failed".
+    """
+
+    @property
+    def usage(self) -> dict[str, int]:
+        """Return the total tokens of the replies paid for."""
+        total: Counter[str] = Counter()
+        for reply in self.replies:
+            if not reply.cached:
+                total.update(reply.usage)
+        return dict(total)
+
+    @property
+    def calls(self) -> int:
+        """Return the number of replies that were not cached."""
+        return sum(not reply.cached for reply in self.replies)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return the client's notes, each once."""
+        return tuple(dict.fromkeys(note for reply in self.replies for note in reply.notes))
+
+
+class ClientPipe:
+    """Base of the judge modules.
+
+    Parameters
+    ----------
+    prompt_template
+        The prompt: ``<image>`` marks where images go (source, then edits; with as many marks as
+        edits the source is left out), ``{{instruction}}`` where the instruction goes.
+    client_cfg
+        ``backend``, ``model_name`` and what else the backend takes
+        (:func:`~visualjudge.clients.registry.open_client`); for the judge itself ``retries``
+        (repeats of a call whose reply is unusable; default 3), ``top_logprobs`` and
+        ``structured_output``: ``auto`` asks the server to keep to the prompt's output schema,
+        ``answer`` to that schema without its reasons, ``off`` not at all. ``prompt_info`` may stand
+        here and is not looked at. ``rules`` says how replies are read: ``strict`` (default), or
+        ``geditbench``: as the original does, with its sampling parameters where none are given.
+    client
+        Asked in place of one built from ``client_cfg``: to share one, or a scripted one in tests.
+    """
+
+    default_input: ClassVar[type[BaseModel]]
+
+    def __init__(
+        self,
+        prompt_template: PromptTemplate,
+        client_cfg: Mapping[str, Any],
+        *,
+        client: Client | None = None,
+    ) -> None:
+        self.prompt_template = prompt_template
+        retries = _whole(client_cfg, "retries")
+        self.retries = DEFAULT_RETRIES if retries is None else retries
+        self._seed = _whole(client_cfg, "seed")
+        self._top_logprobs = _whole(client_cfg, "top_logprobs")
+        self.rules = rules_of(client_cfg)
+        self.client = client if client is not None else open_client(with_defaults(client_cfg))
+        where = prompt_template.name
+        declared = prompt_template.input_schema
+        self.input_schema = (
+            schema_named(declared, INPUTS, where=where) if declared else self.default_input
+        )
+        self._schema = _reply_schema(prompt_template, client_cfg.get("structured_output"))
+        self._said: set[str] = set()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.prompt_template.name}, {self.client!r})"
+
+    def __call__(self, input_dict: Mapping[str, Any], **kwargs: Any) -> Result:
+        """Return the result dict for one input; further keywords are ignored.
+
+        Raises
+        ------
+        InvalidInput
+            If the input does not fit the schema, before any call.
+        DataError
+            If an image cannot be read, before any call.
+        ClientError
+            If the model could not be asked. An unusable reply is not an error: its value is
+            "Failed".
+        """
+        return run_sync(self.judge(input_dict)).result
+
+    async def judge(self, input_dict: Mapping[str, Any]) -> Judgement:
+        """Judge one input asynchronously, and return the replies too."""
+        raise NotImplementedError
+
+    @property
+    def fewest_edits(self) -> int:
+        """Return the minimum number of edited images of an input."""
+        edits = self.input_schema.model_fields.get("edited_images")
+        return (
+            max((getattr(rule, "min_length", 0) for rule in edits.metadata), default=0)
+            if edits
+            else 0
+        )
+
+    def most_calls(self, edits: int) -> int:
+        """Return the largest number of calls for an input with ``edits`` edited images, repeats
+        included."""
+        return self.retries + 1
+
+    async def read_input(
+        self, input_dict: Mapping[str, Any]
+    ) -> tuple[str, ImagePart, list[ImagePart]]:
+        """Return the instruction, and the bytes of source and edits to send; the input is not
+        modified.
+
+        Raises
+        ------
+        InvalidInput
+            If a field is missing or wrong.
+        DataError
+            If an image cannot be read.
+        """
+        fields = checked(self.input_schema, input_dict)
+        images = [fields["input_image"], *fields["edited_images"]]
+        source, *edits = await asyncio.to_thread(lambda: [image_part(image) for image in images])
+        return fields["instruction"], source, edits
+
+    def request(self, instruction: str, source: ImagePart, edits: Sequence[ImagePart]) -> Request:
+        """Return the filled prompt with its images in order.
+
+        Raises
+        ------
+        PromptError
+            If the number of image marks differs, or there is a placeholder other than
+            ``instruction``.
+        """
+        template, values = self.prompt_template, {"instruction": instruction}
+        texts = template.user.split(IMAGE_MARK)
+        images = _images(len(texts) - 1, source, edits, template.name)
+        parts: list[Part] = []
+        for number, text in enumerate(texts):
+            # Filled piece by piece: an <image> that somebody wrote into an instruction is text, not
+            # a mark.
+            filled = fill(text, values, where=template.name) if text else ""
+            parts += [TextPart(filled)] if filled.strip() else []
+            parts += [images[number]] if number < len(images) else []
+        return Request(
+            tuple(parts),
+            system=template.render_system(values),
+            seed=self._seed,
+            schema=self._schema,
+            top_logprobs=self._top_logprobs,
+        )
+
+    async def ask_until(
+        self, request: Request, read: Callable[[str], Value | None]
+    ) -> tuple[Value | None, list[Reply]]:
+        """Ask until ``read`` returns a value, at most ``retries`` + 1 times. Return every reply.
+
+        A reply stopped by a content filter is a refusal regardless of its text. A reply that was
+        cut within its thoughts, or before its object was closed, is not an answer (the rules of
+        GEditBench do not check this).
+
+        If a seed is set, each repeat increments it, because the same seed would give the same
+        reply.
+        """
+        replies: list[Reply] = []
+        for attempt in range(self.retries + 1):
+            reply = await self.client.ask(_moved_on(request, attempt), attempt=attempt)
+            self._tell(reply)
+            replies.append(reply)
+            value = await read_or_none(read, reply.text) if self._is_answer(reply) else None
+            if value is not None:
+                return value, replies
+        return None, replies
+
+    def _is_answer(self, reply: Reply) -> bool:
+        if reply.finish_reason == "refusal":
+            return False
+        if self.rules == "geditbench" or reply.finish_reason != "length":
+            return True
+        return without_thoughts(reply.text).rstrip().endswith(("}", "```", "]"))
+
+    async def cause(self, reply: Reply) -> Cause:
+        """Return why a reply could not be used, in the words of
+        :func:`~visualjudge.replies.reading.read_reply`.
+        """
+        if reply.finish_reason == "refusal":
+            return "declined"
+        if not self._is_answer(reply):
+            return "cut"
+        return await read_or_none(self.cause_in, reply.text) or "too long"
+
+    def cause_in(self, text: str) -> Cause:
+        """Return why the text of a complete reply could not be used."""
+        return "declined" if is_refusal(text) else "no answer"
+
+    def object_with(self, text: str, key: str) -> Object | None:
+        """Return the object of a reply that has ``key``, by the current rules."""
+        return OBJECT_RULES[self.rules](text, key)
+
+    def _tell(self, reply: Reply) -> None:
+        for note in reply.notes:
+            if note not in self._said:
+                self._said.add(note)
+                _log.warning("%s: %s", self.client.model, note)
+
+
+def rules_of(config: Mapping[str, Any]) -> str:
+    """Return the rules that a configuration names.
+
+    Raises
+    ------
+    UsageError
+        If there are no such rules.
+    """
+    rules = str(config.get("rules") or "strict")
+    if rules not in OBJECT_RULES:
+        raise UsageError(f"rules must be {' or '.join(OBJECT_RULES)}, got {rules!r}")
+    return rules
+
+
+def with_defaults(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the configuration for a client: without the judge's ``rules``, with the sampling
+    parameters they imply.
+    """
+    given = {name: value for name, value in config.items() if name != "rules"}
+    return {**GEDITBENCH, **given} if rules_of(config) == "geditbench" else given
+
+
+def _moved_on(request: Request, attempt: int) -> Request:
+    return (
+        request
+        if request.seed is None or not attempt
+        else replace(request, seed=request.seed + attempt)
+    )
+
+
+def _whole(config: Mapping[str, Any], name: str) -> int | None:
+    """Return an integer of at least 0, which may be given as text; None if missing."""
+    stated = config.get(name)
+    if stated is None:
+        return None
+    try:
+        number = int(stated)
+    except (TypeError, ValueError, OverflowError):
+        number = -1
+    if number < 0:
+        raise UsageError(f"{name} must be an integer of at least 0, got {stated!r}")
+    return number
+
+
+def _reply_schema(template: PromptTemplate, mode: Any) -> dict[str, Any] | None:
+    mode = (
+        "auto" if mode is None else "off" if mode is False else mode
+    )  # YAML reads a bare off as false
+    if not isinstance(mode, str) or mode not in _STRUCTURED:
+        raise UsageError(f"structured_output must be {' or '.join(_STRUCTURED)}, got {mode!r}")
+    if not template.output_schema or mode == "off":
+        return None
+    output = schema_named(template.output_schema, OUTPUTS, where=template.name)
+    return json_schema(output, answer_only=mode == "answer")
+
+
+def _images(
+    marks: int, source: ImagePart, edits: Sequence[ImagePart], where: str
+) -> list[ImagePart]:
+    if marks == len(edits) + 1:
+        return [source, *edits]
+    if marks == len(edits):
+        return list(edits)
+    raise PromptError(
+        f"prompt {where} must have {len(edits)} or {len(edits) + 1} {IMAGE_MARK} marks, got {marks}"
+    )

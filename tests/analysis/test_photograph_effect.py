@@ -1,0 +1,171 @@
+"""Does a judge need the photograph? Planted judges on pairs with it, over grey, and over another
+photograph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import cast
+
+import numpy as np
+import polars as pl
+import pytest
+
+from visualjudge.analysis.analysing import analyse_study
+from visualjudge.analysis.decisions import card_page
+from visualjudge.analysis.decisions.card import card_of
+from visualjudge.analysis.decisions.decision_json import card_json
+from visualjudge.analysis.figure_text import percents, photograph_gain
+from visualjudge.analysis.photograph_effect import photograph_need
+from visualjudge.analysis.photograph_figures import Photograph, PhotographNeed
+from visualjudge.analysis.study_table import study_of
+from visualjudge.analysis.value_and_interval import Estimate
+from visualjudge.core.records import Probe, Question, Verdict
+
+Rng = np.random.Generator
+Judge = Callable[[int, Rng], np.ndarray]
+"""(number of pairs, generator) → whether each answer is right, 3 × pairs in the order of
+VERSIONS.
+"""
+VERSIONS = (("control", "control"), ("grey", "photograph"), ("other", "photograph"))
+
+
+def ignores(pairs: int, rng: Rng) -> np.ndarray:
+    """Answers by the predictions alone, so the same three times."""
+    return np.tile(rng.random(pairs) < 0.75, (3, 1))
+
+
+def looks(pairs: int, rng: Rng) -> np.ndarray:
+    """Right in 75 % with the photograph, and at chance without."""
+    return rng.random((3, pairs)) < np.array([[0.75], [0.5], [0.5]])
+
+
+def declines_grey(pairs: int, rng: Rng) -> np.ndarray:
+    """Answers by the predictions alone, and nothing over grey."""
+    right = ignores(pairs, rng)
+    right[1] = False
+    return right
+
+
+def answered(judge: Judge, seed: int, pairs: int = 60, images: int = 20) -> pl.DataFrame:
+    right = judge(pairs, np.random.default_rng(seed))
+    return pl.concat(
+        [
+            pl.DataFrame(
+                {
+                    "probe_design": design,
+                    "probe_name": name,
+                    "probe_group": [f"g{k}" for k in range(pairs)],
+                    "task": ["detection" if k % 2 else "depth" for k in range(pairs)],
+                    "order": "AB",
+                    "repeat": 0,
+                    "cluster": [k % images for k in range(pairs)],
+                    "right": right[row],
+                }
+            )
+            for row, (name, design) in enumerate(VERSIONS)
+        ]
+    )
+
+
+def need(judge: Judge, seed: int, pairs: int = 60) -> PhotographNeed:
+    found = photograph_need(answered(judge, seed, pairs))
+    assert found is not None
+    return found
+
+
+def test_a_judge_that_ignores_the_image_does_not_need_the_photograph() -> None:
+    assert {need(ignores, seed).all.state for seed in range(8)} == {"not_needed"}
+
+
+def test_a_fair_judge_that_looks_is_not_accused() -> None:
+    """benchmarks/probes.py --photograph counts more seeds."""
+    states = [need(looks, seed).all.state for seed in range(8)]
+    assert "not_needed" not in states and "needed" in states
+
+
+def test_a_judge_that_only_declines_to_answer_over_grey_does_not_need_the_photograph() -> None:
+    row = need(declines_grey, 1).all
+    assert row.grey is not None and (row.grey.blind.value, row.state) == (0.0, "not_needed")
+
+
+def test_the_gain_is_the_paired_difference() -> None:
+    found = need(looks, 3)
+    grey = found.all.grey
+    assert grey is not None and grey.seen.value is not None and grey.blind.value is not None
+    assert grey.gain.value == pytest.approx(grey.seen.value - grey.blind.value)
+    assert [row.task for row in found.by_task] == ["depth", "detection"]
+    assert {row.questions for row in found.by_task} == {30} and {
+        row.state for row in found.by_task
+    } == {"not_shown"}
+
+
+def test_without_twins_nothing_is_told() -> None:
+    assert photograph_need(answered(looks, 0).filter(pl.col("probe_design") == "control")) is None
+
+
+def question(k: int, name: str, design: str) -> Question:
+    return Question(
+        id=f"{name}{k}",
+        task="object_detection",
+        encoding="e",
+        question_type="pairwise",
+        subset=(),
+        image_id=f"i{k % 20}",
+        class_of_interest=None,
+        error_type=None,
+        annotation_ids=("a", "b"),
+        final_scores=(6.0, 4.0),
+        sources=(None, None),
+        prompt="",
+        images=(),
+        answer="A",
+        probe=Probe(name, design, f"g{k}", "", "answer"),  # type: ignore[arg-type]
+    )
+
+
+def test_metrics_and_the_report_say_that_a_judge_does_not_need_the_photograph() -> None:
+    questions = [question(k, *version) for k in range(60) for version in VERSIONS]
+    verdicts = [
+        Verdict(q.id, "AB", "B" if q.probe and q.probe.group.endswith("1") else "A", "ok", "")
+        for q in questions
+    ]
+    analysis = analyse_study(study_of(questions, {"judge": verdicts}))
+    row = analysis.metrics["judges"][0]["photograph"]
+    assert row["with"] == row["grey"] == row["other"] == pytest.approx(0.9)
+    assert (
+        row["gain"] == 0
+        and row["interval"][0] < 0 < row["interval"][1]
+        and row["state"] == "not_needed"
+    )
+    assert row["by_task"]["object_detection"]["gain"] == 0
+    assert analysis.metrics["judges"][0]["pairwise"]["n"] == 60
+
+    from visualjudge.analysis.report.markdown import markdown
+    from visualjudge.analysis.report.page import html
+
+    gain = f"Does not need the photograph: 0.0 points, {percents(row['interval'])}"
+    assert f"judge: {gain} (90.0 % right with it" in html(analysis)
+    card = card_of(analysis)
+    for told in (
+        markdown(analysis),
+        card_page.html(card),
+        card_page.text(card),
+        card_page.markdown(card),
+    ):
+        assert gain in told
+    assert card_json(card)["judges"][0]["photograph"] == row
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [("needed", "Needs the"), ("not_needed", "Does not need"), ("not_shown", "Undecided whether")],
+)
+def test_the_states_in_words(state: str, said: str) -> None:
+    gain = Estimate(0.124, (0.081, 0.169), 400, 40, None)
+    row = SimpleNamespace(state=state, first=SimpleNamespace(gain=gain))
+    assert photograph_gain(cast("Photograph", row)).startswith(said)
+    assert photograph_gain(cast("Photograph", row)).endswith(
+        " the photograph: +12.4 points, 8.1 to 16.9"
+    )

@@ -1,0 +1,207 @@
+"""Ratings from files and VIEScore's folders; judges against people and the people's ceiling."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+from typer.testing import CliRunner
+
+from visualjudge.analysis.people_agreement import agreement, pair_order
+from visualjudge.analysis.plots.figure import Figure
+from visualjudge.analysis.rating_table import read_ratings
+from visualjudge.analysis.report.agreement_page import agreement_figure
+from visualjudge.cli.agreement import app
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.seeding import rng_for
+
+
+def long_table(items: int = 40, sources: int = 3) -> pl.DataFrame:
+    rng = rng_for(0, "ratings")
+    rows = []
+    for i in range(items):
+        for s in range(sources):
+            true = rng.normal()
+            rows += [
+                (f"i{i}", f"s{s}", rater, "quality", round(true + noise * rng.normal(), 1))
+                for rater, noise in RATERS
+            ]
+    return pl.DataFrame(
+        rows, schema=["item", "source", "rater", "dimension", "score"], orient="row"
+    )
+
+
+RATERS = (("ann", 0.4), ("bob", 0.6), ("cat", 0.5), ("gpt", 0.9))
+
+
+def test_judge_is_correlated_with_the_mean_of_people_per_source() -> None:
+    table = long_table()
+    row = next(r for r in agreement(table, ["gpt"]).rows if r.kind == "judge")
+    wide = table.pivot("rater", index=["item", "source"], values="score")
+    people = wide.select(pl.mean_horizontal("ann", "bob", "cat")).to_series().to_numpy().round(9)
+    rhos = []
+    for s in range(3):
+        here = (wide["source"] == f"s{s}").to_numpy()
+        rhos.append(stats.spearmanr(wide["gpt"].to_numpy()[here], people[here])[0])
+    assert row.by_source == pytest.approx(rhos)
+    assert row.spearman == pytest.approx(np.mean(rhos))
+    assert row.spearman_ci95[0] < row.spearman < row.spearman_ci95[1]
+
+
+def test_people_are_held_against_the_others_on_what_the_judge_rated() -> None:
+    table = long_table().filter(~((pl.col("rater") == "gpt") & (pl.col("source") == "s2")))
+    rows = agreement(table, ["gpt"]).rows
+    person = next(r for r in rows if r.rater == "ann")
+    assert [value is None for value in person.by_source] == [False, False, True]
+    assert {r.kind for r in rows} == {"judge", "person", "ceiling"}
+
+
+def test_order_of_sources_counts_a_tie_of_the_rater_as_half() -> None:
+    told, alike = pair_order(np.array([[1.0, 1.0, 3.0]]), np.array([[1.0, 2.0, 2.0]]))
+    assert told.tolist() == [2]
+    assert alike.tolist() == [1.5]
+
+
+def test_unknown_judge_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="no such rater"):
+        agreement(long_table(), ["claude"])
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_every_file_kind_reads_the_same(tmp_path: Path, suffix: str) -> None:
+    table, path = long_table(5), tmp_path / f"ratings.{suffix}"
+    {"csv": table.write_csv, "jsonl": table.write_ndjson, "parquet": table.write_parquet}[suffix](
+        path
+    )
+    read, problems = read_ratings(path)
+    assert problems == []
+    assert read.select(table.columns).equals(table)
+
+
+def test_score_that_is_no_number_is_named_and_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text(
+        "item,source,rater,dimension,score\ni1,s,ann,q,good\ni2,s,ann,q,4\ni3,s,ann,q,\ni4,s,ann,q,nan\n"
+    )
+    read, problems = read_ratings(path)
+    assert read["item"].to_list() == ["i2"]
+    assert [str(p).split(": ")[1] for p in problems] == ["row 2", "row 5"]
+    done = CliRunner().invoke(app, [str(path)])
+    assert done.exit_code == 1
+    assert "row 2" in done.stderr
+
+
+def test_missing_column_says_which(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("item,rater,score\na,b,1\n")
+    with pytest.raises(DataError, match="no column source, dimension"):
+        read_ratings(path)
+
+
+def test_viescore_folders_take_the_least_number_and_name_bad_cells(tmp_path: Path) -> None:
+    human, judge = tmp_path / "human" / "T2I", tmp_path / "gpt" / "T2I" / "SD"
+    human.mkdir(parents=True)
+    judge.mkdir(parents=True)
+    (human / "T2I_rater1.tsv").write_text("uid\tSD\na.jpg\t[0.5, 1]\nb.jpg\toops\n")
+    (judge / "SC.json").write_text(
+        json.dumps({"a.jpg": {"score": [8, 3]}, "b.jpg": {"score": "n/a"}})
+    )
+    (judge / "PQ.json").write_text(json.dumps({"a.jpg": {"score": [12 / 4]}}))
+    table, problems = read_ratings(tmp_path)
+    found = {(r["rater"], r["dimension"]): r["score"] for r in table.iter_rows(named=True)}
+    assert found[("gpt", "T2I/SC")] == 3
+    assert found[("gpt", "T2I/O")] == pytest.approx(3)
+    assert found[("rater1", "T2I/O")] == pytest.approx(0.5**0.5)
+    assert sorted(p.record for p in problems) == ["b.jpg", "b.jpg"]
+
+
+def test_alpha_is_given_of_what_a_judge_rated_and_of_all_that_people_rated(tmp_path: Path) -> None:
+    table = long_table()
+    part = table.filter(~((pl.col("rater") == "gpt") & (pl.col("source") == "s2")))
+    (both,), (whole,) = (agreement(t, ["gpt"]).alpha for t in (part, table))
+    (judged,) = agreement(table.filter(pl.col("source") != "s2"), ["gpt"]).alpha
+    assert (both.alpha, both.units, both.ci95) == (whole.alpha, 120, whole.ci95)
+    assert (both.judged_alpha, both.judged_units, both.judged_ci95) == (
+        judged.alpha,
+        80,
+        judged.ci95,
+    )
+    assert both.judged_alpha != both.alpha
+    part.write_csv(tmp_path / "r.csv")
+    said = CliRunner().invoke(app, [str(tmp_path / "r.csv"), "--judge", "gpt"]).stdout
+    assert (
+        "of all that people rated, 120 units" in said and "of what a judge rated, 80 units" in said
+    )
+    (none,) = agreement(table.filter(pl.col("rater") != "gpt")).alpha
+    assert none.judged_alpha is None
+
+
+def test_items_of_one_image_count_as_one_case(tmp_path: Path) -> None:
+    """Every item twice is no more evidence where the file says that both are of one image."""
+    table = long_table()
+    copy = table.with_columns(item=pl.col("item") + "-again", image=pl.col("item"))
+    pl.concat([table.with_columns(image=pl.col("item")), copy]).write_csv(tmp_path / "r.csv")
+    once = agreement(table, ["gpt"], epsilon=0.2)
+    twice = agreement(read_ratings(tmp_path / "r.csv")[0], ["gpt"], epsilon=0.2)
+    assert once.alpha[0].ci95 is not None
+    assert twice.alpha[0].ci95 == pytest.approx(once.alpha[0].ci95, abs=0.01)
+    assert twice.alt_test[0].images == once.alt_test[0].images == 40
+
+
+def test_the_alternative_annotator_test_names_both_forms_and_refuses_other_scales(
+    tmp_path: Path,
+) -> None:
+    table = long_table()
+    people = table.filter(pl.col("rater") != "gpt")
+    judge = people.filter(pl.col("rater") == "ann").with_columns(rater=pl.lit("gpt"))
+    path = tmp_path / "r.csv"
+    pl.concat([people, judge]).write_csv(path)
+    said = CliRunner().invoke(app, [str(path), "--judge", "gpt", "--alt-test", "0.2"]).stdout
+    assert "clustered by image" in said and "as published (items independent)" in said
+    pl.concat([people, judge.with_columns(score=pl.col("score") * 10)]).write_csv(path)
+    said = CliRunner().invoke(app, [str(path), "--judge", "gpt", "--alt-test", "0.2"]).stdout
+    assert "none: scores must be on one scale" in said
+    done = CliRunner().invoke(app, [str(path), "--judge", "gpt", "--alt-test", "1"])
+    assert isinstance(done.exception, UsageError)
+
+
+def test_the_page_of_agreement_draws_the_table_s_figures(tmp_path: Path) -> None:
+    table = long_table()
+    result = agreement(pl.concat([table, table.with_columns(dimension=pl.lit("other"))]), ["gpt"])
+    figure = agreement_figure(result)
+    assert isinstance(figure, Figure)
+    told = {(row.dimension, row.kind): row for row in result.rows}
+    rows = {(row[0], {"gpt": "judge"}.get(str(row[1]), "ceiling")): row[2:] for row in figure.rows}
+    assert set(rows) == {(d, kind) for d in ("quality", "other") for kind in ("judge", "ceiling")}
+    for key, found in rows.items():
+        row = told[key]  # type: ignore[index]
+        assert found == (row.spearman, *(row.spearman_ci95 or (None, None)), row.items, row.items)
+    judge, people = (
+        told["quality", "judge"].spearman or 0.0,
+        told["quality", "ceiling"].spearman or 0.0,
+    )
+    assert judge < people
+    assert (
+        figure.finding == "Dimensions in which a judge’s ρ is at least that of people, of 2: gpt 0"
+    )
+    ratings, page = tmp_path / "r.csv", tmp_path / "a.html"
+    table.write_csv(ratings)
+    done = CliRunner().invoke(app, [str(ratings), "--judge", "gpt", "--out", str(page)])
+    assert done.exit_code == 0, done.output
+    text = page.read_text()
+    assert 'id="figure-agreement"' in text and "<script" not in text and "<td>gpt</td>" in text
+
+
+def test_a_page_of_agreement_must_be_html(tmp_path: Path) -> None:
+    ratings = tmp_path / "r.csv"
+    long_table().write_csv(ratings)
+    done = CliRunner().invoke(
+        app, [str(ratings), "--judge", "gpt", "--out", str(tmp_path / "a.pdf")]
+    )
+    assert isinstance(done.exception, UsageError) and "--out must end in .html, got" in str(
+        done.exception
+    )

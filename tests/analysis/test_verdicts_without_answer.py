@@ -1,0 +1,199 @@
+"""Verdicts without an answer: what could not be read, what a judge declined, what people cannot
+tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judged_records import pair, ranking, said, write_dataset, write_run
+from visualjudge.analysis import analyse
+from visualjudge.analysis.columns import JUDGE
+from visualjudge.analysis.decisions.card import card_of
+from visualjudge.analysis.figure_text import answer, failed, failures, headline, verdict
+from visualjudge.analysis.figures import JudgeResult
+from visualjudge.analysis.report.markdown import markdown
+from visualjudge.analysis.report.page import html as page
+from visualjudge.analysis.report.terminal import text
+from visualjudge.analysis.verdicts_without_answer import Unanswered, unanswered
+from visualjudge.core.records import Probe, Question, Verdict
+
+PAIRS = [pair(i, (8.0, 1.0)) for i in range(10)]
+
+
+def judged(
+    tmp_path: Path, verdicts: Sequence[Verdict], more: Sequence[Question] = ()
+) -> tuple[JudgeResult, Path]:
+    dataset = write_dataset(tmp_path / "ds", [*PAIRS, *more])
+    run = write_run(tmp_path / "run", dataset, verdicts)
+    return analyse([run]).results.judges[0], run
+
+
+def swapped(statuses: Sequence[tuple[str, str]]) -> list[Verdict]:
+    """The first questions in both orders, right where the status is ok."""
+    return [
+        said(question, question.answer, order, status)
+        for question, both in zip(PAIRS, statuses, strict=False)
+        for order, status in zip(("AB", "BA"), both, strict=True)
+    ]
+
+
+def test_what_people_cannot_tell_is_no_failed_reply(tmp_path: Path) -> None:
+    order = ranking(90, (3.0, 2.0, 1.0))
+    verdicts = [said(one, one.answer) for one in PAIRS[:6]] + [
+        said(PAIRS[6], "?", status="unparseable")
+    ]
+    verdicts += [said(one, "?", status="cannot_tell") for one in (*PAIRS[7:], order)]
+    judge, run = judged(tmp_path, verdicts, [order])
+    assert failed(judge) == "1 of 11; 4 cannot tell"
+    line = (
+        "Failed replies: 1 of 10 pairwise, 0 of 1 ranking. Cannot tell: 3 of 10 pairwise, 1 of 1 "
+        "ranking."
+    )
+    assert failures(judge) == line and line in markdown(analyse([run]))
+    assert "1 replies failed, 3 say “cannot tell” and count as wrong" in headline(judge)
+    assert (
+        "9.1 % of all replies could not be read; 36.4 % of all replies say “cannot tell”"
+        in answer(judge)
+    )
+    assert "“Cannot tell”" in page(analyse([run]))
+    told = JUDGE.json(judge)
+    assert (
+        told["pairwise"]["failed"],
+        told["pairwise"]["cannot_tell"],
+        told["ranking"]["cannot_tell"],
+    ) == (4, 3, 1)
+    assert told["pairwise"]["accuracy"] == 0.6  # as before: without an answer is wrong
+
+
+@pytest.mark.parametrize(
+    ("statuses", "n", "consistency", "withheld"),
+    [
+        ([("ok", "ok")] * 3 + [("refusal", "refusal")] * 2, 3, 1.0, 2),
+        ([("ok", "ok")] * 3 + [("cannot_tell", "refusal")], 3, 1.0, 1),
+        ([("ok", "ok")] * 3 + [("refusal", "ok")], 4, 0.75, 0),
+        ([("ok", "ok")] * 3 + [("unparseable", "unparseable")], 4, 0.75, 0),
+        ([("refusal", "refusal")] * 2, 0, None, 2),
+    ],
+)
+def test_what_is_declined_in_both_orders_says_nothing_of_consistency(
+    tmp_path: Path,
+    statuses: list[tuple[str, str]],
+    n: int,
+    consistency: float | None,
+    withheld: int,
+) -> None:
+    judge, _ = judged(tmp_path, swapped(statuses))
+    swap = judge.pairwise.swap
+    assert (swap.consistency.n, swap.consistency.value, swap.withheld) == (n, consistency, withheld)
+    assert swap.right_in_both.n == len(statuses)  # what was declined is not right
+
+
+def test_a_question_that_was_declined_was_read(tmp_path: Path) -> None:
+    judge, run = judged(tmp_path, swapped([("ok", "ok")] * 3 + [("refusal", "refusal")]))
+    assert "25.0 % of all replies were declined" in answer(judge)
+    assert "could not be read" not in answer(
+        judge
+    ) and "2 were declined and count as wrong" in headline(judge)
+    text = page(analyse([run]))
+    assert "Declined by the judge" in text
+
+
+@pytest.mark.parametrize(
+    ("causes", "found"),
+    [
+        ({}, Unanswered()),
+        (
+            {"refusal: declined": 3, "refusal": 1, "unparseable: tie": 2, "cannot_tell": 5},
+            Unanswered(2, 0, 4, 5),
+        ),
+        ({"api_error: HTTP 500": 3}, Unanswered(0, 3)),
+        ({"refusals of another kind": 1}, Unanswered(1)),
+    ],
+)
+def test_causes_are_told_apart_by_their_status(causes: dict[str, Any], found: Unanswered) -> None:
+    assert unanswered(causes) == found
+
+
+def test_a_judge_that_declined_everything_is_compared_with_none(tmp_path: Path) -> None:
+    dataset = write_dataset(tmp_path / "ds", PAIRS)
+    silent = write_run(
+        tmp_path / "silent", dataset, [said(q, "?", status="refusal") for q in PAIRS]
+    )
+    local = write_run(
+        tmp_path / "local", dataset, [said(q, q.answer) for q in PAIRS], backend="local"
+    )
+    other = write_run(tmp_path / "other", dataset, [said(q, q.answer) for q in PAIRS])
+    found = analyse([silent, local, other])
+    rows = {(row.a, row.b): row for row in found.results.comparisons}
+    for pair_of in (("silent", "local"), ("silent", "other")):
+        assert rows[pair_of].gap.value is rows[pair_of].p is rows[pair_of].p_holm is None
+        assert "an answer of silent" in str(rows[pair_of].gap.why)
+    assert rows["local", "other"].gap.value == 0
+    judge = found.results.judges[0]
+    assert judge.above_baseline == ()
+    assert verdict(judge) == "cannot be told"
+    assert headline(judge).startswith(
+        "None of 10 pairwise verdicts on 10 images has an answer: 10 were declined"
+    )
+    assert "right in" not in answer(judge)
+    shown = dict(zip(JUDGE.titles, JUDGE.cells(judge), strict=True))
+    assert shown["Right"] == shown["95 %"] == shown["Mean over tasks"] == "–"
+    assert JUDGE.json(judge)["pairwise"]["accuracy"] == 0  # without an answer is wrong
+    assert "silent minus" not in text(found.results, [])
+    card = card_of(found).judges[0]
+    assert "it answered no question on the sources" in card.answer
+    assert {line.name: line.state for line in card.checks}["macro_accuracy"] == "not_measured"
+
+
+def test_worse_than_chance_is_said_of_what_was_read(tmp_path: Path) -> None:
+    questions = [pair(i, (8.0, 1.0)) for i in range(120)]
+    dataset = write_dataset(tmp_path / "ds", questions)
+
+    def told(name: str, wrong: int, unread: int) -> str:
+        """Of every ten questions of an image, so many are wrong and unread."""
+        kinds = [(q, (i // 12) % 10) for i, q in enumerate(questions)]
+        verdicts = [
+            said(q, "?", status="unparseable")
+            if k < unread
+            else said(q, "B" if k < unread + wrong else "A")
+            for q, k in kinds
+        ]
+        return verdict(analyse([write_run(tmp_path / name, dataset, verdicts)]).results.judges[0])
+
+    assert told("unread", 2, 6) == "undecided whether better than chance"
+    assert told("wrong", 8, 0) == "worse than chance"
+    assert told("right", 1, 1) == "better than chance"
+
+
+def test_consistency_is_shown_of_what_was_read_too(tmp_path: Path) -> None:
+    judge, _ = judged(tmp_path, swapped([("ok", "ok")] * 6 + [("ok", "unparseable")] * 2))
+    shown = dict(zip(JUDGE.titles, JUDGE.cells(judge), strict=True))
+    assert (shown["Same when swapped"], shown["Same of what was read"]) == ("75.0 %", "100.0 %")
+    assert "the same answer in both orders in 75.0 %, in 100.0 % of those read in both" in answer(
+        judge
+    )
+
+
+def test_questions_of_probes_and_failed_calls_are_counted_apart(tmp_path: Path) -> None:
+    """The sentence counts what the headline counts: not the questions that a probe has changed."""
+    probe = Probe("banner", "change", "g", "a banner", "A")
+    probed = [pair(i, (8.0, 1.0), id=f"x{i}", probe=probe) for i in range(20, 30)]
+    calls = [said(one, "", status="api_error") for one in PAIRS[:2]]
+    verdicts = [
+        *calls,
+        *(said(q, q.answer) for q in PAIRS[2:]),
+        *(said(q, "?", status="unparseable") for q in probed),
+    ]
+    judge, run = judged(tmp_path, verdicts, probed)
+    assert failed(judge) == "2 of 10"
+    assert "could not be read" not in answer(judge)
+    assert "20.0 % of all replies never came: the call failed" in answer(judge)
+    assert (judge.unread.n, judge.unread.failed, judge.unread.of_probes) == (10, 2, 10)
+    found = analyse([run])
+    assert found.results.dataset.extent.endswith("10 of them for probes")
+    assert "Failed besides, in probes" in page(found)
