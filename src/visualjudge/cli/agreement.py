@@ -129,7 +129,7 @@ def agreement(
         result = figures(every, judge or (), level=level, epsilon=alt_test)  # type: ignore[arg-type]
     held = _truth(every, judge or ()) if truth else []
     lost = _unmatched(every, [*(judge or []), *(of_runs.judges if of_runs else ())])
-    if not result.rows:
+    if not result.rows and not held:
         say(*problems)
         raise DataError(lost[0] if lost else NOTHING)
     published = None if as_published is None else _published(every, judge or [], as_published)
@@ -140,7 +140,8 @@ def agreement(
         write_json(json, told if published is None else {**told, "as_published": published[1]})
     if out is not None:
         write_text(out, html(result))
-    _show(result)
+    if result.rows:
+        _show(result)
     if held:
         _show_truth(held)
     if published is not None:
