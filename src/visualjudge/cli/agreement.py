@@ -140,8 +140,7 @@ def agreement(
         write_json(json, told if published is None else {**told, "as_published": published[1]})
     if out is not None:
         write_text(out, html(result))
-    if result.rows:
-        _show(result)
+    _show(result)
     if held:
         _show_truth(held)
     if published is not None:
@@ -219,7 +218,8 @@ def _show(result: PeopleAgreement) -> None:
     from visualjudge.analysis.report.agreement_page import agreement_table
     from visualjudge.analysis.words import number, span
 
-    typer.echo(agreement_table(result).text())
+    if result.rows:
+        typer.echo(agreement_table(result).text())
     for unit in result.alpha:
         of = f"{unit.people} people, {unit.level}"
         name = f"{unit.dimension}: Krippendorff's α"
