@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
@@ -34,21 +35,20 @@ def run_commands(page: str, place: Path) -> dict[str, str]:
     return printed
 
 
-def write_ratings(path: Path) -> None:
-    """Four people and a judge on 40 items of three classes."""
+def write_ratings(path: Path, raters: str, source: str = "s", classes: int = 3) -> None:
+    """Raters of 60 items, each right in 80 % and guessing otherwise."""
     rng, lines = rng_for(0, "ratings"), ["item,source,rater,dimension,score"]
-    for n in range(40):
-        truth = int(rng.integers(0, 3))
-        for rater in ("ann", "bo", "cy", "di", "gpt"):
-            said = truth if rng.random() < 0.8 else int(rng.integers(0, 3))
-            lines.append(f"i{n},s,{rater},type,{said}")
+    for n in range(60):
+        truth = int(rng.integers(0, classes))
+        for rater in raters.split():
+            said = truth if rng.random() < 0.8 else int(rng.integers(0, classes))
+            lines.append(f"i{n},{source},{rater},type,{said}")
     path.write_text("\n".join(lines) + "\n", "utf-8")
 
 
 @pytest.mark.timeout(600)
 def test_the_commands_run_as_written(tmp_path: Path) -> None:
     write_data(tmp_path / "data")
-    write_ratings(tmp_path / "ratings.csv")
     printed = run_commands("plan.md", tmp_path)
     first = next(text for line, text in printed.items() if line.startswith("plan data"))
     (answer,) = re.findall(r"\"(These 6 images[^\"]*)\"", words_of("plan.md"))
@@ -68,3 +68,19 @@ def test_judges_are_chosen_as_the_page_says(tmp_path: Path) -> None:
     for shown in ("2.5 % (0.6 to 6.3)", "412", "300", "9.4 %"):
         assert shown in found and shown in words_of("choose-judges.md")
     assert "--cascade judges.json --cheap runs/1" in found
+
+
+def test_a_judge_is_held_against_people_as_the_page_says(tmp_path: Path) -> None:
+    people = "ann bo cy di gpt"
+    write_ratings(tmp_path / "ratings.csv", people)
+    write_ratings(tmp_path / "preferences.csv", people, "first option", classes=2)
+    write_ratings(tmp_path / "judges.csv", "gpt qwen llava")
+    classes, preferences, panel = run_commands("people-disagree.md", tmp_path).values()
+    page = words_of("people-disagree.md")
+    told = json.loads((tmp_path / "agreement.json").read_text())["truth"]
+    rows = {row["rater"]: row for row in told}
+    judge, ceiling = rows["gpt"]["person"], rows["people, mean"]["person"]
+    assert f"with a fresh person in {judge:.0%}".replace("%", " %") in page
+    assert f"with each other in {ceiling:.0%}".replace("%", " %") in page
+    assert "people, mean" in classes and "Discrimination" in preferences
+    assert "which is weaker" in panel

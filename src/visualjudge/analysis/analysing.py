@@ -62,7 +62,7 @@ from visualjudge.analysis.psychometric_bootstrap import Resampling
 from visualjudge.analysis.scores import RANKED, SCORED, ranking_figures, scoring_figures
 from visualjudge.analysis.study_table import FEATURES, Study, more, unchanged
 from visualjudge.analysis.unread_replies import unread
-from visualjudge.analysis.variance import variance_row
+from visualjudge.analysis.variance import facets, variance_row
 
 Progress = Callable[[str], None]
 PAIRED = (
@@ -184,6 +184,7 @@ def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None =
             clusters=resampling.clusters,
             draws=resampling.draws,
             seed=resampling.seed,
+            facets=facets(study),
         ),
     )
 
@@ -270,7 +271,7 @@ def judge_result(
         bias=preferences(pairs),
         sensitivity=_sensitivity(pairs, resampling, guessed_among_allowed(asked)),
         encodings=_encodings(pairs, study.seed, guessed_by_task(asked)),
-        variance=_variance(pairs),
+        variance=_variance(pairs, study.questions),
         leaderboard=leaderboard(
             study.kind(index, "pairwise", PLAYED), study.seed, leads_of(study.questions)
         ),
@@ -352,8 +353,10 @@ def _sensitivity(
     return curves(parts, resampling, chance)
 
 
-def _variance(pairs: pl.DataFrame) -> tuple[Variance, ...]:
-    needed = pairs.select("task", "cluster", "pair", "encoding", "order", "right")
+def _variance(pairs: pl.DataFrame, questions: pl.DataFrame) -> tuple[Variance, ...]:
+    two = pl.col("sources").list.eval(pl.element().cast(pl.String)).list.sort().list.join("|")
+    named = pairs.join(questions.select("question", two), on="question", maintain_order="left")
+    needed = named.select("task", "cluster", "pair", "encoding", "order", "right", "sources")
     return tuple(variance_row(part, task) for task, part in _parts(needed, "task"))
 
 

@@ -246,6 +246,18 @@ def _part(name: str, title: str) -> tuple[Column[f.Variance], ...]:
     )
 
 
+def _facet_part(key: str, name: str, title: str) -> tuple[Column[f.Facet], ...]:
+    return (
+        Column(name, lambda v: getattr(v.variance, key)),
+        Column(
+            f"{name}_share",
+            lambda v: v.variance.shares[key],
+            title,
+            lambda v: percent(v.variance.shares[key], 0),
+        ),
+    )
+
+
 VARIANCE: Table[f.Variance] = Table(
     (
         Column("task", lambda v: v.task, "Task", text=True),
@@ -257,16 +269,46 @@ VARIANCE: Table[f.Variance] = Table(
         *_part("repeat", "Repeat"),
         Column("total", lambda v: v.total),
         Column("image", lambda v: v.image),
+        Column("source", lambda v: v.source),
         Column("ci95", lambda v: dict(v.ends)),
         Column(
             "gains",
             lambda v: {gain.name: {"value": gain.value, "ci95": gain.interval} for gain in v.gains},
         ),
         Column(None, lambda v: v, "Image, of the pair's", words.of_image),
+        Column(None, lambda v: v, "Sources, of the pair's", words.of_sources),
         Column(None, lambda v: v, "Twice as many count as more images", words.gains, text=True),
     )
 )
 
+
+FACET: Table[f.Facet] = Table(
+    (
+        Column("facet", lambda v: v.name, "Facet", text=True),
+        Column("task", lambda v: v.variance.task, "Task", text=True),
+        Column("levels", lambda v: v.levels, "Levels"),
+        Column("n", lambda v: v.variance.n, "Verdicts", lambda v: number(v.variance.n)),
+        *(
+            column
+            for key, name, title in (
+                ("item", "question", "Question"),
+                ("encoding", "level", "Level"),
+                ("item_x_encoding", "question_x_level", "Question × level"),
+                ("order", "order", "Order + chance"),
+                ("repeat", "repeat", "Repeat"),
+            )
+            for column in _facet_part(key, name, title)
+        ),
+        Column("ci95", lambda v: dict(v.variance.ends)),
+        Column(
+            "gains",
+            lambda v: {g.name: {"value": g.value, "ci95": g.interval} for g in v.variance.gains},
+        ),
+        Column(
+            None, lambda v: v, "Twice as many count as more images", words.facet_gains, text=True
+        ),
+    )
+)
 
 SHAPE: Table[f.Shape] = Table(
     (

@@ -107,7 +107,7 @@ def truth_rows(panel: Panel, seed: int = 0) -> list[TruthRow]:
         others = raters[raters != r]
         kind: Literal["judge", "person"] = "judge" if panel.is_judge[r] else "person"
         who = (panel.dimension, panel.raters[r], kind, against)
-        rows.append(_row(who, labels, r, others, known[r], images, seed))
+        rows.append(_row(who, labels, int(r), others, known[r], images, seed))
     found = [row for row in rows if row is not None]
     persons = [row for row in found if row.kind == "person"]
     return [*found, *([_ceiling(persons)] if persons else [])]

@@ -129,7 +129,7 @@ def agreement(
         result = figures(every, judge or (), level=level, epsilon=alt_test)  # type: ignore[arg-type]
     held = _truth(every, judge or ()) if truth else []
     lost = _unmatched(every, [*(judge or []), *(of_runs.judges if of_runs else ())])
-    if not result.rows:
+    if not result.rows and not held:
         say(*problems)
         raise DataError(lost[0] if lost else NOTHING)
     published = None if as_published is None else _published(every, judge or [], as_published)
@@ -218,7 +218,8 @@ def _show(result: PeopleAgreement) -> None:
     from visualjudge.analysis.figure_text import number, span
     from visualjudge.analysis.report.agreement_page import agreement_table
 
-    typer.echo(agreement_table(result).text())
+    if result.rows:
+        typer.echo(agreement_table(result).text())
     for unit in result.alpha:
         of = f"{unit.people} people, {unit.level}"
         name = f"{unit.dimension}: Krippendorff's α"

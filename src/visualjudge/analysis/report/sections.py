@@ -259,9 +259,13 @@ def _uses(analysis: Analysis, judges: Sequence[JudgeResult]) -> list[Section]:
             "Where right and wrong come from",
             "Shares of the variance of single verdicts. Without repeated questions, chance lies "
             "in the order shown.",
-            each(
-                judges, lambda j: grid(columns.VARIANCE, [row for row in j.variance if row.total])
-            ),
+            [
+                *each(
+                    judges,
+                    lambda j: grid(columns.VARIANCE, [row for row in j.variance if row.total]),
+                ),
+                ("Across judges, prompts and raters", grid(columns.FACET, analysis.results.facets)),
+            ],
         ),
         Section(
             "sources",

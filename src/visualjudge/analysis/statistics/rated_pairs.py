@@ -71,12 +71,12 @@ def rated_pairs(
     slope = np.ones(labels.shape[0]) if start is None else np.asarray(start, float)
     alike, place = np.unique(labels, axis=1, return_inverse=True)
     place, taken = place.ravel(), 0
-    count = np.bincount(place, count)
+    count = np.bincount(place, count).astype(float)
     for _ in range(steps):
         taken += 1
-        on_grid, _ = _posterior(labels, slope)
+        on_grid, _ = _posterior(alike, slope)
         moved = np.array(
-            [_slope(own, on_grid, count, old) for own, old in zip(labels, slope, strict=True)]
+            [_slope(own, on_grid, count, old) for own, old in zip(alike, slope, strict=True)]
         )
         still = np.abs(moved - slope).max() < CLOSE
         slope = moved
