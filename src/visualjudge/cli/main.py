@@ -52,6 +52,7 @@ COMMANDS = {
     "view": "Alias of studio",
     "tune": "Find the best encoding for a judge",
     "adopt": "Convert verdicts of other tools into runs",
+    "fetch": "Download images named by addresses",
     "atlas": "Measure published judges on local copies of benchmarks",
     "bench": "Convert published benchmarks into runs",
     "audit": "Find faults in a dataset",

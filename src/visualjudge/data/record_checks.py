@@ -151,8 +151,8 @@ def image_from_wire(image_id: str, raw: Any, *, file: str) -> ImageRecord:
         reason = "is missing"
         if wire.url is not None:
             reason = (
-                "is missing; a url is not fetched: download the image into the folder and name "
-                "it here"
+                "is missing; a url is not read: run visualjudge fetch DATA, or name a file of the "
+                "folder here"
             )
         raise InvalidRecord(Problem(file, image_id, "file", reason))
     return ImageRecord(

@@ -22,6 +22,8 @@ QUESTION_JUDGES: Registry[str, Callable[..., Any]] = Registry(
     {
         "baseline": "visualjudge.judges.baseline:baseline_judge",
         LOCAL: "visualjudge.judges.local.judge:local_judge",
+        "metric": "visualjudge.judges.metric:metric_judge",
+        "reward": "visualjudge.judges.reward:reward_judge",
     },
 )
 """Judges of a dataset's questions that ask no backend: (model, dataset folder, *, seed) → Judge."""
