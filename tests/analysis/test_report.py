@@ -24,7 +24,6 @@ from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.probe_figures import ProbeResult
 from visualjudge.analysis.report.examples import Example, examples
-from visualjudge.analysis.report.grids import breakable
 from visualjudge.analysis.report.markdown import markdown
 from visualjudge.analysis.report.methods import methods
 from visualjudge.analysis.report.page import html as page
@@ -488,10 +487,6 @@ def test_the_terminal_says_which_probes_failed(run: Path) -> None:
     assert "Probes" not in terminal(results, [])
     probed = replace(results, judges=(replace(results.judges[0], probes=probes),))
     assert "Probes: 1 fail (author), 1 pass, 1 undecided." in " ".join(terminal(probed, []).split())
-
-
-def test_names_break_after_underscores_alone() -> None:
-    assert breakable("instance_seg<b>") == "instance_<wbr>seg&lt;b&gt;"
 
 
 def test_html_of_a_judges_name_does_not_act_in_markdown(run: Path) -> None:

@@ -47,7 +47,7 @@ def test_a_question_without_a_figure_is_answered_by_its_reason(small: Analysis) 
 
 
 def test_figures_that_no_judge_has_are_no_rows(small: Analysis) -> None:
-    titles = [row.cells[0] for row in section(small, "headline").grids[0][1].rows]
+    titles = [row[0] for row in section(small, "headline").tables[0].rows]
     assert "Right" in titles and "Ranking τ-b" not in titles
 
 

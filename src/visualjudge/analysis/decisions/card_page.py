@@ -23,7 +23,7 @@ from visualjudge.analysis.figure_text import (
 )
 from visualjudge.analysis.plots.canvas import LIGHT
 from visualjudge.analysis.plots.figure import Figure, page_style
-from visualjudge.core.text_tables import Table, folded, markdown_text
+from visualjudge.core.text_tables import Styled, Table, folded, markdown_text
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Card, JudgeCard, TaskCard
@@ -54,7 +54,7 @@ def _check_row(line: Check) -> tuple[str, ...]:
     )
     return (
         LABELS[line.name],
-        line.said,
+        Styled(line.said, state=line.state, icon=ICONS[line.state]),
         *measured,
         asked_for(line),
         str(line.images),
@@ -330,7 +330,7 @@ def body(card: Card, *, page: bool = False) -> str:
         diagram = diagram_table(found)
         tables = [*_tables(found), *([diagram] if diagram else [])]
         parts.append(f"<h2>{escape(found.judge)}{_simulated(found)}</h2>")
-        parts += [_coloured(table.html()) for table in tables]
+        parts += [table.html() for table in tables]
         parts += [f"<p>{escape(line)}</p>" for line in _extras(found)]
     return "".join([*parts, f"<h2>Methods</h2><p>{escape(methods(card))}</p>"])
 
@@ -357,15 +357,6 @@ def methods(card: Card) -> str:
         "that of a "
         "power of 80 % (Lachin 2011)."
     )
-
-
-def _coloured(table: str) -> str:
-    for state, words in STATES.items():
-        for end in ("<", ","):
-            table = table.replace(
-                f"<td>{words}{end}", f'<td class="{state}">{ICONS[state]} {words}{end}'
-            )
-    return table
 
 
 def style() -> str:

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from markupsafe import Markup
-
 from visualjudge.analysis import columns
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.figure_text import listed
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.plots.figure import Figure
 from visualjudge.analysis.report.accuracy_plots import encodings
-from visualjudge.analysis.report.grids import Grid, across, breakable, grid
+from visualjudge.analysis.report.grids import across, grid, titled
 from visualjudge.analysis.report.readings import plain_name
 from visualjudge.analysis.report.section import Section, each
+from visualjudge.core.text_tables import Styled, Table
 from visualjudge.vision.encodings import encoding_title
 
 MOST_TASKS = 20
@@ -38,7 +37,7 @@ def encoding_section(
         "tell it from the best."
         if figures
         else "",
-        [("By encoding", table), *each(judges, _named_choices)] if figures else [],
+        [titled("By encoding", table), *each(judges, _named_choices)] if figures else [],
         notes=[*_levels(level), *_singles(judges)] if figures else [],
         missing="" if figures else " ".join(_singles(judges)),
         figures=[figure for figure in figures if figure not in level],
@@ -77,15 +76,13 @@ def _singles(judges: Sequence[JudgeResult]) -> list[str]:
     return [f"Asked in one encoding: {'; '.join(said)}."] if said else []
 
 
-def _encoding(name: str) -> Markup:
+def _encoding(name: str) -> Styled:
     """``task/stem`` as the encoding's human name and its stem."""
     task, _, stem = name.rpartition("/")
-    return Markup("{}<br><small>{}, {}</small>").format(
-        encoding_title(task, stem), breakable(task), stem
-    )
+    return Styled(encoding_title(task, stem), below=f"{task}, {stem}")
 
 
-def _named_choices(judge: JudgeResult) -> Grid:
+def _named_choices(judge: JudgeResult) -> Table:
     """Choices with encodings by their human names."""
 
     def named(task: str, stem: str | None) -> str | None:

@@ -58,7 +58,6 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     env.globals.update(
-        sets=words.SETS,
         headline=words.headline,
         answer=words.answer,
         leanings=words.leanings,

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.report.examples import Example
-from visualjudge.analysis.report.grids import Grid
+from visualjudge.analysis.report.grids import titled
+from visualjudge.core.text_tables import Table
 
 SHORT = 12
 """Rows of tables that need no click where they are all that a section has."""
@@ -23,7 +24,8 @@ class Section:
     anchor: str
     title: str
     why: str
-    grids: Sequence[tuple[str, Grid]] = ()
+    asked: Sequence[Table] = ()
+    """Its tables, also those without rows."""
     notes: Sequence[str] = ()
     figures: Sequence[Figure] = ()
     more: Sequence[Figure] = ()
@@ -35,14 +37,14 @@ class Section:
     """Why a question that every reader has is not answered; "" where it is."""
 
     @property
-    def tables(self) -> list[tuple[str, Grid]]:
-        """The tables that have rows, with their captions."""
-        return [(caption, table) for caption, table in self.grids if table.rows]
+    def tables(self) -> list[Table]:
+        """The tables that have rows."""
+        return [table for table in self.asked if table.rows]
 
     @property
     def unfolded(self) -> bool:
         """Whether its tables are open: short ones are where nothing else answers the question."""
-        rows = sum(len(table.rows) for _, table in self.tables)
+        rows = sum(len(table.rows) for table in self.tables)
         alone = not (self.figures or self.examples)
         return self.open or (alone and rows <= SHORT)
 
@@ -65,9 +67,7 @@ def why_none(*found: Figure | LeftOut) -> str:
     return f"{reason[:1].upper()}{reason[1:]}."
 
 
-def each(
-    judges: Sequence[JudgeResult], make: Callable[[JudgeResult], Grid]
-) -> list[tuple[str, Grid]]:
+def each(judges: Sequence[JudgeResult], make: Callable[[JudgeResult], Table]) -> list[Table]:
     """A table of each judge that has rows, under its name."""
-    found = [(judge.name, make(judge)) for judge in judges]
-    return [(name, table) for name, table in found if table.rows]
+    found = [titled(judge.name, make(judge)) for judge in judges]
+    return [table for table in found if table.rows]

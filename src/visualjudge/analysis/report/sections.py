@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from markupsafe import Markup
-
-from visualjudge.analysis import columns, figure_text as words, repeated_rows as scopes
+from visualjudge.analysis import (
+    columns,
+    figure_text as words,
+    repeated_rows as scopes,
+)
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.dataset_columns import LEAK
 from visualjudge.analysis.decisions.card import Card, JudgeCard
@@ -26,19 +28,18 @@ from visualjudge.analysis.report.examples import (
     probe_examples,
 )
 from visualjudge.analysis.report.grids import (
-    Grid,
-    GridRow,
     across,
-    breakable,
     by_rows,
     grid,
     headline_grid,
+    titled,
 )
 from visualjudge.analysis.report.paired import differences, in_common, titles
 from visualjudge.analysis.report.readings import plain_name
 from visualjudge.analysis.report.section import Section, each, those_drawn, why_none
-from visualjudge.analysis.report.tools import tool_grids
+from visualjudge.analysis.report.tools import tool_tables
 from visualjudge.analysis.verdicts_without_answer import unanswered
+from visualjudge.core.text_tables import Styled, Table
 
 MOST_EXAMPLES = 18
 
@@ -48,7 +49,7 @@ class Group:
     """Judges that were asked the same questions, in one table."""
 
     judges: Sequence[JudgeResult]
-    headline: Grid
+    headline: Table
 
 
 COUNTED = (
@@ -72,7 +73,7 @@ def _headline(judges: Sequence[JudgeResult]) -> Section:
         f"Set {g.judges[0].asked_like + 1}: {', '.join(j.name for j in g.judges)}" for g in groups
     ]
     tables = [
-        (caption if apart else "", group.headline)
+        titled(caption if apart else "", group.headline)
         for caption, group in zip(captions, groups, strict=True)
     ]
     return Section("headline", "Headline figures", words.APART if apart else "", tables, open=True)
@@ -80,46 +81,44 @@ def _headline(judges: Sequence[JudgeResult]) -> Section:
 
 def _answered(judges: Sequence[JudgeResult], cards: Sequence[JudgeCard]) -> Section:
     """May models be ranked in each task, why not, and how many more images are needed."""
-    found: dict[str, dict[str, str | Markup]] = {}
+    found: dict[str, dict[str, str]] = {}
     for card in cards:
         for task in card.tasks if len(card.tasks) > 1 else ():
             more = needs(task.needs_images) if task.needs_images else due(task)
-            cell = Markup('<span class="{}">{} {}</span> <small>{}</small>')
             word = STATES[task.state] if task.state == "not_measured" else ANSWERS[task.verdict]
-            found.setdefault(task.task, {})[card.judge] = cell.format(
-                task.state, ICONS[task.state], word, more
-            )
+            cell = Styled(word, below=more, state=task.state, icon=ICONS[task.state])
+            found.setdefault(task.task, {})[card.judge] = cell
     table = by_rows(["Task"], judges, found)
     return Section(
         "answers",
         "May I rank models of one task?",
         TASKS_NOTE,
-        [("", table)],
+        [table],
         open=len(judges) <= MOST_SERIES,
     )
 
 
 def _where(judges: Sequence[JudgeResult]) -> Section:
-    task = across("Task", judges, lambda j: j.by_task, breakable)
+    task = across("Task", judges, lambda j: j.by_task)
     return Section(
-        "tasks", "Tables by task", COUNTED, [("", task), ("Rankings and scores", _graded(judges))]
+        "tasks", "Tables by task", COUNTED, [task, titled("Rankings and scores", _graded(judges))]
     )
 
 
 def _errors(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]) -> Section:
-    error = across("Error type", judges, lambda j: j.by_error_type, breakable)
+    error = across("Error type", judges, lambda j: j.by_error_type)
     margin = across("Margin between the scores", judges, lambda j: j.by_margin)
     return Section(
         "errors",
         "Which errors does it see?",
         COUNTED,
-        [("", error), ("", margin)],
+        [error, margin],
         figures=those_drawn(drawn["errors"]),
         missing=why_none(drawn["errors"]),
     )
 
 
-def _graded(judges: Sequence[JudgeResult]) -> Grid:
+def _graded(judges: Sequence[JudgeResult]) -> Table:
     """What rankings and scores show by task."""
     found: dict[str, dict[str, str]] = {}
     for judge in judges:
@@ -145,8 +144,8 @@ def _compared(
         "range. "
         "In bold rows p is below 5 %.",
         [
-            ("", grid(columns.COMPARISON, rows, hit=lambda row: (row.p_holm or 1) < 0.05)),
-            (
+            grid(columns.COMPARISON, rows, hit=lambda row: (row.p_holm or 1) < 0.05),
+            titled(
                 "Krippendorff’s α among judges that were asked the same",
                 grid(columns.AGREEMENT, results.agreement),
             ),
@@ -158,7 +157,7 @@ def _compared(
 def _baseline(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]) -> Section:
     said = [f"{judge.name}: {line}" for judge in judges if (line := words.above(judge))]
 
-    def table(judge: JudgeResult) -> Grid:
+    def table(judge: JudgeResult) -> Table:
         return grid(
             columns.ABOVE,
             scopes.above(judge.above_baseline),
@@ -211,7 +210,7 @@ def _sensitivity(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | Lef
         "The distance between two options at which the judge is 75 % right; lower is a sharper "
         "eye. It is "
         f"given where right answers are certain to grow with distance and the curve fits.{rest}",
-        [("", by_rows(["Questions · distance"], judges, found))],
+        [by_rows(["Questions · distance"], judges, found)],
         figures=those_drawn(drawn["margin"], drawn["severity"]),
         missing=why_none(drawn["margin"], drawn["severity"]),
     )  # fmt: skip
@@ -245,7 +244,7 @@ def _sways(
             "this is the dataset. Bold rules are off 50 % beyond chance: p is below 5 % and the "
             "interval "
             "leaves out 50 %.",
-            [("", grid(LEAK, flagged, hit=lambda row: row.flagged))],
+            [grid(LEAK, flagged, hit=lambda row: row.flagged)],
             figures=those_drawn(drawn["rules"]),
             missing=why_none(drawn["rules"]),
         ),
@@ -289,13 +288,18 @@ def _uses(analysis: Analysis, judges: Sequence[JudgeResult]) -> list[Section]:
     ]
 
 
-def _sources(judge: JudgeResult, group: str, rows: Sequence[SourceRow]) -> list[tuple[str, Grid]]:
+def _sources(judge: JudgeResult, group: str, rows: Sequence[SourceRow]) -> list[Table]:
     """The sources of one group, and the matrix of their differences."""
     own = [row for row in judge.leaderboard.contrasts if row.group == group]
     titles, cells = columns.contrasts(rows, own)
-    matrix = Grid(titles, [False] * len(titles), [GridRow(line) for line in cells])
     title = f"{judge.name}: {group}"
-    return [(title, grid(columns.SOURCE, rows)), (f"{title}: differences, p (95 %)", matrix)]
+    matrix = Table(
+        tuple(titles),
+        tuple(map(tuple, cells)),
+        title=f"{title}: differences, p (95 %)",
+        numeric=(False,) * len(titles),
+    )
+    return [titled(title, grid(columns.SOURCE, rows)), matrix]
 
 
 def _published(judges: Sequence[JudgeResult]) -> Section:
@@ -304,7 +308,7 @@ def _published(judges: Sequence[JudgeResult]) -> Section:
         "As published benchmarks count it",
         "Scores computed as published benchmarks compute theirs.",
         [
-            (title, by_rows([first], judges, _by_title(judges, cells)))
+            titled(title, by_rows([first], judges, _by_title(judges, cells)))
             for title, first, cells in (
                 ("The benchmark’s own scores", "Score", columns.own_scores),
                 ("Right pairwise verdicts by the rules of benchmarks", "Rule", columns.counted_as),
@@ -386,7 +390,7 @@ def _unread(judges: Sequence[JudgeResult]) -> Section:
         "declined or a person "
         "could not tell. Below, the most common shapes: how replies end, numbers as 0.",
         [
-            ("", by_rows(["All question types"], judges, found)),
+            by_rows(["All question types"], judges, found),
             *each(judges, lambda j: grid(columns.SHAPE, j.unread.shapes)),
         ],
     )
@@ -474,7 +478,7 @@ def _photograph(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | Left
         "a 95 % interval. What "
         "a judge gets right without the photograph comes from the predictions alone.",
         [
-            (judge.name, grid(columns.PHOTOGRAPH, [need.all, *need.by_task]))
+            titled(judge.name, grid(columns.PHOTOGRAPH, [need.all, *need.by_task]))
             for judge, need in asked
         ],
         notes=[f"{judge.name}: {words.photograph(judge)}" for judge, _ in asked],
@@ -494,7 +498,7 @@ def pair(analysis: Analysis, compare: tuple[int, int]) -> Section:
         "first."
         if figures else "",
         notes=[in_common(analysis, *compare)], figures=figures,
-        grids=tool_grids(analysis, compare),
+        asked=tool_tables(analysis, compare),
         examples=[("What changed", found)] if found else [],
     )  # fmt: skip
 
