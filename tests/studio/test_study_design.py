@@ -22,9 +22,10 @@ from visualjudge.core.errors import UsageError
 from visualjudge.core.records import TIES
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.runs.folder import RunFolder
+from visualjudge.studio.people.access import ADMIN
 from visualjudge.studio.people.instructions import read_instructions
 from visualjudge.studio.people.monitor import agreement, progress
-from visualjudge.studio.people.pages import ADMIN, PeoplePages, people_app, people_pages
+from visualjudge.studio.people.pages import PeoplePages, people_app, people_pages
 from visualjudge.studio.people.plan import Settings
 from visualjudge.studio.people.rules import Measured, read_rules
 from visualjudge.studio.people.wording import ASKED, for_people
