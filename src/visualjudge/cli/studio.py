@@ -127,6 +127,10 @@ def studio(
         float,
         typer.Option(min=0, help="With --people: shortest time that a question must be in view."),
     ] = 0.5,
+    break_every: Annotated[
+        int,
+        typer.Option(min=0, help="With --people: suggest a break after so many answers; 0: never."),
+    ] = 0,
     exclude: Annotated[
         list[str] | None,
         typer.Option(
@@ -169,6 +173,7 @@ def studio(
         practice=practice,
         least_seconds=least_seconds,
         exclude=tuple(exclude or ()),
+        break_every=break_every,
     )
     asked = StudyFiles(items, questions, known_questions, instructions)
     address = address_of(host, port, url, certified=cert is not None)

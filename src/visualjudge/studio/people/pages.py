@@ -197,6 +197,7 @@ class PeoplePages:
             agreement=agreement(self.run.raters.values(), plan),
             used={name: self.once.is_used(name) for name in self.run.raters} if self.once else None,
             token=token,
+            coverage=sorted(self.run.coverage().items()),
         )
 
     def page(self, request: Request) -> Response:
@@ -317,7 +318,9 @@ class PeoplePages:
             raise HTTPException(422, str(error)) from None
         await self.run.synced()
         await asyncio.to_thread(self._apply_rules, name)
-        return await asyncio.to_thread(self._next, name, _feedback(slot, given, question))
+        pause = raw.get("revise") is not True and self.run.is_break(name)
+        told = _feedback(slot, given, question)
+        return await asyncio.to_thread(self._next, name, told, pause=pause)
 
     # ---------------------------------------------------------------- helpers
 
@@ -340,9 +343,12 @@ class PeoplePages:
                 return slot
         raise Stale("this question is no longer open")
 
-    def _next(self, name: str, feedback: Mapping[str, Any] | None = None) -> Response:
+    def _next(
+        self, name: str, feedback: Mapping[str, Any] | None = None, *, pause: bool = False
+    ) -> Response:
         slot = self.run.next(name)
-        return self._json(name, self._view(name, slot) if slot else None, feedback=feedback)
+        shown = self._view(name, slot) if slot else None
+        return self._json(name, shown, feedback=feedback, pause=pause)
 
     def _view(self, name: str, slot: Slot) -> View:
         key = self.tokens.slot(name, slot.id, slot.turn)
@@ -362,6 +368,8 @@ class PeoplePages:
         shown: View | None,
         given: Mapping[str, Any] | None = None,
         feedback: Mapping[str, Any] | None = None,
+        *,
+        pause: bool = False,
     ) -> Response:
         rater, left = self.run.raters[name], self.run.left(name)
         question = None if shown is None else {**asdict(shown), "given": given}
@@ -372,6 +380,7 @@ class PeoplePages:
             "left": left,
             "code": code,
             "feedback": feedback,
+            "pause": pause,
         }
         return Response(orjson.dumps(state), media_type="application/json")
 
