@@ -24,7 +24,7 @@ from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.media import Place
 from visualjudge.core.records import LETTERS, Question
 from visualjudge.studio import question_views as views
-from visualjudge.studio.guard import Guard
+from visualjudge.studio.guard import LOOPBACK, Guard
 from visualjudge.studio.places import DatasetPlace, RunPlace
 from visualjudge.studio.question_views import card, option_images, original_images
 from visualjudge.studio.selection import SORTS, Shelf, State, matrices, shown_facet
@@ -90,8 +90,12 @@ def create_app(site: Site) -> Any:
     )
 
 
-def application(routes: Sequence[tuple[str, Callable[[Request], Any], str]]) -> Any:
-    """An application of these addresses, handlers and methods, behind the guard."""
+def application(
+    routes: Sequence[tuple[str, Callable[[Request], Any], str]], names: frozenset[str] = LOOPBACK
+) -> Any:
+    """An application of these addresses, handlers and methods, behind the guard, under these host
+    names.
+    """
     handlers = {
         HTTPException: _refused,
         DataError: _unreadable,
@@ -102,7 +106,7 @@ def application(routes: Sequence[tuple[str, Callable[[Request], Any], str]]) -> 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, exception_handlers=handlers)
     for path, handler, method in routes:
         app.add_route(path, handler, methods=[method])
-    app.add_middleware(Guard)
+    app.add_middleware(Guard, names=names)
     return app
 
 

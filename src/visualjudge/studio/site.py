@@ -152,7 +152,7 @@ class Site:
             indexed = self._indexing.get(slug)
         if shelf is None and isinstance(indexed, NotIndexed):
             raise indexed
-        if shelf is None and indexed is not None:
+        if shelf is None and isinstance(indexed, float):
             raise StillIndexing(slug, indexed)
         if shelf is None:
             with self._opening:

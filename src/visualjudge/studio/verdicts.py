@@ -131,9 +131,8 @@ class RunIndex:
                 self._db, self._rows, self._read = self._opened()
                 self._texts = TextIndex(self._db)
                 self._changed()
-            parts = [(self.journal, *part) for part in ranges(self.journal, self._read, size)]
-        if not parts:
-            return
+            before = self._read
+            parts = [(self.journal, *part) for part in ranges(self.journal, before, size)]
         for taken in engine.map(read_part, parts):
             with self._lock:
                 self._take(taken)
@@ -141,6 +140,8 @@ class RunIndex:
                 if time.monotonic() - self._told > TOLD_EVERY_S:
                     self._changed()
         with self._lock:
+            if self._read == before:  # nothing but the beginning of a line
+                return
             with self._db:
                 self._texts.complete()
             self._texts.forget()

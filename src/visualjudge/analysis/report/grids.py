@@ -10,7 +10,6 @@ from visualjudge.analysis import table_layout
 from visualjudge.analysis.columns import JUDGE
 from visualjudge.analysis.figure_text import NONE, SETS, many, names_of, number, percent, percents
 from visualjudge.analysis.figures import UNANSWERED, Cell, JudgeResult
-from visualjudge.analysis.table_layout import Table
 from visualjudge.core.text_tables import Styled, Table
 
 Row = TypeVar("Row")

@@ -12,7 +12,7 @@ from visualjudge.analysis import (
     table_layout,
 )
 from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.columns import ACCURACY, Table
+from visualjudge.analysis.columns import ACCURACY
 from visualjudge.analysis.decisions.report_opening import opening
 from visualjudge.analysis.figures import Cell, JudgeResult, Results
 from visualjudge.analysis.report.methods import methods
