@@ -263,7 +263,10 @@ def _uses(analysis: Analysis, judges: Sequence[JudgeResult]) -> list[Section]:
                     judges,
                     lambda j: grid(columns.VARIANCE, [row for row in j.variance if row.total]),
                 ),
-                ("Across judges, prompts and raters", grid(columns.FACET, analysis.results.facets)),
+                titled(
+                    "Across judges, prompts and raters",
+                    grid(columns.FACET, analysis.results.facets),
+                ),
             ],
         ),
         Section(
