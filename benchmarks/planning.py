@@ -1,21 +1,25 @@
 """Is the power that `visualjudge plan` states the power that studies then have?
 
-    python benchmarks/planning.py [--studies 200] [--only NAME]
+    python benchmarks/planning.py [--studies 200] [--only NAME] [--components] [--judges]
 
 Each design plans from one large pilot, so that only the method can be wrong, and then 200 studies
 are made by another process than the planner supposes: logistic effects of images and pairs, images
 on which the judge fails as a whole, and answers that depend on the margin by an exponential curve.
-They are analysed as the report and the card analyse runs.
+They are analysed as the report and the card analyse runs. `--components`: how often the intervals
+of variance components hold the planted ones. `--judges`: whether what `plan --judges` chooses keeps
+its risk on endless images, and how often its interval holds the error that it has there.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from collections import Counter
 from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
+from scipy import special
 
 from visualjudge.analysis.accuracy_cells import margin_bin
 from visualjudge.analysis.analysing import pairwise_figures
@@ -24,8 +28,11 @@ from visualjudge.analysis.comparisons import paired
 from visualjudge.analysis.decisions.card import Shown, _evidence, answer_of, skill_of
 from visualjudge.analysis.decisions.checks import NOT_ASKED, check, read_thresholds
 from visualjudge.analysis.study_table import Run, Study
+from visualjudge.analysis.study_table import Run, Study
+from visualjudge.analysis.variance import variance_row
 from visualjudge.apps.planning import models
 from visualjudge.apps.planning.goals import Goal, Terms, question_of
+from visualjudge.apps.planning.judges import Candidate, plan_of
 from visualjudge.apps.planning.models import Design
 from visualjudge.apps.planning.targets import USUAL, Target
 
@@ -290,9 +297,110 @@ def power_table(studies: int, only: str | None) -> None:
     print(f"within 7 points: {near} of {count}")
 
 
+# ---------------------------------------------------------------- variance components
+
+
+def components_table(studies: int) -> None:
+    """60 images with 4 pairs in 2 encodings, 2 orders and 2 repeats; normal effects."""
+    shape = (60, 4, 2, 2, 2)
+    image, pair, encoding, order, _ = np.indices(shape).reshape(5, -1)
+    names = ("image", "item", "item_x_encoding", "order", "repeat")
+    spread = (0.6, 0.5, 0.4, 0.3, 0.5)
+    want = dict(zip(names, np.square(spread), strict=True))
+    want["item"] += want["image"]  # a pair has that of its image, too
+    held: dict[str, list[bool]] = {name: [] for name in names}
+    for seed in range(studies):
+        rng = np.random.default_rng(seed)
+        y = sum(
+            s * rng.normal(size=(*shape[: d + 1], *[1] * (4 - d))) for d, s in enumerate(spread)
+        )
+        columns = {"cluster": image, "pair": image * 4 + pair, "encoding": encoding, "order": order}
+        row = variance_row(pl.DataFrame({**columns, "right": y.ravel()}), "t")
+        for name in names:
+            low, high = row.ends[name]
+            held[name].append(low <= want[name] <= high)
+    for name in names:
+        print(f"{name:16} {np.mean(held[name]):.1%}")
+
+
+# ---------------------------------------------------------------- judges
+
+
+RIGHT = {"a": 0.80, "b": 0.82, "c": 0.84, "d": 0.95}
+PRICES = {"a": 1.0, "b": 1.0, "c": 1.0, "d": 10.0}
+
+
+def answers(images: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Whether each judge is right on 4 pairs of each image in both orders: (pairs, 2). Difficulty
+    is common to the judges by image and pair, and each judge has its own."""
+    image = np.repeat(np.arange(images), 4)
+    common = 0.7 * rng.normal(size=images)[image] + 0.7 * rng.normal(size=image.size)
+    out = {}
+    for name, share in RIGHT.items():
+        own = common + 0.7 * rng.normal(size=image.size)
+        edge = special.logit(share) * 1.3
+        out[name] = rng.random((image.size, 2)) < special.expit(edge + own)[:, None]
+    return out
+
+
+def error_of(chosen: Candidate, right: dict[str, np.ndarray]) -> float:
+    """Of a candidate on these answers, written once more."""
+    told = [right[one.judge][:, : len(one.asks)] for one in chosen.members]
+    if chosen.kind == "cascade":
+        cheap, dear = told
+        sure = cheap.all(1) | ~cheap.any(1)
+        return 1 - float(np.where(sure, cheap.all(1), dear.all(1)).mean())
+    votes = np.stack(told).sum(0) > len(told) / 2
+    return 1 - float(votes.all(1).mean())
+
+
+def judges_table(studies: int) -> None:
+    everywhere = answers(50_000, np.random.default_rng(0))
+    print(f"{'risk':>5} {'images':>6} {'reached':>8} {'keeps it':>9} {'held':>6}  kinds chosen")
+    for risk, images in ((0.08, 120), (0.12, 120), (0.12, 40)):
+        kept, held, kinds, reached = [], [], Counter[str](), 0
+        for seed in range(studies):
+            right = answers(images, np.random.default_rng(1000 + seed))
+            names = [f"q{k}" for k in range(4 * images)]
+            table = pl.DataFrame({"id": names, "cluster": np.repeat(np.arange(images), 4)})
+            parts = {
+                name: pl.concat(
+                    table.with_columns(
+                        order=pl.lit(order), repeat=pl.lit(0), answer=pl.lit("A"),
+                        text=pl.Series(np.where(hits[:, o], "A", "B")), parsed=pl.lit(True),
+                        kind=pl.lit("pairwise"), probability_a=pl.lit(None, pl.Float64),
+                        tokens_in=pl.lit(None, pl.Int64), probe_design=pl.lit(None, pl.String),
+                    )
+                    for o, order in enumerate(("AB", "BA"))
+                )
+                for name, hits in right.items()
+            }  # fmt: skip
+            runs = tuple(Run(name, None, {}, part) for name, part in parts.items())
+            found = plan_of(Study(table, runs), risk=risk, prices=PRICES, seed=seed)
+            truth = error_of(found.chosen, everywhere)
+            kinds[found.chosen.kind] += 1
+            reached += found.reached
+            kept += [truth <= risk] if found.reached else []
+            ends = found.chosen.error.interval
+            held += [] if ends is None else [ends[0] <= truth <= ends[1]]
+        told = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
+        print(
+            f"{risk:5} {images:6} {reached / studies:8.0%} {np.mean(kept or [np.nan]):9.0%} "
+            f"{np.mean(held):6.0%}  {told}",
+            flush=True,
+        )
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--studies", type=int, default=200)
     parser.add_argument("--only")
+    parser.add_argument("--components", action="store_true")
+    parser.add_argument("--judges", action="store_true")
     asked = parser.parse_args()
-    power_table(asked.studies, asked.only)
+    if asked.components:
+        components_table(asked.studies)
+    elif asked.judges:
+        judges_table(asked.studies)
+    else:
+        power_table(asked.studies, asked.only)

@@ -72,6 +72,7 @@ def test_runs_of_one_judge_in_other_words_tell_of_the_prompt(tmp_path: Path) -> 
     assert (row.name, row.levels) == ("prompt", 2)
     assert row.variance.encoding == pytest.approx(0.3**2 / 2, rel=0.5)
     assert found.metrics["facets"][0]["level"] == pytest.approx(row.variance.encoding)
+    assert found.metrics["facets"][0]["ci95"].keys() >= {"question", "level"}
     assert found.tables["facets"]["facet"].to_list() == ["prompt"]
 
 

@@ -246,7 +246,18 @@ def _part(name: str, title: str) -> tuple[Column[f.Variance], ...]:
     )
 
 
-def _facet_part(key: str, name: str, title: str) -> tuple[Column[f.Facet], ...]:
+FACET_PARTS = {
+    "item": ("question", "Question"),
+    "encoding": ("level", "Level"),
+    "item_x_encoding": ("question_x_level", "Question × level"),
+    "order": ("order", "Order + chance"),
+    "repeat": ("repeat", "Repeat"),
+}
+"""What the components are where judges, prompts or raters are looked at instead of encodings."""
+
+
+def _facet_part(key: str) -> tuple[Column[f.Facet], ...]:
+    name, title = FACET_PARTS[key]
     return (
         Column(name, lambda v: getattr(v.variance, key)),
         Column(
@@ -256,6 +267,10 @@ def _facet_part(key: str, name: str, title: str) -> tuple[Column[f.Facet], ...]:
             lambda v: percent(v.variance.shares[key], 0),
         ),
     )
+
+
+def _facet_named(found: Mapping[str, object]) -> Json:
+    return {FACET_PARTS.get(key, (key,))[0]: value for key, value in found.items()}
 
 
 VARIANCE: Table[f.Variance] = Table(
@@ -288,21 +303,13 @@ FACET: Table[f.Facet] = Table(
         Column("task", lambda v: v.variance.task, "Task", text=True),
         Column("levels", lambda v: v.levels, "Levels"),
         Column("n", lambda v: v.variance.n, "Verdicts", lambda v: number(v.variance.n)),
-        *(
-            column
-            for key, name, title in (
-                ("item", "question", "Question"),
-                ("encoding", "level", "Level"),
-                ("item_x_encoding", "question_x_level", "Question × level"),
-                ("order", "order", "Order + chance"),
-                ("repeat", "repeat", "Repeat"),
-            )
-            for column in _facet_part(key, name, title)
-        ),
-        Column("ci95", lambda v: dict(v.variance.ends)),
+        *(column for key in FACET_PARTS for column in _facet_part(key)),
+        Column("ci95", lambda v: _facet_named(v.variance.ends)),
         Column(
             "gains",
-            lambda v: {g.name: {"value": g.value, "ci95": g.interval} for g in v.variance.gains},
+            lambda v: _facet_named(
+                {g.name: {"value": g.value, "ci95": g.interval} for g in v.variance.gains}
+            ),
         ),
         Column(
             None, lambda v: v, "Twice as many count as more images", words.facet_gains, text=True

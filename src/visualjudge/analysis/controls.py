@@ -60,6 +60,7 @@ def with_controls(
         games["cluster"].to_numpy(),
         size,
         added=plain.added,
+        start=plain.log_strength,
     )
     images = games["cluster"].n_unique()
     rows = [

@@ -45,6 +45,7 @@ def controlled(
     size: int,
     *,
     added: FloatArray | None = None,
+    start: FloatArray | None = None,
     ridge: float = RIDGE,
 ) -> Controlled:
     """Fit n games between ``size`` sources that are linked.
@@ -59,6 +60,8 @@ def controlled(
         Which games go together, (n,).
     added
         Wins of i over j that are added, (S, S).
+    start
+        Strengths to begin with, (S,).
     ridge
         Precision of the prior on effects.
     """
@@ -71,6 +74,7 @@ def controlled(
         weight, won = np.append(weight, added[i, j]), np.append(won, np.ones(i.size))
     tied = won == 0
     line, eta = np.zeros(size + count), -1.0 if tied.any() else -np.inf
+    line[:size] = 0.0 if start is None else start
     prior = np.append(np.zeros(size), np.full(count, ridge))
     pin = np.zeros((size + count, size + count))
     pin[:size, :size] = 1.0

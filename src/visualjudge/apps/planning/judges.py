@@ -221,7 +221,7 @@ def read_prices(texts: Sequence[str]) -> dict[str, Price]:
             if len(numbers) not in (1, 2) or not all(0 <= x < np.inf for x in numbers):
                 raise UsageError(
                     f"--price {judge} must be IN/OUT per million tokens or the price of a call, "
-                    f"got {price}"
+                    f"got {price!r}"
                 )
             out[str(judge)] = numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
     return out

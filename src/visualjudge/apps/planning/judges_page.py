@@ -10,6 +10,7 @@ from pathlib import Path
 
 from visualjudge import __version__
 from visualjudge.analysis.figure_text import many, percent, percents
+from visualjudge.analysis.figure_text import many, number, percent, percents
 from visualjudge.apps.planning.judges import Asked, Candidate, JudgePlan
 from visualjudge.apps.planning.page import document
 from visualjudge.core.atomic import write_json, write_text
@@ -20,6 +21,8 @@ from visualjudge.runs.budget import money
 TITLE = "Which judges keep the risk at least cost?"
 SHOWN = 15
 """Candidates of the table: the chosen one, the front, each judge alone, then the cheapest."""
+IMPORTED = ("None", "published", "adopted", "panel", "cascade", "people")
+"""Backends of runs that no command asks again."""
 
 
 def named(asked: Asked) -> str:
@@ -93,9 +96,10 @@ def table(plan: JudgePlan) -> Table:
     columns = (
         "Judges", "Kind", "Cost of 1,000", "Wrong", "95 %", "Wrong where chosen", "Asks second", ""
     )  # fmt: skip
+    chosen_on, measured_on = zip(plan.images, plan.questions, strict=True)
     note = (
-        f"Chosen on {many(plan.images[0], 'image')} ({many(plan.questions[0], 'question')}), "
-        f"measured on {plan.images[1]} others ({plan.questions[1]}). Front: nothing as cheap errs "
+        f"Chosen on {many(chosen_on[0], 'image')} ({many(chosen_on[1], 'question')}), measured on "
+        f"{number(measured_on[0])} others ({number(measured_on[1])}). Front: nothing as cheap errs "
         f"less where chosen. {len(plan.candidates)} candidates were tried; --json has all."
     )
     return Table(columns, rows, (note, *plan.remarks.lines), keys=2)
@@ -108,7 +112,7 @@ def commands(plan: JudgePlan, file: str = "judges.json") -> list[str]:
 
     def asked(member: Asked, out: str, more: Sequence[str] = ()) -> str:
         words = ["visualjudge", "judge", "DATASET", "--type", "pairwise", *more]
-        words += ["--backend", member.backend] if member.backend != "None" else []
+        words += ["--backend", member.backend] if member.backend not in IMPORTED else []
         words += ["--model", member.model]
         words += ["--swap"] if member.orders == 2 else []
         words += ["--repeats", str(member.repeats)] if member.repeats > 1 else []
