@@ -23,7 +23,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "Ask": ("judge", "tune", "probe", "drift"),
     "Answer": ("report", "card", "label", "correct", "cascade"),
     "People": ("studio", "agreement"),
-    "Share": ("adopt", "bench", "atlas", "export"),
+    "Share": ("adopt", "bench", "export"),
 }
 """The commands that the help describes, by what they are for; it names all others in one line."""
 
