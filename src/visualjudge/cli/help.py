@@ -176,4 +176,5 @@ def write_commands(commands: Mapping[str, str], formatter: Any) -> None:
 
 def _rest(commands: Iterable[str]) -> list[str]:
     described = {name for names in GROUPS.values() for name in names}
-    return sorted(set(commands) - described - {"view"})
+    # Lines may break at a hyphen: such a name stands last, at the beginning of a line.
+    return sorted(set(commands) - described - {"view"}, key=lambda name: ("-" in name, name))
