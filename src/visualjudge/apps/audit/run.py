@@ -11,6 +11,7 @@ from visualjudge.analysis.decisions.card_page import style
 from visualjudge.analysis.words import percent, percents
 from visualjudge.apps.audit import labels, looks
 from visualjudge.apps.audit.blind import Blind, blind_accuracy, gives_away
+from visualjudge.apps.audit.files import file_leaks
 from visualjudge.apps.audit.findings import Finding
 from visualjudge.apps.audit.images import images
 from visualjudge.core.tables import Table
@@ -143,6 +144,7 @@ def audit(
         labels.answer_contradicts_scores(read),
         looks.near_duplicates(read, seen, others),
         labels.leaks(read),
+        file_leaks(read, seen),
         labels.imbalance(read),
         looks.unreadable(read, seen),
         gives_away(blind),
