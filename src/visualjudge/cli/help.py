@@ -23,7 +23,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "Ask": ("judge", "tune", "probe", "drift"),
     "Answer": ("report", "card", "label", "correct", "cascade"),
     "People": ("studio", "agreement"),
-    "Share": ("adopt", "bench", "atlas", "export"),
+    "Share": ("adopt", "bench", "export"),
 }
 """The commands that the help describes, by what they are for; it names all others in one line."""
 
@@ -177,4 +177,5 @@ def write_commands(commands: Mapping[str, str], formatter: Any) -> None:
 
 def _rest(commands: Iterable[str]) -> list[str]:
     described = {name for names in GROUPS.values() for name in names}
-    return sorted(set(commands) - described - {"view"})
+    # Lines may break at a hyphen: such a name stands last, at the beginning of a line.
+    return sorted(set(commands) - described - {"view"}, key=lambda name: ("-" in name, name))

@@ -5,6 +5,7 @@ Source: https://ai.google.dev/api/generate-content.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 from urllib.parse import quote
@@ -45,12 +46,13 @@ from visualjudge.clients.tool_calls import (
     told_result,
     told_results,
 )
-from visualjudge.core.errors import TransportError
+from visualjudge.core.errors import TransportError, UsageError
 from visualjudge.prompts.adapters import Content, Text, google_style
 
 _REFUSALS = frozenset(
     {"SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "RECITATION", "IMAGE_SAFETY", "LANGUAGE"}
 )
+_VERSION = re.compile(r"v\d+\w*")
 _FINISH: dict[str, FinishReason] = {"STOP": "stop", "MAX_TOKENS": "length"}
 _OF_THE_BODY = frozenset(
     {"safetySettings", "tools", "toolConfig", "cachedContent", "serviceTier", "store"}
@@ -75,12 +77,25 @@ class GoogleClient(RemoteClient):
         Further fields of the generation configuration (``{"thinking_config": {"thinking_budget":
         0}}``), or of the request (``safety_settings``, ``tools``); names as Google's documentation
         has them, in either spelling.
+    api_version
+        Version of the interface in the path.
+
+    Raises
+    ------
+    UsageError
+        If ``api_version`` is no version, or a field does not fit.
     """
 
     backend: ClassVar[str] = "google"
     default_url: ClassVar[str] = "https://generativelanguage.googleapis.com"
     key_variables: ClassVar[tuple[str, ...]] = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
     models_path: ClassVar[str] = "/v1beta/models"
+
+    def __init__(self, model_name: str, *, api_version: str = "v1beta", **fields: Any) -> None:
+        if not _VERSION.fullmatch(api_version):
+            raise UsageError(f"api_version must be such as v1beta, got {api_version!r}")
+        super().__init__(model_name, **fields)
+        self.api_version = api_version
 
     def _pieces(self, full: Request) -> list[bytes]:
         content = as_content(full.parts)
@@ -100,7 +115,7 @@ class GoogleClient(RemoteClient):
         """Return the model's path; a stated collection (``tunedModels/…``) is kept."""
         named = self.model.startswith(("models/", "tunedModels/"))
         model = quote(self.model if named else f"models/{self.model}", safe="/:")
-        return f"/v1beta/{model}:generateContent"
+        return f"/{self.api_version}/{model}:generateContent"
 
     def _reply(self, body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply:
         return reply_of(body, schema)

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
+from skimage import data as photographs
 from typer.testing import CliRunner
 
 from runs.made_dataset import make_dataset
@@ -47,7 +49,7 @@ def kinds(root: Path) -> dict[str, int]:
 
 def test_a_sound_dataset_has_no_findings(root: Path) -> None:
     assert kinds(root) == {}
-    assert len(audit(root).checked) == 8
+    assert len(audit(root).checked) == 9
 
 
 def test_identical_options_are_seen_by_their_pixels(root: Path) -> None:
@@ -143,3 +145,37 @@ def test_flat_images_of_different_grey_are_not_the_same() -> None:
 
 def test_a_thumbnail_is_of_the_whole_image(root: Path) -> None:
     assert thumbnail(read_rgb(root / "media/original_pairwise0.png")).shape == (32, 32, 3)
+
+
+def test_the_size_brightness_and_format_of_files_can_leak(root: Path) -> None:
+    """Measured from the files: the records state nothing of them."""
+    for question in json.loads((root / "questions.json").read_text()):
+        if question["question_type"] == "pairwise":
+            name = question["images"][-2 if question["answer"] == "A" else -1]
+            pixels = read_rgb(root / name)
+            brighter = np.clip(pixels.astype(int) + 30, 0, 255).astype(np.uint8)
+            Image.fromarray(brighter).save(root / name, "BMP")
+    found = str(audit(root))
+    assert "file_leak" in kinds(root)
+    assert "the brighter image is right in 100.0 % of 40 images" in found
+    assert "the larger file is " in found and "bytes a pixel is " in found
+    assert "the file of format PNG is wrong in 100.0 % of 40 images" in found
+
+
+def test_pairs_of_one_image_are_one_piece_of_evidence(root: Path) -> None:
+    def plant(questions: Raw) -> None:
+        for question in questions:
+            question["image_id"] = "the only one"
+
+    test_the_size_brightness_and_format_of_files_can_leak(root)
+    edit(root, plant)
+    assert "file_leak" not in kinds(root)
+
+
+@pytest.mark.parametrize("gain", [0.87, 1.15])
+def test_an_image_at_another_brightness_is_nearly_the_same(gain: float) -> None:
+    photograph = np.ascontiguousarray(photographs.astronaut()[:200, :300])
+    relit = np.clip(photograph * gain, 0, 255).astype(np.uint8)
+    other = np.ascontiguousarray(photographs.coffee()[:200, :300])
+    looks = [thumbnail(one) for one in (photograph, relit, other)]
+    assert [pair for pair in near(looks, looks) if pair[0] < pair[1]] == [(0, 1)]

@@ -4,7 +4,7 @@ a score is none.
 
 from __future__ import annotations
 
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from visualjudge.apps.connectors.evaluators import (
     mlflow_scorer,
     phoenix_evaluator,
 )
-from visualjudge.apps.connectors.grading import Grader
+from visualjudge.apps.connectors.grading import LONGEST_PATH, Grader, image_of
 from visualjudge.core.errors import DataError
 
 Asked = tuple[Grader, list[dict[str, Any]]]
@@ -100,5 +100,43 @@ def test_deepeval_measures_a_case_with_images(good: Asked, silent: Grader, image
     metric = deepeval_metric(good[0])
     assert metric.measure(case) == 0.8 and metric.is_successful()
     assert len(images_of(good[1][0])) == 1
-    with pytest.raises(DataError, match="states no score"):
-        deepeval_metric(silent).measure(case)
+    unread = deepeval_metric(silent)
+    assert unread.measure(case) is None and not unread.is_successful()
+    assert "states no score" in unread.error
+    assert metric.error is None
+
+
+def test_an_unread_reply_does_not_end_deepeval_s_own_runner(
+    good: Asked, silent: Grader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip(
+        "deepeval", reason="deepeval is not installed: pip install visualjudge[deepeval]"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DEEPEVAL_TELEMETRY_OPT_OUT", "YES")
+    from deepeval import evaluate
+    from deepeval.test_case import LLMTestCase
+
+    cases = [LLMTestCase(input=f"What? {k}", actual_output="Noise.") for k in range(2)]
+    metrics = [deepeval_metric(silent, name="silent"), deepeval_metric(good[0], name="good")]
+    for result in evaluate(cases, metrics).test_results:
+        unread, read = result.metrics_data
+        assert (unread.score, unread.success, read.score) == (None, False, 0.8)
+        assert "states no score" in unread.error
+
+
+def test_images_may_be_paths_bytes_and_base64(good: Asked, image: Path) -> None:
+    content = image.read_bytes()
+    coded = b64encode(content).decode()
+    given = [image, str(image), f"file://{image}", content, f"data:image/png;base64,{coded}"]
+    given += [coded] if len(coded) > LONGEST_PATH else []
+    phoenix_evaluator(good[0])(input={"text": "What?", "images": given}, output="Noise.")
+    sent = images_of(good[1][0])
+    assert [b64decode(uri.partition(",")[2]) for uri in sent] == [content] * len(given)
+    for wrong, message in (
+        ("nowhere.png", "nowhere.png does not exist"),
+        ("data:image/png;base64,?", "must be a path, an address or base64"),
+        ("http://127.0.0.1/a.png", "is not a public address"),
+    ):
+        with pytest.raises(DataError, match=message):
+            image_of(wrong)

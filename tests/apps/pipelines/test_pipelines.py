@@ -816,3 +816,116 @@ def test_a_field_of_a_wrong_kind_is_one_clear_line(field: str, tmp_path: Path) -
     with pytest.raises(UsageError, match=rf"{field}\b.* must") as refused:
         build_pipes(read_config(file))
     assert "\n" not in str(refused.value)
+
+
+# ---------------------------------------------------------------- files of GEditBench v2
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """Four pipelines and what they stand on, in the form and the folders of GEditBench v2."""
+    home = tmp_path / "configs/pipelines"
+    files = {
+        "user_config.yaml": """
+client_config:
+  ip_address: "${env:VJ_TEST_HOST:127.0.0.1}"
+  vlm_port: "${env:VJ_TEST_PORT:25930}"
+  api_key: "${env:VJ_TEST_KEY:YOUR_OPENAI_API_KEY}"
+  base_url: "${env:VJ_TEST_CALL:https://api.example.org/v1/chat/completions}"
+  retries: "${env:VJ_TEST_RETRIES:3}"
+model_paths: {clip_path: "${env:VJ_TEST_CLIP:/path/to/models/openai/clip-vit-base-patch32}"}
+""",
+        "modules_init/pipes_default.yaml": """
+clip-pipe: {path: "${model_paths.clip_path}", size: !tuple [224, 224]}
+pairwise-judge:
+  backend: api
+  retries: ${client_config.retries}
+  timeout: 600
+  prompt_info: {prompt_id: vlm/assessment/visual_consistency/pairwise, version: v1}
+""",
+        "modules_init/experts_default.yaml": """
+sam:
+  threshold: !tuple [0.1, 0.9]
+""",
+    }
+    inits = {
+        "vlm_as_a_judge/eval_vc": "backend: vllm\n      ip_address: 100.64.0.1\n"
+        "      port: ${client_config.vlm_port}",
+        "ablation/eval_vc_qwen3": "backend: vllm\n      ip_address: 100.64.0.1\n      port: 25930",
+        "ablation/eval_vc_gpt5d1": "backend: api\n      api_key: ${client_config.api_key}\n"
+        "      base_url: ${client_config.base_url}",
+        "ablation/eval_vc_gemini": "backend: google\n      api_version: v1alpha\n"
+        "      api_key: ${client_config.api_key}\n      base_url: https://proxy.example.org/gemini",
+    }
+    for name, init in inits.items():
+        files[f"{name}.yaml"] = f"""_base_:
+  pipes_default: "../modules_init/pipes_default.yaml"
+  experts_default: "../modules_init/experts_default.yaml"
+
+name: vlm-as-a-judge
+
+metric_configs:
+  pair-judge:
+    pipe_name: pairwise-judge
+    default_config: ${{pipes_default.pairwise-judge}}
+    init_config:
+      {init}
+      model_name: some-model
+      prompt_info:
+        prompt_id: vlm/assessment/visual_consistency/pairwise
+        version: v1
+"""
+    for name, text in files.items():
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        write(home / name, text.lstrip())
+    return home
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "vlm_as_a_judge/eval_vc",
+        "ablation/eval_vc_qwen3",
+        "ablation/eval_vc_gpt5d1",
+        "ablation/eval_vc_gemini",
+    ],
+)
+def test_pipelines_of_geditbench_start_as_they_are(name: str, clone: Path) -> None:
+    metrics = read_config(clone / f"{name}.yaml")
+    (pipe,) = build_pipes(metrics).values()
+    assert pipe.retries == 3
+    assert pipe.prompt_template.prompt_id == "vlm/assessment/visual_consistency/pairwise"
+
+
+def test_variables_have_defaults_and_the_environment_wins(
+    clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = clone / "vlm_as_a_judge/eval_vc.yaml"
+    assert read_config(file)["pair-judge"].merged["port"] == "25930"
+    monkeypatch.setenv("VJ_TEST_PORT", "8001")
+    assert read_config(file)["pair-judge"].merged["port"] == "8001"
+    api = read_config(clone / "ablation/eval_vc_gpt5d1.yaml")["pair-judge"].merged
+    assert api["api_key"] == KEY
+    assert api["base_url"] == "https://api.example.org/v1/chat/completions"
+
+
+def test_a_base_that_is_missing_and_a_variable_without_a_default_are_named(clone: Path) -> None:
+    (clone / "modules_init/experts_default.yaml").unlink()
+    with pytest.raises(
+        DataError, match=r"_base_\.experts_default: .*experts_default\.yaml does not"
+    ):
+        read_config(clone / "ablation/eval_vc_qwen3.yaml")
+    file = write(clone / "own.yaml", "metric_configs: {m: {pipe_name: '${env:VJ_TEST_NOTHING}'}}")
+    with pytest.raises(UsageError, match="VJ_TEST_NOTHING"):
+        read_config(file)
+    write(file, "_base_: [a.yaml]\nmetric_configs: {}")
+    with pytest.raises(UsageError, match="_base_ must name files"):
+        read_config(file)
+
+
+def test_a_key_of_a_user_config_is_masked_like_any_other(clone: Path) -> None:
+    path = clone / "ablation/eval_vc_qwen3.yaml"
+    write(path, path.read_text("utf-8").replace("some-model", "${client_config.api_key}"))
+    with pytest.raises(UsageError) as caught:
+        read_config(path)
+    assert KEY not in str(caught.value) and "VJ_TEST_KEY" in str(caught.value)

@@ -5,6 +5,7 @@ authors count.
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -170,6 +171,51 @@ def test_viescore_is_the_tangent_of_the_mean_rho_of_images_with_both_scores(tmp_
     assert found["viescore/Text-Guided_IG/O"] == pytest.approx(
         math.tanh((first + second) / 2), abs=1e-4
     )
+
+
+def test_viescore_s_clone_is_read_where_its_files_lie(tmp_path: Path) -> None:
+    """Deeper folders, a prefix, scores beyond the scale: as the notebook counts them."""
+    task = "ImagenHub_Text-Guided_IG"
+    home = tmp_path / "clone"
+    people = home / "_human_annotations/ImagenHub_human_eval_results" / task
+    shares = [(0, 0.5), (0.5, 0.5), (0.5, 1), (1, 0), (1, 1)]
+    for rater in (1, 2, 3):
+        rows = [
+            {"uid": f"s{k}.jpg", "SD": f"[{a},{b if rater < 3 else 1}]"}
+            for k, (a, b) in enumerate(shares)
+        ]
+        copies.write(people / f"Text-To-Image_rater{rater}.tsv", rows)
+    said = {"SC": [[30, 2], [25], [7.9, 8], 3.5, [-4]], "PQ": [[4], [6], [3], [2], [9]]}
+    for part, values in said.items():
+        held = {f"s{k}.jpg": {"score": value} for k, value in enumerate(values)}
+        copies.write(home / "_answers/results_gpt/" / task / f"SD/{part}.json", held)
+    done = import_benchmark("imagenhub", home, tmp_path / "out" / "set", replies=["gpt"])
+    counted = [0.2, 1.0, 0.7, 0.35, 0.0]
+    truth = [share for share, _ in shares]
+    found = published(done)
+    expected = stats.spearmanr(counted, truth)[0]
+    assert found["viescore/Text-Guided_IG/SC"] == round(math.tanh(expected), 4)
+    both = [math.sqrt(a * b / 10) for a, b in zip(counted, (4, 6, 3, 2, 9), strict=True)]
+    overall = [(2 * math.sqrt(a * b) + math.sqrt(a)) / 3 for a, b in shares]
+    expected = stats.spearmanr(both, overall)[0]
+    assert found["viescore/Text-Guided_IG/O"] == round(math.tanh(expected), 4)
+    verdicts = (done.runs[0][0] / "verdicts.jsonl").read_text("utf-8").splitlines()
+    values = {v["value"] for v in map(json.loads, verdicts) if "published_value" in v}
+    assert 25.0 not in values and 30.0 not in values and "Failed" in values
+
+
+def test_an_import_of_no_question_or_of_no_reply_that_matches_fails(tmp_path: Path) -> None:
+    copy = copies.imagenhub(tmp_path / "copy")
+    for path in (copy / "results_gpt4o").rglob("*.json"):
+        held = json.loads(path.read_text("utf-8"))
+        path.write_text(json.dumps({f"other-{uid}": said for uid, said in held.items()}), "utf-8")
+    with pytest.raises(DataError, match="replies of gpt4o: none is of a question of the copy"):
+        import_benchmark("imagenhub", copy, tmp_path / "out/set", replies=["gpt4o"])
+    assert not (tmp_path / "out").exists()
+    for path in (copy / "human").rglob("*.tsv"):
+        path.write_text("uid\tSD\n", "utf-8")
+    with pytest.raises(DataError, match="holds no question that can be used"):
+        import_benchmark("imagenhub", copy, tmp_path / "out/set")
 
 
 def test_dsg_counts_a_question_whose_parent_was_answered_no_as_no(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ Kind = Literal[
     "answer_contradicts_scores",
     "near_duplicates",
     "leak",
+    "file_leak",
     "imbalance",
     "unreadable",
     "blind",

@@ -12,9 +12,10 @@ import cv2
 import numpy as np
 
 from visualjudge.core.errors import DataError
+from visualjudge.core.media import Place
 from visualjudge.core.records import FloatArray, Pixels
 from visualjudge.dataset.folder import Dataset
-from visualjudge.vision.raster.images import read_rgb
+from visualjudge.vision.raster.images import opened, read_rgb
 
 SIDE = 32
 SMALLEST = 16
@@ -27,7 +28,27 @@ CORRELATED, RELIGHTED = 0.99, 12.0
 """Images that differ more, by at most this many levels, count as the same where their thumbnails
 correlate so far.
 """
+MOST_GAIN = 1.3
+"""So do images of which one is the other at up to this many times its brightness."""
 _BLOCK = 512
+
+
+@dataclass(frozen=True, slots=True)
+class FileLook:
+    """What a file tells without its content: ``density`` is bytes a pixel, ``metadata`` bytes of
+    Exif, profiles and texts, ``brightness`` the mean level, 0 to 255.
+    """
+
+    format: str
+    pixels: int
+    bytes: int
+    metadata: int
+    brightness: float
+
+    @property
+    def density(self) -> float:
+        """Bytes a pixel."""
+        return self.bytes / self.pixels
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +60,7 @@ class ImageLook:
     digest: str | None
     thumbnail: FloatArray | None
     problem: str | None = None
+    file: FileLook | None = None
 
 
 def images(
@@ -58,13 +80,26 @@ def images(
 
 def _image(dataset: Dataset, name: str) -> ImageLook:
     try:
-        pixels = read_rgb(dataset.image(name))
+        place = dataset.image(name)
+        pixels = read_rgb(place)
+        file = _file(place, pixels)
     except DataError as error:
         return ImageLook(None, None, str(error).replace(f"{dataset.root}/", ""))
     height, width = pixels.shape[:2]
     small = f"is {width}×{height} pixels; its shorter side must be at least {SMALLEST}"
     digest = hashlib.sha256(f"{width}x{height}".encode() + pixels.tobytes()).hexdigest()
-    return ImageLook(digest, thumbnail(pixels), small if min(height, width) < SMALLEST else None)
+    problem = small if min(height, width) < SMALLEST else None
+    return ImageLook(digest, thumbnail(pixels), problem, file)
+
+
+def _file(place: Place, pixels: Pixels) -> FileLook:
+    with opened(place) as image:
+        # Profiles and Exif are bytes; texts of PNG are strings; other entries are settings.
+        metadata = sum(len(v) for v in image.info.values() if isinstance(v, bytes | str))
+        kind = str(image.format)
+    count = pixels.shape[0] * pixels.shape[1]
+    size = int(place.stat().st_size)
+    return FileLook(kind, count, size, metadata, round(float(pixels.mean()), 1))
 
 
 def thumbnail(pixels: Pixels) -> FloatArray:
@@ -86,8 +121,18 @@ def near(first: list[FloatArray], second: list[FloatArray]) -> Iterable[tuple[in
         flat = np.abs(a[block].mean(1)[:, None] - b.mean(1)[None, :]) <= ALIKE
         for i, j in np.argwhere((like >= CORRELATED) | flat):
             gap = float(np.abs(a[start + i] - b[j]).mean())
-            if gap <= ALIKE or (gap <= RELIGHTED and like[i, j] >= CORRELATED):
+            relit = like[i, j] >= CORRELATED and min(gap, _relit(a[start + i], b[j])) <= RELIGHTED
+            if gap <= ALIKE or relit:
                 yield start + int(i), int(j)
+
+
+def _relit(one: FloatArray, other: FloatArray) -> float:
+    """The mean difference that is left where the brighter image is dimmed to the darker one."""
+    darker, brighter = sorted((one, other), key=lambda values: float(values.mean()))
+    gain = max(float(brighter.mean()) / max(float(darker.mean()), 1.0), 1.0)
+    if gain > MOST_GAIN:
+        return float("inf")
+    return float(np.abs(np.minimum(darker * gain, 255.0) - brighter).mean())
 
 
 def _unit(rows: FloatArray) -> FloatArray:

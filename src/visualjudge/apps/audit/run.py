@@ -11,6 +11,7 @@ from visualjudge.analysis.decisions.card_page import style
 from visualjudge.analysis.figure_text import percent, percents
 from visualjudge.apps.audit import label_faults, visible_faults
 from visualjudge.apps.audit.blind_solver import Blind, blind_accuracy, gives_away
+from visualjudge.apps.audit.files import file_leaks
 from visualjudge.apps.audit.findings import Finding
 from visualjudge.apps.audit.image_digests import images
 from visualjudge.core.text_tables import Table
@@ -143,6 +144,7 @@ def audit(
         label_faults.answer_contradicts_scores(read),
         visible_faults.near_duplicates(read, seen, others),
         label_faults.leaks(read),
+        file_leaks(read, seen),
         label_faults.imbalance(read),
         visible_faults.unreadable(read, seen),
         gives_away(blind),

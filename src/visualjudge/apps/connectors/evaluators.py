@@ -2,17 +2,17 @@
 their signatures.
 
 Each takes a :class:`~visualjudge.apps.connectors.grading.Grader` and gives a function. Inputs are a
-text, or an object with ``text`` and ``images`` (paths). A reply that states no score is no score
-(None), with the cause: never a guess.
+text, or an object with ``text`` and ``images`` (paths, bytes, base64 or addresses). A reply that
+states no score is no score (None), with the cause: never a guess.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
-from visualjudge.apps.connectors.grading import Grade, Grader
+from visualjudge.apps.connectors.grading import Grade, Grader, image_of
 from visualjudge.apps.published.reading import ImageSource
 from visualjudge.core.errors import DataError
 
@@ -34,8 +34,7 @@ def _content(value: Any, name: str) -> tuple[str, tuple[ImageSource, ...]]:
             f"{name}: must be a text or an object with text and images, got {type(value).__name__}"
         )
     images = value.get("images") or ()
-    shown = tuple(image if isinstance(image, bytes) else Path(str(image)) for image in images)
-    return str(value.get("text") or ""), shown
+    return str(value.get("text") or ""), tuple(map(image_of, images))
 
 
 def langfuse_evaluator(grader: Grader, name: str = "visualjudge") -> Evaluator:
@@ -82,8 +81,9 @@ def phoenix_evaluator(grader: Grader, name: str = "visualjudge") -> Evaluator:
 
 
 def deepeval_metric(grader: Grader, threshold: float = 0.5, name: str = "visualjudge") -> Any:
-    """For DeepEval: a ``BaseMetric`` of test cases whose input and output may hold
-    ``MLLMImage``.
+    """For DeepEval: a ``BaseMetric`` of test cases whose input and output may hold ``MLLMImage``.
+
+    A reply that states no score is the metric's ``error``; its score is None.
     """
     from deepeval.metrics import BaseMetric
 
@@ -91,22 +91,20 @@ def deepeval_metric(grader: Grader, threshold: float = 0.5, name: str = "visualj
         def __init__(self) -> None:
             self.threshold, self.async_mode = threshold, False
 
-        def measure(self, test_case: Any, *args: Any, **kwargs: Any) -> float:
+        def measure(self, test_case: Any, *args: Any, **kwargs: Any) -> float | None:
             (request, images), (response, made) = (
                 _deepeval(v) for v in (test_case.input, test_case.actual_output)
             )
             found = grader(request, response, images=images, made=made)
-            if found.score is None:
-                raise DataError(f"the judge's reply states no score: {found.cause}")
-            self.score, self.reason, self.success = (
-                found.score,
-                found.reply,
-                found.score >= threshold,
-            )
+            self.score, self.reason = found.score, found.reply
+            self.success = found.score is not None and found.score >= threshold
+            # DeepEval shows a metric with an error as one without a score; raising would end
+            # evaluate() for all cases.
+            self.error = found.cause and f"the judge's reply states no score: {found.cause}"
             return found.score
 
-        async def a_measure(self, test_case: Any, *args: Any, **kwargs: Any) -> float:
-            return self.measure(test_case)
+        async def a_measure(self, test_case: Any, *args: Any, **kwargs: Any) -> float | None:
+            return await asyncio.to_thread(self.measure, test_case)
 
         def is_successful(self) -> bool:
             return bool(self.success)
@@ -126,6 +124,8 @@ def _deepeval(value: Any) -> tuple[str, tuple[ImageSource, ...]]:
         value if isinstance(value, list) else MLLMImage.parse_multimodal_string(str(value or ""))
     )
     images = [
-        Path(str(part.url).removeprefix("file://")) for part in parts if isinstance(part, MLLMImage)
+        image_of(f"data:,{part.dataBase64}" if part.dataBase64 else part.url)
+        for part in parts
+        if isinstance(part, MLLMImage)
     ]
     return "".join(part for part in parts if isinstance(part, str)).strip(), tuple(images)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -10,6 +11,7 @@ from pathlib import Path
 from visualjudge.apps.published.prompts import wording
 from visualjudge.apps.published.reading import ImageSource, Item, Option
 from visualjudge.clients.base import Client, ImagePart, Part, Request, TextPart
+from visualjudge.clients.download import fetch_image
 from visualjudge.clients.sync import submit
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import IMAGE_MARK
@@ -19,6 +21,8 @@ from visualjudge.replies import read_reply
 from visualjudge.vision.raster.images import opened
 
 GREATEST = 10.0
+LONGEST_PATH = 1024
+"""Characters; a longer text is base64."""
 Shown = str | ImageSource
 
 
@@ -65,6 +69,43 @@ def grade_of(reply: str, finish_reason: str = "stop") -> Grade:
     if isinstance(found.value, str):
         return Grade(None, reply, found.cause or found.status)
     return Grade(found.value / GREATEST, reply)
+
+
+def image_of(value: object) -> ImageSource:
+    """An image that a tool names: bytes, a path, ``file://``, ``data:``, base64, or an address.
+
+    An ``http(s)`` address is fetched, from public addresses only.
+
+    Raises
+    ------
+    DataError
+        If it is none of these, there is no such file, or the address cannot be fetched.
+
+    Examples
+    --------
+    >>> image_of("data:image/png;base64,iVBORw0KGgo=")[:4]
+    b'\\x89PNG'
+    """
+    if isinstance(value, bytes | bytearray):
+        return bytes(value)
+    text = str(value)
+    if text.startswith(("http://", "https://")):
+        return submit(fetch_image(text, allow_private=False)).result()
+    if text.startswith("data:"):
+        return _decoded(text.partition(",")[2])
+    if len(text) > LONGEST_PATH:
+        return _decoded(text)
+    path = Path(text.removeprefix("file://"))
+    if not path.is_file():
+        raise DataError(f"image: {path} does not exist")
+    return path
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return b64decode(text, validate=True)
+    except ValueError:
+        raise DataError(f"image: must be a path, an address or base64, got {text[:40]!r}") from None
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,19 @@ A configuration names metrics; each is a judge module with a prompt and a client
             version: v1
 
 ``init_config`` wins over ``default_config``. Keys stay out of everything that is written.
+
+Files of GEditBench v2 are read as they are: ``_base_`` names files whose content stands under a
+name, ``user_config.yaml`` in the folder or one above it adds its own keys, ``${env:NAME:default}``
+is a variable of the environment, and ``!tuple`` a list.
 """
 
 from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +51,12 @@ from visualjudge.core.yamls import yaml_reason, yaml_text
 from visualjudge.judges.judge_module import ClientPipe, with_defaults
 from visualjudge.judges.registry import PIPE_REGISTRY
 from visualjudge.prompts.store import PromptAssetStore
+
+USER_CONFIG = "user_config.yaml"
+USER_CONFIG_ABOVE = 3
+"""Folders in which it is looked for: that of the file, and those above."""
+_ENVIRONMENT = re.compile(r"\$\{env:(?P<name>[A-Za-z_]\w*)(?::(?P<default>[^}]*))?\}")
+_TUPLE = re.compile(r"(?<=[:\-,\[{]\s)!tuple(?=\s)")
 
 
 class PromptInfo(BaseModel):
@@ -95,17 +107,20 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
         If it holds no metrics, a variable is not set, or a metric has a wrong or unknown field.
     """
     file = Path(path)
-    text = yaml_text(file)
+    text, user = yaml_text(file), _user_config(file)
+    bases = {name: yaml_text(place) for name, place in _bases(file, text).items()}
+    whole = "\n".join((text, user, *bases.values()))
     keys = {
         value: name
         for name, value in os.environ.items()
-        if name in text
+        if name in whole
         and len(value) >= SHORTEST_KEY
         and (is_secret_name(name) or looks_secret(value))
     }
     masked = Redactor(map(Secret, keys))
     try:
-        loaded = OmegaConf.load(io.StringIO(text))
+        named = {name: _loaded(base) for name, base in bases.items()}
+        loaded = OmegaConf.merge(_loaded(user), named, _loaded(text))
         metrics = OmegaConf.select(loaded, "metric_configs")
         plain = (
             OmegaConf.to_container(metrics, resolve=True) if OmegaConf.is_config(metrics) else None
@@ -118,6 +133,48 @@ def read_config(path: str | Path) -> dict[str, MetricConfig]:
         raise UsageError(f"{file}: metric_configs must name at least one metric")
     _check_keys(f"{file}: metric_configs", plain, keys)
     return {str(name): _metric(file, str(name), config) for name, config in plain.items()}
+
+
+def _user_config(file: Path) -> str:
+    """The text of ``user_config.yaml`` in the file's folder or one above it; "" where there is
+    none.
+    """
+    folders = islice(file.resolve().parents, USER_CONFIG_ABOVE)
+    places = (folder / USER_CONFIG for folder in folders)
+    found = next((place for place in places if place.is_file()), None)
+    return "" if found is None else yaml_text(found)
+
+
+def _bases(file: Path, text: str) -> dict[str, Path]:
+    """The files that ``_base_`` names, by the name under which their content stands."""
+    try:
+        whole = OmegaConf.to_container(_loaded(text))
+        stated = whole.get("_base_", {}) if isinstance(whole, dict) else {}
+    except (OmegaConfBaseException, YAMLError, ValueError, TypeError, RecursionError):
+        return {}  # the reader of the whole file says what is wrong
+    if not isinstance(stated, dict):
+        raise UsageError(f"{file}: _base_ must name files, such as {{name: path}}")
+    found = {str(name): file.parent / str(place) for name, place in stated.items()}
+    for name, place in found.items():
+        if not place.is_file():
+            raise DataError(f"{file}: _base_.{name}: {place} does not exist")
+    return found
+
+
+def _loaded(text: str) -> Any:
+    """A text of YAML with variables written as OmegaConf knows them."""
+    plain = _TUPLE.sub("", _ENVIRONMENT.sub(_oc_env, text))
+    return OmegaConf.load(io.StringIO(plain)) if plain.strip() else OmegaConf.create()
+
+
+def _oc_env(match: re.Match[str]) -> str:
+    """``${env:NAME:default}`` as its value: what stands in the environment is put in by OmegaConf,
+    so that a key is masked in messages like any other.
+    """
+    name, default = match["name"], match["default"]
+    if name in os.environ or default is None:
+        return f"${{oc.env:{name}}}"
+    return default
 
 
 def _check_keys(where: str, value: Any, keys: Mapping[str, str]) -> None:

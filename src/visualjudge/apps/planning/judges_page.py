@@ -9,7 +9,6 @@ from html import escape
 from pathlib import Path
 
 from visualjudge import __version__
-from visualjudge.analysis.figure_text import many, percent, percents
 from visualjudge.analysis.figure_text import many, number, percent, percents
 from visualjudge.apps.planning.judges import Asked, Candidate, JudgePlan
 from visualjudge.apps.planning.page import document

@@ -1,11 +1,15 @@
 """VIEScore on ImagenHub (Ku et al. 2024, TIGER-AI-Lab/VIEScore): people's and judges' scores of
 generated images.
 
-``FOLDER/{human,_human_annotations}/TASK/*_rater{1,2,3}.tsv``: ``uid`` and a column a model with
-``[SC, PQ]``, 0, 0.5 or 1. Replies:
+``FOLDER/{human,_human_annotations}/[…/][ImagenHub_]TASK/*_rater{1,2,3}.tsv``: ``uid`` and a column
+a model with ``[SC, PQ]``, 0, 0.5 or 1. Replies:
 ``FOLDER/[_answers/][results_]JUDGE/[ImagenHub_]TASK/MODEL/{SC,PQ}.json``: ``{uid: {"score":
-[…]}}``. A judge's list counts by its least, cut to a whole number; O is √(SC · PQ), of people for
-each person, then the mean. The images are not part of the files.
+[…]}}``. A judge's list counts by its least; O is √(SC · PQ), of people for each person, then the
+mean. The images are not part of the files.
+
+What their table counts (``counted``) is computed as the authors' notebook does (analyze_json.ipynb,
+``map_to_nearest_higher``): scores of lists are cut to whole numbers, scores beyond 0 to 10 are
+taken for 0 and 10, and no mean or root is rounded, since that would make ties that it has not.
 """
 
 from __future__ import annotations
@@ -33,6 +37,7 @@ from visualjudge.core.records import FAILED, Answer
 
 HUMAN = ("human", "_human_annotations", "human_annotations")
 PARTS = ("SC", "PQ", "O")
+PREFIX = "ImagenHub_"
 
 
 def read(folder: Path) -> Copy:
@@ -41,9 +46,10 @@ def read(folder: Path) -> Copy:
     """
     folder = next((path for path in (folder / "paper_implementation",) if path.is_dir()), folder)
     home = next((folder / name for name in HUMAN if (folder / name).is_dir()), None)
-    if home is None:
+    tasks = [] if home is None else sorted({path.parent for path in home.rglob("*_rater*.tsv")})
+    if not tasks:
         raise DataError(f"{folder}: must hold human/TASK/*_rater1.tsv, found none")
-    items = [item for task in sorted(home.iterdir()) if task.is_dir() for item in _items(task)]
+    items = [item for task in tasks for item in _items(task)]
     known = {item.key for item in items}
     judges = sorted(
         path for base in (folder, folder / "_answers") if base.is_dir() for path in base.iterdir()
@@ -61,10 +67,11 @@ def read(folder: Path) -> Copy:
 def _tasks(judge: Path) -> list[tuple[str, Path]]:
     """The task folders of a judge's answers: those with a model that has SC.json."""
     found = sorted(path.parent.parent for path in judge.glob("*/*/SC.json"))
-    return [(path.name.removeprefix("ImagenHub_"), path) for path in dict.fromkeys(found)]
+    return [(path.name.removeprefix(PREFIX), path) for path in dict.fromkeys(found)]
 
 
 def _items(folder: Path) -> Iterator[Item]:
+    name = folder.name.removeprefix(PREFIX)
     ratings: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for path in sorted(folder.glob("*_rater*.tsv")):
         for row in records(path):
@@ -76,12 +83,12 @@ def _items(folder: Path) -> Iterator[Item]:
         for part, values in zip(
             PARTS, ((s for s, _ in found), (p for _, p in found), map(_both, found)), strict=True
         ):
-            score = round(sum(values) / len(found) * 10, 9)
-            key, task = f"{folder.name}/{part}/{model}/{uid}", f"{folder.name}/{part}"
+            score = sum(values) / len(found) * 10
+            key, task = f"{name}/{part}/{model}/{uid}", f"{name}/{part}"
             yield Item(
                 key,
                 task,
-                f"{folder.name}/{uid}",
+                f"{name}/{uid}",
                 "",
                 (Option(source=model),),
                 score,
@@ -104,38 +111,51 @@ def _both(rating: tuple[float, float]) -> float:
 def _replies(judge: Path, known: set[str]) -> Iterator[PublishedReply]:
     for task, folder in _tasks(judge):
         for model in sorted(path for path in folder.iterdir() if path.is_dir()):
-            said = {part: _scores_of(model / f"{part}.json") for part in PARTS[:2]}
-            for uid in said["SC"] | said["PQ"]:
-                values = [said[part].get(uid) for part in PARTS[:2]]
-                whole = [None if value is None else float(int(value)) for value in values]
-                both = [value for value in whole if value is not None]
-                # Their table counts images with both scores alone.
-                every = _both((both[0], both[1])) if len(both) == 2 else None
-                counted: tuple[Answer, ...] = (FAILED,) * 3 if every is None else (*both, every)
+            held = {part: _answers_of(model / f"{part}.json") for part in PARTS[:2]}
+            for uid in held["SC"] | held["PQ"]:
+                found = [held[part].get(uid) for part in PARTS[:2]]
+                values = [_least(one) for one in found]
+                every = None if None in values else _both((values[0] or 0.0, values[1] or 0.0))
+                counted = _counted(found)
                 own = (*values, every)
                 for part, value, theirs in zip(PARTS, own, counted, strict=True):
                     key = f"{task}/{part}/{model.name}/{uid}"
-                    if key in known and (value is not None or part != "O"):
+                    if key in known and (theirs != FAILED or part != "O"):
                         yield PublishedReply(
                             key, "AB", FAILED if value is None else value, counted=theirs
                         )
 
 
-def _scores_of(path: Path) -> dict[str, float | None]:
+def _answers_of(path: Path) -> dict[str, Any]:
     held: Any = document(path) if path.is_file() else {}
-    return {uid: _least(said) for uid, said in held.items()} if isinstance(held, dict) else {}
+    return held if isinstance(held, dict) else {}
+
+
+def _numbers(said: Any) -> list[float]:
+    """A judge's scores; none where one of them is no number."""
+    values = said.get("score") if isinstance(said, dict) else None
+    listed = values if isinstance(values, list) else [values]
+    numbers = [float(v) for v in listed if isinstance(v, int | float) and not isinstance(v, bool)]
+    return numbers if len(numbers) == len(listed) else []
 
 
 def _least(said: Any) -> float | None:
     """The least of a judge's scores; None where it gave none that is from 0 to 10."""
-    values = said.get("score") if isinstance(said, dict) else None
-    listed = values if isinstance(values, list) else [values]
-    numbers = [float(v) for v in listed if isinstance(v, int | float) and not isinstance(v, bool)]
-    return (
-        min(numbers)
-        if numbers and len(numbers) == len(listed) and 0 <= min(numbers) <= 10
-        else None
-    )
+    numbers = _numbers(said)
+    return min(numbers) if numbers and 0 <= min(numbers) <= 10 else None
+
+
+def _counted(found: list[Any]) -> tuple[Answer, ...]:
+    """What their table counts: images with both scores alone."""
+    shares = []
+    for said in found:
+        numbers = _numbers(said)
+        if isinstance(said, dict) and isinstance(said.get("score"), list):
+            numbers = [float(int(number)) for number in numbers]
+        if not numbers:
+            return (FAILED,) * 3
+        shares.append(min(max(min(numbers) / 10, 0.0), 1.0))
+    return shares[0] * 10, shares[1] * 10, _both((shares[0], shares[1])) * 10
 
 
 ROW = Benchmark(

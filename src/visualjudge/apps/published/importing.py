@@ -113,7 +113,8 @@ def import_benchmark(
         If there is no such benchmark or judge, a folder to be written exists, or the hub cannot be
         asked.
     DataError
-        If a file of the copy cannot be read.
+        If a file of the copy cannot be read, it holds no question, or none of the replies is of
+        one.
     """
     row, target = BENCHMARKS.find(name), Path(out)
     if hub == (folder is not None):
@@ -136,6 +137,8 @@ def _imported(
     runs = {model: target.resolve().parent / folder_name(model) for model in replies}
     check_targets(target, runs.values(), force)
     asked = _asked(row, copy, prompt)
+    with _foreign(row, home):
+        _check_match(asked, replies, home)
     questions = _write(row, asked, target, "ours" if copy.labels_only else prompt)
     # Runs come last: they name the checksum of the dataset that is there by now.
     dataset = load_dataset(target)
@@ -182,6 +185,25 @@ def _asked(row: Benchmark, copy: Copy, prompt: Prompt) -> Copy:
         if not item.own
     ]
     return replace(copy, items=items, left_out=(*copy.left_out, *lacking))
+
+
+def _check_match(copy: Copy, replies: Sequence[str], home: Path) -> None:
+    """Refuse a copy without questions, and replies of which none is of a question."""
+    if not copy.items:
+        raise DataError(f"{home}: holds no question that can be used{_first(copy.left_out)}")
+    keys = {item.key for item in copy.items}
+    for model in replies:
+        found = [reply.key for reply in copy.replies[model]()]
+        if keys.isdisjoint(found):
+            shown = f"{found[0]!r} is not one of them" if found else "it has none"
+            raise DataError(
+                f"{home}: replies of {model}: none is of a question of the copy; {shown}, which "
+                f"are such as {copy.items[0].key!r}"
+            )
+
+
+def _first(left_out: Sequence[str]) -> str:
+    return f"; the first that was left out: {left_out[0]}" if left_out else ""
 
 
 def _check_replies(copy: Copy, replies: Sequence[str], home: Path) -> None:

@@ -127,7 +127,9 @@ class Item:
 
 
 def on_ten(value: float, scale: Scale) -> float:
-    """A score of a benchmark's own scale, from 0 to 10."""
+    """A score of a benchmark's own scale, from 0 to 10; unchanged where that is its scale."""
+    if scale == TEN:
+        return value
     low, high = scale
     return round((value - low) / (high - low) * 10, 9)
 
