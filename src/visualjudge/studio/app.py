@@ -25,6 +25,7 @@ from visualjudge.core.media import Place
 from visualjudge.core.records import LETTERS, Question
 from visualjudge.studio import question_views as views
 from visualjudge.studio.guard import Guard
+from visualjudge.studio.home_figure import tasks_svg
 from visualjudge.studio.places import DatasetPlace, RunPlace
 from visualjudge.studio.question_views import card, option_images, original_images
 from visualjudge.studio.selection import SORTS, Shelf, State, matrices, shown_facet
@@ -138,6 +139,7 @@ class Pages:
             "/live": self.live,
             "/static/{name}": static,
             "/d/{slug}": self.grid,
+            "/d/{slug}/tasks.svg": self.tasks,
             "/d/{slug}/facets": self.facets,
             "/d/{slug}/facet": self.facet,
             "/d/{slug}/cards": self.cards,
@@ -163,6 +165,14 @@ class Pages:
         }
         states = [self.site.state(run) for run in places.runs]
         return self._page("home.html.j2", datasets=places.datasets, sizes=sizes, states=states)
+
+    def tasks(self, request: Request) -> Response:
+        """Accuracy by task and run, as an image of the home page."""
+        _, shelf = self._shelf(request)
+        drawn = tasks_svg(shelf, dark=request.query_params.get("theme") == "dark")
+        if drawn is None:
+            raise _missing("figure")
+        return Response(drawn, media_type="image/svg+xml")
 
     def grid(self, request: Request) -> Response:
         """The grid; its content comes by ``facets`` and ``cards``."""
