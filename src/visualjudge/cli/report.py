@@ -198,7 +198,7 @@ def _write(
             out,
             html(analysis, questions, compare)
             if format is ReportFormat.html
-            else markdown(analysis),
+            else markdown(analysis, compare),
         )
     if json is not None:
         write_json(json, analysis.metrics)
