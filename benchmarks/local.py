@@ -24,7 +24,7 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from visualjudge.analysis.statistics import jackknife
-from visualjudge.analysis.statistics.clustered_shares import ratio_influence, shares
+from visualjudge.analysis.statistics.share_intervals import ratio_influence, shares
 from visualjudge.analysis.statistics.paired import gap_ends
 from visualjudge.core.atomic import write_json
 from visualjudge.core.records import Annotation

@@ -29,7 +29,7 @@ from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.plots.slope import Slope, SlopeRow, slopes
 from visualjudge.analysis.plots.squares import Swapped, swap_flow
 from visualjudge.analysis.report import printing
-from visualjudge.analysis.report.accuracy_plots import encoding_name, photograph_notes
+from visualjudge.analysis.report.accuracy_plots import encoding_name, photograph_notes, shown
 from visualjudge.analysis.report.page import html as page
 from visualjudge.analysis.report.paired import differences, in_common
 from visualjudge.analysis.report.plots import PLOTS, figures
@@ -602,13 +602,25 @@ def test_many_judges_are_rows_and_one_answer_a_line(tmp_path: Path) -> None:
         pair(i, (8.0, 2.0 + i % 5), task=("keypoint", "object_detection")[i % 2]) for i in range(40)
     ]
     dataset = write_dataset(tmp_path / "ds", pairs)
-    names = [f"judge-{k:02d}" for k in range(14)]
-    runs = [write_run(tmp_path / name, dataset, [said(q, "A") for q in pairs]) for name in names]
-    text = page(analyse(runs))
-    assert text.count('<div class="answer">') == 1 and ", ".join(names) in text
+    names = [f"judge-{k:02d}" for k in range(8)]
+    runs = [
+        write_run(
+            tmp_path / name, dataset, [said(q, "AB"[i < 4 * (8 - k)]) for i, q in enumerate(pairs)]
+        )
+        for k, name in enumerate(names)
+    ]
+    analysis = analyse(runs)
+    text = page(analysis)
+    assert text.count('<div class="answer">') < 5
     headline = text.split('id="headline"')[1].split("</section>")[0]
     assert headline.count("<tr") == 1 + len(names)
     assert page(analyse(runs[:6])).count('<div class="answer">') == 6
+    assert [judge.name for judge in shown(analysis)] == names[::-1], "the most accurate first"
+    assert drawn(analysis, "checks").svg().count("judge-07</text>") == 1
+    compared = drawn(analysis, "judges")
+    assert compared.finding.startswith("judge-07 is better than ")
+    assert "of 7 other judges" in compared.finding
+    assert len(compared.rows) == 8 * 7 / 2
 
 
 def test_contents_lead_to_every_section(analysis: Analysis) -> None:

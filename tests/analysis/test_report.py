@@ -241,7 +241,7 @@ def test_datasets_with_different_questions_under_one_id_are_refused(tmp_path: Pa
 
 def test_comparison_says_which_judge_is_taken_from_which(tmp_path: Path) -> None:
     shown = CliRunner().invoke(app, [*map(str, _two_datasets(tmp_path, 4))]).stdout
-    assert "one minus two: 0.0 points" in shown
+    assert re.search("one minus two +[·─│●○]+ +0.0 ", shown)
 
 
 def test_judge_of_one_place_is_said_to_lean_to_it_and_has_an_interval(tmp_path: Path) -> None:

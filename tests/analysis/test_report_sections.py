@@ -9,8 +9,12 @@ import pytest
 
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import Analysis, analyse
+from visualjudge.analysis.figure_text import points
+from visualjudge.analysis.plots.figure import Figure
 from visualjudge.analysis.report.examples import examples
+from visualjudge.analysis.report.markdown import markdown
 from visualjudge.analysis.report.page import context, html as page
+from visualjudge.analysis.report.paired import differences
 from visualjudge.analysis.report.section import Section
 from visualjudge.core.records import Question
 
@@ -109,3 +113,29 @@ def test_what_was_declined_is_called_so(tmp_path: Path) -> None:
     verdicts.append(said(pairs[-1], None, status="refusal", cause="declined"))
     analysis = analyse([write_run(tmp_path / "run", dataset, verdicts)])
     assert [entry.why for entry in examples(analysis.study, 0)] == ["no answer: declined"]
+
+
+def test_a_comparison_stands_in_markdown_as_on_the_page(tmp_path: Path) -> None:
+    tasks = ("object_detection", "keypoint")
+    pairs = [pair(i, (8.0, 3.0), task=tasks[i % 2]) for i in range(40)]
+    dataset = write_dataset(tmp_path / "ds", pairs)
+    runs = [
+        write_run(
+            tmp_path / name, dataset, [said(q, "AB"[i % often == 0]) for i, q in enumerate(pairs)],
+            judge=name,
+        )
+        for name, often in (("before", 3), ("after", 7))
+    ]  # fmt: skip
+    analysis = analyse(runs)
+    figure = differences(analysis, 0, 1)
+    assert isinstance(figure, Figure)
+    text = markdown(analysis, (0, 1))
+    assert text.index("## before and after") < text.index("## May I rank my models")
+    assert f"**{figure.finding}.**" in text and f"{figure.finding}</h3>" in page(
+        analysis, compare=(0, 1)
+    )
+    rows = [line.split(" | ")[1] for line in text.splitlines() if line.startswith(f"| {tasks[0]}")]
+    value = next(row[3] for row in figure.rows if row[2] == tasks[0])
+    assert rows[0] == points(float(str(value)))
+    assert "| now right | " in text and "| now wrong | " in text
+    assert "before and after" not in markdown(analysis)

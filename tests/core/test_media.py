@@ -10,11 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
-
-from visualjudge.clients.payload import ImageStore
-from visualjudge.core import media
-from visualjudge.core.errors import DataError
-from visualjudge.core.media import (
+from visualjudge.core.image_storage import (
     INDEX,
     Part,
     ShardWriter,
@@ -23,6 +19,9 @@ from visualjudge.core.media import (
     packed_images,
     shard_files,
 )
+
+from visualjudge.clients.payload import ImageStore
+from visualjudge.core.errors import DataError
 from visualjudge.vision.raster.images import image_size, png_bytes, read_rgb
 
 NAMES = st.text(

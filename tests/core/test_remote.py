@@ -20,7 +20,7 @@ import fsspec
 import pytest
 
 from making import detection_folder, make_folder
-from visualjudge.core import media, remote
+from visualjudge.core import image_storage, remote
 from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.core.remote import RemotePath, located
@@ -135,7 +135,7 @@ def test_an_image_that_was_looked_at_is_closed(
 ) -> None:
     memory.put(str(built / form), f"/bucket/{form}", recursive=True)
     files: list[io.BytesIO] = []
-    for kind in (RemotePath, media.Part):
+    for kind in (RemotePath, image_storage.Part):
         real = kind.open
 
         def kept(self: Any, mode: Any = "rb", real: Any = real) -> Any:

@@ -130,3 +130,11 @@ def test_csv_is_read_back(rows: list[tuple[str, float | None]]) -> None:
         kept = name.replace("\r\n", "\n").replace("\r", "\n")
         assert told == kept or (told == f"'{kept}" and kept[0] in "=+-@\t")
         assert number == ("" if value is None else str(value))
+
+
+def test_a_bar_never_breaks() -> None:
+    bars = ("····│──●──·········", "····│···──●──······", "····│······──●──···")
+    made = Table(("a name of some length", "one", "two", "three"), (("a task of a name", *bars),))
+    text = made.text(60)
+    assert max(map(len, text.splitlines())) <= 60
+    assert all(bar in text for bar in bars)

@@ -11,7 +11,7 @@ import polars as pl
 from visualjudge.analysis.category_codes import WORD, ordered
 from visualjudge.analysis.figures import NO_SHARE, Accuracy, Cell, Estimate, Share
 from visualjudge.analysis.statistics import jackknife
-from visualjudge.analysis.statistics.clustered_shares import Shares, ratio_influence, shares
+from visualjudge.analysis.statistics.share_intervals import Shares, ratio_influence, shares
 from visualjudge.core.records import FloatArray, IntArray
 
 MARGINS = (0.5, 1.0, 2.0, 3.0, 5.0)

@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.source_figures import Control
+from visualjudge.analysis.statistics.bradley_terry import Penalised
 from visualjudge.analysis.statistics.controlled import controlled
-from visualjudge.analysis.statistics.strengths import Penalised
 from visualjudge.analysis.study_table import lead
 from visualjudge.analysis.value_and_interval import Ends, Estimate
 from visualjudge.core.records import FloatArray

@@ -123,19 +123,17 @@ def grouped(said: Iterable[tuple[str, str]], *, names_last: bool = False) -> str
     found: dict[str, list[str]] = {}
     for statement, name in said:
         found.setdefault(statement, []).append(name)
-    every = len(found) == 1
-    parts = [(statement, _who(names, every=every)) for statement, names in found.items()]
+    total = sum(map(len, found.values()))
+    parts = [(statement, _who(names, total)) for statement, names in found.items()]
     told = "; ".join(": ".join(part if names_last else reversed(part)) for part in parts)
     return told[:1].upper() + told[1:] if names_last else told
 
 
-def _who(names: Sequence[str], *, every: bool) -> str:
-    """The names, or how many where they are all and many."""
-    return (
-        f"all {len(names)} judges"
-        if every and len(names) > MOST_NAMED
-        else listed(names, MOST_NAMED)
-    )
+def _who(names: Sequence[str], total: int) -> str:
+    """The names, or how many, where there are more in all than a sentence can name."""
+    if total <= MOST_NAMED or len(names) < 3:
+        return listed(names, MOST_NAMED)
+    return f"all {total} judges" if len(names) == total else f"{len(names)} of {total} judges"
 
 
 def counted(title: str, counts: Sequence[tuple[str, int, int]]) -> str:

@@ -157,7 +157,7 @@ def report(
 
 
 def _baseline(runs: list[Path], dataset: Path | None, scratch: Path) -> list[Path]:
-    from visualjudge.runs.baseline import run_baselines
+    from visualjudge.runs.local_baseline import run_baselines
 
     return run_baselines(runs, scratch, dataset=dataset)
 
@@ -198,7 +198,7 @@ def _write(
             out,
             html(analysis, questions, compare)
             if format is ReportFormat.html
-            else markdown(analysis),
+            else markdown(analysis, compare),
         )
     if json is not None:
         write_json(json, analysis.metrics)

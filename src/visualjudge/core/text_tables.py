@@ -23,6 +23,9 @@ LEAST_NAME = 12
 LONGEST_NUMBER = 16
 """Characters up to which digits are a number, which never breaks; longer ones name something."""
 
+DRAWN = re.compile("[·─│●○]+|")
+"""A bar of characters, which never breaks either."""
+
 NUMBER = re.compile(r"[-+\u2212–]?[\d.,]*( ?%)?")
 
 
@@ -223,12 +226,13 @@ class Table:
         )
 
     def _floor(self, column: int, number: bool) -> int:
-        """Return the minimum width of a column: whole numbers, ``LEAST_NAME`` of a name, and each
+        """Return the minimum width of a column: whole numbers and bars, ``LEAST_NAME``, and each
         word of the heading.
         """
         longest = max((len(row[column]) for row in self.rows), default=0)
+        whole = number or all(DRAWN.fullmatch(row[column]) for row in self.rows)
         return max(
-            longest if number else min(longest, LEAST_NAME),
+            longest if whole else min(longest, LEAST_NAME),
             *map(len, self.columns[column].split()),
             1,
         )

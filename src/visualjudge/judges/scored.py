@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from visualjudge.core.errors import DataError
-from visualjudge.core.media import image_at
+from visualjudge.core.image_storage import image_at
 from visualjudge.core.records import FAILED, IMAGE_MARK, LETTERS, Answer, Pixels, Question, Verdict
 from visualjudge.judges.base import Ask, Judged, OfflineJudge, failed, in_stored_letters
 from visualjudge.prompts.spans import images_within, spans_of

@@ -21,10 +21,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 
 from visualjudge.core.errors import DataError, RunError
-from visualjudge.core.media import Place
+from visualjudge.core.image_storage import Place
 from visualjudge.core.records import LETTERS, Question
 from visualjudge.studio import question_views as views
 from visualjudge.studio.guard import LOOPBACK, Guard
+from visualjudge.studio.home_figure import tasks_svg
 from visualjudge.studio.places import DatasetPlace, RunPlace
 from visualjudge.studio.question_views import card, option_images, original_images
 from visualjudge.studio.selection import SORTS, Shelf, State, matrices, shown_facet
@@ -144,6 +145,7 @@ class Pages:
             "/progress": self.progress,
             "/static/{name}": static,
             "/d/{slug}": self.grid,
+            "/d/{slug}/tasks.svg": self.tasks,
             "/d/{slug}/facets": self.facets,
             "/d/{slug}/facet": self.facet,
             "/d/{slug}/cards": self.cards,
@@ -179,6 +181,14 @@ class Pages:
     def progress(self, request: Request) -> Response:
         """What is still to be indexed, in words for the page; empty when all is."""
         return _json({"lines": [_line(self.site, *one) for one in self.site.indexing().items()]})
+
+    def tasks(self, request: Request) -> Response:
+        """Accuracy by task and run, as an image of the home page."""
+        _, shelf = self._shelf(request)
+        drawn = tasks_svg(shelf, dark=request.query_params.get("theme") == "dark")
+        if drawn is None:
+            raise _missing("figure")
+        return Response(drawn, media_type="image/svg+xml")
 
     def grid(self, request: Request) -> Response:
         """The grid; its content comes by ``facets`` and ``cards``."""

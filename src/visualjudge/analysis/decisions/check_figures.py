@@ -86,7 +86,7 @@ def checks_of(judges: Sequence[JudgeCard]) -> Figure | LeftOut:
         "95 % interval lies in that part, fails where it lies outside, and is undecided else."
         + (f" Not measured: {listed(missing, 7)}." if missing else "")
         + (
-            f" The first {MOST_JUDGES} of {len(judges)} judges are drawn."
+            f" {MOST_JUDGES} of {len(judges)} judges are drawn."
             if len(judges) > MOST_JUDGES
             else ""
         )

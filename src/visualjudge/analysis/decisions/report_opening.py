@@ -15,7 +15,7 @@ from visualjudge.analysis.decisions.check_figures import shown_value
 from visualjudge.analysis.decisions.checks import LABELS, STATES
 from visualjudge.core.text_tables import Table, markdown_text
 
-TITLE = "May I rank my models with this judge?"
+TITLE = "May I rank my models with {}?"
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class Opening:
     def markdown(self) -> str:
         """The same in Markdown."""
         lines = "\n\n".join(map(markdown_text, self.sentences))
-        return "\n\n".join([f"## {TITLE}", lines, *(table.markdown() for table in self._tables)])
+        title = TITLE.format("this judge" if len(self.sentences) == 1 else "these judges")
+        return "\n\n".join([f"## {title}", lines, *(table.markdown() for table in self._tables)])
 
     @property
     def _tables(self) -> tuple[Table, ...]:

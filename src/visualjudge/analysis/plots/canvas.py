@@ -221,21 +221,21 @@ class Canvas:
         else:
             self.line(x - 4, y, x + 4, y, kind)
 
-    def svg(self, label: str, *, standalone: bool = False) -> str:
-        """The image, with ``label`` for those who do not see it; ``standalone``: with its own
-        style, for a file.
+    def svg(self, label: str, *, colours: dict[str, str] | None = None) -> str:
+        """The image, with ``label`` for those who do not see it; ``colours``: those of its own
+        style, for a file (None: an element for a page with the stylesheet of figures).
         """
         width, height = f"{self.width:.0f}", f"{self.height + 4:.0f}"
         named = f'role="img" aria-label="{escape(label)}" viewBox="0 0 {width} {height}"'
         body = "".join(self._parts)
-        if not standalone:
+        if colours is None:
             return f'<svg class="plot" {named} style="max-width:{width}px">{body}</svg>'
         style = (
-            in_colours(STYLE, LIGHT)
+            in_colours(STYLE, colours)
             + ".plot text{font-family:Helvetica,Arial,'DejaVu Sans',sans-serif}"
         )
         size = f'width="{width}" height="{height}"'
-        paper = f'<rect width="{width}" height="{height}" fill="{LIGHT["paper"]}"/>'
+        paper = f'<rect width="{width}" height="{height}" fill="{colours["paper"]}"/>'
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="plot" {size} {named}>'
             f"<style>{style}</style>{paper}{body}</svg>\n"

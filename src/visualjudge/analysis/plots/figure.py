@@ -39,7 +39,7 @@ class Figure:
 
     def svg(self, width: float = WIDE) -> str:
         """A file of its own, ``width`` pixels wide, with its colours in it."""
-        return self.draw(width).svg(self.finding, standalone=True)
+        return self.draw(width).svg(self.finding, colours=LIGHT)
 
     def inline(self) -> str:
         """Two SVG elements for a page with the stylesheet of figures: for a screen, and for a

@@ -74,10 +74,10 @@ def heat_map(
     another below.
     """
     canvas = Canvas(width)
-    label = min(
-        0.32 * width if width >= NARROW else 0.4 * width, max(map(text_width, rows), default=0) + 10
-    )
-    per_band = max(1, int((width - label) // (46 if width >= NARROW else 28)))
+    least = 46 if width >= NARROW else 28
+    room = max((0.32 if width >= NARROW else 0.4) * width, width - least * len(columns))
+    label = min(room, max(map(text_width, rows), default=0) + 10)
+    per_band = max(1, int((width - label) // least))
     y = 0.0
     for start in range(0, len(columns), per_band):
         y = _band(

@@ -44,9 +44,21 @@ INTERVALS = (
 Row = tuple[str | float | int | None, ...]
 
 
+def order(analysis: Analysis) -> list[int]:
+    """The numbers of the judges that a report is about; of more than figures can tell apart, the
+    most accurate first.
+    """
+    numbers = list(analysis.results.shown)
+    if len(numbers) <= MOST_SERIES:
+        return numbers
+    right = [judge.pairwise.accuracy.shown.value for judge in analysis.results.judges]
+    known = [-1.0 if value is None else value for value in right]
+    return sorted(numbers, key=lambda i: known[i], reverse=True)
+
+
 def shown(analysis: Analysis) -> list[JudgeResult]:
-    """The judges that a report is about."""
-    return [analysis.results.judges[i] for i in analysis.results.shown]
+    """The judges that a report is about, in the order in which figures draw them."""
+    return [analysis.results.judges[i] for i in order(analysis)]
 
 
 def colours_of(analysis: Analysis, judges: Iterable[JudgeResult]) -> list[int]:

@@ -20,6 +20,7 @@ from visualjudge.analysis.report.accuracy_plots import (
     SHARES,
     colours_of,
     figures_of,
+    order,
     shown,
 )
 from visualjudge.analysis.report.readings import plain_name, rough_share
@@ -34,8 +35,7 @@ GUESS = 0.5
 def checks(analysis: Analysis) -> Figure | LeftOut:
     """The checks of the card: each figure, its interval, its threshold and its state."""
     card = usual_card(analysis)
-    judges = [card.judges[i] for i in analysis.results.shown]
-    return checks_of(judges)
+    return checks_of([card.judges[i] for i in order(analysis)])
 
 
 def groups_of(analysis: Analysis) -> list[str]:
@@ -90,6 +90,11 @@ def sources(analysis: Analysis, group: str | None = None) -> Figure | LeftOut:
         + (
             f" The first {MOST_SOURCES} of {count} sources are drawn."
             if count > MOST_SOURCES
+            else ""
+        )
+        + (
+            f" The first {MOST_PANELS} of {len(judges)} judges are drawn."
+            if len(judges) > MOST_PANELS
             else ""
         )
     )

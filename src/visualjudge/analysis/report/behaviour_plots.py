@@ -32,6 +32,7 @@ from visualjudge.analysis.report.accuracy_plots import (
     MOST_SERIES,
     colours_of,
     figures_of,
+    order,
     reach,
     shown,
 )
@@ -159,7 +160,7 @@ def _same(chart: Swapped) -> float:
 def scores(analysis: Analysis) -> Figure | LeftOut:
     """The judge's scores against the true ones."""
     charts, said, data = [], [], []
-    for k, i in enumerate(analysis.results.shown[:MOST_SERIES]):
+    for k, i in enumerate(order(analysis)[:MOST_SERIES]):
         judge = analysis.results.judges[i]
         table = (
             analysis.study.kind(i, "scoring", ("parsed", "number", "truth"))

@@ -22,6 +22,7 @@ from visualjudge.analysis.report.accuracy_plots import (
     shown,
 )
 from visualjudge.analysis.report.readings import plain_name, points_tick, rough_points
+from visualjudge.analysis.value_and_interval import Estimate
 
 
 def compared(analysis: Analysis) -> Figure | LeftOut:
@@ -40,24 +41,24 @@ def compared(analysis: Analysis) -> Figure | LeftOut:
             "a single judge was asked" if len(names) == 1 else "no two judges share a question",
         )
     pairs.sort(key=lambda row: -abs(row.gap.value or 0.0))
-    kept = pairs[:MOST_PAIRS]
-    rows = [ForestRow(f"{row.a} − {row.b}", (row.gap,)) for row in kept]
-    end = reach((row.gap for row in kept), 0.05)
-    scale = Scale(-end, end, points_tick, rough_points, "Difference in accuracy, points", 0.0)
-    left = (
-        f" The {len(pairs) - len(kept)} smaller differences are in the table."
-        if len(pairs) > len(kept)
-        else ""
-    )
+    best = shown(analysis)[0].name if len(names) > MOST_SERIES else None
+    beside = [_from(best, row) for row in pairs if best in (row.a, row.b)] if best else []
+    rows = [ForestRow(f"{row.a} − {row.b}", (row.gap,)) for row in pairs]
+    label, whose = "Difference in accuracy, points", "First judge less second"
+    if best:
+        rows = [ForestRow(name, (gap,)) for name, gap, _ in beside]
+        label, whose = f"Points by which {best} is better", f"{best} less each other judge,"
+    end = reach((row.estimates[0] for row in rows), 0.05)
+    scale = Scale(-end, end, points_tick, rough_points, label, 0.0)
+    left = " The other differences are in the table." if len(pairs) > len(rows) else ""
     caption = (
-        f"First judge less second on the questions that both were asked. {INTERVALS} They are "
-        f"unadjusted.{left}"
+        f"{whose} on the questions that both were asked. {INTERVALS} They are unadjusted.{left}"
     )
     data = [(row.a, row.b, *figures_of(row.gap), row.p_holm) for row in pairs]
     columns = ("first", "second", *ESTIMATE, "p_holm")
     return Figure(
         "judges",
-        _better(pairs),
+        _better(pairs) if best is None else _ahead(best, beside),
         caption,
         columns,
         tuple(data),
@@ -65,8 +66,19 @@ def compared(analysis: Analysis) -> Figure | LeftOut:
     )
 
 
-MOST_PAIRS = 20
 LEVEL = 0.05
+
+
+def _from(name: str, row: Comparison) -> tuple[str, Estimate, bool]:
+    """The other judge, by how much the named one is better, and whether that is certain."""
+    other, gap = (row.b, row.gap) if row.a == name else (row.a, minus(row.gap))
+    return other, gap, row.p_holm is not None and row.p_holm < LEVEL and (gap.value or 0) > 0
+
+
+def _ahead(best: str, beside: Sequence[tuple[str, Estimate, bool]]) -> str:
+    level = [name for name, _, certain in beside if not certain]
+    said = f"{best} is better than {len(beside) - len(level)} of {len(beside)} other judges"
+    return f"{said}; undecided beside {listed(level, 6)}" if level else said
 
 
 def _better(pairs: Sequence[Comparison]) -> str:

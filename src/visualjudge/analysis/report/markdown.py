@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from visualjudge.analysis import (
@@ -14,8 +14,13 @@ from visualjudge.analysis import (
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.columns import ACCURACY
 from visualjudge.analysis.decisions.report_opening import opening
+from visualjudge.analysis.figure_text import number, percents, points
 from visualjudge.analysis.figures import Cell, JudgeResult, Results
+from visualjudge.analysis.plots.figure import LeftOut
+from visualjudge.analysis.report.examples import changed
 from visualjudge.analysis.report.methods import methods
+from visualjudge.analysis.report.paired import differences, gaps_by_task, in_common, titles
+from visualjudge.analysis.report.tools import tool_tables
 from visualjudge.core.text_tables import Table, markdown_text as _cell
 
 Row = TypeVar("Row")
@@ -100,11 +105,44 @@ def _headline(judges: Iterable[JudgeResult]) -> str:
     return table(["Judge", *columns.JUDGE.titles], rows)
 
 
-def markdown(analysis: Analysis) -> str:
-    """The whole report."""
+PAIRED = (
+    "Paired, on the questions, orders and repeats of both; 95 % intervals with images as the unit, "
+    "unadjusted."
+)
+
+
+def _pair(analysis: Analysis, compare: tuple[int, int]) -> Iterator[str]:
+    """Two judges beside each other: differences by task, tools, and the questions that changed."""
+    first, second = titles(analysis, *compare)
+    yield f"## {_cell(first)} and {_cell(second)}\n\n{_cell(in_common(analysis, *compare))}\n"
+    found = differences(analysis, *compare)
+    if isinstance(found, LeftOut):
+        yield f"{_cell(found.reason[:1].upper() + found.reason[1:])}.\n"
+        return
+    yield f"**{_cell(found.finding)}.** {PAIRED}\n"
+    yield table(
+        ("Task", "Points", "95 %", "Verdicts", "Images"),
+        [
+            (name, points(gap.value), percents(gap.interval), number(gap.n), number(gap.images))
+            for name, gap in gaps_by_task(analysis, *compare).items()
+        ],
+    )
+    yield from (made.markdown() for made in tool_tables(analysis, compare) if made.rows)
+    yield table(
+        ("What changed", "Task", "Image", f"{second} said", "Right is"),
+        [
+            (one.why, one.task, one.image, one.said, one.answer)
+            for one in changed(analysis.study, *compare)
+        ],
+    )
+
+
+def markdown(analysis: Analysis, compare: tuple[int, int] | None = None) -> str:
+    """The whole report; ``compare``: two judges, by number, whose differences stand first."""
     results = analysis.results
     parts = [
         "# Judge report\n",
+        *(() if compare is None else _pair(analysis, compare)),
         opening(analysis).markdown(),
         *(f"**{_cell(line)}**\n" for line in results.warnings),
     ]

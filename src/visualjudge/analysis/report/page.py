@@ -20,6 +20,7 @@ from visualjudge.analysis import figure_text as words
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import Answer, short_answer, usual_card
 from visualjudge.analysis.decisions.checks import ICONS, LABELS
+from visualjudge.analysis.figure_text import many
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.plots.figure import LeftOut, page_style
 from visualjudge.analysis.report.accuracy_plots import MOST_SERIES
@@ -30,6 +31,10 @@ from visualjudge.analysis.report.methods import SOURCES, methods
 from visualjudge.analysis.report.plots import PLOTS
 from visualjudge.analysis.report.section import those_drawn
 from visualjudge.analysis.report.sections import pair, sections
+
+BEST_FIRST = ("pass", "undecided", "fail", "not_measured")
+MOST_NAMES = 16
+"""Judges that a line of the answer names; all are in the section in words."""
 
 
 @dataclass(frozen=True)
@@ -83,19 +88,24 @@ def _policy(script: str) -> str:
 
 
 def _lines(judges: Sequence[JudgeResult], found: Sequence[Answer]) -> list[Line]:
-    """A line a judge; of many judges a line an answer."""
-    told = [_told(answer) for answer in found]
+    """A line a judge; of many judges a line an answer, those that may be used first."""
     if len(judges) <= MOST_SERIES:
         return [
-            Line(j.name, k, j.simulated, *said)
-            for k, (j, said) in enumerate(zip(judges, told, strict=True))
+            Line(j.name, k, j.simulated, *_told(answer))
+            for k, (j, answer) in enumerate(zip(judges, found, strict=True))
         ]
-    groups: dict[tuple[str, str, str, str], list[JudgeResult]] = {}
-    for judge, said in zip(judges, told, strict=True):
-        groups.setdefault(said, []).append(judge)
+    groups: dict[tuple[str, str, str, str], list[str]] = {}
+    for judge, answer, (state, icon, word, more) in zip(
+        judges, found, [_told(answer) for answer in found], strict=True
+    ):
+        name = judge.name
+        if answer.needs_images:
+            name, more = f"{name} ({many(answer.needs_images, 'more image')})", ""
+        groups.setdefault((state, icon, word, more), []).append(name)
+    simulated = all(judge.simulated for judge in judges)
     return [
-        Line(", ".join(j.name for j in who), None, all(j.simulated for j in who), *said)
-        for said, who in groups.items()
+        Line(words.listed(names, MOST_NAMES), None, simulated, *said)
+        for said, names in sorted(groups.items(), key=lambda group: BEST_FIRST.index(group[0][0]))
     ]
 
 
@@ -132,6 +142,7 @@ def context(
         "judges": judges,
         "answers": _lines(judges, [card.judges[i] for i in shown]),
         "many": len(judges) > MOST_SERIES,
+        "most": MOST_SERIES,
         "sentences": [card.judges[i].answer for i in shown],
         "first": those_drawn(drawn["tasks"], drawn["sources"], drawn["checks"]),
         "left_out": [found for found in drawn.values() if isinstance(found, LeftOut)],

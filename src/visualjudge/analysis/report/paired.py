@@ -72,13 +72,8 @@ def differences(analysis: Analysis, first: int, second: int) -> Figure | LeftOut
     """The accuracy of the second judge less that of the first, over all questions in common and by
     task.
     """
-    study = analysis.study
     a, b = titles(analysis, first, second)
-    tables = [study.joined[k] for k in (first, second)]
-    tasks = sorted(set(tables[0]["task"].unique()) & set(tables[1]["task"].unique()))
-    found: dict[str, Estimate] = {"all questions": gap_of(analysis, first, second)}
-    if len(tasks) > 1:
-        found |= {task: gap_of(analysis, first, second, pl.col("task") == task) for task in tasks}
+    found = gaps_by_task(analysis, first, second)
     measured = {name: gap for name, gap in found.items() if gap.value is not None}
     if not measured:
         return LeftOut("compared", found["all questions"].why or "nothing was measured")
@@ -100,6 +95,16 @@ def differences(analysis: Analysis, first: int, second: int) -> Figure | LeftOut
         "compared", finding, caption, ("first", "second", "task", *ESTIMATE), tuple(data),
         lambda width: forest(rows, [""], scale, width),
     )  # fmt: skip
+
+
+def gaps_by_task(analysis: Analysis, first: int, second: int) -> dict[str, Estimate]:
+    """The difference over all questions in common and, if there are several, in each task."""
+    tables = [analysis.study.joined[k] for k in (first, second)]
+    tasks = sorted(set(tables[0]["task"].unique()) & set(tables[1]["task"].unique()))
+    found = {"all questions": gap_of(analysis, first, second)}
+    if len(tasks) > 1:
+        found |= {task: gap_of(analysis, first, second, pl.col("task") == task) for task in tasks}
+    return found
 
 
 def gap_of(analysis: Analysis, first: int, second: int, part: pl.Expr | None = None) -> Estimate:

@@ -156,6 +156,7 @@ def _compared(
 
 def _baseline(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]) -> Section:
     said = [f"{judge.name}: {line}" for judge in judges if (line := words.above(judge))]
+    said = said if len(said) <= MOST_SERIES else []
 
     def table(judge: JudgeResult) -> Table:
         return grid(
@@ -484,7 +485,11 @@ def _photograph(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | Left
             titled(judge.name, grid(columns.PHOTOGRAPH, [need.all, *need.by_task]))
             for judge, need in asked
         ],
-        notes=[f"{judge.name}: {words.photograph(judge)}" for judge, _ in asked],
+        notes=[
+            f"{judge.name}: {words.photograph(judge)}"
+            for judge, _ in asked
+            if len(asked) <= MOST_SERIES
+        ],
         figures=those_drawn(drawn["photograph"]),
     )
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from visualjudge.analysis import figure_text as words
 from visualjudge.analysis.columns import JUDGE
-from visualjudge.analysis.figure_text import p_value, percents, points
+from visualjudge.analysis.figure_text import NONE, many, number, p_value, percents, points
 from visualjudge.analysis.figures import JudgeResult, Results
 from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES
 from visualjudge.analysis.value_and_interval import NO_SHARE, Estimate
@@ -23,39 +24,46 @@ def text(results: Results, answers: Sequence[str]) -> str:
     apart = [folded(words.APART)] if len(results.groups) > 1 else []
     tables = [_headline(group).text() for group in results.groups]
     bars = _bars(results) if screen_width() >= LEAST_WIDTH else []
+    apart_by = _differences(results)
     return "\n".join(
-        [*map(folded, answers), TITLE, *apart, *tables, *bars, *map(folded, _notes(results))]
+        [
+            *map(folded, answers),
+            TITLE,
+            *apart,
+            *tables,
+            *bars,
+            *map(folded, _notes(results)),
+            *apart_by,
+        ]
     )
 
 
-def bar(estimate: Estimate, chance: float) -> str:
-    """An interval from 0 to 100 % in characters: ``······│···├──●─┤····``; ○ from fewer than five
-    images.
+def bar(estimate: Estimate, mark: float, low_end: float = 0.0, high_end: float = 1.0) -> str:
+    """An interval in characters, with │ at ``mark``: ``······│···──●──····``; ○ from fewer than
+    five images. The ends are those of the axis; what lies beyond is drawn at its end.
     """
+
+    def place(value: float) -> int:
+        share = (value - low_end) / (high_end - low_end)
+        return min(BAR - 1, max(0, round(share * (BAR - 1))))
+
     value, (low, high) = estimate.value, estimate.interval or (None, None)
     if value is None:
         return ""
     cells = ["·"] * BAR
-    cells[_place(chance)] = "│"
+    cells[place(mark)] = "│"
     if low is not None and high is not None:
-        for k in range(_place(low), _place(high) + 1):
+        for k in range(place(low), place(high) + 1):
             cells[k] = "─"
-    cells[_place(value)] = "●" if estimate.images >= LEAST_IMAGES else "○"
+    cells[place(value)] = "●" if estimate.images >= LEAST_IMAGES else "○"
     return "".join(cells)
 
 
-def _place(share: float) -> int:
-    return min(BAR - 1, max(0, round(share * (BAR - 1))))
-
-
 def _bars(results: Results) -> list[str]:
-    """A row for each task, a bar for each judge, of the first judges that fit beside each other; │
-    is chance.
+    """A row for each task and a bar for each judge; those that do not fit follow below. │ is
+    chance.
     """
-    judges = [results.judges[i] for i in results.shown][
-        : max(1, (screen_width() - 34) // (BAR + 2))
-    ]
-    judges = judges[:MOST_BARS]
+    judges = [results.judges[i] for i in results.shown][:MOST_BARS]
     names = list(
         dict.fromkeys(
             cell.name for judge in judges for cell in judge.by_task if cell.accuracy.share.n
@@ -80,7 +88,42 @@ def _bars(results: Results) -> list[str]:
     ]
 
 
-MOST_BARS = 3
+MOST_BARS = 6
+
+
+def _differences(results: Results) -> list[str]:
+    """A row and a bar for every two judges, in place of a sentence each."""
+    known = [row for row in results.comparisons if row.gap.value is not None]
+    rows = tuple(
+        (
+            f"{row.a} minus {row.b}",
+            bar(row.gap, 0.0, -0.5, 0.5),
+            points(row.gap.value),
+            percents(row.gap.interval),
+            p_value(row.p_holm),
+            number(row.questions),
+        )
+        for row in known[:MOST_PAIRS]
+    )
+    if not rows:
+        return []
+    more = len(known) - len(rows)
+    notes = (
+        "p after Holm over all comparisons; no answer counts as wrong."
+        + (f" {many(more, 'more comparison')} in the report." if more else ""),
+    )
+    columns = ("Difference", "−50 to +50 points", "Points", "95 %", "p", "Questions")
+    table = Table(columns, rows, notes)
+    if screen_width() < LEAST_WIDTH:
+        table = replace(
+            table,
+            columns=(columns[0], *columns[2:]),
+            rows=tuple((row[0], *row[2:]) for row in rows),
+        )
+    return [table.text()]
+
+
+MOST_PAIRS = 15
 
 
 def _headline(judges: Sequence[JudgeResult]) -> Table:
@@ -88,7 +131,10 @@ def _headline(judges: Sequence[JudgeResult]) -> Table:
         (judge.name + (" (simulated)" if judge.simulated else ""), *JUDGE.cells(judge))
         for judge in judges
     ]
-    return Table(("Judge", *JUDGE.titles), tuple(rows))
+    titles = ("Judge", *JUDGE.titles)
+    kept = [k for k in range(len(titles)) if any(row[k] != NONE for row in rows)]
+    cells = tuple(tuple(row[k] for k in kept) for row in rows)
+    return Table(tuple(titles[k] for k in kept), cells)
 
 
 def _notes(results: Results) -> Iterator[str]:
@@ -104,12 +150,3 @@ def _notes(results: Results) -> Iterator[str]:
             ],
         ):
             yield f"{judge.name}: {sentence}"
-    for row in results.comparisons:
-        if row.gap.value is not None:
-            yield (
-                f"{row.a} minus {row.b}: {points(row.gap.value)} points "
-                f"({percents(row.gap.interval)}), "
-                f"p {p_value(row.p_holm)} after Holm over all comparisons, on {row.questions} "
-                "common questions; "
-                "no answer counts as wrong"
-            )

@@ -43,11 +43,11 @@ from visualjudge.analysis.statistics.pairwise_accuracy import (
     SoftPairwiseAccuracy as SoftPairwiseAccuracy,
     soft_pairwise_accuracy as soft_pairwise_accuracy,
 )
+from visualjudge.analysis.statistics.ppi_bradley_terry import powered_strengths as powered_strengths
 from visualjudge.analysis.statistics.ppi_means import (
     PooledMeans as PooledMeans,
     pooled_means as pooled_means,
 )
-from visualjudge.analysis.statistics.ppi_strengths import powered_strengths as powered_strengths
 from visualjudge.analysis.statistics.prediction_powered import (
     PPIMean as PPIMean,
     ppi_mean as ppi_mean,

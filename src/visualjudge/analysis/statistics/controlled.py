@@ -2,7 +2,7 @@
 
 The log odds of i over j are θ_i − θ_j + z·β, where z says how much more of each covariate i has in
 this game (style control: Chiang et al. 2024, "Chatbot Arena"); P(tie) is ν over the geometric mean
-of the two, as in :mod:`visualjudge.analysis.statistics.strengths`, whose added wins are added here
+of the two, as in :mod:`visualjudge.analysis.statistics.bradley_terry`, whose added wins are added here
 too, at equal covariates. Without ties and additions it is logistic regression (tested against
 statsmodels). Standard errors are from sums of scores by image (Liang & Zeger 1986).
 """
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from visualjudge.analysis.statistics.bradley_terry import wider
 from visualjudge.analysis.statistics.jackknife import NORMAL, effective_number
-from visualjudge.analysis.statistics.strengths import wider
 from visualjudge.core.records import FloatArray, IntArray
 
 STEPS, CLOSE = 60, 1e-10

@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 
 from visualjudge.core.errors import DataError
-from visualjudge.core.media import Place
+from visualjudge.core.image_storage import Place
 from visualjudge.core.records import FloatArray, Pixels
 from visualjudge.dataset.folder import Dataset
 from visualjudge.vision.raster.images import opened, read_rgb
