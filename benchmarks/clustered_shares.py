@@ -20,7 +20,7 @@ from scipy import optimize, special, stats
 
 from visualjudge.analysis.encoding_choice import recommend
 from visualjudge.analysis.statistics import risk_threshold
-from visualjudge.analysis.statistics.clustered_shares import WHOLE_IMAGES, shares, upper_bounds
+from visualjudge.analysis.statistics.share_intervals import WHOLE_IMAGES, shares, upper_bounds
 
 EDGE = 1e-9
 POINTS, WEIGHTS = np.polynomial.hermite_e.hermegauss(41)

@@ -45,7 +45,7 @@ from visualjudge.analysis.psychometric_bootstrap import Resampling
 from visualjudge.analysis.scores import rank_taus, scoring_figures, within_groups
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.alpha import alpha, alpha_interval
-from visualjudge.analysis.statistics.clustered_shares import ratio_influence, shares
+from visualjudge.analysis.statistics.share_intervals import ratio_influence, shares
 from visualjudge.core.errors import DataError
 
 POPULATION = 4_000

@@ -22,7 +22,7 @@ from zlib import crc32
 
 import numpy as np
 
-from visualjudge.analysis.statistics.clustered_shares import shares
+from visualjudge.analysis.statistics.share_intervals import shares
 from visualjudge.core.atomic import write_json
 from visualjudge.core.records import Annotation
 from visualjudge.core.seeding import rng_for

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from visualjudge.analysis.statistics.strengths import dispersion, drawn, penalised, standing
+from visualjudge.analysis.statistics.bradley_terry import dispersion, drawn, penalised, standing
 from visualjudge.core.seeding import rng_for
 
 

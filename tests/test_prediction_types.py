@@ -13,7 +13,7 @@ import pytest
 import visualjudge
 from visualjudge.apps.demo.data import _FILL
 from visualjudge.apps.demo.examples import examples
-from visualjudge.prompts.questions import CONTEXTS
+from visualjudge.prompts.question_text import CONTEXTS
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.vision.encodings import CATALOGUE
 from visualjudge.vision.error_types import ERROR_TYPES

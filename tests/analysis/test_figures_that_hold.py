@@ -19,8 +19,8 @@ from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.leaks import permutation_p
 from visualjudge.analysis.psychometric import slope_p
 from visualjudge.analysis.statistics import jackknife
-from visualjudge.analysis.statistics.clustered_shares import one_share
 from visualjudge.analysis.statistics.paired import images_needed
+from visualjudge.analysis.statistics.share_intervals import one_share
 from visualjudge.analysis.study_table import Run, Study, join, question_table, verdict_table
 from visualjudge.core.records import OptionFeatures, Question, Verdict
 from visualjudge.core.seeding import rng_for

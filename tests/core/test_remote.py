@@ -20,7 +20,7 @@ import fsspec
 import pytest
 
 from making import detection_folder, make_folder
-from visualjudge.core import media, remote
+from visualjudge.core import image_storage, remote
 from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.core.remote import RemotePath, located
@@ -135,7 +135,7 @@ def test_an_image_that_was_looked_at_is_closed(
 ) -> None:
     memory.put(str(built / form), f"/bucket/{form}", recursive=True)
     files: list[io.BytesIO] = []
-    for kind in (RemotePath, media.Part):
+    for kind in (RemotePath, image_storage.Part):
         real = kind.open
 
         def kept(self: Any, mode: Any = "rb", real: Any = real) -> Any:
@@ -245,7 +245,7 @@ def test_a_file_of_a_store_whose_name_leads_out_is_not_fetched(
 def test_a_build_into_a_store_has_the_bytes_of_a_local_one(
     memory: Any, built: Path, tmp_path: Path, form: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(media, "SHARD_BYTES", 20_000)
+    monkeypatch.setattr(image_storage, "SHARD_BYTES", 20_000)
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
     build(built / "data", tmp_path / "near", media=form, form="parquet")
@@ -271,7 +271,7 @@ def _put_order(store: Any, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 def test_shards_leave_when_they_are_whole_and_what_names_the_dataset_goes_last(
     memory: Any, built: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(media, "SHARD_BYTES", 20_000)
+    monkeypatch.setattr(image_storage, "SHARD_BYTES", 20_000)
     calls = _put_order(memory, monkeypatch)
     build(built / "data", "s3://bucket/far", media="shards", form="parquet")
     assert calls[:3] == [[".partial"], ["media/shard-00000.tar"], ["media/shard-00001.tar"]]

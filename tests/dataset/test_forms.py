@@ -19,7 +19,7 @@ import pytest
 from making import detection_folder
 from visualjudge.analysis.question_table import find, read_questions
 from visualjudge.cli.main import run
-from visualjudge.core import media
+from visualjudge.core import image_storage
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import TIES
 from visualjudge.dataset import folder, parquet_form
@@ -396,7 +396,7 @@ def test_build_writes_each_form_and_any_number_of_workers_the_same_bytes(
 def test_images_go_into_shards_and_back(
     built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(media, "SHARD_BYTES", 20_000)
+    monkeypatch.setattr(image_storage, "SHARD_BYTES", 20_000)
     assert convert(built, tmp_path / "packed", media="shards") == len(load_dataset(built))
     assert len(list((tmp_path / "packed/media").glob("*.tar"))) > 1
     assert not list((tmp_path / "packed/media").glob("*.png"))
@@ -413,7 +413,7 @@ def test_a_byte_changed_inside_a_shard_is_found(built: Path, tmp_path: Path) -> 
     convert(built, tmp_path / "packed", media="shards")
     dataset = load_dataset(tmp_path / "packed")
     part = dataset.image(dataset[0].images[0])
-    assert isinstance(part, media.Part)
+    assert isinstance(part, image_storage.Part)
     with part.shard.open("r+b") as file:
         file.seek(part.start + part.size // 2)
         file.write(b"!!!!")

@@ -17,7 +17,14 @@ from visualjudge.apps.pipelines import rows
 from visualjudge.apps.published import prompts
 from visualjudge.clients import descriptors, download, limits, remote, retry, wire
 from visualjudge.clients.batch import asking
-from visualjudge.core import confined_paths, jsons, media, parquet_bounds, parquet_files, yamls
+from visualjudge.core import (
+    confined_paths,
+    image_storage,
+    jsons,
+    parquet_bounds,
+    parquet_files,
+    yamls,
+)
 from visualjudge.data import importing, record_checks as record_fields, record_scan
 from visualjudge.dataset import parquet_form
 from visualjudge.formats import voc
@@ -355,8 +362,9 @@ BOUNDS = {
         f"{mib(record_scan.LARGEST_SPOOL)}, or {record_scan.SPOOL_RATIO} times"
     ],
     "index of the images of a dataset; shard; image in a shard": [
-        f"{mib(media.LARGEST_INDEX)}; {mib(media.SHARD_BYTES + media.LARGEST_IMAGE)}; "
-        f"{mib(media.LARGEST_IMAGE)}"
+        f"{mib(image_storage.LARGEST_INDEX)}; "
+        f"{mib(image_storage.SHARD_BYTES + image_storage.LARGEST_IMAGE)}; "
+        f"{mib(image_storage.LARGEST_IMAGE)}"
     ],
     "entry of the reply cache": [mib(limits.LARGEST_BODY)],
     "`dataset.json` and the index of shards; `run.json`; line of a run's verdicts": [

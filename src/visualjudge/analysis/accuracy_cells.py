@@ -1,4 +1,6 @@
-"""Sums by cell and image: what every share in the report is made of."""
+"""Sums by cell and image: what every share in the report is made of. Intervals:
+``statistics/share_intervals.py``.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ import polars as pl
 from visualjudge.analysis.category_codes import WORD, ordered
 from visualjudge.analysis.figures import NO_SHARE, Accuracy, Cell, Estimate, Share
 from visualjudge.analysis.statistics import jackknife
-from visualjudge.analysis.statistics.clustered_shares import Shares, ratio_influence, shares
+from visualjudge.analysis.statistics.share_intervals import Shares, ratio_influence, shares
 from visualjudge.core.records import FloatArray, IntArray
 
 MARGINS = (0.5, 1.0, 2.0, 3.0, 5.0)

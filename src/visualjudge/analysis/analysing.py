@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis.above_baseline import above_baseline, baseline_of
 from visualjudge.analysis.accuracy_cells import (
     CELL,
     NO_ACCURACY,
@@ -23,7 +24,6 @@ from visualjudge.analysis.accuracy_cells import (
     macro,
     margin_bin,
 )
-from visualjudge.analysis.baselines import above_baseline, baseline_of
 from visualjudge.analysis.benchmark_pair_rules import as_published
 from visualjudge.analysis.benchmark_scores import benchmark_scores, benchmarks_of
 from visualjudge.analysis.bias import binomial_p, both_orders, preferences, swap_figures

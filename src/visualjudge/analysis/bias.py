@@ -1,5 +1,5 @@
 """What a judge leans to beside the truth: the place of an option, and features that a shallow
-reader could go by.
+reader could go by. The statistic: ``statistics/bias_within_strata.py``.
 
 A *preference* compares how often the judge is right where the option with more of the feature is
 the better one, and where it is the worse one, and halves the difference: 0 for a judge that does
@@ -21,7 +21,7 @@ from scipy import special
 
 from visualjudge.analysis.accuracy_cells import image_sums, mean_of, share_of
 from visualjudge.analysis.figures import NO_SHARE, Estimate, Preference, Swap
-from visualjudge.analysis.statistics.bias import Cases, lean
+from visualjudge.analysis.statistics.bias_within_strata import Cases, lean
 from visualjudge.analysis.statistics.jackknife import FEW, holm, renumbered, sums
 from visualjudge.analysis.study_table import more
 from visualjudge.analysis.verdicts_without_answer import withheld

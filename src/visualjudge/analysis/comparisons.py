@@ -17,9 +17,9 @@ from visualjudge.analysis.accuracy_cells import estimate_of, image_sums, test_of
 from visualjudge.analysis.figures import Agreement, Comparison, Ends, Estimate
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.alpha import Level, alpha, alpha_interval
-from visualjudge.analysis.statistics.clustered_shares import ratio_influence
 from visualjudge.analysis.statistics.jackknife import holm
 from visualjudge.analysis.statistics.paired import cases_needed, gap_ends, images_needed
+from visualjudge.analysis.statistics.share_intervals import ratio_influence
 from visualjudge.analysis.study_table import Study
 from visualjudge.core.records import TIES, FloatArray, IntArray
 

@@ -21,9 +21,9 @@ import polars as pl
 from visualjudge.analysis.accuracy_cells import estimate_of, image_sums, share_of, test_of
 from visualjudge.analysis.figures import NO_SHARE, Encoding, EncodingChoice, EncodingDuel, Share
 from visualjudge.analysis.statistics import jackknife
-from visualjudge.analysis.statistics.clustered_shares import ratio_influence
 from visualjudge.analysis.statistics.jackknife import holm
 from visualjudge.analysis.statistics.paired import gap_ends
+from visualjudge.analysis.statistics.share_intervals import ratio_influence
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
 

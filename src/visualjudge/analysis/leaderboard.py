@@ -1,9 +1,10 @@
-"""The sources as the judge ranks them, beside their ranks by true score.
+"""The sources as the judge ranks them, beside their ranks by true score. The model:
+``statistics/bradley_terry.py``.
 
 A question asked in both orders with different answers is a tie; a failed reply takes no part.
 Strengths are penalised, and intervals, differences and ranks are from weighted images
-(:mod:`visualjudge.analysis.statistics.strengths`). A source that never won, or never lost, has a
-bound on one side and no interval. Each group of sources is fitted by itself: what is compared
+(:mod:`visualjudge.analysis.statistics.bradley_terry`). A source that never won, or never lost, has
+a bound on one side and no interval. Each group of sources is fitted by itself: what is compared
 elsewhere changes nothing in it.
 """
 
@@ -20,14 +21,7 @@ from visualjudge.analysis.comparable_sources import placed, places_of
 from visualjudge.analysis.figures import NOTHING, Contrast, Ends, Estimate, Leaderboard, SourceRow
 from visualjudge.analysis.source_figures import IN_MATRIX
 from visualjudge.analysis.statistics import correlation
-from visualjudge.analysis.statistics.jackknife import renumbered
-from visualjudge.analysis.statistics.many_strengths import (
-    Duels,
-    ManyStrengths,
-    many_strengths,
-    strengths_alone,
-)
-from visualjudge.analysis.statistics.strengths import (
+from visualjudge.analysis.statistics.bradley_terry import (
     NEVER_LOST,
     NEVER_WON,
     Penalised,
@@ -39,6 +33,13 @@ from visualjudge.analysis.statistics.strengths import (
     penalised,
     standing,
 )
+from visualjudge.analysis.statistics.bradley_terry_many import (
+    Duels,
+    ManyStrengths,
+    many_strengths,
+    strengths_alone,
+)
+from visualjudge.analysis.statistics.jackknife import renumbered
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
 

@@ -19,7 +19,7 @@ from visualjudge.analysis.accuracy_cells import image_sums, share_of
 from visualjudge.analysis.figures import NO_SHARE, Leak, Share
 from visualjudge.analysis.repeated_rows import holm_apart, leak_verdicts, originals
 from visualjudge.analysis.statistics import jackknife
-from visualjudge.analysis.statistics.clustered_shares import ratio_influence
+from visualjudge.analysis.statistics.share_intervals import ratio_influence
 from visualjudge.analysis.statistics.tails import norm_sf
 from visualjudge.analysis.study_table import lead
 from visualjudge.core.records import FloatArray, IntArray

@@ -20,7 +20,7 @@ import polars as pl
 from visualjudge.analysis.rating_table import as_array
 from visualjudge.analysis.statistics import alt_test, correlation, jackknife
 from visualjudge.analysis.statistics.alpha import Level, alpha, alpha_interval
-from visualjudge.analysis.statistics.clustered_shares import one_share
+from visualjudge.analysis.statistics.share_intervals import one_share
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import FloatArray, IntArray
 

@@ -21,8 +21,8 @@ import polars as pl
 from visualjudge.analysis.accuracy_cells import estimate_of, image_sums, share_of
 from visualjudge.analysis.photograph_figures import Photograph, PhotographNeed, Without
 from visualjudge.analysis.statistics import jackknife
-from visualjudge.analysis.statistics.clustered_shares import ratio_influence
 from visualjudge.analysis.statistics.paired import gap_ends
+from visualjudge.analysis.statistics.share_intervals import ratio_influence
 
 GREY, OTHER = "grey", "other"
 ONE_SIDED = 0.05

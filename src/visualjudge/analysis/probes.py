@@ -1,5 +1,5 @@
 """What the questions of a probe show of a judge: an effect that is 0 for a judge that the change
-does not move.
+does not move. The probes: ``apps/probes/kinds.py``.
 
 Every effect is a mean over groups of questions that belong together, with an interval clustered by
 image (:func:`~visualjudge.analysis.statistics.paired.gap_ends`). In units of the answers:
@@ -37,9 +37,9 @@ import polars as pl
 from visualjudge.analysis.accuracy_cells import estimate_of, image_sums, share_of
 from visualjudge.analysis.figure_text import many
 from visualjudge.analysis.probe_figures import ProbeResult, ProbeState, ToolTrust
-from visualjudge.analysis.statistics.clustered_shares import ratio_influence
 from visualjudge.analysis.statistics.jackknife import TAIL, holm, spread
 from visualjudge.analysis.statistics.paired import gap_ends
+from visualjudge.analysis.statistics.share_intervals import ratio_influence
 from visualjudge.analysis.value_and_interval import Estimate
 
 MARGIN = 0.125

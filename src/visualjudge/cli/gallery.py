@@ -65,7 +65,7 @@ class Exhibit:
 
 def _exhibits() -> Iterator[Exhibit]:
     from visualjudge.apps.demo.examples import examples
-    from visualjudge.prompts.questions import QuestionScene, format_text
+    from visualjudge.prompts.question_text import QuestionScene, format_text
     from visualjudge.vision.encode import encode, encodings
     from visualjudge.vision.tasks import TASKS
 

@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from visualjudge.analysis.figure_text import percent, percents
-from visualjudge.analysis.statistics.clustered_shares import shares
+from visualjudge.analysis.statistics.share_intervals import shares
 from visualjudge.cli.output import end_with, following, say
 from visualjudge.core.atomic import write_json
 from visualjudge.core.text_tables import Table

@@ -157,7 +157,7 @@ def report(
 
 
 def _baseline(runs: list[Path], dataset: Path | None, scratch: Path) -> list[Path]:
-    from visualjudge.runs.baseline import run_baselines
+    from visualjudge.runs.local_baseline import run_baselines
 
     return run_baselines(runs, scratch, dataset=dataset)
 

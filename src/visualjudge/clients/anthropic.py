@@ -18,7 +18,7 @@ from visualjudge.clients.quirks import Quirks
 from visualjudge.clients.remote import RemoteClient
 from visualjudge.clients.tool_calls import as_content, call_of, echo_of, told_reply, told_results
 from visualjudge.core.errors import TransportError, UsageError
-from visualjudge.prompts.adapters import Content, Text, anthropic_style
+from visualjudge.prompts.provider_payloads import Content, Text, anthropic_style
 
 VERSION = "2023-06-01"
 DEFAULT_MAX_TOKENS = 4096  # the protocol demands a number

@@ -47,7 +47,7 @@ from visualjudge.clients.tool_calls import (
     told_results,
 )
 from visualjudge.core.errors import TransportError
-from visualjudge.prompts.adapters import Content, Text, google_style
+from visualjudge.prompts.provider_payloads import Content, Text, google_style
 
 _REFUSALS = frozenset(
     {"SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "RECITATION", "IMAGE_SAFETY", "LANGUAGE"}

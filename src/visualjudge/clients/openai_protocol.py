@@ -33,7 +33,7 @@ from visualjudge.clients.tool_calls import (
     told_results,
 )
 from visualjudge.core.errors import TransportError
-from visualjudge.prompts.adapters import Text, openai_style
+from visualjudge.prompts.provider_payloads import Text, openai_style
 
 _FINISH: dict[str, FinishReason] = {
     "stop": "stop",

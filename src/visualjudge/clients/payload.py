@@ -23,7 +23,7 @@ from visualjudge.clients.base import ImagePart
 from visualjudge.clients.limits import LARGEST_IMAGE_FILE
 from visualjudge.clients.sync import run_sync
 from visualjudge.core.errors import DataError
-from visualjudge.core.media import Place, image_at
+from visualjudge.core.image_storage import Place, image_at
 from visualjudge.vision.raster.images import opened, png_bytes, rgb_of, rgb_of_array
 
 _MIMES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from visualjudge.prompts.adapters import ImageContent, Text
+from visualjudge.prompts.provider_payloads import ImageContent, Text
 
 _MARK = f"image-{os.urandom(12).hex()}"
 """Stands for an image while the body is put together; drawn anew in each process, so that no prompt

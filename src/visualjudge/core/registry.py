@@ -28,7 +28,7 @@ HOMES = {
     "encoding": "visualjudge.vision.encodings:CATALOGUE",
     "metric": "visualjudge.vision.metrics:METRICS",
     "error type": "visualjudge.vision.error_types:ERROR_TYPES",
-    "context": "visualjudge.prompts.questions:CONTEXTS",
+    "context": "visualjudge.prompts.question_text:CONTEXTS",
     "prompt folder": "visualjudge.prompts.store:FOLDERS",
     "tool": "visualjudge.vision.tools.table:TOOLS",
     "importer": "visualjudge.formats.importers:IMPORTERS",

@@ -1,4 +1,6 @@
-"""Why an import may score low: the likely mistakes tried on a few of its images."""
+"""Why an import may score low: the likely mistakes tried on a few of its images. The mistakes:
+``vision/<type>/misread.py``.
+"""
 
 from __future__ import annotations
 

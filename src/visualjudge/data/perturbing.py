@@ -1,4 +1,6 @@
-"""Controlled errors for a whole ground truth: an importer's samples in, scored annotations out."""
+"""Controlled errors for a whole ground truth: an importer's samples in, scored annotations out. The
+errors: ``vision/<type>/errors.py``.
+"""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from visualjudge import __version__
 from visualjudge.core.atomic import write_json
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, Problem, UsageError
-from visualjudge.core.media import Form as MediaForm, ShardWriter
+from visualjudge.core.image_storage import Form as MediaForm, ShardWriter
 from visualjudge.core.registry import in_use
 from visualjudge.core.remote import located
 from visualjudge.data.folder import DataFolder

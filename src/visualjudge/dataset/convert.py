@@ -9,7 +9,7 @@ from pathlib import Path
 
 from visualjudge.core.confined_paths import confined_path, confined_target
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.media import (
+from visualjudge.core.image_storage import (
     Form as MediaForm,
     ShardWriter,
     media_form,

@@ -15,7 +15,7 @@ import orjson
 
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.media import Part, Place, image_at
+from visualjudge.core.image_storage import Part, Place, image_at
 from visualjudge.core.notebook_tables import as_pandas, html_table
 from visualjudge.core.records import Question, QuestionType
 from visualjudge.core.registry import note_made_with

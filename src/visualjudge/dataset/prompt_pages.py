@@ -11,7 +11,7 @@ import cv2
 
 from visualjudge.core.atomic import write_bytes, write_text
 from visualjudge.core.errors import DataError
-from visualjudge.core.media import Place
+from visualjudge.core.image_storage import Place
 from visualjudge.core.records import IMAGE_MARK, Question
 from visualjudge.dataset.exports.media import answer_text
 from visualjudge.dataset.folder import Dataset

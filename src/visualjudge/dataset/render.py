@@ -37,7 +37,7 @@ from visualjudge.dataset.plan import Member, Unit
 from visualjudge.dataset.predictions_file import hole_line, prediction_line
 from visualjudge.dataset.sampling import Item
 from visualjudge.prompts.prompt_set import V1, PromptSet
-from visualjudge.prompts.questions import Prompt, QuestionScene, Shown, question_prompt
+from visualjudge.prompts.question_text import Prompt, QuestionScene, Shown, question_prompt
 from visualjudge.vision.encode import context_image, encode_each
 from visualjudge.vision.predictions import Prediction, read_prediction, type_of
 from visualjudge.vision.raster.images import fitted_size, png_bytes, read_rgb, resized_rgb

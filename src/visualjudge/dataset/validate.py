@@ -16,7 +16,7 @@ import numpy as np
 
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, Problem
-from visualjudge.core.media import Place, contents, packed_images, shard_files
+from visualjudge.core.image_storage import Place, contents, packed_images, shard_files
 from visualjudge.core.records import IMAGE_MARK, LETTERS, Question
 from visualjudge.core.registry import lacking
 from visualjudge.core.seeding import rng_for

@@ -20,7 +20,7 @@ import cv2
 import numpy as np
 
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.media import image_at
+from visualjudge.core.image_storage import image_at
 from visualjudge.core.records import FAILED, LETTERS, Pixels, Question, QuestionType, Verdict
 from visualjudge.core.seeding import uniforms_for
 from visualjudge.judges.base import Ask, Judge, Judged, OfflineJudge, failed, in_stored_letters

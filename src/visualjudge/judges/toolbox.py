@@ -20,7 +20,7 @@ from visualjudge.clients.base import ImagePart, Part, TextPart, ToolCall, ToolRe
 from visualjudge.clients.conversation import in_words
 from visualjudge.clients.tool_calls import LONGEST_ARGUMENTS, object_of
 from visualjudge.core.errors import DataError, VisualJudgeError
-from visualjudge.core.media import image_at
+from visualjudge.core.image_storage import image_at
 from visualjudge.core.records import LETTERS, Pixels, Question
 from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.folder import CHANGED

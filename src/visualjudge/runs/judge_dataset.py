@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from visualjudge import __version__
 from visualjudge.clients.base import Client, Diagnostics
 from visualjudge.core.errors import DataError
-from visualjudge.core.media import image_finder
+from visualjudge.core.image_storage import image_finder
 from visualjudge.core.records import Question
 from visualjudge.core.registry import in_use
 from visualjudge.dataset.folder import Dataset

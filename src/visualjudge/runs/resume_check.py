@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.media import image_finder, shard_files
+from visualjudge.core.image_storage import image_finder, shard_files
 from visualjudge.dataset.folder import MEDIA, META, Dataset
 
 _NAMED = ("backend", "model", "base_url")

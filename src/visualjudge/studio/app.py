@@ -21,7 +21,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 
 from visualjudge.core.errors import DataError, RunError
-from visualjudge.core.media import Place
+from visualjudge.core.image_storage import Place
 from visualjudge.core.records import LETTERS, Question
 from visualjudge.studio import question_views as views
 from visualjudge.studio.guard import Guard

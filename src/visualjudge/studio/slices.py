@@ -121,8 +121,8 @@ def _cells(
 ) -> list[Cell]:
     """One cell a column, of the questions in ``rows``, each with its image and column."""
     # These load the whole analysis, which most pages do not need.
-    from visualjudge.analysis.statistics.clustered_shares import shares
     from visualjudge.analysis.statistics.jackknife import sums
+    from visualjudge.analysis.statistics.share_intervals import shares
 
     if not columns:
         return []

@@ -17,7 +17,7 @@ from starlette.responses import FileResponse, Response
 
 from visualjudge.core.atomic import write_bytes
 from visualjudge.core.errors import DataError
-from visualjudge.core.media import Part, Place, image_at
+from visualjudge.core.image_storage import Part, Place, image_at
 from visualjudge.core.records import Pixels
 from visualjudge.vision.raster.images import opened, rgb_of
 

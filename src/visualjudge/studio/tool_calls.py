@@ -10,7 +10,7 @@ from typing import Any
 
 from visualjudge.clients.tool_calls import object_of
 from visualjudge.core.errors import DataError
-from visualjudge.core.media import image_at
+from visualjudge.core.image_storage import image_at
 from visualjudge.vision.raster.images import image_size
 
 MOST_SHOWN = 50

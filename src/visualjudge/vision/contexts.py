@@ -2,7 +2,7 @@
 
 Each function takes the asset ``questions/context``
 (:class:`~visualjudge.prompts.store.PromptTemplate`), what the options share
-(:class:`~visualjudge.prompts.questions.QuestionScene`) and each option's ``prompt``.
+(:class:`~visualjudge.prompts.question_text.QuestionScene`) and each option's ``prompt``.
 """
 
 from __future__ import annotations

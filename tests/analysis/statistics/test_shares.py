@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 from scipy import stats
 
-from visualjudge.analysis.statistics.clustered_shares import (
+from visualjudge.analysis.statistics.share_intervals import (
     SHARES,
     SINGLE,
     WHOLE_IMAGES,

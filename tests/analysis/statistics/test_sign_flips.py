@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from visualjudge.analysis.bias import preference
-from visualjudge.analysis.statistics.bias import Cases, lean
+from visualjudge.analysis.statistics.bias_within_strata import Cases, lean
 from visualjudge.analysis.statistics.sign_flips import sign_flip_p
 
 

@@ -48,8 +48,8 @@ from visualjudge.analysis.statistics import (
     calibration,
     conformal_radius,
 )
-from visualjudge.analysis.statistics.clustered_shares import SINGLE, one_share
 from visualjudge.analysis.statistics.jackknife import FEW, LEAST_IMAGES, TAIL
+from visualjudge.analysis.statistics.share_intervals import SINGLE, one_share
 from visualjudge.analysis.study_table import Study, clusters_of
 
 Interval = tuple[float, float]

@@ -16,9 +16,9 @@ from visualjudge.analysis.figure_text import many, percent
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.run_warnings import NO_REMARKS, Remarks, remarks_on
 from visualjudge.analysis.statistics import RiskThreshold, risk_threshold
-from visualjudge.analysis.statistics.clustered_shares import one_share, ratio_influence
 from visualjudge.analysis.statistics.jackknife import renumbered, spread, sums
 from visualjudge.analysis.statistics.paired import gap_ends
+from visualjudge.analysis.statistics.share_intervals import one_share, ratio_influence
 from visualjudge.analysis.study_table import Study
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import BoolArray, FloatArray, IntArray

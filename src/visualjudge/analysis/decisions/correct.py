@@ -30,7 +30,7 @@ from visualjudge.analysis.statistics import (
     powered_strengths,
     rank_sets,
 )
-from visualjudge.analysis.statistics.ppi_strengths import Strengths
+from visualjudge.analysis.statistics.ppi_bradley_terry import Strengths
 from visualjudge.analysis.statistics.tails import t_isf
 from visualjudge.analysis.study_table import Study
 from visualjudge.core.errors import DataError, Problem

@@ -10,8 +10,8 @@ import numpy as np
 from visualjudge.analysis.decisions.judged_items import MEASURES, RANGES, Items, items
 from visualjudge.analysis.decisions.true_order import overturned
 from visualjudge.analysis.figure_text import many
-from visualjudge.analysis.statistics.clustered_shares import ratio_influence, shares
 from visualjudge.analysis.statistics.jackknife import mean_ends, spread
+from visualjudge.analysis.statistics.share_intervals import ratio_influence, shares
 from visualjudge.analysis.statistics.systems import (
     Favour,
     Interval,

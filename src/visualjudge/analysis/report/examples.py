@@ -18,7 +18,7 @@ from visualjudge.analysis.scores import rank_taus
 from visualjudge.analysis.study_table import Placed, Study, unchanged
 from visualjudge.analysis.verdicts_without_answer import CANNOT_TELL, DECLINED
 from visualjudge.core.errors import DataError
-from visualjudge.core.media import image_at
+from visualjudge.core.image_storage import image_at
 from visualjudge.core.records import Question
 from visualjudge.prompts.spans import swapped
 from visualjudge.replies import read_reply as read_text

@@ -5,7 +5,7 @@ sequence testing). Three searches start from keeping 5, 25 and 60 % of the answe
 δ/3, since few answers prove nothing and many may err too often. So the promise holds for the
 threshold chosen: with probability ≥ 1 − δ over calibration sets, the share of errors among the
 answers that are kept is at most α. The bound of that share is the engine's
-(:mod:`~visualjudge.analysis.statistics.clustered_shares`) for images that may go wrong as a whole.
+(:mod:`~visualjudge.analysis.statistics.share_intervals`) for images that may go wrong as a whole.
 
 Sources: Bauer 1991 (fixed sequences); Angelopoulos et al. 2021, "Learn then test"; Jung, Brahman &
 Choi 2024, "Trust or escalate".
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from visualjudge.analysis.statistics import clustered_shares
+from visualjudge.analysis.statistics import share_intervals
 from visualjudge.analysis.statistics.argument_checks import cluster_codes, risk, same_length, vector
 from visualjudge.analysis.statistics.jackknife import renumbered
 from visualjudge.core.errors import UsageError
@@ -113,6 +113,6 @@ def upper_bound(wrong: FloatArray, codes: IntArray, delta: float) -> float:
     whole.
     """
     where = renumbered(codes)[1]
-    return clustered_shares.upper_bound(
+    return share_intervals.upper_bound(
         np.bincount(where, wrong).astype(float), np.bincount(where).astype(float), tail=delta
     )

@@ -3,7 +3,7 @@ compared in pairs.
 
 A question's rotations stand or fall together, so each interval leaves out one question in turn (95
 %, see
-:mod:`visualjudge.analysis.statistics.clustered_shares`); with fewer than five questions no interval
+:mod:`visualjudge.analysis.statistics.share_intervals`); with fewer than five questions no interval
 is given.
 
 The usual table has accuracy by MMBench's six abilities and overall, for each split and model.
@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 
 from visualjudge.analysis.accuracy_cells import estimate_of, test_of
 from visualjudge.analysis.bias import binomial_p
-from visualjudge.analysis.statistics.clustered_shares import one_share, ratio_influence
 from visualjudge.analysis.statistics.jackknife import holm, spread
 from visualjudge.analysis.statistics.paired import gap_ends
+from visualjudge.analysis.statistics.share_intervals import one_share, ratio_influence
 from visualjudge.apps.mmbench.evaluate import Evaluation, Slice
 from visualjudge.apps.mmbench.table import Row, ScoredRow
 from visualjudge.core.text_tables import Table

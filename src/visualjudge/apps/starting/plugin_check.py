@@ -24,7 +24,7 @@ from visualjudge.data.writer import FolderWriter
 from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.formats.importers import IMPORTERS, tasks_of
 from visualjudge.formats.sample import Sample
-from visualjudge.prompts.questions import QuestionScene, Shown, question_prompt
+from visualjudge.prompts.question_text import QuestionScene, Shown, question_prompt
 from visualjudge.vision.encode import encode
 from visualjudge.vision.encodings import encodings
 from visualjudge.vision.error_types import error_type_named, error_types, perturbed

@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from threading import Lock
 
-from visualjudge.core.media import image_at
+from visualjudge.core.image_storage import image_at
 from visualjudge.core.records import Pixels, Question
 from visualjudge.dataset.folder import CHANGED
 from visualjudge.dataset.predictions_file import ShownPredictions

@@ -1,5 +1,5 @@
 """A run over batches: rounds of asking, submitting and waiting, until each question has its
-verdict.
+verdict. The interfaces: ``clients/batch``.
 
 A round asks the judge all that is not waiting. What batches have answered becomes a verdict, what
 they have not goes into new ones.

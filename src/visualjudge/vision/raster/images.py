@@ -21,7 +21,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 from visualjudge.core.atomic import write_bytes
 from visualjudge.core.errors import DataError
-from visualjudge.core.media import Part, Place
+from visualjudge.core.image_storage import Part, Place
 from visualjudge.core.records import FloatArray, Pixels, Size
 from visualjudge.core.remote import RemotePath
 from visualjudge.vision.raster.arrays import read_npy, read_npz, read_pfm

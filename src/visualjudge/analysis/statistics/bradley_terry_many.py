@@ -1,5 +1,5 @@
 """Strengths of many sources: the model and the draws of
-:mod:`~visualjudge.analysis.statistics.strengths`.
+:mod:`~visualjudge.analysis.statistics.bradley_terry`.
 
 They are computed over the pairs that met and not over all pairs, so that memory and time grow with
 the games.
@@ -19,6 +19,14 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from visualjudge.analysis.statistics.bradley_terry import (
+    FARTHEST,
+    LEAST_DRAWS,
+    NEVER_LOST,
+    NEVER_WON,
+    NEWTON_STEPS,
+    wider,
+)
 from visualjudge.analysis.statistics.jackknife import (
     ALIKE,
     FEW,
@@ -30,14 +38,6 @@ from visualjudge.analysis.statistics.jackknife import (
     renumbered,
 )
 from visualjudge.analysis.statistics.ranks import RankSet
-from visualjudge.analysis.statistics.strengths import (
-    FARTHEST,
-    LEAST_DRAWS,
-    NEVER_LOST,
-    NEVER_WON,
-    NEWTON_STEPS,
-    wider,
-)
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
 CELLS = 100_000
@@ -328,7 +328,7 @@ def _dispersion(
     eta: FloatArray,
     least: float,
 ) -> float:
-    """As :func:`~visualjudge.analysis.statistics.strengths.dispersion`."""
+    """As :func:`~visualjudge.analysis.statistics.bradley_terry.dispersion`."""
     met = Met(*(np.asarray(part.sum(1), float)[:, None] for part in parts))
     strong = _strong(graph, met)
     free = graph.size - int(strong.max()) - 1
@@ -351,8 +351,8 @@ def _drawn(
     fit: tuple[FloatArray, FloatArray, FloatArray, float],
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Strengths drawn as :func:`~visualjudge.analysis.statistics.strengths.drawn` draws them, draws
-    × S.
+    """Strengths drawn as :func:`~visualjudge.analysis.statistics.bradley_terry.drawn` draws them;
+    draws × S.
     """
     theta, eta, added, together = fit
     step = max(1, CELLS // graph.first.size)

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from visualjudge.clients.payload import ImageStore
-from visualjudge.core import media
+from visualjudge.core import image_storage
 from visualjudge.core.errors import DataError
-from visualjudge.core.media import (
+from visualjudge.core.image_storage import (
     INDEX,
     Part,
     ShardWriter,
@@ -54,7 +54,7 @@ def test_every_image_is_where_the_index_says(
     monkeypatch: pytest.MonkeyPatch,
     images: dict[str, bytes],
 ) -> None:
-    monkeypatch.setattr(media, "SHARD_BYTES", 4000)
+    monkeypatch.setattr(image_storage, "SHARD_BYTES", 4000)
     root = _packed(tmp_path_factory.mktemp("media") / "dataset", images)
     assert media_form(root) == "shards"
     for name, content in images.items():
@@ -84,7 +84,7 @@ def test_every_image_is_where_the_index_says(
 def test_shards_are_of_a_bounded_size_and_the_same_each_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(media, "SHARD_BYTES", 4000)
+    monkeypatch.setattr(image_storage, "SHARD_BYTES", 4000)
     images = {f"{k}.png": bytes([k]) * 700 for k in range(9)} | {"large.png": bytes(9000)}
     one, two = (_packed(tmp_path / name, images) for name in ("one", "two"))
     sizes = [(one / name).stat().st_size for name in shard_files(one)[1:]]

@@ -20,7 +20,7 @@ from visualjudge.analysis.report.terminal import text
 from visualjudge.core.records import FAILED
 from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import load_dataset
-from visualjudge.runs.baseline import run_baselines
+from visualjudge.runs.local_baseline import run_baselines
 
 QUESTIONS = [pair(i, (3.0, 1.0), task=("object_detection", "keypoint")[i % 2]) for i in range(120)]
 OTHER = {"A": "B", "B": "A"}

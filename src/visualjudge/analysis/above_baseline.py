@@ -17,8 +17,8 @@ from visualjudge.analysis.accuracy_cells import estimate_of, image_sums, test_of
 from visualjudge.analysis.figures import Above
 from visualjudge.analysis.repeated_rows import ALL, above_verdicts, holm_apart, originals
 from visualjudge.analysis.statistics import jackknife
-from visualjudge.analysis.statistics.clustered_shares import ratio_influence
 from visualjudge.analysis.statistics.paired import gap_ends
+from visualjudge.analysis.statistics.share_intervals import ratio_influence
 from visualjudge.analysis.study_table import Run, Study
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.judges.registry import LOCAL

@@ -9,8 +9,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from visualjudge.analysis.statistics.many_strengths import Duels, ManyStrengths, many_strengths
-from visualjudge.analysis.statistics.strengths import dispersion, drawn, penalised, standing
+from visualjudge.analysis.statistics.bradley_terry import dispersion, drawn, penalised, standing
+from visualjudge.analysis.statistics.bradley_terry_many import Duels, ManyStrengths, many_strengths
 
 
 def _duels(sources: int, images: int, games: int, *, ties: float = 0.1) -> Duels:

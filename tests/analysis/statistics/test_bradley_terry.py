@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats
 
-from visualjudge.analysis.statistics.strengths import (
+from visualjudge.analysis.statistics.bradley_terry import (
     NEVER_LOST,
     NEVER_WON,
     Standing,

@@ -9,7 +9,7 @@ import pytest
 
 from visualjudge.core.records import QuestionType
 from visualjudge.prompts.prompt_set import V1
-from visualjudge.prompts.questions import (
+from visualjudge.prompts.question_text import (
     QuestionScene,
     Shown,
     format_text,
