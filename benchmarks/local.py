@@ -1,79 +1,106 @@
-"""How often the local judge orders two predictions rightly: by task, error type and margin, beside
-simpler rules.
+"""What the local judge is worth with the photograph and without it, by task.
 
-    python benchmarks/local.py DATA... [--model default] [--json FILE]
+    python benchmarks/local.py DATA... [--model default] [--parts] [--json FILE]
 
 DATA are data folders with scored predictions, such as ``visualjudge perturb`` and ``visualjudge
-import`` write. Every pair of unequal scores inside a group is asked. Beside the judge stand
-``random`` (a coin), ``sharpness`` (restored images only; half right elsewhere) and each feature
-alone; a feature's direction is learned on the other images of the same data, an advantage over the
-judge, which has seen none of them. Intervals are 95 %, clustered by image.
+import`` write. Every pair of unequal scores inside a group is asked over its photograph, over
+photographs of other images of the task, and over uniform grey; a tie is half right. Predictions
+with matched errors, with ladder errors and without a controlled error (of models, say) stand apart.
+Scores of single predictions are held against the constant that has the least mean absolute error
+on the same predictions. Intervals are 95 %, clustered by image; that of a gain is paired. Put no
+photograph in DATA that the model was trained on.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations
+from itertools import combinations, groupby
 from pathlib import Path
-from zlib import crc32
 
 import numpy as np
+from scipy.stats import spearmanr
 
-from visualjudge.analysis.statistics.share_intervals import shares
+from visualjudge.analysis.statistics import jackknife
+from visualjudge.analysis.statistics.paired import gap_ends
+from visualjudge.analysis.statistics.share_intervals import ratio_influence, shares
 from visualjudge.core.atomic import write_json
 from visualjudge.core.records import Annotation
-from visualjudge.core.seeding import rng_for
-from visualjudge.judges.baseline import quality
-from visualjudge.judges.local.model import Model, load, shipped
-from visualjudge.judges.local.training import looked_at
-from visualjudge.vision.raster.images import read_rgb
-from visualjudge.vision.tasks import task_named
-from visualjudge.vision.view import Features
+from visualjudge.data.folder import DataFolder, check_entry
+from visualjudge.judges.local.features import over_grey, over_other
+from visualjudge.judges.local.model import Model, Weights, load, shipped
+from visualjudge.judges.local.training import given_of_record, note_features
+from visualjudge.vision.view import Features, Given
 
-FOLDS = 5
-MARGINS = (0.5, 2.0, 10.0)
-BEST_FEATURES = 5
+OTHERS = 3
+FEWEST_IMAGES = 5
+KINDS = {"matched": "Matched errors", "ladder": "Ladder errors", "models": "Models and others"}
 
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """A prediction: its record, its features, and what the rule ``sharpness`` measures (None but
-    for restorations).
-    """
+    """A prediction and its features over its photograph, over grey and over other photographs."""
 
     note: Annotation
-    features: Features
-    sharpness: float | None
+    photograph: Features
+    grey: Features
+    others: tuple[Features, ...]
+
+    @property
+    def kind(self) -> str:
+        """One of ``KINDS``."""
+        if self.note.error_type is None:
+            return "models"
+        return "matched" if self.note.metadata.get("pairing") == "matched" else "ladder"
 
 
-@dataclass(frozen=True, eq=False)
-class Compared:
-    """Two predictions of one group, the better one first, and what each rule says: above 0 is
-    right, 0 is a tie.
-    """
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One pair: how far it was right (0, ½, 1; over other photographs the mean), and its margin."""
 
-    task: str
     image: str
     error_type: str
-    margin: float
-    says: Mapping[str, float]
-    declined: bool
+    photograph: float
+    other: float
+    grey: float
+
+
+Ends = tuple[float, float] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Share of pairs that a rule orders rightly."""
+    """Accuracies of the pairs of one task, or of one error type of it, and the gains from the
+    photograph.
+    """
 
+    kind: str
     task: str
     part: str
-    rule: str
-    right: float
-    low: float | None
-    high: float | None
+    photograph: float
+    interval: Ends
+    other: float
+    grey: float
+    gain: float
+    gain_interval: Ends
+    gain_over_other: float
+    gain_over_other_interval: Ends
     pairs: int
+    images: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Scores of the predictions of one task: Spearman's ρ, mean absolute errors on 0..10."""
+
+    kind: str
+    task: str
+    rho: float
+    error: float
+    constant: float
+    predictions: int
     images: int
 
 
@@ -83,140 +110,183 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("data", nargs="+", type=Path)
-    parser.add_argument("--model", default="default")
+    parser.add_argument("--model", default="default", help="A file that train-local wrote.")
+    parser.add_argument("--parts", action="store_true", help="Each error type too.")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     model = shipped() if options.model == "default" else load(options.model)
-    rows = [
-        row for compared in _by_task(options.data, model).values() for row in _task_rows(compared)
-    ]
-    _print(rows)
+    seen = [one for folder in options.data for one in looked_at(folder, model)]
+    rows, scored = tables(seen, model)
+    show(rows, scored, parts=options.parts)
     if options.json is not None:
-        write_json(options.json, [asdict(row) for row in rows])
+        content = {"pairs": [asdict(r) for r in rows], "scores": [asdict(r) for r in scored]}
+        write_json(options.json, content)
 
 
-def _by_task(folders: Iterable[Path], model: Model) -> dict[str, list[Compared]]:
-    groups: defaultdict[tuple[str, ...], list[Seen]] = defaultdict(list)
-    for folder in folders:
-        for note, features in looked_at(folder):
-            key = (
-                note.task,
-                str(folder),
-                note.image_id,
-                *map(str, (note.class_of_interest, note.error_type)),
-            )
-            groups[*key, str(note.prompt)].append(Seen(note, features, _sharpness(note, folder)))
-    found: defaultdict[str, list[Compared]] = defaultdict(list)
+def looked_at(root: Path, model: Model) -> Iterator[Seen]:
+    """Every valid prediction of a data folder that the model knows the task of."""
+    with DataFolder(root) as folder:
+        for task in (task for task in folder.tasks if task in model.tasks):
+            records = folder.images(task)
+            entries = sorted(folder.entries(task), key=lambda entry: entry.annotation.image_id)
+            names = sorted({entry.annotation.image_id for entry in entries})
+            for name, same in groupby(entries, key=lambda entry: entry.annotation.image_id):
+                record, at = records.get(name), names.index(name)
+                given = given_of_record(task, record, root)
+                grey, others = over_grey(given), [
+                    over_other(given, given_of_record(task, records.get(other), root))
+                    for other in dict.fromkeys(
+                        names[(at + k) % len(names)] for k in range(1, 1 + OTHERS)
+                    )
+                    if other != name
+                ]  # fmt: skip
+                for entry in same:
+                    if check_entry(entry, record, str(root)).problem is None:
+                        yield _seen(entry.load(), given, grey, others, root)
+
+
+def _seen(note: Annotation, given: Given, grey: Given, others: Sequence[Given], root: Path) -> Seen:
+    photograph, blind, *rest = (note_features(note, g, root) for g in (given, grey, *others))
+    return Seen(note, photograph, blind, tuple(rest))
+
+
+def tables(seen: Iterable[Seen], model: Model) -> tuple[list[Row], list[Scored]]:
+    """The rows of both tables."""
+    by_task: defaultdict[tuple[str, str], list[Seen]] = defaultdict(list)
+    for one in seen:
+        if one.photograph:
+            by_task[one.kind, one.note.task].append(one)
+    rows: list[Row] = []
+    scored: list[Scored] = []
+    for kind in KINDS:
+        for task in (task for known, task in sorted(by_task) if known == kind):
+            found = by_task[kind, task]
+            asked = list(_pairs(found, model.tasks[task]))
+            if asked:
+                rows += [_row(kind, task, part, chosen) for part, chosen in _parts(asked)]
+            scored += _scored(kind, task, found, model.tasks[task])
+    return rows, scored
+
+
+def _pairs(seen: Iterable[Seen], weights: Weights) -> Iterator[Asked]:
+    groups: defaultdict[tuple[object, ...], list[Seen]] = defaultdict(list)
+    for one in seen:
+        note = one.note
+        parts = str(note.class_of_interest), note.error_type, note.prompt
+        groups[note.image_id, *parts].append(one)
     for group in groups.values():
-        for pair in combinations(sorted(group, key=lambda seen: -seen.note.final_score), 2):
-            if pair[0].note.final_score > pair[1].note.final_score:
-                found[pair[0].note.task].append(_compared(*pair, model))
-    return dict(sorted(found.items()))
+        ordered = sorted(group, key=lambda one: -one.note.final_score)
+        for better, worse in combinations(ordered, 2):
+            if better.note.final_score > worse.note.final_score:
+                yield _asked(better, worse, weights)
 
 
-def _sharpness(note: Annotation, folder: Path) -> float | None:
-    if not task_named(note.task).restored:
-        return None
-    return quality(read_rgb(folder / str(next(iter(note.prediction.values())))))
+def _asked(better: Seen, worse: Seen, weights: Weights) -> Asked:
+    def right(one: Features, two: Features) -> float:
+        return 0.5 + 0.5 * float(np.sign(weights.log_odds(one, two)))
 
-
-def _compared(better: Seen, worse: Seen, model: Model) -> Compared:
-    note, weights = better.note, model.tasks.get(better.note.task)
-    declined = weights is None or not better.features
-    coin = rng_for(42, "random", note.annotation_id, worse.note.annotation_id).choice([-1.0, 1.0])
-    says = {"random": float(coin)}
-    if weights is not None and not declined:
-        says["local"] = weights.log_odds(better.features, worse.features)
-        says |= {n: better.features.get(n, 0.0) - worse.features.get(n, 0.0) for n in weights.names}
-    if better.sharpness is not None and worse.sharpness is not None:
-        says["sharpness"] = better.sharpness - worse.sharpness
-    kind, apart = note.error_type or "models", note.final_score - worse.note.final_score
-    return Compared(note.task, note.image_id, kind, apart, says, declined)
-
-
-def _task_rows(pairs: Sequence[Compared]) -> Iterator[Row]:
-    judged = [pair for pair in pairs if not pair.declined]
-    if not judged:
-        yield Row(
-            pairs[0].task,
-            "all",
-            "declined",
-            0.0,
-            None,
-            None,
-            len(pairs),
-            len({p.image for p in pairs}),
-        )
-        return
-    for rule in ("local", "random", "sharpness"):
-        if rule in judged[0].says:
-            yield _row(judged, "all", rule)
-    for part, chosen in _parts(judged):
-        yield _row(chosen, part, "local")
-    alone = [_row(judged, "all", name, _directed(judged, name)) for name in judged[0].says]
-    yield from sorted(
-        (row for row in alone if row.rule not in ("local", "random", "sharpness")),
-        key=lambda row: -row.right,
+    others = [right(one, two) for one, two in zip(better.others, worse.others, strict=True)]
+    return Asked(
+        better.note.image_id,
+        better.note.error_type or "models",
+        right(better.photograph, worse.photograph),
+        float(np.mean(others or [0.5])),
+        right(better.grey, worse.grey),
     )
 
 
-def _parts(pairs: Sequence[Compared]) -> Iterator[tuple[str, list[Compared]]]:
-    for kind in sorted({pair.error_type for pair in pairs}):
-        yield kind, [pair for pair in pairs if pair.error_type == kind]
-    low = 0.0
-    for high in MARGINS:
-        chosen = [pair for pair in pairs if low < pair.margin <= high]
-        if chosen:
-            yield f"margin {low:g} to {high:g}", chosen
-        low = high
+def _parts(asked: Sequence[Asked]) -> Iterator[tuple[str, Sequence[Asked]]]:
+    yield "all", asked
+    kinds = sorted({one.error_type for one in asked})
+    for kind in kinds if len(kinds) > 1 else ():
+        yield kind, [one for one in asked if one.error_type == kind]
 
 
-def _directed(pairs: Sequence[Compared], name: str) -> Callable[[Compared], float]:
-    """The feature with the direction that is right more often on the images of the other folds."""
-    votes = np.zeros(FOLDS)
-    for pair in pairs:
-        votes[_fold(pair)] += np.sign(pair.says[name])
-    direction = np.where(votes.sum() - votes >= 0, 1.0, -1.0)
-    return lambda pair: float(direction[_fold(pair)] * pair.says[name])
-
-
-def _fold(pair: Compared) -> int:
-    return crc32(pair.image.encode()) % FOLDS
-
-
-def _row(
-    pairs: Sequence[Compared], part: str, rule: str, says: Callable[[Compared], float] | None = None
-) -> Row:
-    """A tie is half right."""
-    hits: defaultdict[str, list[float]] = defaultdict(list)
-    for pair in pairs:
-        value = pair.says[rule] if says is None else says(pair)
-        hits[pair.image].append(0.5 + 0.5 * float(np.sign(value)))
-    sums, cases = (np.array([f(row) for row in hits.values()]) for f in (sum, len))
-    found = shares(sums, cases, whole=False)
-    low, high = found.interval(0) or (None, None)
+def _row(kind: str, task: str, part: str, asked: Sequence[Asked]) -> Row:
+    images = sorted({one.image for one in asked})
+    place = np.array([images.index(one.image) for one in asked])
+    columns = {
+        name: np.array([getattr(one, name) for one in asked])
+        for name in ("photograph", "other", "grey")
+    }
+    cases = np.bincount(place).astype(np.float64)
+    sums = np.bincount(place, columns["photograph"])
+    ends = shares(sums, cases, whole=False).interval(0) if len(images) >= FEWEST_IMAGES else None
+    gains = [_gain(columns["photograph"] - columns[name], place) for name in ("grey", "other")]
+    means = {name: float(values.mean()) for name, values in columns.items()}
     return Row(
-        pairs[0].task, part, rule, round(float(found.value[0]), 4), low, high, len(pairs), len(hits)
+        kind, task, part, means["photograph"], ends, means["other"], means["grey"],
+        *gains[0], *gains[1], len(asked), len(images),
+    )  # fmt: skip
+
+
+def _gain(apart: np.ndarray, place: np.ndarray) -> tuple[float, Ends]:
+    """A mean difference and its interval over images."""
+    cases, top = np.bincount(place).astype(np.float64), np.bincount(place, apart)
+    if len(cases) < FEWEST_IMAGES:
+        return float(apart.mean()), None
+    nowhere = np.zeros(len(cases), dtype=np.int64)
+    value, influence = ratio_influence(top, cases, nowhere, 1)
+    found = jackknife.spread(influence, cases, nowhere, 1)
+    n = np.array([float(len(apart))])
+    low, high = gap_ends(value, found, np.array([float((apart != 0).sum())]), n)
+    return float(value[0]), (float(low[0]), float(high[0]))
+
+
+def _scored(kind: str, task: str, seen: Sequence[Seen], weights: Weights) -> Iterator[Scored]:
+    said = [weights.score_of(one.photograph) for one in seen]
+    if any(value is None for value in said):
+        return
+    scores, truth = np.array(said, dtype=np.float64), np.array([s.note.final_score for s in seen])
+    rho = float(spearmanr(scores, truth).statistic) if np.ptp(scores) and np.ptp(truth) else 0.0
+    yield Scored(
+        kind,
+        task,
+        rho,
+        float(np.abs(scores - truth).mean()),
+        float(np.abs(truth - np.median(truth)).mean()),
+        len(seen),
+        len({one.note.image_id for one in seen}),
     )
 
 
-def _print(rows: Sequence[Row]) -> None:
-    totals = [row for row in rows if (row.part, row.rule) == ("all", "local")]
-    for row in rows:
-        alone = [r for r in rows if r.task == row.task and r.part == "all" and r.rule not in _RULES]
-        if row in alone[BEST_FEATURES:]:
+def show(rows: Sequence[Row], scored: Sequence[Scored], *, parts: bool) -> None:
+    """Print Markdown tables, as docs/local.md has them."""
+    for kind, title in KINDS.items():
+        chosen = [row for row in rows if row.kind == kind and (parts or row.part == "all")]
+        if not chosen:
             continue
-        ends = "" if row.low is None or row.high is None else f"{row.low:6.1%} to {row.high:6.1%}"
+        print(f"\n| {title} | Photograph | Other | Grey | Gain over grey | Images | Pairs |")
+        print("|---|---|---|---|---|---:|---:|")
+        for row in chosen:
+            name = row.task if row.part == "all" else f"– {row.part}"
+            gain = f"{100 * row.gain:.1f}{_ends(row.gain_interval)}"
+            right = f"{100 * row.photograph:.1f} %{_ends(row.interval)}"
+            print(
+                f"| {name} | {right} | {100 * row.other:.1f} % | {100 * row.grey:.1f} % | {gain} "
+                f"| {row.images} | {row.pairs} |"
+            )
+        whole = [row for row in chosen if row.part == "all"]
+        mean = {
+            name: 100 * float(np.mean([getattr(row, name) for row in whole]))
+            for name in ("photograph", "other", "grey", "gain")
+        }
         print(
-            f"{row.task:34} {row.part:18} {row.rule:20} {row.right:6.1%}  {ends:18} "
-            f"{row.pairs:6} {row.images:4}"
+            f"| mean over {len(whole)} tasks | {mean['photograph']:.1f} % | {mean['other']:.1f} % "
+            f"| {mean['grey']:.1f} % | {mean['gain']:.1f} | | |"
         )
-    surely = sum(row.low is not None and row.low > 0.5 for row in totals)
-    mean = np.mean([row.right for row in totals])
-    print(f"macro {mean:.1%} over {len(totals)} tasks; lower end above 50 % in {surely}")
+    print("\n| Scores | Errors | ρ | MAE | Best constant | Ratio | Predictions | Images |")
+    print("|---|---|---:|---:|---:|---:|---:|---:|")
+    for one in scored:
+        ratio = one.error / one.constant if one.constant else float("nan")
+        print(
+            f"| {one.task} | {one.kind} | {one.rho:.2f} | {one.error:.2f} | {one.constant:.2f} "
+            f"| {ratio:.2f} | {one.predictions} | {one.images} |"
+        )
 
 
-_RULES = ("local", "random", "sharpness", "declined")
+def _ends(ends: Ends) -> str:
+    return " (–)" if ends is None else f" ({100 * ends[0]:.1f} to {100 * ends[1]:.1f})"
 
 
 if __name__ == "__main__":

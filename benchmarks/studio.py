@@ -26,7 +26,17 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 import numpy as np
+import orjson
 
+from visualjudge.core.records import Verdict
+from visualjudge.dataset.json_form import (
+    BETWEEN,
+    FIRST,
+    LAST,
+    question_from_wire,
+    question_to_wire,
+)
+from visualjudge.judges.base import verdict_line
 from visualjudge.vision.raster.images import write_png
 
 TASKS = {
@@ -75,9 +85,11 @@ def main() -> None:
     )
     for name in ("cold", "warm"):
         with Server(arguments.out) as server:
+            print(f"start, {name} index: answers after {server.seconds:.2f} s")
+            followed(server)
             print(
-                f"start, {name} index: {server.seconds:.2f} s ({server.cpu():.1f} s of CPU), "
-                f"{server.memory():.0f} MB"
+                f"all indexed after {server.age():.1f} s ({server.cpu():.1f} s of CPU), "
+                f"{server.memory():.0f} MB, at most {server.memory('VmHWM'):.0f} MB"
             )
             if name == "warm":
                 measure(server, arguments.questions, arguments.requests)
@@ -94,12 +106,11 @@ def make(out: Path, count: int, reply_words: int) -> None:
     root = out / "ds"
     (root / "media").mkdir(parents=True)
     base = photographs(root, rng)
-    with (root / "questions.json").open("w") as file:
-        file.write("[\n")
+    with (root / "questions.json").open("wb") as file:  # as `visualjudge build` writes it
         for i in range(count):
-            end = "\n" if i == count - 1 else ",\n"  # as `visualjudge build` writes it
-            file.write(json.dumps(question(i, rng, root, base)) + end)
-        file.write("]\n")
+            wire = question_to_wire(question_from_wire(question(i, rng, root, base)))
+            file.write((BETWEEN if i else FIRST) + orjson.dumps(wire))
+        file.write(LAST)
     (root / "dataset.json").write_text(
         json.dumps({"version": "2.1", "counts": {"questions": count}})
     )
@@ -173,20 +184,14 @@ def run(
     """A run with replies of some words."""
     folder.mkdir(parents=True)
     words, chances = vocabulary(rng)
-    with (folder / "verdicts.jsonl").open("w") as file:
+    with (folder / "verdicts.jsonl").open("wb") as file:
         for i in range(count):
             value = "AB"[int(rng.random() < right)]
             reply = f"{' '.join(rng.choice(words, reply_words, p=chances))}. Answer: {value}"
-            line = {
-                "id": f"{i:020x}",
-                "order": "AB",
-                "value": value,
-                "status": "ok",
-                "raw_response": reply,
-            }
-            file.write(
-                json.dumps({**line, "usage": {"prompt_tokens": 900}, "latency_s": 0.5}) + "\n"
+            verdict = Verdict(
+                f"{i:020x}", "AB", value, "ok", reply, {"prompt_tokens": 900}, latency_s=0.5
             )
+            file.write(orjson.dumps(verdict_line(verdict)) + b"\n")
     info = {
         "judge": folder.name,
         "asked": count,
@@ -223,6 +228,7 @@ class Server:
         while not self._answers():
             time.sleep(0.02)
         self.seconds = time.perf_counter() - started
+        self.started = started
 
     def _answers(self) -> bool:
         if self.process.poll() is not None:
@@ -237,6 +243,10 @@ class Server:
         """The body of a reply."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}") as reply:
             return bytes(reply.read())
+
+    def age(self) -> float:
+        """Seconds since it was started."""
+        return time.perf_counter() - self.started
 
     def memory(self, field: str = "VmRSS") -> float:
         """Resident memory in MB; with "VmHWM" the most so far."""
@@ -260,6 +270,29 @@ class Server:
 
 
 # ---------------------------------------------------------------- measuring
+
+
+def followed(server: Server) -> None:
+    """Use the grid while the index is made: when it opens, and how long filters take until all is
+    indexed.
+    """
+    while any("reading the questions" in line for line in lines_of(server)):
+        time.sleep(0.1)
+    print(f"the grid opens after {server.age():.1f} s ({server.cpu():.1f} s of CPU)")
+    slug = server.get("/").decode().split('href="/d/')[1].split('"')[0]
+    rng, times = np.random.default_rng(2), list[float]()
+    while lines_of(server):
+        query = next(filters(rng, ["none", "none"], 1))
+        times.append(timed(lambda query=query: server.get(f"/d/{slug}/facets?{query}")))
+        time.sleep(0.3)
+    if times:
+        table("filter while replies are indexed", times)
+
+
+def lines_of(server: Server) -> list[str]:
+    """What the pages say of the index that is being made."""
+    found: list[str] = json.loads(server.get("/progress"))["lines"]
+    return found
 
 
 def measure(server: Server, count: int, requests: int) -> None:

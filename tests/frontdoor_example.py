@@ -39,11 +39,11 @@ def make_example(root: Path) -> Example:
     return Example(root / "data", root / "dataset", root / "run", root / "out")
 
 
-def write_data(root: Path) -> None:
+def write_data(root: Path, count: int = 6) -> None:
     """The data folder alone."""
     rng = rng_for(0, "front door example")
     notes, images = [], {}
-    for number in range(6):
+    for number in range(count):
         name = f"photo{number}"
         write_png(
             root / "images" / f"{name}.png", rng.integers(0, 256, (48, 64, 3)).astype(np.uint8)

@@ -40,6 +40,7 @@ from visualjudge.core import moved
 
 if TYPE_CHECKING:
     from visualjudge.apps.adopting.adopt import Adopted as Adopted, adopt as adopt
+    from visualjudge.apps.adopting.logs import LogFormat as LogFormat, LogRows as LogRows
     from visualjudge.apps.frontdoor.data import (
         Data as Data,
         build as build,
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from visualjudge.apps.frontdoor.run import Run as Run, open_run as open_run
     from visualjudge.apps.frontdoor.studies import Study as Study, analyse as analyse
     from visualjudge.apps.planning.designs import plan as plan
+    from visualjudge.apps.planning.judges import plan_judges as plan_judges
     from visualjudge.clients.base import Client as Client
     from visualjudge.dataset.exports import Format as Format
     from visualjudge.dataset.folder import Dataset as Dataset, load_dataset as load_dataset
@@ -77,6 +79,7 @@ if TYPE_CHECKING:
         register_export as register_export,
         register_importer as register_importer,
         register_judge as register_judge,
+        register_log_format as register_log_format,
         register_metric as register_metric,
         register_probe as register_probe,
         register_prompts as register_prompts,
@@ -119,12 +122,14 @@ _NAMES = {
     "visualjudge.dataset.folder": ("Dataset", "load_dataset"),
     "visualjudge.vision.encode": ("Encoded", "encode", "encodings"),
     "visualjudge.apps.adopting.adopt": ("Adopted", "adopt"),
+    "visualjudge.apps.adopting.logs": ("LogFormat", "LogRows"),
     "visualjudge.apps.frontdoor.data": ("Data", "build", "import_samples", "open_data"),
     "visualjudge.apps.frontdoor.decisions": ("card", "cascade", "correct", "label"),
     "visualjudge.apps.frontdoor.judging": ("client", "judge", "judge_async"),
     "visualjudge.apps.frontdoor.run": ("Run", "open_run"),
     "visualjudge.apps.frontdoor.studies": ("Study", "analyse"),
     "visualjudge.apps.planning.designs": ("plan",),
+    "visualjudge.apps.planning.judges": ("plan_judges",),
     "visualjudge.vision.score": ("score",),
     "visualjudge.plugins": (
         "register_backend",
@@ -134,6 +139,7 @@ _NAMES = {
         "register_export",
         "register_importer",
         "register_judge",
+        "register_log_format",
         "register_metric",
         "register_probe",
         "register_prompts",

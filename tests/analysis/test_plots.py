@@ -412,7 +412,7 @@ def test_one_margin_is_no_curve(tmp_path: Path) -> None:
     found = PLOTS["margin"](analyse([run]))
     assert (
         isinstance(found, LeftOut)
-        and found.reason == "all pairs have the same difference in margin"
+        and found.reason == "all pairs that differ have the same difference in margin"
     )
 
 

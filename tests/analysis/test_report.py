@@ -8,6 +8,7 @@ import base64
 import html.parser
 import io
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,6 @@ from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.probe_figures import ProbeResult
 from visualjudge.analysis.report.examples import Example, examples
-from visualjudge.analysis.report.grids import breakable
 from visualjudge.analysis.report.markdown import markdown
 from visualjudge.analysis.report.methods import methods
 from visualjudge.analysis.report.page import html as page
@@ -458,7 +458,7 @@ def test_rows_of_the_only_task_are_shown_once_and_kept_in_files(tmp_path: Path) 
 
     one, two = of("object_detection"), of("object_detection", "keypoint_detection")
     assert "other part" not in page(one)
-    assert "other parts of the questions: no 75 % point" in page(two)
+    assert re.search("undecided in [0-9]+ other parts of the questions", page(two))
     for analysis, times in ((one, 0), (two, 2)):  # the error type is one in both; the tasks are two
         assert markdown(analysis).count("| Task | Verdicts |") == times
         assert ('id="tasks"' in page(analysis)) == bool(times)
@@ -487,10 +487,6 @@ def test_the_terminal_says_which_probes_failed(run: Path) -> None:
     assert "Probes" not in terminal(results, [])
     probed = replace(results, judges=(replace(results.judges[0], probes=probes),))
     assert "Probes: 1 fail (author), 1 pass, 1 undecided." in " ".join(terminal(probed, []).split())
-
-
-def test_names_break_after_underscores_alone() -> None:
-    assert breakable("instance_seg<b>") == "instance_<wbr>seg&lt;b&gt;"
 
 
 def test_html_of_a_judges_name_does_not_act_in_markdown(run: Path) -> None:

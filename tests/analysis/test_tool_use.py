@@ -8,7 +8,7 @@ from pathlib import Path
 
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import analyse
-from visualjudge.analysis.report.tools import tool_grids, tool_lines
+from visualjudge.analysis.report.tools import tool_lines, tool_tables
 from visualjudge.analysis.tool_use import answer_cost, by_size, tool_use
 from visualjudge.core.records import OptionFeatures
 
@@ -57,11 +57,11 @@ def test_tools_costs_and_sizes(tmp_path: Path) -> None:
     ids = [question.id for question in questions]
     named = {label: sorted(number[k] for k in numbers) for label, numbers in found.items()}
     assert named == {"under 1 %": ids[:2], "1 to 10 %": ids[2:3], "over 10 %": ids[3:5]}
-    gains = tool_grids(analysis, (0, 1))[3][1]
-    assert [row.cells[:2] for row in gains.rows] == [
-        ["under 1 %", "2"],
-        ["1 to 10 %", "1"],
-        ["over 10 %", "2"],
+    gains = tool_tables(analysis, (0, 1))[3]
+    assert [row[:2] for row in gains.rows] == [
+        ("under 1 %", "2"),
+        ("1 to 10 %", "1"),
+        ("over 10 %", "2"),
     ]
     assert any("under 1 %" in line for line in tool_lines(analysis, (0, 1)))
 
@@ -69,5 +69,5 @@ def test_tools_costs_and_sizes(tmp_path: Path) -> None:
 def test_runs_without_tools_have_no_tables(tmp_path: Path) -> None:
     dataset = write_dataset(tmp_path / "ds", [pair(k, (1.0, 9.0)) for k in range(6)])
     runs = [run_of(tmp_path, dataset, name, [True] * 6, [[]] * 6) for name in ("one", "two")]
-    assert tool_grids(analyse(runs), (0, 1)) == []
+    assert tool_tables(analyse(runs), (0, 1)) == []
     assert tool_lines(analyse(runs), (0, 1)) == []

@@ -150,3 +150,35 @@ def test_the_command_prints_the_truth_beside_the_agreement(tmp_path: Path) -> No
     found = CliRunner().invoke(app, words, env={"COLUMNS": "140"})
     assert found.exit_code == 0, found.output
     assert "Right by label" in found.output and "people, mean" in found.output
+
+
+def preferences(people: IntArray, judges: FloatArray) -> Panel:
+    scores = np.where(np.vstack([people, judges]) < 0, np.nan, np.vstack([people, judges]))
+    names = [f"person{k}" for k in range(len(people))] + [f"judge{k}" for k in range(len(judges))]
+    is_judge = np.arange(len(names)) >= len(people)
+    images = np.arange(scores.shape[1]) // 2
+    return Panel(
+        "task", names, ["first option"], scores[:, :, None].astype(float), is_judge, images
+    )
+
+
+def test_preferences_are_held_against_strengths_with_effects_of_raters() -> None:
+    rng = rng_for(7, "preferences")
+    gap = rng.normal(size=500)
+    slopes = np.array([4.0, 2.0, 2.0, 1.0, 0.0])
+    people = (rng.random((5, 500)) < 1 / (1 + np.exp(-slopes[:, None] * gap))).astype(np.int64)
+    perfect = (gap > 0).astype(float)
+    tied = np.full(500, 0.5)
+    rows = {row.rater: row for row in truth_rows(preferences(people, np.vstack([perfect, tied])))}
+    assert {row.model for row in rows.values()} == {"Bradley-Terry"}
+    judge, ceiling = rows["judge0"], rows["people, mean"]
+    votes = (people.sum(0) >= 3) == perfect
+    assert judge.label > votes.mean() - 0.01, "a guesser's vote counts less than the others'"
+    assert ceiling.truth < judge.truth < judge.label
+    agree = np.mean([(people[r] == perfect).mean() for r in range(5)])
+    assert judge.person == pytest.approx(agree)
+    assert rows["judge1"].label == rows["judge1"].truth == rows["judge1"].person == 0.5
+    told = [rows[f"person{r}"].discrimination or 0.0 for r in range(5)]
+    assert told[0] > told[1] > told[3] > told[4]
+    assert abs(told[4]) < 0.4 and (judge.discrimination or 0) > told[0]
+    assert judge.ends is not None and judge.ends[0] <= judge.truth <= judge.ends[1]

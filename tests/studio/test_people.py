@@ -33,14 +33,9 @@ from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.journal import Journal
-from visualjudge.studio.people.pages import (
-    ADMIN,
-    PeoplePages,
-    Tokens,
-    people_app,
-    people_pages,
-    plan_of,
-)
+from visualjudge.studio.people.access import ADMIN, Tokens
+from visualjudge.studio.people.choosing import plan_of
+from visualjudge.studio.people.pages import PeoplePages, people_app, people_pages
 from visualjudge.studio.people.plan import Settings
 from visualjudge.studio.people.rating_run import Given
 from visualjudge.studio.places import find_places

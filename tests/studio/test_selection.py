@@ -25,7 +25,8 @@ from visualjudge.studio.index import open_index
 from visualjudge.studio.places import find_places
 from visualjudge.studio.selection import Shelf, State, shown_facet
 from visualjudge.studio.site import Site
-from visualjudge.studio.verdicts import RunIndex, Share
+from visualjudge.studio.summary import Share
+from visualjudge.studio.verdicts import RunIndex
 
 
 def _facet(reply: Any, name: str) -> dict[str, int]:

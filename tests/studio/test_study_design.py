@@ -22,9 +22,10 @@ from visualjudge.core.errors import UsageError
 from visualjudge.core.records import TIES
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.runs.folder import RunFolder
+from visualjudge.studio.people.access import ADMIN
 from visualjudge.studio.people.instructions import read_instructions
 from visualjudge.studio.people.monitor import agreement, progress
-from visualjudge.studio.people.pages import ADMIN, PeoplePages, people_app, people_pages
+from visualjudge.studio.people.pages import PeoplePages, people_app, people_pages
 from visualjudge.studio.people.plan import Settings
 from visualjudge.studio.people.rules import Measured, read_rules
 from visualjudge.studio.people.wording import ASKED, for_people
@@ -307,3 +308,38 @@ def test_the_monitor_measures_pace_and_agreement(dataset: Path) -> None:
     assert study.next("anna")["code"] == study.pages.tokens.code("anna")
     assert study.next("carl")["code"] is None
     assert re.search(r"ben</th><td><span class=\"right\">done", page)
+
+
+def test_a_break_comes_after_so_many_answers_and_not_after_corrections(dataset: Path) -> None:
+    study = Study(dataset, Settings(break_every=3, practice=1, sample=9))
+    state, pauses = study.next(), list[bool]()
+    while state["question"]:
+        question = state["question"]
+        state = study.answer(question, value=_first(question)).json()
+        pauses.append(state["pause"])
+        if len(pauses) == 4:
+            again = study.answer(question, value=_first(question), revise=True).json()
+            assert again["pause"] is False
+    assert pauses == [
+        n > 1 and (n - 1) % 3 == 0 and n < len(pauses) for n in range(1, 1 + len(pauses))
+    ]
+    study.pages.run.close()
+    with pytest.raises(UsageError, match="--break-every must be at least 0"):
+        Settings(break_every=-1)
+
+
+def test_each_item_is_given_to_as_many_raters_as_planned(dataset: Path) -> None:
+    raters = ("anna", "ben", "carl", "dora", "eve")
+    study = Study(dataset, Settings(raters_per_question=3, known=2), *raters)
+    rng, waiting = np.random.default_rng(0), list(raters)
+    while waiting:
+        rater = waiting[int(rng.integers(len(waiting)))]
+        question = study.next(rater)["question"]
+        if question is None:
+            waiting.remove(rater)
+        else:
+            study.answer(question, rater, value=_first(question))
+    assert study.pages.run.coverage() == {3: 25}
+    page = study.client.get(study.pages.link(ADMIN)).text
+    assert "who have answered them: 3: 25." in page
+    study.pages.run.close()

@@ -39,6 +39,7 @@ from visualjudge.analysis.comparisons import (
     judge_agreement,
     nothing_in_common,
 )
+from visualjudge.analysis.controls import leads_of
 from visualjudge.analysis.encoding_choice import recommend
 from visualjudge.analysis.figures import (
     Cell,
@@ -61,7 +62,7 @@ from visualjudge.analysis.psychometric_bootstrap import Resampling
 from visualjudge.analysis.scores import RANKED, SCORED, ranking_figures, scoring_figures
 from visualjudge.analysis.study_table import FEATURES, Study, more, unchanged
 from visualjudge.analysis.unread_replies import unread
-from visualjudge.analysis.variance import variance_row
+from visualjudge.analysis.variance import facets, variance_row
 
 Progress = Callable[[str], None]
 PAIRED = (
@@ -183,6 +184,7 @@ def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None =
             clusters=resampling.clusters,
             draws=resampling.draws,
             seed=resampling.seed,
+            facets=facets(study),
         ),
     )
 
@@ -269,8 +271,10 @@ def judge_result(
         bias=preferences(pairs),
         sensitivity=_sensitivity(pairs, resampling, guessed_among_allowed(asked)),
         encodings=_encodings(pairs, study.seed, guessed_by_task(asked)),
-        variance=_variance(pairs),
-        leaderboard=leaderboard(study.kind(index, "pairwise", PLAYED), study.seed),
+        variance=_variance(pairs, study.questions),
+        leaderboard=leaderboard(
+            study.kind(index, "pairwise", PLAYED), study.seed, leads_of(study.questions)
+        ),
         unread=unread(study, index),
         own_scores=benchmark_scores(
             study.joined[index], study.questions, benchmarks_of(study.meta)
@@ -349,8 +353,10 @@ def _sensitivity(
     return curves(parts, resampling, chance)
 
 
-def _variance(pairs: pl.DataFrame) -> tuple[Variance, ...]:
-    needed = pairs.select("task", "cluster", "pair", "encoding", "order", "right")
+def _variance(pairs: pl.DataFrame, questions: pl.DataFrame) -> tuple[Variance, ...]:
+    two = pl.col("sources").list.eval(pl.element().cast(pl.String)).list.sort().list.join("|")
+    named = pairs.join(questions.select("question", two), on="question", maintain_order="left")
+    needed = named.select("task", "cluster", "pair", "encoding", "order", "right", "sources")
     return tuple(variance_row(part, task) for task, part in _parts(needed, "task"))
 
 

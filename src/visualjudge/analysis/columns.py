@@ -7,8 +7,7 @@ that have a title. A new statistic is one function that fills a field of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from visualjudge.analysis import figure_text as words, figures as f
@@ -20,7 +19,11 @@ from visualjudge.analysis.comparison_columns import (
     COMPARISON as COMPARISON,
 )
 from visualjudge.analysis.figure_text import number, p_value, percent, percents, points
-from visualjudge.analysis.source_figures import IN_MATRIX
+from visualjudge.analysis.source_columns import (
+    LEADERBOARD as LEADERBOARD,
+    SOURCE as SOURCE,
+    contrasts as contrasts,
+)
 from visualjudge.analysis.table_layout import Column, Json, Table as Table, figure, plain as plain
 from visualjudge.analysis.verdicts_without_answer import unanswered
 
@@ -243,6 +246,18 @@ def _part(name: str, title: str) -> tuple[Column[f.Variance], ...]:
     )
 
 
+def _facet_part(key: str, name: str, title: str) -> tuple[Column[f.Facet], ...]:
+    return (
+        Column(name, lambda v: getattr(v.variance, key)),
+        Column(
+            f"{name}_share",
+            lambda v: v.variance.shares[key],
+            title,
+            lambda v: percent(v.variance.shares[key], 0),
+        ),
+    )
+
+
 VARIANCE: Table[f.Variance] = Table(
     (
         Column("task", lambda v: v.task, "Task", text=True),
@@ -254,106 +269,46 @@ VARIANCE: Table[f.Variance] = Table(
         *_part("repeat", "Repeat"),
         Column("total", lambda v: v.total),
         Column("image", lambda v: v.image),
+        Column("source", lambda v: v.source),
         Column("ci95", lambda v: dict(v.ends)),
         Column(
             "gains",
             lambda v: {gain.name: {"value": gain.value, "ci95": gain.interval} for gain in v.gains},
         ),
         Column(None, lambda v: v, "Image, of the pair's", words.of_image),
+        Column(None, lambda v: v, "Sources, of the pair's", words.of_sources),
         Column(None, lambda v: v, "Twice as many count as more images", words.gains, text=True),
     )
 )
 
 
-def _with_bound(row: f.SourceRow) -> f.Estimate:
-    """The strength as reports show it: with the one end that a source without a loss, or without a
-    win, has.
-    """
-    return replace(row.strength, interval=row.strength.interval or row.bound)
-
-
-SOURCE: Table[f.SourceRow] = Table(
+FACET: Table[f.Facet] = Table(
     (
-        Column("source", lambda r: r.source, "Source", text=True),
-        Column("group", lambda r: r.group),
-        Column("component", lambda r: r.component),
-        Column(
-            "images", lambda r: r.strength.images, "Images", lambda r: number(r.strength.images)
+        Column("facet", lambda v: v.name, "Facet", text=True),
+        Column("task", lambda v: v.variance.task, "Task", text=True),
+        Column("levels", lambda v: v.levels, "Levels"),
+        Column("n", lambda v: v.variance.n, "Verdicts", lambda v: number(v.variance.n)),
+        *(
+            column
+            for key, name, title in (
+                ("item", "question", "Question"),
+                ("encoding", "level", "Level"),
+                ("item_x_encoding", "question_x_level", "Question × level"),
+                ("order", "order", "Order + chance"),
+                ("repeat", "repeat", "Repeat"),
+            )
+            for column in _facet_part(key, name, title)
         ),
-        *figure(
-            "strength", lambda r: r.strength, "Strength", number, ends="ci95", shown=_with_bound
-        ),
-        Column("bound", lambda r: r.bound),
+        Column("ci95", lambda v: dict(v.variance.ends)),
         Column(
-            "true_strength",
-            lambda r: r.true_strength,
-            "By truth",
-            lambda r: number(r.true_strength),
+            "gains",
+            lambda v: {g.name: {"value": g.value, "ci95": g.interval} for g in v.variance.gains},
         ),
         Column(
-            "mean_score",
-            lambda r: r.mean_score,
-            "True score, asked",
-            lambda r: number(r.mean_score),
-        ),
-        Column("rank", lambda r: r.rank, "Rank"),
-        Column("rank_set", lambda r: r.rank_set, "Ranks, 95 %", lambda r: words.ranks(r.rank_set)),
-        Column(
-            "rank_set_all",
-            lambda r: r.rank_set_all,
-            "All at once",
-            lambda r: words.ranks(r.rank_set_all),
-        ),
-        Column("true_rank", lambda r: r.true_rank, "Rank by truth"),
-    )
-)
-
-CONTRAST: Table[f.Contrast] = Table(
-    (
-        Column("group", lambda c: c.group),
-        Column("above", lambda c: c.above),
-        Column("below", lambda c: c.below),
-        *figure("difference", lambda c: c.difference, ends="ci95"),
-        Column("images", lambda c: c.difference.images),
-        Column("p", lambda c: c.p),
-    )
-)
-
-LEADERBOARD: Table[f.Leaderboard] = Table(
-    (
-        Column("rows", lambda b: [SOURCE.json(row) for row in b.rows]),
-        Column("contrasts", lambda b: [CONTRAST.json(row) for row in b.contrasts]),
-        Column("n", lambda b: b.n),
-        Column("components", lambda b: b.components),
-        Column("regularised", lambda b: b.regularised),
-        Column("ties", lambda b: b.ties),
-        Column("log_tie", lambda b: b.log_tie),
-        Column("dispersion", lambda b: b.dispersion),
-        Column(
-            "rank_correlation",
-            lambda b: (
-                None
-                if b.spearman is None and b.kendall_tau is None
-                else {"spearman": b.spearman, "kendall_tau": b.kendall_tau}
-            ),
+            None, lambda v: v, "Twice as many count as more images", words.facet_gains, text=True
         ),
     )
 )
-
-
-def contrasts(
-    rows: Sequence[f.SourceRow], found: Iterable[f.Contrast]
-) -> tuple[list[str], list[list[str]]]:
-    """The titles and rows of the matrix "row above column" of the first sources of a group: p, and
-    the interval in log odds.
-    """
-    names = [row.source for row in rows[:IN_MATRIX]]
-    cells = {
-        (c.above, c.below): f"{p_value(c.p)} ({words.span(c.difference.interval)})" for c in found
-    }
-    table = [[name, *(cells.get((name, other), "") for other in names[1:])] for name in names[:-1]]
-    return ["Above \\ below", *names[1:]], table
-
 
 SHAPE: Table[f.Shape] = Table(
     (

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import defaultdict
 
 import polars as pl
-from scipy.cluster.hierarchy import DisjointSet
 
 Edge = tuple[str, str, str]
 
@@ -66,7 +65,10 @@ def places_of(rows: pl.DataFrame, places: pl.DataFrame, source: str = "source") 
 
 def _connected(edges: list[Edge]) -> list[list[str]]:
     """The sources that met, directly or through others; sorted."""
-    found = DisjointSet(name for _, *pair in edges for name in pair)
+    parts = {name: {name} for _, *pair in edges for name in pair}
     for _, a, b in edges:
-        found.merge(a, b)
-    return sorted(sorted(part) for part in found.subsets())
+        if parts[a] is not parts[b]:
+            less, more = sorted((parts[a], parts[b]), key=len)
+            more |= less
+            parts |= dict.fromkeys(less, more)
+    return sorted(sorted(part) for part in {id(part): part for part in parts.values()}.values())

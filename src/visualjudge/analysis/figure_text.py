@@ -13,6 +13,7 @@ from visualjudge.analysis.figures import (
     Comparison,
     EncodingChoice,
     Estimate,
+    Facet,
     JudgeResult,
     Leak,
     OwnScore,
@@ -96,7 +97,9 @@ SOURCES = (
     "meets. True score, asked: "
     "the ground truth's mean over the annotations in these pairs, neither over all annotations "
     "of the source nor the "
-    "judge's. Strengths and scores may order sources differently."
+    "judge's. Strengths and scores may order sources differently. Controlled: the strength at an "
+    "equal order shown, number of objects, text length and file size, where enough games differ "
+    "in one of them."
 )
 """What the table of sources shows."""
 
@@ -421,17 +424,43 @@ UNITS = {"item": "pairs", "item_x_encoding": "encodings", "order": "orders", "re
 
 def of_image(row: Variance) -> str:
     """The share of the variance that the pairs of an image have in common."""
-    known = row.image is not None and row.total > 0
-    return percent(max(0.0, row.image or 0.0) / row.total, 0) if known else NONE
+    return _part_of(row, row.image)
 
 
-def gains(row: Variance) -> str:
+def of_sources(row: Variance) -> str:
+    """The share of the variance that pairs of the same two sources have in common."""
+    return _part_of(row, row.source)
+
+
+def _part_of(row: Variance, part: float | None) -> str:
+    known = part is not None and row.total > 0
+    return percent(max(0.0, part or 0.0) / row.total, 0) if known else NONE
+
+
+def gains(row: Variance, units: Mapping[str, str] = UNITS) -> str:
     """pairs 38 % (20 % to 56 %), repeats 4 % (1 % to 7 %)."""
     found = (
-        f"{UNITS[gain.name]} {percent(gain.value, 0)} ({percents(gain.interval)})"
+        f"{units[gain.name]} {percent(gain.value, 0)} ({percents(gain.interval)})"
         for gain in row.gains
     )
     return ", ".join(found) or NONE
+
+
+def facet_gains(row: Facet) -> str:
+    """The same where judges, prompts or raters are instead of encodings."""
+    return gains(row.variance, {**UNITS, "item": "questions", "item_x_encoding": f"{row.name}s"})
+
+
+def controls(judge: JudgeResult) -> list[str]:
+    """What the covariates of each group add, in log odds of a usual difference."""
+    parts: dict[str, list[str]] = {}
+    for row in judge.leaderboard.controls:
+        said = f"{row.name} {number(row.effect.value)} ({span(row.effect.interval)})"
+        parts.setdefault(row.group, []).append(said)
+    return [
+        f"{judge.name}, {group}: controlled for {', '.join(said)}; log odds of a usual difference."
+        for group, said in parts.items()
+    ]
 
 
 def leanings(judge: JudgeResult) -> list[str]:

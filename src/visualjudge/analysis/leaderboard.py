@@ -18,8 +18,9 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.comparable_sources import placed, places_of
+from visualjudge.analysis.controls import with_controls
 from visualjudge.analysis.figures import NOTHING, Contrast, Ends, Estimate, Leaderboard, SourceRow
-from visualjudge.analysis.source_figures import IN_MATRIX
+from visualjudge.analysis.source_figures import IN_MATRIX, Control
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.bradley_terry import (
     NEVER_LOST,
@@ -50,6 +51,7 @@ MOST_IMAGES = 1000
 PLAYED = (
     "question",
     "repeat",
+    "order",
     "pair",
     "cluster",
     "task",
@@ -83,10 +85,10 @@ def points(answer: str) -> pl.Expr:
 
 def duels(table: pl.DataFrame) -> pl.DataFrame:
     """One row a question (and repeat) between two named sources: task, a, b, the judge's outcome
-    for a (1, ½, 0).
+    for a (1, ½, 0), and whether a was shown first (1, −1, or 0 in both orders).
     """
     needed = table.select(
-        "question", "repeat", "parsed", "cluster", "task", "answer", "text", "sources"
+        "question", "repeat", "order", "parsed", "cluster", "task", "answer", "text", "sources"
     )
     known = needed.filter(pl.col("parsed")).with_columns(
         a=pl.col("sources").list.get(0, null_on_oob=True),
@@ -98,6 +100,7 @@ def duels(table: pl.DataFrame) -> pl.DataFrame:
     return named.group_by("question", "repeat", maintain_order=True).agg(
         pl.col("task", "a", "b", "cluster", "answer").first(),
         outcome=points("text").mean(),
+        shown_first=pl.when(pl.col("order") == "AB").then(1.0).otherwise(-1.0).mean(),
     )
 
 
@@ -151,16 +154,20 @@ def _true_scores(table: pl.DataFrame, places: pl.DataFrame) -> dict[int, float]:
     )
 
 
-def leaderboard(table: pl.DataFrame, seed: int = 0) -> Leaderboard:
+def leaderboard(
+    table: pl.DataFrame, seed: int = 0, leads: pl.DataFrame | None = None
+) -> Leaderboard:
     """Strengths by the judge and by the truth of every source, ranks, and how the judge's order
     goes with the scores.
 
     ``components`` > 1: some sources were never compared in the same tasks, not even through others;
     strengths then compare only within a component, which ``group`` names, and neither a rank
     correlation nor a tie parameter over all is given. ``seed``: of the draws behind intervals,
-    differences and ranks.
+    differences and ranks. ``leads``: the covariates by question, to control for.
     """
     games = duels(table)
+    if leads is not None:
+        games = games.join(leads, on="question", how="left", maintain_order="left")
     known, places = placed(games.select("task", "a", "b"))
     if len(known) < 2:
         return replace(EMPTY, n=games.height)
@@ -184,7 +191,16 @@ def leaderboard(table: pl.DataFrame, seed: int = 0) -> Leaderboard:
     contrasts = tuple(chain.from_iterable(board.contrasts for board in boards))
     together = boards[0].dispersion if len(boards) == 1 else None
     return Leaderboard(
-        ranked, games.height, len(names), endless, ties, log_tie, *same, contrasts, together
+        ranked,
+        games.height,
+        len(names),
+        endless,
+        ties,
+        log_tie,
+        *same,
+        contrasts,
+        together,
+        tuple(chain.from_iterable(board.controls for board in boards)),
     )
 
 
@@ -201,6 +217,7 @@ class _Board:
     log_tie: float | None
     agreement: tuple[float | None, float | None]
     dispersion: float
+    controls: tuple[Control, ...] = ()
 
 
 def _board(rows: list[SourceRow], games: pl.DataFrame, seed: int) -> _Board:
@@ -217,6 +234,8 @@ def _board(rows: list[SourceRow], games: pl.DataFrame, seed: int) -> _Board:
     sure = standing(fit, judged.wins, judged.ties, judged.images, draws)
     met = (judged.wins + np.swapaxes(judged.wins, 1, 2) + judged.ties).sum((0, 2))
     filled = _filled(rows, fit.log_strength, met, judged.images, sure)
+    equal, controls = with_controls(games, fit, rows[0].group, [row.strength for row in filled])
+    filled = [replace(row, controlled=own) for row, own in zip(filled, equal, strict=True)]
     ranked = _by_truth(filled, fit.log_strength, _bounded(truth.log_strength, true))
     _, finite = components(judged.wins.sum(0), judged.ties.sum(0))
     agreement = _agreement(fit.log_strength, [row.mean_score for row in rows])
@@ -233,6 +252,7 @@ def _board(rows: list[SourceRow], games: pl.DataFrame, seed: int) -> _Board:
         fit.log_tie,
         agreement,
         fit.dispersion,
+        controls,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from visualjudge.analysis.columns import AGREEMENT, COMPARISON, JUDGE
+from visualjudge.analysis.columns import AGREEMENT, COMPARISON, FACET, JUDGE
 from visualjudge.analysis.dataset_columns import DATASET, LEAK
 from visualjudge.analysis.decisions.card import Card
 from visualjudge.analysis.decisions.decision_json import probabilities_json, tasks_json
@@ -23,6 +23,7 @@ def document(results: Results, card: Card) -> Json:
         "warnings": list(results.warnings),
         "comparisons": [COMPARISON.json(row) for row in results.comparisons],
         "judge_agreement": [AGREEMENT.json(row) for row in results.agreement],
+        "facets": [FACET.json(row) for row in results.facets],
         "leak_audit": [LEAK.json(row) for row in results.leaks],
         "dataset": DATASET.json(results.dataset),
         "bootstrap": {"clusters": results.clusters, "draws": results.draws, "seed": results.seed},

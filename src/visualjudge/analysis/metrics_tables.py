@@ -67,6 +67,6 @@ def tables_of(metrics: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
     for judge in metrics["judges"]:
         for name, row in _of_judge(judge):
             rows.setdefault(name, []).append(row)
-    for name in ("comparisons", "judge_agreement", "leak_audit"):
+    for name in ("comparisons", "judge_agreement", "facets", "leak_audit"):
         rows[name] = list(metrics[name])
     return {name: _frame(found) for name, found in rows.items()}

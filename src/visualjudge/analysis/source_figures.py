@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from visualjudge.analysis.statistics.ranks import RankSet
-from visualjudge.analysis.value_and_interval import Ends, Estimate
+from visualjudge.analysis.value_and_interval import NOTHING, Ends, Estimate
 
 IN_MATRIX = 30
 """Of how many sources, the first of their group, every two have a difference; beyond them, each and
@@ -37,6 +37,8 @@ class SourceRow:
     """The best and the worst rank that it may have at 95 %, of this source alone."""
     rank_set_all: RankSet | None = None
     """As ``rank_set``, but the sets of all sources of the group hold at once in 95 %."""
+    controlled: Estimate = NOTHING
+    """The strength at equal covariates."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,15 @@ class Contrast:
     below: str
     difference: Estimate
     p: float | None
+
+
+@dataclass(frozen=True)
+class Control:
+    """What one covariate adds to the log odds, of a usual difference of it."""
+
+    group: str
+    name: str
+    effect: Estimate
 
 
 @dataclass(frozen=True)
@@ -75,6 +86,8 @@ class Leaderboard:
     """How many games go together, in a single group: the penalty is as many times its usual
     size.
     """
+    controls: tuple[Control, ...] = ()
+    """What the controlled strengths of the rows are controlled for."""
 
     @property
     def groups(self) -> tuple[tuple[str, tuple[SourceRow, ...]], ...]:

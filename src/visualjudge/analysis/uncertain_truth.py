@@ -1,11 +1,13 @@
 """Where people disagree, against what is a judge measured? Label, truth, and a fresh person.
 
-The truth of an item is what Dawid and Skene's model says of it from the people's answers, as
-probabilities; of a person, from the answers of the others. ``label``: how often the rater gives the
-most probable answer; ``truth``: the mean probability of the rater's answers; ``person``: how often
-a person drawn at random says the same. The mean of the people, each against the others, is what a
-judge is to be compared with. Without people the judges are held against their own panel, which is
-weaker: judges who err alike look right. Intervals resample images.
+The truth of an item is what a model says of it from the people's answers, as probabilities; of a
+person, from the answers of the others. Of classes the model is Dawid and Skene's; of preferences
+between two options Bradley and Terry's with a discrimination of each rater. ``label``: how often
+the rater gives the most probable answer; ``truth``: the mean probability of the rater's answers;
+``person``: how often a person drawn at random says the same; a tie counts as half of each. The mean
+of the people, each against the others, is what a judge is to be compared with. Without people the
+judges are held against their own panel, which is weaker: judges who err alike look right. Intervals
+resample images.
 """
 
 from __future__ import annotations
@@ -17,20 +19,26 @@ from typing import Literal
 import numpy as np
 
 from visualjudge.analysis.people_agreement import Panel
+from visualjudge.analysis.people_run_ratings import CHOICE
 from visualjudge.analysis.statistics.dawid_skene import dawid_skene
 from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES, TAIL
+from visualjudge.analysis.statistics.rated_pairs import discrimination, rated_pairs
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
 
 DRAWS = 100
 MOST_CLASSES = 50
+BOOTSTRAP_STEPS = 20
 Against = Literal["people", "panel"]
+Model = Literal["Dawid-Skene", "Bradley-Terry"]
 
 
 @dataclass(frozen=True)
 class TruthRow:
-    """One rater of one dimension, 0 … 1; ``ends``: 95 % of ``truth``, None on few images."""
+    """One rater of one dimension, 0 … 1; ``ends``: 95 % of ``truth``, None on few images;
+    ``discrimination``: of preferences, how well the rater tells better from worse, 0 for a guess.
+    """
 
     dimension: str
     rater: str
@@ -41,6 +49,34 @@ class TruthRow:
     truth: float
     ends: tuple[float, float] | None
     person: float | None
+    model: Model = "Dawid-Skene"
+    discrimination: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Labels:
+    """Answers (R, N) as classes, −1 for none; ``said`` (R, N, K): the part of each class in an
+    answer, where a tie of a preference is half of both.
+    """
+
+    model: Model
+    codes: IntArray
+    said: FloatArray
+
+    @property
+    def classes(self) -> int:
+        return int(self.said.shape[2])
+
+
+def _labels(panel: Panel, values: FloatArray) -> _Labels:
+    flat = panel.scores.reshape(panel.scores.shape[0], -1)
+    known, clean = np.isfinite(flat), np.nan_to_num(flat)
+    if panel.sources == [CHOICE] and np.isin(values, (0.0, 0.5, 1.0)).all():
+        codes = np.where(known & (clean != 0.5), clean, -1).astype(np.int64)
+        return _Labels("Bradley-Terry", codes, np.stack([1 - clean, clean], axis=2))
+    codes = np.where(known, np.searchsorted(values, clean), -1).astype(np.int64)
+    said = np.stack([codes == k for k in range(values.size)], axis=2).astype(float)
+    return _Labels("Dawid-Skene", codes, said)
 
 
 def truth_rows(panel: Panel, seed: int = 0) -> list[TruthRow]:
@@ -56,9 +92,8 @@ def truth_rows(panel: Panel, seed: int = 0) -> list[TruthRow]:
         raise UsageError(
             f"--truth must have at most {MOST_CLASSES} different answers, got {values.size}"
         )
-    flat = panel.scores.reshape(panel.scores.shape[0], -1)
-    codes = np.where(np.isfinite(flat), np.searchsorted(values, np.nan_to_num(flat)), -1)
-    labels = np.asarray(codes, dtype=np.int64)
+    labels = _labels(panel, values)
+    known = np.isfinite(panel.scores).reshape(panel.scores.shape[0], -1)
     images = np.repeat(panel.images, panel.scores.shape[2])
     people, judges = (np.flatnonzero(is_one) for is_one in (~panel.is_judge, panel.is_judge))
     if people.size < 2 and judges.size < 3:
@@ -72,7 +107,7 @@ def truth_rows(panel: Panel, seed: int = 0) -> list[TruthRow]:
         others = raters[raters != r]
         kind: Literal["judge", "person"] = "judge" if panel.is_judge[r] else "person"
         who = (panel.dimension, panel.raters[r], kind, against)
-        rows.append(_row(who, labels[r], labels[others], int(values.size), images, seed))
+        rows.append(_row(who, labels, int(r), others, known[r], images, seed))
     found = [row for row in rows if row is not None]
     persons = [row for row in found if row.kind == "person"]
     return [*found, *([_ceiling(persons)] if persons else [])]
@@ -82,28 +117,48 @@ _Who = tuple[str, str, Literal["judge", "person"], Against]
 
 
 def _row(
-    who: _Who, own: IntArray, others: IntArray, classes: int, images: IntArray, seed: int
+    who: _Who,
+    labels: _Labels,
+    rater: int,
+    others: IntArray,
+    known: BoolArray,
+    images: IntArray,
+    seed: int,
 ) -> TruthRow | None:
     """One rater against the others; None where none of them rated what it rated."""
-    shared = (own >= 0) & (others >= 0).any(0)
+    told, own = labels.codes[others], labels.said[rater]
+    shared = known & (told >= 0).any(0)
     if not shared.any():
         return None
-    fit = dawid_skene(others, classes)
-    truth = fit.posterior[np.arange(own.size), np.maximum(own, 0)]
-    told = others[:, shared] >= 0
-    same = ((others[:, shared] == own[shared]) & told).sum() / told.sum()
-    ends = _ends(others, classes, own, shared, images, fit.posterior, seed)
-    label = (fit.posterior.argmax(1) == own)[shared].mean()
-    person = float(same) if who[3] == "people" else None
+    slope = None
+    if labels.model == "Bradley-Terry":
+        pairs = rated_pairs(told)
+        posterior = np.stack([1 - pairs.better, pairs.better], axis=1)
+        slope = discrimination(labels.codes[rater], pairs.on_grid)
+        start = pairs.discrimination
+    else:
+        posterior = start = dawid_skene(told, labels.classes).posterior
+    truth = (posterior * own).sum(1)
+    place = np.arange(truth.size)
+    label = own[place, posterior.argmax(1)][shared].mean()
+    met = (told >= 0) & shared
+    same = own[np.broadcast_to(place, told.shape)[met], told[met]].mean()
     return TruthRow(
-        *who, int(shared.sum()), float(label), float(truth[shared].mean()), ends, person
+        *who,
+        int(shared.sum()),
+        float(label),
+        float(truth[shared].mean()),
+        _ends(told, labels, own, shared, images, start, seed),
+        float(same) if who[3] == "people" else None,
+        labels.model,
+        slope,
     )
 
 
 def _ends(
-    others: IntArray,
-    classes: int,
-    own: IntArray,
+    told: IntArray,
+    labels: _Labels,
+    own: FloatArray,
     shared: BoolArray,
     images: IntArray,
     start: FloatArray,
@@ -115,13 +170,18 @@ def _ends(
         return None
     rng, found = rng_for(seed, "uncertain truth", held.size), []
     for _ in range(DRAWS):
-        weights = np.bincount(rng.integers(0, held.size, held.size), minlength=held.size)[place]
-        counted = weights * shared
+        drawn = np.bincount(rng.integers(0, held.size, held.size), minlength=held.size)[place]
+        weights, counted = drawn.astype(float), drawn * shared
         if not counted.sum():
             continue
-        fit = dawid_skene(others, classes, weights=weights.astype(float), start=start, steps=20)
-        truth = fit.posterior[np.arange(own.size), np.maximum(own, 0)]
-        found.append(float((counted * truth).sum() / counted.sum()))
+        if labels.model == "Bradley-Terry":
+            better = rated_pairs(told, weights=weights, start=start, steps=BOOTSTRAP_STEPS).better
+            posterior = np.stack([1 - better, better], axis=1)
+        else:
+            posterior = dawid_skene(
+                told, labels.classes, weights=weights, start=start, steps=BOOTSTRAP_STEPS
+            ).posterior
+        found.append(float((counted * (posterior * own).sum(1)).sum() / counted.sum()))
     low, high = np.quantile(found, [TAIL, 1 - TAIL])
     return float(low), float(high)
 
@@ -133,6 +193,16 @@ def _ceiling(people: Sequence[TruthRow]) -> TruthRow:
         for name in ("label", "truth", "person")
     )
     items = max(row.items for row in people)
+    first = people[0]
     return TruthRow(
-        people[0].dimension, "people, mean", "ceiling", "people", items, label, truth, None, person
+        first.dimension,
+        "people, mean",
+        "ceiling",
+        "people",
+        items,
+        label,
+        truth,
+        None,
+        person,
+        first.model,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +12,7 @@ import typer
 from visualjudge.cli.output import following
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
+from visualjudge.core.registry import added
 
 EPILOG = """Examples:
 
@@ -18,8 +20,14 @@ visualjudge adopt verdicts.csv --out study
 
 visualjudge adopt votes.parquet --column truth=vote --answer 0=A --answer 1=B --out study
 
-visualjudge card study/gpt-4o
+visualjudge adopt logs/*.eval --out study
 """
+LOGS = ", ".join(
+    [
+        "inspect, lmms-eval, vlmevalkit, promptfoo, deepeval, langsmith, phoenix",
+        *added("log format"),
+    ]
+)
 
 
 class Use(StrEnum):
@@ -35,9 +43,10 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 @app.command(epilog=EPILOG)
 def adopt(
     table: Annotated[
-        Path,
+        list[Path],
         typer.Argument(
-            help="One verdict per row: CSV, TSV, JSON, JSONL, Parquet or Excel.", show_default=False
+            help="One verdict per row: CSV, TSV, JSON, JSONL, Parquet or Excel; or logs.",
+            show_default=False,
         ),
     ],
     out: Annotated[
@@ -54,9 +63,7 @@ def adopt(
     ] = None,
     answer: Annotated[
         list[str] | None,
-        typer.Option(
-            help="VALUE=A, B, tie, both_bad or Failed: what a spelling means; may be repeated."
-        ),
+        typer.Option(help="VALUE=A, B, tie, both_bad, Failed or a number: what a spelling means."),
     ] = None,
     score_range: Annotated[
         tuple[float, float] | None,
@@ -71,9 +78,19 @@ def adopt(
             help="What counts: replies, read again where there are any, or the table's verdicts."
         ),
     ] = Use.replies,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            help=f"{LOGS}, or table; default: recognised.",
+            show_default=False,
+        ),
+    ] = None,
+    workers: Annotated[
+        int, typer.Option(help="Processes that read replies.", show_default="all cores")
+    ] = os.cpu_count() or 1,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier adoption.")] = False,
 ) -> None:
-    """Convert a table of verdicts into a dataset and runs.
+    """Convert a table of verdicts, or logs of an evaluation tool, into a dataset and runs.
 
     Roles: item, group (image or conversation: intervals are clustered by it), task, model_a,
     model_b, model, verdict, truth, score_a, score_b, order, judge, repeat, reply, finish_reason,
@@ -90,6 +107,8 @@ def adopt(
         score_range=score_range,
         judge=judge,
         use=use.value,
+        format=format,
+        workers=workers,
         force=force,
     )
     print("columns: " + ", ".join(f"{role}={name}" for role, name in done.columns.items()))
@@ -102,6 +121,8 @@ def adopt(
         f"{pluralize(done.verdicts, 'verdict')}"
         + (f", {done.reread} of them read again from replies" if done.reread else "")
     )
+    if done.left_out:
+        print(f"{pluralize(done.left_out, 'row')} without a truth left out")
     if done.invented or done.differing:
         print(
             f"the table has a value for {pluralize(done.invented, 'reply', 'replies')} that "

@@ -27,9 +27,9 @@ NOTHING = (
 )
 
 TRUTH = (
-    "Truth: by Dawid and Skene from the other people; label: its most probable answer. Compare "
-    "judges with the mean "
-    "of the people."
+    "Truth: from the other people, by Dawid and Skene's model, of preferences by Bradley and "
+    "Terry's with a discrimination of each rater (0: a guess); label: its most probable answer. "
+    "Compare judges with the mean of the people."
 )
 WEAKER = (
     "No people: each judge is held against the other judges, which is weaker, since judges may "
@@ -71,8 +71,8 @@ def agreement(
         bool,
         typer.Option(
             "--truth",
-            help="Also estimate the truth from disagreeing people (Dawid and Skene), for answers "
-            "that are classes.",
+            help="Also estimate the truth from disagreeing people, for answers that are classes or "
+            "preferences.",
         ),
     ] = False,
     json: JsonFile = None,
@@ -129,7 +129,7 @@ def agreement(
         result = figures(every, judge or (), level=level, epsilon=alt_test)  # type: ignore[arg-type]
     held = _truth(every, judge or ()) if truth else []
     lost = _unmatched(every, [*(judge or []), *(of_runs.judges if of_runs else ())])
-    if not result.rows:
+    if not result.rows and not held:
         say(*problems)
         raise DataError(lost[0] if lost else NOTHING)
     published = None if as_published is None else _published(every, judge or [], as_published)
@@ -171,6 +171,7 @@ def _show_truth(found: Sequence[TruthRow]) -> None:
             percent(row.truth),
             percents(row.ends),
             percent(row.person),
+            number(row.discrimination),
         )
         for row in found
     )
@@ -182,6 +183,7 @@ def _show_truth(found: Sequence[TruthRow]) -> None:
         "By truth",
         "95 %",
         "As a fresh person",
+        "Discrimination",
     )
     notes = [TRUTH] + ([WEAKER] if any(row.against == "panel" for row in found) else [])
     typer.echo(Table(columns, rows, tuple(notes), keys=2).text())
@@ -216,7 +218,8 @@ def _show(result: PeopleAgreement) -> None:
     from visualjudge.analysis.figure_text import number, span
     from visualjudge.analysis.report.agreement_page import agreement_table
 
-    typer.echo(agreement_table(result).text())
+    if result.rows:
+        typer.echo(agreement_table(result).text())
     for unit in result.alpha:
         of = f"{unit.people} people, {unit.level}"
         name = f"{unit.dimension}: Krippendorff's α"

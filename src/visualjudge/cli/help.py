@@ -30,22 +30,23 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 RARE = frozenset(
     """
     --accept-changes --allow-outside --allow-private-urls --as-published --attempts
-    --batch --batch-folder --batch-size --cache-dir --calls-per-minute --cascade --cheap
-    --check-every --classes --column --compare --dataset --embed --encoding
-    --encoding-groups --encoding-pairs --epsilon --exclude --exif
+    --batch --batch-folder --batch-size --break-every --cache-dir --calls-per-minute
+    --cascade --cert --cheap --check-every --classes --column --compare --dataset
+    --embed --encoding --encoding-groups --encoding-pairs --epsilon --exclude --exif
     --extractor-api-key-env --extractor-backend --extractor-base-url --extractor-model
-    --figures --filter --force --gap --gt-inverse --gt-pngs --gt-scale --id-from
-    --id-prefix --instances --items --judge-groups --known --label-price --least-seconds
-    --mask-white --matcher-api-key-env --matcher-backend --matcher-base-url
-    --matcher-model --max-calls --max-cost --max-image-side --max-side --max-tokens
-    --max-tokens-total --max-tool-calls --media --min-margin --mode --model-index --name
-    --no-cache --no-wait --not-in --overlap --panel --per-group --per-item --poll --port
-    --power --pred-pngs --price-in --price-out --processes --prompt-version --prompts
-    --questions --ranking-groups --rater-right --raters --raters-per-question --read
-    --repeats --replace --resize-mask --resize-pred --retries --retry-errors
-    --sample-seed --score-at --scoring-groups --server-temperature --skip-invalid
-    --subset --temperature --template --thresholds --ties --timeout --tokens-per-minute
-    --tool-fault --tools-in-text --top-k --type --where
+    --figures --filter --force --gap --gt-inverse --gt-pngs --gt-scale --host --id-from
+    --id-prefix --instances --items --judge-groups --key --known --label-price
+    --least-seconds --mask-white --matcher-api-key-env --matcher-backend
+    --matcher-base-url --matcher-model --max-calls --max-cost --max-image-side
+    --max-side --max-tokens --max-tokens-total --max-tool-calls --media --min-margin
+    --mode --model-index --name --no-cache --no-wait --not-in --overlap --panel
+    --per-group --per-item --poll --port --power --pred-pngs --price --price-in
+    --price-out --processes --prompt-version --prompts --questions --ranking-groups
+    --rater-right --raters --raters-per-question --read --repeats --replace
+    --resize-mask --resize-pred --retries --retry-errors --sample-seed --score-at
+    --scoring-groups --server-temperature --skip-invalid --subset --temperature
+    --template --thresholds --ties --timeout --tokens-per-minute --tool-fault
+    --tools-in-text --top-k --type --url --where
     """.split()  # noqa: SIM905 - ninety literals, one a line, are harder to read
 )
 """Options that a shortened help leaves out."""

@@ -49,7 +49,7 @@ Where = Annotated[
     ),
 ]
 BACKENDS = ", ".join(["api, google, vllm, anthropic", *added("backend")])
-JUDGES = ", ".join(["baseline", *added("question judge")])
+JUDGES = ", ".join(["baseline, metric, reward", *added("question judge")])
 
 
 def key_of(variable: str | None, option: str = "--api-key-env") -> str | None:

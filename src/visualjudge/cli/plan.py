@@ -9,9 +9,9 @@ from typing import Annotated, ClassVar
 import typer
 
 from visualjudge.cli.options import MovedDataset, with_groups
-from visualjudge.cli.output import following
+from visualjudge.cli.output import end_with, following
 from visualjudge.cli.overwriting import PAGES
-from visualjudge.core.errors import must_end_in
+from visualjudge.core.errors import UsageError, must_end_in
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -19,7 +19,7 @@ EPILOG = """Examples:
 
 visualjudge plan data --task keypoint --goal rank --json plan.json --out plan.html
 
-visualjudge plan RUN --goal compare --effect 0.05 --price-in 0.15 --price-out 0.6 --budget 20
+visualjudge plan --judges RUN1 RUN2 RUN3 --risk 0.1 --price gpt=2.5/10 --json judges.json
 """
 
 
@@ -51,10 +51,11 @@ class CostOptions:
 @app.command(epilog=EPILOG)
 @with_groups
 def plan(
-    target: Annotated[
-        Path, typer.Argument(help="Data folder, dataset, or run of a pilot.", show_default=False)
-    ],
     costs: CostOptions,
+    target: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Data folder, dataset, or run of a pilot.", show_default=False),
+    ] = None,
     goal: Annotated[str, typer.Option(help="rank, right, bias, compare or probe.")] = "rank",
     effect: Annotated[
         float | None,
@@ -84,6 +85,20 @@ def plan(
     thresholds: Annotated[
         Path | None, typer.Option(help="YAML file with your own thresholds.")
     ] = None,
+    judges: Annotated[
+        list[Path] | None,
+        typer.Option(help="Runs of judges: find judges, votes, panel or cascade within --risk."),
+    ] = None,
+    risk: Annotated[
+        float, typer.Option(help="With --judges: maximum share of wrong answers.")
+    ] = 0.1,
+    price: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --judges: JUDGE=IN/OUT per million tokens, JUDGE=PRICE of a call, or a YAML "
+            "or JSON file of these; may be repeated."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the simulation and of `build --plan`.")] = 42,
 ) -> None:
     """Plan a study before you pay: images, pairs, orders, repeats, labels, cost and power."""
@@ -94,6 +109,15 @@ def plan(
 
     must_end_in("--out", out, PAGES)
     must_end_in("--json", json, [".json"])
+    if judges:
+        _judges([*judges, *(target or [])], risk, price, dataset, seed, json, out)
+        return
+    if len(target or []) != 1:
+        raise UsageError(
+            "plan needs one data folder, dataset or run, or --judges RUN…, got "
+            f"{len(target or [])} paths"
+        )
+    (place,) = target or []
     terms = Terms(
         Prices(costs.price_in, costs.price_out),
         costs.budget,
@@ -105,7 +129,7 @@ def plan(
         costs.label_price,
     )
     found = planned(
-        target,
+        place,
         goal=goal,  # type: ignore[arg-type]
         effect=effect,
         power=power,
@@ -123,7 +147,7 @@ def plan(
     if json is None:
         following(
             "plan",
-            target,
+            place,
             "--goal",
             goal,
             *(("--task", task) if task else ()),
@@ -133,3 +157,25 @@ def plan(
         return
     for line, title in zip(commands(found, str(json)), ("next", "then"), strict=True):
         typer.echo(f"{title}: {line}")
+
+
+def _judges(
+    runs: list[Path],
+    risk: float,
+    price: list[str] | None,
+    dataset: Path | None,
+    seed: int,
+    json: Path | None,
+    out: Path | None,
+) -> None:
+    from visualjudge.apps.planning.judges import plan_judges, read_prices
+    from visualjudge.apps.planning.judges_page import commands
+
+    prices = read_prices(price) if price else None
+    found = plan_judges(runs, risk=risk, prices=prices, dataset=dataset, seed=seed)
+    for path in (json, out):
+        if path is not None:
+            found.save(path)
+    typer.echo(str(found))
+    typer.echo("next: " + "\nthen: ".join(commands(found, str(json or "judges.json"))))
+    end_with(found.remarks.problems)

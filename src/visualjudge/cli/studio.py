@@ -13,6 +13,7 @@ import typer
 from visualjudge.core.errors import RunError, UsageError
 
 if TYPE_CHECKING:
+    from visualjudge.studio.people.address import Address
     from visualjudge.studio.people.plan import Settings
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -28,6 +29,26 @@ def studio(
         ),
     ] = None,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8421,
+    host: Annotated[
+        str,
+        typer.Option(
+            help="With --people: address to listen on; other than 127.0.0.1, raters on other "
+            "machines answer over TLS, by links that work once.",
+            metavar="ADDRESS",
+        ),
+    ] = "127.0.0.1",
+    url: Annotated[
+        str | None,
+        typer.Option(
+            help="With --people: address that raters open, as of a reverse proxy.",
+            metavar="https://NAME",
+        ),
+    ] = None,
+    cert: Annotated[
+        Path | None,
+        typer.Option(help="With --people: certificate in PEM; default: one made for the study."),
+    ] = None,
+    key: Annotated[Path | None, typer.Option(help="With --cert: its key in PEM.")] = None,
     people: Annotated[
         Path | None,
         typer.Option(help="Collect human judgements in this run folder.", show_default=False),
@@ -106,6 +127,10 @@ def studio(
         float,
         typer.Option(min=0, help="With --people: shortest time that a question must be in view."),
     ] = 0.5,
+    break_every: Annotated[
+        int,
+        typer.Option(min=0, help="With --people: suggest a break after so many answers; 0: never."),
+    ] = 0,
     exclude: Annotated[
         list[str] | None,
         typer.Option(
@@ -117,16 +142,24 @@ def studio(
     ] = None,
     seed: Annotated[int, typer.Option(help="With --people: random seed.")] = 42,
 ) -> None:
-    """Browse datasets and runs, compare predictions, collect human judgements. Binds to 127.0.0.1
-    only.
+    """Browse datasets and runs, compare predictions, collect human judgements. Datasets are shown
+    on this machine only.
 
     Example: visualjudge studio dataset runs
 
     Example: visualjudge studio dataset --people runs/people --rater anna --rater ben --sample 200
     """
     if people is None:
+        if (host, url, cert, key) != ("127.0.0.1", None, None, None):
+            raise UsageError(
+                "--host, --url, --cert and --key need --people: datasets are shown on this "
+                "machine only"
+            )
         serve(folders or [Path()], port)
         return
+    if (cert is None) != (key is None):
+        raise UsageError("--cert and --key must be given together")
+    from visualjudge.studio.people.address import address_of
     from visualjudge.studio.people.plan import Settings
 
     settings = Settings(
@@ -140,9 +173,11 @@ def studio(
         practice=practice,
         least_seconds=least_seconds,
         exclude=tuple(exclude or ()),
+        break_every=break_every,
     )
     asked = StudyFiles(items, questions, known_questions, instructions)
-    serve_people(folders or [Path()], people, rater or [], settings, port, asked)
+    address = address_of(host, port, url, certified=cert is not None)
+    serve_people(folders or [Path()], people, rater or [], settings, address, asked, cert, key)
 
 
 def serve(folders: list[Path], port: int) -> None:
@@ -156,8 +191,7 @@ def serve(folders: list[Path], port: int) -> None:
     site = Site(find_places(folders))
     app = create_app(site)
     check_free(port)
-    for place in site.places.datasets:
-        site.shelf(place.slug, lambda place: typer.echo(f"opening {place.root}", err=True))
+    site.open_all(lambda place: typer.echo(f"opening {place.root}", err=True))
     typer.echo(f"http://127.0.0.1:{port}  (Ctrl-C stops it)")
     _run(app, port)
 
@@ -177,17 +211,21 @@ def serve_people(
     people: Path,
     raters: list[str],
     settings: Settings,
-    port: int,
+    address: Address,
     files: StudyFiles,
+    cert: Path | None = None,
+    key: Path | None = None,
 ) -> None:
     """Serve the questions of one dataset to named raters until Ctrl-C."""
     check_installed()
-    from visualjudge.studio.people.pages import ADMIN, people_app, people_pages
+    from visualjudge.studio.people.access import ADMIN
+    from visualjudge.studio.people.pages import people_app, people_pages
     from visualjudge.studio.places import find_places
     from visualjudge.studio.site import Site
 
     site = Site(find_places(folders))
-    check_free(port)
+    check_free(address.port, address.host)
+    more = _tls(site.home, address, cert, key) if address.elsewhere else {}
     pages = people_pages(
         site,
         people,
@@ -197,24 +235,46 @@ def serve_people(
         questions=files.questions,
         known_questions=files.known_questions,
         instructions=files.instructions,
+        elsewhere=address.elsewhere,
     )
     if not pages.run.raters:
         raise UsageError("--people needs at least one --rater")
     for name in (ADMIN, *pages.run.raters):
-        typer.echo(
-            f"{'progress' if name == ADMIN else name}: http://127.0.0.1:{port}{pages.link(name)}"
-        )
+        used = pages.once is not None and pages.once.is_used(name)
+        link = "used; the overview makes a new one" if used else f"{address.url}{pages.link(name)}"
+        if used and name == ADMIN:
+            link = f"{address.url}/"
+        typer.echo(f"{'progress' if name == ADMIN else name}: {link}")
     typer.echo("(Ctrl-C stops it)")
     try:
-        _run(people_app(pages), port)
+        _run(people_app(pages, address.names, limited=address.elsewhere), address.port, **more)
     finally:
         pages.run.close()
 
 
-def _run(app: Any, port: int) -> None:
+def _tls(home: Path, address: Address, cert: Path | None, key: Path | None) -> dict[str, Any]:
+    """How uvicorn serves other machines; says which certificate raters will see."""
+    from visualjudge.studio.people.certificate import check_certificate, study_certificate
+    from visualjudge.studio.people.limits import PatientProtocol
+
+    more: dict[str, Any] = {"host": address.host, "http": PatientProtocol, "limit_concurrency": 500}
+    if cert is not None and key is not None:
+        check_certificate(cert, key)
+        return {**more, "ssl_certfile": cert, "ssl_keyfile": key, "proxy_headers": False}
+    if not address.own_tls:
+        return more
+    path, fingerprint = study_certificate(home / "tls", address.name)
+    typer.echo(
+        f"certificate of {address.name}, made for this study (browsers warn of it once); SHA-256 "
+        f"fingerprint:\n{fingerprint}"
+    )
+    return {**more, "ssl_certfile": path, "ssl_keyfile": path, "proxy_headers": False}
+
+
+def _run(app: Any, port: int, host: str = "127.0.0.1", **more: Any) -> None:
     import uvicorn
 
-    uvicorn.run(app, host="127.0.0.1", port=port, log_level="warning", timeout_graceful_shutdown=1)
+    uvicorn.run(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=1, **more)
 
 
 def check_installed() -> None:
@@ -225,15 +285,21 @@ def check_installed() -> None:
         raise UsageError("studio needs FastAPI and uvicorn: pip install 'visualjudge[studio]'")
 
 
-def check_free(port: int) -> None:
+def check_free(port: int, host: str = "127.0.0.1") -> None:
     """Raises RunError if the port cannot be used."""
     import socket
 
-    with socket.socket() as probe:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("127.0.0.1", port))
+            probe.bind((host, port))
+        except socket.gaierror as error:
+            raise UsageError(
+                f"--host must be an address of this machine, got {host}: {error.strerror}"
+            ) from None
         except OSError as error:
+            where = "" if host == "127.0.0.1" else f" of {host}"
             raise RunError(
-                f"port {port} cannot be used: {error.strerror}; name another with --port"
+                f"port {port}{where} cannot be used: {error.strerror}; name another with --port"
             ) from None

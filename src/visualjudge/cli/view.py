@@ -18,7 +18,7 @@ def view(
     ] = None,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8421,
 ) -> None:
-    """Alias of `visualjudge studio`; will be removed in 0.4.
+    """Alias of `visualjudge studio`; will be removed in 1.2.
 
     Example: visualjudge view dataset runs/gpt runs/qwen --port 8421
     """

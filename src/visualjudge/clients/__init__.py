@@ -1,8 +1,8 @@
-"""ASK: one protocol (:class:`~visualjudge.clients.base.Client`), several backends, and clients that
-wrap clients.
+"""Clients: one protocol (:class:`~visualjudge.clients.base.Client`), several backends, and clients
+that wrap other clients.
 
 ``open_client`` gives ``Cached(Retrying(Limited(backend)))``; ``build_client`` the bare backend. The
-names below are imported when first used: a report needs the package, and not what asks a server.
+names below are imported when first used, because a report does not need the networking modules.
 """
 
 from __future__ import annotations

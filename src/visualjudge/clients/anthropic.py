@@ -1,6 +1,4 @@
-"""Backend ``anthropic``: Claude over Anthropic's messages protocol, spoken directly as the OpenAI
-protocol is.
-"""
+"""Backend ``anthropic``: Claude over Anthropic's messages API, without the SDK."""
 
 from __future__ import annotations
 
@@ -75,12 +73,12 @@ class AnthropicClient(RemoteClient):
 
 
 def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply:
-    """The text blocks of a message.
+    """Return the text blocks of a message.
 
     Raises
     ------
     TransportError
-        If the body is no message.
+        If the body is not a message.
     """
     usage, about_usage = _usage(body.get("usage"))
     try:
@@ -116,7 +114,7 @@ def _tools(full: Request) -> dict[str, Any]:
 
 
 def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
-    """The model's message and the results, images included.
+    """Return the model's message and the results, images included.
 
     Source: https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use.
     """
@@ -162,8 +160,8 @@ def _list(value: Any) -> list[Any]:
 
 
 def _usage(usage: Any) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Token counts as OpenAI names them: what was written to a prompt cache or read from it is part
-    of the prompt, and stands beside ``input_tokens``. ``output_tokens`` count thinking.
+    """Return token counts under OpenAI's names. Tokens written to or read from a prompt cache
+    belong to the prompt and are stated beside ``input_tokens``. ``output_tokens`` include thinking.
 
     Source:
     https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching#tracking-cache-performance,

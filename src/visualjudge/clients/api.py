@@ -1,8 +1,7 @@
-"""Backend ``api``: any server that speaks OpenAI chat completions, spoken directly over aiohttp.
+"""Backend ``api``: any server with OpenAI's chat completions API, over aiohttp, without the SDK.
 
-The SDK re-serialises every image of every request, which costs three quarters of what a bare client
-can send; here a body is put together once from base64 that each image keeps, and a retry sends the
-same bytes.
+The SDK serialises every image of every request again, which reduces throughput to a quarter. Here a
+body is assembled once from base64 that is cached with each image, and a retry sends the same bytes.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from visualjudge.core.errors import UsageError
 
 
 class ApiClient(RemoteClient):
-    """One model behind an OpenAI-compatible server.
+    """One model on an OpenAI-compatible server.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What every backend speaks: a frozen request in, a frozen reply out."""
+"""The interface of every backend: a frozen request in, a frozen reply out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FinishReason = Literal["stop", "length", "refusal", "other"]
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """A run of text."""
+    """A piece of text."""
 
     text: str
 
@@ -24,7 +24,7 @@ class TextPart:
 class ImagePart:
     """An image as the bytes of a file; ``mime`` such as ``image/png``.
 
-    One part may stand in many requests: its base64 form and digest are made once and kept with it.
+    A part may be used in many requests, so its base64 form and digest are computed once and cached.
     """
 
     data: bytes = field(repr=False)
@@ -32,7 +32,7 @@ class ImagePart:
 
     @cached_property
     def base64(self) -> bytes:
-        """Standard base64 of ``data``, as ASCII."""
+        """The standard base64 of ``data``, as ASCII."""
         return b64encode(self.data)
 
     @cached_property
@@ -46,7 +46,7 @@ Part = TextPart | ImagePart
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as a model is told of it; ``parameters`` is the JSON schema of its arguments, an
+    """A tool as described to a model; ``parameters`` is the JSON schema of its arguments, an
     object.
     """
 
@@ -57,10 +57,10 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call that a model makes; ``arguments`` is JSON text, as the model wrote it.
+    """A model's tool call; ``arguments`` is JSON text, as written by the model.
 
-    ``id`` is empty for a call that no protocol can repeat: one written in the text of a reply, or
-    malformed. It is repeated to the model as text.
+    ``id`` is empty for a call that the protocol cannot repeat, because it was malformed or written
+    in the reply's text. It is repeated to the model as text.
     """
 
     id: str
@@ -70,7 +70,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a call brought: texts and images; ``failed`` where the tool could not be run."""
+    """The result of a call: texts and images; ``failed`` if the tool could not be run."""
 
     call: ToolCall
     parts: tuple[Part, ...]
@@ -79,7 +79,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One reply with calls, and their results."""
+    """One reply with calls and their results."""
 
     text: str
     results: tuple[ToolResult, ...]
@@ -88,7 +88,7 @@ class Turn:
 
     @property
     def is_native(self) -> bool:
-        """Whether the calls can be repeated as the protocol's own."""
+        """Whether the calls can be repeated in the protocol's own form."""
         return all(result.call.id for result in self.results)
 
 
@@ -96,8 +96,8 @@ class Turn:
 class Request:
     """One call: an optional system text and the user's parts, in order.
 
-    ``None`` leaves a parameter to the server. ``schema`` is a JSON schema that the reply should
-    follow.
+    A parameter that is None is left to the server. ``schema`` is a JSON schema that the reply
+    should follow.
     """
 
     parts: tuple[Part, ...]
@@ -122,7 +122,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """One token the model might have said, with its natural log-probability."""
+    """A candidate token with its natural log-probability."""
 
     token: str
     logprob: float
@@ -130,7 +130,7 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token of the reply and the alternatives at its place."""
+    """One token of the reply and its alternatives."""
 
     token: str
     logprob: float
@@ -139,7 +139,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back, before anybody reads it."""
+    """A reply as received."""
 
     text: str
     finish_reason: FinishReason = "stop"
@@ -160,14 +160,14 @@ class Reply:
 
 
 def with_failed(reply: Reply, usage: Mapping[str, int]) -> Reply:
-    """``reply`` with the tokens of the calls before it that brought none, and were billed."""
+    """Add the billed tokens of earlier calls without a reply to ``reply``."""
     return replace(reply, usage=dict(Counter(reply.usage) + Counter(usage))) if usage else reply
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Which model is asked, where and how: the part of a cache key that is not the payload. Holds
-    no secret.
+    """Which model is asked, where and how: the cache key except for the payload. Holds no
+    secrets.
     """
 
     backend: str
@@ -178,7 +178,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostics:
-    """What happened to a client so far."""
+    """Events of a client so far."""
 
     failures: Counter[str] = field(default_factory=Counter)
     """Failed calls by cause, including those that succeeded on retry."""
@@ -207,20 +207,20 @@ class Client(Protocol):
 
     @property
     def diagnostics(self) -> Diagnostics:
-        """Failures and adjustments so far."""
+        """Return failures and adjustments so far."""
         return Diagnostics()
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        """One reply.
+        """Return one reply.
 
-        ``attempt`` counts a judge's own repeats of the same request, so that a cache can give each
-        its own entry.
+        ``attempt`` counts a judge's repeats of the same request, so that a cache stores each
+        separately.
 
         Raises
         ------
         visualjudge.core.errors.ClientError
-            If no reply could be obtained. No other exception may leave this method: a reply,
-            however malformed, is one failed call.
+            If no reply could be obtained. No other exception may be raised: a malformed reply is a
+            failed call.
         """
         ...
 

@@ -1,14 +1,13 @@
-"""Replies on disk: a repeated run asks nothing.
+"""A cache of replies on disk, so that a repeated run makes no calls.
 
-One file an entry, written beside its place and renamed into it: whole or absent after ``kill -9``,
-safe with several processes, on any file system. The key is all that decides a reply: backend, base
-URL, model, parameters, exact payload, number of the sample. A judge that repeats a request because
-of a bad reply counts its attempts, and attempt *n* reads entry *n*: were there one entry only, it
-would get the same bad reply for ever. Failures are never kept.
+One file per entry, written atomically: complete or absent after ``kill -9``, and safe with several
+processes on any file system. The key holds everything that determines a reply: backend, base URL,
+model, parameters, exact payload, number of the sample. A judge that repeats a request because of a
+bad reply counts its attempts, and attempt *n* reads entry *n*; with a single entry it would get the
+same bad reply forever. Failures are never cached.
 
-A cache may lie in a folder that others can write to. So an entry bears an HMAC-SHA256 (RFC 2104) of
-its file's name and content by a secret of the user, and one without it, or of somebody else, is
-asked again.
+A cache may be in a folder that others can write to. So an entry carries an HMAC-SHA256 (RFC 2104)
+of its file's name and content with a secret of the user; entries without a valid one are ignored.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ def default_cache_dir() -> Path:
 
 
 def cache_key(identity: Identity, request: Request) -> str:
-    """SHA-256 of everything that decides the reply, as hex."""
+    """Return the SHA-256 of everything that determines the reply, as hex."""
     asked = {
         "format": _FORMAT,
         "client": asdict(identity),
@@ -101,7 +100,7 @@ def _turn(turn: Turn) -> list[Any]:
 
 
 class Cached(Wrapping):
-    """A client that remembers. Two equal requests under way at once are asked once."""
+    """A client with a cache. Equal concurrent requests are sent once."""
 
     def __init__(self, inner: Client, directory: str | Path) -> None:
         super().__init__(inner)
@@ -110,16 +109,17 @@ class Cached(Wrapping):
         self._asking: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """In another process: nothing is being asked."""
+        """Pickle without the requests in flight."""
         return Cached, (self.inner, self.directory)
 
     def path(self, request: Request, attempt: int) -> Path:
-        """Where the reply to a judge's ``attempt``-th asking of ``request`` lies."""
+        """Return the path of the reply to a judge's ``attempt``-th try of ``request``."""
         key = cache_key(self.identity, request)
         return self.directory / key[:2] / f"{key}.{attempt}.json"
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        """The reply on disk, marked ``cached``; else the inner client's, which is then kept."""
+        """Return the reply on disk, marked ``cached``, else the inner client's, which is then
+        cached."""
         path = self.path(request, attempt)
         kept = self._kept(path)
         if kept is not None:
@@ -138,9 +138,7 @@ class Cached(Wrapping):
         return None if secret is None else read_entry(path, secret)
 
     def _keep(self, path: Path, reply: Reply) -> None:
-        """Write an entry; where that is not possible (a full disk, a folder that is read-only), go
-        on without.
-        """
+        """Write an entry, or continue without it if that fails (full disk, read-only folder)."""
         secret = self._secret()
         if secret is None:
             return
@@ -154,7 +152,7 @@ class Cached(Wrapping):
             self._stop(error)
 
     def _secret(self) -> bytes | None:
-        """The user's secret; None where replies are not kept, which is told once."""
+        """Return the user's secret, or None, with one warning, if replies cannot be cached."""
         if self._full:
             return None
         try:
@@ -177,9 +175,7 @@ def write_entry(path: Path, reply: Reply, secret: bytes) -> None:
 
 
 def read_entry(path: Path, secret: bytes) -> Reply | None:
-    """The entry; None if there is no file, or a damaged or foreign one in its place: it is written
-    anew.
-    """
+    """Return the entry, or None if the file is absent, damaged or foreign; it is then replaced."""
     try:
         head, mark, rest = read_regular(path, LARGEST_BODY)[0].partition(b'","reply":')
         entry = rest[:-1]
@@ -193,7 +189,7 @@ def read_entry(path: Path, secret: bytes) -> Reply | None:
 
 
 def _mac(path: Path, entry: bytes, secret: bytes) -> str:
-    """Over the name too, so that no entry can be put into the place of another."""
+    """Return the code of an entry. It covers the name too, so that entries cannot be exchanged."""
     return hmac.new(secret, path.name.encode() + b"\0" + entry, hashlib.sha256).hexdigest()
 
 

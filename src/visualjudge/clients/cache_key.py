@@ -1,5 +1,5 @@
-"""Secrets of the user, a file each with mode 0600: one tells entries of the reply cache from those
-of others, another makes the links of the studio's raters.
+"""Secrets of the user, one file each with mode 0600: one authenticates entries of the reply cache,
+another signs the links of the studio's raters.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ NAME = "replies.key"
 
 @cache
 def cache_secret(folder: Path, name: str = NAME) -> bytes:
-    """The secret ``name`` in ``folder``, made at the first call.
+    """Return the secret ``name`` in ``folder``, created at the first call.
 
     Raises
     ------
     OSError
-        If it cannot be made or read, or somebody else may read it.
+        If it cannot be created or read, or others may read it.
     """
     path = folder / name
     try:
@@ -49,12 +49,12 @@ def _put(scratch: str, path: Path) -> None:
 
 
 def read_regular(path: Path, most: int) -> tuple[bytes, os.stat_result]:
-    """The bytes of a regular file, and what it is; no link is followed, and no pipe is waited for.
+    """Return the bytes and status of a regular file, without following links or waiting for pipes.
 
     Raises
     ------
     OSError
-        If there is no such file, it is something else, or it has more than ``most`` bytes.
+        If it does not exist, is not a regular file, or has more than ``most`` bytes.
     """
     flags = ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY")
     handle = os.open(path, os.O_RDONLY | sum(getattr(os, flag, 0) for flag in flags))

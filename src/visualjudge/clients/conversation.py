@@ -1,8 +1,8 @@
-"""The one loop of a model that calls tools: ask, run what it calls, ask again, until it answers.
+"""The loop of a model that calls tools: ask, run its calls, and ask again until it answers.
 
-It is the same over all protocols: a client writes the turns of a request as its protocol has them.
-A model that calls without end, with wrong arguments or in circles is told so in words; what goes
-wrong never leaves the loop.
+It is the same for all protocols; each client writes the turns of a request in its own form. A model
+that calls too often, with invalid arguments or in circles is told so in text. Errors never leave
+the loop.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Ending = Literal["answered", "tool_limit", "failed"]
 
 @dataclass(slots=True)
 class Conversation:
-    """How a question was asked: the last reply, the turns before it, and what all of it cost."""
+    """The course of one question: the last reply, the turns before it, and their total cost."""
 
     ending: Ending = "answered"
     reply: Reply = field(default_factory=lambda: Reply(""))
@@ -63,19 +63,19 @@ class Conversation:
 async def converse(
     ask: Callable[[Request], Awaitable[Reply]], request: Request, run: Run, most: int
 ) -> Conversation:
-    """Ask, and run the tools that are called, until a reply calls none.
+    """Ask, and run the called tools, until a reply calls none.
 
     Parameters
     ----------
     ask
-        Gives the reply to a request; raises ``ClientError``.
+        Returns the reply to a request; raises ``ClientError``.
     request
-        With the tools that may be called; without tools, the first reply is the last.
+        The request, with the available tools; without tools, the first reply is the last.
     run
         Runs one call; never raises.
     most
-        Calls that are run. What is called beyond it is answered in words once, then the
-        conversation ends with "tool_limit": it takes at most ``most`` + 2 requests.
+        Maximum number of calls. Further calls are answered with a text once, then the conversation
+        ends with "tool_limit": it takes at most ``most`` + 2 requests.
     """
     done, used, warned, made = Conversation(), 0, False, set[tuple[str, str]]()
     while True:
@@ -108,9 +108,9 @@ async def converse(
 
 
 def _calls(reply: Reply, turn: int) -> tuple[ToolCall, ...]:
-    """The calls of a reply, or those in its text; ids that occur twice are taken off.
+    """Return the calls of a reply, or those in its text, without duplicate ids.
 
-    Ids that were made here get the number of the turn: no two of a conversation may be the same.
+    Generated ids contain the number of the turn, because ids must be unique in a conversation.
     """
     calls = reply.calls or calls_in(reply.text)
     if len({call.id for call in calls}) < len(calls):
@@ -122,5 +122,5 @@ def _calls(reply: Reply, turn: int) -> tuple[ToolCall, ...]:
 
 
 def in_words(call: ToolCall, said: str) -> ToolResult:
-    """A result that tells the model what is wrong with its call."""
+    """Return a result that tells the model what is wrong with its call."""
     return ToolResult(call, (TextPart(said),), failed=True)

@@ -1,6 +1,4 @@
-"""How many connections the limit of open files leaves room for (POSIX; elsewhere there is no such
-limit).
-"""
+"""Limit concurrency by the number of files that may be open (POSIX only)."""
 
 from __future__ import annotations
 
@@ -15,13 +13,13 @@ _log = logging.getLogger("visualjudge.clients")
 
 
 def within_limit(concurrency: int) -> int:
-    """``concurrency``, lowered with a warning where too few files may be open; the soft limit is
-    raised first.
+    """Return ``concurrency``, lowered with a warning if too few files may be open, after raising
+    the soft limit.
 
     Raises
     ------
     UsageError
-        If not even one connection fits.
+        If not even one connection is possible.
     """
     if sys.platform == "win32":
         return concurrency

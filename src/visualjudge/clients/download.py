@@ -1,9 +1,8 @@
-"""Images behind URLs: fetched within bounds of time and size, and from public addresses only where
-that is asked for.
+"""Download images within bounds of time and size and, on request, from public addresses only.
 
-A list of rows may come from anywhere. Fetched blindly, its URLs reach what only this machine can:
-services on the local network, or a cloud's metadata server. So each address is checked after its
-name is resolved, for each redirect again, and the connection goes to the address that was checked.
+URLs in a foreign list may point to services that only this machine can reach, such as the local
+network or a cloud's metadata server. So each address is checked after name resolution and again for
+each redirect, and the connection uses the checked address.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _HEADERS = {"User-Agent": "visualjudge", "Accept": "image/*", "Accept-Encoding":
 
 
 async def fetch_image(url: str, *, allow_private: bool, timeout_s: float = TIMEOUT_S) -> bytes:
-    """The bytes behind an ``http(s)`` URL.
+    """Return the bytes of an ``http(s)`` URL.
 
     Parameters
     ----------
@@ -105,13 +104,13 @@ async def _hop(
 
 
 def _proxy(parts: Any) -> str | None:
-    """The environment's proxy for this host; it resolves the host by itself."""
+    """Return the environment's proxy for this host, which resolves the host itself."""
     return None if proxy_bypass(parts.hostname) else getproxies().get(parts.scheme)
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is on the public internet, also one that is wrapped in an IPv6
-    address.
+    """Return whether an IP address, also one embedded in an IPv6 address, is on the public
+    internet.
     """
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
@@ -132,7 +131,7 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 def _check_literal(host: str, allow_private: bool) -> None:
-    """An address written out is not resolved, so it is checked here."""
+    """Check a literal address, which is not resolved."""
     try:
         ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
@@ -148,7 +147,7 @@ def _not_public(host: str) -> DataError:
 
 
 class _PublicResolver(AbstractResolver):
-    """Resolves names to those of their addresses that may be connected to."""
+    """Resolves names to their permitted addresses."""
 
     def __init__(self, allow_private: bool) -> None:
         self._allow_private = allow_private
@@ -166,7 +165,7 @@ class _PublicResolver(AbstractResolver):
         return public
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no resources are held."""
 
 
 def _shown(url: str) -> str:

@@ -1,6 +1,4 @@
-"""What a server says in place of a reply: its error status, its words, and how long it asks to
-wait.
-"""
+"""Errors of a server: status, message, and the requested waiting time."""
 
 from __future__ import annotations
 
@@ -30,11 +28,12 @@ _FILTERING = frozenset({400, 403, 422, 451})
 
 
 class ContentFiltered(ApiError):
-    """A content filter of the server refused the request: a refusal, not a failed call."""
+    """The server's content filter rejected the request: a refusal, not a failed call."""
 
 
 def api_error(status: int, raw: bytes, headers: Mapping[str, str], redact: Redact) -> ApiError:
-    """An HTTP error status with the server's own words, shortened, and its wish to wait."""
+    """Return the error of an HTTP status, with the server's message, shortened, and its waiting
+    time."""
     body = _parsed(raw)
     said = redact(_words(raw, body))
     if 300 <= status < 400:
@@ -50,7 +49,7 @@ def api_error(status: int, raw: bytes, headers: Mapping[str, str], redact: Redac
 
 
 def embedded_error(body: Mapping[str, Any], raw: bytes, redact: Redact) -> ClientError | None:
-    """The error that some gateways send with status 200, or None."""
+    """Return the error that some gateways send with status 200, or None."""
     error = body.get("error")
     if not error:
         return None
@@ -64,17 +63,18 @@ def embedded_error(body: Mapping[str, Any], raw: bytes, redact: Redact) -> Clien
 
 
 def one_line(text: str) -> str:
-    """White space collapsed, control characters left out, cut to a few hundred characters."""
+    """Return a text without control characters and repeated white space, cut to a few hundred
+    characters."""
     line = " ".join(writable(text[:LONGEST_SEARCHED]).split())
     line = "".join(letter for letter in line if letter.isprintable())
     return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}…"
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that ``retry-after-ms`` or ``Retry-After`` (seconds or an HTTP date, RFC 9110
-    §10.2.3) asks to wait.
+    """Return the seconds to wait stated by ``retry-after-ms`` or ``Retry-After`` (seconds or an
+    HTTP date, RFC 9110 §10.2.3).
 
-    None where neither stands there or can be understood.
+    None if neither is present and valid.
     """
     lower = {
         name.lower(): value
@@ -90,7 +90,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def _seconds(stated: Any) -> float | None:
-    """A number of at least 0, however large; None for anything else."""
+    """Return a number of at least 0, or None for anything else."""
     if not isinstance(stated, str) or not re.fullmatch(
         r"\s*[0-9]+(\.[0-9]*)?\s*", stated[:1000], re.ASCII
     ):
@@ -107,7 +107,7 @@ def _until(date: str) -> float | None:
 
 
 def _retry_delay(body: Any) -> float | None:
-    """Seconds of Google's RetryInfo (``"retryDelay": "34s"``), where an error holds one."""
+    """Return the seconds of Google's RetryInfo (``"retryDelay": "34s"``), if an error holds one."""
     details = member(member(body, "error"), "details")
     stated = [member(entry, "retryDelay") for entry in details] if isinstance(details, list) else []
     return next((_seconds(one.removesuffix("s")) for one in stated if isinstance(one, str)), None)
@@ -121,8 +121,8 @@ def _parsed(raw: bytes) -> Any:
 
 
 def _words(raw: bytes, body: Any) -> str:
-    """The message inside an error body, as OpenAI, Google, Anthropic, FastAPI and plain servers
-    write it.
+    """Return the message of an error body in the forms of OpenAI, Google, Anthropic, FastAPI and
+    plain servers.
     """
     found = _message(body, DEEPEST_ERROR)
     return found or raw[:LONGEST_SEARCHED].decode("utf-8", "replace") or "(empty body)"

@@ -1,8 +1,7 @@
-"""Fields of a server's reply, whatever they hold: each is what the protocol says, absent, or a
-``ValueError``.
+"""Read fields of a server's reply: each is valid, absent, or raises ``ValueError``.
 
-JSON from a server is foreign: numbers may have 30 digits, texts may be lists, and strings may hold
-halves of surrogate pairs, which neither a file nor a terminal takes.
+A server's JSON may hold anything: numbers of 30 digits, lists instead of texts, and lone
+surrogates, which can be written neither to a file nor to a terminal.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def text_of(value: Any) -> str:
-    """A text that can be written; ``None`` is an empty one.
+    """Return a text that can be written; ``None`` becomes an empty one.
 
     Raises
     ------
@@ -36,12 +35,12 @@ def text_of(value: Any) -> str:
 
 
 def writable(text: str) -> str:
-    """``text`` with lone surrogates shown as U+FFFD."""
+    """Return ``text`` with lone surrogates replaced by U+FFFD."""
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 def name_of(value: Any) -> str | None:
-    """A word of the protocol, such as a finish reason; ``None`` if missing.
+    """Return a word of the protocol, such as a finish reason, or None if missing.
 
     Raises
     ------
@@ -52,25 +51,24 @@ def name_of(value: Any) -> str | None:
 
 
 def counts_of(named: Mapping[str, Any]) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Token counts that can be used, and a note where one cannot."""
+    """Return valid token counts, and a note if one is invalid."""
     stated = {name: value for name, value in named.items() if value is not None}
     usable = {name: int(value) for name, value in stated.items() if _is_count(value)}
     return usable, () if len(usable) == len(stated) else (USAGE_UNUSABLE,)
 
 
 def whole_output(prompt: int | None, reply: int | None, total: int | None) -> int | None:
-    """Tokens that are billed as output.
+    """Return the tokens billed as output.
 
-    OpenAI counts reasoning among ``completion_tokens``. xAI's servers, and Gemini behind OpenAI's
-    protocol, count it in ``total_tokens`` alone: what is in the total and not in the prompt was
-    output.
+    OpenAI includes reasoning in ``completion_tokens``. xAI's servers, and Gemini with OpenAI's
+    protocol, include it only in ``total_tokens``: the total minus the prompt is output.
     """
     beside = -1 if prompt is None or total is None else total - prompt
     return beside if beside > (reply or -1) else reply
 
 
 def member(value: Any, name: str) -> Any:
-    """``value[name]`` where ``value`` is an object, else ``None``."""
+    """Return ``value[name]`` if ``value`` is an object, else None."""
     return value.get(name) if isinstance(value, Mapping) else None
 
 
@@ -80,8 +78,8 @@ def _is_count(value: Any) -> bool:
 
 
 def tokens_of(content: Any) -> tuple[tuple[Token, ...] | None, tuple[str, ...]]:
-    """Tokens with their log-probabilities as OpenAI's protocol has them, or none and a note where
-    one is malformed.
+    """Return tokens with log-probabilities from OpenAI's protocol, or none and a note if one is
+    malformed.
     """
     if content is None or content == []:
         return None, ()
@@ -98,12 +96,12 @@ def _token(item: Mapping[str, Any]) -> Token:
 
 
 def alternative(token: Any, logprob: Any) -> Alternative:
-    """A token with its natural log-probability.
+    """Return a token with its natural log-probability.
 
     Raises
     ------
     ValueError
-        If the token is no text, or the number is no logarithm of a probability.
+        If the token is not a text, or the number is not the logarithm of a probability.
     """
     if (
         not isinstance(token, str)

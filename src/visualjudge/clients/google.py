@@ -1,5 +1,4 @@
-"""Backend ``google``: Gemini over Google's REST interface, spoken directly as the OpenAI protocol
-is.
+"""Backend ``google``: Gemini over Google's REST API, without the SDK.
 
 Source: https://ai.google.dev/api/generate-content.
 """
@@ -98,7 +97,7 @@ class GoogleClient(RemoteClient):
         return {"x-goog-api-key": key}
 
     def _path(self) -> str:
-        """A model that is named with its collection (``tunedModels/…``) keeps it."""
+        """Return the model's path; a stated collection (``tunedModels/…``) is kept."""
         named = self.model.startswith(("models/", "tunedModels/"))
         model = quote(self.model if named else f"models/{self.model}", safe="/:")
         return f"/v1beta/{model}:generateContent"
@@ -120,7 +119,7 @@ def _tools(full: Request) -> dict[str, Any]:
 
 
 def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
-    """The model's content and the results; images follow the responses of all functions.
+    """Return the model's content and the results; images follow the responses of all functions.
 
     Source: https://ai.google.dev/api/caching#FunctionCall,
     https://ai.google.dev/gemini-api/docs/thought-signatures.
@@ -159,7 +158,7 @@ def _outcome(result: ToolResult) -> str:
 
 
 def _function(call: ToolCall, more: dict[str, Any]) -> dict[str, Any]:
-    """A call's name, its id where the server gave one, and ``more``."""
+    """Return a call's name, its id if the server gave one, and ``more``."""
     return {"name": call.name, **({} if call.id.startswith(MADE) else {"id": call.id}), **more}
 
 
@@ -169,7 +168,7 @@ def _camel(name: str) -> str:
 
 
 def _parameters(full: Request, sampling: Sampling, quirks: Quirks) -> dict[str, Any]:
-    """Fields of the body beside what is said."""
+    """Return the fields of the body other than the contents."""
     wanted: dict[str, Any] = {
         "temperature": None if "no_temperature" in quirks else full.temperature,
         "maxOutputTokens": full.max_tokens,
@@ -187,12 +186,12 @@ def _parameters(full: Request, sampling: Sampling, quirks: Quirks) -> dict[str, 
 
 
 def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply:
-    """The first candidate's text, thoughts left out.
+    """Return the first candidate's text without thoughts.
 
     Raises
     ------
     TransportError
-        If there is neither a candidate that can be read nor a reason why the prompt was blocked.
+        If there is neither a readable candidate nor a reason why the prompt was blocked.
     """
     usage, about_usage = _usage(body.get("usageMetadata"))
     try:
@@ -217,9 +216,7 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply
 
 
 def _calls(candidate: Mapping[str, Any], reason: str) -> tuple[tuple[ToolCall, ...], str | None]:
-    """The calls of a candidate; one that Gemini itself could not read counts as one without a
-    name.
-    """
+    """Return the calls of a candidate; a call that Gemini could not parse has no name."""
     if reason in _MALFORMED:
         return (ToolCall("", "", text_of(candidate.get("finishMessage"))),), None
     content = candidate.get("content")
@@ -236,14 +233,14 @@ def _calls(candidate: Mapping[str, Any], reason: str) -> tuple[tuple[ToolCall, .
 
 
 def _text(content: Any) -> str:
-    """A candidate that was cut before it said anything has a content without parts, or none."""
+    """Return a candidate's text; a candidate cut at the start has no parts or no content."""
     parts = (content.get("parts") if content is not None else None) or []
     return "".join(text_of(part.get("text")) for part in parts if not part.get("thought"))
 
 
 def _usage(usage: Any) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Token counts as OpenAI names them: thoughts are billed as output, and are not among the
-    candidates' tokens.
+    """Return token counts under OpenAI's names. Thoughts are billed as output, and are not among
+    the candidates' tokens.
 
     Source: https://ai.google.dev/gemini-api/docs/thinking#pricing,
     https://ai.google.dev/api/generate-content (UsageMetadata).

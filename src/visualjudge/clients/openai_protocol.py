@@ -1,6 +1,4 @@
-"""The OpenAI chat-completions protocol: a request into a body, a body into a reply. No network
-here.
-"""
+"""OpenAI's chat completions protocol: from a request to a body, and from a body to a reply."""
 
 from __future__ import annotations
 
@@ -56,7 +54,7 @@ _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 def chat_pieces(
     model: str, request: Request, sampling: Sampling, quirks: Quirks, *, structured: bool
 ) -> list[bytes]:
-    """The request body, in pieces; ``request`` is complete already."""
+    """Return the body of a complete ``request``, in pieces."""
     content = as_content(request.parts)
     fixed = {"model": model} | _parameters(request, sampling, quirks, structured)
 
@@ -77,8 +75,8 @@ def _tools(request: Request) -> dict[str, Any]:
 
 
 def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
-    """The model's message and the results; a tool message takes no images, so that they follow as
-    the user's.
+    """Return the model's message and the results; images follow in a user message, because tool
+    messages hold none.
 
     Source: https://platform.openai.com/docs/api-reference/chat/create (messages).
     """
@@ -125,7 +123,7 @@ def _parameters(
 
 
 def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply:
-    """The first choice of a chat completion.
+    """Return the first choice of a chat completion.
 
     Parameters
     ----------
@@ -160,12 +158,12 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply
 
 
 def schema_notes(text: str, schema: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """A note where a schema was sent and the reply does not keep to it."""
+    """Return a note if a schema was sent and the reply does not follow it."""
     return (IGNORED,) if schema is not None and text and not follows(text, schema) else ()
 
 
 def _text(content: Any) -> str:
-    """A string, or the text parts of a list of parts (some servers reply in parts)."""
+    """Return a string, or the joined text parts of a list (some servers reply in parts)."""
     if isinstance(content, list):
         return "".join(
             text_of(part.get("text")) for part in content if part.get("type", "text") == "text"

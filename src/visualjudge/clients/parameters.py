@@ -1,4 +1,4 @@
-"""What a client adds to requests that leave it open."""
+"""Default parameters that a client adds to requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _IN_REQUESTS = ("temperature", "max_tokens", "seed")
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """A client's own defaults; ``None`` leaves the parameter to the server.
+    """A client's defaults; a parameter that is None is left to the server.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Sampling:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def complete(self, request: Request) -> Request:
-        """``request`` with what it leaves open filled in."""
+        """Return ``request`` with missing parameters filled in."""
         changes = {
             name: getattr(self, name)
             for name in _IN_REQUESTS
@@ -40,7 +40,7 @@ class Sampling:
         return replace(request, **changes) if changes else request
 
     def parameters(self, request: Request) -> frozenset[str]:
-        """The names of what a complete request asks for."""
+        """Return the names of the parameters of a complete request."""
         names = (*_IN_REQUESTS, "schema", "top_logprobs")
         asked = {name for name in names if getattr(request, name) is not None}
         asked |= {"tools"} if request.tools else set()

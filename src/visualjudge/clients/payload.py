@@ -1,8 +1,8 @@
-"""Images on their way to a server: paths, URLs, bytes, PIL images and arrays become file bytes,
-without loss.
+"""Convert images for servers: paths, URLs, bytes, PIL images and arrays become file bytes, without
+loss.
 
-A file that servers read (PNG, JPEG, WebP, GIF of 8 bits) goes as it is, byte for byte. Anything
-else is written as PNG.
+A file in a format that servers read (PNG, JPEG, WebP, GIF with 8 bits) is sent unchanged. Anything
+else is converted to PNG.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _PNG_END = b"IEND\xaeB`\x82"
 
 
 def image_part(source: Any) -> ImagePart:
-    """An image given in any usual way.
+    """Return an image given in any usual form.
 
     Parameters
     ----------
     source
         Path (str or Path), ``http(s)://``, ``file://`` or ``data:`` URL, bytes of an image file,
         PIL image, or array (H×W, H×W×3 or H×W×4; uint8, uint16, bool, or float in 0..1). A URL is
-        fetched here, so that a reply's cache key tells the image itself.
+        downloaded here, so that a reply's cache key depends on the image itself.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def _of_place(place: str | bytes) -> ImagePart:
 
 
 def _of_file(place: Place) -> ImagePart:
-    """The image in a regular file, or a part of one; a device or a pipe would never end."""
+    """Return the image in a regular file or a part of one; devices and pipes are refused."""
     path = str(place)
     try:
         found = place.stat()
@@ -105,8 +105,8 @@ def _data_url(url: str) -> bytes:
 
 
 def image_of_bytes(data: bytes, name: str) -> ImagePart:
-    """The bytes of an image file as they are if a server reads them rightly, else what they show,
-    as PNG.
+    """Return the bytes of an image file unchanged if servers read them correctly, else converted to
+    PNG.
     """
     if _plain_png(data):
         return ImagePart(data)
@@ -118,7 +118,7 @@ def image_of_bytes(data: bytes, name: str) -> ImagePart:
 
 
 def _plain_png(data: bytes) -> bool:
-    """Whether these are a whole PNG file of at most 8 bits without an orientation: told without
+    """Return whether these are a complete PNG file with at most 8 bits and no orientation, without
     decoding it.
     """
     whole = data.startswith(_PNG_HEAD) and data.endswith(_PNG_END)
@@ -149,8 +149,7 @@ def _png_by_pillow(image: Image.Image) -> ImagePart:
 
 
 class ImageStore:
-    """Image files read and encoded once while they are in use; the least recently used leave when
-    room is short.
+    """A cache of read and encoded image files, which drops the least recently used.
 
     Parameters
     ----------
@@ -168,7 +167,7 @@ class ImageStore:
         self._parts: OrderedDict[str, tuple[tuple[int, int], ImagePart]] = OrderedDict()
 
     def get(self, path: str | Path, *, root: Path | None = None) -> ImagePart:
-        """The image at ``path``; read anew if the file has changed.
+        """Return the image at ``path``, read again if the file has changed.
 
         Parameters
         ----------

@@ -1,6 +1,4 @@
-"""A JSON body in pieces: the images' base64 forms are pieces of their own, shared and never
-copied.
-"""
+"""JSON bodies in pieces: the images' base64 forms are separate pieces, shared and never copied."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ can hold it.
 
 
 def body_pieces(shape: Callable[[Text], Mapping[str, Any]]) -> list[bytes]:
-    """The JSON text of what ``shape`` returns.
+    """Return the JSON text of the result of ``shape``.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""What servers refuse, learned from their own words and asked differently from then on; every
-change is noted.
+"""Learn from a server's errors which parameters it refuses, and adapt later requests; every change
+is noted.
 
-Only an HTTP 400 or 422 whose message names the parameter teaches (and a 403 that denies
-log-probabilities): any other 4xx is final.
+Only an HTTP 400 or 422 whose message names the parameter counts (and a 403 that denies
+log-probabilities). Any other 4xx is final.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _log = logging.getLogger("visualjudge.clients")
 
 @dataclass(frozen=True, slots=True)
 class Quirk:
-    """One parameter that a server will not take.
+    """One parameter that a server refuses.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Quirk:
     statuses: tuple[int, ...] = (400, 422)
 
     def explains(self, error: ApiError, parameters: Set[str]) -> bool:
-        """Whether the error is this server's refusal of this parameter."""
+        """Return whether the error is a refusal of this parameter."""
         named = error.status in self.statuses and self.parameter in parameters
         return named and re.search(self.words, str(error), re.IGNORECASE) is not None
 
@@ -98,8 +98,8 @@ QUIRKS = (
 
 
 class Quirks:
-    """What one client has learned of its server. Grows only; a reply's notes name what applied to
-    it.
+    """What one client has learned about its server. A reply's notes name the changes that applied
+    to it.
     """
 
     def __init__(self) -> None:
@@ -107,8 +107,8 @@ class Quirks:
         self._left_out: dict[str, None] = {}
 
     def learn(self, error: ApiError, parameters: Set[str], known: Set[str], model: str) -> bool:
-        """Whether asking again makes sense: the error names a parameter that was sent and need not
-        be.
+        """Return whether to ask again: the error names a parameter that was sent and can be
+        omitted.
 
         Parameters
         ----------
@@ -129,17 +129,17 @@ class Quirks:
         return False
 
     def left_out(self, notes: tuple[str, ...]) -> tuple[str, ...]:
-        """``notes`` on what a request asks for and the backend's protocol does not have."""
+        """Record ``notes`` on parameters that the backend's protocol lacks."""
         self._left_out.update(dict.fromkeys(notes))
         return notes
 
     def notes(self, parameters: Set[str]) -> tuple[str, ...]:
-        """The notes of those quirks that changed a request with these parameters."""
+        """Return the notes of quirks that changed a request with these parameters."""
         return tuple(q.note for q in QUIRKS if q.name in self.learned and q.parameter in parameters)
 
     @property
     def adjustments(self) -> tuple[str, ...]:
-        """The notes of everything learned and left out."""
+        """Return the notes on everything learned and omitted."""
         return (*(quirk.note for quirk in QUIRKS if quirk.name in self.learned), *self._left_out)
 
     def __contains__(self, name: str) -> bool:

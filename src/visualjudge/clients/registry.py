@@ -1,4 +1,4 @@
-"""Backends by name, and the way from a configuration to a client."""
+"""Backends by name, and clients made from configurations."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ _SHARED_KEYS = frozenset({"ip_address", "port", "base_url", "api_key", "timeout"
 
 
 class ClientConfig(BaseModel):
-    """What configurations of all backends share; values may come as text, from the environment.
-    Extra keys stay.
+    """Fields that configurations of all backends share. Values may be text, as in the environment.
+    Extra keys are kept.
     """
 
     model_config = ConfigDict(extra="allow", protected_namespaces=(), hide_input_in_errors=True)
@@ -64,7 +64,7 @@ class ClientConfig(BaseModel):
 
 
 def _checked(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration with its types right and what is None left out."""
+    """Return the configuration with converted types, without values that are None."""
     CLIENT_REGISTRY.find(config.get("backend", "api"))
     try:
         checked = ClientConfig.model_validate(dict(config))
@@ -77,7 +77,7 @@ def _checked(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def build_client(backend: str = "api", **fields: Any) -> Any:
-    """The backend's client, with the fields its constructor takes.
+    """Return the backend's client, with the fields that its constructor accepts.
 
     Parameters
     ----------
@@ -111,7 +111,8 @@ def build_client(backend: str = "api", **fields: Any) -> Any:
 
 
 def _accepted(make: Callable[..., Any]) -> set[str]:
-    """Names that a constructor takes, those of its base classes too where it hands the rest on."""
+    """Return the names that a constructor accepts, including those of base classes if it passes
+    them on."""
     names: set[str] = set()
     for owner in make.__mro__ if isinstance(make, type) else (make,):
         parameters = inspect.signature(owner).parameters.values() if owner is not object else ()
@@ -129,7 +130,7 @@ def open_client(
     concurrency: int | None = None,
     batch: Settings | None = None,
 ) -> Client:
-    """A client that survives real servers: cached(retrying(limited(backend))).
+    """Return a robust client: cached(retrying(limited(backend))).
 
     Parameters
     ----------

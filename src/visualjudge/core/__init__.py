@@ -1,1 +1,1 @@
-"""What everything rests on: records, errors, tables of rows, files, seeds."""
+"""Foundations: records, errors, registries, files, seeds."""

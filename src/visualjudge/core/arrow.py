@@ -1,8 +1,8 @@
-"""Tables of the ``datasets`` library in parts, by polars: Arrow streams and files
+"""Read tables of the ``datasets`` library in parts, with polars: Arrow streams and files
 (``save_to_disk``), and Parquet.
 
-polars reads a whole stream at once and tells nothing of its metadata. A stream is a row of
-messages, so each batch is given to polars as a stream of its own. Source:
+polars reads a whole stream at once and ignores its metadata. A stream is a sequence of messages, so
+each batch is given to polars as a stream of its own. Source:
 https://arrow.apache.org/docs/format/Columnar.html, "IPC".
 """
 
@@ -38,8 +38,7 @@ class _Message:
 
 
 def table_metadata(path: Path) -> dict[str, str]:
-    """The texts that stand with the columns of a ``.parquet`` or ``.arrow`` file, such as
-    ``"huggingface"``.
+    """Return the schema metadata of a ``.parquet`` or ``.arrow`` file, such as ``"huggingface"``.
 
     Raises
     ------
@@ -50,7 +49,7 @@ def table_metadata(path: Path) -> dict[str, str]:
 
 
 def table_parts(path: Path, rows: int) -> Iterator[pl.DataFrame]:
-    """The rows of a ``.parquet`` or ``.arrow`` file, at most ``rows`` and 32 MiB at a time.
+    """Yield the rows of a ``.parquet`` or ``.arrow`` file, at most ``rows`` and 32 MiB at a time.
 
     Raises
     ------
@@ -61,12 +60,12 @@ def table_parts(path: Path, rows: int) -> Iterator[pl.DataFrame]:
 
 
 def arrow_metadata(path: Path) -> dict[str, str]:
-    """The texts that stand with the schema, such as ``"huggingface"``.
+    """Return the schema metadata, such as ``"huggingface"``.
 
     Raises
     ------
     DataError
-        If it is no Arrow stream or file.
+        If it is not an Arrow stream or file.
     """
     with readable(path, *_FORM), path.open("rb") as file:
         first = next(_messages(file), None)
@@ -78,12 +77,12 @@ def arrow_metadata(path: Path) -> dict[str, str]:
 
 
 def arrow_parts(path: Path, rows: int) -> Iterator[pl.DataFrame]:
-    """The rows in their order, at most ``rows`` at a time; one record batch is in memory.
+    """Yield the rows in order, at most ``rows`` at a time, with one record batch in memory.
 
     Raises
     ------
     DataError
-        If it is no Arrow stream or file, or has a type that polars does not have.
+        If it is not an Arrow stream or file, or has a type that polars lacks.
     """
     import polars as pl
 
@@ -133,7 +132,7 @@ class _Flat:
         return self._at + offset if offset else None
 
     def number(self, field: int, form: str) -> int:
-        """A number; 0 where the field is not there."""
+        """Return a number; 0 if the field is absent."""
         place = self._place(field)
         return 0 if place is None else int(struct.unpack_from(form, self._data, place)[0])
 
@@ -148,7 +147,7 @@ class _Flat:
         return _Flat(self._data, self._target(field))
 
     def tables(self, field: int) -> list[_Flat]:
-        """A list of tables; an empty one where the field is not there."""
+        """Return a list of tables, empty if the field is absent."""
         if self._place(field) is None:
             return []
         start = self._target(field)

@@ -1,4 +1,4 @@
-"""Files that are whole or absent: written beside their place, then renamed into it."""
+"""Write files atomically: to a temporary file in the same folder, which is then renamed."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ _NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 @contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary path in the same folder; on success it takes the place of ``path``, else it
-    is removed.
+    """Yield a temporary path in the same folder. On success it replaces ``path``, else it is
+    removed.
 
     Raises
     ------
     RunError
-        If there cannot be a file at ``path``: a folder is there, or a file where its folder should
-        be.
+        If ``path`` is a folder, or its parent is a file.
     """
     target = Path(path)
     scratch = _name_beside(target)
@@ -48,7 +47,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
 
 
 def _name_beside(target: Path) -> Path:
-    """A hidden name in the folder of ``target``, which is made where it is not there."""
+    """Return a hidden name in the folder of ``target``, creating the folder if needed."""
     with writing(target):
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, "is a folder, not a file")
@@ -57,16 +56,16 @@ def _name_beside(target: Path) -> Path:
 
 
 def _create(scratch: Path, target: Path) -> None:
-    """An empty file that only its owner can read; no file of that name, nor a link, is opened."""
+    """Create an empty file that only its owner can read; fail if the name exists, even as a
+    link.
+    """
     with writing(target):
         os.close(os.open(scratch, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 @contextmanager
 def writing(target: Path) -> Iterator[None]:
-    """An error of the file system becomes a :class:`RunError` that says which file was to be
-    written.
-    """
+    """Turn errors of the file system into a :class:`RunError` that names the file."""
     try:
         yield
     except OSError as error:

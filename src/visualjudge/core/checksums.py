@@ -7,15 +7,15 @@ from typing import Any, Protocol
 
 
 class Openable(Protocol):
-    """A file by its path, or an image inside a shard."""
+    """A file, or an image inside a shard."""
 
     def open(self, mode: Any, /) -> Any:
-        """Its bytes as a file."""
+        """Open it for reading bytes."""
         ...
 
 
 def file_sha256(file: Openable) -> str:
-    """SHA-256 of the bytes of a file, as 64 hexadecimal digits; the file is read in parts.
+    """Return the SHA-256 of a file as 64 hexadecimal digits, reading it in parts.
 
     Raises
     ------

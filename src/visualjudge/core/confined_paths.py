@@ -1,9 +1,9 @@
-"""Paths that somebody else's file states: they stay inside its folder, or are refused.
+"""Confine paths that a foreign file states to its folder; refuse others.
 
-A dataset or data folder may come from anywhere, and names its images by relative paths. ``../``,
-absolute paths, drive letters, links that lead out and things that are no regular files (a FIFO,
-``/dev/zero``) are refused here, and nowhere else. Two things outside are allowed: the blobs that a
-Hugging Face snapshot links to and, in an import that is told so, whatever the input names.
+A dataset or data folder may come from anywhere, and names its images by relative paths. This
+module, and no other, refuses ``../``, absolute paths, drive letters, links that lead outside, and
+anything that is not a regular file (a FIFO, ``/dev/zero``). Two exceptions: blobs that a Hugging
+Face snapshot links to, and imports that explicitly allow outside paths.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _HINT: ContextVar[str] = ContextVar("how_to_allow_outside", default="")
 
 @contextmanager
 def importing(*, outside: bool) -> Iterator[None]:
-    """Within the block a path may lead anywhere if ``outside`` is true; if not, messages name the
-    option for it.
+    """Within the block, paths may lead anywhere if ``outside`` is True; otherwise messages name the
+    option that allows it.
     """
     tokens = _ALLOWED.set(outside), _HINT.set("; --allow-outside permits it")
     try:
@@ -41,7 +41,7 @@ def importing(*, outside: bool) -> Iterator[None]:
 
 
 def confined_path(root: str | Path, name: object, *, of: str = "the dataset") -> Path:
-    """``root / name``, a regular file inside ``root``.
+    """Return ``root / name``, a regular file inside ``root``.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def confined_path(root: str | Path, name: object, *, of: str = "the dataset") ->
 
 
 def _remote_path(root: RemotePath, name: str, of: str) -> Path:
-    """An object store has no links and nothing but regular files."""
+    """Return a path in an object store, which has only regular files."""
     path = cast(Path, root / name)
     if not path.is_file():
         raise DataError(f"there is no file {_shown(name)} in {of}")
@@ -83,13 +83,13 @@ def _remote_path(root: RemotePath, name: str, of: str) -> Path:
 
 
 def stated_path(name: object, *, of: str = "the dataset") -> str:
-    """``name``, checked by its letters alone: a relative path that does not lead out of the folder
-    it is stated in.
+    """Return ``name`` if its text is a relative path that stays in its folder; the disk is not
+    read.
 
     Raises
     ------
     DataError
-        If it is anything else.
+        If it is not such a path.
     """
     text = _printable(name)
     if not (text[0] == "/" or ".." in text or "\\" in text or ":" in text):  # as nearly all are
@@ -115,12 +115,12 @@ def _printable(name: object) -> str:
 
 
 def confined_target(root: str | Path, name: str) -> Path:
-    """``root / name`` as a place to write: no part of it below ``root`` is a link.
+    """Return ``root / name`` for writing; no part of it below ``root`` may be a link.
 
     Raises
     ------
     DataError
-        If one is, or ``name`` leads out of ``root``.
+        If a part is a link, or ``name`` leads outside of ``root``.
     """
     path = Path(root)
     for part in PurePosixPath(stated_path(name, of="the target")).parts:
@@ -133,8 +133,8 @@ def confined_target(root: str | Path, name: str) -> Path:
 
 
 def own_path(folder: str | Path, name: str, *, of: str) -> Path:
-    """``folder / name``, a regular file or nothing, in a folder that visualjudge made: links are
-    followed nowhere below ``folder``, which may be one itself.
+    """Return ``folder / name`` in a folder that visualjudge created: a regular file, or absent.
+    Links below ``folder`` are refused; ``folder`` itself may be a link.
 
     Parameters
     ----------
@@ -169,10 +169,10 @@ def own_path(folder: str | Path, name: str, *, of: str) -> Path:
 
 
 def _is_at_home(path: str, root: str) -> bool:
-    """Whether a resolved path lies in a resolved folder, or is a blob of the Hugging Face snapshot
-    that the folder is.
+    """Return whether a resolved path lies in a resolved folder, or is a blob of the Hugging Face
+    snapshot in that folder.
 
-    The hub's cache has ``REPO/snapshots/REVISION/…`` with links into ``REPO/blobs``: both come from
+    The hub's cache has ``REPO/snapshots/REVISION/…`` with links into ``REPO/blobs``; both come from
     the same download.
     """
     home = Path(root)

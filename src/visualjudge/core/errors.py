@@ -1,4 +1,4 @@
-"""Every exception that visualjudge raises on purpose.
+"""All exceptions that visualjudge raises deliberately.
 
 ::
 
@@ -54,12 +54,12 @@ class RunError(VisualJudgeError):
 
 
 class DataError(RunError):
-    """Data that cannot be used; the message names the file and what to do."""
+    """Data that cannot be used; the message names the file and how to correct it."""
 
 
 @contextmanager
 def in_field(name: str) -> Iterator[None]:
-    """Put the name of a field before the message of a :class:`DataError` that is raised in it."""
+    """Prefix a :class:`DataError` raised in the block with the name of a field."""
     try:
         yield
     except DataError as error:
@@ -68,7 +68,7 @@ def in_field(name: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Problem:
-    """Why one record was left out: where it stands, which field, and what is wrong with it."""
+    """Why one record was skipped: its position, the field, and the reason."""
 
     file: str
     record: str
@@ -77,9 +77,7 @@ class Problem:
 
     @classmethod
     def of(cls, error: DataError, file: str, record: str, field: str = "record") -> Problem:
-        """From an error whose message begins with its field; ``field`` is named where it does
-        not.
-        """
+        """Make one from an error whose message begins with its field, else with ``field``."""
         stated, colon, reason = str(error).partition(": ")
         return cls(file, record, stated, reason) if colon else cls(file, record, field, stated)
 
@@ -90,7 +88,7 @@ class Problem:
 
 
 def one_of(value: object, known: Collection[object]) -> str:
-    """``one of a, b, c``; of many names those that are close to ``value``, or the first ones."""
+    """Return ``one of a, b, c``; for many names, those close to ``value`` or the first ones."""
     names = [str(name) for name in known]
     if len(names) <= MOST_NAMES:
         return f"one of {', '.join(names)}"
@@ -99,12 +97,11 @@ def one_of(value: object, known: Collection[object]) -> str:
 
 
 def summarized(problems: Iterable[Problem]) -> list[str]:
-    """One line for each kind of problem: up to three of a kind are all written out, more become a
-    count with three examples.
+    """Return one line per kind of problem: up to three of a kind in full, more as a count with
+    three examples.
 
-    Problems are of one kind where file and field are the same and the reasons differ only in
-    numbers, quoted values and paths. The number of the line behind a file's name (``data.tsv:7``)
-    is no part of it.
+    Problems are of one kind if file and field are equal and the reasons differ only in numbers,
+    quoted values and paths. A line number after a file's name (``data.tsv:7``) is ignored.
     """
     kinds: dict[tuple[str, ...], list[Problem]] = {}
     for problem in problems:
@@ -136,7 +133,7 @@ class InvalidRecord(DataError):
 
 
 class PluginError(DataError):
-    """A function that a plug-in registered raised what is no error of visualjudge."""
+    """A function registered by a plug-in raised an exception that is not visualjudge's."""
 
 
 class PromptError(RunError):
@@ -144,12 +141,12 @@ class PromptError(RunError):
 
 
 class UnknownPrompt(PromptError, LookupError):
-    """No asset of that id and version; the message lists those there are."""
+    """No asset of that id and version; the message lists the existing ones."""
 
 
 class ClientError(RunError):
-    """A model could not be asked. ``usage`` are tokens that the server counted nevertheless, and
-    bills.
+    """A model could not be asked. ``usage`` holds tokens that the server counted, and bills,
+    nevertheless.
     """
 
     retryable = False
@@ -157,7 +154,7 @@ class ClientError(RunError):
 
 
 class Pending(ClientError):
-    """The reply is not there yet: the request was put into a batch. No failure: the question is
+    """There is no reply yet because the request went into a batch. Not a failure: the question is
     asked again later.
     """
 
@@ -182,7 +179,7 @@ class TransportError(ClientError):
 class ApiError(ClientError):
     """The server answered with an HTTP error status.
 
-    ``retry_after`` is the server's own wish in seconds, where it sent one.
+    ``retry_after`` is the waiting time in seconds that the server asked for, if any.
     """
 
     def __init__(self, status: int, message: str, *, retry_after: float | None = None) -> None:
@@ -198,13 +195,12 @@ class ApiError(ClientError):
 def must_end_in(
     name: str, path: Path | None, suffixes: Sequence[str], *, bare: bool = False
 ) -> None:
-    """Refuse a file with another suffix, which may be named by mistake; ``bare`` accepts one
-    without a suffix.
+    """Refuse a file with a different suffix; ``bare`` accepts a file without a suffix.
 
     Raises
     ------
     UsageError
-        If ``path`` has none of ``suffixes``, whatever its case.
+        If ``path`` has none of ``suffixes``, ignoring case.
     """
     if path is not None and path.suffix.lower() not in suffixes and not (bare and not path.suffix):
         raise UsageError(f"{name} must end in {' or '.join(suffixes)}, got {path}")

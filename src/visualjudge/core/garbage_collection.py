@@ -1,4 +1,4 @@
-"""Python's garbage collector, while many records are made."""
+"""Pause Python's garbage collector while many records are created."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def paused_collector() -> Iterator[None]:
-    """No garbage collection: it would look at every record again and again, and none is garbage
+    """Pause garbage collection, which would visit every record repeatedly although none is garbage
     yet.
     """
     was = gc.isenabled()

@@ -1,10 +1,10 @@
-"""Where the bytes of a dataset's images are: a file each, or parts of tar files. All readers ask
-here, and only here.
+"""Locate the bytes of a dataset's images: one file each, or parts of tar files. All readers use
+this module.
 
-``media/shard-*.tar`` are plain tar files of ``media/*.png``, so that unpacking them where the
-dataset lies gives the other form. ``media/index.npy`` tells where each image begins: an array of
-four rows of 64-bit numbers, a column an image, by ascending hash of its name (two rows), then the
-byte at which it begins, then shard · 2³² + size.
+``media/shard-*.tar`` are plain tar files of ``media/*.png``; unpacking them in the dataset's folder
+gives the other form. ``media/index.npy`` states where each image begins: an array of four rows of
+64-bit integers with one column per image, sorted by the hash of its name (two rows), then the
+offset of its first byte, then shard · 2³² + size.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class PartStat(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """An image inside a shard, read like the file that it would be."""
+    """An image inside a shard, with the reading methods of a file."""
 
     shard: Path
     start: int
@@ -64,12 +64,12 @@ class Part:
 
     @property
     def name(self) -> str:
-        """The file's name alone."""
+        """The file's name without its folder."""
         return PurePosixPath(self.relative).name
 
     @property
     def suffix(self) -> str:
-        """Such as ``.png``."""
+        """The file's suffix, such as ``.png``."""
         return PurePosixPath(self.relative).suffix
 
     def stat(self) -> PartStat:
@@ -83,7 +83,7 @@ class Part:
         Raises
         ------
         DataError
-            If the shard ends before.
+            If the shard is truncated.
         """
         content = _read(self.shard, self.start, self.size)
         if len(content) < self.size:
@@ -110,19 +110,19 @@ Place = Path | Part
 
 
 def image_at(root: Path, name: object) -> Place:
-    """Where the image ``name`` of the dataset at ``root`` lies.
+    """Locate the image ``name`` of the dataset at ``root``.
 
     Raises
     ------
     DataError
-        If the name leads out of the dataset, also over a link, or there is no such image.
+        If the name leads outside of the dataset, even by a link, or there is no such image.
     """
     return image_finder(root)(name)
 
 
 def image_finder(root: Path) -> Callable[[object], Place]:
-    """:func:`image_at` for many images of the dataset at ``root``: whether its index changed is
-    looked at once.
+    """Return :func:`image_at` for many images of the dataset at ``root``, which checks only once
+    whether the index changed.
     """
     place = located(root)
     shards = _shards(place)
@@ -135,10 +135,10 @@ def image_finder(root: Path) -> Callable[[object], Place]:
 
 
 def contents(root: Path, names: Iterable[str]) -> Iterator[tuple[str, bytes | DataError]]:
-    """Each image of ``names`` with its bytes, or why it cannot be read; some are fetched at once
-    from an object store.
+    """Yield each image of ``names`` with its bytes, or why it cannot be read; several are fetched
+    at a time from an object store.
 
-    The order is that of ``names``, but that those that are not there come earlier.
+    The order is that of ``names``, except that missing images come earlier.
     """
     batch: dict[str, Place] = {}
     size, find = 0, image_finder(root)
@@ -178,18 +178,18 @@ def _read_one(place: Place) -> bytes | DataError:
 
 
 def media_form(root: Path) -> Form:
-    """How the dataset at ``root`` keeps its images."""
+    """Return how the dataset at ``root`` stores its images."""
     return "shards" if (root / INDEX).is_file() else "files"
 
 
 def packed_images(root: Path) -> Iterator[Part]:
-    """The images in the shards of the dataset at ``root``, in their order; none where each is a
-    file.
+    """Yield the images in the shards of the dataset at ``root``, in order; nothing if each image is
+    a file.
 
     Raises
     ------
     DataError
-        If a shard is no tar file, or its index states something else.
+        If a shard is not a tar file, or contradicts the index.
     """
     shards = _shards(root)
     for number in range(0 if shards is None else shards.count):
@@ -197,9 +197,7 @@ def packed_images(root: Path) -> Iterator[Part]:
 
 
 def shard_files(root: Path) -> list[str]:
-    """The names of the files that hold images in shards, relative to ``root``; the index among
-    them.
-    """
+    """Return the names of the shards and their index, relative to ``root``."""
     shards = _shards(root)
     return [] if shards is None else [INDEX, *map(_shard_name, range(shards.count))]
 
@@ -243,7 +241,7 @@ def _opened(root: Path, changed: int, size: int) -> _Shards:
 
 
 class _Shards:
-    """The index of a dataset's shards; on disk until it is looked at."""
+    """The index of a dataset's shards, memory-mapped."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -253,7 +251,7 @@ class _Shards:
         self.count = int(self._rows[3].max() >> _SIZE_BITS) + 1 if self._rows.size else 0
 
     def path(self, number: int) -> Path:
-        """The file of a shard."""
+        """Return the path of a shard."""
         return self._path_and_size(number)[0]
 
     def _path_and_size(self, number: int) -> tuple[Path, int]:
@@ -263,7 +261,7 @@ class _Shards:
         return self._paths[number]
 
     def _part(self, name: str, start: int, packed: int) -> Part:
-        """The image that the index states, which must lie in its shard."""
+        """Return the image that the index states, which must lie within its shard."""
         path, end = self._path_and_size(packed >> _SIZE_BITS)
         size = packed & ((1 << _SIZE_BITS) - 1)
         if size > LARGEST_IMAGE:
@@ -276,7 +274,7 @@ class _Shards:
         return Part(path, start, size, name)
 
     def find(self, name: str) -> Part | None:
-        """Where an image lies; None where no shard has it."""
+        """Locate an image, or return None if no shard holds it."""
         import numpy as np
 
         key = _key(name)
@@ -312,10 +310,10 @@ def _read_index(path: Path) -> NDArray[np.uint64]:
 
 
 class ShardWriter:
-    """Writes images into shards, one after another; their bytes depend on the images and their
-    order alone.
+    """Writes images into shards, one after another. The bytes depend only on the images and their
+    order.
 
-    ``done`` is called with each shard that is whole.
+    ``done`` is called with each complete shard.
     """
 
     def __init__(self, root: Path, done: Callable[[Path], None] = lambda path: None) -> None:
@@ -327,7 +325,7 @@ class ShardWriter:
         self._rows = array("Q")
 
     def add(self, name: str, content: bytes) -> None:
-        """One more image; ``name`` is its path in the dataset."""
+        """Add an image; ``name`` is its path in the dataset."""
         info = tarfile.TarInfo(name)
         info.size = len(content)
         head = info.tobuf(tarfile.PAX_FORMAT)
@@ -352,7 +350,7 @@ class ShardWriter:
             self._done(self._root / _shard_name(self._number))
 
     def close(self) -> None:
-        """Finish the last shard, and write the index."""
+        """Close the last shard and write the index."""
         import numpy as np
 
         self._end()

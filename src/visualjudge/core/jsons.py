@@ -1,7 +1,7 @@
-"""JSON from foreign files, with a bound on its depth.
+"""Read JSON from foreign files, with bounds on size and depth.
 
-orjson reads 1,024 levels and writes 254, and Python's ``repr`` and ``str``, with which messages
-show a value, fail near 1,000: a value that is read is one that can be shown and written again.
+orjson reads 1,024 levels and writes 254, and Python's ``repr`` and ``str``, which messages use,
+fail near 1,000. With the bound, every value that is read can be shown and written again.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ _NAMES: dict[type | None, str] = {
 
 
 def lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file, without their ends and a byte order mark; none is longer than a record
-    may be.
+    """Yield the lines of a file, without line ends and byte order mark; none is longer than a
+    record may be.
 
     Raises
     ------
     DataError
-        If one is longer.
+        If a line is longer.
     OSError
         If the file cannot be read.
     """
@@ -58,7 +58,7 @@ def lines(path: Path) -> Iterator[bytes]:
 
 
 def read(path: Path, most: int) -> Any:
-    """The value of a JSON file of at most ``most`` bytes.
+    """Return the value of a JSON file of at most ``most`` bytes.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def read(path: Path, most: int) -> Any:
 
 
 def loads(text: bytes | str) -> Any:
-    """The value of a JSON text.
+    """Return the value of a JSON text.
 
     Raises
     ------
@@ -94,8 +94,8 @@ def loads(text: bytes | str) -> Any:
 
 
 def is_deep(value: Any) -> bool:
-    """Whether a value of lists and objects has more than 100 levels, looked at level by level, each
-    object once.
+    """Return whether a value of lists and objects has more than 100 levels. Each object is visited
+    once.
     """
     level = [value] if type(value) in _CONTAINERS else []
     for _ in range(DEEPEST_JSON):
@@ -112,16 +112,16 @@ def is_deep(value: Any) -> bool:
 
 
 def check_kinds(where: str, value: Any, kinds: Any) -> None:
-    """Refuse a value of another kind where a file is read, so that nothing behind it meets one.
+    """Refuse a value of an unexpected type when a file is read.
 
     Parameters
     ----------
     where
         The file and the field, for the message.
     kinds
-        A type, a tuple of types with None for null, a list of the kinds of an array's items, or the
-        kinds of an object's fields by name, with ``"*"`` for all others. Fields that are absent or
-        have no kind are not looked at.
+        A type, a tuple of types with None for null, a list with the kind of an array's items, or
+        the kinds of an object's fields by name, with ``"*"`` for all others. Fields that are absent
+        or have no kind are not checked.
 
     Raises
     ------

@@ -1,5 +1,5 @@
-"""Locks between processes, on POSIX and Windows: a lock goes with its process, however that
-ends.
+"""Locks between processes, on POSIX and Windows, which are released when the process ends for any
+reason.
 """
 
 from __future__ import annotations
@@ -48,5 +48,5 @@ class FileLock:
             raise RunError(f"{place}: cannot be written: {error.strerror or error}") from None
 
     def release(self) -> None:
-        """Let go of it. Releasing twice is no error."""
+        """Release the lock. Releasing twice is allowed."""
         self._lock.release()

@@ -1,8 +1,7 @@
-"""Documented names of modules of version 0.2: importing one works, and warns that its home is
-another now.
+"""Documented module names of version 0.2: importing one works, and warns with the new name.
 
-The names of ``visualjudge.__all__`` do not depend on this table. It ends by the rule of
-deprecations in CONTRIBUTING.
+The names of ``visualjudge.__all__`` do not depend on this table. It will be removed according to
+the deprecation rule in CONTRIBUTING.
 """
 
 from __future__ import annotations
@@ -60,20 +59,20 @@ ROOT = "visualjudge."
 
 
 class Moved(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds the old names. It comes first in ``sys.meta_path``: an old folder that holds caches
-    alone is no package.
+    """Finds the old names. It comes first in ``sys.meta_path``, because Python would take an old
+    folder with only ``__pycache__`` for a namespace package.
     """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """A spec for an old name, None for any other."""
+        """Return a spec for an old name, else None."""
         if not fullname.startswith(ROOT) or fullname[len(ROOT) :] not in MOVED:
             return None
         return ModuleSpec(fullname, self, is_package=True)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Give the module the attributes of the one that took its place."""
+        """Give the module the attributes of its replacement."""
         new = ROOT + MOVED[module.__name__[len(ROOT) :]]
         warnings.warn(f"{module.__name__} is {new} now", DeprecationWarning, stacklevel=2)
         home = importlib.import_module(new)
@@ -82,6 +81,6 @@ class Moved(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def install() -> None:
-    """Make the old names importable, once a process."""
+    """Make the old names importable, once per process."""
     if not any(isinstance(finder, Moved) for finder in sys.meta_path):
         sys.meta_path.insert(0, Moved())

@@ -1,4 +1,4 @@
-"""How results show themselves in a notebook: small HTML tables, every value escaped."""
+"""HTML tables of results for notebooks, with every value escaped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_ROWS = 40
 
 
 def html_table(title: str, headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table with a caption; rows beyond the first 40 are counted."""
+    """Return a table with a caption; rows after the first 40 are only counted."""
     shown = [*rows]
     head = "".join(f"<th>{escape(name)}</th>" for name in headers)
     body = "".join(
@@ -35,7 +35,7 @@ def _cell(value: object) -> str:
 
 
 def as_pandas(table: pl.DataFrame) -> pd.DataFrame:
-    """The table as a pandas data frame.
+    """Return the table as a pandas data frame.
 
     Raises
     ------

@@ -1,6 +1,7 @@
-"""What the pages of a Parquet file unpack to, told by their headers before any is unpacked.
+"""Check how much memory the pages of a Parquet file need, from their headers, before any is
+decompressed.
 
-The file's footer states sizes too, but readers go by the headers of the pages, and these decide how
+The file's footer states sizes too, but readers use the page headers, which therefore decide how
 much memory a file needs. Footer and headers are structs of Thrift's compact protocol. Sources:
 parquet.thrift of https://github.com/apache/parquet-format, thrift-compact-protocol.md of
 https://github.com/apache/thrift.
@@ -33,15 +34,14 @@ header.
 
 
 def check_parquet(path: Path) -> None:
-    """Refuse a Parquet file of which a row group would take more memory than the bounds of this
-    module.
+    """Refuse a Parquet file with a row group that needs more memory than this module allows.
 
     Raises
     ------
     OSError
         If it cannot be read.
     ValueError
-        If it exceeds a bound, or is no Parquet file.
+        If it exceeds a bound, or is not a Parquet file.
     """
     found = path.stat()
     _checked(path, found.st_mtime_ns, found.st_size)
@@ -107,8 +107,8 @@ def _check_bound(number: int, what: str, count: int, most: int) -> None:
 
 
 def _pages(content: mmap.mmap, column: Struct) -> Iterator[Struct]:
-    """The headers of a column's pages: 2 bytes unpacked, 3 bytes in the file; 5, 8 data pages, 7
-    the dictionary.
+    """Yield the headers of a column's pages. Fields: 2 uncompressed size, 3 size in the file; 5 and
+    8 data pages, 7 dictionary page.
     """
     place = min(offset for offset in (column[9], column.get(11)) if offset)
     end = place + column[7]
@@ -126,7 +126,7 @@ def _pages(content: mmap.mmap, column: Struct) -> Iterator[Struct]:
 
 
 class _Thrift:
-    """Reads structs of the compact protocol: a dict by the numbers of the fields."""
+    """Reads structs of the compact protocol as dicts, by field number."""
 
     def __init__(self, data: bytes | mmap.mmap, place: int) -> None:
         self._data = data
@@ -134,7 +134,7 @@ class _Thrift:
         self._depth = 0
 
     def struct(self) -> Struct:
-        """The struct that begins here."""
+        """Return the struct that begins here."""
         self._depth += 1
         if self._depth > _DEEPEST:
             raise ValueError("its footer, or the header of a page, is nested too deeply")

@@ -1,6 +1,4 @@
-"""Parquet files of any size, some rows at a time: read in parts, and written as their rows come; by
-polars alone.
-"""
+"""Read and write Parquet files of any size in parts, with polars."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ LARGEST_ROW = 64 << 20
 
 
 def parquet_schema(path: Path) -> pl.Schema:
-    """The columns of a Parquet file and their types.
+    """Return the columns of a Parquet file and their types.
 
     Raises
     ------
@@ -38,7 +36,7 @@ def parquet_schema(path: Path) -> pl.Schema:
 
 
 def parquet_metadata(path: Path) -> dict[str, str]:
-    """The texts of a Parquet file's footer.
+    """Return the metadata in a Parquet file's footer.
 
     Raises
     ------
@@ -53,7 +51,7 @@ def parquet_metadata(path: Path) -> dict[str, str]:
 
 
 def parquet_height(path: Path) -> int:
-    """How many rows a Parquet file has, by its footer.
+    """Return the number of rows of a Parquet file, from its footer.
 
     Raises
     ------
@@ -67,7 +65,8 @@ def parquet_height(path: Path) -> int:
 
 
 def parquet_rows(path: Path, start: int, count: int) -> pl.DataFrame:
-    """``count`` rows from ``start`` (0 or more) on; no more row groups are read than hold them.
+    """Return ``count`` rows from row ``start`` (0 or more), reading only the row groups that hold
+    them.
 
     Raises
     ------
@@ -81,7 +80,7 @@ def parquet_rows(path: Path, start: int, count: int) -> pl.DataFrame:
 def parquet_parts(
     path: Path, rows: int, columns: Sequence[str] | None = None
 ) -> Iterator[pl.DataFrame]:
-    """The rows in their order, at most ``rows`` and 32 MiB at a time; a row group or two are in
+    """Yield the rows in order, at most ``rows`` and 32 MiB at a time, with one or two row groups in
     memory.
 
     Parameters
@@ -101,11 +100,11 @@ def parquet_parts(
 
 
 def bounded_slices(frame: pl.DataFrame, rows: int) -> Iterator[pl.DataFrame]:
-    """``frame`` in parts of at most ``rows`` rows that become at most 32 MiB of Python objects, or
-    are one row.
+    """Yield parts of ``frame`` with at most ``rows`` rows and 32 MiB as Python objects, but at
+    least one row.
 
-    A text that stands once in a file's dictionary may stand in every row, and takes no memory until
-    then.
+    A text stored once in a file's dictionary may be in every row, and takes memory only when it is
+    read.
 
     Raises
     ------
@@ -134,19 +133,19 @@ def write_parquet(
     rows_a_group: int,
     metadata: Mapping[str, str] | None = None,
 ) -> None:
-    """Write ``frames`` to ``path`` as they come, compressed with zstd; some row groups are in
-    memory.
+    """Write ``frames`` to ``path`` one after another, compressed with zstd, with a few row groups
+    in memory.
 
-    What ``frames`` raises is raised. The bytes depend on the rows alone, not on how the frames cut
-    them. Other readers see the types of Parquet itself: a list, not polars' list of 64-bit offsets,
-    another type to ``datasets``.
+    Exceptions of ``frames`` are passed on. The bytes depend only on the rows, not on how they are
+    split into frames. Other readers see Parquet's own types: a list, instead of polars' list with
+    64-bit offsets, which ``datasets`` treats as a different type.
 
     Parameters
     ----------
     schema
-        Types by column, as each frame has them.
+        Types by column; each frame must have them.
     metadata
-        Texts of the file's footer, such as ``"huggingface"``.
+        Metadata for the file's footer, such as ``"huggingface"``.
 
     Raises
     ------
@@ -181,7 +180,7 @@ def write_parquet(
 
 
 def _hide_arrow_schema(path: Path) -> None:
-    """Rename the footer's entry that states polars' types, by one of the same length."""
+    """Rename the footer's entry that states polars' types, to a name of the same length."""
     with path.open("r+b") as file:
         file.seek(-8, os.SEEK_END)
         length = int.from_bytes(file.read(4), "little")
@@ -192,7 +191,7 @@ def _hide_arrow_schema(path: Path) -> None:
 
 
 def _scan(path: Path) -> pl.LazyFrame:
-    """The file of this very name: no pattern, no column out of a folder's name."""
+    """Scan the file of exactly this name: no glob pattern, no columns from folder names."""
     import polars as pl
 
     _check(path)
@@ -200,8 +199,8 @@ def _scan(path: Path) -> pl.LazyFrame:
 
 
 def _check(path: Path) -> None:
-    """The bounds on memory; not of a file in an object store, where the header of each page would
-    be a request.
+    """Check the bounds on memory; not for an object store, where each page header would be a
+    request.
     """
     if not far(path):
         check_parquet(path)
@@ -209,12 +208,12 @@ def _check(path: Path) -> None:
 
 @contextmanager
 def readable(path: Path, form: str = "a Parquet file", *also: type[Exception]) -> Iterator[None]:
-    """Say of what polars, the disk or ``also`` raise that the file must be of this form.
+    """Turn errors of polars, the disk or ``also`` into a message that states the required format.
 
     Raises
     ------
     DataError
-        In place of what was raised.
+        Instead of the original exception.
     """
     from polars.exceptions import PanicException, PolarsError
 

@@ -1,4 +1,4 @@
-"""One guard around every function that a plug-in registers: its faults name the plug-in and the
+"""Guard the functions that a plug-in registers, so that their exceptions name the plug-in and the
 row.
 """
 
@@ -16,11 +16,11 @@ Row = TypeVar("Row")
 
 
 class Guarded:
-    """A function that raises :class:`~visualjudge.core.errors.PluginError` where ``call`` raises
-    anything foreign.
+    """Calls ``call``, and raises :class:`~visualjudge.core.errors.PluginError` for any exception
+    that is not visualjudge's.
 
-    Its own errors (``DataError("field: reason")``, say) pass. An iterator that ``call`` returns is
-    guarded too.
+    Exceptions of visualjudge, such as ``DataError("field: reason")``, pass unchanged. An iterator
+    that ``call`` returns is guarded too.
     """
 
     def __init__(self, call: Callable[..., Any], name: str) -> None:
@@ -56,8 +56,8 @@ def guarded(call: Callable[..., Any], what: str) -> Guarded:
 
 
 def guarded_row(row: Row, what: str) -> Row:
-    """A row, a frozen dataclass, each of whose functions is guarded; classes are left as they
-    are.
+    """Return a copy of a row, a frozen dataclass, with each function guarded; classes are left
+    unchanged.
     """
     calls = {
         one.name: guarded(value, what)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 
 def pluralize(number: int, noun: str, several: str = "") -> str:
-    """A number with its noun; ``several`` is the plural where it is not ``noun`` and "s"."""
+    """Return a number with its noun; ``several`` is an irregular plural."""
     return f"{number} {plural(number, noun, several)}"
 
 
 def plural(number: int, noun: str, several: str = "") -> str:
-    """The noun alone, in the number."""
+    """Return only the noun, singular or plural."""
     return noun if number == 1 else several or f"{noun}s"

@@ -1,4 +1,4 @@
-"""What pydantic finds wrong, in the words of this project."""
+"""Messages of pydantic in the words of this project."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LONGEST = 40
 
 
 def first_problem(error: ValidationError, raw: Any = None) -> tuple[tuple[str, ...], str]:
-    """Where the first problem is, from the record inwards, and what it is.
+    """Return the path of the first problem within the record, and its message.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What travels between the modules: frozen records, in the order data flows.
+"""Frozen records that modules exchange, in the order in which data flow.
 
 Frames: image arrays are H×W×3 uint8 RGB, masks H×W bool, sizes ``(height, width)``, boxes ``xyxy``
 in pixels with the origin at the top-left corner of the top-left pixel.
@@ -24,8 +24,8 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """One prediction for one image, with its score (0..10). ``prediction`` is the payload as the
-    file has it.
+    """One prediction for one image, with its score (0 to 10). ``prediction`` is the payload as
+    stored in the file.
     """
 
     annotation_id: str
@@ -55,7 +55,7 @@ class ImageRecord:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Mask:
-    """A binary mask, kept as the crop to its bounding box.
+    """A binary mask, stored as the crop to its bounding box.
 
     ``size`` is the whole image's (height, width); ``crop`` is bool, C-contiguous, with its top-left
     pixel at (``top``, ``left``); an empty mask has a 0×0 crop.
@@ -117,7 +117,8 @@ IMAGE_MARK = "<image>"
 
 @dataclass(frozen=True, slots=True)
 class OptionFeatures:
-    """What a shallow judge could go by, for one option: lengths and counts, never the score."""
+    """Features of one option that a superficial judge could use: lengths and counts, never the
+    score."""
 
     severity: float | None = None
     text_chars: int | None = None
@@ -133,7 +134,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """Where the parts of a question stand in its prompt.
+    """Positions of the parts of a question in its prompt.
 
     ``original`` covers the marks of the original image and its control image, ``options`` the
     content of each option in order (without its letter; the prediction of a scoring question),
@@ -150,20 +151,21 @@ ProbeDesign = Literal["control", "cue", "change", "same", "withheld", "staircase
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Why a probe asks a question: what was changed, what the answer must be, and which questions
+    """Describes a probe's question: what was changed, what the answer must be, and which questions
     belong together.
 
-    ``design`` says how the questions of a ``group`` are compared:
+    ``design`` states how the questions of a ``group`` are compared:
 
     - ``control``: nothing was changed; the other questions of its group are compared with it.
-    - ``cue``: a cue stands with option ``cue``, in another question of the group with the other
-      option.
-    - ``change``: all options were changed alike, so the answer must be that of the control.
-    - ``same``: both options are the same, so neither place may be preferred.
-    - ``withheld``: what the answer could be known from is missing.
+    - ``cue``: a cue is placed with option ``cue``, and in another question of the group with the
+    other option.
+    - ``change``: all options were changed in the same way, so the answer must be that of the
+    control.
+    - ``same``: both options are identical, so neither position may be preferred.
+    - ``withheld``: the information needed for the answer is missing.
     - ``staircase``: one step of a group whose scores must follow the quality.
-    - ``photograph``: something else is shown in place of the photograph; how much worse the answers
-      are than the control's says how far the judge needs it.
+    - ``photograph``: something else is shown instead of the photograph; the loss of accuracy
+    against the control measures how much the judge needs it.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Tables that can be added to from outside, and the plug-ins that do so.
+"""Registries of rows, and the plug-ins that add rows to them.
 
 A plug-in is an installed distribution with an entry point in the group ``visualjudge.plugins``: a
 module, whose import registers what it has, or a function without arguments, which registers it when
@@ -37,6 +37,7 @@ HOMES = {
     "question judge": "visualjudge.judges.registry:QUESTION_JUDGES",
     "probe": "visualjudge.apps.probes.kinds:PROBES",
     "export format": "visualjudge.dataset.exports:FORMATS",
+    "log format": "visualjudge.apps.adopting.logs:LOGS",
 }
 """Where each table stands."""
 
@@ -84,7 +85,7 @@ class Registry(Mapping[K, T], Generic[K, T]):
 
     @property
     def own(self) -> dict[K, T]:
-        """The project's own rows, without those of plug-ins."""
+        """Return the built-in rows, without those of plug-ins."""
         return {key: self._resolved(key) for key in self._own}
 
     def __getitem__(self, key: K) -> T:
@@ -104,7 +105,7 @@ class Registry(Mapping[K, T], Generic[K, T]):
         return isinstance(key, Hashable) and key in self._rows
 
     def find(self, name: object) -> T:
-        """The row of this name.
+        """Return the row of this name.
 
         Raises
         ------
@@ -124,7 +125,7 @@ class Registry(Mapping[K, T], Generic[K, T]):
         Raises
         ------
         UsageError
-            If there is one of this name already.
+            If the name is taken.
         """
         if key in self._rows:
             raise UsageError(f"{self.what} {_shown(key)} is already registered")
@@ -132,7 +133,7 @@ class Registry(Mapping[K, T], Generic[K, T]):
         _STATE.added.append(Registration(self, key, entry, _STATE.loading))
 
     def remove(self, key: K) -> None:
-        """Take out a row that was registered."""
+        """Remove a registered row."""
         del self._rows[key]
         _STATE.added = [row for row in _STATE.added if not (row.table is self and row.key == key)]
 
@@ -178,8 +179,8 @@ def table(what: str) -> Registry[Any, Any]:
 
 
 def load_plugins() -> None:
-    """Load every plug-in, once a process. What a plug-in reads while it loads is what there is by
-    then.
+    """Load every plug-in, once a process. A plug-in that reads a registry while it loads sees the
+    rows registered so far.
     """
     if _STATE.done:
         return
@@ -193,26 +194,26 @@ def load_plugins() -> None:
 
 
 def plugins() -> tuple[Plugin, ...]:
-    """Every plug-in that is installed, sorted by name."""
+    """Return every installed plug-in, sorted by name."""
     load_plugins()
     return tuple(_STATE.plugins)
 
 
 def added(what: str) -> tuple[Any, ...]:
-    """Names of the rows that were added to a table, without importing the table."""
+    """Return the names of the rows added to a table, without importing the table."""
     load_plugins()
     return tuple(row.key for row in _STATE.added if row.table.what == what)
 
 
 def rows_of(plugin: str) -> tuple[tuple[str, Any], ...]:
-    """(table, name) of each row that a plug-in registered, in that order."""
+    """Return (table, name) of each row that a plug-in registered, in order of registration."""
     load_plugins()
     return tuple((row.table.what, row.key) for row in _STATE.added if row.plugin == plugin)
 
 
 def in_use(rows: Collection[tuple[str, Any]]) -> list[dict[str, Any]]:
-    """The plug-ins that added any of these (table, key), with their versions; "script" for rows
-    that a script added.
+    """Return the plug-ins that added any of these (table, key), with their versions; "script" for
+    rows that a script added.
 
     ``rows`` of each are those in use, such as "task optical_flow".
     """
@@ -237,11 +238,11 @@ _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+!-]{0,99}")
 
 
 def note_made_with(stated: object) -> None:
-    """Remember what a file says it was made with (:func:`in_use`), for the message where one of its
-    rows is missing.
+    """Remember which plug-ins a file was made with (:func:`in_use`), for the message if one of
+    their rows is missing.
 
-    The file may be a stranger's: what is no plain name and version, which a message could show, is
-    left out.
+    The file may come from a stranger: only plain names and versions, which a message may show, are
+    kept.
     """
     for one in stated if isinstance(stated, list) else []:
         given = (
@@ -264,10 +265,10 @@ def note_made_with(stated: object) -> None:
 
 
 def lacking(what: str, key: object) -> str:
-    """Which plug-in a missing row is of, as files that were read say, and how to have it; empty
-    where none says so.
+    """Return which plug-in provides a missing row, according to the files read, and how to install
+    it; empty if unknown.
 
-    A file written before rows were listed may mean any row of its plug-in.
+    A file written before rows were listed may use any row of its plug-in.
     """
     for one in _STATE.stated.values():
         if one.registered and f"{what} {_shown(key)}" not in one.registered:
@@ -288,21 +289,19 @@ def lacking(what: str, key: object) -> str:
 
 
 def registering() -> str:
-    """Who registers now, as messages name it: the plug-in that is being loaded, or a script."""
+    """Return who is registering, for messages: the plug-in being loaded, or a script."""
     return "script" if _STATE.loading is None else f"plug-in {_STATE.loading}"
 
 
 def registrations() -> tuple[tuple[str, Any, Any], ...]:
-    """(table, name, row) of what a script or notebook registered itself, which a worker process
-    would lack.
+    """Return (table, name, row) of rows that a script or notebook registered, which worker
+    processes lack.
     """
     return tuple((row.table.what, row.key, row.entry) for row in _STATE.added if row.plugin is None)
 
 
 def restore(rows: Iterable[tuple[str, Any, Any]]) -> None:
-    """Register what :func:`registrations` gave in another process; rows that are there already are
-    left alone.
-    """
+    """Register what :func:`registrations` returned in another process; existing rows are kept."""
     load_plugins()
     for what, key, entry in rows:
         if key not in table(what):

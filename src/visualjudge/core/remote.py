@@ -1,9 +1,9 @@
-"""Folders in an object store, ``s3://bucket/folder`` and ``gs://…``, read where they are; fsspec
-does it (extra ``remote``).
+"""Read folders in an object store, ``s3://bucket/folder`` and ``gs://…``, in place, with fsspec
+(extra ``remote``).
 
-A remote path has the methods of ``pathlib.Path`` that readers of a dataset call; few of them need
-to know what it is. Whole files are written, by :func:`put`, and copied from there, by
-:func:`fetch`. Credentials, region and endpoint come from the store's own environment variables
+A remote path has the methods of ``pathlib.Path`` that readers of a dataset call, so few of them
+need to know that it is remote. :func:`put` uploads whole files and :func:`fetch` downloads them.
+Credentials, region and endpoint come from the store's own environment variables
 (``AWS_ACCESS_KEY_ID``, ``AWS_ENDPOINT_URL``, ``GOOGLE_APPLICATION_CREDENTIALS``, …) and
 configuration files, never from a path.
 """
@@ -32,7 +32,7 @@ Result = TypeVar("Result")
 
 
 class RemoteStat(NamedTuple):
-    """Size in bytes, and when it was written; the other fields are those of a regular file."""
+    """Size in bytes and modification time; the other fields are those of a regular file."""
 
     st_size: int
     st_mtime_ns: int
@@ -42,7 +42,7 @@ class RemoteStat(NamedTuple):
 
 
 def located(path: str | Path) -> Path:
-    """``path``, or where it is a URL of an object store, what reads there like a path.
+    """Return ``path``, or a :class:`RemotePath` if it is a URL of an object store.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def located(path: str | Path) -> Path:
 
 
 def check_local(path: str | Path, what: str) -> None:
-    """Refuse an object store where a local folder is needed.
+    """Refuse an object store if a local folder is needed.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def check_local(path: str | Path, what: str) -> None:
 
 
 class RemotePath(PurePosixPath):
-    """A file or folder of an object store. What it lists is remembered: others must not change it
+    """A file or folder of an object store. Listings are cached, so others must not change it
     meanwhile.
     """
 
@@ -103,7 +103,7 @@ class RemotePath(PurePosixPath):
         return self.url
 
     def resolve(self) -> RemotePath:
-        """Itself: there are no links."""
+        """Return the path itself, as there are no links."""
         return self
 
     def _at(self) -> tuple[str, str]:
@@ -120,7 +120,7 @@ class RemotePath(PurePosixPath):
             raise _unread(self, error) from None
 
     def stat(self) -> RemoteStat:
-        """Size and time, as the folder's list states them.
+        """Return size and time, as the folder's listing states them.
 
         Raises
         ------
@@ -135,23 +135,23 @@ class RemotePath(PurePosixPath):
         return found
 
     def is_file(self) -> bool:
-        """Whether there is such a file."""
+        """Return whether the file exists."""
         return self.name in _listed(self.parent)
 
     exists = is_file
 
     def open(self, mode: Literal["rb"] = "rb") -> BinaryIO:
-        """The file, read in blocks of a MiB as they are asked for."""
+        """Open the file, which is read in blocks of 1 MiB on demand."""
         return cast(
             BinaryIO, self._asked(lambda store, key: store.open(key, mode, block_size=_BLOCK))
         )
 
     def read_bytes(self) -> bytes:
-        """The whole file."""
+        """Return the whole file."""
         return self._asked(lambda store, key: bytes(store.cat_file(key)))
 
     def read_part(self, start: int, size: int) -> bytes:
-        """``size`` bytes from ``start`` on, in one request."""
+        """Return ``size`` bytes from ``start``, in one request."""
         return (
             self._asked(
                 lambda store, key: bytes(store.cat_file(key, start=start, end=start + size))
@@ -162,9 +162,10 @@ class RemotePath(PurePosixPath):
 
     @staticmethod
     def read_parts(parts: Sequence[tuple[RemotePath, int, int | None]]) -> list[bytes | DataError]:
-        """The bytes of each (file, start, size) of one store, several requests at a time.
+        """Return the bytes of each (file, start, size) of one store, with several requests at a
+        time.
 
-        A size of None reads to the end. What cannot be read is the error in its place.
+        A size of None reads to the end. Parts that cannot be read are returned as exceptions.
         """
         if not parts:
             return []
@@ -179,7 +180,7 @@ class RemotePath(PurePosixPath):
         ]
 
     def rglob(self, pattern: Literal["*"]) -> Iterator[RemotePath]:
-        """All files below; none where there is no such folder."""
+        """Yield all files below; nothing if the folder does not exist."""
         scheme, _ = self._at()
         with suppress(FileNotFoundError):
             for key in self._asked(lambda store, key: store.find(key)):
@@ -191,7 +192,7 @@ def _unread(path: RemotePath, error: Exception) -> DataError:
 
 
 def put(files: Sequence[tuple[Path, RemotePath]]) -> None:
-    """Copy local files into a store, several at a time.
+    """Upload local files to a store, several at a time.
 
     Raises
     ------
@@ -204,7 +205,7 @@ def put(files: Sequence[tuple[Path, RemotePath]]) -> None:
 
 
 def fetch(files: Sequence[tuple[RemotePath, Path]]) -> None:
-    """Copy files of a store to local ones, several at a time.
+    """Download files of a store, several at a time.
 
     Raises
     ------
@@ -240,13 +241,13 @@ def _changed(first: RemotePath, change: Callable[[Any], object]) -> None:
 
 
 def far(path: object) -> RemotePath | None:
-    """``path`` where it lies in an object store, else None."""
+    """Return ``path`` if it lies in an object store, else None."""
     return path if isinstance(path, RemotePath) else None
 
 
 @lru_cache(maxsize=16)
 def _listed(folder: RemotePath) -> dict[str, RemoteStat]:
-    """The files right in a folder, by name."""
+    """Return the files directly in a folder, by name."""
     try:
         found = folder._asked(lambda store, key: store.ls(key, detail=True))
     except FileNotFoundError:
@@ -274,7 +275,7 @@ def _store(scheme: str) -> Any:
 
 
 def _reason(error: Exception) -> str:
-    """The kind of the error and its first line, without what the environment keeps secret."""
+    """Return the type of the error and its first line, without secrets of the environment."""
     text = " ".join(str(error).split("\n", 1)[0].split())
     for secret in filter(None, map(os.environ.get, _SECRETS)):
         text = text.replace(secret, "…")

@@ -1,4 +1,4 @@
-"""Randomness that depends on what is drawn, never on when: every draw names its keys."""
+"""Random numbers that depend on named keys, never on the order of draws."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _STEP = 2.0**-53
 
 
 def seed_for(seed: int, *keys: Key) -> int:
-    """A 128-bit seed from ``seed`` and ``keys``: the first half of the SHA-256 of their JSON
+    """Return a 128-bit seed from ``seed`` and ``keys``: the first half of the SHA-256 of their JSON
     form.
     """
     return int.from_bytes(_digest(seed, keys)[:16], "big")
 
 
 def uniforms_for(seed: int, *keys: Key) -> tuple[float, float, float, float]:
-    """Four numbers uniform in [0, 1), from all of that SHA-256: for a few draws, ten times faster
+    """Return four uniform numbers in [0, 1) from the whole SHA-256; for few draws, ten times faster
     than a generator.
     """
     a, b, c, d = _FOUR.unpack(_digest(seed, keys))
@@ -36,5 +36,5 @@ def _digest(seed: int, keys: tuple[Key, ...]) -> bytes:
 
 
 def rng_for(seed: int, *keys: Key) -> np.random.Generator:
-    """A generator of its own for ``keys``, the same in any order of calls and in any process."""
+    """Return a generator for ``keys``, the same in any order of calls and in any process."""
     return np.random.Generator(np.random.PCG64(seed_for(seed, *keys)))

@@ -1,4 +1,5 @@
-"""Tables for spreadsheet programs: no text is taken for a formula (OWASP, "CSV injection")."""
+"""Make tables safe for spreadsheet programs, so that no text runs as a formula (OWASP, "CSV
+injection")."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
 def harmless(table: pl.DataFrame) -> pl.DataFrame:
-    """``table`` with an apostrophe before each text that a spreadsheet would compute; plain numbers
-    stay.
+    """Return ``table`` with an apostrophe before each text that a spreadsheet would evaluate; plain
+    numbers are unchanged.
     """
     import polars as pl
     import polars.selectors as select

@@ -1,14 +1,14 @@
-"""Tables of text: for a terminal, Markdown and HTML. All values are escaped; no script, no
-request.
-"""
+"""Tables of text for a terminal, Markdown, LaTeX, HTML and CSV, with all values escaped."""
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import re
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from textwrap import wrap
@@ -27,8 +27,8 @@ NUMBER = re.compile(r"[-+\u2212–]?[\d.,]*( ?%)?")
 
 
 def screen_width() -> int:
-    """Columns of the terminal, or of ``COLUMNS``; where the output is neither, enough for any
-    table.
+    """Return the width of the terminal, or ``COLUMNS``; without either, a width that any table
+    fits.
     """
     if not sys.stdout.isatty() and not os.environ.get("COLUMNS", "").isdigit():
         return sys.maxsize
@@ -36,8 +36,8 @@ def screen_width() -> int:
 
 
 def folded(sentence: str, width: int | None = None) -> str:
-    """``sentence`` in lines of at most ``width`` characters (default: the terminal's); a longer
-    word stays whole.
+    """Return ``sentence`` in lines of at most ``width`` characters (default: the terminal's);
+    longer words are not broken.
     """
     room = screen_width() if width is None else width
     return "\n".join(wrap(sentence, room, break_long_words=False, break_on_hyphens=False))
@@ -48,7 +48,9 @@ def _is_number(cell: str) -> bool:
 
 
 def _fitted(widths: Sequence[int], floors: Sequence[int], room: int) -> list[int]:
-    """Widths that fit into ``room``, the widest folded first, none below its floor."""
+    """Return widths that fit ``room``, narrowing the widest column first, none below its
+    minimum.
+    """
     found = list(widths)
     while sum(found) > max(room, sum(floors)):
         found[
@@ -60,7 +62,7 @@ def _fitted(widths: Sequence[int], floors: Sequence[int], room: int) -> list[int
 def _aligned(
     cells: Sequence[Sequence[str]], widths: Sequence[int], numeric: Sequence[bool]
 ) -> list[str]:
-    """Lines of columns: numbers to the right, names to the left and folded."""
+    """Return lines of columns: numbers right-aligned, names left-aligned and wrapped."""
     lines = []
     for row in cells:
         parts = [wrap(cell, width) or [""] for cell, width in zip(row, widths, strict=True)]
@@ -75,8 +77,8 @@ def _aligned(
 
 
 def markdown_text(value: object) -> str:
-    """A text on one line in which neither HTML nor Markdown's own marks of tables, links and images
-    act.
+    """Return a text on one line with HTML and Markdown's marks of tables, links and images
+    escaped.
     """
     line = escape(" ".join(str(value).split()), quote=False)
     return line.replace("|", "\\|").replace("](", "]\\(")
@@ -113,8 +115,66 @@ LATEX = {
 
 
 def latex_text(value: str) -> str:
-    """A text in which no character acts in LaTeX; Greek letters and signs as mathematics."""
+    """Return a text escaped for LaTeX, with Greek letters and signs as mathematics."""
     return "".join(LATEX.get(character, character) for character in " ".join(value.split()))
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """CSV with a header; numbers in full, nothing for None, and no text that a spreadsheet takes
+    for a formula.
+
+    Examples
+    --------
+    >>> csv_text(("judge", "accuracy"), [("=1+1", 0.25), ("b", None)])
+    "judge,accuracy\\n'=1+1,0.25\\nb,\\n"
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_harmless(cell) for cell in row] for row in rows)
+    return text.getvalue()
+
+
+def _harmless(cell: object) -> object:
+    if not isinstance(cell, str):
+        return cell
+    # The csv module quotes no carriage return where lines end in "\n".
+    text = cell.replace("\r\n", "\n").replace("\r", "\n")
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t") and not _is_number(text) else text
+
+
+class Styled(str):
+    """A cell that HTML shows with more than its text: a state with its icon and colour, and a
+    second line in small letters, which other forms write after it.
+
+    Examples
+    --------
+    >>> Styled("yes", below="of 12 images", state="pass", icon="✓")
+    'yes; of 12 images'
+    """
+
+    first: str
+    below: str
+    state: str
+    icon: str
+
+    def __new__(cls, first: str, *, below: str = "", state: str = "", icon: str = "") -> Styled:
+        """``state`` is the class of the first line, ``icon`` the sign before it."""
+        made = super().__new__(cls, f"{first}; {below}" if below else first)
+        made.first, made.below, made.state, made.icon = first, below, state, icon
+        return made
+
+    def html(self) -> str:
+        """Both lines, escaped."""
+        first = _breakable(f"{self.icon} {self.first}" if self.icon else self.first)
+        if self.state:
+            first = f'<span class="{escape(self.state)}">{first}</span>'
+        return f"{first}<br><small>{_breakable(self.below)}</small>" if self.below else first
+
+
+def _breakable(text: str) -> str:
+    """Escaped; a name may break after its underscores."""
+    return escape(text).replace("_", "_<wbr>")
 
 
 @dataclass(frozen=True)
@@ -127,15 +187,25 @@ class Table:
     title: str = ""
     keys: int = 1
     """How many columns, from the first, tell the rows apart."""
+    numeric: tuple[bool, ...] | None = None
+    """The columns that are set to the right; None: those that hold nothing but numbers."""
+    marked: frozenset[int] = frozenset()
+    """The rows that HTML sets in bold."""
+
+    @property
+    def _to_the_right(self) -> Sequence[bool]:
+        if self.numeric is not None:
+            return self.numeric
+        return [all(_is_number(row[i]) for row in self.rows) for i in range(len(self.columns))]
 
     def text(self, width: int | None = None) -> str:
-        """Aligned columns within ``width`` (default: the terminal's; without a terminal, as wide as
-        the cells).
+        """Return aligned columns within ``width`` (default: the terminal's; without a terminal, as
+        wide as the cells).
 
-        Names fold onto further lines; numbers never break. Columns that do not fit follow below,
-        after the keys.
+        Names wrap onto further lines; numbers never do. Columns that do not fit follow below, after
+        the keys.
         """
-        numeric = [all(_is_number(row[i]) for row in self.rows) for i in range(len(self.columns))]
+        numeric = self._to_the_right
         floors = [self._floor(i, number) for i, number in enumerate(numeric)]
         room = screen_width() if width is None else width
         body: list[str] = []
@@ -153,8 +223,8 @@ class Table:
         )
 
     def _floor(self, column: int, number: bool) -> int:
-        """The least width of a column: whole numbers, ``LEAST_NAME`` of a name, and each word of
-        the heading.
+        """Return the minimum width of a column: whole numbers, ``LEAST_NAME`` of a name, and each
+        word of the heading.
         """
         longest = max((len(row[column]) for row in self.rows), default=0)
         return max(
@@ -164,7 +234,7 @@ class Table:
         )
 
     def _parts(self, floors: Sequence[int], room: int) -> list[list[int]]:
-        """Columns that are shown side by side, each part beginning with the keys."""
+        """Yield groups of columns that fit side by side, each beginning with the keys."""
         keys = [*range(self.keys)]
         parts = [keys]
         for column in range(self.keys, len(floors)):
@@ -179,7 +249,7 @@ class Table:
         return parts
 
     def markdown(self) -> str:
-        """A Markdown table; in no text of it HTML or Markdown acts."""
+        """Return a Markdown table with all texts escaped."""
         head, *body = (
             "| " + " | ".join(map(markdown_text, row)) + " |" for row in (self.columns, *self.rows)
         )
@@ -188,8 +258,8 @@ class Table:
         return "\n".join([*title, head, "|" + "---|" * len(self.columns), *body, "", *notes])
 
     def latex(self) -> str:
-        """A ``tabular`` environment for the package booktabs; notes are comments below it."""
-        numeric = [all(_is_number(row[i]) for row in self.rows) for i in range(len(self.columns))]
+        """Return a ``tabular`` environment for booktabs; notes are comments below it."""
+        numeric = self._to_the_right
         head, *body = (
             " & ".join(map(latex_text, row)) + r" \\" for row in (self.columns, *self.rows)
         )
@@ -205,16 +275,32 @@ class Table:
         ]
         return "\n".join([*lines, *(f"% {' '.join(note.split())}" for note in self.notes)]) + "\n"
 
+    def csv(self) -> str:
+        """The cells as they are shown, a header first."""
+        return csv_text(self.columns, self.rows)
+
     def html(self) -> str:
-        """A table element, which the keyboard can scroll where it is wide, and its notes."""
-        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in self.rows
+        """Return a table element, which can be scrolled with the keyboard, and its notes. A page
+        styles ``wide`` (around the table), ``n`` (numbers) and ``hit`` (marked rows).
+        """
+        sides = [' class="n"' if right else "" for right in self._to_the_right]
+        head = "".join(
+            f'<th scope="col"{side}>{escape(name)}</th>'
+            for name, side in zip(self.columns, sides, strict=True)
         )
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        body = "".join(
+            ('<tr class="hit">' if k in self.marked else "<tr>")
+            + "".join(f"<td{side}>{_cell(c)}</td>" for c, side in zip(row, sides, strict=True))
+            + "</tr>"
+            for k, row in enumerate(self.rows)
+        )
+        notes = "".join(f'<p class="note">{escape(note)}</p>' for note in self.notes)
         title = f"<h3>{escape(self.title)}</h3>" if self.title else ""
         return (
-            f"{title}<table "
-            f'tabindex="0"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}'
+            f'{title}<div class="wide" tabindex="0"><table class="sortable">'
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{notes}"
         )
+
+
+def _cell(cell: str) -> str:
+    return cell.html() if isinstance(cell, Styled) else _breakable(cell)

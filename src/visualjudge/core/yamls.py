@@ -1,4 +1,4 @@
-"""YAML files within bounds of size and depth, as plain values; no tag makes an object."""
+"""Read YAML files within bounds of size and depth as plain values; tags never create objects."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ MOST_REFERENCES = 64
 
 
 def read_yaml(path: str | Path) -> Any:
-    """The value of a YAML file.
+    """Return the value of a YAML file.
 
     Raises
     ------
     DataError
-        If there is no such file, it is not YAML, or it is larger or deeper than the bounds.
+        If the file does not exist, is not YAML, or exceeds the bounds of size or depth.
     """
     import yaml
 
@@ -35,7 +35,7 @@ def read_yaml(path: str | Path) -> Any:
 
 
 def yaml_text(path: str | Path) -> str:
-    """The text of a YAML file whose size, depth and number of values are within the bounds.
+    """Return the text of a YAML file after checking size, depth and number of values.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def yaml_text(path: str | Path) -> str:
 
 
 def _check(text: str) -> None:
-    """Walk over the events of the parser, which come without recursion."""
+    """Check the parser's events, which need no recursion."""
     import yaml
 
     sizes: dict[str | None, int] = {}
@@ -88,7 +88,7 @@ def _check(text: str) -> None:
 
 
 def _loader() -> Any:
-    """The native parser where PyYAML has it: ten times faster."""
+    """Return the native loader if PyYAML has it, which is ten times faster."""
     import yaml
 
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -99,7 +99,7 @@ def _unreadable(path: str | Path, error: Exception) -> DataError:
 
 
 def yaml_reason(error: Exception) -> str:
-    """What is wrong and in which line, without the line itself: it may hold a key."""
+    """Return the problem and its line number, without the line itself, which may hold a key."""
     mark = getattr(error, "problem_mark", None)
     said = str(getattr(error, "problem", None) or error) if mark is not None else str(error)
     where = "" if mark is None else f"line {mark.line + 1}: "

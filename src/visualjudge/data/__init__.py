@@ -1,1 +1,1 @@
-"""PREDICTIONS: reading and writing data folders, masks, depth maps and images."""
+"""Predictions: read and write data folders, masks, depth maps and images."""

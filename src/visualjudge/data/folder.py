@@ -1,10 +1,9 @@
 """A data folder, every record checked: ``annotations/<task>_annotations.{json,jsonl,parquet}``,
 ``images/<task>.json``.
 
-A bad record never stops the others: it becomes a :class:`~visualjudge.core.errors.Problem` and is
-left out. Reading goes in two steps, so that folders of any size fit: :meth:`DataFolder.entries`
-reads what a record says about itself and keeps where its prediction lies; :func:`check_entry` and
-:meth:`Entry.load` look into the prediction.
+An invalid record never stops the others: it becomes a :class:`~visualjudge.core.errors.Problem` and
+is skipped. Folders of any size are read in two steps: :meth:`DataFolder.entries` reads each record
+and the position of its prediction; :func:`check_entry` and :meth:`Entry.load` read the prediction.
 """
 
 from __future__ import annotations
@@ -42,18 +41,18 @@ Tick = Callable[[int, int], None]
 
 
 class FetchedFolder:
-    """A local copy of all files below ``source``, in the folder for temporary files; :meth:`remove`
-    it after use.
+    """A local copy of all files below ``source``, in the folder for temporary files. Call
+    :meth:`remove` after use.
 
-    Predictions and images are looked into several times, each time a few bytes: from a store, each
-    look would be a request.
+    Predictions and images are read several times, a few bytes each, and every read from a store
+    would be a request.
 
     Raises
     ------
     UsageError
         If there is no data folder at ``source``.
     DataError
-        If it cannot be read, or a file's name leads out of it.
+        If it cannot be read, or a file's name leads outside of it.
     """
 
     def __init__(self, source: RemotePath, tick: Tick) -> None:
@@ -99,7 +98,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a look into a prediction tells: a problem, or the labels that occur in it."""
+    """The result of checking a prediction: a problem, or its labels."""
 
     problem: Problem | None = None
     labels: tuple[str, ...] = ()
@@ -320,7 +319,7 @@ def inside(root: Path, stated: str) -> Path:
 
 
 def check_entry(entry: Entry, image: ImageRecord | None, root: str) -> Checked:
-    """Look into the prediction of ``entry``: every number, every mask, every file, the sizes.
+    """Check the prediction of ``entry``: all numbers, masks, files and sizes.
 
     Parameters
     ----------
@@ -355,7 +354,7 @@ def check_entry(entry: Entry, image: ImageRecord | None, root: str) -> Checked:
 
 
 def record_size(record: ImageRecord, root: Path) -> Size:
-    """(height, width) of the image of ``record``, from its header."""
+    """Return (height, width) of the image of ``record``, from its header."""
     return _size_of(str(root / str(record.file)))
 
 

@@ -1,5 +1,5 @@
-"""Why an import may score low: the likely mistakes tried on a few of its images. The mistakes:
-``vision/<type>/misread.py``.
+"""Find out why an import scores low by trying likely mistakes on a few of its images. The mistakes
+of each type are in ``vision/<type>/misread.py``.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ Sides = tuple[Prediction, Prediction]
 
 @dataclass(eq=False)
 class Tried:
-    """The first images of an import, as long as they are small enough to be kept."""
+    """The first images of an import that fit a memory limit."""
 
     sides: list[Sides] = field(default_factory=list)
     pixels: int = 0
 
     def keep(self, prediction: Prediction, truth: Prediction) -> None:
-        """Add an image, where there is room."""
+        """Add an image if there is room."""
         height, width = truth.extent or (
             truth.image.shape[:2] if truth.image is not None else (0, 0)
         )
@@ -52,7 +52,7 @@ class Tried:
 
 
 def likely_mistake(task: str, tried: Tried, options: Mapping[str, Any]) -> str | None:
-    """The mistake without which the images score best, as a sentence; None where none explains a
+    """Return the mistake whose correction scores best, as a sentence, or None if none explains a
     low score.
     """
     before = _scores(task, tried.sides, options)
@@ -79,7 +79,7 @@ def likely_mistake(task: str, tried: Tried, options: Mapping[str, Any]) -> str |
 
 
 def _scores(task: str, sides: Sequence[Sides], options: Mapping[str, Any]) -> FloatArray | None:
-    """The score of each image; None where one cannot be scored."""
+    """Return the score of each image, or None if one cannot be scored."""
     try:
         return np.array([score(task, found, truth, **options) for found, truth in sides])
     except UNTRIED:
@@ -87,7 +87,7 @@ def _scores(task: str, sides: Sequence[Sides], options: Mapping[str, Any]) -> Fl
 
 
 def _without_mistakes(task: str, sides: Sequence[Sides]) -> Iterator[tuple[str, list[Sides]]]:
-    """Each mistake, and the images without it."""
+    """Yield each mistake and the images with it corrected."""
     for row in type_of(task).misreadings:
         yield row.told, _mended(sides, row.mended)
     renamed = _names(task, sides)
@@ -117,7 +117,7 @@ def _mended(sides: Sequence[Sides], mended: Callable[[Any, Any], Prediction]) ->
 
 
 def _names(task: str, sides: Sequence[Sides]) -> dict[str, str]:
-    """For each predicted label that mostly lies on objects of one other label: that label."""
+    """Map each predicted label that mostly lies on objects of one other label to that label."""
     overlap = type_of(task).overlap
     if overlap is None:
         return {}

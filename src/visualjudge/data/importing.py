@@ -1,4 +1,4 @@
-"""Samples of an importer into a data folder, scored."""
+"""Score the samples of an importer and write them to a data folder."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class.
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """What a user says about any import: how images are named, and which predictions count.
+    """Options of every import: how images are named, and which predictions count.
 
     Without ``min_score``, ``top_k`` and ``score_at``, predictions that all have a confidence are
     shown and scored at the threshold of best F1 (IoU 0.5) on the imported images, the usual
@@ -66,7 +66,7 @@ class Intake:
 
 @dataclass(eq=False)
 class Imported:
-    """What an import did."""
+    """The result of an import."""
 
     annotations: int = 0
     images: set[str] = field(default_factory=set)
@@ -109,13 +109,13 @@ def import_samples(
     intake: Intake | None = None,
     **options: Any,
 ) -> Iterator[Imported]:
-    """Score every sample and add it to ``writer``; yields the running count after each (the caller
-    commits).
+    """Score every sample and add it to ``writer``. Yields the running count after each; the caller
+    commits.
 
     Parameters
     ----------
     source
-        Name of the model; a sample's own comes first.
+        Name of the model; a sample's own name takes precedence.
     classes
         For tasks with a class of interest: ``("each",)`` makes one annotation for every class of an
         image's truth, ``("all",)`` one for all classes together, and labels make one for each of
@@ -128,7 +128,7 @@ def import_samples(
     Raises
     ------
     UsageError
-        If a class of interest occurs in no truth and no prediction.
+        If a class of interest occurs neither in a ground truth nor in a prediction.
     """
     done, how = Imported(), intake or Intake()
     threshold = how.min_score
@@ -167,8 +167,8 @@ def import_samples(
 
 
 def _check_given(sample: Sample) -> None:
-    """A sample must have a score or the ground truth that gives one: anything else is no prediction
-    that scores 0.
+    """Check that a sample has a score, or a ground truth to compute one; without either it must not
+    score 0.
     """
     for name, text in (("image_id", sample.image_id), ("key", sample.key)):
         if not text.isprintable() and any("\ud800" <= character <= "\udfff" for character in text):
@@ -184,8 +184,8 @@ def _check_given(sample: Sample) -> None:
 
 
 def check_predicted(done: Imported, pred: str) -> None:
-    """Check that ``pred`` predicts something for an image: nothing at all would score 0 wherever
-    there is a truth.
+    """Check that ``pred`` predicts something for at least one image; otherwise all images with a
+    ground truth would score 0.
 
     Raises
     ------
@@ -200,8 +200,8 @@ def check_predicted(done: Imported, pred: str) -> None:
 
 
 def _matches(task: str, samples: Sequence[Sample | Problem], how: Intake) -> Matches | None:
-    """All images matched, where the threshold of best F1 is asked for, or is the default since all
-    have confidences.
+    """Match all images if the threshold of best F1 is requested, or is the default because all have
+    confidences.
     """
     pairs = [
         (one.prediction, one.truth)
@@ -231,7 +231,7 @@ def _thresholded(sample: Sample, threshold: float | None, how: Intake, done: Imp
 
 
 def _note(sample: Sample, done: Imported) -> None:
-    """What AP and the checks at the end need of the sample as it came."""
+    """Record what AP and the final checks need from the unmodified sample."""
     done.predictions += _size(sample.prediction)
     done.unscored += sum(getattr(item, "score", None) is None for item in _items(sample.prediction))
     if sample.truth is not None:
@@ -242,7 +242,9 @@ def _note(sample: Sample, done: Imported) -> None:
 
 
 def _check_classes(task: str, classes: tuple[str, ...], done: Imported) -> None:
-    """A class that is nowhere would score 10 on every image: both sides are empty."""
+    """Refuse a class that occurs nowhere; with both sides empty, it would score 10 on every
+    image.
+    """
     if not TASKS[task].classed or classes in ((EACH,), (ALL,)):
         return
     absent = [label for label in classes if label not in done.labels]
@@ -339,7 +341,7 @@ def _annotation(
 
 
 def _short(name: str) -> str:
-    """The name, its end a hash where it would be longer than an annotation_id may be."""
+    """Return the name, ending in a hash if it would be longer than an annotation_id may be."""
     if len(name.encode()) <= LONGEST_NAME:
         return name
     kept = name.encode()[: LONGEST_NAME - 11].decode(errors="ignore")
@@ -368,7 +370,7 @@ def _items(side: Prediction) -> list[Any]:
 
 
 def notices(task: str, done: Imported) -> Iterator[str]:
-    """What an import left out or could not do, each in a line."""
+    """Return what an import skipped or could not do, one line each."""
     if done.mistake:
         yield f"warning: {done.mistake}"
     if done.left_out:
@@ -398,7 +400,7 @@ def notices(task: str, done: Imported) -> Iterator[str]:
 
 
 def precision_of(task: str, done: Imported) -> tuple[float, float] | None:
-    """(AP, AP50) in COCO's definition; None where the task has none or a prediction has no
+    """Return (AP, AP50) by COCO's definition, or None if the task has none or a prediction has no
     confidence.
     """
     if type_of(task).ranked is None or not done.pairs:

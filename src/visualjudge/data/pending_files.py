@@ -1,6 +1,4 @@
-"""Files on their way into a data folder: in a hidden folder inside it, until the import is known to
-fit.
-"""
+"""Files staged in a hidden folder inside a data folder, until the import is known to fit."""
 
 from __future__ import annotations
 
@@ -18,10 +16,10 @@ LONGEST_STEM = 100
 
 
 class WaitingFiles:
-    """Files for the data folder ``root``; they stand there once :meth:`move` is called.
+    """Files staged for the data folder ``root`` until :meth:`move` is called.
 
-    Names are chosen by what lies in the folder and what waits: another file of a name stays, and
-    the new one's name then ends in a part of its content's hash.
+    If a different file of the same name exists or is staged, the new file's name ends in a part of
+    its content's hash.
     """
 
     def __init__(self, root: Path) -> None:
@@ -30,7 +28,7 @@ class WaitingFiles:
         self._stage: Path | None = None
 
     def folder(self) -> Path:
-        """The hidden folder, made when it is needed first."""
+        """Return the hidden folder, created at first use."""
         if self._stage is None:
             self._root.mkdir(parents=True, exist_ok=True)
             self._stage = Path(tempfile.mkdtemp(prefix=".import-", dir=self._root))
@@ -38,18 +36,20 @@ class WaitingFiles:
         return self._stage
 
     def at(self, name: str) -> Path:
-        """Where the file ``name`` (relative to the data folder) lies now: still waiting, or in its
-        place.
+        """Return the current path of the file ``name`` (relative to the data folder), staged or
+        final.
         """
         waiting = None if self._stage is None else self._stage / name
         return waiting if waiting is not None and waiting.exists() else self._root / name
 
     def copy(self, path: Path, stem: str) -> str:
-        """Copy a file under about the name ``stem``; its path relative to the data folder."""
+        """Copy a file under a name that begins with ``stem``. Return its path relative to the data
+        folder."""
         return self.write(path.read_bytes(), stem, path.suffix.lower())
 
     def write(self, content: bytes, stem: str, suffix: str) -> str:
-        """Write a file under about the name ``stem``; its path relative to the data folder."""
+        """Write a file under a name that begins with ``stem``. Return its path relative to the data
+        folder."""
         name = stem_of(stem) + suffix
         there = self.at(name)
         if there.exists():
@@ -64,7 +64,7 @@ class WaitingFiles:
         return name
 
     def move(self) -> None:
-        """Put the files into their places."""
+        """Move the files to their final places."""
         if self._stage is not None:
             for path in [path for path in self._stage.rglob("*") if path.is_file()]:
                 target = self._root / path.relative_to(self._stage)
@@ -73,9 +73,7 @@ class WaitingFiles:
         self.discard()
 
     def discard(self) -> None:
-        """Remove the files that still wait, and the data folder where they were all that it was
-        made for.
-        """
+        """Remove staged files, and the data folder if it was created for them."""
         if self._stage is not None:
             shutil.rmtree(self._stage, ignore_errors=True)
             self._stage = None
@@ -85,13 +83,13 @@ class WaitingFiles:
 
 
 def stem_of(text: str) -> str:
-    """Path in a data folder, without its suffix, of a file that is named after ``text``."""
+    """Return the path in a data folder, without its suffix, of a file named after ``text``."""
     return f"{FILES}/{slug(text)}"
 
 
 def slug(text: str) -> str:
-    """A file name's stem out of any text: letters, digits, ``. _ -``; shortened with a hash where
-    it is long.
+    """Return a file name's stem made from any text: letters, digits, ``. _ -``; long ones are
+    shortened with a hash.
 
     Texts that differ only in other characters give different stems.
     """

@@ -1,5 +1,5 @@
-"""Controlled errors for a whole ground truth: an importer's samples in, scored annotations out. The
-errors: ``vision/<type>/errors.py``.
+"""Make controlled errors for a whole ground truth: from an importer's samples to scored
+annotations. The errors of each type are in ``vision/<type>/errors.py``.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ TRUTH = "truth"
 
 @dataclass(eq=False)
 class Surroundings:
-    """What one image's errors draw on in the rest of the data set: all labels, and all regions of
-    each image.
+    """What errors of one image may use from the rest of the data set: all labels, and the regions
+    of each image.
     """
 
     labels: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class Surroundings:
 
 @dataclass(eq=False)
 class Made:
-    """What a run has done so far."""
+    """Progress so far."""
 
     images: int = 0
     annotations: int = 0
@@ -45,7 +45,8 @@ class Made:
 
 
 def surroundings(samples: Iterable[Sample | Problem]) -> Surroundings:
-    """A first pass over the samples: masks are kept as crops, depth maps and images not at all."""
+    """Collect surroundings in a first pass over the samples: masks as crops, no depth maps or
+    images."""
     labels: set[str] = set()
     found = Surroundings()
     for sample in samples:
@@ -69,17 +70,17 @@ def perturb_samples(
     file: str = "",
     **options: Any,
 ) -> Iterator[Made]:
-    """Add every error type of every sample to ``writer``; yields the running count after each (the
-    caller commits).
+    """Add every error type of every sample to ``writer``. Yields the running count after each; the
+    caller commits.
 
     Parameters
     ----------
     levels
-        Severities a group, at most: those that do not lower the score are left out.
+        Maximum number of severities per group; those that do not lower the score are dropped.
     wanted
         Error types to make; all of the task's by default.
     with_truth
-        Put the clean truth into each group, at severity 0.
+        Put the unmodified ground truth into each group, at severity 0.
     pairing
         As for :func:`visualjudge.vision.errors.groups.graded`.
     options

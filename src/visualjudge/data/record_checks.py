@@ -1,8 +1,7 @@
-"""The records of a data folder as files hold them, checked field by field before they become
-records of ours.
+"""The records of a data folder as stored in files, checked field by field before conversion.
 
-Checks are strict: a number in quotes is no number, an integer is no identifier. Nothing is
-converted, so that nothing is repaired behind the owner's back.
+Checks are strict: a quoted number is not a number, an integer is not an identifier. Nothing is
+converted or repaired silently.
 """
 
 from __future__ import annotations
@@ -93,7 +92,7 @@ class ImageWire(BaseModel):
 
 
 def annotation_from_wire(raw: Any, *, file: str, task: str, position: int) -> Annotation:
-    """A record of ``file``, its ``prediction`` not looked into yet.
+    """Return a record of ``file``, without checking its ``prediction``.
 
     Parameters
     ----------
@@ -136,7 +135,7 @@ def annotation_from_wire(raw: Any, *, file: str, task: str, position: int) -> An
 
 
 def image_from_wire(image_id: str, raw: Any, *, file: str) -> ImageRecord:
-    """The image record of ``image_id``.
+    """Return the image record of ``image_id``.
 
     Raises
     ------
@@ -152,8 +151,8 @@ def image_from_wire(image_id: str, raw: Any, *, file: str) -> ImageRecord:
         reason = "is missing"
         if wire.url is not None:
             reason = (
-                "is missing; a url is not fetched: download the image into the folder and name "
-                "it here"
+                "is missing; a url is not read: run visualjudge fetch DATA, or name a file of the "
+                "folder here"
             )
         raise InvalidRecord(Problem(file, image_id, "file", reason))
     return ImageRecord(

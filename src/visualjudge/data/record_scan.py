@@ -1,9 +1,9 @@
-"""Where each record of an annotations file lies, so that a file of any size is never in memory at
-once.
+"""Locate each record of an annotations file, so that files of any size can be read without loading
+them.
 
-A scan maps the file into memory and yields one span of bytes a record; a span can be read again
-later, by another process too. JSON arrays and JSON lines are scanned as they are; a parquet table
-is first spooled to JSON lines.
+A scan maps the file into memory and yields one span of bytes per record. A span can be read again
+later, also by another process. JSON arrays and JSON lines are scanned directly; a parquet table is
+first converted to JSON lines.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Span:
     stop: int
 
     def read(self) -> Any:
-        """The JSON value in the span; NaN and infinity are let through, for a check to name their
-        field.
+        """Return the JSON value in the span. NaN and infinity are allowed, so that a later check
+        can name their field.
 
         Raises
         ------
@@ -61,8 +61,7 @@ class Span:
 
 
 def parsed(text: bytes, file: str) -> Any:
-    """``text`` as JSON: quickly, and once more by the lenient parser where the quick one refuses
-    (NaN).
+    """Parse ``text`` as JSON, with a lenient parser if the fast one fails (NaN).
 
     Raises
     ------
@@ -85,10 +84,10 @@ def parsed(text: bytes, file: str) -> Any:
 
 
 def spans(path: Path) -> Iterator[tuple[Span, Any]]:
-    """Each record of a ``.json`` or ``.jsonl`` file with its span, in the file's order.
+    """Yield each record of a ``.json`` or ``.jsonl`` file with its span, in order.
 
-    What is no record comes as a :class:`DataError` that says why, in its place: a record that is
-    not JSON by itself, text between two records, a last record that is cut short.
+    Anything else is yielded as a :class:`DataError` in its place: an invalid record, text between
+    two records, a truncated last record.
 
     Raises
     ------
@@ -134,7 +133,7 @@ def _lines(content: mmap.mmap, name: str) -> Iterator[Place]:
 
 
 def _array(content: mmap.mmap, name: str) -> Iterator[Place]:
-    """Objects at depth 1 of an array: strings are skipped whole, so that only real braces are
+    """Yield objects at depth 1 of an array, skipping strings, so that only structural braces are
     counted.
     """
     place = _opening(content, name)
@@ -179,10 +178,11 @@ def _opening(content: mmap.mmap, name: str) -> int:
 
 
 def spool_parquet(path: Path) -> Path:
-    """The rows of a parquet table as JSON lines in a temporary file; the caller removes it.
+    """Write the rows of a parquet table as JSON lines to a temporary file, which the caller
+    removes.
 
-    A null is a field that is not there, at every depth: a parquet struct has the fields of all
-    rows, so that a row cannot say the difference. A text in ``prediction`` or ``metadata`` is JSON.
+    A null means an absent field, at every depth, because a parquet struct has the fields of all
+    rows. Text in ``prediction`` or ``metadata`` is JSON.
     """
     with tempfile.NamedTemporaryFile(
         "wb", prefix="visualjudge-", suffix=".jsonl", delete=False

@@ -1,9 +1,9 @@
-"""Growing a data folder: one task and its sources at a time, nothing of the others lost.
+"""Add records to a data folder: one task and its sources at a time, keeping all others.
 
-Files wait in a hidden folder until all records fit what is there: a refused import changes nothing.
-They come first, then ``images/<task>.json``, then ``annotations/<task>_annotations.json``, each
-whole or not at all: a run that is killed leaves a folder that reads. A lock on the folder lets two
-imports run at once.
+Files are staged in a hidden folder until all records are known to fit, so a refused import changes
+nothing. They are moved first, then ``images/<task>.json`` and
+``annotations/<task>_annotations.json`` are replaced atomically, so a killed import leaves a
+readable folder. A lock on the folder allows concurrent imports.
 """
 
 from __future__ import annotations
@@ -36,21 +36,20 @@ ID_REMEDY = "give --id-prefix, or --id-from folder"
 
 
 class FolderWriter:
-    """Gathers records of one task, and puts them into the data folder ``root`` when :meth:`commit`
+    """Collects records of one task, and writes them to the data folder ``root`` when :meth:`commit`
     is called.
 
-    A context manager: what was not committed when the block ends leaves no file.
+    A context manager: without a commit, the block leaves no files.
 
     Parameters
     ----------
     root
-        The data folder; made where it is not there yet.
+        The data folder; created if it does not exist.
     task
         Task name.
     replace
-        A record whose ``annotation_id`` is already there with another content takes its source's
-        place: all records of that source that were there before go. Without it that is an error.
-        The same record again is no change.
+        If a record's ``annotation_id`` exists with different content, replace all earlier records
+        of its source; otherwise that is an error. An identical record changes nothing.
 
     Raises
     ------
@@ -90,16 +89,16 @@ class FolderWriter:
         mask_white: Literal["fill", "keep"] = "fill",
         resize_mask: bool = False,
     ) -> None:
-        """Copy an image into the folder, and note its record.
+        """Copy an image into the folder and add its record.
 
-        ``mask`` is written as black and white, white being the region to fill; ``mask_white`` says
-        what it is in the file. With ``resize_mask`` one of another size is resized to the image's,
-        to the nearest pixel.
+        ``mask`` is written as black and white, with white as the region to fill; ``mask_white``
+        states the meaning of white in the file. With ``resize_mask``, a mask of a different size is
+        resized to the image's by nearest neighbour.
 
         Raises
         ------
         DataError
-            If the file is not an image, is cut short, or ``image_id`` already names another one.
+            If the file is not an image, is truncated, or ``image_id`` already names another image.
         """
         files = {"image": image, "mask": mask, "control": control}
         if image_id in self._given:
@@ -135,13 +134,13 @@ class FolderWriter:
                 )
 
     def add(self, annotation: Annotation) -> None:
-        """Note an annotation; its prediction's files were handed over already (:meth:`copied`,
+        """Add an annotation whose prediction's files were already handed over (:meth:`copied`,
         :meth:`payload`).
 
         Raises
         ------
         DataError
-            If there is already one of that ``annotation_id``.
+            If the ``annotation_id`` exists.
         """
         name = annotation.annotation_id
         if name in self._annotations:
@@ -149,7 +148,7 @@ class FolderWriter:
         self._annotations[name] = _raw(annotation)
 
     def payload(self, prediction: Prediction, stem: str) -> dict[str, Any]:
-        """The payload of a typed prediction, exact; depth maps and images are written to
+        """Return the exact payload of a typed prediction; depth maps and images are written to
         ``files``.
         """
         return payload_of(
@@ -157,15 +156,16 @@ class FolderWriter:
         )
 
     def copied(self, path: Path, stem: str) -> str:
-        """Copy a file into the folder under about the name ``stem``; its path relative to the
-        folder.
+        """Copy a file into the folder under a name that begins with ``stem``. Return its path
+        relative to the folder.
 
-        Another file of that name stays: the copy's name then ends in a part of its content's hash.
+        If a different file of that name exists, the copy's name ends in a part of its content's
+        hash.
         """
         return self._files.copy(path, stem)
 
     def _image(self, path: Path, stem: str, turn: int) -> str:
-        """A copy, or the stored frame as PNG where its EXIF orientation ``turn`` is to be
+        """Copy the image, or write its stored frame as PNG if its EXIF orientation ``turn`` is
         ignored.
         """
         if oriented() or turn == 1:
@@ -189,13 +189,13 @@ class FolderWriter:
         return self._files.write(png_bytes(pixels), stem, ".png")
 
     def commit(self) -> None:
-        """Merge what was gathered into the folder's two files of the task.
+        """Merge the collected records into the folder's two files of the task.
 
         Raises
         ------
         DataError
-            If an ``image_id`` or ``annotation_id`` is already there for something else; then
-            neither file changes.
+            If an ``image_id`` or ``annotation_id`` is taken by something else; then neither file
+            changes.
         """
         self.root.mkdir(parents=True, exist_ok=True)
         with filelock.FileLock(self.root / ".lock"):
@@ -208,9 +208,7 @@ class FolderWriter:
             self._write_plugins()
 
     def _write_plugins(self) -> None:
-        """State the plug-ins whose rows the new records need, beside those that are stated
-        already.
-        """
+        """Add the plug-ins whose rows the new records need to those already stated."""
         kind = task_named(self.task).type
         rows: set[tuple[str, Any]] = {("task", self.task), ("prediction type", kind)}
         for record in self._annotations.values():
@@ -266,8 +264,8 @@ class FolderWriter:
         return there
 
     def _check_other_tasks(self) -> None:
-        """An image_id names one image (and mask) in all tasks that show it: a dataset keeps its
-        original once.
+        """Check that an image_id names one image (and mask) in all tasks, because a dataset stores
+        each original once.
         """
         if not task_named(self.task).sourced:
             return
@@ -318,7 +316,7 @@ class FolderWriter:
         return kept + [new for name, new in self._annotations.items() if name not in names]
 
     def _check_metric(self, kept: list[Any], path: Path) -> None:
-        """Scores of two metrics do not tell which of two predictions is better."""
+        """Refuse scores of two metrics, which cannot be compared."""
         for new in [*self._annotations.values()][:1]:
             other = next((old for old in kept if _metric_of(old) != _metric_of(new)), None)
             if other is not None:

@@ -1,8 +1,8 @@
-"""A data folder into a dataset: checked, sampled, rendered by image, and put in its place in one
-move.
+"""Build a dataset from a data folder: check, sample, render by image, and move the result into
+place.
 
-Everything is written into a folder beside the target, which takes the target's name only when it is
-whole.
+Everything is written into a folder beside the target, which is renamed to the target only when it
+is complete.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class BuildOptions:
-    """What decides the bytes of a dataset, beside the data."""
+    """Options that, with the data, determine the bytes of a dataset."""
 
     seed: int = 42
     subsets: tuple[str, ...] = SUBSETS
@@ -62,7 +62,7 @@ class BuildOptions:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What a build came to."""
+    """The result of a build."""
 
     questions: int
     images: int
@@ -94,19 +94,19 @@ def build(
     Parameters
     ----------
     data, out
-        Folders, also addresses ``s3://…`` or ``gs://…``; ``out`` must not exist, or be an older
-        dataset and ``force`` be given. Data of an address are copied to the folder for temporary
-        files while they are read.
+        Folders, or addresses ``s3://…`` or ``gs://…``. ``out`` must not exist, unless it is an
+        older dataset and ``force`` is given. Data of an address are copied to the folder for
+        temporary files while they are read.
     options
         Seed, subsets, tasks, caps.
     workers, engine
-        How the work is done; without effect on the bytes.
+        How the work is distributed; no effect on the bytes.
     form
         Questions as ``questions.json`` or as Parquet shards.
     media
         A file for each image, or tar shards.
     progress
-        Told of each step.
+        Called with each step.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def build(
     DataError
         If a file as a whole cannot be read, or no question can be asked.
     RunError
-        If an object store does not take a file.
+        If an object store rejects a file.
     """
     chosen = options or BuildOptions()
     target = located(out)
@@ -192,7 +192,7 @@ def _fill(
 
 
 class _Target:
-    """Where a dataset is written, and in which form."""
+    """The place and form of the dataset to write."""
 
     def __init__(self, stage: Stage, form: QuestionForm, media: MediaForm) -> None:
         self.root = stage.root
@@ -201,11 +201,11 @@ class _Target:
         self._shards = ShardWriter(self.root, stage.done) if media == "shards" else None
 
     def pack(self, number: int) -> str | None:
-        """The file that a worker writes its images to; None: a file each."""
+        """Return the file that a worker writes its images to, or None for one file per image."""
         return None if self._shards is None else f".pack-{number}"
 
     def unpack(self, number: int, piece: Piece) -> None:
-        """Put a worker's images into the shards."""
+        """Move a worker's images into the shards."""
         if self._shards is not None:
             path = self.root / f".pack-{number}"
             with path.open("rb") as file:
@@ -214,7 +214,7 @@ class _Target:
             path.unlink()
 
     def close(self) -> None:
-        """All images are written."""
+        """Finish writing images."""
         if self._shards is not None:
             self._shards.close()
 
@@ -222,8 +222,8 @@ class _Target:
 def _meta(
     options: BuildOptions, items: Sequence[Item], files: dict[str, str], invalid: int
 ) -> dict[str, Any]:
-    """No time, no path, no number of workers: nothing that differs between two builds of the same
-    data.
+    """Return the metadata, without times, paths or numbers of workers, which would differ between
+    builds of the same data.
     """
     tasks = None if options.tasks is None else sorted(set(options.tasks))
     return {
@@ -246,9 +246,7 @@ def _meta(
 
 
 def plugins_in_use(items: Sequence[Item]) -> dict[str, Any]:
-    """The plug-ins whose tasks, types or encodings are asked; nothing where all are the
-    project's.
-    """
+    """Return the plug-ins whose tasks, types or encodings are used, if any."""
     asked = {(item.task, item.stem) for item in items}
     types = {task: TASKS[task].type for task, _ in asked}
     rows = {("task", task) for task in types} | {
@@ -259,13 +257,13 @@ def plugins_in_use(items: Sequence[Item]) -> dict[str, Any]:
 
 
 def own_prompts(prompts: PromptSet) -> dict[str, Any]:
-    """SHA-256 of the assets that are not the project's; nothing where all are."""
+    """Return the SHA-256 of assets that are not built in, if any."""
     own = prompts.digests()
     return {"own_prompts": own} if own else {}
 
 
 def asked_tasks(folder: DataFolder, options: BuildOptions) -> list[str]:
-    """The names of the tasks that are asked.
+    """Return the names of the requested tasks.
 
     Raises
     ------
@@ -293,7 +291,7 @@ def asked_tasks(folder: DataFolder, options: BuildOptions) -> list[str]:
 def open_workers(
     folder: DataFolder, tasks: Sequence[str], engine: EngineName, workers: int
 ) -> Engine:
-    """The engine, with no more processes of this machine than the tasks have work for."""
+    """Open the engine, with no more local processes than there is work for."""
     busy = min(workers, max(1, _records(folder, tasks) // CHUNK))
     return open_engine(engine, busy if engine == "local" else workers)
 

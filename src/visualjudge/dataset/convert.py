@@ -1,4 +1,4 @@
-"""A dataset from one form into the other: JSON or Parquet, with nothing lost on the way."""
+"""Convert a dataset between JSON and Parquet without loss."""
 
 from __future__ import annotations
 
@@ -35,25 +35,24 @@ def convert(
     force: bool = False,
     tick: Tick = lambda done, total: None,
 ) -> int:
-    """Write the dataset in another form at ``out``; the number of its questions.
+    """Write the dataset in another form at ``out``. Return the number of questions.
 
-    ``questions.json`` comes back from the Parquet form byte for byte, however it was laid out, and
-    so do images from tar shards. All other files are the same ones (hard links where the file
-    system has them, else copies).
+    ``questions.json`` can be restored byte by byte from the Parquet form, and images from tar
+    shards. All other files are hard links if the file system supports them, else copies.
 
     Parameters
     ----------
     dataset, out
-        Folders; ``out`` must not exist, or be an older dataset and ``force`` be given.
+        Folders. ``out`` must not exist, unless it is an older dataset and ``force`` is given.
     to, media
-        How questions and images are kept; None: as they are.
+        How to store questions and images; None keeps their form.
     tick
-        Called with the number of questions written and of all.
+        Called with the number of questions written and their total.
 
     Raises
     ------
     UsageError
-        If there is no dataset, it has the form already, or ``out`` is taken.
+        If there is no dataset, it already has the form, or ``out`` is taken.
     DataError
         If a question or an image cannot be read or a Parquet column cannot hold a field.
     """
@@ -97,7 +96,7 @@ def _check_source(root: Path, to: QuestionForm | None, media: MediaForm | None) 
 
 
 def _link_others(root: Path, stage: Path, *, questions: bool, media: bool) -> None:
-    """Link what is not converted."""
+    """Link files that are not converted."""
     for relative in _files(root):
         top = relative.split("/", 1)[0]
         converted = (questions and (relative == QUESTIONS or top == FOLDER)) or (
@@ -113,7 +112,7 @@ def _files(root: Path) -> Iterator[str]:
 
 
 def _convert_media(root: Path, stage: Path, media: MediaForm) -> None:
-    """Images from files into shards in the order of their names, or back."""
+    """Move images from files into shards in the order of their names, or back."""
     packed = set(shard_files(root))
     loose = sorted(
         name for name in _files(root) if name.startswith(f"{MEDIA}/") and name not in packed

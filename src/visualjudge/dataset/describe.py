@@ -1,4 +1,4 @@
-"""What a data folder holds: counts, scores and margins, by task, source and error type."""
+"""Describe a data folder: counts, scores and margins, by task, source and error type."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ MARGINS_A_GROUP = 500
 
 @dataclass
 class Slice:
-    """Scores of one part of a data folder, and the margins of the pairs that hold one of its
-    annotations.
-    """
+    """Scores of a part of a data folder, and the margins of pairs with one of its annotations."""
 
     name: str
     scores: list[float] = field(default_factory=list)
@@ -33,8 +31,8 @@ class Slice:
     groups: int = 0
 
     def row(self) -> dict[str, Any]:
-        """As a record for JSON: counts, quartiles of the scores, median margin; None where there is
-        nothing.
+        """Return a JSON record: counts, quartiles of the scores, median margin; None without
+        data.
         """
         low, middle, high = _quartiles(self.scores)
         return {
@@ -52,7 +50,7 @@ class Slice:
 
 @dataclass(frozen=True)
 class Threshold:
-    """Which predictions of a source are shown and scored; all of them where every bound is None."""
+    """Which predictions of a source are shown and scored; all if every bound is None."""
 
     source: str
     min_score: float | None
@@ -72,7 +70,7 @@ class Threshold:
 
 @dataclass
 class Description:
-    """One task: all of it, and by source and error type."""
+    """One task: in total, and by source and error type."""
 
     task: str
     whole: Slice
@@ -92,8 +90,8 @@ class Description:
 
 
 def describe(task: str, annotations: Sequence[Annotation]) -> Description:
-    """Counts, scores and margins of one task's annotations. A margin is the difference of two
-    scores of one group.
+    """Return counts, scores and margins of one task's annotations. A margin is the difference of
+    two scores of one group.
     """
     groups = group(task, annotations)
     return Description(
@@ -106,7 +104,7 @@ def describe(task: str, annotations: Sequence[Annotation]) -> Description:
 
 
 def _thresholds(annotations: Sequence[Annotation]) -> list[Threshold]:
-    """The thresholds in force, by source; none where no record has any."""
+    """Return the thresholds by source, if any record has them."""
     stated = [_threshold(note) for note in annotations]
     if all((one.min_score, one.top_k, one.score_at) == (None, None, None) for one in stated):
         return []
@@ -122,8 +120,8 @@ def _threshold(note: Annotation) -> Threshold:
 
 
 def plot(descriptions: Sequence[Description], path: Path) -> None:
-    """Histograms of scores and margins, a row a task, as a PNG or whatever the suffix of ``path``
-    says.
+    """Plot histograms of scores and margins with one row per task, in the format of the suffix of
+    ``path``.
 
     Raises
     ------
@@ -168,7 +166,7 @@ def _slice(
     name: str,
     name_of: Callable[[Annotation], str],
 ) -> Slice:
-    """The part of the annotations that have this name."""
+    """Return the annotations with this name."""
 
     def holds(note: Annotation) -> bool:
         return name_of(note) == name
@@ -183,7 +181,7 @@ def _slice(
 
 
 def _margins(members: Iterable[Annotation], holds: Callable[[Annotation], bool]) -> list[float]:
-    """Differences of the scores of pairs that hold one of the part's annotations."""
+    """Return the score differences of pairs with one of the part's annotations."""
     pairs = (pair for pair in combinations(members, 2) if any(map(holds, pair)))
     margins = [
         abs(first.final_score - second.final_score)

@@ -1,4 +1,4 @@
-"""Engines: this process, a pool of processes, or a Ray cluster. Results always come in the order of
+"""Engines: this process, a pool of processes, or a Ray cluster. Results are always in the order of
 the jobs.
 """
 
@@ -38,7 +38,7 @@ class Engine(ABC):
 
     @abstractmethod
     def map(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
-        """``work`` of each job, in the jobs' order."""
+        """Yield ``work(job)`` for each job, in order."""
 
     def close(self) -> None:  # noqa: B027  this process has no worker to end
         """End the workers."""
@@ -51,8 +51,7 @@ class Engine(ABC):
 
 
 def open_engine(name: EngineName, workers: int) -> Engine:
-    """The engine called ``name`` with ``workers`` processes; one local worker is this process
-    itself.
+    """Open the engine ``name`` with ``workers`` processes; a single local worker is this process.
 
     Raises
     ------
@@ -74,7 +73,7 @@ def in_order(
     jobs: Iterable[Job],
     workers: int,
 ) -> Iterator[Result]:
-    """The results of jobs in their order, with enough of them begun ahead to keep all workers busy.
+    """Yield the results of jobs in order, with enough jobs started ahead to keep all workers busy.
 
     Parameters
     ----------
@@ -91,14 +90,14 @@ def in_order(
 
 
 class InlineEngine(Engine):
-    """Everything in this process."""
+    """Runs jobs in this process."""
 
     def map(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
         return map(work, jobs)
 
 
 class PoolEngine(Engine):
-    """A pool of spawned processes: no lock or thread of the parent is inherited half-way."""
+    """A pool of spawned processes, which inherit no locks or threads of the parent."""
 
     def __init__(self, workers: int) -> None:
         context = multiprocessing.get_context("spawn")
@@ -121,7 +120,7 @@ class PoolEngine(Engine):
 
 
 class RayEngine(Engine):
-    """Tasks on a Ray cluster, a local one where none is running; all nodes must see the folders
+    """Tasks on a Ray cluster, or a local one if none is running. All nodes must see the folders
     under the same path.
     """
 
@@ -173,10 +172,10 @@ class RayEngine(Engine):
 
 
 def _short_folder() -> str | None:
-    """Where Ray may put its sockets: None for its default, or a folder of ours where that path
-    would be too long.
+    """Return a folder for Ray's sockets: None for its default, or another folder if that path would
+    be too long.
 
-    A socket's path has at most 107 bytes, of which Ray's own part takes 64.
+    A socket's path may have 107 bytes, of which Ray's own part takes 64.
     """
     if len(tempfile.gettempdir()) <= LONGEST_SOCKET_FOLDER:
         return None
@@ -184,16 +183,14 @@ def _short_folder() -> str | None:
 
 
 def _begin(rows: bytes) -> None:
-    """In a new worker: the pool is the parallelism, so OpenCV gets no threads; rows that the parent
-    registered.
-    """
+    """Initialise a worker: turn off OpenCV's threads, and register the parent's rows."""
     cv2.setNumThreads(1)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     restore(pickle.loads(rows))
 
 
 def _sendable(rows: tuple[tuple[str, Any, Any], ...]) -> bytes:
-    """The rows as bytes for a spawned process, which imports functions and classes by name."""
+    """Pickle the rows for a spawned process, which imports functions and classes by name."""
     try:
         return pickle.dumps(rows)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -206,7 +203,7 @@ def _sendable(rows: tuple[tuple[str, Any, Any], ...]) -> bytes:
 
 
 def _end_with_parent() -> None:
-    """A worker whose parent was killed would wait for jobs for ever."""
+    """End a worker whose parent was killed; it would wait for jobs forever."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

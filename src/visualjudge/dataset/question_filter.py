@@ -1,4 +1,4 @@
-"""Choosing questions of a dataset: by field, by condition, and as a sample balanced over tasks and
+"""Select questions of a dataset by field, by condition, or as a sample balanced over tasks and
 encodings.
 """
 
@@ -34,8 +34,8 @@ _NULL = "null"
 
 
 def margin(question: Question) -> float | None:
-    """The least difference between the scores of two options (0..10); None for a scoring
-    question.
+    """Return the smallest difference between the scores of two options (0 to 10), or None for a
+    scoring question.
     """
     scores = sorted(question.final_scores)
     return min((high - low for low, high in pairwise(scores)), default=None)
@@ -53,10 +53,10 @@ FIELDS = (*(field.name for field in fields(Question) if field.name not in _HIDDE
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which questions of a dataset; an empty tuple or None leaves nothing out.
+    """A selection of questions; an empty tuple or None does not restrict it.
 
-    ``sample`` draws that many, balanced over tasks, then encodings, then question types; ``limit``
-    keeps the first so many of what is left, in the order of the dataset.
+    ``sample`` draws this number, balanced over tasks, then encodings, then question types.
+    ``limit`` then keeps the first ones, in the order of the dataset.
     """
 
     tasks: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ class Choice:
 
 
 def read_ids(path: Path) -> tuple[str, ...]:
-    """The ids in a file, one a line.
+    """Read the ids in a file, one per line.
 
     Raises
     ------
@@ -93,13 +93,13 @@ def read_ids(path: Path) -> tuple[str, ...]:
 
 
 def chosen(questions: Sequence[Question], choice: Choice) -> Sequence[Question]:
-    """The questions of ``choice``, in their order; of a dataset that stays on disk, their positions
-    are kept.
+    """Return the questions of ``choice``, in order; for a dataset on disk, only their positions are
+    kept.
 
     Raises
     ------
     UsageError
-        If a name occurs in no question, a condition cannot be read, or nothing is left.
+        If a name occurs in no question, a condition is invalid, or no question is left.
     """
     if choice == Choice():
         return questions
@@ -147,11 +147,11 @@ def _fitting(questions: Sequence[Question], choice: Choice) -> Positions:
 def sample_positions(
     questions: Sequence[Question], positions: Positions, number: int, seed: int = 42
 ) -> Positions:
-    """Where ``number`` of the questions at ``positions`` stand, drawn so that tasks have equal
-    shares, and within each task its encodings and types; ascending.
+    """Draw ``number`` of ``positions`` so that tasks have equal shares, and within each task its
+    encodings and types. Return them in ascending order.
 
-    A task, encoding or type with too few leaves its share to the others. The same seed draws the
-    same questions, and a larger number draws all those of a smaller one.
+    If a task, encoding or type has too few questions, the others fill its share. The same seed
+    draws the same questions, and a larger number includes those of a smaller one.
     """
     shared: dict[Cell, Cell] = {}
     cells = [
@@ -165,8 +165,8 @@ def sample_positions(
 
 
 def _in_turn(positions: Sequence[int], cells: Sequence[Cell], depth: int = 0) -> Iterator[int]:
-    """One of each group in turn until all are drawn; within a group likewise by the next part of
-    its cell.
+    """Yield one position per group in turn until all are drawn; within a group in the same way, by
+    the next part of its cell.
     """
     if depth == _CELL_PARTS:
         yield from positions
@@ -185,16 +185,16 @@ def _in_turn(positions: Sequence[int], cells: Sequence[Cell], depth: int = 0) ->
 
 
 def condition(text: str) -> Condition:
-    """The condition ``FIELD=VALUE``; also ``!=``, ``<``, ``<=``, ``>``, ``>=`` and ``~``
+    """Parse the condition ``FIELD=VALUE``; also ``!=``, ``<``, ``<=``, ``>``, ``>=`` and ``~``
     (contains).
 
-    A field of several values (``sources``, ``annotation_ids`` …) fits where one of them does, and
-    ``!=`` where none is equal. ``null`` stands for a field that is not set.
+    A field with several values (``sources``, ``annotation_ids`` …) matches if any of them does, and
+    ``!=`` if none is equal. ``null`` stands for a missing value.
 
     Raises
     ------
     UsageError
-        If there is no such field, or a number is compared with something else.
+        If there is no such field, or a number is compared with another type.
     """
     found = _CONDITION.fullmatch(text)
     if found is None:
@@ -209,7 +209,7 @@ def condition(text: str) -> Condition:
 
 
 def has_value(field: str, value: Any) -> Condition:
-    """The condition that a field has the value, or one of a list of values.
+    """Return the condition that a field has the value, or one of a list of values.
 
     Raises
     ------

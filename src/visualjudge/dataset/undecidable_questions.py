@@ -1,6 +1,4 @@
-"""Questions that nobody could answer, because an encoding shows two of their options alike: counted
-and found again.
-"""
+"""Questions that cannot be answered because an encoding shows two of their options identically."""
 
 from __future__ import annotations
 
@@ -22,9 +20,7 @@ Counts = dict[str, dict[str, dict[str, int]]]
 
 
 def counted(items: Sequence[Item], left_out: Collection[int]) -> Counts:
-    """How many questions of each task, encoding and type are left out; only encodings that leave
-    out any.
-    """
+    """Count the omitted questions by task, encoding and type, for encodings that omit any."""
     counts: Counts = {}
     for place in sorted(left_out):
         item = items[place]
@@ -38,7 +34,8 @@ def unseen_errors(
     left_out: Collection[int],
     error_types: Mapping[tuple[str, str], str | None],
 ) -> dict[str, dict[str, list[str]]]:
-    """Error types that an encoding shows in no sampled pair: task → encoding → error types, sorted.
+    """Return error types that an encoding shows in no sampled pair: task → encoding → sorted error
+    types.
 
     ``error_types`` has the error type of each (task, annotation_id).
     """
@@ -55,7 +52,7 @@ def unseen_errors(
 
 
 def alike(question: Question, kind: Kind, digests: Mapping[str, str | None]) -> bool:
-    """Whether two options of a question have the same text and the same image.
+    """Return whether two options of a question have the same text and the same image.
 
     Parameters
     ----------
@@ -81,8 +78,8 @@ def alike(question: Question, kind: Kind, digests: Mapping[str, str | None]) -> 
 
 
 def not_asked(questions: Sequence[Question]) -> Counts:
-    """What :func:`counted` gives, as far as a dataset tells: questions of a task that other
-    encodings ask.
+    """Estimate :func:`counted` from a dataset: questions of a task that only other encodings
+    ask.
     """
     asked: dict[tuple[str, str], dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     for task, kind, stem, options in columns(
@@ -104,7 +101,7 @@ def not_asked(questions: Sequence[Question]) -> Counts:
 
 
 def _texts(question: Question, count: int) -> list[str]:
-    """The text of each option, without its letter; all different where they cannot be found."""
+    """Return the text of each option without its letter; all different if they cannot be found."""
     try:
         return [question.prompt[start:end] for start, end in spans_of(question).options]
     except DataError:

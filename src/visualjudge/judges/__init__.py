@@ -1,4 +1,4 @@
-"""JUDGE: judge modules over edited images, and the judge that asks a dataset's questions.
+"""Judges: judge modules for edited images, and the judge that asks a dataset's questions.
 
 The names below are imported when first used.
 """

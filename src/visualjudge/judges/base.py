@@ -1,5 +1,5 @@
-"""What every judge of a dataset's questions is: ``Ask`` → ``Judged``; and a verdict as
-``verdicts.jsonl`` has it.
+"""The interface of every judge of a dataset's questions, ``Ask`` → ``Judged``, and verdicts as
+lines of ``verdicts.jsonl``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Key = tuple[str, Order, int]
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """``repeat`` counts from 0."""
+    """One question in one order; ``repeat`` counts from 0."""
 
     question: Question
     order: Order = "AB"
@@ -27,36 +27,35 @@ class Ask:
 
     @property
     def key(self) -> Key:
-        """What names the verdict."""
+        """Identifies the verdict."""
         return self.question.id, self.order, self.repeat
 
     def stored(self, value: Answer) -> Answer:
-        """An answer to the question as shown, in the letters of the question as stored. Undoes
-        itself.
-        """
+        """Translate an answer from the letters shown to the letters stored, or back."""
         return TURNED.get(str(value), value) if self.order == "BA" else value
 
 
 class Judge(Protocol):
-    """Anything that gives verdicts."""
+    """A judge: answers asks with verdicts."""
 
     simulated: bool
 
     async def __call__(self, ask: Ask) -> Judged:
-        """One verdict; a failure is a verdict too."""
+        """Return one verdict; a failure is a verdict too."""
         ...
 
     def describe(self) -> Mapping[str, Any]:
-        """What ``run.json`` says of it: backend, model, base_url, parameters. No secrets."""
+        """Return its description for ``run.json``: backend, model, base_url, parameters. No
+        secrets."""
         ...
 
     async def aclose(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         ...
 
 
 class OfflineJudge:
-    """What judges that ask no server share: they hold no connections."""
+    """Base of judges that ask no server and hold no connections."""
 
     async def aclose(self) -> None:
         """Nothing to close."""
@@ -64,7 +63,7 @@ class OfflineJudge:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A verdict, and the calls it cost (0 where all replies came out of a cache)."""
+    """A verdict and the number of calls it took (0 if all replies were cached)."""
 
     verdict: Verdict
     calls: int = 1
@@ -73,15 +72,15 @@ class Judged:
 
 
 def most_calls(judge: Judge) -> int:
-    """The most calls that a judge may make for one ask, as its ``most_calls`` says; 1 where it does
-    not say.
+    """Return the largest number of calls that a judge may make for one ask: its ``most_calls``,
+    else 1.
     """
     return int(getattr(judge, "most_calls", 1))
 
 
 def verdict_line(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as ``verdicts.jsonl`` has it: seven fields that always stand, others where they say
-    something.
+    """Return a verdict as a line of ``verdicts.jsonl``: seven fields that are always present,
+    others if they are not empty.
     """
     line: dict[str, Any] = {
         "id": verdict.id,
@@ -103,14 +102,14 @@ def verdict_line(verdict: Verdict) -> dict[str, Any]:
 
 
 def verdict_of(line: Mapping[str, Any]) -> Verdict:
-    """The verdict of a line; lines of other tools may lack ``order``.
+    """Return the verdict of a line; lines of other tools may lack ``order``.
 
     Raises
     ------
     KeyError
         If a field is missing.
     ValueError
-        If has a field of the wrong type.
+        If a field has the wrong type.
     """
     named = ("probability_a", "expected_score", "cause")
     known = {
@@ -164,7 +163,7 @@ def _repeat(value: Any) -> int:
 
 
 def failed(ask: Ask, cause: str, **extra: Any) -> Verdict:
-    """The verdict of a question that could not be asked."""
+    """Return the verdict of a question that could not be asked."""
     return Verdict(
         ask.question.id,
         ask.order,
@@ -178,7 +177,7 @@ def failed(ask: Ask, cause: str, **extra: Any) -> Verdict:
 
 
 def in_stored_letters(ask: Ask, verdict: Verdict) -> Verdict:
-    """A verdict in the letters shown, turned into the letters stored."""
+    """Translate a verdict from the letters shown to the letters stored."""
     if ask.order == "AB":
         return verdict
     probability = None if verdict.probability_a is None else 1 - verdict.probability_a

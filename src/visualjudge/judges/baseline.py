@@ -2,7 +2,7 @@
 ``judges/local``.
 
 ``random``, ``first`` and ``oracle:P`` are simulated: their figures test the statistics, and every
-report says so. ``sharpness`` is a real baseline: a model that does not beat it has not looked.
+report marks them. ``sharpness`` is a real baseline for restoration, which a useful judge must beat.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _POINTS_PER_E = 2.5
 
 
 def baseline_judge(model: str, root: Path, *, seed: int = 42) -> Judge:
-    """The baseline of this name.
+    """Return the baseline of this name.
 
     Raises
     ------
@@ -66,7 +66,7 @@ class Oracle:
     Parameters
     ----------
     right
-        Probability of the right answer where the options lie far apart.
+        Probability of the right answer if the scores of the options differ widely.
     bias
         Share of pairwise questions answered by position alone: A where positive, B where negative.
     slope
@@ -86,8 +86,8 @@ class Oracle:
     tasks: Mapping[str, float] = field(default_factory=dict)
 
     def chance_of_right(self, question: Question) -> float:
-        """Probability of a right answer to this question; where a probe leaves nothing to know, it
-        is chance.
+        """Return the probability of a right answer to this question; chance if a probe removes the
+        information.
         """
         if question.probe is not None and question.probe.expected == "any":
             return 1 / _orders(len(question.final_scores))
@@ -134,7 +134,9 @@ def _oracle(model: str) -> Oracle:
 
 @dataclass
 class SimulatedJudge(OfflineJudge):
-    """Draws its replies; the same seed, question, order and repeat give the same one."""
+    """Draws its replies at random; the same seed, question, order and repeat give the same
+    reply.
+    """
 
     model: str
     seed: int = 42
@@ -142,7 +144,7 @@ class SimulatedJudge(OfflineJudge):
     simulated: bool = True
 
     async def __call__(self, ask: Ask) -> Judged:
-        """The reply that was drawn, read as any other."""
+        """Draw a reply and read it like any other."""
         text = self._reply(ask)
         question = ask.question
         reading = _reading(text, question.question_type, len(question.annotation_ids))
@@ -193,7 +195,7 @@ def _oracle_reply(ask: Ask, oracle: Oracle, draws: Sequence[float]) -> str:
 
 
 def _random(question: Question, draw: float, *, but: str | None = None) -> str:
-    """Any reply, each equally likely; another than ``but`` where there is one."""
+    """Return a uniformly drawn reply other than ``but``, if possible."""
     replies = _replies(question.question_type, len(question.annotation_ids))
     if but in replies:
         replies = [reply for reply in replies if reply != but] or replies
@@ -232,7 +234,7 @@ class SharpnessJudge(OfflineJudge):
         )
 
     async def __call__(self, ask: Ask) -> Judged:
-        """Its verdict, with the measured qualities as the raw response."""
+        """Return a verdict with the measured qualities as the raw response."""
         begun = time.perf_counter()
         question = ask.question
         if not task_named(question.task).restored:

@@ -1,8 +1,8 @@
-"""Reading replies within a budget: a degenerate reply of megabytes must not stop the event loop,
-nor the run.
+"""Read replies within a time limit, so that a degenerate reply of megabytes cannot block the event
+loop or the run.
 
-Short texts are read here and now. Longer ones are read by a process of their own, which is ended
-when its time is up; texts beyond the largest are not read at all.
+Short texts are read directly. Longer ones are read in a process of their own, which is killed after
+the time limit. Texts above the size limit are not read.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class NotRead(RunError):
 async def read_bounded(
     read: Callable[..., Result], text: str, /, *args: Any, **options: Any
 ) -> Result:
-    """``read(text, *args, **options)``, without blocking the event loop for longer than a few
+    """Return ``read(text, *args, **options)`` without blocking the event loop for more than a few
     milliseconds.
 
     Parameters
@@ -79,8 +79,8 @@ async def read_bounded(
 
 
 async def read_or_none(read: Callable[[str], Result | None], text: str) -> Result | None:
-    """``read(text)`` for a reader that takes time in proportion to the text; a text that is too
-    long says nothing.
+    """Return ``read(text)`` for a reader that takes linear time, or None for a text above the size
+    limit.
     """
     if len(text) > LONGEST_READ:
         return None
@@ -88,6 +88,7 @@ async def read_or_none(read: Callable[[str], Result | None], text: str) -> Resul
 
 
 def _work() -> None:
-    """In the process: read what the parent sends over the pipe, and send back what was found."""
+    """Worker process: read the texts that the parent sends over the pipe, and send back the
+    results."""
     read, text, args, options = pickle.load(sys.stdin.buffer)
     sys.stdout.buffer.write(pickle.dumps(read(text, *args, **options)))

@@ -1,5 +1,5 @@
-"""Two judges: the cheap one answers where it is sure enough, the expensive one is asked where it is
-not.
+"""Two judges: a cheap one answers when it is confident enough, otherwise an expensive one is
+asked.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ By = Literal["probability", "agreement"]
 
 @dataclass(frozen=True)
 class CascadeRule:
-    """When the cheap judge's answer to a pairwise question stands.
+    """When the cheap judge's answer to a pairwise question is accepted.
 
-    ``threshold``: least confidence, 0.5 to 1; above 1, no answer stands. ``by``: "probability" is
-    the larger probability of the two options, "agreement" the share of the cheap judge's verdicts
-    (orders, repeats) for the answer. ``asks``: in which order and for the n-th time the cheap judge
-    is asked.
+    ``threshold``: minimum confidence, 0.5 to 1; above 1, no answer is accepted. ``by``:
+    "probability" is the larger probability of the two options, "agreement" the share of the cheap
+    judge's verdicts (orders, repeats) for the answer. ``asks``: the orders and repeats in which the
+    cheap judge is asked.
     """
 
     threshold: float
@@ -36,12 +36,12 @@ class CascadeRule:
 
 
 def read_rule(path: Path) -> CascadeRule:
-    """The rule in a file that ``visualjudge cascade --json`` wrote.
+    """Read the rule from a file written by ``visualjudge cascade --json``.
 
     Raises
     ------
     DataError
-        If the file cannot be read, or holds no rule.
+        If the file cannot be read or holds no rule.
     """
     try:
         found = orjson.loads(path.read_bytes())
@@ -80,7 +80,7 @@ def _is_ask(ask: Any) -> bool:
 def decide(
     values: Sequence[Answer | None], probabilities: Sequence[float | None], by: By
 ) -> tuple[str | None, float]:
-    """The cheap judge's answer to one question, A or B or None, and its confidence, 0..1.
+    """Return the cheap judge's answer to one question (A, B or None) and its confidence, 0 to 1.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def decide(
 
 @dataclass
 class RecordedJudge(OfflineJudge):
-    """Repeats the verdicts of a run that is done; asks nobody."""
+    """Repeats the verdicts of a finished run, without any calls."""
 
     name: str
     verdicts: Mapping[Key, Verdict]
@@ -113,7 +113,7 @@ class RecordedJudge(OfflineJudge):
     most_calls: ClassVar[int] = 0
 
     async def __call__(self, ask: Ask) -> Judged:
-        """The recorded verdict; a question that was not asked is an api_error."""
+        """Return the recorded verdict; a question that was not asked is an api_error."""
         found = self.verdicts.get(ask.key)
         return Judged(found or failed(ask, f"the run {self.name} holds no verdict on it"), calls=0)
 
@@ -124,9 +124,9 @@ class RecordedJudge(OfflineJudge):
 
 @dataclass
 class CascadeJudge:
-    """Asks ``cheap`` first, and ``expensive`` where the rule does not let the answer stand.
+    """Asks ``cheap`` first, and ``expensive`` if the rule does not accept the answer.
 
-    Questions other than pairwise go to the expensive judge: the rule promises nothing for them.
+    Questions other than pairwise go to the expensive judge, because the rule does not cover them.
     """
 
     cheap: Judge
@@ -140,8 +140,8 @@ class CascadeJudge:
         self.simulated = self.cheap.simulated or self.expensive.simulated
 
     async def __call__(self, ask: Ask) -> Judged:
-        """The verdict of the judge that decided; ``extra`` says which, and how sure the cheap one
-        was.
+        """Return the verdict of the deciding judge; ``extra`` states which, and the cheap judge's
+        confidence.
         """
         if ask.question.question_type != "pairwise":
             return await self.expensive(ask)
@@ -167,7 +167,7 @@ class CascadeJudge:
 
     @property
     def most_calls(self) -> int:
-        """The most replies that one ask may take."""
+        """The largest number of replies that one ask may take."""
         return len(self.rule.asks) * most_calls(self.cheap) + most_calls(self.expensive)
 
     @property
@@ -176,8 +176,8 @@ class CascadeJudge:
         return trial_of(self.expensive)
 
     async def _first(self, ask: Ask) -> tuple[str | None, float, int, Counter[str]]:
-        """The cheap judge's answer and confidence, its calls and tokens; a question that was
-        decided costs no more.
+        """Return the cheap judge's answer and confidence, its calls and tokens; a decided question
+        costs nothing more.
         """
         known = self._decided.get(ask.question.id)
         if known is not None:

@@ -1,5 +1,5 @@
-"""A second reader: a model that says which answer a reply gives where the rules read none. Counted
-apart everywhere.
+"""A second reader: a model that extracts the answer from replies that the rules cannot read. Its
+answers are counted separately.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ _DECLARED = re.compile(r"(?:\A|\n)[\s*]*answer[\s*]*:[\s*]*([A-Ea-z0-9.,_ ]{1,12
 
 @dataclass
 class ExtractingJudge:
-    """A judge whose unreadable replies are shown to a second reader.
+    """A judge whose unreadable replies are given to a second reader.
 
-    Only complete replies are shown (status ``unparseable``). What the second reader declares in the
-    asked form has status ``ok_extracted``; the verdict keeps the judge's reply, the cause of the
-    failure, and the second reply as ``extractor_response``. Analyses count such a verdict as
-    failed, and say what the accuracy would be with it.
+    Only complete replies are given to it (status ``unparseable``). An answer in the requested form
+    has the status ``ok_extracted``; the verdict keeps the judge's reply, the cause of the failure,
+    and the second reply as ``extractor_response``. Analyses count such a verdict as failed, and
+    state what the accuracy would be with it.
     """
 
     judge: Judge
@@ -59,7 +59,7 @@ class ExtractingJudge:
         self.simulated = self.judge.simulated
 
     async def __call__(self, ask: Ask) -> Judged:
-        """The judge's verdict, or the second reader's on its reply."""
+        """Return the judge's verdict, or the second reader's on the same reply."""
         judged = await self.judge(ask)
         verdict = judged.verdict
         said = verdict.raw_response
@@ -89,7 +89,7 @@ class ExtractingJudge:
 
     @property
     def most_calls(self) -> int:
-        """The most replies that one ask may take."""
+        """The largest number of replies that one ask may take."""
         return most_calls(self.judge) + 1
 
     @property
@@ -116,7 +116,7 @@ class ExtractingJudge:
         return replace(own, failures=own.failures + more.failures, adjustments=adjusted)
 
     def describe(self) -> Mapping[str, Any]:
-        """As the judge, with the second reader among the parameters."""
+        """Describe the judge, with the second reader among the parameters."""
         told = self.judge.describe()
         return {
             **told,
@@ -130,7 +130,7 @@ class ExtractingJudge:
 
 
 def declared(reply: Reply, question: Question, ties: tuple[str, ...] = ()) -> Answer | None:
-    """The value that the second reader declares on its last line; None for "none" and for any other
+    """Return the value that the second reader states on its last line; None for "none" or any other
     form.
     """
     found = _DECLARED.search(reply.text) if reply.finish_reason == "stop" else None

@@ -1,5 +1,5 @@
-"""What judge modules share: prompt, client, checked input, images in the prompt's order, repeats on
-bad replies.
+"""Base of the judge modules: prompt, client, input checks, images in the prompt's order, repeats
+after unusable replies.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _log = logging.getLogger("visualjudge.judges")
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A judge's result dict, and the replies behind it, in the order they came."""
+    """A judge's result dict, and the replies behind it, in order of arrival."""
 
     result: Result
     replies: tuple[Reply, ...]
@@ -50,7 +50,7 @@ class Judgement:
 
     @property
     def usage(self) -> dict[str, int]:
-        """Tokens of the replies that were paid for, summed."""
+        """Return the total tokens of the replies paid for."""
         total: Counter[str] = Counter()
         for reply in self.replies:
             if not reply.cached:
@@ -59,12 +59,12 @@ class Judgement:
 
     @property
     def calls(self) -> int:
-        """Replies that did not come out of a cache."""
+        """Return the number of replies that were not cached."""
         return sum(not reply.cached for reply in self.replies)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the client noticed, each once."""
+        """Return the client's notes, each once."""
         return tuple(dict.fromkeys(note for reply in self.replies for note in reply.notes))
 
 
@@ -116,8 +116,7 @@ class ClientPipe:
         return f"{type(self).__name__}({self.prompt_template.name}, {self.client!r})"
 
     def __call__(self, input_dict: Mapping[str, Any], **kwargs: Any) -> Result:
-        """The result dict for one input; further keywords are the caller's own and are not looked
-        at.
+        """Return the result dict for one input; further keywords are ignored.
 
         Raises
         ------
@@ -126,20 +125,18 @@ class ClientPipe:
         DataError
             If an image cannot be read, before any call.
         ClientError
-            If the model could not be asked. A reply that cannot be used is no error: the value is
+            If the model could not be asked. An unusable reply is not an error: its value is
             "Failed".
         """
         return run_sync(self.judge(input_dict)).result
 
     async def judge(self, input_dict: Mapping[str, Any]) -> Judgement:
-        """As a call, asynchronously, with the replies."""
+        """Judge one input asynchronously, and return the replies too."""
         raise NotImplementedError
 
     @property
     def fewest_edits(self) -> int:
-        """Edited images that an input must have at least: the judge does not apply to one with
-        fewer.
-        """
+        """Return the minimum number of edited images of an input."""
         edits = self.input_schema.model_fields.get("edited_images")
         return (
             max((getattr(rule, "min_length", 0) for rule in edits.metadata), default=0)
@@ -148,14 +145,15 @@ class ClientPipe:
         )
 
     def most_calls(self, edits: int) -> int:
-        """Calls that an input with ``edits`` edited images takes at most, repeats included."""
+        """Return the largest number of calls for an input with ``edits`` edited images, repeats
+        included."""
         return self.retries + 1
 
     async def read_input(
         self, input_dict: Mapping[str, Any]
     ) -> tuple[str, ImagePart, list[ImagePart]]:
-        """The instruction, and the source and edits as the bytes that are sent; the input itself is
-        left as it is.
+        """Return the instruction, and the bytes of source and edits to send; the input is not
+        modified.
 
         Raises
         ------
@@ -170,12 +168,12 @@ class ClientPipe:
         return fields["instruction"], source, edits
 
     def request(self, instruction: str, source: ImagePart, edits: Sequence[ImagePart]) -> Request:
-        """The prompt filled, with its images in order.
+        """Return the filled prompt with its images in order.
 
         Raises
         ------
         PromptError
-            If the prompt has another number of image marks, or a placeholder that is not
+            If the number of image marks differs, or there is a placeholder other than
             ``instruction``.
         """
         template, values = self.prompt_template, {"instruction": instruction}
@@ -199,14 +197,14 @@ class ClientPipe:
     async def ask_until(
         self, request: Request, read: Callable[[str], Value | None]
     ) -> tuple[Value | None, list[Reply]]:
-        """Ask, and ask again while ``read`` gives None, ``retries`` + 1 calls in all; every reply
-        is returned.
+        """Ask until ``read`` returns a value, at most ``retries`` + 1 times. Return every reply.
 
-        A reply that a filter stopped is a refusal, whatever its text; one that was cut within its
-        thoughts, or before its object was closed, is no answer (under the rules of GEditBench,
-        which do not look, it may be one).
+        A reply stopped by a content filter is a refusal regardless of its text. A reply that was
+        cut within its thoughts, or before its object was closed, is not an answer (the rules of
+        GEditBench do not check this).
 
-        Where a seed is set, each repeat moves it on: the same seed would bring the same reply.
+        If a seed is set, each repeat increments it, because the same seed would give the same
+        reply.
         """
         replies: list[Reply] = []
         for attempt in range(self.retries + 1):
@@ -226,7 +224,7 @@ class ClientPipe:
         return without_thoughts(reply.text).rstrip().endswith(("}", "```", "]"))
 
     async def cause(self, reply: Reply) -> Cause:
-        """Why a reply could not be used, in the words of
+        """Return why a reply could not be used, in the words of
         :func:`~visualjudge.replies.reading.read_reply`.
         """
         if reply.finish_reason == "refusal":
@@ -236,11 +234,11 @@ class ClientPipe:
         return await read_or_none(self.cause_in, reply.text) or "too long"
 
     def cause_in(self, text: str) -> Cause:
-        """Why the text of a whole reply could not be used."""
+        """Return why the text of a complete reply could not be used."""
         return "declined" if is_refusal(text) else "no answer"
 
     def object_with(self, text: str, key: str) -> Object | None:
-        """The object of a reply that has ``key``, by the rules in force."""
+        """Return the object of a reply that has ``key``, by the current rules."""
         return OBJECT_RULES[self.rules](text, key)
 
     def _tell(self, reply: Reply) -> None:
@@ -251,7 +249,7 @@ class ClientPipe:
 
 
 def rules_of(config: Mapping[str, Any]) -> str:
-    """The rules that a configuration names.
+    """Return the rules that a configuration names.
 
     Raises
     ------
@@ -265,8 +263,8 @@ def rules_of(config: Mapping[str, Any]) -> str:
 
 
 def with_defaults(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration for a client: without the judge's ``rules``, with the sampling that they
-    stand for.
+    """Return the configuration for a client: without the judge's ``rules``, with the sampling
+    parameters they imply.
     """
     given = {name: value for name, value in config.items() if name != "rules"}
     return {**GEDITBENCH, **given} if rules_of(config) == "geditbench" else given
@@ -281,7 +279,7 @@ def _moved_on(request: Request, attempt: int) -> Request:
 
 
 def _whole(config: Mapping[str, Any], name: str) -> int | None:
-    """A whole number from 0, which may stand as text; None if missing."""
+    """Return an integer of at least 0, which may be given as text; None if missing."""
     stated = config.get(name)
     if stated is None:
         return None

@@ -22,7 +22,7 @@ _WINNERS = {alias: winner for winner, aliases in ALIASES.items() for alias in al
 
 
 def _probabilities(reply: Reply) -> dict[str, Any]:
-    """The winners' probabilities, where log-probabilities were asked for and came."""
+    """Return the probabilities of the winners if log-probabilities were requested and received."""
     found = winner_probabilities(reply)
     return (
         {}
@@ -32,7 +32,7 @@ def _probabilities(reply: Reply) -> dict[str, Any]:
 
 
 class PairwiseJudge(ClientPipe):
-    """Compares two edits in one call, and asks again while the reply names no winner."""
+    """Compares two edits in one call, and asks again if the reply names no winner."""
 
     default_input = PairJudgeInput
 
@@ -58,8 +58,8 @@ class PairwiseJudge(ClientPipe):
         return Judgement(result, tuple(replies), {**_probabilities(replies[-1]), **why})
 
     def _is_valid_winner(self, winner_str: Any) -> str | None:
-        """The winner that an alias stands for, whatever its case; None for anything else: nothing
-        is trimmed.
+        """Return the winner that an alias stands for, ignoring case; None for anything else.
+        Nothing is trimmed.
         """
         return _WINNERS.get(winner_str.lower()) if isinstance(winner_str, str) else None
 

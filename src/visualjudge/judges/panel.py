@@ -1,4 +1,4 @@
-"""A panel of judges: the majority's verdict on each question, from runs that are done."""
+"""A panel of judges: the majority verdict on each question, from finished runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from visualjudge.judges.base import Ask, Judged, Key, OfflineJudge
 
 
 def majority(values: Sequence[Answer], question_type: QuestionType) -> Answer | None:
-    """What the members agree on.
+    """Return the majority of the members.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def majority(values: Sequence[Answer], question_type: QuestionType) -> Answer | 
 
 
 def _kemeny(rankings: list[str]) -> str | None:
-    """At most 5 letters: all 120 orders are tried."""
+    """Try all orders, at most 120 for 5 letters."""
     cost = {
         "".join(order): sum(_kendall_distance("".join(order), ranking) for ranking in rankings)
         for order in itertools.permutations(sorted(rankings[0]))
@@ -49,7 +49,7 @@ def _kemeny(rankings: list[str]) -> str | None:
 
 
 def _kendall_distance(one: str, other: str) -> int:
-    """Pairs of letters that stand in another order."""
+    """Count the pairs of letters in different order."""
     return sum(other.index(a) > other.index(b) for a, b in itertools.combinations(one, 2))
 
 
@@ -59,7 +59,7 @@ def _vote(verdict: Verdict) -> Answer:
 
 @dataclass
 class PanelJudge(OfflineJudge):
-    """Gives the majority of verdicts that are there already; asks nobody.
+    """Returns the majority of existing verdicts, without any calls.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class PanelJudge(OfflineJudge):
     simulated: bool = False
 
     async def __call__(self, ask: Ask) -> Judged:
-        """The majority; ``raw_response`` lists the votes. A tie, or no vote at all, is
+        """Return the majority; ``raw_response`` lists the votes. A tie, or no vote, is
         ``unparseable``.
         """
         votes = {

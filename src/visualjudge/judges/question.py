@@ -1,4 +1,4 @@
-"""The question judge: puts a dataset's question to a model and reads the reply."""
+"""The question judge: asks a model a dataset's question and reads the reply."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ _reading = lru_cache(4096)(read_reply)
 def answer_schema(
     question: Question, *, whole: bool = False, reasons: bool = False
 ) -> dict[str, Any]:
-    """JSON schema of a reply: the answer, after ``reasons`` if asked for; a score in tenths, or
-    ``whole``.
+    """Return the JSON schema of a reply: the answer, after ``reasons`` if requested; a score in
+    tenths, or ``whole``.
     """
     fields = {"reasoning": {"type": "string"}} if reasons else {}
     properties = {**fields, "answer": _answer_rule(question, whole)}
@@ -87,7 +87,8 @@ async def _no_tool(_call: ToolCall) -> ToolResult:
 
 
 async def _read(question: Question, reply: Reply, tiers: Tiers) -> Reading:
-    """What the reply says; one that is not read within the budget is a failure with its cause."""
+    """Return what the reply states; a reply that is not read within the limits is a failure with
+    its cause."""
     kind, n = question.question_type, len(question.annotation_ids)
     try:
         ties = question.ties or ()
@@ -147,11 +148,11 @@ class QuestionJudge:
 
     @property
     def most_calls(self) -> int:
-        """The most replies that one ask may take."""
+        """The largest number of replies that one ask may take."""
         return (self.retries + 1) * (1 if self.tools is None else self.tools.most + MORE_REQUESTS)
 
     def request(self, ask: Ask) -> Request:
-        """What is sent for one ask.
+        """Return the request for one ask.
 
         Raises
         ------
@@ -181,7 +182,7 @@ class QuestionJudge:
         return answer_schema(question, whole=self.mode == "logprobs", reasons=self.mode == "auto")
 
     async def __call__(self, ask: Ask) -> Judged:
-        """The verdict on one ask; whatever goes wrong with it is a verdict too."""
+        """Return the verdict on one ask; every failure is a verdict too."""
         if self.ties and ask.question.question_type == "pairwise" and not ask.question.ties:
             prompt = ask.question.prompt + TIE_ALLOWED
             ask = replace(ask, question=replace(ask.question, prompt=prompt, ties=TIES))
@@ -266,8 +267,8 @@ class QuestionJudge:
         return in_stored_letters(ask, self._weighed(question, reply, shown))
 
     def _weighed(self, question: Question, reply: Reply, verdict: Verdict) -> Verdict:
-        """With the probability that log-probabilities give where they were asked for, else the
-        reply's own words.
+        """Return the verdict with the probability from log-probabilities if they were requested,
+        else from the reply's text.
         """
         if self.mode == "logprobs" and reply.tokens is not None:
             if question.question_type == "pairwise":
@@ -291,7 +292,7 @@ class QuestionJudge:
 
     @property
     def diagnostics(self) -> Diagnostics:
-        """What happened to the client, and what the server did with a schema."""
+        """Return what happened to the client, and what the server did with a schema."""
         known = self.client.diagnostics
         if self.trial is None:
             return known
@@ -299,7 +300,7 @@ class QuestionJudge:
         return replace(known, adjustments=known.adjustments + more, schema=self.trial.outcome)
 
     def describe(self) -> Mapping[str, Any]:
-        """Backend, model, base URL and parameters, without secrets."""
+        """Return backend, model, base URL and parameters, without secrets."""
         mode = self.mode if self.tools is None else "text"
         how: dict[str, Any] = {"mode": mode, "retries": self.retries, "seed": self.seed}
         how |= {"ties": True} if self.ties else {}

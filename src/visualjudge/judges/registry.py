@@ -1,6 +1,4 @@
-"""Judges by name: judge modules, as pipelines name them, and question judges, as ``judge
---backend`` names them.
-"""
+"""Judges by name: judge modules for pipelines, and question judges for ``judge --backend``."""
 
 from __future__ import annotations
 
@@ -24,13 +22,15 @@ QUESTION_JUDGES: Registry[str, Callable[..., Any]] = Registry(
     {
         "baseline": "visualjudge.judges.baseline:baseline_judge",
         LOCAL: "visualjudge.judges.local.judge:local_judge",
+        "metric": "visualjudge.judges.metric:metric_judge",
+        "reward": "visualjudge.judges.reward:reward_judge",
     },
 )
 """Judges of a dataset's questions that ask no backend: (model, dataset folder, *, seed) → Judge."""
 
 
 def check_backend(name: str) -> None:
-    """Check that a name is that of a question judge, or of a backend that clients ask.
+    """Check that a name is that of a question judge or of a client's backend.
 
     Raises
     ------

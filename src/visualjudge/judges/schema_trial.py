@@ -1,5 +1,5 @@
-"""Whether a server keeps to a JSON schema: tried with the first questions of a run, so that the
-rest is asked alike.
+"""Find out with the first questions of a run whether a server follows a JSON schema, so that all
+others are asked in the same way.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ schema too.
 
 @dataclass
 class SchemaTrial:
-    """``outcome`` is None until a reply tells. How a question is asked changes while the trial is
-    open, and not after it: a run is to be of one mode.
+    """``outcome`` is None until a reply decides. The mode may change during the trial only, so that
+    a run has one mode.
     """
 
     outcome: Outcome | None = None
@@ -47,16 +47,16 @@ class SchemaTrial:
 
     @property
     def wanted(self) -> bool:
-        """Whether to ask with a schema."""
+        """Return whether to ask with a schema."""
         return self.outcome in (None, "followed")
 
     @property
     def open(self) -> bool:
-        """Whether the next question is asked alone."""
+        """Return whether the next question is asked alone."""
         return self.outcome is None and self.tries > 0
 
     def recall(self, outcome: str | None) -> None:
-        """Take over how an earlier trial ended."""
+        """Take over the outcome of an earlier trial."""
         self.outcome, self.tries = (
             next((known for known in get_args(Outcome) if known == outcome), None),
             0,
@@ -64,7 +64,7 @@ class SchemaTrial:
 
     @property
     def adjustments(self) -> tuple[str, ...]:
-        """What to tell the user of it."""
+        """Return what to tell the user about it."""
         return (
             (IGNORED,)
             if self.outcome == "ignored"
@@ -75,7 +75,7 @@ class SchemaTrial:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """One question alone as long as the trial is open; all others at once after it."""
+        """Ask one question at a time during the trial, and all others concurrently after it."""
         if self.open:
             async with self._lock:
                 if self.open:
@@ -85,7 +85,8 @@ class SchemaTrial:
         yield
 
     async def reply(self, request: Request, ask: Callable[[Request], Awaitable[Reply]]) -> Reply:
-        """The reply to ``request``, or to the same without a schema where the server takes none.
+        """Return the reply to ``request``, or to the same request without a schema if the server
+        rejects schemas.
 
         Raises
         ------
@@ -103,10 +104,9 @@ class SchemaTrial:
             return reply
 
     def hear(self, request: Request, reply: Reply, *, answers: bool) -> None:
-        """Learn from a reply; ``answers``: an answer was read in it.
+        """Learn from a reply; ``answers`` states whether an answer was read from it.
 
-        Only answers tell whether a schema is ignored: what the model declines to answer, or breaks
-        off, does not.
+        Only answers show whether a schema is ignored; refused and truncated replies do not.
         """
         if self.outcome is not None or request.schema is None:
             return
@@ -119,6 +119,6 @@ class SchemaTrial:
 
 
 def trial_of(judge: Judge) -> SchemaTrial | None:
-    """The trial that a judge makes; None where it makes none."""
+    """Return a judge's trial, or None."""
     found: SchemaTrial | None = getattr(judge, "trial", None)
     return found

@@ -1,4 +1,4 @@
-"""What goes into a judge module and what a model is asked to reply; prompts name these classes."""
+"""Inputs of judge modules and the replies requested from models; prompts name these classes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""VERDICTS: many calls, bounded and journalled, so that a run can be stopped at any moment and lose
-nothing.
+"""Verdicts: many calls, bounded and journalled, so that a run can be stopped at any time without
+losing an answer.
 
-The runner knows no judge: it is given jobs, a coroutine that does one, and a journal.
+The runner does not know judges: it takes jobs, a coroutine that does one job, and a journal.
 """

@@ -1,4 +1,4 @@
-"""What a run holds already, for a run that goes on: eight bytes a verdict, and counts."""
+"""The verdicts that a resumed run already holds: eight bytes per verdict, and counts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TURNED, _AGAIN = 0x1E3779B97F4A7C15, 0x42B2AE3D27D4EB4F
 
 @dataclass
 class Answered:
-    """The verdicts of a run. Of a key its hash alone is kept: there may be ten million."""
+    """The verdicts of a run. Only the hash of each key is kept, as there may be ten million."""
 
     hashes: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
     """Sorted."""
@@ -36,7 +36,7 @@ class Answered:
     """What the last line that has an error says."""
 
     def holds(self, ids: Sequence[str], asked: Sequence[tuple[Order, int]]) -> BoolArray:
-        """Whether there is a verdict: a row for each id, a column for each (order, repeat)."""
+        """Return whether there is a verdict, with a row per id and a column per (order, repeat)."""
         orders, repeats = zip(*asked, strict=True)
         wanted = _names(ids)[:, None] + _shifts(orders, repeats)
         places = np.minimum(np.searchsorted(self.hashes, wanted), len(self.hashes) - 1)
@@ -47,8 +47,7 @@ class Answered:
 
 
 def answered(path: Path, *, without: str | None = None) -> Answered:
-    """What is in a journal, or the Parquet file made from it; verdicts of the status ``without``
-    left out.
+    """Read a journal, or the Parquet file made from it, without verdicts of the status ``without``.
 
     Raises
     ------
@@ -78,7 +77,7 @@ def _journalled(path: Path) -> Iterator[list[list[Any]]]:
 
 
 def _columns(journal: Path, block: Block, many: bool) -> list[list[Any]]:
-    """Id, order, status, cause, error and repeat of the lines."""
+    """Return id, order, status, cause, error and repeat of the lines."""
     plain = many and block.content.count(b'{"id":"') == block.content.count(b"\n")
     table = block.table(_TEXTS, ("repeat",)) if plain else None
     if table is not None:
@@ -102,7 +101,7 @@ def _columns(journal: Path, block: Block, many: bool) -> list[list[Any]]:
 
 
 def _noted(known: Answered, columns: list[list[Any]], without: str | None) -> IntArray:
-    """Count the lines; the hashes of their keys."""
+    """Count the lines and return the hashes of their keys."""
     if not {None, without}.isdisjoint(columns[2]) or None in columns[0]:
         kept = [
             id_ is not None and status not in (None, without)

@@ -1,9 +1,8 @@
-"""What a run may spend: calls, tokens, money. It stops before the limit, between jobs, never in the
-middle of one.
+"""Limits on calls, tokens and money. A run stops before a limit, and between jobs only.
 
-A job, such as a question, takes a call or several, and many jobs are in flight at once. Each of
-them is booked at the most that one may take: of calls, that is known; of tokens and money, it is
-what the largest job so far took.
+A job, such as a question, takes one or more calls, and many jobs are in flight at once. Each is
+reserved at the most that a job may take: known for calls, and the largest job so far for tokens and
+money.
 """
 
 from __future__ import annotations
@@ -21,19 +20,17 @@ SILENT = 8
 
 
 def tokens_in(usage: Usage | None) -> int:
-    """Tokens of the prompt, as the server counted them; 0 where it did not say."""
+    """Tokens of the prompt, as counted by the server; 0 if unknown."""
     return token_counts(usage)[0] or 0
 
 
 def tokens_out(usage: Usage | None) -> int:
-    """Tokens of the reply, as the server counted them; 0 where it did not say."""
+    """Tokens of the reply, as counted by the server; 0 if unknown."""
     return token_counts(usage)[1] or 0
 
 
 def money(cost: float) -> str:
-    """An amount for people: four digits after the point, of less than a thousandth two that are not
-    0.
-    """
+    """Format an amount with four decimals, or two significant digits below 0.001."""
     return f"{cost:.4f}" if cost >= 0.001 or not cost else f"{cost:.2g}"
 
 
@@ -59,7 +56,7 @@ class Prices:
 
     @property
     def are_stated(self) -> bool:
-        """Whether anything costs anything."""
+        """Whether any price is above 0."""
         return self.per_million_in + self.per_million_out > 0
 
     def cost(self, usage: Usage | None) -> float:
@@ -67,14 +64,14 @@ class Prices:
         return self.of(tokens_in(usage), tokens_out(usage))
 
     def of(self, prompt: int, reply: int) -> float:
-        """Price of so many tokens."""
+        """Price of these tokens."""
         return (prompt * self.per_million_in + reply * self.per_million_out) * self.share / 1e6
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """``None`` = no limit. They hold for one invocation: what an earlier, resumed one spent is not
-    counted.
+    """Limits of one invocation; None means no limit. Earlier invocations of a resumed run do not
+    count.
 
     Raises
     ------
@@ -100,7 +97,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class _Account:
-    """One limit, what was used of it, and the most that one job takes."""
+    """One limit, the amount used, and the most that one job takes."""
 
     form: str
     used: float
@@ -108,11 +105,11 @@ class _Account:
     limit: float
 
     def holds(self, jobs: int) -> bool:
-        """Whether so many jobs keep the limit."""
+        """Return whether this many jobs stay within the limit."""
         return self.used < self.limit and self.used + jobs * self.each <= self.limit
 
     def refusal(self, jobs: int) -> str:
-        """What is said where so many more do not."""
+        """Return the message for jobs that would exceed the limit."""
         if self.used >= self.limit:
             return f"{self} is used up"
         used, more = self.form.format(self.used), self.form.format(jobs * self.each)
@@ -123,7 +120,7 @@ class _Account:
 
 
 class Budget:
-    """Keeps account, and says whether more jobs may begin beside those in flight.
+    """Counts what was used, and decides whether more jobs may begin beside those in flight.
 
     Raises
     ------
@@ -153,7 +150,7 @@ class Budget:
         return self.tokens_in + self.tokens_out
 
     def expect(self, calls: int) -> None:
-        """Book each job in flight at this many calls: the most that one may take, repeats included.
+        """Reserve this many calls per job in flight: the most that one may take, repeats included.
 
         Raises
         ------
@@ -164,12 +161,12 @@ class Budget:
         self._calls_each = calls
 
     def check(self, calls: int) -> None:
-        """Check that a single job, or row, that may take this many calls fits.
+        """Check that a single job that may take this many calls fits the limit.
 
         Raises
         ------
         UsageError
-            If it may exceed the limit.
+            If the job may exceed the limit.
         """
         limit = self.limits.max_calls
         if limit is not None and limit < calls:
@@ -180,10 +177,10 @@ class Budget:
             )
 
     def refusal(self, jobs: int = 1) -> str | None:
-        """Why so many jobs may not begin now, beside those in flight; None where they may.
+        """Return why this many jobs may not begin beside those in flight, or None if they may.
 
-        As long as no reply has stated its tokens, a limit on them lets what comes first begin, and
-        one more for each job that ended.
+        Until a reply has stated its tokens, a limit on tokens lets the first job begin, and one
+        more after each job that ended.
         """
         if self.limits == Limits():
             return None
@@ -199,9 +196,7 @@ class Budget:
         return None if short is None else self.excess() or short.refusal(jobs)
 
     def excess(self) -> str | None:
-        """Which limit was exceeded, by jobs that took more than any before; None where all were
-        kept.
-        """
+        """Return the limit that was exceeded by jobs larger than all before, or None."""
         over = (account for account in self._accounts() if account.used > account.limit)
         return next(
             (
@@ -213,7 +208,7 @@ class Budget:
 
     @property
     def _is_blind(self) -> bool:
-        """Whether tokens or cost are limited, and no reply has told how many it took."""
+        """Whether tokens or cost are limited and no reply has stated its tokens yet."""
         return not self.tokens and (
             self.limits.max_tokens is not None or self.limits.max_cost is not None
         )
@@ -228,13 +223,14 @@ class Budget:
             yield _Account("cost {:.6g}", self.cost, self._most_cost, limits.max_cost)
 
     def begin(self) -> None:
-        """A job starts."""
+        """Record that a job starts."""
         self.in_flight += 1
 
     def settle(self, usage: Usage | None, *, calls: int = 1) -> None:
-        """A job has ended; ``calls=0`` where its replies came out of a cache and cost nothing.
+        """Record that a job has ended, with ``calls=0`` if its replies were cached and cost
+        nothing.
 
-        ``usage`` is None where no reply came, and empty where one came that states no tokens.
+        ``usage`` is None without a reply, and empty for a reply that states no tokens.
         """
         self.in_flight -= 1
         self.calls += calls
@@ -250,5 +246,5 @@ class Budget:
         self._silent += usage is not None and not prompt + reply
 
     def abandon(self) -> None:
-        """A job was cancelled before it ended."""
+        """Record that a job was cancelled."""
         self.in_flight -= 1

@@ -1,5 +1,5 @@
-"""A finished run's verdicts as one Parquet file: typed columns, and what else gives its journal
-back unchanged.
+"""A finished run's verdicts as one Parquet file with typed columns, from which the journal can be
+restored byte by byte.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _LARGEST = 2**63 - 1
 
 @cache
 def schema() -> pl.Schema:
-    """The columns, a row a line of the journal.
+    """Return the columns, with one row per line of the journal.
 
-    ``value`` is text, also where it is a number, which ``number`` then is. ``tokens_in`` and
-    ``tokens_out`` are read from ``usage``. ``more`` holds the other fields of a line as JSON, such
-    as ``rule``; ``json`` holds the line itself where the columns do not give it, and is null in
-    what the tool writes.
+    ``value`` is text; if it is a number, ``number`` holds it too. ``tokens_in`` and ``tokens_out``
+    are read from ``usage``. ``more`` holds the other fields of a line as JSON, such as ``rule``.
+    ``json`` holds the line itself if it cannot be restored from the columns; it is null for lines
+    that this package wrote.
     """
     import polars as pl
 
@@ -73,13 +73,13 @@ def schema() -> pl.Schema:
 
 
 def compact(journal: Path, target: Path) -> None:
-    """Write the verdicts of a journal to ``target``, atomically, once they were read back and are
-    the same.
+    """Write the verdicts of a journal to ``target``, atomically, after checking that they can be
+    restored.
 
     Raises
     ------
     DataError
-        If a line is not a verdict, or the file does not give the journal's bytes back.
+        If a line is not a verdict, or the journal's bytes cannot be restored from the file.
     RunError
         If the file cannot be written.
     """
@@ -99,7 +99,7 @@ def expand(source: Path, journal: Path) -> None:
     Raises
     ------
     DataError
-        If the verdicts are not those that were compacted.
+        If the verdicts differ from those that were compacted.
     RunError
         If the journal cannot be written.
     """
@@ -179,7 +179,7 @@ def _real(value: float | None) -> float | None:
 
 
 def _counts(usage: Any) -> list[dict[str, Any]] | None:
-    """The counts as a column holds them; None where it cannot."""
+    """Return the counts as a column holds them, or None if it cannot."""
     if usage is None or not all(
         type(count) is int and abs(count) <= _LARGEST for count in usage.values()
     ):
@@ -191,7 +191,7 @@ def _counts(usage: Any) -> list[dict[str, Any]] | None:
 
 
 class CompactedFile:
-    """The verdicts of a Parquet file, read a row group at a time.
+    """The verdicts of a Parquet file, read one row group at a time.
 
     Raises
     ------
@@ -214,13 +214,21 @@ class CompactedFile:
         return parquet_metadata(self._path).get(_DIGEST)
 
     def lines(self, start: int = 0, stop: int | None = None) -> Iterator[Line]:
-        """Some rows as lines of a journal, of which each starts at its row."""
+        """Yield some rows as lines of a journal; the start of each is its row."""
+        for first, part in self.frames(start, stop):
+            rows = enumerate(part.to_dicts(), first)
+            yield from (self._line(row, number) for number, row in rows)
+
+    def frames(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, pl.DataFrame]]:
+        """Yield the number of the first row and some rows as columns, a bounded number at a
+        time.
+        """
         end = self.count if stop is None else min(stop, self.count)
         for first in range(start // GROUP * GROUP, end, GROUP):
             low, high = max(start, first), min(end, first + GROUP)
-            parts = bounded_slices(self._read(first).slice(low - first, high - low), GROUP)
-            rows = (row for part in parts for row in part.to_dicts())
-            yield from (self._line(row, number) for number, row in enumerate(rows, low))
+            for part in bounded_slices(self._read(first).slice(low - first, high - low), GROUP):
+                yield low, part
+                low += part.height
 
     def _line(self, row: dict[str, Any], number: int) -> Line:
         try:
@@ -229,8 +237,8 @@ class CompactedFile:
             raise DataError(f"{self._path}: row {number}: must be a verdict: {error}") from None
 
     def _read(self, first: int) -> pl.DataFrame:
-        """The row group that begins with row ``first``; the last one is kept, as neighbours are
-        often looked at.
+        """Return the row group that begins with row ``first``. The last one is cached, because
+        neighbouring rows are often read.
         """
         group = self._group
         if group is None or group[0] != first:
@@ -238,12 +246,12 @@ class CompactedFile:
         return group[1]
 
     def parts(self, *names: str) -> Iterator[pl.DataFrame]:
-        """Some columns, many rows at a time."""
+        """Yield some columns, many rows at a time."""
         return parquet_parts(self._path, PART, names)
 
 
 def read_compacted(path: Path) -> Iterator[Line]:
-    """All verdicts of a Parquet file, as lines of a journal."""
+    """Yield all verdicts of a Parquet file, as lines of a journal."""
     return CompactedFile(path).lines()
 
 
@@ -255,7 +263,7 @@ def _line(row: dict[str, Any], number: int) -> Line:
 
 
 def _bytes(row: dict[str, Any]) -> bytes:
-    """The line that the columns give."""
+    """Return the line that the columns describe."""
     return orjson.dumps(_record(row))
 
 

@@ -1,4 +1,4 @@
-"""What a run would ask and cost, before it asks anything."""
+"""Estimate calls and cost of a run before it asks anything."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REASONED_TOKENS = 120
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Calls and images are exact, tokens and cost are estimates."""
+    """Calls and images are exact; tokens and cost are estimates."""
 
     calls: int
     images: int
@@ -35,14 +35,14 @@ class Estimate:
 
 
 def image_tokens(width: int, height: int) -> int:
-    """Estimated tokens of an image."""
+    """Estimate the tokens of an image."""
     return min(LARGEST_TOKENS, -(-width // PATCH) * -(-height // PATCH))
 
 
 def estimate(
     dataset: Dataset, asks: Iterable[Ask], prices: Prices, *, reasons: bool = False
 ) -> Estimate:
-    """Count what ``asks`` would send; with ``reasons``, replies give them before the answer."""
+    """Count what ``asks`` would send; with ``reasons``, replies give reasons before the answer."""
     sizes: dict[str, int] = {}
     calls = images = tokens = 0
     for ask in asks:

@@ -1,4 +1,4 @@
-"""The local judge taught by another judge's verdicts."""
+"""Train the local judge on another judge's verdicts."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def distill(
     dataset: str | Path | None = None,
     progress: Progress = lambda done, total: None,
 ) -> Trained:
-    """Fit the local judge to the verdicts of a run: pairs and rankings say which is better, scores
-    calibrate.
+    """Fit the local judge to the verdicts of a run: pairs and rankings say which option is better,
+    scores calibrate.
 
     Parameters
     ----------
@@ -98,7 +98,8 @@ def _group(question: Question) -> str:
 
 
 def _preferences(question: Question, verdict: Verdict) -> list[tuple[int, int]]:
-    """(better, worse) places of options that the verdict compares; none for a score or a tie."""
+    """Yield (better, worse) indices of the options that the verdict compares; nothing for a score
+    or a tie."""
     said = [LETTERS.find(letter) for letter in str(verdict.value)]
     if question.question_type == "ranking":
         return list(combinations(said, 2))

@@ -1,5 +1,5 @@
-"""A run on disk: ``run.json`` says who was asked what, ``verdicts.jsonl`` holds one verdict a line,
-or ``verdicts.parquet`` one a row. Read and written here only.
+"""A run on disk: ``run.json`` describes the judge and the questions; ``verdicts.jsonl`` holds one
+verdict per line, or ``verdicts.parquet`` one per row. Only this module reads and writes them.
 """
 
 from __future__ import annotations
@@ -38,9 +38,7 @@ PEOPLE = {"judge": "people", "backend": "people", "base_url": None, "model": "pe
 
 
 def excluded_raters(manifest: Mapping[str, Any]) -> frozenset[str]:
-    """The raters of a people's run whose answers count for nothing, by rules that it stated
-    before.
-    """
+    """Return the raters whose answers are excluded by rules that the run stated before."""
     people = manifest.get("people")
     names = people.get("excluded") if isinstance(people, Mapping) else None
     return frozenset(map(str, names)) if isinstance(names, list) else frozenset()
@@ -64,15 +62,15 @@ _KINDS = {
 
 
 def stated_dataset(manifest: Mapping[str, Any]) -> str | None:
-    """Where a run's manifest says that its dataset lies; None if it does not say so."""
+    """Return the dataset's path as stated in a run's manifest, or None."""
     stated = manifest.get("dataset")
     path = stated.get("path") if isinstance(stated, Mapping) else stated
     return path if isinstance(path, str) and path else None
 
 
 def stated_checksum(manifest: Mapping[str, Any]) -> str | None:
-    """The SHA-256 of the questions.json that a run was asked from; None if its manifest does not
-    say so.
+    """Return the SHA-256 of the questions.json that a run was asked from, or None if its manifest
+    does not state it.
     """
     stated = manifest.get("dataset")
     nested = stated.get("checksum") if isinstance(stated, Mapping) else None
@@ -82,20 +80,20 @@ def stated_checksum(manifest: Mapping[str, Any]) -> str | None:
 def check_questions(
     run: Path, manifest: Mapping[str, Any], digest: str | None, *, named: bool
 ) -> str | None:
-    """What is said where a ``run`` is used with questions that are not those it was asked; None
-    where they are.
+    """Return a message if a ``run`` is used with questions other than those it was asked, else
+    None.
 
     Parameters
     ----------
     digest
-        SHA-256 of the questions.json that is there now.
+        SHA-256 of the present questions.json.
     named
         Whether the user named the dataset, so that the run's own path was not followed.
 
     Raises
     ------
     DataError
-        If they are not, and only the run named the dataset: a stranger's could name any folder of
+        If they differ and only the run named the dataset: a stranger's run could name any folder of
         the user.
     """
     asked = stated_checksum(manifest)
@@ -111,10 +109,10 @@ def check_questions(
 
 @dataclass(frozen=True, slots=True)
 class VerdictLine:
-    """One line of ``verdicts.jsonl``: its verdict, or None where it is unreadable; ``partial``: cut
-    short by a kill.
+    """One line of ``verdicts.jsonl``: its verdict, or None if it is unreadable; ``partial`` if a
+    kill truncated it.
 
-    ``start`` is its first byte, or its row of ``verdicts.parquet``.
+    ``start`` is the offset of its first byte, or its row of ``verdicts.parquet``.
     """
 
     number: int
@@ -124,7 +122,7 @@ class VerdictLine:
 
 
 class RunFolder:
-    """The folder of a run; it need not exist yet.
+    """The folder of a run, which need not exist yet.
 
     Parameters
     ----------
@@ -138,8 +136,8 @@ class RunFolder:
 
     @property
     def journal_path(self) -> Path:
-        """``verdicts.jsonl``; it need not exist. Like the others it is refused where it is a link:
-        the folder may be a stranger's.
+        """Path of ``verdicts.jsonl``, which need not exist. A link is refused, because the folder
+        may come from a stranger.
         """
         return own_path(self.path, VERDICTS, of=_OF)
 
@@ -175,12 +173,12 @@ class RunFolder:
         return manifest
 
     def dataset_path(self, named: str | Path | None = None) -> Path:
-        """The dataset that the user ``named``; else the one that ``run.json`` names, which is but a
-        hint.
+        """Return the dataset that the user ``named``, else the one that ``run.json`` names, which
+        is only a hint.
 
-        The run may be a stranger's. So its path is followed only where it is on this machine (an
-        object store learns who asks) and ``run.json`` states the checksum of its questions, which
-        :func:`check_questions` compares.
+        The run may come from a stranger. Its path is followed only if it is on this machine (an
+        object store would learn who asks) and ``run.json`` states the checksum of its questions,
+        which :func:`check_questions` compares.
 
         Raises
         ------
@@ -210,8 +208,8 @@ class RunFolder:
 
     @property
     def is_compacted(self) -> bool:
-        """Whether ``verdicts.parquet`` holds the verdicts: where there is a journal too, the
-        journal does.
+        """Whether ``verdicts.parquet`` holds the verdicts. A journal, if there is one, takes
+        precedence.
         """
         return self.compacted_path.is_file() and not self.journal_path.is_file()
 
@@ -221,7 +219,7 @@ class RunFolder:
         return self.compacted_path if self.is_compacted else self.journal_path
 
     def existing_verdicts_path(self) -> Path:
-        """The file that holds the verdicts.
+        """Return the file that holds the verdicts.
 
         Raises
         ------
@@ -240,7 +238,7 @@ class RunFolder:
         return read_compacted(path) if self.is_compacted else read_lines(path)
 
     def lines(self) -> Iterator[VerdictLine]:
-        """Every line, readable or not, in order.
+        """Yield every line, readable or not, in order.
 
         Raises
         ------
@@ -257,8 +255,8 @@ class RunFolder:
             )
 
     def verdicts(self) -> dict[Key, Verdict]:
-        """The verdicts; of several on one question, order and repeat the last one. A partial last
-        line is left out.
+        """Return the verdicts: the last one for each question, order and repeat. A partial last
+        line is ignored.
 
         Raises
         ------
@@ -277,7 +275,9 @@ class RunFolder:
         return found
 
     def record_at(self, start: int) -> dict[str, Any]:
-        """The whole line that begins at byte or row ``start``; empty where it is not an object."""
+        """Return the line that begins at byte or row ``start``; empty if it is not a JSON
+        object.
+        """
         if self.is_compacted:
             return next(CompactedFile(self.compacted_path).lines(start, start + 1)).record or {}
         with self.journal_path.open("rb") as journal:
@@ -286,12 +286,12 @@ class RunFolder:
         return found if isinstance(found, dict) else {}
 
     def open_journal(self, *, resume: bool) -> Journal:
-        """The journal to write to.
+        """Open the journal for writing.
 
         Raises
         ------
         UsageError
-            If it holds verdicts and ``resume`` is false.
+            If it holds verdicts and ``resume`` is False.
         RunError
             If another process writes it, or it cannot be written.
         """
@@ -306,8 +306,7 @@ class RunFolder:
     # ---------------------------------------------------------------- the other form
 
     def compact(self) -> None:
-        """Put the verdicts of the journal into ``verdicts.parquet``, and remove the journal once
-        they are there.
+        """Write the verdicts of the journal to ``verdicts.parquet``, then remove the journal.
 
         Raises
         ------
@@ -322,12 +321,12 @@ class RunFolder:
                 self.journal_path.unlink()
 
     def expand(self) -> None:
-        """Put the verdicts of ``verdicts.parquet``, where there is one, back into the journal.
+        """Restore the journal from ``verdicts.parquet``, if there is one.
 
         Raises
         ------
         DataError
-            If they are not those that were compacted.
+            If they differ from those that were compacted.
         RunError
             If another process writes the run, or the journal cannot be written.
         """

@@ -1,8 +1,8 @@
 """An append-only file of JSON lines that survives ``kill -9``.
 
-A record is written whole, in one call, and synced to the disk before it is reported. Syncing is
-shared: while one sync runs, further records gather, and the next sync takes them all, so that the
-disk's latency bounds nothing.
+Each record is written in one call, and synced to the disk before it is reported. Syncs are shared:
+while one runs, further records gather, and the next sync covers them all, so the disk's latency
+does not limit throughput.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MOST_GATHERED = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a journal; ``record`` is None where it is not a JSON object."""
+    """One line of a journal; ``record`` is None if it is not a JSON object."""
 
     number: int
     start: int
@@ -42,12 +42,12 @@ class Line:
 
     @property
     def whole(self) -> bool:
-        """Whether it ends with a line feed."""
+        """Return whether it ends with a line feed."""
         return self.raw.endswith(b"\n")
 
 
 def read_lines(path: str | Path) -> Iterator[Line]:
-    """All lines of a journal that are not blank, readable or not.
+    """Yield all lines of a journal that are not blank, readable or not.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def read_lines(path: str | Path) -> Iterator[Line]:
 
 
 def read_records(path: str | Path) -> Iterator[dict[str, Any]]:
-    """The records of a journal, in order; a partial last line is left out.
+    """Yield the records of a journal, in order; a partial last line is ignored.
 
     Raises
     ------
@@ -93,10 +93,11 @@ def _parse(line: bytes) -> dict[str, Any] | None:
 
 
 class Journal:
-    """One writer's journal; open it with :meth:`create` or :meth:`resume`, use it as a context.
+    """A journal with one writer. Open it with :meth:`create` or :meth:`resume`; use it as a context
+    manager.
 
-    A lock file beside it keeps a second writer out; the lock goes with the process, however it
-    ends.
+    A lock file beside it keeps a second writer out; the lock is released when the process ends, for
+    any reason.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -114,12 +115,12 @@ class Journal:
 
     @classmethod
     def create(cls, path: str | Path) -> Self:
-        """A new journal.
+        """Create a new journal.
 
         Raises
         ------
         UsageError
-            If there is one already that holds records.
+            If it exists and holds records.
         RunError
             If another process writes it, or it cannot be written.
         """
@@ -134,7 +135,7 @@ class Journal:
 
     @classmethod
     def resume(cls, path: str | Path) -> Self:
-        """Go on with a journal, or start it. Partial lines, which a kill or a full disk leaves, are
+        """Continue a journal, or create it. Partial lines, left by a kill or a full disk, are
         removed first.
 
         Raises
@@ -160,9 +161,7 @@ class Journal:
             raise RunError(f"{self.path}: cannot be written: {error.strerror}") from None
 
     def _open_file(self) -> None:
-        """Open it, and nothing else in its place: what is appended to may come from others, as its
-        folder may.
-        """
+        """Open it without following links, because the folder may come from others."""
         flags = os.O_CREAT | os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
         self._file = os.open(
             self.path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o644
@@ -187,7 +186,7 @@ class Journal:
         self._mend_lines()
 
     def _mend_tail(self, last: Block) -> None:
-        """Where all lines but the last are whole, as a kill leaves them."""
+        """Remove a partial last line, as a kill leaves it, if all other lines are whole."""
         if last.cut and _parse(last.content) is None:
             self.torn_bytes = len(last.content)
             self._cut(last.offset)
@@ -221,8 +220,8 @@ class Journal:
         self._end = end
 
     def _rewrite(self, lines: Iterable[bytes]) -> None:
-        """Replace the file, atomically. Windows replaces no open file, so it is closed for that
-        moment.
+        """Replace the file, atomically. Windows cannot replace an open file, so it is closed
+        meanwhile.
         """
         content = b"".join(lines)
         assert self._file is not None
@@ -233,12 +232,12 @@ class Journal:
             self._open_file()
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """What the journal holds so far, in order."""
+        """Return the records so far, in order."""
         return read_records(self.path)
 
     def drop(self, unwanted: Callable[[Record], bool]) -> int:
-        """Rewrite the journal, atomically, without the records for which ``unwanted(record)`` is
-        true; their number.
+        """Rewrite the journal, atomically, without records for which ``unwanted(record)`` is true.
+        Return their number.
         """
         kept, dropped = [], 0
         for line in read_lines(self.path):
@@ -251,8 +250,8 @@ class Journal:
         return dropped
 
     def write(self, record: Record, *, at_once: bool = True) -> None:
-        """Append one record: from now a killed process does not lose it; after :meth:`synced`,
-        neither a dead machine.
+        """Append one record. It survives a kill of the process from now on, and a power failure
+        after :meth:`synced`.
 
         Parameters
         ----------
@@ -281,9 +280,7 @@ class Journal:
             self._append_gathered()
 
     def _append_gathered(self) -> None:
-        """Write what has gathered; it stays where the disk does not take it, so that it is not
-        reported.
-        """
+        """Write the gathered records. If the disk fails, they are kept and not reported."""
         assert self._file is not None, "the journal is closed"
         try:
             if self._gathered:
@@ -308,7 +305,7 @@ class Journal:
         self._end += done
 
     async def synced(self) -> None:
-        """Return when all that was written before this call is on the disk."""
+        """Return once all records written before this call are on the disk."""
         wanted = self._written
         while self._synced < wanted:
             if self._sync is None or self._sync.done():
@@ -359,5 +356,5 @@ def _line(record: Record) -> bytes:
 
 
 def _sync_file(handle: int) -> None:
-    """Without the file's times where the system can leave them out."""
+    """Sync the data, without the file's times if the system allows it."""
     getattr(os, "fdatasync", os.fsync)(handle)

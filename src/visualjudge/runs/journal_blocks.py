@@ -1,4 +1,4 @@
-"""A journal in pieces of whole lines, which are parsed many at once."""
+"""A journal read in blocks of whole lines, which are parsed together."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ longer.
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Whole lines of a journal, where the first starts and its number from 1; or a last line that
-    lacks its end.
+    """Whole lines of a journal, the offset of the first and its number from 1; or a last line
+    without a line feed.
     """
 
     content: bytes
@@ -32,8 +32,8 @@ class Block:
     cut: bool = False
 
     def table(self, texts: tuple[str, ...], whole: tuple[str, ...] = ()) -> pl.DataFrame | None:
-        """These fields of its lines, as text and as whole numbers; None where a line is not a plain
-        JSON object.
+        """Return these fields of its lines as strings and integers, or None if a line is not a
+        plain JSON object.
         """
         import polars as pl
 
@@ -46,18 +46,18 @@ class Block:
 
 
 def check_length(path: Path, number: int, line: bytes) -> None:
-    """Raises DataError if a line, or what is read of it, is longer than a line may be."""
+    """Raise DataError if a line, or the part read so far, is longer than allowed."""
     if len(line) > LONGEST_LINE:
         raise DataError(f"{path}: line {number}: must have at most {LONGEST_LINE >> 20} MiB")
 
 
 def blocks(path: Path, size: int = 1_000_000) -> Iterator[Block]:
-    """The journal in pieces of about ``size`` bytes; what lacks its end comes last and alone.
+    """Yield blocks of about ``size`` bytes; a last line without a line feed comes last, alone.
 
     Raises
     ------
     DataError
-        If a line is longer than a line may be.
+        If a line is longer than allowed.
     """
     rest, offset, number = b"", 0, 1
     with path.open("rb") as journal:

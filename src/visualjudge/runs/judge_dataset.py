@@ -1,5 +1,5 @@
-"""One judge over one dataset: what is left to ask, and the way from a verdict to its line in the
-run folder.
+"""Run one judge over one dataset: what is left to ask, and how verdicts become lines of the run
+folder.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ from visualjudge.runs.spending import Spending, paid_beside, priced, spent_befor
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """What is asked, and how a run is continued. ``limit`` counts questions; None = all."""
+    """What is asked, and how a run is continued. ``limit`` is a number of questions; None means
+    all."""
 
     swap: bool = False
     repeats: int = 1
@@ -58,7 +59,7 @@ class RunSettings:
 
 
 class Engine(Protocol):
-    """How the asks of a run are put to its judge."""
+    """How the asks of a run reach its judge."""
 
     async def __call__(
         self,
@@ -71,18 +72,20 @@ class Engine(Protocol):
         on_event: Listener | None = None,
         stop: Stop | None = None,
     ) -> Progress:
-        """Do all of ``todo``, which may be called again; count in ``progress``, and return it."""
+        """Do all of ``todo``, which may be iterated repeatedly; count in ``progress`` and return
+        it."""
         ...
 
 
 async def live(todo: Todo, ask: AskOne[Ask], journal: Journal, **options: Any) -> Progress:
-    """The engine of live calls: each ask once, at most ``concurrency`` at once."""
+    """The engine of live calls: each ask once, at most ``concurrency`` at the same time."""
     return await run(todo(), ask, journal, **options)
 
 
 @dataclass(frozen=True)
 class RunReport:
-    """How a run ended: all verdicts of the run folder by status, and what this invocation did."""
+    """How a run ended: the number of verdicts by status in the run folder, and what this invocation
+    did."""
 
     statuses: Counter[str]
     causes: Counter[str]
@@ -108,8 +111,8 @@ class RunReport:
 def still_to_ask(
     folder: str | Path, questions: Sequence[Question], options: RunSettings
 ) -> Iterator[Ask]:
-    """All that an invocation with these options would ask, the verdicts in ``folder`` left out
-    where it resumes.
+    """Return everything that an invocation with these options would ask, without questions answered
+    in ``folder`` if it resumes.
     """
     run, done = RunFolder(folder), None
     if options.resume and run.verdicts_path.is_file():
@@ -125,8 +128,8 @@ def check_images(dataset: Dataset, questions: Sequence[Question]) -> None:
     Raises
     ------
     DataError
-        If one is missing or leads out of the dataset; the message names the first and counts the
-        others. Also if the dataset holds labels only.
+        If one is missing or lies outside of the dataset (the message names the first and counts the
+        others), or if the dataset holds only labels.
     """
     if dataset.labels_only:
         raise DataError(
@@ -171,13 +174,13 @@ async def run_judge(
     stop: Stop | None = None,
     engine: Engine = live,
 ) -> RunReport:
-    """Ask what is to ask and is not answered yet; the judge is closed at the end.
+    """Ask all questions that have no verdict yet, then close the judge.
 
     Raises
     ------
     UsageError
-        If the folder holds another run, a run and ``resume`` is off, or verdicts that are not asked
-        for now; or if one question may take more calls than the budget allows.
+        If the folder holds another run, a run although ``resume`` is off, or verdicts that are not
+        asked for now; or if one question may take more calls than the budget allows.
     """
     folder, budget = RunFolder(out), budget or Budget()
     budget.expect(most_calls(judge))
@@ -258,7 +261,7 @@ def _todo(dataset: Dataset, done: Answered, options: RunSettings) -> Todo:
 
 
 def _drop_replaced(journal: Journal) -> None:
-    """Leave failures out that were asked again, and of which a later line has the new verdict."""
+    """Remove failures that were asked again and have a later verdict."""
     left = Counter[Key]()
     for line in journal.records():
         if line["status"] == "api_error" or _key(line) in left:
@@ -276,8 +279,8 @@ def _key(line: Mapping[str, Any]) -> Key:
 
 
 def _journal(folder: RunFolder, dataset: Dataset, options: RunSettings) -> Journal:
-    """The run's journal; a compacted run that has nothing left to ask stays as it is, and its
-    journal is not opened.
+    """Open the run's journal. A compacted run with nothing left to ask stays as it is, without a
+    journal.
     """
     idle = folder.is_compacted and options.resume and not options.retry_errors
     if idle and next(still_to_ask(folder.path, dataset.questions, options), None) is None:
@@ -286,8 +289,8 @@ def _journal(folder: RunFolder, dataset: Dataset, options: RunSettings) -> Journ
 
 
 def _recall_schema(folder: RunFolder, manifest: Mapping[str, Any], judge: Judge) -> None:
-    """A run goes on in the mode that its first invocation decided on; with another server or model
-    it is tried anew.
+    """Continue in the mode that the first invocation chose; with another server or model, try
+    again.
     """
     trial, is_same = trial_of(judge), manifest.get("changes") == folder.manifest().get("changes")
     if trial is not None and is_same and manifest.get("schema"):
@@ -295,10 +298,10 @@ def _recall_schema(folder: RunFolder, manifest: Mapping[str, Any], judge: Judge)
 
 
 def _noting_schema(folder: RunFolder, manifest: dict[str, Any], judge: Judge) -> AskOne[Ask]:
-    """Asks the judge, and puts into ``run.json`` how its trial of a schema ended.
+    """Ask the judge, and record in ``run.json`` how its trial of a schema ended.
 
-    That is done before the verdict that told is in the journal, so that a run that is killed goes
-    on as it began.
+    This happens before the deciding verdict is in the journal, so that a killed run continues in
+    the same mode.
     """
     trial = trial_of(judge)
 
@@ -326,7 +329,7 @@ async def outcome_of(judge: Judge, ask: Ask) -> Outcome:
 
 
 def _diagnostics(engine: Engine, judge: Judge) -> Diagnostics:
-    """What happened to the judge's clients, where it has any."""
+    """Return what happened to the judge's clients, if it has any."""
     known: Diagnostics | None = getattr(engine, "diagnostics", None) or getattr(
         judge, "diagnostics", None
     )
@@ -358,8 +361,8 @@ def _manifest(dataset: Dataset, judge: Judge, options: RunSettings) -> dict[str,
 
 
 def _plugins(dataset: Dataset, described: Mapping[str, Any]) -> dict[str, Any]:
-    """The plug-ins that made the dataset, and those whose backend or judge answers; nothing where
-    there are none.
+    """Return the plug-ins that made the dataset and those whose backend or judge answers, if there
+    are any.
     """
     backend = described.get("backend")
     own = in_use({("backend", backend), ("question judge", backend)})
@@ -369,7 +372,7 @@ def _plugins(dataset: Dataset, described: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def checksum_of(dataset: Dataset) -> str:
-    """SHA-256 of questions.json as it was read, whatever dataset.json says of it."""
+    """Return the SHA-256 of questions.json as read, regardless of what dataset.json states."""
     return dataset.digest or hashlib.sha256((dataset.root / QUESTIONS).read_bytes()).hexdigest()
 
 
@@ -406,7 +409,7 @@ def _continued(
     unasked: int,
     options: RunSettings,
 ) -> dict[str, Any]:
-    """The manifest of a resumed run: with its first start, and every change that was accepted."""
+    """Return the manifest of a resumed run, with its first start and every accepted change."""
     old = folder.manifest()
     if not old:
         return manifest

@@ -1,4 +1,4 @@
-"""The local baseline on the questions of other runs, for reports that hold a judge against it."""
+"""The local baseline on the questions of other runs, for reports that compare a judge with it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from visualjudge.runs.judge_dataset import RunSettings, run_judge
 def run_baselines(
     runs: Sequence[str | Path], scratch: Path, *, dataset: str | Path | None = None
 ) -> list[Path]:
-    """Put the pairwise questions that ``runs`` answered to the local judge, a run folder in
-    ``scratch`` a dataset.
+    """Ask the local judge the pairwise questions that ``runs`` answered, with one run folder per
+    dataset in ``scratch``.
 
-    None where one of the runs is the local judge's already.
+    Return None if one of the runs is already the local judge's.
     """
     folders = [RunFolder(run) for run in runs]
     if any(folder.manifest().get("backend") == LOCAL for folder in folders):

@@ -1,8 +1,8 @@
-"""Workers that are processes of this machine, spawned, with a socket each.
+"""Workers as spawned processes of this machine, with one socket each.
 
-A message is its length in eight bytes and a pickle. The judge, with its API key, goes over the
-socket alone: into no command line, environment or file. A worker ends when its socket does, so none
-outlives the process that began it.
+A message is its length in eight bytes, then a pickle. The judge, with its API key, is sent over the
+socket only, never on a command line, in the environment or in a file. A worker ends when its socket
+closes, so none outlives the process that started it.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _LENGTH = 8
 
 
 def packed(judge: Judge, todo: Todo) -> bytes:
-    """A judge and what it is asked, for other processes; without the numbers of the asks, which
-    come one by one.
+    """Pickle a judge and its questions for other processes, without the numbers of the asks, which
+    are sent one by one.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def packed(judge: Judge, todo: Todo) -> bytes:
 async def open_processes(
     judge: Judge, todo: Todo, *, count: int
 ) -> AsyncIterator[list[ProcessWorker]]:
-    """``count`` processes, which end with the context."""
+    """Start ``count`` processes, which end with the context."""
     work, workers = packed(judge, todo), list[ProcessWorker]()
     try:
         for number in range(count):
@@ -72,7 +72,7 @@ async def open_processes(
 
 @dataclass
 class ProcessWorker:
-    """One process, seen from the one that has the journal."""
+    """One process, as used by the process that writes the journal."""
 
     name: str
     process: BaseProcess
@@ -83,7 +83,7 @@ class ProcessWorker:
 
     @classmethod
     async def start(cls, name: str, work: bytes) -> ProcessWorker:
-        """Begin the process; it gets ready while the first questions are on their way."""
+        """Start the process; it loads while the first questions are being answered."""
         ours, theirs = socket.socketpair()
         with theirs:
             process = multiprocessing.get_context("spawn").Process(
@@ -120,7 +120,7 @@ class ProcessWorker:
         return found
 
     async def finish(self) -> Diagnostics:
-        """End it; what happened to its client."""
+        """End it and return what happened to its client."""
         found: Diagnostics = await self._asked(_FINISH)
         return found
 
@@ -190,7 +190,7 @@ async def _reply(writer: StreamWriter, number: int, bench: Bench, what: Any) -> 
 
 
 class Bench:
-    """A judge at work in a process of its own."""
+    """A judge in a process of its own."""
 
     def __init__(self, work: bytes) -> None:
         rows, self._judge, self._todo = pickle.loads(work)
@@ -208,7 +208,7 @@ class Bench:
         return [await outcome_of(self._judge, ask) for ask in self._todo.asks(numbers)]
 
     async def finish(self) -> Diagnostics:
-        """Close the judge's connections; what happened to them."""
+        """Close the judge's connections and return what happened to them."""
         await self._judge.aclose()
         told = self._diagnostics()
         return replace(told, failures=Counter(told.failures) - self._before)

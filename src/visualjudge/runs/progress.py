@@ -1,6 +1,4 @@
-"""A run on the screen: how far, how fast, how many verdicts of each status. On stderr, so that
-stdout stays clean.
-"""
+"""Progress of a run on stderr: how far, how fast, and the number of verdicts by status."""
 
 from __future__ import annotations
 
@@ -35,7 +33,7 @@ _QUIET_S = 10.0
 
 
 def _notebook_output(title: str) -> Any:
-    """The handle of a line below the running notebook cell; None where there is no notebook."""
+    """Return the handle of a line below the running notebook cell, or None outside of notebooks."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     if not hasattr(shell, "kernel"):
@@ -50,7 +48,7 @@ def counted(counts: Counter[str]) -> str:
 
 
 def waiting(progress: Progress) -> str:
-    """``8 waiting for 30 s on URL``, where nothing has come back for long; else nothing."""
+    """``8 waiting for 30 s on URL`` if nothing has come back for a while, else an empty string."""
     jobs = progress.budget.in_flight
     if not jobs or progress.quiet < _QUIET_S:
         return ""
@@ -60,7 +58,7 @@ def waiting(progress: Progress) -> str:
 
 
 def line(progress: Progress) -> str:
-    """How far a run is, in one line of a log."""
+    """Return the progress as one line of a log."""
     how_far = f"{progress.done} of {progress.total}"
     told = " · ".join(filter(None, (counted(progress.statuses), waiting(progress))))
     return (
@@ -71,14 +69,14 @@ def line(progress: Progress) -> str:
 
 
 def spent(progress: Progress) -> str:
-    """Tokens and money of this invocation so far, where there are any."""
+    """Return tokens and money of this invocation so far, if any."""
     budget = progress.budget
     return _amounts(budget.tokens, budget.cost)
 
 
 def spent_in_all(progress: Progress, total: Spending) -> str:
-    """What a run has spent, and what of it this invocation did, where that is not all; nothing
-    where it is nothing.
+    """Return what a run has spent, and the part of this invocation if that differs; empty if
+    nothing was spent.
     """
     budget = progress.budget
     now = (
@@ -103,9 +101,7 @@ def _amounts(tokens: int, cost: float | None) -> str:
 
 
 class _Bar(Bar):
-    """The counts on a line of their own: beside the bar they leave no place for it in 80
-    columns.
-    """
+    """Shows the counts on a line of their own, because 80 columns hold only the bar."""
 
     def get_renderables(self) -> Iterable[RenderableType]:
         yield from super().get_renderables()
@@ -113,8 +109,8 @@ class _Bar(Bar):
 
 
 class Display:
-    """Use as a context; give :meth:`update` to the runner. A terminal gets a live bar, a log a line
-    now and then.
+    """A context manager whose :meth:`update` the runner calls. A terminal shows a live bar, a log
+    one line now and then.
     """
 
     def __init__(self, title: str = "asking", *, console: Console | None = None) -> None:

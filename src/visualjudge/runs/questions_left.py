@@ -1,6 +1,4 @@
-"""What a run has left to ask: an 8-byte number for each ask, from which its question is read when
-it is asked.
-"""
+"""What a run has left to ask: one 8-byte number per ask; its question is read when it is asked."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from visualjudge.runs.answered_questions import Answered
 
 @dataclass(frozen=True)
 class Todo:
-    """Asks in the order of their questions, read lazily; calling it begins anew.
+    """Asks in the order of their questions, read lazily; calling it starts again.
 
     The number of an ask is ``position · 2 · repeats + order · repeats + repeat``, with the position
     of its question in ``questions`` and 0 or 1 for the order AB or BA.
@@ -34,7 +32,7 @@ class Todo:
         return self.asks(self.numbers)
 
     def asks(self, numbers: Iterable[int]) -> Iterator[Ask]:
-        """The asks of these numbers; quickest where the numbers ascend."""
+        """Yield the asks with these numbers; fastest if the numbers ascend."""
         place, known = 0, -1
 
         def places() -> Iterator[int]:
@@ -52,9 +50,7 @@ class Todo:
 def left_of(
     questions: Sequence[Question], *, swap: bool, repeats: int, done: Answered | None = None
 ) -> Todo:
-    """What is left of ``questions``: no question is read for it, only the columns that are
-    needed.
-    """
+    """Return what is left of ``questions``, reading only the columns needed and no question."""
     asked: list[tuple[Order, int]] = [
         (order, k) for order in ORDERS[: 1 + swap] for k in range(repeats)
     ]

@@ -1,4 +1,4 @@
-"""Workers that are actors of a Ray cluster. All nodes must see the dataset's folder under the same
+"""Workers as actors of a Ray cluster. All nodes must see the dataset's folder under the same
 path.
 """
 
@@ -28,8 +28,8 @@ _AT_ONCE = 10_000
 
 @asynccontextmanager
 async def open_actors(judge: Judge, todo: Todo, *, count: int) -> AsyncIterator[list[ActorWorker]]:
-    """``count`` actors with a core each, which end with the context, on the cluster that is there,
-    else a local one.
+    """Start ``count`` actors with one core each, on the running cluster or else a local one. They
+    end with the context.
 
     Raises
     ------
@@ -60,18 +60,18 @@ async def open_actors(judge: Judge, todo: Todo, *, count: int) -> AsyncIterator[
 
 @dataclass
 class ActorWorker:
-    """One actor, seen from the process that has the journal."""
+    """One actor, as used by the process that writes the journal."""
 
     name: str
     actor: Any
 
     async def answer(self, numbers: Sequence[int]) -> list[Outcome]:
-        """The outcomes, in the order of ``numbers``."""
+        """Return the outcomes, in the order of ``numbers``."""
         found: list[Outcome] = await _result(self.name, self.actor.answer.remote(list(numbers)))
         return found
 
     async def finish(self) -> Diagnostics:
-        """What happened to its client."""
+        """Return what happened to its client."""
         found: Diagnostics = await _result(self.name, self.actor.finish.remote())
         return found
 

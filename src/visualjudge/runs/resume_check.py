@@ -1,5 +1,5 @@
-"""Whether a resumed run is the run that was started: everything that shapes a verdict must be the
-same.
+"""Check that a resumed run is the run that was started: everything that affects a verdict must be
+the same.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LONGEST = 80
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One setting that is not what it was."""
+    """One setting that has changed."""
 
     name: str
     was: Any
@@ -36,7 +36,7 @@ class Change:
 
 
 def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
-    """What differs between two manifests: backend, model, server, every parameter, and the
+    """Return the differences of two manifests: backend, model, server, every parameter, and the
     questions.
     """
     before, after = _shape(old), _shape(new)
@@ -51,7 +51,9 @@ def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
 
 
 def media_checksum(dataset: Dataset) -> str:
-    """SHA-256 over the names and checksums of the images, as ``dataset.json`` states them."""
+    """Return the SHA-256 over the names and checksums of the images, as stated in
+    ``dataset.json``.
+    """
     return hashlib.sha256(orjson.dumps(_stated(dataset), option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
@@ -64,10 +66,9 @@ def _stated(dataset: Dataset) -> dict[str, Any]:
 
 
 def edited_images(dataset: Dataset, old: Mapping[str, Any]) -> list[Change]:
-    """Images that were written since the run began, or since its last accepted change, and are not
-    what they were.
+    """Return images that were modified since the run began or since its last accepted change.
 
-    The clock of the file system tells which were written; only those are read.
+    Modification times tell which files were written since; only those are read.
     """
     accepted = old.get("changes") or [{}]
     began = accepted[-1].get("at") or old.get("started")
@@ -115,9 +116,9 @@ def _edited(dataset: Dataset, name: str, digest: object) -> bool:
 
 
 def fallen_out(old: Mapping[str, Any], new: Mapping[str, Any], unasked: int) -> list[Change]:
-    """What differs where ``unasked`` verdicts of the run are no longer asked for: by a smaller or
-    another selection, without ``swap``, or with fewer repeats. Nothing where no more than an
-    earlier change accepted are.
+    """Return what differs if ``unasked`` verdicts of the run are no longer asked for, because of a
+    different selection, no ``swap`` or fewer repeats. Empty if an earlier accepted change covers as
+    many.
     """
     accepted = old.get("unasked") or 0
     if unasked <= accepted:
@@ -131,12 +132,12 @@ def fallen_out(old: Mapping[str, Any], new: Mapping[str, Any], unasked: int) -> 
 
 
 def check_changes(folder: Path, found: list[Change], *, accept: bool) -> None:
-    """Refuse to mix verdicts that were given under different settings.
+    """Refuse to mix verdicts of different settings.
 
     Raises
     ------
     UsageError
-        If anything differs and ``accept`` is false; the message lists it.
+        If anything differs and ``accept`` is False; the message lists the differences.
     """
     if found and not accept:
         listed = "; ".join(map(str, found))
@@ -148,7 +149,9 @@ def check_changes(folder: Path, found: list[Change], *, accept: bool) -> None:
 
 
 def recorded(found: list[Change], *, at: str, verdicts: int) -> dict[str, Any]:
-    """Accepted changes as ``run.json`` keeps them; ``verdicts`` were given before."""
+    """Return accepted changes as ``run.json`` keeps them; ``verdicts`` is the number given
+    before.
+    """
     return {
         "at": at,
         "verdicts": verdicts,
@@ -157,7 +160,7 @@ def recorded(found: list[Change], *, at: str, verdicts: int) -> dict[str, Any]:
 
 
 def _shape(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """By name what shapes a verdict, as JSON would give it back."""
+    """Return the settings that affect a verdict by name, as they are after a JSON round trip."""
     parameters = manifest.get("parameters")
     dataset = manifest.get("dataset")
     shape = {name: manifest.get(name) for name in _NAMED}

@@ -1,7 +1,7 @@
-"""Bounded, journalled, stoppable: jobs in, one journal record each out. Knows nothing of judges.
+"""Run jobs with bounded concurrency, one journal record per job. Does not know judges.
 
-Jobs are drawn one by one when a worker is free, so that a million of them cost no memory. A record
-is written the moment it is known and reported when it is on the disk.
+Jobs are drawn one by one when a worker is free, so that a million of them need no memory. A record
+is written as soon as it is known, and reported once it is on the disk.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _CLEAN_UP_WITHIN_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one job: the line for the journal, and what the runner counts."""
+    """The result of one job: the line for the journal, and what the runner counts."""
 
     record: Mapping[str, Any]
     status: str = "ok"
@@ -54,13 +54,13 @@ class Outcome:
 
     @property
     def paid(self) -> Mapping[str, int] | None:
-        """Tokens of the replies that came; None where none did."""
+        """Tokens of the replies received, or None without a reply."""
         return (self.usage or None) if self.status == "api_error" else self.usage
 
 
 @dataclass(slots=True)
 class Progress:
-    """How a run stands. ``stopped`` is why it ended early, or ``None``."""
+    """The state of a run. ``stopped`` is why it ended early, or None."""
 
     total: int | None = None
     done: int = 0
@@ -96,20 +96,18 @@ Ask = Callable[[Job], Awaitable[Outcome | None]]
 
 
 class Stop:
-    """A wish to end: :meth:`request` lets calls in flight finish; workers look at it between
-    jobs.
-    """
+    """A request to stop: calls in flight finish, and workers check it between jobs."""
 
     def __init__(self) -> None:
         self.reason: str | None = None
 
     def request(self, reason: str) -> None:
-        """Ask to stop; the first reason stays."""
+        """Request to stop; the first reason is kept."""
         self.reason = self.reason or reason
 
 
 class _Streak:
-    """Gives a run up that can only fail: a refused key, an unknown model, a server that is gone."""
+    """Stops a run that can only fail: a refused key, an unknown model, a server that is down."""
 
     def __init__(self) -> None:
         self.fatal = 0
@@ -140,31 +138,30 @@ async def run(
     stop: Stop | None = None,
     give_up: bool = True,
 ) -> Progress:
-    """Do all ``jobs``, at most ``concurrency`` at once.
+    """Do all ``jobs``, at most ``concurrency`` at the same time.
 
     Parameters
     ----------
     jobs
         Drawn lazily.
     ask
-        Does one; None where there is no outcome yet. What it raises ends the run, after the records
-        known by then are on the disk: a failure that belongs to one job must come back as an
+        Does one job; returns None if there is no outcome yet. An exception ends the run, after the
+        records so far are on the disk. A failure of one job must be returned as an
         :class:`Outcome`.
     total
         Number of jobs, for the display.
     progress
-        Counted on, in place of a new one with ``total`` and ``budget``.
+        Progress to continue, instead of a new one with ``total`` and ``budget``.
     on_event
-        Called with the state of the run after each record that is on the disk, and now and then
-        while none comes.
+        Called with the progress after each record that is on the disk, and now and then without
+        one.
     give_up
-        Whether to end after many failures in a row; where the calls were made before, that saves
-        none.
+        Whether to stop after many failures in a row. Not useful if the calls were made before.
 
     Returns
     -------
     Progress
-        The final counts; ``stopped`` tells a run that ended before its jobs did.
+        The final counts; ``stopped`` is set if the run ended early.
     """
     counts = progress or Progress(total=total, budget=budget or Budget())
     counts.heard = time.monotonic()
@@ -201,8 +198,8 @@ class _Crew:
     settled: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def work(self) -> None:
-        """Job after job; an error stops the others too, but lets them finish the call that is paid
-        for.
+        """Do job after job. An error stops the other workers after the call that they have in
+        flight.
         """
         try:
             await self._work()
@@ -229,8 +226,8 @@ class _Crew:
                 self.breath_at = time.monotonic() + _REPORT_EVERY_S
 
     async def _has_room(self) -> bool:
-        """Whether the budget has room for one more job; waits where one in flight may leave
-        some.
+        """Return whether the budget has room for one more job, waiting for jobs in flight if they
+        may leave some.
         """
         budget = self.progress.budget
         while refusal := budget.refusal():
@@ -261,9 +258,7 @@ class _Crew:
             self.stop.request(hopeless)
 
     async def keep_reporting(self) -> None:
-        """Sync and report a few times a second: workers need not wait for the disk, whose every
-        sync takes all.
-        """
+        """Sync and report a few times per second, so that workers need not wait for the disk."""
         told = time.monotonic()
         while True:
             await asyncio.sleep(_REPORT_EVERY_S)
@@ -280,7 +275,7 @@ class _Crew:
                 return
 
     async def report(self) -> None:
-        """Tell of what has been written, once it is on the disk."""
+        """Report written records once they are on the disk."""
         written = len(self.unreported)
         await self.journal.synced()
         reported = self.unreported[:written]
@@ -303,7 +298,7 @@ class _Crew:
 
 
 def run_until_stopped(work: Callable[[Stop], Coroutine[Any, Any, Result]]) -> Result:
-    """The result of ``work(stop)``, waited for; an event loop may be running here, as in a
+    """Wait for ``work(stop)`` and return its result. Works inside a running event loop, as in a
     notebook.
 
     The first Ctrl-C (or SIGTERM) asks the work to stop, a second one cancels it.
@@ -340,7 +335,7 @@ def run_until_stopped(work: Callable[[Stop], Coroutine[Any, Any, Result]]) -> Re
 
 @contextmanager
 def _on_signals(handler: Callable[[int, Any], None]) -> Iterator[None]:
-    """Ctrl-C and SIGTERM go to ``handler`` meanwhile; only the main thread may say so."""
+    """Send Ctrl-C and SIGTERM to ``handler`` meanwhile; possible in the main thread only."""
     here = threading.current_thread() is threading.main_thread()
     before = {number: signal.signal(number, handler) for number in (_SIGNALS if here else ())}
     try:

@@ -1,6 +1,4 @@
-"""What a run has cost, over all its invocations: those too that were killed before they could say
-so.
-"""
+"""The cost of a run over all its invocations, including those that were killed."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ Counts = tuple[int | None, int | None]
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """Tokens that were paid for, and their cost; None where the price of some is not known."""
+    """Tokens paid for, and their cost; None if the price of some is unknown."""
 
     tokens_in: int = 0
     tokens_out: int = 0
@@ -42,7 +40,7 @@ class Spending:
         return self.tokens_in + self.tokens_out
 
     def plus(self, tokens_in: int, tokens_out: int, prices: Prices) -> Spending:
-        """With more tokens, at these prices."""
+        """Return the sum with more tokens, at these prices."""
         free = not tokens_in + tokens_out
         priced = free or prices.are_stated
         cost = (
@@ -62,21 +60,21 @@ class Spending:
 
 
 def priced(budget: Budget) -> dict[str, Any]:
-    """The prices that the user stated, as a manifest has them, so that whoever reads it can tell
-    the cost.
+    """Return the stated prices as a manifest holds them, so that its reader can compute the
+    cost.
     """
     return {} if budget.prices == Prices() else {"prices": asdict(budget.prices)}
 
 
 def paid_beside(verdict: Verdict, paid: Mapping[str, int]) -> dict[str, Any]:
-    """What a verdict's line says of the tokens paid for: nothing where they are those of its
+    """Return the tokens paid for as a verdict's line states them; empty if they are those of its
     reply.
     """
     return {} if dict(paid) == dict(verdict.usage or {}) else {PAID: dict(paid)}
 
 
 def spent_before(verdicts: Path, manifest: Mapping[str, Any]) -> Spending:
-    """What the earlier invocations of a run spent.
+    """Return what earlier invocations of a run spent.
 
     Parameters
     ----------
@@ -94,16 +92,14 @@ def spent_before(verdicts: Path, manifest: Mapping[str, Any]) -> Spending:
 
 
 def spent_in(tokens_in: int, tokens_out: int, manifest: Mapping[str, Any]) -> Spending:
-    """What a run spent whose verdicts hold so many tokens that were paid for, as
-    :func:`spent_before` has it.
-    """
+    """Return what a run with these paid tokens spent, as :func:`spent_before` does."""
     stated = _stated(manifest.get("total") or {})
     more_in, more_out = max(0, tokens_in - stated.tokens_in), max(0, tokens_out - stated.tokens_out)
     return stated.plus(more_in, more_out, _prices(manifest))
 
 
 def _paid(verdicts: Path) -> Iterator[Counts]:
-    """Prompt and reply tokens of each verdict that has some."""
+    """Yield prompt and reply tokens of each verdict that states them."""
     return _compacted(verdicts) if verdicts.suffix == ".parquet" else _journalled(verdicts)
 
 
@@ -123,7 +119,7 @@ def _journalled(verdicts: Path) -> Iterator[Counts]:
 
 
 def paid_counts(record: Mapping[str, Any]) -> Counts:
-    """Prompt and reply tokens that were paid for, of a verdict's line."""
+    """Return the prompt and reply tokens paid for, from a verdict's line."""
     return _counts(record.get(PAID, record.get("usage")))
 
 
@@ -138,7 +134,8 @@ def _stated(total: Mapping[str, Any]) -> Spending:
 
 
 def _prices(manifest: Mapping[str, Any]) -> Prices:
-    """None are stated where they cannot be prices: the file may be another program's."""
+    """Return the stated prices, or none if the values cannot be prices: another program may have
+    written the file."""
     stated = manifest.get("prices") or {}
     try:
         return Prices(

@@ -1,4 +1,4 @@
-"""Token counts of a reply, under the names that OpenAI, Anthropic and Google give them."""
+"""Token counts of a reply, under the names used by OpenAI, Anthropic and Google."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ TOTAL = ("total_tokens", "total_token_count")
 
 
 def token_counts(usage: Mapping[str, Any] | None) -> tuple[int | None, int | None]:
-    """Tokens of the prompt, and all that are billed as output; None where the server did not
-    say.
-    """
+    """Return the tokens of the prompt and all tokens billed as output, or None if unknown."""
     prompt, reply, total = (_first(usage or {}, names) for names in (PROMPT, REPLY, TOTAL))
     return prompt, whole_output(prompt, reply, total)
 

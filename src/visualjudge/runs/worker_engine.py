@@ -1,9 +1,8 @@
-"""The asks of one run spread over several workers, whose verdicts come back to the one process that
-has the journal.
+"""Spread the asks of one run over several workers; one process writes all verdicts to the journal.
 
-An ask holds its place in ``concurrency`` until its verdict is in the journal, so a run that is
-killed loses what a run of one process would lose: the calls under way. Budget, breaker and progress
-stand where they stand in one process.
+An ask counts towards ``concurrency`` until its verdict is in the journal, so a killed run loses
+only the calls in flight, as a run of one process does. Budget, breaker and progress work as in one
+process.
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ _log = logging.getLogger("visualjudge.runs")
 
 
 class WorkerLost(RunError):
-    """A worker ended before its answer came."""
+    """A worker ended before it answered."""
 
 
 class Worker(Protocol):
-    """Something that has the judge and the questions, and answers asks by their numbers."""
+    """Holds the judge and the questions, and answers asks by their numbers."""
 
     name: str
 
     async def answer(self, numbers: Sequence[int]) -> list[Outcome]:
-        """The outcomes, in the order of ``numbers``.
+        """Return the outcomes, in the order of ``numbers``.
 
         Raises
         ------
@@ -48,7 +47,7 @@ class Worker(Protocol):
         ...
 
     async def finish(self) -> Diagnostics:
-        """End it; what happened to its client."""
+        """End it and return what happened to its client."""
         ...
 
 
@@ -63,11 +62,11 @@ class SpreadEngine:
     Parameters
     ----------
     open_workers
-        A context in which there are workers that have a copy of the judge and of the questions.
+        Context manager that yields workers with a copy of the judge and of the questions.
     block
-        How many asks go to a worker at once. 1: at most ``concurrency`` asks are under way in all
-        workers. More, for judges that call nobody: asks go ahead, and their verdicts come into the
-        journal in the order of the questions.
+        Number of asks sent to a worker at a time. With 1, at most ``concurrency`` asks are in
+        flight in all workers. Use more for judges that call no server; their verdicts are still
+        written in the order of the questions.
     """
 
     judge: Judge
@@ -86,8 +85,8 @@ class SpreadEngine:
         on_event: Listener | None = None,
         stop: Stop | None = None,
     ) -> Progress:
-        """Do all of ``todo``. The first asks are made here: what they show of the server goes with
-        the judge.
+        """Do all of ``todo``. The first asks are made in this process; workers receive what they
+        showed about the server.
         """
         stop, trial, first = stop or Stop(), trial_of(self.judge), 0
 
@@ -143,7 +142,7 @@ class _Desk:
         self._last: asyncio.Task[None] | None = None
 
     async def ask(self, number: int) -> Outcome:
-        """The outcome of one ask, from whichever worker."""
+        """Return the outcome of one ask, from any worker."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Outcome] = loop.create_future()
         self._block.append((number, future))

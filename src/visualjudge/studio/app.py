@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import asdict
 from importlib.resources import files
 from typing import Any
@@ -24,16 +24,16 @@ from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.image_storage import Place
 from visualjudge.core.records import LETTERS, Question
 from visualjudge.studio import question_views as views
-from visualjudge.studio.guard import Guard
+from visualjudge.studio.guard import LOOPBACK, Guard
 from visualjudge.studio.places import DatasetPlace, RunPlace
 from visualjudge.studio.question_views import card, option_images, original_images
 from visualjudge.studio.selection import SORTS, Shelf, State, matrices, shown_facet
 from visualjudge.studio.set_pages import SetPages
-from visualjudge.studio.site import Site, watched
+from visualjudge.studio.site import NotIndexed, Site, StillIndexing, watched
 from visualjudge.studio.slices import judge_probes, slices
+from visualjudge.studio.summary import OUTCOMES
 from visualjudge.studio.thumbnails import WIDTHS, confined, image_response
 from visualjudge.studio.tool_calls import looked_at
-from visualjudge.studio.verdicts import OUTCOMES
 from visualjudge.studio.working_sets import UNMARKED
 from visualjudge.vision.raster.images import image_size, png_bytes, read_rgb
 
@@ -90,18 +90,23 @@ def create_app(site: Site) -> Any:
     )
 
 
-def application(routes: Sequence[tuple[str, Callable[[Request], Any], str]]) -> Any:
-    """An application of these addresses, handlers and methods, behind the guard."""
+def application(
+    routes: Sequence[tuple[str, Callable[[Request], Any], str]], names: frozenset[str] = LOOPBACK
+) -> Any:
+    """An application of these addresses, handlers and methods, behind the guard, under these host
+    names.
+    """
     handlers = {
         HTTPException: _refused,
         DataError: _unreadable,
         RunError: _not_done,
         sqlite3.Error: _not_done,
+        StillIndexing: _indexing,
     }
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, exception_handlers=handlers)
     for path, handler, method in routes:
         app.add_route(path, handler, methods=[method])
-    app.add_middleware(Guard)
+    app.add_middleware(Guard, names=names)
     return app
 
 
@@ -136,6 +141,7 @@ class Pages:
         return {
             "/": self.home,
             "/live": self.live,
+            "/progress": self.progress,
             "/static/{name}": static,
             "/d/{slug}": self.grid,
             "/d/{slug}/facets": self.facets,
@@ -158,11 +164,21 @@ class Pages:
     def home(self, request: Request) -> Response:
         """Datasets and runs."""
         places = self.site.places
-        sizes = {
-            place.slug: self.site.shelf(place.slug).index.columns.count for place in places.datasets
-        }
+        sizes = {place.slug: self._size(place) for place in places.datasets}
         states = [self.site.state(run) for run in places.runs]
         return self._page("home.html.j2", datasets=places.datasets, sizes=sizes, states=states)
+
+    def _size(self, place: DatasetPlace) -> int:
+        """The number of questions; what the dataset states of it while they are being read."""
+        try:
+            return self.site.shelf(place.slug).index.columns.count
+        except (StillIndexing, NotIndexed):
+            stated = (place.meta.get("counts") or {}).get("questions")
+            return stated if isinstance(stated, int) else 0
+
+    def progress(self, request: Request) -> Response:
+        """What is still to be indexed, in words for the page; empty when all is."""
+        return _json({"lines": [_line(self.site, *one) for one in self.site.indexing().items()]})
 
     def grid(self, request: Request) -> Response:
         """The grid; its content comes by ``facets`` and ``cards``."""
@@ -335,7 +351,12 @@ class Pages:
         ]
         total = shelf.index.columns.count
         return _json(
-            {"total": int(selection.rows.size), "of": total, "facets": [asdict(x) for x in shown]}
+            {
+                "total": int(selection.rows.size),
+                "of": total,
+                "facets": [asdict(x) for x in shown],
+                "behind": shelf.behind(),
+            }
         )
 
     def facet(self, request: Request) -> Response:
@@ -450,7 +471,9 @@ async def _new_verdicts(site: Site, request: Request, place: RunPlace) -> AsyncI
     seen = -1
     while not await request.is_disconnected():
         index = await asyncio.to_thread(site.run_index, place)
-        assert index is not None
+        if index is None:  # the dataset's questions are being read
+            await asyncio.sleep(LIVE_EVERY_S)
+            continue
         if index.total != seen:
             fresh = MOST_WATCHED if seen < 0 else min(MOST_WATCHED, max(index.total - seen, 0))
             seen = index.total
@@ -485,6 +508,26 @@ def _missing(what: str) -> HTTPException:
 
 def _refused(_request: Request, error: Any) -> Response:
     return PlainTextResponse(error.detail, error.status_code)
+
+
+def _line(site: Site, slug: str, shares: Mapping[str, float]) -> str:
+    """How far the index of a dataset is, and what does not work yet."""
+    place = site.dataset(slug)
+    name = slug if place is None else place.name
+    if "" in shares:
+        return f"{name}: reading the questions, {shares['']:.0%}. The grid opens when they are read"
+    told = ", ".join(f"{judge} {share:.0%}" for judge, share in shares.items())
+    return (
+        f"{name}: indexing replies ({told}). Search, and filters by what a judge said, know those "
+        "indexed so far"
+    )
+
+
+def _indexing(request: Request, error: Any) -> Response:
+    """A page that opens when the questions are read; anything else is to be asked again."""
+    if "text/html" not in request.headers.get("accept", ""):
+        return PlainTextResponse("the questions are being read", 503, {"retry-after": "2"})
+    return renderer()("indexing.html.j2")
 
 
 def _unreadable(_request: Request, error: Exception) -> Response:

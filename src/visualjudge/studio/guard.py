@@ -1,4 +1,4 @@
-"""What every request passes: this machine's own names only, no requests of other sites, strict
+"""What every request passes: the studio's own host names only, no requests of other sites, strict
 headers on replies.
 """
 
@@ -30,15 +30,16 @@ HEADERS = {
 class Guard:
     """ASGI middleware around the studio."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, names: frozenset[str] = LOOPBACK) -> None:
         self.app = app
+        self.names = names
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse what comes from elsewhere; put the headers on everything else."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        refusal = refused(scope["method"], Headers(scope=scope))
+        refusal = refused(scope["method"], Headers(scope=scope), self.names)
         if refusal is not None:
             status, reason = refusal
             await PlainTextResponse(reason, status, HEADERS)(scope, receive, send)
@@ -54,14 +55,16 @@ class Guard:
         await self.app(scope, receive, with_headers)
 
 
-def refused(method: str, headers: Mapping[str, str]) -> tuple[int, str] | None:
+def refused(
+    method: str, headers: Mapping[str, str], names: frozenset[str] = LOOPBACK
+) -> tuple[int, str] | None:
     """Status and reason of a request that is refused; None for one that may pass.
 
     A name of another host means that a page elsewhere resolves its own name to this machine (DNS
     rebinding). A request that another site starts may only be a plain visit of a page.
     """
     host = headers.get("host", "")
-    if _hostname(f"//{host}") not in LOOPBACK:
+    if _hostname(f"//{host}") not in names:
         return 400, "this address is not served here"
     site = headers.get("sec-fetch-site", "none")
     visit = (

@@ -13,7 +13,7 @@ import os
 import sqlite3
 import threading
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -42,8 +42,10 @@ MULTIPLE = ("subset", "class", "source")
 STEP = 4 * 2**20
 """Bytes of a part."""
 HERE: Engine = InlineEngine()
-_LARGE = 32 * 2**20
-"""Bytes from which other processes save more time than their start takes."""
+LARGE = 32 * 2**20
+"""Bytes from which other processes save more time than their start takes, and from which a first
+index is made while the pages are served.
+"""
 _MOST_PROCESSES = 4
 _QUESTIONS = 4000
 """Questions of a part that is not a range of bytes."""
@@ -76,9 +78,7 @@ def engine_for(files: Iterable[Path]) -> Engine:
     little time.
     """
     size, cores = sum(path.stat().st_size for path in files if path.is_file()), os.cpu_count() or 1
-    return (
-        HERE if size < _LARGE or cores <= 2 else open_engine("local", min(_MOST_PROCESSES, cores))
-    )
+    return HERE if size < LARGE or cores <= 2 else open_engine("local", min(_MOST_PROCESSES, cores))
 
 
 def line_ranges(path: Path, start: int, stop: int) -> Iterator[tuple[int, int]]:
@@ -149,8 +149,13 @@ def parts(stored: QuestionFiles, engine: Engine) -> Iterator[Part]:
         else:
             return
     left = islice(stored.scan(), done, None)
-    while (part := part_of(islice(left, _QUESTIONS))).places:
+    while (part := _next_part(left)).places:
         yield part
+
+
+@paused_collector()
+def _next_part(left: Iterator[Located]) -> Part:
+    return part_of(islice(left, _QUESTIONS))
 
 
 def _part_in(place: tuple[Path, int, int]) -> Part:
@@ -318,9 +323,20 @@ class DatasetIndex:
         return found
 
 
-def open_index(root: Path, home: Path, slug: str, engine: Engine = HERE) -> DatasetIndex:
+def open_index(
+    root: Path,
+    home: Path,
+    slug: str,
+    engine: Engine = HERE,
+    tick: Callable[[float], None] = lambda share: None,
+) -> DatasetIndex:
     """The index of the dataset at ``root``, made or made anew where it is missing or of other
     questions.
+
+    Parameters
+    ----------
+    tick
+        Called with the share of the questions that are read, while an index is made.
 
     Raises
     ------
@@ -338,12 +354,12 @@ def open_index(root: Path, home: Path, slug: str, engine: Engine = HERE) -> Data
         if not _is_current(path, stamp):
             checksum = file_sha256(questions_file(root))
             if not _is_current(path, None, checksum):
-                _build(root, path, checksum, engine)
+                _build(root, path, checksum, engine, tick)
             _put_stamp(path, stamp)
         try:
             return DatasetIndex(root, _connected(path))
         except (sqlite3.DatabaseError, KeyError, ValueError, TypeError):  # damaged behind its head
-            _build(root, path, file_sha256(questions_file(root)), engine)
+            _build(root, path, file_sha256(questions_file(root)), engine, tick)
             return DatasetIndex(root, _connected(path))
 
 
@@ -391,7 +407,9 @@ def _meta(connection: sqlite3.Connection, name: str) -> str | None:
 # ---------------------------------------------------------------- building
 
 
-def _build(root: Path, path: Path, checksum: str, engine: Engine) -> None:
+def _build(
+    root: Path, path: Path, checksum: str, engine: Engine, tick: Callable[[float], None]
+) -> None:
     """Write the index beside its place, then rename it: another studio never reads half of one."""
     scratch = path.with_suffix(f".{threading.get_native_id()}.part")
     scratch.unlink(missing_ok=True)
@@ -400,8 +418,12 @@ def _build(root: Path, path: Path, checksum: str, engine: Engine) -> None:
         connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;" + _SCHEMA)
         builder = _Builder(connection)
         try:
-            for part in parts(open_questions(root), engine):
+            stored = open_questions(root)
+            # the bytes of a file, or the number of questions: what a part's last place counts
+            whole = stored.path.stat().st_size if isinstance(stored, JsonQuestions) else len(stored)
+            for part in parts(stored, engine):
                 builder.add(part)
+                tick(part.places[-1][2] / max(whole, 1) if part.places else 1.0)
             builder.finish()
         finally:
             builder.texts.statements.settle()  # a connection must not be closed while it works

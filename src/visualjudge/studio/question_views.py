@@ -24,9 +24,11 @@ from visualjudge.runs.token_counts import token_counts
 from visualjudge.studio.index import has_answer
 from visualjudge.studio.places import RunPlace
 from visualjudge.studio.selection import Selection, Shelf, task_label
+from visualjudge.studio.summary import CLOSE, CONSISTENCY, OUTCOMES
 from visualjudge.studio.thumbnails import TYPES
 from visualjudge.studio.tool_calls import CallShown, calls_of
-from visualjudge.studio.verdicts import CLOSE, CONSISTENCY, OUTCOMES, VALUES, RunIndex
+from visualjudge.studio.verdict_reading import VALUES
+from visualjudge.studio.verdicts import RunIndex
 from visualjudge.studio.working_sets import UNMARKED
 from visualjudge.vision.encodings import CATALOGUE, encoding_title
 

@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from visualjudge.dataset.engines import Engine
 from visualjudge.studio.index import HERE, MULTIPLE, SINGLE, Columns, DatasetIndex
 from visualjudge.studio.places import RunPlace
-from visualjudge.studio.verdicts import CONSISTENCY, OUTCOMES, STATUSES, RunIndex, Summary
+from visualjudge.studio.summary import CONSISTENCY, OUTCOMES, Summary
+from visualjudge.studio.verdict_reading import STATUSES
+from visualjudge.studio.verdicts import RunIndex
 from visualjudge.studio.working_sets import Marked, WorkingSets
 from visualjudge.vision.encodings import encoding_title
 from visualjudge.vision.tasks import TASKS
@@ -398,10 +400,17 @@ class Shelf:
         self._lock = threading.Lock()
         self._facets: tuple[tuple[int, ...], list[Facet]] = ((), [])
 
-    def refresh(self, engine: Engine = HERE) -> None:
-        """Take in what running judges have written."""
+    def refresh(self, engine: Engine = HERE, *, wait: bool = True) -> None:
+        """Take in what running judges have written; without ``wait``, leave out what another thread
+        is taking in.
+        """
         for _, run in self.runs:
-            run.refresh(engine)
+            run.refresh(engine, wait=wait)
+
+    def behind(self) -> dict[str, float]:
+        """The runs of which much is still to be indexed: by name, the share that is."""
+        shares = {place.name: run.behind for place, run in self.runs}
+        return {name: share for name, share in shares.items() if share is not None}
 
     def prepare(self) -> None:
         """Count everything and search once, so that the first request finds totals, labels and open

@@ -21,7 +21,7 @@ from visualjudge.core.errors import DataError
 from visualjudge.studio.places import DatasetPlace
 from visualjudge.studio.selection import OneValue, Shelf, State
 from visualjudge.studio.site import Site
-from visualjudge.studio.verdicts import OUTCOMES
+from visualjudge.studio.summary import OUTCOMES
 from visualjudge.studio.working_sets import UNMARKED, read_change
 
 COLUMNS = ("task", "encoding", "type", "image", "error_type", "probe", "margin", "answer")
@@ -144,7 +144,9 @@ class SetPages:
         return _file(harmless(table).write_csv(), "text/csv; charset=utf-8", "selection.csv")
 
     def commands(self, request: Request) -> Response:
-        """What to type to ask a judge, or people, the questions of the file of ids."""
+        """What to type to ask a judge, or people, the questions of the file of ids, or to train on
+        them.
+        """
         place = self._place(request)
         dataset = shlex.quote(str(place.root))
         judge = (
@@ -154,7 +156,10 @@ class SetPages:
             f"visualjudge studio {dataset} --people runs/people --rater NAME --questions "
             "questions.txt"
         )
-        return _json({"judge": judge, "people": people})
+        training = (
+            f"visualjudge export {dataset} --format trl --questions questions.txt --out train.jsonl"
+        )
+        return _json({"judge": judge, "people": people, "training": training})
 
     # ---------------------------------------------------------------- helpers
 

@@ -5,11 +5,12 @@ while one looks.
 from __future__ import annotations
 
 import ctypes
+import logging
 import sys
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, cached_property
@@ -19,14 +20,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from visualjudge.core.errors import DataError, VisualJudgeError
 from visualjudge.dataset.folder import questions_file
 from visualjudge.runs.budget import money
 from visualjudge.runs.spending import spent_in
-from visualjudge.studio.index import Columns, engine_for, open_index
+from visualjudge.studio.index import LARGE, Columns, engine_for, open_index
 from visualjudge.studio.places import DatasetPlace, Places, RunPlace, cache_home
 from visualjudge.studio.selection import Pair, Shelf, unchanged_only
+from visualjudge.studio.summary import OUTCOMES, Share, Summary
 from visualjudge.studio.thumbnails import Thumbnails
-from visualjudge.studio.verdicts import OUTCOMES, STATUSES, RunIndex, Share, Summary
+from visualjudge.studio.verdict_reading import STATUSES
+from visualjudge.studio.verdicts import RunIndex
 
 if TYPE_CHECKING:
     from visualjudge.studio.annotations import Annotations
@@ -78,6 +82,23 @@ class RunState:
     seconds_left: float | None
 
 
+class StillIndexing(Exception):
+    """The questions of a dataset are being read; ``share`` of them are."""
+
+    def __init__(self, slug: str, share: float) -> None:
+        super().__init__(slug, share)
+        self.slug, self.share = slug, share
+
+
+class NotIndexed(DataError):
+    """A large dataset could not be read, or its index not be written."""
+
+
+def size_of(files: Iterable[Path]) -> int:
+    """Bytes of the files that are there."""
+    return sum(path.stat().st_size for path in files if path.is_file())
+
+
 class Site:
     """Places and their open indexes."""
 
@@ -90,6 +111,8 @@ class Site:
         self._shelves: dict[str, Shelf] = {}
         self._pace: dict[str, deque[tuple[float, int]]] = {}
         self._lock = threading.Lock()
+        self._opening = threading.Lock()
+        self._indexing: dict[str, float | NotIndexed] = {}
 
     @cached_property
     def annotations(self) -> Annotations:
@@ -121,37 +144,103 @@ class Site:
         ------
         DataError
             If the dataset cannot be read.
+        StillIndexing
+            If :meth:`open_all` has not read its questions yet.
         """
         with self._lock:
             shelf = self._shelves.get(slug)
-            if shelf is None:
-                place = self._datasets[slug]
-                if on_open:
-                    on_open(place)
-                places = self.places.runs_of(slug)
-                with engine_for(
-                    [questions_file(place.root), *(run.journal for run in places)]
-                ) as engine:
-                    index = open_index(place.root, self.home, slug, engine)
-                    runs = [
-                        (run, RunIndex(run.journal, index, self.home / f"{run.slug}.{slug}.sqlite"))
-                        for run in places
-                    ]
-                    shelf = self._shelves[slug] = Shelf(index, runs)
-                    shelf.refresh(engine)
-                shelf.prepare()
-                give_back()
-        if refresh:
-            shelf.refresh()
+            indexed = self._indexing.get(slug)
+        if shelf is None and isinstance(indexed, NotIndexed):
+            raise indexed
+        if shelf is None and isinstance(indexed, float):
+            raise StillIndexing(slug, indexed)
+        if shelf is None:
+            with self._opening:
+                shelf = self._shelves.get(slug) or self._opened(self._datasets[slug], on_open)
+        elif refresh:
+            shelf.refresh(wait=False)
         return shelf
 
+    def _opened(self, place: DatasetPlace, on_open: Callable[[DatasetPlace], None] | None) -> Shelf:
+        """The shelf of a dataset, with all that its runs have written."""
+        if on_open:
+            on_open(place)
+        places = self.places.runs_of(place.slug)
+        with engine_for(self._files(place)) as engine:
+
+            def tick(share: float) -> None:
+                if place.slug in self._indexing:
+                    self._indexing[place.slug] = share
+
+            index = open_index(place.root, self.home, place.slug, engine, tick)
+            names = [(run, self.home / f"{run.slug}.{place.slug}.sqlite") for run in places]
+            runs = [(run, RunIndex(run.journal, index, path)) for run, path in names]
+            shelf = Shelf(index, runs)
+            if place.slug in self._indexing:  # from here on, the grid can be used
+                for run_index in dict(runs).values():
+                    run_index.behind = 0.0
+                self._shelves[place.slug] = shelf
+            shelf.refresh(engine)
+            self._shelves[place.slug] = shelf
+        shelf.prepare()
+        give_back()
+        return shelf
+
+    def _files(self, place: DatasetPlace) -> list[Path]:
+        runs = self.places.runs_of(place.slug)
+        return [questions_file(place.root), *(run.journal for run in runs)]
+
+    def open_all(self, on_open: Callable[[DatasetPlace], None]) -> threading.Thread:
+        """Open every dataset: small ones at once, large ones in the thread that is returned.
+
+        Raises
+        ------
+        DataError
+            If a small dataset cannot be read.
+        """
+        large = [place for place in self.places.datasets if size_of(self._files(place)) > LARGE]
+        self._indexing = dict.fromkeys((place.slug for place in large), 0.0)
+        for place in self.places.datasets:
+            if place not in large:
+                self.shelf(place.slug, on_open)
+
+        def open_large() -> None:
+            for place in large:
+                try:
+                    with self._opening:
+                        self._opened(place, on_open)
+                    del self._indexing[place.slug]
+                except VisualJudgeError as error:
+                    logging.getLogger("visualjudge").error("visualjudge: %s", error)
+                    self._indexing[place.slug] = NotIndexed(str(error))
+                    self._shelves.pop(place.slug, None)
+
+        thread = threading.Thread(target=open_large, name="studio-opening", daemon=True)
+        thread.start()
+        return thread
+
+    def indexing(self) -> dict[str, dict[str, float]]:
+        """The datasets of which not all is indexed: by slug, the share of the questions that are
+        read, by the empty name, or of the replies of each run.
+        """
+        found = {}
+        for slug, share in list(self._indexing.items()):
+            shelf = self._shelves.get(slug)
+            if shelf is not None:
+                found[slug] = shelf.behind()
+            elif not isinstance(share, NotIndexed):
+                found[slug] = {"": share}
+        return {slug: shares for slug, shares in found.items() if shares}
+
     def run_index(self, run: RunPlace) -> RunIndex | None:
-        """The verdicts of a run; None where its dataset is not here."""
+        """The verdicts of a run; None where its dataset is not here, or not indexed yet."""
         if run.dataset is None:
             return None
-        return next(
-            index for place, index in self.shelf(run.dataset).runs if place.slug == run.slug
-        )
+        try:
+            runs = self.shelf(run.dataset).runs
+        except (StillIndexing, NotIndexed):
+            return None
+        return next(index for place, index in runs if place.slug == run.slug)
 
     def state(self, run: RunPlace) -> RunState:
         """How a run stands now."""

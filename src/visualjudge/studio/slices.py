@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from visualjudge.core.errors import VisualJudgeError
 from visualjudge.studio.places import RunPlace
 from visualjudge.studio.selection import Facet, Pair, Shelf, State, task_label, unchanged_only
-from visualjudge.studio.verdicts import Summary
+from visualjudge.studio.summary import Summary
 
 if TYPE_CHECKING:
     from visualjudge.analysis.probe_figures import ProbeResult

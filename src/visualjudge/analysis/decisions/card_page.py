@@ -23,7 +23,7 @@ from visualjudge.analysis.figure_text import (
 )
 from visualjudge.analysis.plots.canvas import LIGHT
 from visualjudge.analysis.plots.figure import Figure, page_style
-from visualjudge.core.text_tables import Table, folded, markdown_text
+from visualjudge.core.text_tables import Styled, Table, folded, markdown_text
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Card, JudgeCard, TaskCard
@@ -54,7 +54,7 @@ def _check_row(line: Check) -> tuple[str, ...]:
     )
     return (
         LABELS[line.name],
-        line.said,
+        Styled(line.said, state=line.state, icon=ICONS[line.state]),
         *measured,
         asked_for(line),
         str(line.images),
@@ -310,8 +310,9 @@ def body(card: Card, *, page: bool = False) -> str:
     from visualjudge.analysis.decisions.card import short_answer
 
     answers = "".join(
-        f'<div class="answer {found.state}"><strong><span '
-        f'aria-hidden="true">{ICONS[found.state]}</span> '
+        f'<div class="answer {found.state}"><strong>'
+        + (f"{escape(found.judge)}: " if len(card.judges) > 1 else "")
+        + f'<span aria-hidden="true">{ICONS[found.state]}</span> '
         f"{escape(short_answer(found))}</strong>"
         + "".join(f"<p>{escape(line)}</p>" for line in _said(found))
         + "</div>"
@@ -329,7 +330,7 @@ def body(card: Card, *, page: bool = False) -> str:
         diagram = diagram_table(found)
         tables = [*_tables(found), *([diagram] if diagram else [])]
         parts.append(f"<h2>{escape(found.judge)}{_simulated(found)}</h2>")
-        parts += [_coloured(table.html()) for table in tables]
+        parts += [table.html() for table in tables]
         parts += [f"<p>{escape(line)}</p>" for line in _extras(found)]
     return "".join([*parts, f"<h2>Methods</h2><p>{escape(methods(card))}</p>"])
 
@@ -358,15 +359,6 @@ def methods(card: Card) -> str:
     )
 
 
-def _coloured(table: str) -> str:
-    for state, words in STATES.items():
-        for end in ("<", ","):
-            table = table.replace(
-                f"<td>{words}{end}", f'<td class="{state}">{ICONS[state]} {words}{end}'
-            )
-    return table
-
-
 def style() -> str:
     """The stylesheet of the card's page, and of other pages that are tables."""
     return page_style(
@@ -376,7 +368,8 @@ def style() -> str:
 
 def html(card: Card) -> str:
     """One self-contained page, whose first screen is a slide."""
-    title = "May I rank my models with this judge?"
+    several = len(card.judges) > 1
+    title = f"May I rank my models with {'these judges' if several else 'this judge'}?"
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>Judge card: {title}</title><style>{style()}</style>"

@@ -174,9 +174,9 @@ def cascade_study(study: Study, *, risk: float = 0.1, delta: float = 0.1) -> Cas
         study.runs[1].name,
         CascadeRule(min(found.value, 2.0), by, asks),
         found,
-        _accuracy(cheap_right, image),
-        _accuracy(later, image),
-        _accuracy(np.where(kept, right, later), image),
+        accuracy_of(cheap_right, image),
+        accuracy_of(later, image),
+        accuracy_of(np.where(kept, right, later), image),
         _ahead(cheap_right, later, image),
         float(kept.mean()),
         _tokens_saved(both, kept),
@@ -212,7 +212,7 @@ def _asks(study: Study) -> pl.DataFrame:
     return study.kind(0, "pairwise").select("order", "repeat").unique()
 
 
-def _accuracy(right: BoolArray, image: IntArray) -> Accuracy:
+def accuracy_of(right: BoolArray, image: IntArray) -> Accuracy:
     found = one_share(
         np.bincount(image, weights=right.astype(float)).astype(float),
         np.bincount(image).astype(float),

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import csv
-import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
@@ -13,6 +11,7 @@ from pathlib import Path
 from visualjudge.analysis.plots.canvas import DARK, LIGHT, STYLE, Canvas
 from visualjudge.core.atomic import atomic_path, write_text
 from visualjudge.core.errors import UsageError, must_end_in
+from visualjudge.core.text_tables import csv_text
 
 WIDE, PHONE = 720.0, 350.0
 """Pixels of a figure on a screen and on a phone."""
@@ -63,11 +62,7 @@ class Figure:
     @property
     def csv(self) -> str:
         """The data, a header first; numbers in full."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.columns)
-        writer.writerows([_harmless(cell) for cell in row] for row in self.rows)
-        return text.getvalue()
+        return csv_text(self.columns, self.rows)
 
     @property
     def csv_link(self) -> str:
@@ -115,15 +110,6 @@ class LeftOut:
 
     name: str
     reason: str
-
-
-def _harmless(cell: Cell) -> Cell:
-    """A text that no spreadsheet takes for a formula."""
-    return (
-        f"'{cell}"
-        if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r")
-        else cell
-    )
 
 
 def _on_paper(drawn: str, size: float) -> str:

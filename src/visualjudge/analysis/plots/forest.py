@@ -61,8 +61,7 @@ def forest(
     canvas = Canvas(width)
     numbers = range(len(series)) if colours is None else colours
     narrow = width < NARROW
-    y = legend(canvas, series, numbers) if len(series) > 1 else 4.0
-    y = _key(canvas, rows, y, chance)
+    y = _legend(canvas, rows, series, numbers, chance)
     states = 18 * max((len(row.states) for row in rows), default=0)
     thumbnails = 58.0 if any(row.image for row in rows) else 0.0
     label = max((text_width(row.label) for row in rows), default=0) + 14 + thumbnails
@@ -70,7 +69,8 @@ def forest(
     values = 0.0 if narrow or len(series) > 1 else _widest(rows, scale) + 12
     notes = 0.0 if narrow else max((text_width(row.note, 11) for row in rows), default=0)
     right = width - 22 - (0 if narrow else states + values + notes)
-    slot = DODGE * max(1, len(series)) + (28.0 if narrow else 10.0)
+    below = 13.0 if narrow and any(row.note for row in rows) else 0.0
+    slot = DODGE * max(1, len(series)) + (28.0 + below if narrow else 10.0)
     slot = max(slot, 42.0 + 18 * narrow) if thumbnails else slot
     box = Box(label, right, y + 4, y + 4 + slot * len(rows), (scale.low, scale.high))
     x_axis(canvas, box, scale.tick, scale.label)
@@ -78,7 +78,7 @@ def forest(
         canvas.line(box.x(scale.mark), box.top, box.x(scale.mark), box.bottom, "axis")
     for k, row in enumerate(rows):
         top = box.top + k * slot
-        middle = top + slot / 2 + (9 if narrow else 0)
+        middle = top + slot / 2 + (9 + below / 2 if narrow else 0)
         if row.image:
             canvas.image(width - 60 if narrow else 2, top + 1, 52, 39, row.image)
         _name(canvas, row, scale, box, (top, middle), states, values, len(series))
@@ -99,11 +99,27 @@ def _widest(rows: Sequence[ForestRow], scale: Scale) -> float:
     return max(map(text_width, said), default=0)
 
 
-def _key(canvas: Canvas, rows: Sequence[ForestRow], y: float, named: str) -> float:
-    """What the marks of chance and of the baseline mean."""
+def _legend(
+    canvas: Canvas,
+    rows: Sequence[ForestRow],
+    series: Sequence[str],
+    numbers: Sequence[int],
+    named: str,
+) -> float:
+    """The judges, then what the marks of chance and of the baseline mean: on the same line where
+    they fit; returns the bottom.
+    """
     chance = any(row.chance is not None for row in rows)
     base = any(row.baseline is not None for row in rows)
-    x = 5.0
+    judges = [text_width(name) + 30 for name in series] if len(series) > 1 else []
+    x, y = 5.0, 4.0
+    if judges:
+        bottom = legend(canvas, series, numbers)
+        needed = chance * (text_width(named) + 30) + base * (text_width("local baseline") + 20)
+        beside = sum(judges) + needed < canvas.width
+        x, y = (5 + sum(judges), 2.0) if beside else (5.0, bottom)
+        if not (chance or base):
+            return bottom
     if chance:
         canvas.line(x, y, x, y + 12, "chance")
         canvas.text(x + 8, y + 11, named)
@@ -134,8 +150,8 @@ def _name(
             canvas.icon(end - 6 - 18 * k, top + 11, state)
         end -= 18 * len(row.states)
         canvas.text(end, top + 15, said, "", "end")
-        label = f"{row.label}, {row.note}" if row.note else row.label
-        canvas.text(2, top + 15, label, "name", room=end - text_width(said) - 10)
+        canvas.text(2, top + 15, row.label, "name", room=end - text_width(said) - 10)
+        canvas.text(2, top + 28, row.note, "small", room=end - 10)
         return
     room = box.left - (68 if row.image else 10)
     canvas.text(box.left - 10, middle + 4, row.label, "name", "end", room=room)

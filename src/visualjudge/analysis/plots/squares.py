@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from visualjudge.analysis.plots.axes import NARROW, panels
 from visualjudge.analysis.plots.canvas import Canvas, colour, text_width
 
-SIDE = 96
+SIDE, BESIDE = 72, 78
+"""Pixels of a square, and of the text beside it."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ def swap_flow(charts: Sequence[Swapped], width: float) -> Canvas:
     """A 2×2 table for each judge; the area of each square is its share of the questions."""
     canvas = Canvas(width)
     for chart, (left, top, _) in zip(
-        charts, panels(width, len(charts), 2 * SIDE + 100, 0), strict=True
+        charts, panels(width, len(charts), 2 * SIDE + 86, 0), strict=True
     ):
         _flow(canvas, chart, left, top)
     return canvas
@@ -42,7 +43,7 @@ def swap_flow(charts: Sequence[Swapped], width: float) -> Canvas:
 def _flow(canvas: Canvas, chart: Swapped, left: float, top: float) -> None:
     total = chart.right + chart.wrong + chart.first + chart.second + chart.rest
     canvas.marker(left + 8, top + 9, chart.series)
-    canvas.text(left + 18, top + 13, chart.title, "strong", room=2 * SIDE + 80)
+    canvas.text(left + 18, top + 13, chart.title, "strong", room=2 * (SIDE + BESIDE))
     cells = (
         (0, 0, chart.right, "same answer,", "right"),
         (1, 0, chart.wrong, "same answer,", "wrong"),
@@ -50,15 +51,16 @@ def _flow(canvas: Canvas, chart: Swapped, left: float, top: float) -> None:
         (1, 1, chart.second, "the second", "both times"),
     )
     for column, row, count, upper, lower in cells:
-        x, y = left + 8 + column * (SIDE + 48), top + 26 + row * (SIDE + 14)
+        x, y = left + 8 + column * (SIDE + BESIDE + 14), top + 26 + row * (SIDE + 10)
         side = SIDE * (count / total) ** 0.5 if total else 0
         canvas.rectangle(x, y, SIDE, SIDE, "swatch", opacity=0.5)
         canvas.rectangle(x, y + SIDE - side, side, side, f"bar f{colour(chart.series)}")
-        canvas.text(x + 6, y + 16, f"{100 * count / total:.0f} %" if total else "–", "strong")
-        canvas.text(x + 6, y + 32, upper, "small name")
-        canvas.text(x + 6, y + 45, lower, "small name")
+        x += SIDE + 6
+        canvas.text(x, y + 28, f"{100 * count / total:.0f} %" if total else "–", "strong")
+        canvas.text(x, y + 44, upper, "small name")
+        canvas.text(x, y + 57, lower, "small name")
     rest = f"; {chart.rest} without an answer in both" if chart.rest else ""
-    canvas.text(left + 8, top + 2 * SIDE + 58, f"{total} questions in both orders{rest}", "small")
+    canvas.text(left + 8, top + 2 * SIDE + 54, f"{total} questions in both orders{rest}", "small")
 
 
 def heat_map(

@@ -9,16 +9,26 @@ from collections.abc import Sequence
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import usual_card
 from visualjudge.analysis.decisions.check_figures import checks_of
-from visualjudge.analysis.figure_text import grouped, listed, many
+from visualjudge.analysis.figure_text import grouped, listed, rule
 from visualjudge.analysis.figures import JudgeResult, SourceRow
 from visualjudge.analysis.plots.figure import Figure, LeftOut
+from visualjudge.analysis.plots.forest import ForestRow, forest
 from visualjudge.analysis.plots.slope import Slope, SlopeRow, slopes
-from visualjudge.analysis.report.accuracy_plots import colours_of, shown
-from visualjudge.analysis.report.readings import plain_name
+from visualjudge.analysis.report.accuracy_plots import (
+    ESTIMATE,
+    INTERVALS,
+    SHARES,
+    colours_of,
+    figures_of,
+    shown,
+)
+from visualjudge.analysis.report.readings import plain_name, rough_share
 
 MOST_PANELS = 4
 """Judges beside each other in a slope chart."""
 MOST_SOURCES = 14
+GUESS = 0.5
+"""Right answers of a rule that tells nothing."""
 
 
 def checks(analysis: Analysis) -> Figure | LeftOut:
@@ -127,10 +137,41 @@ def _slope(judge: JudgeResult, series: int, rows: Sequence[SourceRow]) -> Slope:
 def _first(rows: Sequence[SourceRow]) -> str:
     """Whether judge and truth agree on the best source."""
     if len({row.true_rank for row in rows}) == 1:
-        return f"the truth puts all {len(rows)} sources level"
+        return f"not measured, the truth puts all {len(rows)} sources level"
     ahead = min(rows, key=lambda row: row.rank)
     true = [row.source for row in rows if row.true_rank == 1]
     if ahead.source in true:
         return f"first is {ahead.source}, as by the truth"
-    first = listed(true) if len(true) < 3 else f"{many(len(true), 'source')} together"
-    return f"first is {ahead.source}, by the truth {first}"
+    if len(true) < 3:
+        return f"first is {ahead.source}, by the truth {listed(true)}"
+    return f"first is {ahead.source}; by the truth {len(true)} sources share the first place"
+
+
+def rules(analysis: Analysis) -> Figure | LeftOut:
+    """A row for each shallow rule: how often it is right on these questions, whatever the judge."""
+    found = [row for row in analysis.results.leaks if row.scope == "all" and row.share.n]
+    if not found:
+        return LeftOut("rules", "no pair differs in length, count, size or place")
+    found.sort(key=lambda row: -(row.share.value or 0.0))
+    rows = [ForestRow(rule(row), (row.share,), GUESS) for row in found]
+    flagged = [row for row in found if row.flagged]
+    best = max(flagged or found, key=lambda row: abs((row.share.value or GUESS) - GUESS))
+    below = (best.share.value or GUESS) < GUESS
+    said = f"“{rule(best)}” is right in {rough_share(best.share)}"
+    said += ", its opposite in the rest" if flagged and below else ""
+    finding = (
+        f"They can be gamed: {said}" if flagged else f"No rule is certain to beat guessing; {said}"
+    )
+    data = [(row.rule, *figures_of(row.share), row.p_holm, row.flagged) for row in found]
+    caption = (
+        "How often a rule is right that looks at one property of the options and never at the "
+        f"image. {INTERVALS} The dashed line is guessing."
+    )
+    return Figure(
+        "rules",
+        finding,
+        caption,
+        ("rule", *ESTIMATE, "p_holm", "flagged"),
+        tuple(data),
+        lambda width: forest(rows, [""], SHARES, width, chance="guessing"),
+    )

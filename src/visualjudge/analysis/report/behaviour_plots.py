@@ -16,10 +16,10 @@ from visualjudge.analysis.figure_text import (
     listed,
     many,
     number,
-    photograph_gain,
     span,
 )
 from visualjudge.analysis.figures import JudgeResult
+from visualjudge.analysis.photograph_figures import Photograph
 from visualjudge.analysis.plots.axes import percent_tick
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
@@ -342,12 +342,22 @@ def photograph(analysis: Analysis) -> Figure | LeftOut:
     )
     return Figure(
         "photograph",
-        grouped((photograph_gain(need.all), name) for name, need in judges),
+        grouped((_needs(need.all, name) for name, need in judges), names_last=True),
         caption,
         ("judge", "task", *ESTIMATE, "state"),
         tuple(data),
         lambda width: forest(rows, titles, scale, width, colours=colours),
     )
+
+
+def _needs(row: Photograph, name: str) -> tuple[str, str]:
+    """Whether a judge needs the photograph; its name and gain."""
+    said = {
+        "needed": "needs the photograph",
+        "not_needed": "does not need the photograph",
+        "not_shown": "undecided whether it needs the photograph",
+    }[row.state]
+    return said, f"{name} {rough_points(row.first.gain)}".strip()
 
 
 STATES_OF_PROBES = {"pass": "pass", "fail": "fail", "not_shown": "undecided"}
@@ -397,4 +407,6 @@ def _trusts(rows: Sequence[ToolTrust]) -> str:
     if not values:
         return "no answer beside a wrong tool"
     most = max(values, key=lambda e: e.value or 0.0)
+    if not most.value:
+        return "never follows a wrong tool"
     return f"follows a wrong tool in up to {rough_share(most)} of pairs"

@@ -69,6 +69,8 @@ class VerdictRow(TypedDict, total=False):
     id: str
     order: str
     repeat: int
+    pair: int
+    cluster: int
     kind: str
     task: str
     encoding: str
@@ -166,7 +168,9 @@ def _flipped(table: pl.DataFrame) -> pl.DataFrame:
 
 def _unread(table: pl.DataFrame) -> pl.DataFrame:
     failed = table.filter(~pl.col("parsed"))
-    return failed.with_columns(distance=pl.lit(0.0), why=pl.format("no answer: {}", "cause"))
+    cause = pl.col("cause").cast(pl.String).str.replace("^refusal: ", "")
+    cause = cause.str.replace("^unparseable: ", "not read, ")
+    return failed.with_columns(distance=pl.lit(0.0), why=pl.format("no answer: {}", cause))
 
 
 def _firsts(table: pl.DataFrame, count: int) -> list[VerdictRow]:
@@ -192,21 +196,28 @@ def chosen(table: pl.DataFrame, count: int) -> list[VerdictRow]:
         for kind, part in SHARES.items()
         for row in _firsts(_wrong(narrow, kind), -(-count // part))
     ]
-    flipped, unread = (
-        _firsts(found, -(-count // 4)) for found in (_flipped(narrow), _unread(narrow))
-    )
-    found: dict[tuple[str, str, int], VerdictRow] = {}
-    lists = [wrong, flipped, unread]
-    for place in range(max((len(rows) for rows in lists), default=0)):
-        for rows in lists:
-            if place < len(rows):
-                row = rows[place]
-                found.setdefault((row["id"], row["order"], row["repeat"]), row)
-    picked = list(found.values())[:count]
+    lists = [wrong, *(_firsts(found, count) for found in (_flipped(narrow), _unread(narrow)))]
+    picked = _each_once(lists, (count, -(-count // 4), -(-count // 4)))[:count]
     whole = table[[row["row"] for row in picked]].with_columns(
         why=pl.Series([row["why"] for row in picked], dtype=pl.String)
     )
     return _rows(whole)
+
+
+def _each_once(lists: Sequence[list[VerdictRow]], most: Sequence[int]) -> list[VerdictRow]:
+    """The rows of the lists by turns, at most so many of each, none on a pair that came before."""
+    known: set[tuple[int, int]] = set()
+    picked: list[VerdictRow] = []
+    left, rest = list(most), [iter(rows) for rows in lists]
+    while any(left):
+        for k, rows in enumerate(rest):
+            new = (row for row in rows if (row["pair"], row["cluster"]) not in known)
+            row = next(new, None) if left[k] else None
+            left[k] = left[k] - 1 if row else 0
+            if row:
+                known.add((row["pair"], row["cluster"]))
+                picked.append(row)
+    return picked
 
 
 def examples(study: Study, run: int, count: int = USUAL) -> list[Example]:

@@ -1,5 +1,5 @@
-"""Figures and tables for papers: each figure as SVG, PDF, PNG and CSV, each table as LaTeX and
-Markdown.
+"""Figures and tables for papers: each figure as SVG, PDF, PNG and CSV, each table as LaTeX,
+Markdown and CSV.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ def write_figures(analysis: Analysis, folder: Path) -> list[str]:
     for name, table in paper_tables(analysis):
         write_text(folder / f"table-{name}.tex", table.latex())
         write_text(folder / f"table-{name}.md", table.markdown())
+        write_text(folder / f"table-{name}.csv", table.csv())
     return [] if ".pdf" in kinds else [MISSING]
 
 

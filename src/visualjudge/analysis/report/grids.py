@@ -1,53 +1,48 @@
-"""Tables of the page: rows of one list of columns, and cells with a column for each judge."""
+"""Tables of a report: rows of one list of columns, and cells with a column for each judge."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TypeVar
 
-from markupsafe import Markup
-
+from visualjudge.analysis import table_layout
 from visualjudge.analysis.columns import JUDGE
-from visualjudge.analysis.figure_text import NONE, many, names_of, number, percent, percents
+from visualjudge.analysis.figure_text import NONE, SETS, many, names_of, number, percent, percents
 from visualjudge.analysis.figures import UNANSWERED, Cell, JudgeResult
-from visualjudge.analysis.table_layout import Table
+from visualjudge.core.text_tables import Styled, Table
 
 Row = TypeVar("Row")
 
 
-@dataclass(frozen=True)
-class GridRow:
-    """One row: its cells, and whether it is marked."""
-
-    cells: Sequence[str | Markup]
-    hit: bool = False
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table as the template draws it; ``numeric[i]``: column i is set to the right."""
-
-    titles: Sequence[str]
-    numeric: Sequence[bool]
-    rows: Sequence[GridRow]
-    mixed: bool = False
-    """Whether it has columns of judges that were not asked the same questions."""
+def titled(title: str, table: Table) -> Table:
+    """The table under a title."""
+    return replace(table, title=title)
 
 
 def grid(
-    table: Table[Row], rows: Iterable[Row], *, hit: Callable[[Row], bool] = lambda _: False
-) -> Grid:
-    """The rows under their table's titles; ``hit`` marks rows."""
-    numeric = [not column.text for column in table.shown]
-    return Grid(table.titles, numeric, [GridRow(table.cells(row), hit(row)) for row in rows])
+    columns: table_layout.Table[Row],
+    rows: Iterable[Row],
+    *,
+    hit: Callable[[Row], bool] = lambda _: False,
+) -> Table:
+    """The rows under the titles of their columns; ``hit`` marks rows."""
+    found = list(rows)
+    return Table(
+        tuple(columns.titles),
+        tuple(tuple(columns.cells(row)) for row in found),
+        numeric=tuple(not column.text for column in columns.shown),
+        marked=frozenset(k for k, row in enumerate(found) if hit(row)),
+    )
 
 
-def headline_grid(judges: Sequence[JudgeResult]) -> Grid:
-    """The judges' headline figures, a column a judge."""
+def headline_grid(judges: Sequence[JudgeResult]) -> Table:
+    """The judges' headline figures that any of them has, a column a judge."""
     columns = [JUDGE.cells(judge) for judge in judges]
     rows = [
-        GridRow([title, *(column[k] for column in columns)]) for k, title in enumerate(JUDGE.titles)
+        (title, *(column[k] for column in columns))
+        for k, title in enumerate(JUDGE.titles)
+        if any(column[k] != NONE for column in columns)
     ]
     return _by_judge(["Figure"], judges, rows)
 
@@ -56,8 +51,8 @@ def across(
     title: str,
     judges: Sequence[JudgeResult],
     cells: Callable[[JudgeResult], Iterable[Cell]],
-    label: Callable[[str], str | Markup] = str,
-) -> Grid:
+    label: Callable[[str], str] = str,
+) -> Table:
     """Accuracy of cells, a row a cell and a column a judge: share, interval, images, what was not
     read.
 
@@ -67,46 +62,35 @@ def across(
         {cell.name: cell for cell in cells(judge) if cell.accuracy.share.n} for judge in judges
     ]
     names = list(dict.fromkeys(name for found in by_judge for name in found))
-    rows = [
-        GridRow([label(name), *(_accuracy(found.get(name)) for found in by_judge)])
-        for name in names
-    ]
+    rows = [(label(name), *(_accuracy(found.get(name)) for found in by_judge)) for name in names]
     return _by_judge([title], judges, rows if len(rows) > 1 else [])
 
 
-def breakable(name: str) -> Markup:
-    """A name that breaks after underscores, and only there."""
-    return Markup("_<wbr>").join(name.split("_"))
-
-
-def _accuracy(cell: Cell | None) -> str | Markup:
+def _accuracy(cell: Cell | None) -> str:
     if cell is None:
         return NONE
     a = cell.accuracy
+    behind = f"{number(a.share.n)} on {many(a.share.images, 'image')}"
     if a.none:
-        return Markup("{}<br><small>{} of {} on {}</small>").format(
-            NONE, UNANSWERED, number(a.share.n), many(a.share.images, "image")
-        )
+        asked = f"{UNANSWERED} of {behind}"
+        return Styled(NONE, below=asked)
     spread = percents(a.share.interval) if a.share.interval else a.share.why
     read = (
         ""
         if not a.failed
         else f"; {percent(a.failed / a.share.n)} no answer, of the rest {percent(a.parsed.value)}"
     )
-    return Markup("{}<br><small>{}; {} on {}{}</small>").format(
-        percent(a.share.value), spread, number(a.share.n), many(a.share.images, "image"), read
-    )
+    return Styled(percent(a.share.value), below=f"{spread}; {behind}{read}")
 
 
 def by_rows(
     titles: Sequence[str],
     judges: Sequence[JudgeResult],
-    found: Mapping[str, Mapping[str, str | Markup]],
-) -> Grid:
+    found: Mapping[str, Mapping[str, str]],
+) -> Table:
     """Text cells: ``found[row][judge]``, a column a judge."""
     rows = [
-        GridRow([name, *(cells.get(judge.name, NONE) for judge in judges)])
-        for name, cells in found.items()
+        (name, *(cells.get(judge.name, NONE) for judge in judges)) for name, cells in found.items()
     ]
     return _by_judge(titles, judges, rows, numeric=False)
 
@@ -114,30 +98,23 @@ def by_rows(
 def _by_judge(
     titles: Sequence[str],
     judges: Sequence[JudgeResult],
-    rows: Sequence[GridRow],
+    rows: Sequence[tuple[str, ...]],
     *,
     numeric: bool = True,
-) -> Grid:
+) -> Table:
     """A table with a column a judge; of more judges than fit beside each other, and than rows, with
     a row a judge.
     """
+    notes = (SETS,) if len({judge.asked_like for judge in judges}) > 1 else ()
     if len(judges) > max(MOST_COLUMNS, len(rows)):
-        turned = [
-            GridRow([name, *(row.cells[k] for row in rows)])
+        turned = tuple(
+            (name, *(row[k] for row in rows))
             for k, name in enumerate(names_of(judges), len(titles))
-        ]
-        numbers = [False, *[numeric] * len(rows)]
-        return Grid(["Judge", *(row.cells[0] for row in rows)], numbers, turned, _mixed(judges))
-    return Grid(
-        [*titles, *names_of(judges)],
-        [*[False] * len(titles), *[numeric] * len(judges)],
-        rows,
-        _mixed(judges),
-    )
+        )
+        columns = ("Judge", *(row[0] for row in rows))
+        return Table(columns, turned, notes, numeric=(False, *[numeric] * len(rows)))
+    sides = (*[False] * len(titles), *[numeric] * len(judges))
+    return Table((*titles, *names_of(judges)), tuple(rows), notes, numeric=sides)
 
 
 MOST_COLUMNS = 6
-
-
-def _mixed(judges: Sequence[JudgeResult]) -> bool:
-    return len({judge.asked_like for judge in judges}) > 1

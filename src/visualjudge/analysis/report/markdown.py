@@ -5,31 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from visualjudge.analysis import columns, figure_text as words, repeated_rows as scopes
+from visualjudge.analysis import (
+    columns,
+    figure_text as words,
+    repeated_rows as scopes,
+    table_layout,
+)
 from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.columns import ACCURACY, Table
+from visualjudge.analysis.columns import ACCURACY
 from visualjudge.analysis.decisions.report_opening import opening
 from visualjudge.analysis.figures import Cell, JudgeResult, Results
 from visualjudge.analysis.report.methods import methods
-from visualjudge.core.text_tables import markdown_text as _cell
+from visualjudge.core.text_tables import Table, markdown_text as _cell
 
 Row = TypeVar("Row")
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A Markdown table; empty text where there are no rows."""
-    body = ["| " + " | ".join(map(_cell, row)) + " |" for row in rows]
-    if not body:
-        return ""
-    return (
-        "\n".join(
-            ["| " + " | ".join(map(_cell, header)) + " |", "|" + " --- |" * len(header), *body]
-        )
-        + "\n"
-    )
+    body = tuple(tuple(map(str, row)) for row in rows)
+    return Table(tuple(header), body).markdown() if body else ""
 
 
-def of(columns: Table[Row], rows: Iterable[Row]) -> str:
+def of(columns: table_layout.Table[Row], rows: Iterable[Row]) -> str:
     """The rows under their table's titles."""
     return table(columns.titles, [columns.cells(row) for row in rows])
 

@@ -28,7 +28,8 @@ from visualjudge.analysis.report.grids import (
 )
 from visualjudge.analysis.report.methods import SOURCES, methods
 from visualjudge.analysis.report.plots import PLOTS
-from visualjudge.analysis.report.sections import pair, sections, those_drawn
+from visualjudge.analysis.report.section import those_drawn
+from visualjudge.analysis.report.sections import pair, sections
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,6 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     env.globals.update(
-        sets=words.SETS,
         headline=words.headline,
         answer=words.answer,
         leanings=words.leanings,

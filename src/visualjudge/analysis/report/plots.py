@@ -12,6 +12,7 @@ from visualjudge.analysis.report import (
     accuracy_plots as accuracy,
     answer_plots as answer,
     behaviour_plots as behaviour,
+    comparison_plots as comparison,
 )
 
 Drawing = Callable[[Analysis], Figure | LeftOut]
@@ -19,8 +20,8 @@ PLOTS: Mapping[str, Drawing] = {
     "tasks": accuracy.by_task,
     "sources": answer.sources,
     "checks": answer.checks,
-    "judges": accuracy.compared,
-    "baseline": accuracy.baseline,
+    "judges": comparison.compared,
+    "baseline": comparison.baseline,
     "errors": accuracy.by_error_type,
     "margin": accuracy.margin,
     "severity": lambda analysis: accuracy.margin(analysis, "severity"),
@@ -28,10 +29,11 @@ PLOTS: Mapping[str, Drawing] = {
     "swap": behaviour.swapped,
     "scores": behaviour.scores,
     "reliability": behaviour.reliability,
+    "rules": answer.rules,
     "photograph": behaviour.photograph,
     "probes": behaviour.probes,
     "tools": behaviour.tools,
-    "cost": accuracy.cost,
+    "cost": comparison.cost,
 }
 """Figures of which a study has one each; beside them it has one an encoding and one a group of
 sources.

@@ -3,67 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from markupsafe import Markup
-
-from visualjudge.analysis import columns, figure_text as words, repeated_rows as scopes
+from visualjudge.analysis import (
+    columns,
+    figure_text as words,
+    repeated_rows as scopes,
+)
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.dataset_columns import LEAK
 from visualjudge.analysis.decisions.card import Card, JudgeCard
 from visualjudge.analysis.decisions.card_page import ANSWERS, TASKS_NOTE, due
-from visualjudge.analysis.decisions.checks import ICONS, needs
+from visualjudge.analysis.decisions.checks import ICONS, STATES, needs
 from visualjudge.analysis.figures import JudgeResult, Results, SourceRow
 from visualjudge.analysis.plots.figure import Figure, LeftOut
-from visualjudge.analysis.report import accuracy_plots, answer_plots
+from visualjudge.analysis.report import answer_plots
 from visualjudge.analysis.report.accuracy_plots import MOST_SERIES
+from visualjudge.analysis.report.encoding_section import encoding_section
 from visualjudge.analysis.report.examples import (
     USUAL,
-    Example,
     changed,
     encoding_images,
     examples,
     probe_examples,
 )
 from visualjudge.analysis.report.grids import (
-    Grid,
-    GridRow,
     across,
-    breakable,
     by_rows,
     grid,
     headline_grid,
+    titled,
 )
 from visualjudge.analysis.report.paired import differences, in_common, titles
-from visualjudge.analysis.report.tools import tool_grids
+from visualjudge.analysis.report.readings import plain_name
+from visualjudge.analysis.report.section import Section, each, those_drawn, why_none
+from visualjudge.analysis.report.tools import tool_tables
 from visualjudge.analysis.verdicts_without_answer import unanswered
-from visualjudge.vision.encodings import encoding_title
+from visualjudge.core.text_tables import Styled, Table
 
 MOST_EXAMPLES = 18
-
-
-@dataclass(frozen=True)
-class Section:
-    """A question, and its answer: figures, what they mean, notes, examples, and tables one click
-    away.
-    """
-
-    anchor: str
-    title: str
-    why: str
-    grids: Sequence[tuple[str, Grid]] = ()
-    notes: Sequence[str] = ()
-    figures: Sequence[Figure] = ()
-    more: Sequence[Figure] = ()
-    """Further figures, one click away."""
-    examples: Sequence[tuple[str, Sequence[Example]]] = ()
-    open: bool = False
-    """Whether its tables are open."""
-
-    @property
-    def tables(self) -> list[tuple[str, Grid]]:
-        """The tables that have rows, with their captions."""
-        return [(caption, table) for caption, table in self.grids if table.rows]
 
 
 @dataclass(frozen=True)
@@ -71,24 +49,12 @@ class Group:
     """Judges that were asked the same questions, in one table."""
 
     judges: Sequence[JudgeResult]
-    headline: Grid
-
-
-def _encoding(name: str) -> Markup:
-    """``task/stem`` as the encoding's human name and its stem."""
-    task, _, stem = name.rpartition("/")
-    return Markup("{}<br><small>{}, {}</small>").format(
-        encoding_title(task, stem), breakable(task), stem
-    )
+    headline: Table
 
 
 COUNTED = (
     "Share of right pairwise verdicts, its 95 % interval, and the verdicts and images behind it."
 )
-
-
-def those_drawn(*found: Figure | LeftOut) -> list[Figure]:
-    return [figure for figure in found if isinstance(figure, Figure)]
 
 
 def _groups(judges: Sequence[JudgeResult]) -> list[Group]:
@@ -107,7 +73,7 @@ def _headline(judges: Sequence[JudgeResult]) -> Section:
         f"Set {g.judges[0].asked_like + 1}: {', '.join(j.name for j in g.judges)}" for g in groups
     ]
     tables = [
-        (caption if apart else "", group.headline)
+        titled(caption if apart else "", group.headline)
         for caption, group in zip(captions, groups, strict=True)
     ]
     return Section("headline", "Headline figures", words.APART if apart else "", tables, open=True)
@@ -115,58 +81,44 @@ def _headline(judges: Sequence[JudgeResult]) -> Section:
 
 def _answered(judges: Sequence[JudgeResult], cards: Sequence[JudgeCard]) -> Section:
     """May models be ranked in each task, why not, and how many more images are needed."""
-    found: dict[str, dict[str, str | Markup]] = {}
+    found: dict[str, dict[str, str]] = {}
     for card in cards:
         for task in card.tasks if len(card.tasks) > 1 else ():
             more = needs(task.needs_images) if task.needs_images else due(task)
-            cell = Markup('<span class="{}">{} {}</span> <small>{}</small>')
-            found.setdefault(task.task, {})[card.judge] = cell.format(
-                task.state, ICONS[task.state], ANSWERS[task.verdict], more
-            )
+            word = STATES[task.state] if task.state == "not_measured" else ANSWERS[task.verdict]
+            cell = Styled(word, below=more, state=task.state, icon=ICONS[task.state])
+            found.setdefault(task.task, {})[card.judge] = cell
     table = by_rows(["Task"], judges, found)
     return Section(
         "answers",
         "May I rank models of one task?",
         TASKS_NOTE,
-        [("", table)],
+        [table],
         open=len(judges) <= MOST_SERIES,
     )
 
 
 def _where(judges: Sequence[JudgeResult]) -> Section:
-    task = across("Task", judges, lambda j: j.by_task, breakable)
+    task = across("Task", judges, lambda j: j.by_task)
     return Section(
-        "tasks", "Tables by task", COUNTED, [("", task), ("Rankings and scores", _graded(judges))]
+        "tasks", "Tables by task", COUNTED, [task, titled("Rankings and scores", _graded(judges))]
     )
 
 
-def _encodings(judges: Sequence[JudgeResult], figures: Sequence[Figure]) -> Section:
-    single = sum(len(choice.encodings) == 1 for choice in (judges[0].encodings if judges else ()))
-    alone = f" {words.many(single, 'task')} with a single encoding: left out." if single else ""
-    table = across("Encoding", judges, lambda j: j.by_encoding, _encoding)
-    return Section(
-        "encodings", "Which encoding should I use?",
-        "Compared on the same pairs. One is recommended only where a difference is certain; its "
-        "accuracy is from "
-        "images that it was not chosen on. “Open” means that these data cannot tell it from the "
-        f"best.{alone}",
-        [("By encoding", table), *_each(judges, _named_choices)], figures=figures,
-    )  # fmt: skip
-
-
 def _errors(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]) -> Section:
-    error = across("Error type", judges, lambda j: j.by_error_type, breakable)
+    error = across("Error type", judges, lambda j: j.by_error_type)
     margin = across("Margin between the scores", judges, lambda j: j.by_margin)
     return Section(
         "errors",
         "Which errors does it see?",
         COUNTED,
-        [("", error), ("", margin)],
+        [error, margin],
         figures=those_drawn(drawn["errors"]),
+        missing=why_none(drawn["errors"]),
     )
 
 
-def _graded(judges: Sequence[JudgeResult]) -> Grid:
+def _graded(judges: Sequence[JudgeResult]) -> Table:
     """What rankings and scores show by task."""
     found: dict[str, dict[str, str]] = {}
     for judge in judges:
@@ -192,8 +144,8 @@ def _compared(
         "range. "
         "In bold rows p is below 5 %.",
         [
-            ("", grid(columns.COMPARISON, rows, hit=lambda row: (row.p_holm or 1) < 0.05)),
-            (
+            grid(columns.COMPARISON, rows, hit=lambda row: (row.p_holm or 1) < 0.05),
+            titled(
                 "Krippendorff’s α among judges that were asked the same",
                 grid(columns.AGREEMENT, results.agreement),
             ),
@@ -205,7 +157,7 @@ def _compared(
 def _baseline(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]) -> Section:
     said = [f"{judge.name}: {line}" for judge in judges if (line := words.above(judge))]
 
-    def table(judge: JudgeResult) -> Grid:
+    def table(judge: JudgeResult) -> Table:
         return grid(
             columns.ABOVE,
             scopes.above(judge.above_baseline),
@@ -222,7 +174,7 @@ def _baseline(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOu
         "declined are left out here, and intervals are unadjusted. Bold rows are worse than the "
         "baseline: "
         "their intervals lie below 0, and p after Holm over tasks and error types below 5 %.",
-        _each(judges, table),
+        each(judges, table),
         notes=said,
         figures=those_drawn(drawn["baseline"]),
     )
@@ -235,7 +187,7 @@ def _raters(judges: Sequence[JudgeResult]) -> Section:
         "Known items are those with the widest margins; repeats are questions that a rater saw "
         "before. "
         "They check the raters: no other figure counts them.",
-        _each(judges, lambda j: grid(columns.CHECKED, j.rater_checks)),
+        each(judges, lambda j: grid(columns.CHECKED, j.rater_checks)),
     )
 
 
@@ -249,41 +201,19 @@ def _sensitivity(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | Lef
                 continue
             found.setdefault(f"{row.value} · {row.against}", {})[judge.name] = words.jnd_text(row)
     rest = (
-        f" {words.many(missing, 'other part')} of the questions: no 75 % point." if missing else ""
+        f" It is undecided in {words.many(missing, 'other part')} of the questions."
+        if missing
+        else ""
     )
     return Section(
         "sensitivity", "How small a difference does it see?",
         "The distance between two options at which the judge is 75 % right; lower is a sharper "
         "eye. It is "
         f"given where right answers are certain to grow with distance and the curve fits.{rest}",
-        [("", by_rows(["Questions · distance"], judges, found))],
+        [by_rows(["Questions · distance"], judges, found)],
         figures=those_drawn(drawn["margin"], drawn["severity"]),
+        missing=why_none(drawn["margin"], drawn["severity"]),
     )  # fmt: skip
-
-
-def _each(
-    judges: Sequence[JudgeResult], make: Callable[[JudgeResult], Grid]
-) -> list[tuple[str, Grid]]:
-    found = [(judge.name, make(judge)) for judge in judges]
-    return [(name, table) for name, table in found if table.rows]
-
-
-def _named_choices(judge: JudgeResult) -> Grid:
-    """Choices with encodings by their human names."""
-
-    def named(task: str, stem: str | None) -> str | None:
-        return None if stem is None else f"{encoding_title(task, stem)} ({stem})"
-
-    rows = [
-        replace(
-            choice,
-            recommended=named(choice.task, choice.recommended),
-            cheapest=named(choice.task, choice.cheapest),
-        )
-        for choice in judge.encodings
-        if len(choice.encodings) > 1
-    ]
-    return grid(columns.CHOICE, rows)
 
 
 def _sways(
@@ -295,14 +225,16 @@ def _sways(
             "bias",
             "Does it prefer the first option?",
             "In bold rows of the table p is below 5 %.",
-            _each(judges, lambda j: grid(columns.PREFERENCE, j.bias, hit=lambda row: row.flagged)),
+            each(judges, lambda j: grid(columns.PREFERENCE, j.bias, hit=lambda row: row.flagged)),
             figures=those_drawn(drawn["leanings"], drawn["swap"]),
+            missing=why_none(drawn["leanings"], drawn["swap"]),
         ),
         Section(
             "scores",
             "How do its scores relate to the true ones?",
             "",
             figures=those_drawn(drawn["scores"], drawn["reliability"]),
+            missing=why_none(drawn["scores"], drawn["reliability"]),
         ),
         Section(
             "leaks",
@@ -312,7 +244,9 @@ def _sways(
             "this is the dataset. Bold rules are off 50 % beyond chance: p is below 5 % and the "
             "interval "
             "leaves out 50 %.",
-            [("", grid(LEAK, flagged, hit=lambda row: row.flagged))],
+            [grid(LEAK, flagged, hit=lambda row: row.flagged)],
+            figures=those_drawn(drawn["rules"]),
+            missing=why_none(drawn["rules"]),
         ),
     ]
 
@@ -324,9 +258,16 @@ def _uses(analysis: Analysis, judges: Sequence[JudgeResult]) -> list[Section]:
             "Where right and wrong come from",
             "Shares of the variance of single verdicts. Without repeated questions, chance lies "
             "in the order shown.",
-            _each(
-                judges, lambda j: grid(columns.VARIANCE, [row for row in j.variance if row.total])
-            ),
+            [
+                *each(
+                    judges,
+                    lambda j: grid(columns.VARIANCE, [row for row in j.variance if row.total]),
+                ),
+                titled(
+                    "Across judges, prompts and raters",
+                    grid(columns.FACET, analysis.results.facets),
+                ),
+            ],
         ),
         Section(
             "sources",
@@ -338,7 +279,7 @@ def _uses(analysis: Analysis, judges: Sequence[JudgeResult]) -> list[Section]:
                 for name, rows in j.leaderboard.groups
                 for part in _sources(j, name, rows)
             ],
-            notes=[note for j in judges for note in _board_notes(j)],
+            notes=_board_notes(judges),
             more=those_drawn(
                 *(
                     answer_plots.sources(analysis, group)
@@ -350,13 +291,18 @@ def _uses(analysis: Analysis, judges: Sequence[JudgeResult]) -> list[Section]:
     ]
 
 
-def _sources(judge: JudgeResult, group: str, rows: Sequence[SourceRow]) -> list[tuple[str, Grid]]:
+def _sources(judge: JudgeResult, group: str, rows: Sequence[SourceRow]) -> list[Table]:
     """The sources of one group, and the matrix of their differences."""
     own = [row for row in judge.leaderboard.contrasts if row.group == group]
     titles, cells = columns.contrasts(rows, own)
-    matrix = Grid(titles, [False] * len(titles), [GridRow(line) for line in cells])
     title = f"{judge.name}: {group}"
-    return [(title, grid(columns.SOURCE, rows)), (f"{title}: differences, p (95 %)", matrix)]
+    matrix = Table(
+        tuple(titles),
+        tuple(map(tuple, cells)),
+        title=f"{title}: differences, p (95 %)",
+        numeric=(False,) * len(titles),
+    )
+    return [titled(title, grid(columns.SOURCE, rows)), matrix]
 
 
 def _published(judges: Sequence[JudgeResult]) -> Section:
@@ -365,7 +311,7 @@ def _published(judges: Sequence[JudgeResult]) -> Section:
         "As published benchmarks count it",
         "Scores computed as published benchmarks compute theirs.",
         [
-            (title, by_rows([first], judges, _by_title(judges, cells)))
+            titled(title, by_rows([first], judges, _by_title(judges, cells)))
             for title, first, cells in (
                 ("The benchmark’s own scores", "Score", columns.own_scores),
                 ("Right pairwise verdicts by the rules of benchmarks", "Rule", columns.counted_as),
@@ -385,20 +331,25 @@ def _by_title(
     return found
 
 
-def _board_notes(judge: JudgeResult) -> list[str]:
-    board, out = judge.leaderboard, []
-    if board.components > 1:
-        out.append(
-            f"{judge.name}: the sources fall into {board.components} groups that were never "
-            "compared in the same "
-            "tasks; ranks and axes are those of each group."
+def _board_notes(judges: Sequence[JudgeResult]) -> list[str]:
+    """What holds of the sources of several judges is said once."""
+    boards = [(judge.name, judge.leaderboard) for judge in judges]
+    apart = [
+        (
+            f"the sources fall into {board.components} groups that were never compared in the "
+            "same tasks; ranks and axes are those of each group",
+            name,
         )
-    if board.spearman is not None:
-        out.append(
-            f"{judge.name}: rank correlation with the order by true scores ρ "
-            f"{words.number(board.spearman)}."
-        )
-    return out
+        for name, board in boards
+        if board.components > 1
+    ]
+    order = [
+        (f"rank correlation with the order by true scores ρ {words.number(board.spearman)}", name)
+        for name, board in boards
+        if board.spearman is not None
+    ]
+    controlled = [line for judge in judges for line in words.controls(judge)]
+    return controlled + [f"{words.grouped(said)}." for said in (apart, order) if said]
 
 
 def _unread(judges: Sequence[JudgeResult]) -> Section:
@@ -442,8 +393,8 @@ def _unread(judges: Sequence[JudgeResult]) -> Section:
         "declined or a person "
         "could not tell. Below, the most common shapes: how replies end, numbers as 0.",
         [
-            ("", by_rows(["All question types"], judges, found)),
-            *_each(judges, lambda j: grid(columns.SHAPE, j.unread.shapes)),
+            by_rows(["All question types"], judges, found),
+            *each(judges, lambda j: grid(columns.SHAPE, j.unread.shapes)),
         ],
     )
 
@@ -489,17 +440,34 @@ def _probes(
         "staircase "
         "of severity passes where its 95 % interval is below 0.",
         [
-            *_each(
-                judges, lambda j: grid(columns.PROBE, j.probes, hit=lambda row: row.state == "fail")
+            *each(
+                judges,
+                lambda j: grid(
+                    columns.PROBE,
+                    [row for row in j.probes if row.effect.value is not None],
+                    hit=lambda row: row.state == "fail",
+                ),
             ),
-            *_each(judges, lambda j: grid(columns.TRUST, j.tool_trust)),
+            *each(judges, lambda j: grid(columns.TRUST, j.tool_trust)),
         ],
+        notes=_without_effect(judges),
         figures=those_drawn(drawn["probes"], drawn["tools"]),
         examples=[("An example of each probe", probe_examples(analysis.study, first))]
         if first is not None
         else [],
-        open=True,
+        open=not those_drawn(drawn["probes"], drawn["tools"]),
     )
+
+
+def _without_effect(judges: Sequence[JudgeResult]) -> list[str]:
+    """The probes that were asked, and have too few questions for an effect."""
+    said = []
+    for judge in judges:
+        names = [plain_name(row.name) for row in judge.probes if row.effect.value is None]
+        if names:
+            count = words.many(len(names), "probe")
+            said.append((f"too few questions for {count}: {words.listed(names, 20)}", judge.name))
+    return [f"{words.grouped(said)}."] if said else []
 
 
 def _photograph(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]) -> Section:
@@ -513,12 +481,11 @@ def _photograph(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | Left
         "a 95 % interval. What "
         "a judge gets right without the photograph comes from the predictions alone.",
         [
-            (judge.name, grid(columns.PHOTOGRAPH, [need.all, *need.by_task]))
+            titled(judge.name, grid(columns.PHOTOGRAPH, [need.all, *need.by_task]))
             for judge, need in asked
         ],
         notes=[f"{judge.name}: {words.photograph(judge)}" for judge, _ in asked],
         figures=those_drawn(drawn["photograph"]),
-        open=True,
     )
 
 
@@ -534,7 +501,7 @@ def pair(analysis: Analysis, compare: tuple[int, int]) -> Section:
         "first."
         if figures else "",
         notes=[in_common(analysis, *compare)], figures=figures,
-        grids=tool_grids(analysis, compare),
+        asked=tool_tables(analysis, compare),
         examples=[("What changed", found)] if found else [],
     )  # fmt: skip
 
@@ -561,7 +528,7 @@ def sections(
         _where(judges),
         _compared(results, [judge.name for judge in judges], drawn),
         _baseline(judges, drawn),
-        _encodings(judges, accuracy_plots.encodings(analysis, small)),
+        encoding_section(analysis, judges, small),
         _errors(judges, drawn),
         _sensitivity(judges, drawn),
         *_sways(results, judges, drawn),
@@ -572,4 +539,4 @@ def sections(
         *_uses(analysis, judges),
         _unread(judges),
     ]
-    return [one for one in found if one.figures or one.more or one.examples or one.tables]
+    return [one for one in found if one.told]

@@ -8,11 +8,11 @@ import polars as pl
 
 from visualjudge.analysis.accuracy_cells import MARGIN_LABELS, margin_bin
 from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.report.grids import Grid, GridRow
 from visualjudge.analysis.report.paired import gap_of
 from visualjudge.analysis.report.readings import rough_points, rough_share
 from visualjudge.analysis.tool_use import answer_cost, by_size, tool_use
 from visualjudge.analysis.value_and_interval import Share
+from visualjudge.core.text_tables import Table
 
 USE = (
     "Tools on pairwise questions. A judge calls tools where it is unsure: the shares do not say "
@@ -23,8 +23,8 @@ GAIN = "Gain by margin, in points: the second judge less the first."
 GAIN_BY_SIZE = "Gain by size, the share of the image that the options cover (their mean)."
 
 
-def tool_grids(analysis: Analysis, runs: tuple[int, int]) -> list[tuple[str, Grid]]:
-    """Tables of two judges, each with its caption; none where neither called a tool."""
+def tool_tables(analysis: Analysis, runs: tuple[int, int]) -> list[Table]:
+    """Tables of two judges; none where neither called a tool."""
     study = analysis.study
     used = [(study.runs[k].name, row) for k in runs for row in tool_use(study, k)]
     if not used:
@@ -49,46 +49,41 @@ def tool_grids(analysis: Analysis, runs: tuple[int, int]) -> list[tuple[str, Gri
     sizes = [(label, pl.col("question").is_in(found)) for label, found in by_size(study).items()]
     titles = ("Judge", "Tool", "Calls", "Failed", "Verdicts", "Right with it", "Right without")
     return [
-        (USE, _grid(titles, tools, texts=2)),
-        (
+        _table(USE, titles, tools, texts=2),
+        _table(
             COST,
-            _grid(("Judge", "Right", "Tool calls", "Tokens each", "Seconds each"), costs, texts=1),
+            ("Judge", "Right", "Tool calls", "Tokens each", "Seconds each"),
+            costs,
+            texts=1,
         ),
-        (GAIN, _gains("Margin", analysis, runs, margins)),
-        (GAIN_BY_SIZE, _gains("Share of the image", analysis, runs, sizes)),
+        _gains(GAIN, "Margin", analysis, runs, margins),
+        _gains(GAIN_BY_SIZE, "Share of the image", analysis, runs, sizes),
     ]
 
 
 def _gains(
-    title: str, analysis: Analysis, runs: tuple[int, int], parts: Sequence[tuple[str, pl.Expr]]
-) -> Grid:
+    title: str,
+    first: str,
+    analysis: Analysis,
+    runs: tuple[int, int],
+    parts: Sequence[tuple[str, pl.Expr]],
+) -> Table:
     gaps = [(label, gap_of(analysis, *runs, part)) for label, part in parts]
     rows = [(label, gap.n, rough_points(gap)) for label, gap in gaps if gap.value is not None]
-    return _grid((title, "Verdicts", "Gain"), rows, texts=1)
+    return _table(title, (first, "Verdicts", "Gain"), rows, texts=1)
 
 
 def tool_lines(analysis: Analysis, runs: tuple[int, int]) -> list[str]:
     """The same for a terminal."""
-    out = []
-    for caption, table in tool_grids(analysis, runs):
-        rows = [list(map(str, row.cells)) for row in table.rows]
-        if not rows:
-            continue
-        widths = [max(map(len, column)) for column in zip(table.titles, *rows, strict=True)]
-        shown = [
-            "  ".join(
-                cell.rjust(wide) if number else cell.ljust(wide)
-                for cell, wide, number in zip(row, widths, table.numeric, strict=True)
-            ).rstrip()
-            for row in (list(table.titles), *rows)
-        ]
-        out += [caption, *(f"  {line}" for line in shown), ""]
-    return out
+    return [f"{table.text()}\n" for table in tool_tables(analysis, runs) if table.rows]
 
 
-def _grid(titles: Sequence[str], rows: Sequence[Sequence[object]], *, texts: int) -> Grid:
-    numeric = [place >= texts for place in range(len(titles))]
-    return Grid(titles, numeric, [GridRow([str(cell) for cell in row]) for row in rows])
+def _table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, texts: int
+) -> Table:
+    cells = tuple(tuple(map(str, row)) for row in rows)
+    numeric = tuple(place >= texts for place in range(len(columns)))
+    return Table(tuple(columns), cells, title=title, numeric=numeric)
 
 
 def _share(share: Share) -> str:

@@ -24,7 +24,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import optimize
 
 from visualjudge.analysis.statistics.jackknife import (
     LEAST_IMAGES,
@@ -33,6 +32,7 @@ from visualjudge.analysis.statistics.jackknife import (
     renumbered,
     sums,
 )
+from visualjudge.analysis.statistics.roots import root
 from visualjudge.analysis.statistics.sign_flips import sign_flip_p
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
@@ -182,10 +182,8 @@ class Lean:
             reach += step
             if abs(self.preference + side * reach) >= 0.5:
                 return side * 0.5
-        at = optimize.brentq(
-            lambda x: self.p(self.preference + side * x) - LEVEL, reach - step, reach, xtol=1e-12
-        )
-        return float(np.clip(self.preference + side * float(at), -0.5, 0.5))
+        at = root(lambda x: self.p(self.preference + side * x) - LEVEL, reach - step, reach, 1e-12)
+        return float(np.clip(self.preference + side * at, -0.5, 0.5))
 
 
 def lean(cases: Cases) -> Lean:

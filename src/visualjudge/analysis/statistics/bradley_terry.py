@@ -26,8 +26,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from visualjudge.analysis.statistics.jackknife import (
     ALIKE,
@@ -66,6 +64,20 @@ class Strengths:
     regularised: bool
 
 
+def parts_of(links: BoolArray) -> IntArray:
+    """The number of each node's strongly connected part, (S,), numbered by their first nodes.
+
+    ``links`` (S × S): whether a way leads from one to the other. ``scipy.sparse.csgraph`` has the
+    same for sparse graphs, and takes as long to import as NumPy.
+    """
+    reached = links | np.eye(links.shape[0], dtype=bool)
+    ways = -1
+    while ways != (ways := int(reached.sum())):
+        reached = (reached.astype(np.float32) @ reached.astype(np.float32)) > 0
+    first = (reached & reached.T).argmax(axis=1)
+    return np.asarray(np.unique(first, return_inverse=True)[1], dtype=np.int64)
+
+
 def components(wins: FloatArray, ties: FloatArray) -> tuple[FloatArray, bool]:
     """Which sources are compared, directly or through others, and whether each group is strongly
     connected by wins.
@@ -73,11 +85,8 @@ def components(wins: FloatArray, ties: FloatArray) -> tuple[FloatArray, bool]:
     Ties link sources, but do not bound their strengths: wins and ties without a loss grow with ν
     without end.
     """
-    links = sparse.csr_array((wins > 0) | (ties > 0))
-    _, weak = csgraph.connected_components(links, directed=True, connection="weak")
-    _, strong = csgraph.connected_components(
-        sparse.csr_array(wins > 0), directed=True, connection="strong"
-    )
+    links = (wins > 0) | (ties > 0)
+    weak, strong = parts_of(links | links.T), parts_of(wins > 0)
     return weak, len(set(zip(weak, strong, strict=True))) == len(set(weak))
 
 
@@ -235,7 +244,7 @@ def dispersion(fit: Penalised, wins: FloatArray, ties: FloatArray, least: float 
     Only games inside a strongly connected part count: elsewhere one of the two always won, and
     nothing varied.
     """
-    strong = _strong(wins.sum(0))
+    strong = parts_of(wins.sum(0) > 0)
     inside = strong[:, None] == strong[None, :]
     free = strong.size - int(strong.max()) - 1
     if not free:
@@ -247,14 +256,6 @@ def dispersion(fit: Penalised, wins: FloatArray, ties: FloatArray, least: float 
     inverse = np.linalg.pinv(hessian[:-1, :-1], rcond=1e-10, hermitian=True)
     spread = np.einsum("gs,st,gt->", scores, inverse, scores) * images / max(images - 1, 1)
     return max(least, float(spread) / free)
-
-
-def _strong(wins: FloatArray) -> IntArray:
-    """The number of each source's strongly connected part in the graph of wins."""
-    return np.asarray(
-        csgraph.connected_components(sparse.csr_array(wins > 0), connection="strong")[1],
-        dtype=np.int64,
-    )
 
 
 def _scores(fit: Penalised, wins: FloatArray, ties: FloatArray) -> FloatArray:
@@ -435,7 +436,7 @@ def _why(
     """
     no_low, no_high = never(wins.sum(0), ties.sum(0))
     total = wins.sum(0)
-    strong = _strong(total)
+    strong = parts_of(total > 0)
     inside = np.bincount(strong)[strong] > 1
     still = np.abs(_scores(fit, wins, ties)).max(0) < TINY
     alike = (still & inside) | ~total.any()

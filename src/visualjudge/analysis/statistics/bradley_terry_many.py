@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse import csgraph
 
 from visualjudge.analysis.statistics.bradley_terry import (
     FARTHEST,
@@ -304,6 +303,8 @@ def _never(graph: _Graph, met: Met) -> tuple[BoolArray, BoolArray]:
 
 def _strong(graph: _Graph, met: Met) -> IntArray:
     """The number of each source's strongly connected part in the graph of wins."""
+    from scipy.sparse import csgraph  # as long as NumPy to import
+
     forth, back = met.first[:, 0] > 0, met.second[:, 0] > 0
     winner = np.concatenate([graph.first[forth], graph.second[back]])
     loser = np.concatenate([graph.second[forth], graph.first[back]])

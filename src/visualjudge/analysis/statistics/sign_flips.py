@@ -11,8 +11,9 @@ and Rice's (1980) formula gives the tail, to three digits for ten images.
 from __future__ import annotations
 
 import numpy as np
-from scipy import optimize, special
+from scipy import special
 
+from visualjudge.analysis.statistics.roots import root
 from visualjudge.core.records import FloatArray
 
 TINY = 1e-12
@@ -47,11 +48,7 @@ def _tail(u: FloatArray, x: float) -> float:
     high = 1.0
     while float((u * np.tanh(high * u)).sum()) < x:
         high *= 2
-    t = float(
-        optimize.brentq(
-            lambda at: float((u * np.tanh(at * u)).sum()) - x, 0.0, high, xtol=1e-14, rtol=1e-14
-        )
-    )
+    t = root(lambda at: float((u * np.tanh(at * u)).sum()) - x, 0.0, high, 1e-14)
     generating = float((np.abs(t * u) + np.log1p(np.exp(-2 * np.abs(t * u))) - np.log(2)).sum())
     curvature = float((u**2 / np.cosh(np.minimum(t * u, 300)) ** 2).sum())
     w, v = np.sqrt(2 * (t * x - generating)), t * np.sqrt(curvature)

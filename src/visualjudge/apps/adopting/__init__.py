@@ -1,8 +1,13 @@
-"""Verdicts that were given elsewhere, as a table, become a dataset and runs like any other.
+"""Verdicts that were given elsewhere, as a table or a log, become a dataset and runs.
 
 ::
 
+    tables     files and data frames
+    logs       formats of logs, a table that plug-ins may extend; one file a tool: ``*_logs``
+    zips       members of zip files
     columns    what each column of a table is: its role, the names by which it is guessed
-    answers    the spellings of an answer, of an order and of a missing value
-    adopt      the table as a dataset of labels and one run a judge
+    answers    the spellings of an answer, of a grade, of an order and of a missing value
+    rows       rows as questions and verdicts
+    rereading  replies, read again
+    adopt      the dataset of labels and one run a judge
 """

@@ -40,6 +40,12 @@ MISSING = frozenset(
         "parse_error",
     )
 )
+GRADES: Mapping[str, float] = {
+    **dict.fromkeys(("true", "pass", "passed", "yes", "correct", "c"), 1.0),
+    **dict.fromkeys(("partial", "p"), 0.5),
+    **dict.fromkeys(("false", "fail", "failed", "no", "incorrect", "i", "n"), 0.0),
+}
+"""Spellings of grades, in lower case, as scores from 0 to 1; the letters are Inspect's."""
 ORDERS: Mapping[str, Order] = {
     **dict.fromkeys(("ab", "original", "false", "no", "a first"), "AB"),
     **dict.fromkeys(("ba", "swapped", "true", "yes", "b first"), "BA"),
@@ -49,6 +55,27 @@ ORDERS: Mapping[str, Order] = {
 def is_missing(value: Any) -> bool:
     """Whether a cell holds no answer."""
     return value is None or str(value).strip().lower() in MISSING
+
+
+def is_answer(value: Any) -> bool:
+    """Whether a text is an answer to a pair, spelled so that it can be nothing else.
+
+    Examples
+    --------
+    >>> is_answer("[[B]]"), is_answer("tie"), is_answer("Paris"), is_answer("2")
+    (True, True, False, False)
+    """
+    text = str(value).strip().lower()
+    return text in LETTER_OF and not is_number(text)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a cell is a number, or spells one."""
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def letter_of(

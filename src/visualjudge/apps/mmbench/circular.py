@@ -1,5 +1,5 @@
-"""CircularEval's rotations: a question asked once with every option in first place (MMBench, Liu et
-al. 2023).
+"""CircularEval's rotations: each question is asked once with every option in first position
+(MMBench, Liu et al. 2023).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from visualjudge.core.errors import DataError, InvalidRecord, Problem
 
 
 def without_image(table: Table) -> dict[int, Problem]:
-    """The rows whose image cell points at a row that is not there or back, by index."""
+    """Return the rows whose image cell points at a missing row or back, by index."""
     found: dict[int, Problem] = {}
     for row in table.rows:
         try:
@@ -31,11 +31,11 @@ def write_rotations(
     skip: Collection[int] = (),
     progress: Callable[[], None] | None = None,
 ) -> int:
-    """Write every rotation of every question as a TSV; the number of rows written.
+    """Write every rotation of every question as a TSV. Return the number of rows.
 
     Rotation k moves each text k letters up (the text of the k-th next letter comes first) and the
-    answer with it; its index is the question's plus k·10^6, and its image cell names the row that
-    holds the image. Rotation 0 is the row as it is. All other cells are kept. Memory does not grow
+    answer with it. Its index is the question's plus k·10^6, and its image cell names the row that
+    holds the image. Rotation 0 is the original row. All other cells are kept. Memory does not grow
     with the table.
 
     Parameters
@@ -46,9 +46,9 @@ def write_rotations(
     Raises
     ------
     DataError
-        If the table holds rotations already.
+        If the table already holds rotations.
     InvalidRecord
-        If an image cell points at a row that is not there.
+        If an image cell points at a missing row.
     """
     turned = next((row for row in table.rows if row.rotation), None)
     if turned is not None:
@@ -72,7 +72,7 @@ def write_rotations(
 
 
 def rotations(table: Table, row: Row) -> Iterator[dict[str, str]]:
-    """The cells of each rotation of ``row``, the row itself first."""
+    """Yield the cells of each rotation of ``row``, beginning with the row itself."""
     cells = table.cells(row)
     yield cells
     letters, texts = list(row.options), list(row.options.values())

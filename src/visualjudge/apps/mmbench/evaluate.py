@@ -1,10 +1,10 @@
-"""Replies against answers: vanilla accuracy, CircularEval, and the share of replies that could be
-read.
+"""Compare replies with answers: vanilla accuracy, CircularEval, and the share of replies that could
+be read.
 
-Under ``strict`` every row that has an answer counts, replied to or not; a question counts in
-CircularEval only if each of its rotations is in the data and was replied to, and is listed as
-invalid otherwise. Under ``vlmevalkit`` the rows of the results file count, and a question's
-rotations are those that are there, as VLMEvalKit does it.
+With ``strict``, every row with an answer counts, whether or not there is a reply. A question counts
+in CircularEval only if all its rotations are in the data and have replies; otherwise it is listed
+as invalid. With ``vlmevalkit``, the rows of the results file count, with the rotations that are
+present, as in VLMEvalKit.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ and why.
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A question with all its rotations; ``hit`` is None where a rotation is missing (``missing``
+    """A question with all its rotations; ``hit`` is None if a rotation is missing (``missing``
     names them).
     """
 
@@ -47,7 +47,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A reply that the two rules read differently."""
+    """A reply that the two sets of rules read differently."""
 
     row: Row
     prediction: str
@@ -63,7 +63,7 @@ class Slice:
     groups: list[Group]
 
     def by(self, key: Callable[[Row], str]) -> dict[str, Slice]:
-        """Its parts by a field of their row, names sorted."""
+        """Return its parts by a field of their row, sorted by name."""
         parts = {name: Slice([], []) for name in sorted({key(line.row) for line in self.rows})}
         for line in self.rows:
             parts[key(line.row)].rows.append(line)
@@ -74,7 +74,7 @@ class Slice:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One results file against one table."""
+    """The evaluation of one results file with one table."""
 
     rules: Rules
     rows: tuple[ScoredRow, ...]
@@ -92,7 +92,7 @@ class Evaluation:
 
     @property
     def invalid(self) -> tuple[Group, ...]:
-        """Groups that lack a rotation, by rising index."""
+        """Groups that lack a rotation, in order of their index."""
         return tuple(
             sorted((g for g in self.groups if g.hit is None), key=lambda group: group.index)
         )
@@ -105,7 +105,7 @@ def evaluate(
     *,
     matched: Matched | None = None,
 ) -> Evaluation:
-    """Read every reply and compare it with the answer.
+    """Read every reply and compare it with the answer of its row.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def _score(row: Row, prediction: str | None, rules: Rules, matched: Matched) -> 
 
 
 def _strict_groups(table: Table, scored: Mapping[int, ScoredRow]) -> Iterable[Group]:
-    """One group a question, if the table holds rotations at all."""
+    """Yield one group per question, if the table holds rotations."""
     if not any(row.rotation for row in table.rows):
         return
     members: dict[int, list[Row]] = defaultdict(list)
@@ -184,7 +184,7 @@ def _strict_groups(table: Table, scored: Mapping[int, ScoredRow]) -> Iterable[Gr
 
 
 def _kit_groups(scored: Mapping[int, ScoredRow]) -> Iterable[Group]:
-    """One group a first rotation that was replied to, of the rotations that are there."""
+    """Yield one group per first rotation with a reply, made of the rotations present."""
     members: dict[int, list[ScoredRow]] = defaultdict(list)
     for line in scored.values():
         members[line.row.group].append(line)

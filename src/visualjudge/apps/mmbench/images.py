@@ -1,4 +1,4 @@
-"""The images of a table: base64 text to the bytes of a file that a model can be sent."""
+"""The images of a table: from base64 text to the bytes of an image file for a model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _DATA_URL = re.compile(r"data:[^,]{0,100};base64,")
 
 
 def image_part(table: Table, row: Row) -> ImagePart:
-    """The row's image with the type its bytes have; a format that models do not take becomes PNG.
+    """Return the row's image with its actual type; formats that models do not accept are converted
+    to PNG.
 
     Raises
     ------
@@ -43,8 +44,8 @@ def image_part(table: Table, row: Row) -> ImagePart:
 def image_problems(
     table: Table, rows: Sequence[Row], *, tick: Callable[[int], None] | None = None
 ) -> dict[int, Problem]:
-    """Why the images of some rows cannot be sent, by index. Reads headers only, and each image
-    once.
+    """Return why the images of some rows cannot be sent, by index. Reads only headers, and each
+    image once.
     """
     found: dict[int, Problem] = {}
     good: set[int] = set()

@@ -1,6 +1,6 @@
-"""Ask a model every question of a table: journalled, resumable, one record a reply.
+"""Ask a model every question of a table: journalled, resumable, with one record per reply.
 
-The journal (JSONL) is the record of truth; the workbook is written from it at the end.
+The journal (JSONL) is authoritative; the workbook is written from it at the end.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ STATUS = {"stop": "ok", "length": "truncated", "refusal": "refusal", "other": "o
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where a run writes: the workbook, and beside it the journal and what was asked of whom."""
+    """The files of a run: the workbook, and beside it the journal and the manifest."""
 
     workbook: Path
 
     @property
     def journal(self) -> Path:
-        """One JSON line a reply."""
+        """The journal, with one JSON line per reply."""
         return self.workbook.with_suffix(".jsonl")
 
     @property
@@ -54,8 +54,8 @@ class Places:
 
 @dataclass(frozen=True)
 class InferReport:
-    """How a run ended; ``statuses`` counts all replies, ``causes`` why the rows without a reply got
-    none.
+    """How a run ended; ``statuses`` counts all replies, ``causes`` the reasons for missing
+    replies.
     """
 
     replied: int
@@ -81,7 +81,7 @@ class Asker:
         return Request((self._image(row), TextPart(prompt_text(row, self.template))))
 
     async def ask(self, row: Row) -> Outcome:
-        """Ask about one row; a call that fails is a record that says why."""
+        """Ask about one row; a failed call returns a record with its cause."""
         started = time.monotonic()
         try:
             reply = await self.client.ask(self.request(row))
@@ -93,7 +93,8 @@ class Asker:
         return _outcome(row, reply, time.monotonic() - started)
 
     def _image(self, row: Row) -> ImagePart:
-        """The row's image; rotations of one question share theirs, so the last few are kept."""
+        """Return the row's image; the last few are cached, because rotations of a question share
+        theirs."""
         owner = self.table.image_row(row)
         if owner.index not in self._images:
             self._images[owner.index] = image_part(self.table, owner)
@@ -116,12 +117,12 @@ def _outcome(row: Row, reply: Reply, seconds: float) -> Outcome:
 
 
 def _paid(usage: Mapping[str, int]) -> dict[str, Any]:
-    """Tokens that were paid for, where they are not those of a reply."""
+    """Return the tokens paid for, if they differ from those of the reply."""
     return {PAID: dict(usage)}
 
 
 def _encodable(text: str) -> str:
-    """Halves of a surrogate pair joined, lone ones shown as U+FFFD: JSON in UTF-8 has no place for
+    """Join surrogate pairs and replace lone surrogates by U+FFFD, because JSON in UTF-8 cannot hold
     them.
     """
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -140,15 +141,16 @@ async def infer(
     on_event: Listener | None = None,
     stop: Stop | None = None,
 ) -> InferReport:
-    """Ask about ``rows`` and write the journal and the workbook; the client is closed at the end.
+    """Ask about ``rows``, write the journal and the workbook, and close the client.
 
-    A row without a reply is left out of the workbook: a blank cell would be an empty reply.
+    A row without a reply is omitted from the workbook, because a blank cell would be an empty
+    reply.
     ``resume`` asks what has no reply yet.
 
     Raises
     ------
     UsageError
-        If the journal holds a run already and ``resume`` is off, or the run is another model's.
+        If the journal holds a run and ``resume`` is off, or the run is another model's.
     """
     budget = budget or Budget()
     before = _earlier(places.manifest) if resume else {}
@@ -196,9 +198,7 @@ def _report(
 
 
 def _failures(path: Path, found: Mapping[int, Any]) -> tuple[Counter[str], str | None]:
-    """Why the rows that never got a reply failed, by cause, and one message in the server's
-    words.
-    """
+    """Count the causes of missing replies, and return one message of the server."""
     last = {
         record["index"]: record for record in read_records(path) if record["index"] not in found
     }
@@ -220,7 +220,8 @@ def _manifest(table: Table, client: Client, template: PromptTemplate) -> dict[st
 
 
 def _digest(table: Table) -> str:
-    """SHA-256 of indices, questions and options: which table this is, wherever it lies."""
+    """Return the SHA-256 of indices, questions and options, which identifies the table regardless
+    of its path."""
     total = hashlib.sha256()
     for row in table.rows:
         total.update(
@@ -232,7 +233,7 @@ def _digest(table: Table) -> str:
 
 
 def _earlier(path: Path) -> Mapping[str, Any]:
-    """What the earlier invocations said of the run; empty where there were none."""
+    """Return the manifest of earlier invocations, or an empty dict."""
     if not path.is_file():
         return {}
     try:
@@ -247,7 +248,7 @@ def _earlier(path: Path) -> Mapping[str, Any]:
 
 
 def _check_same(path: Path, before: Mapping[str, Any], manifest: Mapping[str, Any]) -> None:
-    """Whether the run that is to go on asked the same model the same way."""
+    """Check that the run to resume asked the same model in the same way."""
     for name in ("client", "template", "questions"):
         if before.get(name) != manifest[name]:
             was, now = (

@@ -1,5 +1,5 @@
-"""An LLM asked which option a reply chooses, where the rules could not read it. Optional, and
-counted apart.
+"""Ask an LLM which option a reply chooses if the rules cannot read it. Optional, and counted
+separately.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CONCURRENCY = 16
 
 
 def unread(evaluation: Evaluation) -> list[ScoredRow]:
-    """The rows that have a reply of which the rules made nothing."""
+    """Return the rows with a reply that the rules could not read."""
     return [
         line
         for line in evaluation.rows
@@ -44,10 +44,10 @@ async def match(
     on_event: Listener | None = None,
     stop: Stop | None = None,
 ) -> tuple[dict[int, str | None], Progress]:
-    """Ask about each line; the letters by index, None where the matcher chose none or could not be
+    """Ask about each line. Return letters by index, None if the matcher chose none or could not be
     read.
 
-    What the journal holds already is not asked again: it is keyed on the model and the text asked.
+    Answers in the journal, which is keyed on the model and the text, are not asked for again.
     """
     template = PromptAssetStore().get_prompt("mmbench/matcher")
     wanted = {

@@ -1,5 +1,5 @@
-"""The report as one HTML file: tables, comparisons, and the wrong answers with their images. Needs
-no network.
+"""The report as one HTML file: tables, comparisons, and wrong answers with their images. Needs no
+network.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ HEAD_SHOWN, TAIL_SHOWN = 1200, 800
 
 @dataclass(frozen=True, slots=True)
 class WrongAnswer:
-    """A row answered wrongly with its image as a data URL, or the reason for its absence."""
+    """A wrong answer with its image as a data URL, or the reason why there is none."""
 
     scored: ScoredRow
     image: str | None
@@ -50,7 +50,7 @@ class WrongAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What the page shows of one model."""
+    """One model's part of the page."""
 
     name: str
     wrong: Sequence[ScoredRow]
@@ -62,9 +62,9 @@ class Section:
 def page(
     table: Table, models: Sequence[Model], compared: Sequence[dict[str, Any]], *, most: int = 100
 ) -> str:
-    """The HTML; ``most`` bounds the wrong answers shown for each model, and so its size.
+    """Return the HTML; ``most`` limits the wrong answers per model.
 
-    All text is escaped: questions and replies are what others wrote.
+    All text is escaped, because questions and replies come from others.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -89,8 +89,8 @@ def page(
 
 
 def accuracy(models: Sequence[Model]) -> Figure | None:
-    """Accuracy of each model by ability on all splits, circular where it was asked; None where
-    nothing was scored.
+    """Plot the accuracy of each model by ability on all splits, circular if available; None without
+    scores.
     """
     measure = "circular_accuracy" if "circular_accuracy" in measures(models) else "accuracy"
     kept = {line.model: line for line in lines(models) if line.measure == measure}
@@ -130,7 +130,8 @@ CAPTION = (
 
 
 def _weakest(found: dict[tuple[str, str], Estimate], names: Sequence[str], model: str) -> str:
-    """The ability with the lowest share, of those with questions enough for an interval."""
+    """Return the ability with the lowest accuracy among those with enough questions for an
+    interval."""
     own = {name: found[name, model] for name in names if (name, model) in found}
     known = [(e.value or 0.0, name) for name, e in own.items() if e.images >= LEAST_IMAGES]
     return (
@@ -175,7 +176,7 @@ def _p(value: float | None) -> str:
 
 
 def _clipped(text: str) -> str:
-    """A long reply by its beginning and its end, where the answer mostly stands."""
+    """Shorten a long reply to its beginning and end, where the answer usually is."""
     if len(text) <= HEAD_SHOWN + TAIL_SHOWN:
         return text
     left_out = len(text) - HEAD_SHOWN - TAIL_SHOWN

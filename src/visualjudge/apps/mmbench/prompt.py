@@ -1,8 +1,8 @@
-"""The text that a model is asked: a row of the table in a template.
+"""Make the prompt: fill a template with a row of the table.
 
 A template has three parts: ``option`` (one option's line, from ``{{letter}}`` and ``{{text}}``),
 ``with_hint`` and ``without_hint`` (from ``{{question}}``, ``{{options}}`` and ``{{hint}}``).
-``{{options}}`` stands for the options' lines, each ended by a line feed.
+``{{options}}`` stands for the options' lines, each with a line feed.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _PARTS: Mapping[str, frozenset[str]] = {
 
 
 def choice_template(name: str = "reference") -> PromptTemplate:
-    """A template by name, or one of your own by the path of its YAML file.
+    """Return a template by name, or your own by the path of its YAML file.
 
     Raises
     ------
     UsageError
-        If there is neither such a name nor such a file.
+        If neither such a name nor such a file exists.
     PromptError
-        If the file lacks a part or a part has a placeholder that nothing fills.
+        If the file lacks a part, or a part has an unknown placeholder.
     """
     if name in TEMPLATES:
         return PromptAssetStore().get_prompt(f"mmbench/{name}")
@@ -44,13 +44,13 @@ def choice_template(name: str = "reference") -> PromptTemplate:
 
 
 def prompt_text(row: Row, template: PromptTemplate) -> str:
-    """What the model is asked about ``row``."""
+    """Return the prompt for ``row``."""
     values = {"question": row.question, "options": options_text(row, template), "hint": row.hint}
     return template.part("with_hint" if row.hint else "without_hint", values)
 
 
 def options_text(row: Row, template: PromptTemplate) -> str:
-    """The options, a line each, every line ended."""
+    """Return the options, one line each."""
     lines = (
         template.part("option", {"letter": letter, "text": text})
         for letter, text in row.options.items()

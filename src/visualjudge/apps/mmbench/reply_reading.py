@@ -1,9 +1,9 @@
-"""Which option an MMBench reply chooses. Replies to a dataset's questions are read by
+"""Read which option an MMBench reply chooses. Replies to a dataset's questions are read by
 ``visualjudge.replies``.
 
-An answer is a letter or an option's text at word bounds, or nothing.
+An answer is a letter, or an option's text at word boundaries.
 
-The steps, each tried where those before found neither an answer nor a reason to stop:
+Each step is tried if those before found neither an answer nor a reason to stop:
 
 1. the whole reply is a letter ("B", "(B)", "**B.**"), or an option's text;
 2. a final mark: ``\\boxed{B}``, ``<answer>B</answer>``, "Final answer: B";
@@ -12,9 +12,9 @@ The steps, each tried where those before found neither an answer nor a reason to
 5. the one option letter that stands alone in prose;
 6. the one option text found at word bounds.
 
-Two letters or two texts where one is expected, a letter that is not an option, a refusal, a negated
-mention: nothing is read, and ``why`` says so. A letter inside an option's own text ("vitamin C") is
-no answer; neither is the article of "A man", nor the pronoun of "I think".
+Nothing is read, and ``why`` gives the reason, if there are two letters or texts instead of one, a
+letter that is not an option, a refusal, or a negated mention. A letter inside an option's own text
+("vitamin C") is not an answer; neither is the article in "A man", nor the pronoun in "I think".
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ _FULL_WIDTH = {
 
 @dataclass(frozen=True, slots=True)
 class ChoiceReading:
-    """What the rules read in one reply: the letter of an option, or None, and why."""
+    """The result of reading one reply: the letter of an option, or None, and the reason."""
 
     letter: str | None
     why: str
@@ -120,7 +120,8 @@ square.
 
 
 def read_strict(reply: str, options: Mapping[str, str]) -> ChoiceReading:
-    """The option that ``reply`` names as its answer, by the steps above, or None and the reason."""
+    """Return the option that ``reply`` names as its answer by the steps above, or None and the
+    reason."""
     text = _spoken(reply)
     if not text:
         return ChoiceReading(None, "empty")
@@ -137,18 +138,18 @@ def read_strict(reply: str, options: Mapping[str, str]) -> ChoiceReading:
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """A reply with the places where option texts stand in it."""
+    """A reply with the positions of option texts in it."""
 
     text: str
     options: Mapping[str, str]
     found: tuple[Mention, ...]
 
     def inside_text(self, at: int) -> bool:
-        """Whether the character stands within an option's text of more than one letter."""
+        """Return whether the character is within an option's text of more than one letter."""
         return any(m.start <= at < m.end and m.end - m.start > 1 for m in self.found)
 
     def refusal(self) -> bool:
-        """Whether the reply refuses, outside the options' own words."""
+        """Return whether the reply refuses, ignoring the options' texts."""
         return self.refuses(0, len(self.text))
 
     def refuses(self, start: int, end: int) -> bool:
@@ -156,7 +157,7 @@ class _View:
         return any(not any(m.start <= hit.start() < m.end for m in self.found) for hit in hits)
 
     def sentence(self, at: int) -> tuple[int, int]:
-        """Where the sentence that holds the character begins and ends."""
+        """Return the start and end of the sentence that contains the character."""
         begin = max(0, at - LONGEST_SENTENCE)
         start = max(
             (stop.end() for stop in _SENTENCE.finditer(self.text, begin, at)), default=begin
@@ -165,15 +166,13 @@ class _View:
         return start, stop.start() if stop else len(self.text)
 
     def negated(self, at: int) -> bool:
-        """Whether the words before the character deny what stands there."""
+        """Return whether the words before the character negate it."""
         start = max(self.sentence(at)[0], at - 80)
         return bool(_NEGATED.search(self.text, start, at) or _DOUBTED.search(self.text, start, at))
 
 
 def _spoken(reply: str) -> str:
-    """What is said aloud: without the thoughts of a reasoning model; a thought that never ends
-    leaves nothing.
-    """
+    """Remove the thoughts of a reasoning model; nothing is left if they do not end."""
     opened = without_thoughts(unicodedata.normalize("NFC", reply))
     narrow = _BLANKS.sub(" ", _EMPTY_LINES.sub("\n\n", opened))
     return narrow.translate(_FULL_WIDTH).strip()
@@ -201,7 +200,7 @@ def _whole(text: str, options: Mapping[str, str]) -> ChoiceReading | None:
 
 
 def _one(letters: Iterable[str], options: Mapping[str, str], why: str) -> ChoiceReading | None:
-    """The one letter among ``letters``; None if there are no letters, to go on."""
+    """Return the only letter among ``letters``, or None without letters, to continue."""
     distinct = sorted(set(letters))
     if not distinct:
         return None
@@ -240,8 +239,8 @@ def _declared(view: _View) -> ChoiceReading | None:
 
 
 def _holds(view: _View, cue: re.Match[str]) -> bool:
-    """Whether a cue declares its letter, rather than an article, an option's own words, a denial or
-    a doubt.
+    """Return whether a cue declares its letter, and is not an article, an option's text, a denial
+    or a doubt.
     """
     at = cue.start(1)
     if _is_article(view.text, at) or view.inside_text(at) or _REJECTED.match(view.text, at + 1):
@@ -250,7 +249,7 @@ def _holds(view: _View, cue: re.Match[str]) -> bool:
 
 
 def _further(text: str, at: int) -> Iterable[str]:
-    """The letters of a list that goes on: "A or C", "A, C and D"."""
+    """Return the further letters of a list: "A or C", "A, C and D"."""
     while match := _FURTHER.match(text, at):
         at = match.end(1)
         if not _is_article(text, match.start(1)):
@@ -282,8 +281,8 @@ def _prose(view: _View) -> ChoiceReading | None:
 
 
 def _standing(view: _View) -> list[tuple[int, str]]:
-    """Capital letters that stand alone and are neither article nor pronoun nor part of an option's
-    text.
+    """Return capital letters that stand alone and are not an article, a pronoun or part of an
+    option's text.
     """
     found = ((m.start(1), m[1]) for m in _LONE.finditer(view.text))
     return [
@@ -320,16 +319,16 @@ class Mention:
 
 
 def bare(text: str) -> str:
-    """A text as it is compared: case folded, blanks single, no punctuation or quotes at its
+    """Normalise a text for comparison: case folded, single spaces, no punctuation or quotes at its
     ends.
     """
     return " ".join(text.casefold().split()).strip(_EDGES)
 
 
 def mentions(reply: str, options: Mapping[str, str]) -> tuple[Mention, ...]:
-    """Every place where an option's text stands at word bounds, in any case.
+    """Return every position of an option's text at word boundaries, ignoring case.
 
-    A text within a longer option's text is no mention of its own: "oil painting" does not name
+    A text within a longer option's text is not a mention: "oil painting" does not mention
     "painting".
     """
     folded = reply.casefold()
@@ -339,7 +338,7 @@ def mentions(reply: str, options: Mapping[str, str]) -> tuple[Mention, ...]:
 
 
 def _first_word(text: str) -> str:
-    """What must occur in a reply that holds the text; spares most replies a search of their own."""
+    """Return a word that a reply must contain if it contains the text, to skip most searches."""
     return next(iter(text.casefold().split()), "").rstrip(".。．")
 
 
@@ -368,7 +367,7 @@ def _pattern(core: str) -> re.Pattern[str]:
 
 
 def _delimited(character: str) -> bool:
-    """Whether the script sets its words apart, so that a word's bound can be seen."""
+    """Return whether the script separates words, so that word boundaries exist."""
     return bool(re.match(r"\w", character)) and not _SCRIPTS_WITHOUT_BLANKS.match(character)
 
 

@@ -1,8 +1,8 @@
-"""Replies on disk: the journal, which is the record of truth, and the results sheet of MMBench's
-server (``.xlsx``).
+"""Replies on disk: the journal, which is authoritative, and the results sheet of MMBench's server
+(``.xlsx``).
 
-The sheet is an export. Every cell but ``index`` is written as text, so that "=1+1", "007" and
-"None" stay what they are.
+The sheet is an export. All cells except ``index`` are written as text, so that "=1+1", "007" and
+"None" are unchanged.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def columns(letters: Iterable[str]) -> list[str]:
-    """The sheet's columns: A to D always, further letters where the data has them."""
+    """Return the sheet's columns: A to D always, further letters if the data have them."""
     wanted = sorted({*"ABCD", *letters})
     return ["index", "question", *wanted, "prediction", "category", "l2_category"]
 
@@ -45,10 +45,10 @@ def columns(letters: Iterable[str]) -> list[str]:
 def write_workbook(
     path: str | Path, rows: Iterable[tuple[Row, str]], letters: Iterable[str], *, whole: str
 ) -> int:
-    """Write one line a row with its reply; the number of cells that had to be cut.
+    """Write one line per row with its reply. Return the number of truncated cells.
 
-    A text above 32,767 characters ends in a visible mark that names ``whole``, the file that holds
-    all of it.
+    A text above 32,767 characters is truncated with a visible mark that names ``whole``, the file
+    with the full text.
 
     Raises
     ------
@@ -97,8 +97,8 @@ def _write_line(
 
 
 def fit(text: str, whole: str) -> str:
-    """``text`` as a cell can hold it: cut with a mark where it is too long; a lone surrogate shown
-    as U+FFFD.
+    """Return ``text`` as a cell can hold it: truncated with a mark if it is too long, lone
+    surrogates replaced by U+FFFD.
     """
     clean = _SURROGATE.sub("\ufffd", text)
     if _units(clean) <= CELL:
@@ -114,19 +114,19 @@ def _units(text: str) -> int:
 
 
 def is_cut(text: str) -> bool:
-    """Whether a cell ends with the mark of a cut."""
+    """Return whether a cell ends with the mark of a truncated text."""
     return bool(_CUT.search(text))
 
 
 def read_workbook(path: str | Path) -> dict[int, Mapping[str, str]]:
-    """The lines of a results sheet by index, each with its cells as text; a blank cell is ``""``.
+    """Return the lines of a results sheet by index, with cells as text; a blank cell is ``""``.
 
     Raises
     ------
     DataError
-        If the file is missing, is no workbook, or lacks the column ``index`` or ``prediction``.
+        If the file is missing, is not a workbook, or lacks the column ``index`` or ``prediction``.
     InvalidRecord
-        If an index is no whole number or occurs twice, or a prediction is a date.
+        If an index is not an integer or is duplicated, or a prediction is a date.
     """
     file = Path(path)
     if not file.is_file():
@@ -148,8 +148,8 @@ def read_workbook(path: str | Path) -> dict[int, Mapping[str, str]]:
 
 @contextmanager
 def _opened(file: Path) -> Iterator[Any]:
-    """The workbook, whose parts are of bounded size unpacked (an archive reads no more of a part
-    than it states).
+    """Open a workbook after checking the unpacked size of its parts (no more is read than an
+    archive states).
     """
     import openpyxl
 
@@ -178,7 +178,7 @@ def _lines(file: Path, sheet: Any) -> dict[int, Mapping[str, str]]:
 def _by_index(
     file: Path, names: Sequence[str], rows: Iterable[Mapping[str, Any]]
 ) -> dict[int, Mapping[str, str]]:
-    """The rows of a table whose header is line 1; those without any value are left out."""
+    """Return the rows of a table with its header in line 1, without empty rows."""
     for due in ("index", "prediction"):
         if due not in names:
             raise DataError(f"{file}: no column {due!r} (columns: {', '.join(names)[:300]})")
@@ -211,9 +211,7 @@ def _index(file: Path, number: int, value: Any) -> int:
 
 
 def _text(file: Path, number: int, name: str, value: Any) -> str:
-    """A cell as text, whatever program wrote it: a number as it is shown, a formula as it was
-    typed.
-    """
+    """Return a cell as text: a number as displayed, a formula as typed."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -233,22 +231,22 @@ def _invalid(file: Path, number: int, column: str, reason: str) -> InvalidRecord
 
 @dataclass(frozen=True)
 class Predictions:
-    """Replies by index; ``notes`` says what a reader should know of them."""
+    """Replies by index; ``notes`` holds remarks for the reader."""
 
     replies: Mapping[int, str]
     notes: tuple[str, ...] = ()
 
 
 def read_predictions(path: str | Path, table: Table | None = None) -> Predictions:
-    """The replies in a results sheet (``.xlsx``, ``.tsv`` or ``.json``, one a row) or in the
+    """Read replies from a results sheet (``.xlsx``, ``.tsv`` or ``.json``, one per row) or the
     ``.jsonl`` of ``infer``.
 
-    VLMEvalKit writes each of the three sheets, by its variable ``PRED_FORMAT``.
+    VLMEvalKit writes one of the three kinds of sheets, as its variable ``PRED_FORMAT`` states.
 
     Raises
     ------
     DataError
-        If the file is missing or has another form.
+        If the file is missing or has a different format.
     """
     file = Path(path)
     if not file.is_file():
@@ -265,8 +263,8 @@ def read_predictions(path: str | Path, table: Table | None = None) -> Prediction
 
 
 def replies(path: Path) -> dict[int, dict[str, Any]]:
-    """The records of a journal that hold a reply, by index; the last one where a row was asked
-    again.
+    """Return the records of a journal with a reply, by index; the last one if a row was asked
+    repeatedly.
     """
     found: dict[int, dict[str, Any]] = {}
     for number, record in enumerate(read_records(path), 1):

@@ -1,5 +1,5 @@
-"""The numbers of an evaluation, with intervals: ``scores.json``, the usual table, and models
-compared in pairs.
+"""The figures of an evaluation, with intervals: ``scores.json``, MMBench's table, and pairwise
+comparisons of models.
 
 A question's rotations stand or fall together, so each interval leaves out one question in turn (95
 %, see
@@ -54,9 +54,7 @@ CATEGORIES: Mapping[str, Callable[[Row], str]] = {
 
 
 def scores(evaluation: Evaluation) -> dict[str, Any]:
-    """Everything about one evaluation as plain JSON; shares are in 0..1, None where there is
-    nothing to share.
-    """
+    """Return one evaluation as plain JSON; shares are in 0..1, None without cases."""
     result: dict[str, Any] = {"rules": evaluation.rules, **block(evaluation.whole)}
     result["invalid_groups"] = [group.index for group in evaluation.invalid]
     for name, key in CATEGORIES.items():
@@ -97,11 +95,11 @@ def scores(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def block(part: Slice) -> dict[str, Any]:
-    """Counts, shares and intervals of some rows and their groups.
+    """Return counts, shares and intervals of some rows and their groups.
 
     ``n_missing`` of the ``n`` rows have no reply; they count as unread and wrong, but not in the
-    shares ``of_replies``. ``vanilla_accuracy`` is VanillaEval's: each question once, as it stands,
-    without its rotations.
+    shares ``of_replies``. ``vanilla_accuracy`` is that of VanillaEval: each question once, without
+    its rotations.
     """
     valid = [group for group in part.groups if group.hit is not None]
     circular = [bool(group.hit) for group in valid]
@@ -141,13 +139,13 @@ def _shares(
 
 
 def share(values: Sequence[bool]) -> float | None:
-    """The share that is true; None of nothing."""
+    """Return the share of true values, or None without values."""
     return sum(values) / len(values) if values else None
 
 
 def interval(values: Sequence[bool], clusters: Sequence[int]) -> tuple[float, float] | None:
-    """95 % interval of the share that is true, clusters left out in turn; None with fewer than
-    five.
+    """Return the 95 % interval of the share of true values by leaving out each cluster; None with
+    fewer than five clusters.
     """
     return (
         one_share(*cluster_sums(np.asarray(values, dtype=float), clusters)).interval(0)
@@ -157,7 +155,7 @@ def interval(values: Sequence[bool], clusters: Sequence[int]) -> tuple[float, fl
 
 
 def cluster_sums(values: NDArray[np.float64], clusters: Sequence[int]) -> tuple[Any, Any]:
-    """Sum of ``values`` and number of values in each cluster, one entry a cluster."""
+    """Return the sum and the number of ``values`` in each cluster."""
     names, at = np.unique(np.asarray(clusters), return_inverse=True)
     return np.bincount(at, weights=values, minlength=len(names)), np.bincount(
         at, minlength=len(names)
@@ -166,7 +164,7 @@ def cluster_sums(values: NDArray[np.float64], clusters: Sequence[int]) -> tuple[
 
 @dataclass(frozen=True)
 class Model:
-    """One results file under the name it has in the report."""
+    """One results file and its name in the report."""
 
     name: str
     evaluation: Evaluation
@@ -174,9 +172,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the usual table: shares in 0..1 by column, None where there is nothing to
-    share.
-    """
+    """One line of the table: shares in 0..1 by column, None without cases."""
 
     model: str
     split: str
@@ -186,29 +182,28 @@ class Line:
 
 
 def percent(value: float | None) -> str:
-    """A share as people read it."""
+    """Format a share as a percentage."""
     return "–" if value is None else f"{100 * value:.1f} %"
 
 
 def column_names(models: Sequence[Model]) -> list[str]:
-    """The table's columns: the six abilities in their usual order, then others by name."""
+    """Return the table's columns: the six abilities in MMBench's order, then others by name."""
     seen = {line.row.l2_category for model in models for line in model.evaluation.rows} - {""}
     usual = [short for long, short in ABILITIES.items() if long in seen]
     return ["Overall", *usual, *sorted(seen - set(ABILITIES))]
 
 
 def splits(evaluation: Evaluation) -> dict[str, Slice]:
-    """Rows and groups of each split, and of all of them where there are several."""
+    """Return rows and groups of each split, and of all splits together if there are several."""
     found = evaluation.whole.by(lambda row: row.split or ALL)
     return found if len(found) == 1 else {**found, ALL: evaluation.whole}
 
 
 def measures(models: Sequence[Model]) -> dict[str, str]:
-    """The measures and what they are called.
+    """Return the measures and their names.
 
-    Where questions were asked in rotations these are VanillaEval (each question once),
-    CircularEval, and the share of all rows. Without rotations, the share of all rows is
-    VanillaEval.
+    With rotations these are VanillaEval (each question once), CircularEval, and the share of all
+    rows. Without rotations, the share of all rows is VanillaEval.
     """
     turned = any(line.row.rotation for model in models for line in model.evaluation.rows)
     if not turned:
@@ -221,7 +216,7 @@ def measures(models: Sequence[Model]) -> dict[str, str]:
 
 
 def lines(models: Sequence[Model]) -> Iterator[Line]:
-    """The usual table: for each model and split a line for each of its :func:`measures`."""
+    """Return the table: for each model and split, one line for each of its :func:`measures`."""
     for model in models:
         for split, part in splits(model.evaluation).items():
             pieces = _pieces(part)
@@ -261,7 +256,7 @@ def as_json(models: Sequence[Model], compared: Sequence[dict[str, Any]]) -> dict
 
 
 def as_text(models: Sequence[Model], compared: Sequence[dict[str, Any]]) -> str:
-    """The report for a terminal: the table, then a line for each two models."""
+    """Return the report for a terminal: the table, then one line for each pair of models."""
     names, called = column_names(models), measures(models)
     rows = []
     for line in lines(models):
@@ -276,9 +271,7 @@ def as_text(models: Sequence[Model], compared: Sequence[dict[str, Any]]) -> str:
 
 
 def without_reply(models: Sequence[Model]) -> Iterator[str]:
-    """A sentence for each model of which rows have no reply, because they were not asked or the
-    call failed.
-    """
+    """Return a sentence for each model with rows without a reply."""
     for model in models:
         sentence = missing_sentence(block(model.evaluation.whole))
         if sentence:
@@ -286,8 +279,8 @@ def without_reply(models: Sequence[Model]) -> Iterator[str]:
 
 
 def missing_sentence(numbers: Mapping[str, Any]) -> str | None:
-    """What the rows without a reply do to the figures, and the figures without them; None where all
-    have one.
+    """Return how rows without a reply affect the figures, and the figures without them; None if all
+    rows have one.
     """
     missing = numbers["n_missing"]
     if not missing:
@@ -317,7 +310,7 @@ def _comparison_line(row: dict[str, Any], called: str) -> str:
 
 
 def comparisons(models: Sequence[Model]) -> list[dict[str, Any]]:
-    """Every two models, by each of their measures
+    """Compare every pair of models by each of their measures
     (:func:`~visualjudge.apps.mmbench.scores.measures`).
 
     ``p`` is the paired jackknife's over questions, ``p_holm`` the same adjusted for the number of
@@ -333,7 +326,7 @@ def comparisons(models: Sequence[Model]) -> list[dict[str, Any]]:
 
 
 def compare(a: Model, b: Model, measure: str) -> dict[str, Any]:
-    """One pair of models; numbers are ``a`` minus ``b``, None where no question is common."""
+    """Compare one pair of models; numbers are ``a`` minus ``b``, None without common questions."""
     first, second = _hits(a, measure), _hits(b, measure)
     common = sorted(first.keys() & second.keys())
     row: dict[str, Any] = {"a": a.name, "b": b.name, "measure": measure, "n": len(common)}

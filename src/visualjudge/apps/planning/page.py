@@ -192,12 +192,17 @@ def body(plan: Plan, *, page: bool = False) -> str:
 
 def html(plan: Plan) -> str:
     """One self-contained page."""
-    title = escape(f"Plan: {QUESTIONS[plan.goal]}")
+    return document(f"Plan: {QUESTIONS[plan.goal]}", body(plan, page=True))
+
+
+def document(title: str, content: str) -> str:
+    """A self-contained page of HTML ``content``."""
+    said = escape(title)
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{title}</title><style>{style()}</style>"
+        f"<title>{said}</title><style>{style()}</style>"
     )
-    page = f"<main><h1>{title}</h1>{body(plan, page=True)}</main>"
+    page = f"<main><h1>{said}</h1>{content}</main>"
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{page}</body></html>\n'
 
 

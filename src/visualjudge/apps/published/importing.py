@@ -231,7 +231,7 @@ def _write(row: Benchmark, copy: Copy, target: Path, prompt: Prompt) -> dict[str
     store = PromptAssetStore()
     with staged(target) as stage:
         (stage / MEDIA).mkdir()
-        media = _Media(stage)
+        media = MediaFiles(stage)
         questions = {item.key: _question(row, item, prompt, media, store) for item in copy.items}
         write_dataset(stage, list(questions.values()), _meta(row, copy, prompt, questions.values()))
     return questions
@@ -242,7 +242,7 @@ def _without_images(item: Item) -> Item:
     return replace(item, images=(), own=None, options=options)
 
 
-class _Media:
+class MediaFiles:
     """The images of a benchmark as PNG files of the dataset, each written once."""
 
     def __init__(self, stage: Path) -> None:
@@ -261,7 +261,7 @@ class _Media:
 
 
 def _question(
-    row: Benchmark, item: Item, prompt: Prompt, media: _Media, store: PromptAssetStore
+    row: Benchmark, item: Item, prompt: Prompt, media: MediaFiles, store: PromptAssetStore
 ) -> Question:
     said = own_wording(item.own) if prompt == "own" and item.own else wording(item, store=store)
     texts = tuple(OptionFeatures(text_chars=len(option.text)) for option in item.options)

@@ -1,3 +1,3 @@
-"""Asking by a provider's batches: a client whose wire is a batch, and the interfaces of the
+"""Batches: a client that sends requests in a provider's batches, and the interfaces of the
 providers.
 """

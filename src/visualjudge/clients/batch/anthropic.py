@@ -1,8 +1,8 @@
 """Anthropic's message batches.
 
 https://docs.anthropic.com/en/api/creating-message-batches: 100,000 requests or 256 MB, results in
-any order and kept 29 days. A batch bears no name of ours. One whose making was not confirmed is
-known by its number of requests and its time, and for certain only by its results.
+any order and kept for 29 days. A batch cannot be named. An unconfirmed batch is recognised by its
+number of requests and its time, and with certainty only by its results.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _BATCHES = "/v1/messages/batches"
 
 
 class AnthropicBatches(Provider):
-    """The requests go with the call that makes the batch."""
+    """Requests are part of the call that creates the batch."""
 
     most_requests = 100_000
     most_bytes = 256_000_000
@@ -44,7 +44,7 @@ class AnthropicBatches(Provider):
     framing = Framing(b'{"requests":[\n', b",\n", b"\n]}\n")
 
     def line(self, name: str, body: Sequence[bytes]) -> list[bytes]:
-        """A request of the list."""
+        """Return a request of the list."""
         return [b'{"custom_id":"', name.encode(), b'","params":', *body, b"}"]
 
     async def create(self, ticket: Ticket, path: Path) -> str:
@@ -52,7 +52,8 @@ class AnthropicBatches(Provider):
             return await self._make(_BATCHES, file, ticket)
 
     async def find(self, ticket: Ticket) -> str | None:
-        """The newest batch of as many requests that is not known and not older than the ticket."""
+        """Return the newest unknown batch with the same number of requests that is not older than
+        the ticket."""
 
         def following(page: dict[str, Any]) -> str | None:
             rows = rows_of(page, "data")
@@ -75,7 +76,7 @@ class AnthropicBatches(Provider):
         return Look(status, ended=ended, succeeded=succeeded, files=(batch,) if ended else ())
 
     def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:
-        """A line of the results."""
+        """Read a line of the results."""
         name, result = row["custom_id"], row["result"]
         kind = result["type"]
         if not isinstance(name, str):
@@ -98,7 +99,7 @@ class AnthropicBatches(Provider):
 
 
 def _is_newer(row: Mapping[str, Any], since: datetime | None) -> bool:
-    """Whether a batch may have been made since then; one whose time cannot be read may."""
+    """Return whether a batch may have been created since then; True if its time cannot be read."""
     try:
         return (
             since is None

@@ -1,10 +1,8 @@
-"""A client that is asked as ever, and answered from batches: what no batch has answered yet is put
-into the next one.
+"""A client that answers from batches: requests that no batch has answered go into the next one.
 
-The whole backend stands: bodies, parameters that a server refuses, replies and refusals are handled
-as in a live call. Only its wire is another. A request is named by its cache key, the judge's
-attempt and the number of the try, so that it has the same name whenever and wherever the run goes
-on.
+Only the transport of the backend is replaced: bodies, refused parameters, replies and refusals are
+handled as in a live call. A request is named by its cache key, the judge's attempt and the number
+of the try, so that it has the same name when the run is resumed on any machine.
 """
 
 from __future__ import annotations
@@ -36,11 +34,10 @@ _PARAMETERS = frozenset({400, 403, 422})
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one request of a batch: an HTTP status and body, or the cause of having
-    neither.
+    """The result of one request of a batch: an HTTP status and body, or why there is neither.
 
-    ``learned`` is what was known of the server's parameters when the request was written; ``old``:
-    an earlier invocation's failure, which is to be asked again.
+    ``learned`` is what was known about the server's parameters when the request was written;
+    ``old`` marks a failure of an earlier invocation, which is asked again.
     """
 
     status: int
@@ -52,24 +49,25 @@ class Result:
 
 
 class Desk(Protocol):
-    """Where requests are put down and results lie."""
+    """Accepts requests and provides results."""
 
     def result(self, name: str) -> Result | None:
-        """The result of a request; None until it is there."""
+        """Return the result of a request, or None if there is none yet."""
         ...
 
     def note(self, name: str, body: Sequence[bytes]) -> None:
-        """Put a request into the next batch, unless it is in one."""
+        """Put a request into the next batch, unless it is already in one."""
         ...
 
     def is_first(self, name: str) -> bool:
-        """Whether a result is used for the first time by this invocation: it is paid for once."""
+        """Return whether this invocation uses a result for the first time, so that it is paid for
+        only once."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How batches are made and waited for.
+    """How batches are created and polled.
 
     Parameters
     ----------
@@ -92,7 +90,7 @@ class Settings:
 
 @dataclass(slots=True)
 class _Call:
-    """One asking of one request: its name, and how many posts it took so far."""
+    """One call of one request: its name, and the number of posts so far."""
 
     name: str
     posts: int = 0
@@ -106,7 +104,7 @@ _call: ContextVar[_Call] = ContextVar("call")
 
 
 class Batched(Wrapping):
-    """A client over batches. Asked by a run only, which sets ``desk``.
+    """A client over batches. Only a run, which sets ``desk``, may use it.
 
     Raises
     ------
@@ -127,12 +125,12 @@ class Batched(Wrapping):
         inner.send_through(_BatchWire(self))
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        """The reply in a batch; ``cached`` where it was given out before.
+        """Return the reply from a batch; ``cached`` if it was returned before.
 
         Raises
         ------
         Pending
-            If the reply is not there yet: the request is in a batch, or in the next one.
+            If there is no reply yet: the request is in a batch, or in the next one.
         ClientError
             If the request failed.
         """
@@ -160,7 +158,8 @@ class Batched(Wrapping):
             _call.reset(token)
 
     def _again(self, result: Result, error: ClientError, causes: Counter[str | None]) -> bool:
-        """Whether a failure is worth another batch: it may not be the request's fault."""
+        """Return whether to retry a failure in another batch, because the request may not be its
+        cause."""
         tries = sum(count for cause, count in causes.items() if cause not in NOT_RUN)
         if isinstance(error, ApiError) and error.status in _PARAMETERS:
             return result.old or result.learned != self.inner.quirks.learned
@@ -174,7 +173,7 @@ class Batched(Wrapping):
         return self.desk
 
     def answer(self, body: Sequence[bytes]) -> Answer:
-        """What a batch says to a request."""
+        """Return a batch's answer to a request."""
         call = _call.get()
         name = f"{call.name}-{call.posts}"
         result = self._desk.result(name)
@@ -197,11 +196,11 @@ class _BatchWire:
         return self._client.answer(body)
 
     async def aclose(self) -> None:
-        """No connection is open."""
+        """Do nothing: no connection is open."""
 
 
 def batched_in(client: object) -> Batched | None:
-    """The batched client that ``client`` is, or wraps."""
+    """Return the batched client that ``client`` is or wraps."""
     while client is not None:
         if isinstance(client, Batched):
             return client

@@ -1,8 +1,7 @@
-"""Batches as files in a folder: whoever answers them writes ``PART.output.jsonl`` beside
-``PART.jsonl``.
+"""Batches as files in a folder: another program answers ``PART.jsonl`` by writing
+``PART.output.jsonl`` beside it.
 
-That is what vLLM's ``run-batch -i PART.jsonl -o PART.output.jsonl --model M`` does, without a
-server.
+vLLM's ``run-batch -i PART.jsonl -o PART.output.jsonl --model M`` does so, without a server.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from visualjudge.core.errors import DataError, TransportError
 
 
 class FileBatches(OpenAiBatches):
-    """Requests in OpenAI's format. A part has ended when its output has a line for each request."""
+    """Requests in OpenAI's format. A part has ended when its output has one line per request."""
 
     most_bytes = 2**40
     discount = 1.0
@@ -30,20 +29,20 @@ class FileBatches(OpenAiBatches):
         self.folder = folder
 
     async def upload(self, part: str, path: Path) -> str | None:
-        """Nothing: the file goes with :meth:`create`."""
+        """Do nothing: :meth:`create` places the file."""
 
     async def create(self, ticket: Ticket, path: Path) -> str:
-        """Put the file into the folder."""
+        """Place the file in the folder."""
         with atomic_path(self._requests(ticket.part)) as scratch:
             shutil.copyfile(path, scratch)
         return ticket.part
 
     async def find(self, ticket: Ticket) -> str | None:
-        """Whether the file is there."""
+        """Return whether the file exists."""
         return ticket.part if self._requests(ticket.part).is_file() else None
 
     async def look(self, batch: str) -> Look:
-        """Ended when each request has its line."""
+        """Return the state; a part has ended when each request has its line."""
         output = self._output(batch)
         if not output.is_file() or _lines(output) < _lines(self._requests(batch)):
             return Look("waiting for its output")
@@ -61,7 +60,7 @@ class FileBatches(OpenAiBatches):
             shutil.copyfileobj(output, into)
 
     async def cancel(self, batch: str) -> None:
-        """Take the file out of the folder; nobody else can be told."""
+        """Remove the file from the folder."""
         self._requests(batch).unlink(missing_ok=True)
         self._output(batch).touch()
 
@@ -72,8 +71,8 @@ class FileBatches(OpenAiBatches):
         return self._place(part, "output.jsonl")
 
     def _place(self, part: str, suffix: str) -> Path:
-        """A file of a part in the folder; a run's journal, which may be a stranger's, states the
-        part.
+        """Return the path of a part's file, with checks, because the journal that names it may come
+        from a stranger.
         """
         if not is_part(part):
             raise TransportError(

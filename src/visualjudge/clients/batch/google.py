@@ -1,7 +1,7 @@
-"""Gemini's batch interface: a file of requests up, a batch over it, a file of replies down.
+"""Gemini's batch interface: upload a file of requests, create a batch, download a file of replies.
 
-https://ai.google.dev/api/batch-api. Requests always go as a file, of at most 2 GB; inline ones, for
-less than 20 MB, would be a second way for the same.
+https://ai.google.dev/api/batch-api. Requests are always sent as a file of at most 2 GB; the inline
+form, for less than 20 MB, is not used.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ _STATUSES = {3: 400, 5: 404, 7: 403, 8: 429, 9: 400, 11: 400, 16: 401}
 
 
 class GoogleBatches(Provider):
-    """Names, counts and states stand in the metadata of an operation."""
+    """Names, counts and states are in the metadata of an operation."""
 
     most_requests = 100_000
     most_bytes = 2_000_000_000
 
     def line(self, name: str, body: Sequence[bytes]) -> list[bytes]:
-        """A request of the file."""
+        """Return a request of the file."""
         return [b'{"key":"', name.encode(), b'","request":', *body, b"}"]
 
     async def upload(self, part: str, path: Path) -> str | None:
-        """The file's name, by the resumable protocol in one piece."""
+        """Upload in one piece with the resumable protocol, and return the file's name."""
 
         async def send() -> str:
             about = orjson.dumps({"file": {"displayName": part, "mimeType": "application/jsonl"}})
@@ -68,7 +68,7 @@ class GoogleBatches(Provider):
         return await self.patiently(send)
 
     def _same_server(self, url: str) -> str:
-        """The upload's address, if the key may go there."""
+        """Return the upload's address if the key may be sent there."""
         own = urlsplit(self.client.address(""))
         try:
             stated = urlsplit(url)
@@ -81,7 +81,7 @@ class GoogleBatches(Provider):
         return urlunsplit((own.scheme, own.netloc, stated.path, stated.query, ""))
 
     async def create(self, ticket: Ticket, path: Path) -> str:
-        """The display name names the part."""
+        """Create a batch with the part's name as its display name."""
         model = quote(self.client.model.removeprefix("models/"), safe="")
         batch = {"displayName": f"{TAG}-{ticket.part}", "inputConfig": {"fileName": ticket.file}}
         body = orjson.dumps({"batch": batch})
@@ -90,7 +90,7 @@ class GoogleBatches(Provider):
         )
 
     async def find(self, ticket: Ticket) -> str | None:
-        """By its display name."""
+        """Find a batch by its display name."""
 
         def following(page: dict[str, Any]) -> str | None:
             token = word_of(page.get("nextPageToken"))
@@ -128,7 +128,7 @@ class GoogleBatches(Provider):
         )
 
     def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:
-        """A line of the replies."""
+        """Read a line of the replies."""
         name, error = row["key"], row.get("error")
         if not isinstance(name, str):
             raise ValueError("key must be a string")

@@ -1,4 +1,4 @@
-"""OpenAI's batch interface, and that of servers which have it too.
+"""OpenAI's batch interface, also used by other servers.
 
 https://platform.openai.com/docs/api-reference/batch: 50,000 requests or 200 MB a file, one model a
 file.
@@ -32,18 +32,18 @@ _LIMITS = frozenset({"token_limit_exceeded", "rate_limit_exceeded"})
 
 
 class OpenAiBatches(Provider):
-    """Files up, batches made, looked at and cancelled, files down."""
+    """Uploads files, creates, polls and cancels batches, and downloads results."""
 
     most_requests = 50_000
     most_bytes = 200_000_000
 
     def line(self, name: str, body: Sequence[bytes]) -> list[bytes]:
-        """A request of a batch file."""
+        """Return a request of a batch file."""
         head = orjson.dumps({"custom_id": name, "method": "POST", "url": ENDPOINT})
         return [head[:-1], b',"body":', *body, b"}"]
 
     async def upload(self, part: str, path: Path) -> str | None:
-        """The file's id."""
+        """Upload the file and return its id."""
 
         async def send() -> str:
             with path.open("rb") as file:
@@ -56,7 +56,7 @@ class OpenAiBatches(Provider):
         return await self.patiently(send)
 
     async def create(self, ticket: Ticket, path: Path) -> str:
-        """The metadata name the part."""
+        """Create a batch with the part's name in its metadata."""
         body = {
             "input_file_id": ticket.file,
             "endpoint": ENDPOINT,
@@ -66,7 +66,7 @@ class OpenAiBatches(Provider):
         return await self._make("/batches", orjson.dumps(body), ticket)
 
     async def find(self, ticket: Ticket) -> str | None:
-        """By its metadata, or by its file."""
+        """Find a batch by its metadata, or by its file."""
 
         def following(page: dict[str, Any]) -> str | None:
             rows = rows_of(page, "data")
@@ -99,7 +99,7 @@ class OpenAiBatches(Provider):
         )
 
     def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:
-        """A line of an output file or an error file."""
+        """Read a line of an output file or an error file."""
         name, response, error = row["custom_id"], row.get("response"), row.get("error")
         if not isinstance(name, str):
             raise ValueError("custom_id must be a string")

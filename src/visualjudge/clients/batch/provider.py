@@ -1,6 +1,4 @@
-"""What the batch interfaces of all providers share: requests that are repeated only where that can
-do no harm.
-"""
+"""Base of the providers' batch interfaces. Requests are repeated only if that is harmless."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ TAG = "visualjudge_part"
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """What is known of a batch before it is made: enough to find it again.
+    """What is known about a batch before it is created, sufficient to find it again.
 
     ``file`` is the uploaded file's id; ``known`` are batches that are not this one.
     """
@@ -48,7 +46,7 @@ class Ticket:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a batch stands. ``succeeded`` counts the replies that its results must hold."""
+    """The state of a batch. ``succeeded`` is the number of replies that its results must hold."""
 
     status: str
     ended: bool = False
@@ -63,7 +61,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Framing:
-    """How requests follow each other in a file."""
+    """How requests are separated in a file."""
 
     head: bytes = b""
     between: bytes = b"\n"
@@ -71,7 +69,7 @@ class Framing:
 
 
 class Unsure(Exception):
-    """No answer came to a request that may have been carried out."""
+    """A request that may have been carried out was not answered."""
 
 
 class Provider(ABC):
@@ -97,54 +95,54 @@ class Provider(ABC):
 
     @abstractmethod
     def line(self, name: str, body: Sequence[bytes]) -> list[bytes]:
-        """One request of a file, in pieces."""
+        """Yield one request of a file, in pieces."""
 
     async def upload(self, part: str, path: Path) -> str | None:
-        """Send a file of requests; its id, or None where it goes with :meth:`create`. Twice does no
-        harm.
+        """Upload a file of requests. Return its id, or None if :meth:`create` sends it. May be
+        repeated.
         """
         return None
 
     @abstractmethod
     async def create(self, ticket: Ticket, path: Path) -> str:
-        """Have the requests answered; the batch's id.
+        """Create a batch and return its id.
 
         Raises
         ------
         Unsure
-            If no answer came: :meth:`find` tells whether the batch is there.
+            If there was no answer: use :meth:`find` to check whether the batch exists.
         ClientError
             If the server refused.
         """
 
     @abstractmethod
     async def find(self, ticket: Ticket) -> str | None:
-        """The batch that was made for a ticket, or may have been, among all that the server
-        lists.
+        """Return the batch that was, or may have been, created for a ticket, among all batches of
+        the server.
         """
 
     @abstractmethod
     async def look(self, batch: str) -> Look:
-        """How a batch stands, asked once.
+        """Return the state of a batch, with one request.
 
         Raises
         ------
         ClientError
-            If the server does not say so.
+            If the server does not state it.
         """
 
     @abstractmethod
     def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:
-        """The request's name and result in one line of results.
+        """Return the request's name and result from a line of results.
 
         Raises
         ------
         ValueError, KeyError, TypeError
-            If the line is no result.
+            If the line is not a result.
         """
 
     def result_of(self, line: bytes) -> tuple[str, Result]:
-        """:meth:`read` of a line, secrets masked: it is written to a file."""
+        """Return :meth:`read` of a line with secrets masked, because it is written to a file."""
         name, result = self.read(orjson.loads(line))
         cause = None if result.cause is None else self.word(result.cause)
         return name, replace(
@@ -152,21 +150,20 @@ class Provider(ABC):
         )
 
     def word(self, said: str) -> str:
-        """A short text of the server in one line, secrets masked."""
+        """Return a short text of the server on one line, with secrets masked."""
         return one_line(self.client.masked(said))[:LONGEST_WORD]
 
     def said(self, messages: Iterable[Any]) -> str | None:
-        """The messages of errors in one line, secrets masked."""
+        """Return the messages of errors on one line, with secrets masked."""
         return one_line(self.client.masked("; ".join(str(one) for one in messages if one))) or None
 
     def status_in(self, value: Any, ended: Set[str]) -> str:
-        """The word for how a batch stands, in lower case: one of ``ended``, or one that means that
-        it goes on.
+        """Return the state of a batch in lower case: one of ``ended``, or a known running state.
 
         Raises
         ------
         TransportError
-            If it is neither: a batch of an unknown state would be waited for without end.
+            If it is neither, because a batch in an unknown state would be polled forever.
         """
         word = self.word(value).lower() if isinstance(value, str) else ""
         if word not in ended and word not in _GOES_ON:
@@ -178,7 +175,7 @@ class Provider(ABC):
         return word
 
     def id_in(self, body: Mapping[str, Any], key: str = "id") -> str:
-        """An id that can stand in a URL, a file and a message.
+        """Return an id that is safe in a URL, a file and a message.
 
         Raises
         ------
@@ -192,11 +189,11 @@ class Provider(ABC):
 
     @abstractmethod
     async def cancel(self, batch: str) -> None:
-        """Have no more requests of a batch begun."""
+        """Cancel a batch: no more of its requests are started."""
 
     @abstractmethod
     async def download(self, file: str, into: BinaryIO) -> None:
-        """One of a look's files, written to ``into``."""
+        """Write a result file to ``into``."""
 
     async def aclose(self) -> None:
         """Close connections."""
@@ -207,7 +204,7 @@ class Provider(ABC):
     async def _call(
         self, method: str, path: str, data: Any = None, **headers: str
     ) -> dict[str, Any]:
-        """One call; the JSON object that answers it."""
+        """Make one call and return the JSON object of the answer."""
         own = {
             name: value
             for name, value in self.client.headers().items()
@@ -225,7 +222,7 @@ class Provider(ABC):
         data: Any = None,
         into: BinaryIO | None = None,
     ) -> Answer:
-        """One request; files may take long, other calls no longer than a live one."""
+        """Send one request; files may take long, other calls have the time-out of a live call."""
         short = into is None and (data is None or isinstance(data, bytes))
         limit_s = self.client.timeout_s if short else LONGEST_TRANSFER_S
         try:
@@ -241,7 +238,7 @@ class Provider(ABC):
     async def _pages(
         self, path: str, following: Callable[[dict[str, Any]], str | None]
     ) -> AsyncIterator[dict[str, Any]]:
-        """A list page by page; ``following`` says what is added to ``path`` for the next one, None
+        """Yield a list page by page; ``following`` returns the query of the next page, or None
         after the last.
 
         Raises
@@ -275,8 +272,8 @@ class Provider(ABC):
         await self.patiently(once)
 
     async def _make(self, path: str, data: Any, ticket: Ticket, key: str = "id") -> str:
-        """A POST that makes a batch, sent once: an answer that is lost leaves it open whether one
-        was made.
+        """Send a POST that creates a batch, once: if the answer is lost, a batch may or may not
+        exist.
         """
         try:
             made = await self._call(
@@ -294,7 +291,7 @@ class Provider(ABC):
             raise
 
     async def patiently(self, call: Callable[[], Awaitable[Found]]) -> Found:
-        """The outcome of a call that may be repeated."""
+        """Return the result of a call that may be repeated."""
         for failures in range(1, PATIENCE.attempts + 1):
             try:
                 return await call()
@@ -308,14 +305,14 @@ class Provider(ABC):
 
 
 def is_id(value: Any) -> TypeGuard[str]:
-    """Whether it is an id of a batch or file: words with ``/`` or ``.`` between them, that lead
-    nowhere in a URL.
+    """Return whether it is an id of a batch or file: words joined by ``/`` or ``.``, without path
+    traversal.
     """
     return isinstance(value, str) and len(value) <= LONGEST_ID and _ID.fullmatch(value) is not None
 
 
 def is_part(value: Any) -> TypeGuard[str]:
-    """Whether it is the name of a part: 16 hexadecimal digits, which a run draws."""
+    """Return whether it is the name of a part: 16 hexadecimal digits, drawn by a run."""
     return isinstance(value, str) and _PART.fullmatch(value) is not None
 
 
@@ -352,12 +349,12 @@ _TOKENS = frozenset({"logprobs", "logprobsResult"})
 
 
 def rows_of(page: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
-    """The objects of a list.
+    """Return the objects of a list.
 
     Raises
     ------
     TransportError
-        If there is something else than a list under ``key``.
+        If the value of ``key`` is not a list.
     """
     rows = page.get(key, [])
     if not isinstance(rows, list):
@@ -366,12 +363,12 @@ def rows_of(page: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
 
 
 def count_of(value: Any) -> int:
-    """A count, which Google writes as text; 0 for anything else."""
+    """Return a count, which Google writes as text; 0 for anything else."""
     if isinstance(value, str) and value.isascii() and value.isdigit():
         return int(value[:15])
     return value if type(value) is int and value >= 0 else 0
 
 
 def word_of(value: Any) -> str | None:
-    """A text that says something, else None."""
+    """Return a text that is not empty, else None."""
     return value if isinstance(value, str) and value else None

@@ -1,4 +1,4 @@
-"""Which interface serves which backend."""
+"""The batch interface of each backend."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PROVIDERS: dict[str, type[Provider]] = {
 
 
 def provider_of(batched: Batched) -> Provider:
-    """The batch interface of a client's server.
+    """Return the batch interface of a client's server.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def provider_of(batched: Batched) -> Provider:
 
 
 def provider_kind(backend: str, folder: Path | None) -> type[Provider]:
-    """The batch interface of a backend, or the exchange of files where a folder is named.
+    """Return the batch interface of a backend, or the exchange of files if a folder is named.
 
     Raises
     ------

@@ -1,4 +1,6 @@
-"""A dataset for other tools: Hugging Face parquet, VLMEvalKit TSV, ShareGPT and TRL JSONL."""
+"""Export a dataset for other tools: Hugging Face parquet, VLMEvalKit TSV, ShareGPT and TRL
+JSONL.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,8 @@ Write = Callable[[Dataset, Path, Tick], list[Path]]
 
 @dataclass(frozen=True)
 class Format:
-    """How to write a format, what ``--out`` is, and how many bytes a byte of an image takes inside
-    it (0: beside).
+    """How to write a format, whether ``--out`` is a file or folder, and the number of bytes per
+    image byte if images are embedded (0 if they are not).
     """
 
     write: Write
@@ -69,21 +71,21 @@ def export(
     embed: bool = False,
     force: bool = False,
 ) -> list[Path]:
-    """Write ``dataset`` in the format called ``name`` to ``out``; the files that were written.
+    """Write ``dataset`` to ``out`` in the format ``name``. Return the written files.
 
     Parameters
     ----------
     embed
-        Images inside, where the format leaves the choice (vlmevalkit).
+        Whether to embed images, for formats with that choice (vlmevalkit).
     force
-        Write over a file that is there, or into a folder that is not empty.
+        Overwrite an existing file, or write into a folder that is not empty.
 
     Raises
     ------
     UsageError
-        If there is no such format, it leaves no choice of ``embed``, or ``out`` is there already.
+        If there is no such format, it has no choice of ``embed``, or ``out`` exists.
     DataError
-        If an image of the dataset is missing, or there is no question.
+        If an image of the dataset is missing, or it has no questions.
     """
     form, path = _chosen(name, embed), Path(out)
     if not dataset.questions:
@@ -94,7 +96,7 @@ def export(
 
 
 def embedded_bytes(dataset: Dataset, name: str, *, embed: bool = False) -> int:
-    """About how many bytes of images an export will hold: each use of an image counts."""
+    """Estimate the bytes of images in an export, counting each use of an image."""
     form = _chosen(name, embed)
     if not form.blow_up:
         return 0
@@ -116,13 +118,13 @@ def _chosen(name: str, embed: bool) -> Format:
 
 
 def check_use(dataset: Dataset, name: str, *, training: bool) -> None:
-    """Check that a dataset may be exported: for training, it must be no benchmark for evaluation
-    only.
+    """Check that a dataset may be exported: benchmarks for evaluation only may not be exported for
+    training.
 
     Raises
     ------
     UsageError
-        If it may not; the message calls the format ``name``.
+        If it may not; the message names the format ``name``.
     """
     if training and dataset.benchmark.get("use") == "evaluation only":
         licence = dataset.benchmark.get("licence")
@@ -136,8 +138,8 @@ def check_use(dataset: Dataset, name: str, *, training: bool) -> None:
 
 
 def check_out(out: Path, name: str, *, is_folder: bool, force: bool) -> None:
-    """Check that ``out`` may be written: a file or folder as wanted, which holds nothing yet unless
-    with ``force``.
+    """Check that ``out`` may be written: a file or folder as required, empty or absent unless
+    ``force`` is given.
 
     Raises
     ------

@@ -21,8 +21,8 @@ Line = dict[str, Any]
 
 
 def export_sharegpt(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
-    """``out`` with one conversation a question: ``conversations`` (human, gpt) and ``images``, in
-    ``<image>`` order.
+    """Write ``out`` with one conversation per question: ``conversations`` (human, gpt) and
+    ``images``, in ``<image>`` order.
     """
 
     def line(question: Question) -> Line:
@@ -40,11 +40,11 @@ def export_sharegpt(dataset: Dataset, out: Path, tick: Callable[[int, int], None
 
 
 def export_trl(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
-    """``out`` with one preference a pairwise or ranking question: ``prompt``, ``chosen``,
+    """Write ``out`` with one preference per pairwise or ranking question: ``prompt``, ``chosen``,
     ``rejected``, ``images``.
 
-    The rejected answer is the other letter, or the ranking back to front. Scoring questions are
-    left out: no score is the opposite of another.
+    The rejected answer is the other letter, or the reversed ranking. Scoring questions are omitted,
+    because no score is the opposite of another.
     """
 
     def line(question: Question) -> Line | None:
@@ -67,7 +67,7 @@ def export_trl(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) ->
 
 
 def parts_of(prompt: str) -> list[Line]:
-    """``prompt`` as content parts: an image at each mark, the text between."""
+    """Split ``prompt`` into content parts: an image at each mark, and the text between."""
     parts: list[Line] = []
     for k, text in enumerate(prompt.split(IMAGE_MARK)):
         if k:

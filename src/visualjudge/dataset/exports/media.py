@@ -1,4 +1,4 @@
-"""What the exports share: a dataset's images as bytes and as URIs, and its answers as text."""
+"""Shared by the exports: a dataset's images as bytes and as URIs, and its answers as text."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from visualjudge.dataset.folder import Dataset
 
 
 def image_bytes(dataset: Dataset, relative: str) -> bytes:
-    """The PNG file that a question names.
+    """Return the bytes of the PNG file that a question names.
 
     Raises
     ------
     DataError
-        If it is not there, or leads out of the dataset.
+        If it does not exist, or lies outside of the dataset.
     """
     try:
         return dataset.image(relative).read_bytes()
@@ -25,10 +25,10 @@ def image_bytes(dataset: Dataset, relative: str) -> bytes:
 
 
 def image_uri(dataset: Dataset, relative: str) -> str:
-    """The same as a data URI."""
+    """Return the image as a data URI."""
     return f"data:image/png;base64,{b64encode(image_bytes(dataset, relative)).decode()}"
 
 
 def answer_text(answer: str | float) -> str:
-    """The answer as a judge would write it: letters, or a score without trailing zeros."""
+    """Return the answer as a judge would write it: letters, or a score without trailing zeros."""
     return answer if isinstance(answer, str) else f"{answer:.4f}".rstrip("0").rstrip(".")

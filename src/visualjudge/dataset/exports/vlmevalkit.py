@@ -33,7 +33,7 @@ ImageCells = Callable[[Question], dict[str, str]]
 
 
 def export_vlmevalkit(dataset: Dataset, out: Path, tick: Callable[[int, int], None]) -> list[Path]:
-    """Write ``out/<dataset's name>_<question type>.tsv`` for each type of question that there is.
+    """Write ``out/<dataset's name>_<question type>.tsv`` for each question type in the dataset.
 
     Each image is written once, to ``out/images/<dataset's name>/``; the tables name it by its
     absolute path.
@@ -57,8 +57,8 @@ def export_vlmevalkit(dataset: Dataset, out: Path, tick: Callable[[int, int], No
 def export_vlmevalkit_embedded(
     dataset: Dataset, out: Path, tick: Callable[[int, int], None]
 ) -> list[Path]:
-    """The same tables with every image as base64 in every row that shows it: they can be moved, and
-    are large.
+    """Write the same tables with images as base64 in every row that shows them: portable, but
+    large.
     """
 
     def cells(question: Question) -> dict[str, str]:

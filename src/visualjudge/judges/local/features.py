@@ -12,7 +12,7 @@ from visualjudge.core.records import BoolArray, Pixels
 from visualjudge.judges.local.layout import layout
 from visualjudge.vision.predictions import type_of
 from visualjudge.vision.tasks import task_named
-from visualjudge.vision.view import NOTHING, Features, Given
+from visualjudge.vision.view import NOTHING, Features, Given, reduced
 
 GREY = 128
 
@@ -41,6 +41,15 @@ def over_grey(given: Given) -> Given:
     """The same with uniform grey in place of the photograph and of the control image."""
     image, control = (
         None if one is None else np.full_like(one, GREY) for one in (given.image, given.control)
+    )
+    return Given(image, control, given.hole)
+
+
+def over_other(given: Given, other: Given) -> Given:
+    """The same with the photograph and the control image of another question, at its size."""
+    image, control = (
+        None if one is None or two is None else reduced(two, (one.shape[1], one.shape[0]))
+        for one, two in ((given.image, other.image), (given.control, other.control))
     )
     return Given(image, control, given.hole)
 

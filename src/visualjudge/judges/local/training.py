@@ -138,15 +138,15 @@ def _looked_at(
     for _, same in groupby(enumerate(entries, 1), key=lambda item: item[1].annotation.image_id):
         numbered = list(same)
         record = images.get(numbered[0][1].annotation.image_id)
-        given = _given(task, record, folder.root)
+        given = given_of_record(task, record, folder.root)
         for k, entry in numbered:
             progress(task, k, len(entries))
             if check_entry(entry, record, str(folder.root)).problem is None:
                 note = entry.load()
-                yield note, _features(note, given, folder.root)
+                yield note, note_features(note, given, folder.root)
 
 
-def _given(task: str, record: ImageRecord | None, root: Path) -> Given:
+def given_of_record(task: str, record: ImageRecord | None, root: Path) -> Given:
     """What questions about an image show beside their options."""
     if record is None or not task_named(task).sourced:
         return Given()
@@ -164,7 +164,8 @@ def marked(image: Pixels, hole: BoolArray) -> Given:
     return Given(context_image(image, hole), hole=hole)
 
 
-def _features(note: Annotation, given: Given, root: Path) -> Features:
+def note_features(note: Annotation, given: Given, root: Path) -> Features:
+    """Features of a prediction of the data folder ``root`` beside what is given."""
     size = None
     if given.image is not None and not type_of(note.task).is_image:
         size = given.image.shape[0], given.image.shape[1]

@@ -1,1 +1,2 @@
-"""A run over a provider's batches: a ledger of what was submitted, and the rounds of asking."""
+"""Runs over a provider's batch interface: a ledger of what was submitted, and rounds of submitting
+and collecting."""

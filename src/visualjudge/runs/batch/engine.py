@@ -1,8 +1,8 @@
-"""A run over batches: rounds of asking, submitting and waiting, until each question has its
-verdict. The interfaces: ``clients/batch``.
+"""Run over batches: rounds of asking, submitting and waiting until each question has its verdict.
+The providers' interfaces are in ``clients/batch``.
 
-A round asks the judge all that is not waiting. What batches have answered becomes a verdict, what
-they have not goes into new ones.
+Each round asks the judge every question that is not waiting for a batch. Requests that a batch has
+answered become verdicts; the others go into new batches.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class BatchEngine:
         on_event: Listener | None = None,
         stop: Stop | None = None,
     ) -> Progress:
-        """Have all of ``todo`` answered; ``concurrency`` is the provider's affair."""
+        """Answer all of ``todo``. The provider decides on concurrency."""
         settings, stop = self.client.settings, stop or Stop()
         with Ledger(self.run, self.fresh) as ledger:
             batches = Batches(ledger, self.provider, settings.poll_s, self.say, stop)
@@ -104,7 +104,7 @@ class BatchEngine:
 
 
 class _Rounds:
-    """What waits for which batch; the desk that the client puts its requests down at."""
+    """Records which asks wait for which batch, and receives the client's requests."""
 
     def __init__(self, batches: Batches, client: Batched, trial: SchemaTrial | None) -> None:
         self._batches, self._ledger = batches, batches.ledger
@@ -136,8 +136,8 @@ class _Rounds:
     # ------------------------------------------------------------ a round
 
     def left(self, todo: Callable[[], Iterator[Ask]]) -> Iterator[Ask]:
-        """What neither is answered nor waits; while the first question decides on the schema,
-        nothing else.
+        """Yield asks that are neither answered nor waiting; only the first one while it decides on
+        the schema.
         """
         for ask in todo():
             if hash(ask.key) not in self._where:
@@ -146,7 +146,7 @@ class _Rounds:
                 return
 
     def asking(self, ask_one: AskOne[Ask]) -> AskOne[Ask]:
-        """Asks one; None where it waits."""
+        """Ask one question; return None if it now waits for a batch."""
 
         async def asked(ask: Ask) -> Outcome | None:
             key = hash(ask.key)
@@ -162,8 +162,8 @@ class _Rounds:
         return asked
 
     async def refused(self) -> bool:
-        """Submit what was put down in this round; whether the server refused some of it, which has
-        failed then.
+        """Submit the requests of this round. Return whether the server refused some, which have
+        then failed.
         """
         self._planner.finish()
         await self._submit()
@@ -173,11 +173,11 @@ class _Rounds:
 
     @property
     def waits(self) -> bool:
-        """Whether a batch is waited for."""
+        """Return whether any ask waits for a batch."""
         return any(part.batch is not None for part in self._ledger.open_parts())
 
     def _forget(self, ended: set[str]) -> None:
-        """Ask again what waited for these parts."""
+        """Ask the questions again that waited for these parts."""
         self._where = {key: name for key, name in self._where.items() if name not in ended}
 
     async def _submit(self) -> None:
@@ -193,7 +193,7 @@ class _Rounds:
             )
 
     async def wait(self) -> None:
-        """Until a batch has ended and its results are here."""
+        """Wait until a batch has ended and its results have been downloaded."""
         batches = self._batches
         wait_s = min(_FIRST_LOOK_S, batches.longest_s)
         while batches.stop.reason is None:

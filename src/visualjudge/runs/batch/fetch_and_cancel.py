@@ -1,5 +1,5 @@
-"""The batches of a run without its questions: look at them, fetch their results, cancel them, give
-them up.
+"""Manage the batches of a run without its questions: list them, fetch results, cancel them, drop
+them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from visualjudge.runs.folder import RunFolder
 
 @dataclass
 class Keeper:
-    """The batches of one run; ``failed`` says which could not be had."""
+    """The batches of one run; ``failed`` lists those that could not be reached."""
 
     run: Path
     provider: Provider
@@ -42,7 +42,7 @@ class Keeper:
         folder: Path | None,
         trust: bool = False,
     ) -> Self:
-        """Those of a run folder.
+        """Return the batches of a run folder.
 
         Parameters
         ----------
@@ -70,11 +70,11 @@ class Keeper:
 
     @property
     def server(self) -> str:
-        """The server that is asked, without secrets."""
+        """Return the server's address, without secrets."""
         return self.provider.client.base_url
 
     async def states(self) -> AsyncIterator[tuple[Part, str]]:
-        """Each part and how it stands."""
+        """Return each part and its state."""
         for part in parts_of(self.run).values():
             if not part.open:
                 status = (
@@ -97,9 +97,7 @@ class Keeper:
         return f"{look.status}, {look.succeeded} replies"
 
     async def fetch(self) -> tuple[int, int]:
-        """Take the results of what has ended; how many batches that were, and how many have not
-        ended.
-        """
+        """Fetch the results of ended batches. Return how many ended, and how many did not."""
         with Ledger(self.run) as ledger:
             batches = Batches(ledger, self.provider, closing=False, failed=self.failed)
             ended = [
@@ -108,8 +106,8 @@ class Keeper:
             return sum(ended), len(ledger.open_parts())
 
     async def cancel(self) -> int:
-        """Cancel what has not ended; what was not submitted is taken back. The number of
-        batches.
+        """Cancel batches that have not ended, and withdraw parts that were not submitted. Return
+        the number of batches.
         """
         count = 0
         with Ledger(self.run) as ledger:
@@ -139,8 +137,8 @@ def _client(
     *,
     trust: bool,
 ) -> RemoteClient:
-    """The client of a run's server. A key goes only where the user, the environment or the backend
-    itself says: a run folder may be a stranger's.
+    """Return the client of a run's server. A key is sent only to servers that the user, the
+    environment or the backend names, because a run folder may come from a stranger.
     """
     named = {"model_name": manifest["model"], "base_url": base_url, "api_key": api_key}
     given = {name: value for name, value in named.items() if value is not None}
@@ -164,13 +162,13 @@ def _client(
 
 
 async def drop(run: Path, name: str) -> Part:
-    """Give up a batch, by its id or its part's name: nobody is asked for it again. Its requests
+    """Drop a batch, by its id or its part's name. It is not asked for again, and its requests
     become failures.
 
     Raises
     ------
     UsageError
-        If the run has no such batch, or its results are here.
+        If the run has no such batch, or its results have been fetched.
     """
     if not parts_of(run):
         raise UsageError(f"{run}: has no batches")

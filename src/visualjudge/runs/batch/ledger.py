@@ -1,12 +1,12 @@
-"""What a run has put into batches, in its folder ``batches``: enough to go on after a kill, on any
+"""The record of a run's batches, in its folder ``batches``: enough to continue after a kill, on any
 machine.
 
-``journal.jsonl`` says of each part what is about to be done and what was done, each on the disk
-before the next step. ``PART.jsonl`` holds the requests until a batch was made of them,
-``PART.names`` their names, ``PART.results.jsonl`` a line for each of them when the batch has ended.
-No file holds a key.
+``journal.jsonl`` records each step of each part before and after it is taken, and is synced before
+the next step. ``PART.jsonl`` holds the requests until the server has accepted them as a batch,
+``PART.names`` their names, and ``PART.results.jsonl`` one line per request once the batch has
+ended. No file holds an API key.
 
-The folder may be a stranger's: each file is opened in it without following links, each line of the
+The folder may come from a stranger: files are opened without following links, each line of the
 journal is checked, and only files of parts that the journal names are removed.
 """
 
@@ -40,7 +40,7 @@ MISSING = "no result in the batch"
 
 @dataclass
 class Ledger:
-    """The parts of one run; one process at a time. A context."""
+    """The parts of one run, as a context manager; one process at a time."""
 
     run: Path
     old_failures: bool = False
@@ -78,7 +78,7 @@ class Ledger:
         self._journal.close()
 
     async def say(self, event: str, part: Part, **fields: Any) -> Part:
-        """Note one step; it is on the disk when this returns. The part as it is then."""
+        """Record one step and sync it to the disk. Return the part after that step."""
         record = self._write(event, part.name, **fields)
         await self._journal.synced()
         part = part if event == "planned" else self.parts[part.name].after(record)
@@ -86,8 +86,8 @@ class Ledger:
         return part
 
     def begin(self, name: str) -> None:
-        """Note that files of a part will be made: they are this run's, whatever becomes of the
-        process.
+        """Record that files of a part will be written, so that they belong to this run even if the
+        process is killed.
         """
         self._write("begun", name)
 
@@ -97,7 +97,7 @@ class Ledger:
         return record
 
     async def reopen(self, part: Part) -> Part:
-        """Have a closed part looked at again."""
+        """Open a closed part again."""
         part = await self.say("reopened", part)
         self._places = {
             name: place for name, place in self._places.items() if place[0] != part.name
@@ -106,17 +106,17 @@ class Ledger:
         return part
 
     def closed_parts(self) -> list[Part]:
-        """Parts whose batch could not be had, but may be there."""
+        """Return parts whose batch could not be reached but may exist."""
         return [
             part for part in self.parts.values() if part.status == CLOSED and part.batch is not None
         ]
 
     def open_parts(self) -> list[Part]:
-        """Parts whose results are not here yet, in order."""
+        """Return the parts without results, in order."""
         return [part for part in self.parts.values() if part.open]
 
     def ticket(self, part: Part) -> Ticket:
-        """What its batch can be found by."""
+        """Return the fields by which its batch can be found."""
         known = {
             other.batch for other in self.parts.values() if other.batch and other.name != part.name
         }
@@ -124,25 +124,25 @@ class Ledger:
         return Ticket(part.name, part.requests, part.file, since, frozenset(known) | part.foreign)
 
     def requests_of(self, name: str) -> Path:
-        """The file of a part's requests."""
+        """Return the path of a part's requests."""
         return self._own(f"{name}.jsonl")
 
     def names_of(self, name: str) -> Path:
-        """The file of their names."""
+        """Return the path of their names."""
         return self._own(f"{name}.names")
 
     def results_of(self, name: str) -> Path:
-        """The file of their results."""
+        """Return the path of their results."""
         return self._own(f"{name}.results.jsonl")
 
     def download(self) -> BinaryIO:
-        """A file for what the provider gives out, until it is read. It has no name, so no kill
-        leaves it.
+        """Return a temporary file for a download. It has no name, so a kill leaves nothing
+        behind.
         """
         return TemporaryFile(dir=self.path)
 
     def _own(self, name: str) -> Path:
-        """A file of the folder.
+        """Return the path of a file of the folder.
 
         Raises
         ------
@@ -152,7 +152,7 @@ class Ledger:
         return own_path(self.run, f"{FOLDER}/{name}", of=OF)
 
     def _names(self, part: str) -> list[str]:
-        """The names of a part's requests."""
+        """Return the names of a part's requests."""
         path = self.names_of(part)
         try:
             return path.read_text("ascii").split()
@@ -163,7 +163,7 @@ class Ledger:
     # ------------------------------------------------------------ results
 
     def result(self, name: str) -> Result | None:
-        """The result of a request; None before it has arrived."""
+        """Return the result of a request, or None before it has arrived."""
         place = self._places.get(name)
         if place is None:
             return None
@@ -179,7 +179,7 @@ class Ledger:
         return replace(found, learned=self.parts[part].learned, old=old)
 
     def is_first(self, name: str) -> bool:
-        """Whether a result is used for the first time by this invocation."""
+        """Return whether this invocation uses a result for the first time."""
         first = name not in self._used
         self._used.add(name)
         return first
@@ -192,8 +192,7 @@ class Ledger:
         sources: Iterable[BinaryIO],
         failure: str | None = None,
     ) -> Collected:
-        """Write a line for each request of a part: what the sources say of it, or that they say
-        nothing.
+        """Write one line per request of a part: its result, or that there is none.
 
         Parameters
         ----------
@@ -223,9 +222,7 @@ class Ledger:
         return Collected(replies, len(left), whole, foreign)
 
     def give_up(self, part: Part) -> None:
-        """Write a line for each request of a part that is dropped; none where even their names are
-        lost.
-        """
+        """Write one line per request of a dropped part; nothing if the names are lost too."""
         names = self._names(part.name) if self.names_of(part.name).is_file() else []
         target = self.results_of(part.name)
         with atomic_path(target) as scratch, writing(target), scratch.open("wb") as out:
@@ -233,12 +230,12 @@ class Ledger:
                 out.write(_row(name, Result(0, b"", "batch dropped", retryable=False)))
 
     def arrived(self, part: Part) -> None:
-        """The results of a part are here."""
+        """Record that the results of a part have been downloaded."""
         self._index(part)
         self.sweep()
 
     def _index(self, part: Part) -> None:
-        """Note where each result lies, or that it is waited for."""
+        """Index where each result starts, or that it is still awaited."""
         if part.open:
             for name in self._names(part.name):
                 self.waiting[name] = part.name
@@ -257,8 +254,8 @@ class Ledger:
             ) from None
 
     def sweep(self) -> None:
-        """Remove what is not needed: requests that have results, and what a kill left of parts that
-        were begun.
+        """Remove files that are not needed: requests that have results, and remains of parts whose
+        writing was interrupted.
         """
         for name in self._begun | self.parts.keys():
             part = self.parts.get(name)
@@ -270,9 +267,9 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What the sources hold of a part: replies of status 200, and how many requests they do not
-    mention; whether the replies are as many as the server counts; whether all that it counts are of
-    other requests.
+    """What the downloaded results hold for a part: replies of status 200, the number of requests
+    they do not mention, whether there are as many replies as the server counts, and whether all of
+    them belong to other requests.
     """
 
     replies: int
@@ -282,7 +279,7 @@ class Collected:
 
 
 def _read(provider: Provider, sources: Iterable[BinaryIO]) -> Iterator[tuple[str, Result]]:
-    """The readable results; a line that was cut short, or is longer than any, is skipped."""
+    """Yield the readable results. Lines that are truncated or too long are skipped."""
     for source in sources:
         whole = True
         while line := source.readline(LONGEST_LINE):
@@ -296,7 +293,7 @@ def _read(provider: Provider, sources: Iterable[BinaryIO]) -> Iterator[tuple[str
 
 
 def _absent(look: Look, whole: bool) -> Result:
-    """What is said of a request that the results do not mention."""
+    """Return the record of a request that the results do not mention."""
     if not whole:
         return Result(0, b"", LOST, retryable=False)
     if look.status in ("cancelled", "canceled", "cancelling"):

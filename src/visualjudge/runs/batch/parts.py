@@ -1,7 +1,6 @@
-"""The parts of a run: requests that are one batch each, as the lines of the ledger's journal tell
-them.
+"""The parts of a run, each the requests of one batch, as recorded in the ledger's journal.
 
-The journal may be a stranger's: each line is checked when it is read.
+The journal may come from a stranger, so each line is checked when it is read.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _EVENTS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Requests that are one batch. ``learned`` and ``trial`` are what was known when they were
+    """The requests of one batch. ``learned`` and ``trial`` are what was known when they were
     written.
     """
 
@@ -67,11 +66,11 @@ class Part:
 
     @property
     def open(self) -> bool:
-        """Whether its results are not here yet."""
+        """Whether its results are still missing."""
         return self.status is None
 
     def after(self, record: Mapping[str, Any]) -> Part:
-        """With one line of the journal taken in."""
+        """Return the part after one more line of the journal."""
         event, at = record["event"], record.get("at")
         if event == "uploaded":
             return replace(self, file=record["file"])
@@ -91,19 +90,19 @@ class Part:
 
 
 def parts_of(run: str | Path) -> dict[str, Part]:
-    """The parts of a run, in order; empty where it has none. Needs no lock.
+    """Return the parts of a run, in order. Needs no lock.
 
     Raises
     ------
     DataError
-        If the journal is not one of batches.
+        If the file is not a journal of batches.
     """
     path = own_path(run, f"{FOLDER}/{JOURNAL}", of=OF)
     return replayed(path, read_records(path))[0] if path.is_file() else {}
 
 
 def replayed(path: Path, records: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Part], set[str]]:
-    """The parts, and the names of all that were begun."""
+    """Return the parts, and the names of all parts whose writing began."""
     parts: dict[str, Part] = {}
     begun: set[str] = set()
     for number, record in enumerate(records, 1):
@@ -123,7 +122,7 @@ def replayed(path: Path, records: Iterable[Mapping[str, Any]]) -> tuple[dict[str
 
 
 def _checked(where: str, record: Mapping[str, Any]) -> tuple[str, str]:
-    """The part and the event of a line of the journal."""
+    """Return the part and the event of a line of the journal."""
     name, event = record.get("part"), record.get("event")
     if not isinstance(event, str) or event not in _EVENTS:
         raise DataError(f"{where}: event must be one of {', '.join(_EVENTS)}, got {_shown(event)}")

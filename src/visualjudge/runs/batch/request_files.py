@@ -1,4 +1,4 @@
-"""Requests into files that a provider takes: no more of them, and no more bytes, than it allows."""
+"""Split requests into files within a provider's limits of requests and bytes per batch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from visualjudge.runs.batch.ledger import Ledger
 
 
 class Planner:
-    """Takes requests one by one.
+    """Writes requests one by one.
 
     Parameters
     ----------
@@ -39,12 +39,12 @@ class Planner:
         self._names: BinaryIO
 
     def add(self, name: str, body: Sequence[bytes]) -> str:
-        """Put a request down; the name of its part.
+        """Add a request and return the name of its part.
 
         Raises
         ------
         TransportError
-            If it is larger than a file may be.
+            If it is larger than the largest allowed file.
         """
         pieces, framing = self._provider.line(name, body), self._provider.framing
         size = sum(map(len, pieces)) + len(framing.between)
@@ -73,7 +73,7 @@ class Planner:
         return self._name
 
     def finish(self) -> None:
-        """Close the file that is being written."""
+        """Close the current file."""
         if self._name is None:
             return
         with writing(self._ledger.requests_of(self._name)):

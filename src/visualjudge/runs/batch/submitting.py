@@ -1,7 +1,7 @@
-"""The parts of a run at the server: each submitted once, its results taken whole.
+"""Submit the parts of a run to the server, each once, and download complete results.
 
-Each step is in the ledger before and after it is taken. Whether a batch was made although the
-answer was lost is looked up at the server before it is made again.
+The ledger records each step before and after it is taken. If the answer to a submission was lost,
+the server is asked whether the batch exists before it is submitted again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MOST_FOREIGN = 10
 
 @dataclass
 class Batches:
-    """What is done with the parts of a ledger.
+    """Submits, checks and downloads the parts of a ledger.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Batches:
     _unseen_looks: Counter[str] = field(default_factory=Counter)
 
     async def sleep(self, seconds: float) -> None:
-        """Wait, but no longer than for a wish to stop."""
+        """Wait, but no longer than until a stop is requested."""
         while seconds > 0 and self.stop.reason is None:
             await asyncio.sleep(min(seconds, _TICK_S))
             seconds -= _TICK_S
@@ -79,10 +79,9 @@ class Batches:
     # ------------------------------------------------------------ submitting
 
     async def submit(self, part: Part) -> None:
-        """Have the batch of a part made, once: where that may have happened, it is looked for
-        first.
+        """Submit a part once; if it may have been submitted before, look for its batch first.
 
-        A part of which no batch can be made stays as it is: :meth:`settle` says what becomes of it.
+        A refused part stays as it is until :meth:`settle` closes it or keeps it.
         """
         for failures in itertools.count(1):
             if part.batch is not None or self.stop.reason is not None or self.in_a_row >= _REFUSALS:
@@ -101,7 +100,7 @@ class Batches:
             part = self.ledger.parts[part.name]
 
     async def confirmed(self, part: Part) -> str | None:
-        """The batch that the server made of a part without our hearing of it.
+        """Return the batch of a part whose confirmation was lost.
 
         Raises
         ------
@@ -127,8 +126,8 @@ class Batches:
     async def _may_repeat(
         self, part: Part, error: Unsure | ClientError, failures: int, *, unsure: bool
     ) -> bool:
-        """Wait before another try, or give the part up; only a plain refusal says that no batch was
-        made.
+        """Wait before another try, or give the part up. Only an explicit refusal means that no
+        batch was created.
         """
         plain = isinstance(error, ClientError) and not unsure
         if plain:
@@ -146,10 +145,10 @@ class Batches:
         return False
 
     async def settle(self) -> set[str]:
-        """Close each part that the server refused while it took others; the names of these parts.
+        """Close each part that the server refused while it accepted others. Return their names.
 
-        Where it took none, or refused several in a row, the key, the address or the account is
-        wrong and no part: all are kept for later, and ``problem`` is what the run ends with.
+        If it accepted none, or refused several in a row, the key, the address or the account is the
+        likely cause: all parts are kept for later, and the run ends with ``problem``.
         """
         refused, self._refused = self._refused, {}
         if refused and (self.in_a_row >= _REFUSALS or not self.taken):
@@ -164,8 +163,8 @@ class Batches:
         self.say(f"batch {batch}: {part.requests} requests submitted")
 
     async def recall(self, part: Part) -> None:
-        """Go on with a part of an earlier invocation. One that was not submitted is planned anew:
-        it may be of other settings.
+        """Continue a part of an earlier invocation. A part that was not submitted is planned again,
+        because settings may differ.
         """
         try:
             known = part.batch is not None or await self.confirmed(part)
@@ -178,7 +177,7 @@ class Batches:
             await self.unsent(part)
 
     async def unsent(self, part: Part) -> None:
-        """End a part that was never submitted."""
+        """Close a part that was never submitted."""
         look = Look(UNSENT, ended=True)
         self.ledger.collect(part, look, self.provider, [])
         self.ledger.arrived(await self.ledger.say("ended", part, status=look.status, replies=0))
@@ -186,7 +185,8 @@ class Batches:
     # ------------------------------------------------------------ results
 
     async def look(self, part: Part) -> bool:
-        """Whether a batch has ended, or cannot be had; then its results are taken."""
+        """Return whether a batch has ended or cannot be reached; results of an ended batch are
+        downloaded."""
         if part.batch is None:
             await self.submit(part)
             return False
@@ -226,8 +226,8 @@ class Batches:
         return await self.provider.patiently(lambda: self.provider.look(batch))
 
     async def _unseen(self, part: Part, error: ClientError) -> bool:
-        """Look again later where servers and networks come back, as a day is long; else close the
-        part.
+        """Look again later after errors of servers and networks; close the part after other
+        errors.
         """
         self._unseen_looks[part.name] += 1
         if not self.closing:
@@ -243,9 +243,7 @@ class Batches:
         self.failed.append(f"batch {part.batch}: {error}")
 
     async def _close(self, part: Part, error: ClientError, replies: int | None = None) -> None:
-        """End a part that cannot be had; its replies so far were collected where ``replies`` counts
-        them.
-        """
+        """Close a part that cannot be reached; ``replies`` counts replies collected so far."""
         if replies is None:
             failure = f"batch closed: {cause_of(error)}"
             replies = self.ledger.collect(
@@ -261,8 +259,8 @@ class Batches:
         )
 
     async def _take(self, part: Part, look: Look) -> _Taken | None:
-        """Its results; again where they are fewer than the server counts. None: the batch is
-        another's.
+        """Download its results, again if they are fewer than the server counts. Return None if the
+        batch belongs to other requests.
         """
         for number in range(_DOWNLOADS):
             if number:
@@ -286,9 +284,7 @@ class Batches:
     async def _downloads(
         self, look: Look, opened: ExitStack
     ) -> tuple[list[BinaryIO], ClientError | None]:
-        """The files of results that the server gives out, and why it does not give out the
-        others.
-        """
+        """Return the downloaded result files, and why others could not be downloaded."""
         sources, failure = [], None
         for file in look.files:
             into = opened.enter_context(self.ledger.download())
@@ -313,5 +309,5 @@ def _unmade(error: Exception) -> str:
 
 
 def _because(look: Look) -> str:
-    """Why a batch was refused."""
+    """Return why a batch was refused."""
     return f", refused: {look.reason or 'no reason was given'}" if look.refused else ""

@@ -15,7 +15,7 @@ from visualjudge.studio.people.plan import Plan
 from visualjudge.studio.people.rating_run import Rater
 from visualjudge.studio.people.rules import Measure, Measured, Rule
 from visualjudge.studio.question_views import outcome
-from visualjudge.studio.verdicts import CLOSE
+from visualjudge.studio.summary import CLOSE
 
 IDLE_S = 900.0
 """A rater who has not answered for so long, and has questions left, is to be asked again."""

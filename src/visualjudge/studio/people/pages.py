@@ -7,83 +7,51 @@ Each address needs the rater's token; in this mode no page shows scores, sources
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import hmac
 import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import quote, urlencode
 
-import numpy as np
 import orjson
 from markupsafe import Markup
-from numpy.typing import NDArray
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from visualjudge.analysis.decisions.label_files import read_queue
-from visualjudge.clients.cache_key import cache_secret
 from visualjudge.core import jsons
 from visualjudge.core.checksums import file_sha256
-from visualjudge.core.errors import DataError, RunError, UsageError
+from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import IMAGE_MARK, Question
-from visualjudge.core.seeding import rng_for
-from visualjudge.dataset.question_filter import read_ids
 from visualjudge.prompts.spans import spans_of
 from visualjudge.studio.app import application, renderer, static
-from visualjudge.studio.guard import TOKEN_HEADER, same_token
-from visualjudge.studio.index import Columns, DatasetIndex
+from visualjudge.studio.guard import LOOPBACK
+from visualjudge.studio.index import DatasetIndex
+from visualjudge.studio.people.access import (
+    ADMIN,
+    COOKIE_S,
+    Access,
+    OneTimeAccess,
+    TokenAccess,
+    Tokens,
+    refused,
+)
+from visualjudge.studio.people.choosing import drawn_rows, named_rows, plan_of
 from visualjudge.studio.people.instructions import Instructions, read_instructions
 from visualjudge.studio.people.monitor import agreement, progress
-from visualjudge.studio.people.plan import Item, Plan, Settings, Slot
+from visualjudge.studio.people.plan import Settings, Slot
 from visualjudge.studio.people.rating_run import Given, RatingRun, Stale, as_shown, read_answer
 from visualjudge.studio.people.wording import for_people
 from visualjudge.studio.question_views import option_images, option_texts, original_images, outcome
-from visualjudge.studio.selection import Shelf, State
 from visualjudge.studio.site import Site
 from visualjudge.studio.thumbnails import confined, image_response
-from visualjudge.vision.encodings import encodings
 
-ADMIN = "\0admin"
-"""Stands for the one who runs the study; no rater can bear this name."""
 _LAYOUT = re.compile(r"^\s*(Options:|[A-E]\.|Image:.*)\s*$", re.MULTILINE)
 _GAPS = re.compile(r"\n{3,}")
 Render = Callable[..., Response]
 LONGEST_NAME = 60
-
-
-class Tokens:
-    """Tokens of one people's run, made from a secret in the user's cache that nobody else can
-    read.
-    """
-
-    def __init__(self, home: Path, folder: Path) -> None:
-        try:
-            secret = cache_secret(home, "secret")
-        except OSError as error:
-            raise RunError(str(error)) from None
-        self._key = hmac.digest(secret, str(folder.resolve()).encode("utf-8", "replace"), "sha256")
-
-    def token(self, name: str) -> str:
-        """The token of a rater."""
-        return self._tag("token", name, 22)
-
-    def code(self, rater: str) -> str:
-        """What a rater shows to be paid; on the page once nothing is left, and on the overview."""
-        return self._tag("code", rater, 10)
-
-    def slot(self, rater: str, identity: str, turn: int) -> str:
-        """A name for a question that tells nothing of it."""
-        return self._tag("slot", f"{rater}\0{identity}\0{turn}", 32)
-
-    def _tag(self, kind: str, name: str, length: int) -> str:
-        return hmac.new(
-            self._key, f"{kind}\0{name}".encode("utf-8", "replace"), hashlib.sha256
-        ).hexdigest()[:length]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +139,9 @@ class PeoplePages:
         tokens: Tokens,
         render: Render,
         told: Instructions | None = None,
+        access: Access | None = None,
     ) -> None:
+        self.access = access or TokenAccess(tokens)
         self.run = run
         self.index = index
         self.tokens = tokens
@@ -188,19 +158,30 @@ class PeoplePages:
             ("/people/{rater}/next", self.next, "GET"),
             ("/people/{rater}/back", self.back, "GET"),
             ("/people/{rater}/answer", self.answer, "POST"),
+            *(
+                [("/begin", self.begin, "POST"), ("/links", self.renew, "POST")]
+                if self.once
+                else []
+            ),
         ]
+
+    @property
+    def once(self) -> OneTimeAccess | None:
+        """The access by links that work once; None on this machine alone."""
+        return self.access if isinstance(self.access, OneTimeAccess) else None
 
     def link(self, name: str) -> str:
         """The address of a rater's page, token included; of the overview for ADMIN."""
         path = "/" if name == ADMIN else f"/people/{quote(name, safe='')}"
-        return f"{path}?{urlencode({'token': self.tokens.token(name)})}"
+        return f"{path}?{urlencode({'token': self.access.link_token(name)})}"
 
     # ---------------------------------------------------------------- pages
 
     def overview(self, request: Request) -> Response:
         """How far each rater is, for the one who runs the study."""
-        if not same_token(request.query_params.get("token"), self.tokens.token(ADMIN)):
-            raise _refused()
+        token = self.access.page_token(request, ADMIN)
+        if token is None:
+            return self._begin(request, None)
         plan = self.run.plan
         raters = [
             progress(rater, self.run.left(rater.name), plan.settings.rules, self._question)
@@ -214,14 +195,19 @@ class PeoplePages:
             settings=plan.settings,
             plan=plan,
             agreement=agreement(self.run.raters.values(), plan),
+            used={name: self.once.is_used(name) for name in self.run.raters} if self.once else None,
+            token=token,
+            coverage=sorted(self.run.coverage().items()),
         )
 
     def page(self, request: Request) -> Response:
         """Where a rater answers."""
         name = request.path_params["rater"]
-        token = request.query_params.get("token")
-        if name not in self.run.raters or not same_token(token, self.tokens.token(name)):
-            raise _refused()
+        if name not in self.run.raters:
+            raise refused()
+        token = self.access.page_token(request, name)
+        if token is None:
+            return self._begin(request, name)
         return self.render(
             "rater.html.j2",
             rater=name,
@@ -230,8 +216,42 @@ class PeoplePages:
             least_seconds=self.run.plan.settings.least_seconds,
         )
 
+    def _begin(self, request: Request, rater: str | None) -> Response:
+        """A page with a button that uses the link: programs that look at links press none."""
+        token = request.query_params.get("token")
+        return self.render("begin.html.j2", rater=rater, token=token)
+
+    async def begin(self, request: Request) -> Response:
+        """Bind a link to the browser that sends it."""
+        raw = _body(await request.body())
+        rater, token = raw.get("rater"), str(raw.get("token"))
+        name = ADMIN if rater is None else rater
+        if self.once is None or (name != ADMIN and name not in self.run.raters):
+            raise refused()
+        browser = self.once.begin(name, token)
+        response = Response(orjson.dumps({}), media_type="application/json")
+        response.set_cookie(
+            self.once.cookie(name),
+            browser,
+            max_age=COOKIE_S,
+            secure=True,
+            httponly=True,
+            samesite="strict",
+        )
+        return response
+
+    async def renew(self, request: Request) -> Response:
+        """A new link for a rater; the old one, and the browser that used it, end."""
+        self.access.check(request, ADMIN)
+        name = _body(await request.body()).get("rater")
+        if self.once is None or name not in self.run.raters:
+            raise HTTPException(404, "no such rater")
+        self.once.renew(str(name))
+        return Response(orjson.dumps({"link": self.link(str(name))}), media_type="application/json")
+
     def instructions_image(self, request: Request) -> Response:
         """An image of the instructions, by its place in them."""
+        self.access.check_any(request)
         number = request.path_params["number"]
         if self.told is None or number >= len(self.told.images):
             raise HTTPException(404, "no such image")
@@ -240,6 +260,9 @@ class PeoplePages:
     def image(self, request: Request) -> Response:
         """An image of a question, by its place; the name of the question tells nothing of it."""
         rater, number = request.path_params["rater"], request.path_params["number"]
+        if rater not in self.run.raters:
+            raise HTTPException(404, "no such image")
+        self.access.check(request, rater, header=False)
         try:
             slot = self._named(rater, request.path_params["slot"])
         except (KeyError, Stale):
@@ -295,17 +318,18 @@ class PeoplePages:
             raise HTTPException(422, str(error)) from None
         await self.run.synced()
         await asyncio.to_thread(self._apply_rules, name)
-        return await asyncio.to_thread(self._next, name, _feedback(slot, given, question))
+        pause = raw.get("revise") is not True and self.run.is_break(name)
+        told = _feedback(slot, given, question)
+        return await asyncio.to_thread(self._next, name, told, pause=pause)
 
     # ---------------------------------------------------------------- helpers
 
     def _allowed(self, request: Request) -> str:
         """The rater of a request with the right token in its header; any other is refused."""
         name = str(request.path_params["rater"])
-        if name not in self.run.raters or not same_token(
-            request.headers.get(TOKEN_HEADER), self.tokens.token(name)
-        ):
-            raise _refused()
+        if name not in self.run.raters:
+            raise refused()
+        self.access.check(request, name)
         return name
 
     def _named(self, rater: str, name: str) -> Slot:
@@ -319,9 +343,12 @@ class PeoplePages:
                 return slot
         raise Stale("this question is no longer open")
 
-    def _next(self, name: str, feedback: Mapping[str, Any] | None = None) -> Response:
+    def _next(
+        self, name: str, feedback: Mapping[str, Any] | None = None, *, pause: bool = False
+    ) -> Response:
         slot = self.run.next(name)
-        return self._json(name, self._view(name, slot) if slot else None, feedback=feedback)
+        shown = self._view(name, slot) if slot else None
+        return self._json(name, shown, feedback=feedback, pause=pause)
 
     def _view(self, name: str, slot: Slot) -> View:
         key = self.tokens.slot(name, slot.id, slot.turn)
@@ -341,6 +368,8 @@ class PeoplePages:
         shown: View | None,
         given: Mapping[str, Any] | None = None,
         feedback: Mapping[str, Any] | None = None,
+        *,
+        pause: bool = False,
     ) -> Response:
         rater, left = self.run.raters[name], self.run.left(name)
         question = None if shown is None else {**asdict(shown), "given": given}
@@ -351,6 +380,7 @@ class PeoplePages:
             "left": left,
             "code": code,
             "feedback": feedback,
+            "pause": pause,
         }
         return Response(orjson.dumps(state), media_type="application/json")
 
@@ -382,10 +412,6 @@ def _body(content: bytes) -> Mapping[str, Any]:
     return value
 
 
-def _refused() -> HTTPException:
-    return HTTPException(403, "this link is not valid: ask for yours again")
-
-
 def people_pages(
     site: Site,
     folder: Path,
@@ -396,6 +422,7 @@ def people_pages(
     questions: Path | None = None,
     known_questions: Path | None = None,
     instructions: Path | None = None,
+    elsewhere: bool = False,
 ) -> PeoplePages:
     """The pages of the run at ``folder``, over the one dataset of ``site``.
 
@@ -409,6 +436,8 @@ def people_pages(
         A file of ids, one a line: the known items, in place of the easiest questions.
     instructions
         A Markdown file that raters read first.
+    elsewhere
+        Raters are on other machines: a link works once, in one browser.
 
     Raises
     ------
@@ -449,138 +478,24 @@ def people_pages(
         {"path": str(place.root), "checksum": shelf.index.checksum},
         list(raters),
     )
-    return PeoplePages(run, shelf.index, Tokens(site.home, folder), renderer(), told)
+    tokens = Tokens(site.home, folder)
+    access: Access = TokenAccess(tokens)
+    if elsewhere:
+        access = OneTimeAccess(tokens, site.home / "links" / f"{tokens.study}.json")
+    return PeoplePages(run, shelf.index, tokens, renderer(), told, access)
 
 
-def named_rows(shelf: Shelf, path: Path) -> list[int]:
-    """The rows of the ids in a file.
+def people_app(
+    pages: PeoplePages, names: frozenset[str] = LOOPBACK, *, limited: bool = False
+) -> Any:
+    """The application for raters under these host names: nothing of the dataset's own pages is in
+    it.
 
-    Raises
-    ------
-    UsageError
-        If the file cannot be read, or an id is not in the dataset.
+    ``limited``: with limits on what a client may ask, as for other machines.
     """
-    names = read_ids(path)
-    rows = shelf.index.rows_of(names)
-    missing = next((name for name, row in zip(names, rows, strict=True) if row < 0), None)
-    if missing is not None:
-        raise UsageError(f"--questions: question {missing!r} is not in the dataset")
-    return rows
+    app = application([("/static/{name}", static, "GET"), *pages.routes()], names)
+    if limited:
+        from visualjudge.studio.people.limits import Limits
 
-
-def drawn_rows(shelf: Shelf, queue: Path) -> dict[int, float]:
-    """The question that asks each item of the queue, and the probability of its draw.
-
-    Raises
-    ------
-    DataError
-        If the queue cannot be read, or names what no question of the dataset asks.
-    """
-    by, drawn = read_queue(queue)
-    index = shelf.index
-    if by == "question_id":
-        found = dict(zip(drawn, index.rows_of(drawn), strict=True))
-    else:
-        scored = shelf.select(State((("type", ("scoring",)),))).rows.tolist()
-        found = dict.fromkeys(drawn, -1)
-        for row in scored:
-            question = index.question(row)
-            annotation = question.annotation_ids[0]
-            for name in (annotation, f"{question.task}/{annotation}"):
-                if found.get(name) == -1:
-                    found[name] = row
-    missing = next((name for name, row in found.items() if row < 0), None)
-    if missing is not None:
-        raise DataError(f"{queue}: {by}: no question of the dataset asks {missing}")
-    return {row: drawn[name] for name, row in found.items()}
-
-
-def plan_of(
-    shelf: Shelf,
-    settings: Settings,
-    drawn: Mapping[int, float] | None = None,
-    named: Sequence[int] | None = None,
-    known: Sequence[int] | None = None,
-) -> Plan:
-    """The queue: the questions that the filter leaves, those ``drawn``, ``named`` or a sample, and
-    the known items.
-
-    ``known``: the rows of the known items, in place of the easiest; they need not be among the
-    others.
-    """
-    columns = shelf.index.columns
-    rows = np.sort(shelf.select(_state_of(shelf, settings.filter)).rows)
-    if drawn is not None:
-        rows = rows[np.isin(rows, list(drawn))]
-    if named is not None:
-        rows = rows[np.isin(rows, named)]
-    if settings.sample is not None and settings.sample < rows.size:
-        places = rng_for(settings.seed, "people", "sample").permutation(rows.size)[
-            : settings.sample
-        ]
-        rows = rows[np.sort(places)]
-    if not rows.size:
-        raise UsageError("no question fits --filter")
-    chosen = np.array(known or (), rows.dtype)
-    rows = np.union1d(rows, chosen)
-    kinds = columns.vocabulary["type"]
-    items = tuple(
-        Item(
-            identity,
-            kinds[columns.single["type"][row]],
-            int(columns.options[row]),
-            (drawn or {}).get(row),
-        )
-        for identity, row in zip(shelf.index.identities(rows), rows.tolist(), strict=True)
-    )
-    easy = [items[k].id for k in _easiest(columns, rows).tolist()]
-    checks = shelf.index.identities(chosen) if known is not None else easy[: settings.known]
-    practice = [name for name in easy if name not in checks][: settings.practice]
-    return Plan(settings, items, tuple(checks), tuple(practice))
-
-
-def _state_of(shelf: Shelf, query: str) -> State:
-    """The state that ``--filter`` names.
-
-    Raises
-    ------
-    UsageError
-        If it names a facet that the pages of this study do not have: a filter that is ignored asks
-        other questions.
-    """
-    pairs = parse_qsl(query.lstrip("?"), keep_blank_values=True)
-    names = {facet.name for facet in shelf.facets()} | {"q", "sort", "at"}
-    for name, _ in pairs:
-        if name not in names:
-            raise UsageError(
-                f"--filter must name {', '.join(sorted(names - {'at'}))}; got {name!r}"
-            )
-    return State.from_query(pairs)
-
-
-def _easiest(columns: Columns, rows: NDArray[np.int32]) -> NDArray[np.intp]:
-    """Places in ``rows`` of questions that everybody who looks gets right, easiest first.
-
-    Pairs with a positive margin whose options are drawn, widest margin first; then those whose
-    options are text. Rankings and scores have no answer that is plain to see.
-    """
-    margin = np.nan_to_num(columns.margin[rows], nan=-1.0)
-    pair = (
-        columns.vocabulary["type"].index("pairwise")
-        if "pairwise" in columns.vocabulary["type"]
-        else -1
-    )
-    kinds = {row.stem: row.kind for row in encodings()}
-    stems = [name.rpartition("/")[2] for name in columns.vocabulary["encoding"]]
-    text = np.array([kinds.get(stem) == "text" for stem in stems], dtype=bool)[
-        columns.single["encoding"][rows]
-    ]
-    fit = (columns.single["type"][rows] == pair) & (columns.changed[rows] == 0) & (margin > 0)
-    order: NDArray[np.intp] = np.lexsort((-margin, text))
-    easy: NDArray[np.intp] = order[fit[order]]
-    return easy
-
-
-def people_app(pages: PeoplePages) -> Any:
-    """The application for raters: nothing of the dataset's own pages is in it."""
-    return application([("/static/{name}", static, "GET"), *pages.routes()])
+        app.add_middleware(Limits)
+    return app

@@ -62,6 +62,8 @@ class Settings:
         A question must have been in view for so long before its answer is taken.
     exclude
         Rules by which raters are left out (:mod:`visualjudge.studio.people.rules`).
+    break_every
+        A rater is asked to take a break after so many answers; 0 = never.
     """
 
     seed: int = 42
@@ -78,6 +80,7 @@ class Settings:
     practice: int = 0
     least_seconds: float = LEAST_SECONDS
     exclude: tuple[str, ...] = ()
+    break_every: int = 0
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
@@ -98,6 +101,7 @@ class Settings:
             "repeats": (self.repeats, 0),
             "known": (self.known, 0),
             "practice": (self.practice, 0),
+            "break-every": (self.break_every, 0),
         }
         for name, (value, lowest) in least.items():
             if value < lowest:

@@ -305,6 +305,17 @@ class RatingRun:
             )
             return ordinary + known + max(again, 0)
 
+    def coverage(self) -> Counter[int]:
+        """How many ordinary questions have so many raters' answers."""
+        with self._lock:
+            return Counter(len(self._taken.get(name, ())) for name in self.plan.wanted)
+
+    def is_break(self, name: str) -> bool:
+        """Whether the rater is to take a break before the next question."""
+        every, rater = self.plan.settings.break_every, self.raters[name]
+        answered = len(rater.slots) - rater.count("practice")
+        return every > 0 and answered > 0 and answered % every == 0 and self.left(name) > 0
+
     def back(self, name: str, steps: int) -> tuple[Slot, dict[str, Any]] | None:
         """What the rater answered ``steps`` questions ago (1 = the last), to change it."""
         with self._lock:

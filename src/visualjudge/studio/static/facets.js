@@ -7,6 +7,7 @@ class Facets extends HTMLElement {
     this.dataset_ = this.closest("[data-dataset]").dataset.dataset;
     this.open = new Map();
     addEventListener("vj-state", () => this.load());
+    addEventListener("vj-indexed", () => this.load());
     this.load();
   }
 
@@ -22,7 +23,7 @@ class Facets extends HTMLElement {
     }
   }
 
-  show({ facets }) {
+  show({ facets, behind }) {
     const focused = document.activeElement?.closest?.("vj-facets") ? document.activeElement.id : null;
     const top = this.scrollTop;
     const useful = facets.filter((facet) => facet.values.length > 1 || facet.chosen.length);
@@ -30,7 +31,7 @@ class Facets extends HTMLElement {
     this.replaceChildren(
       h("div", { class: "facets-head" }, h("h2", {}, "Filters"), h("button", { type: "button", class: "close", onclick: () => document.body.classList.remove("drawer") }, "Done")),
       ...[...groups].map(([name, list]) =>
-        h("section", {}, name ? h("h3", { class: "judge" }, name) : null, list.map((facet) => this.facet(facet)))),
+        h("section", {}, name ? h("h3", { class: "judge" }, name) : null, name in behind ? h("p", { class: "soft" }, `${Math.floor(100 * behind[name])} % of its replies are indexed`) : null, list.map((facet) => this.facet(facet)))),
     );
     this.scrollTop = top;
     if (focused) document.getElementById(focused)?.focus({ preventScroll: true });

@@ -19,6 +19,7 @@ class Grid extends HTMLElement {
     this.addEventListener("scroll", () => this.scrolled(), { passive: true });
     this.addEventListener("keydown", (event) => this.moved(event));
     addEventListener("vj-state", () => this.load());
+    addEventListener("vj-indexed", ({ detail }) => detail.done && this.load(this.first));
     new ResizeObserver(() => this.measure()).observe(this);
     this.load(Number(params().get("at")) || 0);
   }

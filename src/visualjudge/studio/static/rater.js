@@ -64,6 +64,7 @@ class Rater extends HTMLElement {
       this.steps = 0;
       this.sending = false;
       if (next.feedback) this.feedback(next);
+      else if (next.pause) this.pause(next);
       else this.show(next);
     } catch (error) {
       this.sending = false;
@@ -188,6 +189,17 @@ class Rater extends HTMLElement {
   instruct() {
     this.told = true;
     this.instructions?.showModal();
+  }
+
+  /** A break: the next question is not in view, and its clock does not run, until the rater goes on. */
+  pause(next) {
+    this.question = null;
+    this.held = next;
+    this.removeAttribute("data-ready");
+    this.replaceChildren(h("div", { class: "page pause" }, h("h1", {}, "Time for a break"),
+      h("p", { role: "status" }, `You have answered ${count(next.answered)}; at most ${count(next.left)} are left. All answers are saved.`),
+      h("button", { type: "button", class: "primary confirm", onclick: () => this.show(next) }, "Go on")), this.status());
+    this.querySelector(".confirm").focus();
   }
 
   /** What a practice answer was worth, with the question still in view. */

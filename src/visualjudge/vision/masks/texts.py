@@ -38,7 +38,7 @@ def polygons_of(mask: Mask) -> list[Polygon]:
         return []
     corner = np.array([mask.left, mask.top])
     contours, _ = cv2.findContours(
-        mask.crop.view(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE
+        mask.crop.view(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE
     )
     return [_at_least_three((_simplified(contour) + corner).tolist()) for contour in contours]
 

@@ -1,0 +1,77 @@
+"""Replies of a table, read again by our reader: each different one once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from visualjudge.apps.adopting.answers import is_missing
+from visualjudge.apps.adopting.rows import Table
+from visualjudge.core.records import FAILED, TIES, TURNED, Answer, QuestionType, Verdict
+from visualjudge.dataset.engines import open_engine
+from visualjudge.replies import Reading, read_reply
+
+ReplyKey = tuple[str, str]
+"""Text and finish reason."""
+FEW = 5_000
+"""Replies that this process reads sooner than it starts others."""
+BATCH = 1_000
+
+
+def reply_key(row: Mapping[str, Any]) -> ReplyKey:
+    """What a row's reading depends on."""
+    return str(row["reply"]), str(row.get("finish_reason") or "stop")
+
+
+def read_replies(table: Table, workers: int) -> dict[ReplyKey, Reading]:
+    """The readings of all replies that there are."""
+    rows = (row for row in table.rows if not is_missing(row["reply"]))
+    keys = list(dict.fromkeys(map(reply_key, rows)))
+    kind: QuestionType = "pairwise" if table.pairs else "scoring"
+    jobs = ((kind, part) for part in _parts(keys))
+    with open_engine("local", workers if len(keys) > FEW else 1) as engine:
+        found = [reading for part in engine.map(_read, jobs) for reading in part]
+    return dict(zip(keys, found, strict=True))
+
+
+def _parts(keys: Iterable[ReplyKey]) -> Iterable[list[ReplyKey]]:
+    left = iter(keys)
+    while part := list(islice(left, BATCH)):
+        yield part
+
+
+def _read(job: tuple[QuestionType, Sequence[ReplyKey]]) -> list[Reading]:
+    kind, keys = job
+    return [read_reply(text, kind, finish_reason=reason, ties=TIES) for text, reason in keys]
+
+
+def reread(table: Table, theirs: Verdict, found: Reading) -> Verdict:
+    """What the reply says by our reader, with the table's value beside it.
+
+    A score is one of the table's scale; one beyond it is not read.
+    """
+    value: Answer = found.value
+    status, cause = found.status, found.cause
+    if isinstance(value, str):
+        value = TURNED.get(value, value) if theirs.order == "BA" else value
+    else:
+        low, high = table.scale
+        if low <= value <= high:
+            value = round((value - low) / (high - low) * 10, 9)
+        else:
+            value, status, cause = FAILED, "unparseable", "other scale"
+    extra: dict[str, Any] = {"published_value": str(theirs.value)}
+    if found.rule:
+        extra |= {"rule": found.rule, "read_by": found.read_by}
+    return Verdict(
+        theirs.id,
+        theirs.order,
+        value,
+        status,
+        theirs.raw_response,
+        theirs.usage,
+        repeat=theirs.repeat,
+        cause=cause,
+        extra=extra,
+    )

@@ -1,0 +1,244 @@
+"""The rows of a table as questions and verdicts."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from visualjudge.apps.adopting.answers import GRADES, is_missing, is_number, letter_of, order_of
+from visualjudge.apps.published.reading import Item, Option
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import FAILED, TURNED, Answer, Order, Verdict
+
+TASK = "verdicts"
+Models = tuple[str | None, str | None]
+
+
+@dataclass(slots=True)
+class Asked:
+    """One question of the table: its sources as stored, and the row that stated it first."""
+
+    id: str
+    item: Item
+    models: tuple[str | None, ...]
+    row: int
+
+
+@dataclass(slots=True)
+class Table:
+    """The rows with their cells by role, and what the user says of them."""
+
+    files: Sequence[tuple[int, str]]
+    """Names of the files, each with the number of its first row; rows count from 0."""
+    rows: Sequence[Mapping[str, Any]]
+    numbers: Sequence[int]
+    """Which row of the files each is."""
+    columns: Mapping[str, str]
+    answers: Mapping[str, str]
+    scale: tuple[float, float]
+    pairs: bool
+    graded: bool
+    """Whether verdicts are grades, such as pass and fail."""
+    questions: dict[tuple[Any, ...], Asked] = field(default_factory=dict)
+    letters: dict[tuple[Any, ...], str] = field(default_factory=dict)
+    """What cells mean that were read before."""
+
+    @property
+    def name(self) -> str:
+        """The name of the file, or of the first of several."""
+        return self.files[0][1] if len(self.files) == 1 else f"{self.files[0][1]} and others"
+
+    def row(self, place: int) -> str:
+        """File and row as a message names them; the header is row 1."""
+        first, name = max(file for file in self.files if file[0] <= self.numbers[place])
+        return f"{name}: row {self.numbers[place] - first + 2}"
+
+    def where(self, place: int, role: str) -> str:
+        """File, row and column as a message names them."""
+        return f"{self.row(place)}: {self.columns.get(role, role)}"
+
+    def letter(self, value: Any, models: Models, place: int, role: str) -> str:
+        """The answer that a cell of a pair holds; "Failed" where it holds none."""
+        key = value, models
+        if key not in self.letters:
+            try:
+                self.letters[key] = letter_of(value, models, self.answers, "")
+            except DataError as error:
+                raise DataError(f"{self.where(place, role)}{error}") from None
+        return self.letters[key]
+
+    def score(self, value: Any, place: int, role: str) -> float | None:
+        """A cell on the table's scale as a score from 0 to 10; None where it holds none."""
+        text = str(value).strip()
+        if is_missing(value) and not (self.graded and text.lower() == "failed"):
+            return None
+        low, high = self.scale
+        text = self.answers.get(text, text)
+        if self.graded and text.lower() in GRADES:
+            number = low + GRADES[text.lower()] * (high - low)
+        elif is_number(text):
+            number = float(text)
+        else:
+            raise DataError(
+                f"{self.where(place, role)} must be a number, got {value!r}; "
+                f"--answer {text}=NUMBER says what it means"
+            )
+        if not low <= number <= high:
+            raise DataError(
+                f"{self.where(place, role)} must be from {low:g} to {high:g}, got {value!r}; see "
+                "--score-range"
+            )
+        return round((number - low) / (high - low) * 10, 9)
+
+
+def count_of(table: Table, place: int, row: Mapping[str, Any], role: str) -> int:
+    """A cell that counts something; 0 where it holds nothing."""
+    value = row.get(role)
+    if is_missing(value):
+        return 0
+    number = float(str(value)) if is_number(value) else -1.0
+    if number < 0 or number != int(number):
+        raise DataError(f"{table.where(place, role)} must be a whole number from 0, got {value!r}")
+    return int(number)
+
+
+def asked_of(table: Table, place: int, row: Mapping[str, Any]) -> tuple[Asked, bool]:
+    """The question of a row, and whether the row has its options in the other order."""
+    models = (row.get("model_a"), row.get("model_b")) if table.pairs else (row.get("model"),)
+    names = tuple(None if is_missing(model) else str(model) for model in models)
+    task = str(row.get("task") or TASK)
+    item = (
+        str(row["item"]) if not is_missing(row.get("item")) else f"row {table.numbers[place] + 2}"
+    )
+    key = (task, item, tuple(sorted(map(str, names))))
+    known = table.questions.get(key)
+    turned = known is not None and table.pairs and names != known.models
+    truth = _truth(table, place, row, names)
+    if known is None:
+        made = _item(table, place, row, task, item, key, truth)
+        known = Asked(_identity(made.key), made, names, place)
+        table.questions[key] = known
+    elif (TURNED.get(str(truth), truth) if turned else truth) != known.item.answer:
+        raise DataError(
+            f"{table.where(place, 'truth')} must be the same in all rows of a question; item "
+            f"{item!r} has {known.item.answer!r} in {table.row(known.row)} and {truth!r} here"
+        )
+    return known, turned
+
+
+def _truth(
+    table: Table, place: int, row: Mapping[str, Any], names: tuple[str | None, ...]
+) -> Answer:
+    if not table.pairs:
+        score = table.score(row.get("truth"), place, "truth")
+        if score is None:
+            raise DataError(f"{table.where(place, 'truth')} must be a number, got nothing")
+        return score
+    if "truth" in row:
+        letter = table.letter(row["truth"], (names[0], names[1]), place, "truth")
+        if letter == FAILED:
+            raise DataError(
+                f"{table.where(place, 'truth')} must be A, B, tie or both_bad, got nothing"
+            )
+        return letter
+    a, b = (table.score(row.get(role), place, role) for role in ("score_a", "score_b"))
+    if a is None or b is None:
+        raise DataError(
+            f"{table.where(place, 'score_a' if a is None else 'score_b')} must be a number, got "
+            "nothing"
+        )
+    return "tie" if a == b else "A" if a > b else "B"
+
+
+def _item(
+    table: Table,
+    place: int,
+    row: Mapping[str, Any],
+    task: str,
+    item: str,
+    key: tuple[Any, ...],
+    truth: Answer,
+) -> Item:
+    names = key[2]
+    models = (row.get("model_a"), row.get("model_b")) if table.pairs else (row.get("model"),)
+    texts = (row.get("text_a"), row.get("text_b")) if table.pairs else (row.get("text_a"),)
+    scores = (
+        tuple(table.score(row.get(role), place, role) for role in ("score_a", "score_b"))
+        if table.pairs
+        else ()
+    )
+    return Item(
+        key="\0".join((task, item, *names)),
+        task=task,
+        cluster=str(row["group"]) if not is_missing(row.get("group")) else item,
+        request=str(row.get("request") or item),
+        options=tuple(
+            Option(str(text or ""), source=None if is_missing(model) else str(model))
+            for model, text in zip(models, texts, strict=True)
+        ),
+        answer=truth,
+        scores=tuple(score for score in scores if score is not None)
+        if scores and None not in scores
+        else None,
+        kind="pairwise" if table.pairs else "scoring",
+    )
+
+
+def shown_order(table: Table, place: int, row: Mapping[str, Any], turned: bool) -> Order:
+    """The order shown, of the options as stored."""
+    if not table.pairs:
+        return "AB"
+    shown = (
+        order_of(row["order"], table.where(place, "order"))
+        if not is_missing(row.get("order"))
+        else "AB"
+    )
+    return "BA" if (shown == "BA") != turned else "AB"
+
+
+def verdict_of(
+    table: Table,
+    place: int,
+    row: Mapping[str, Any],
+    asked: Asked,
+    order: Order,
+    repeat: int,
+    turned: bool,
+) -> Verdict:
+    """The table's own value, in the letters of the question as stored."""
+    value: Answer | None
+    if table.pairs:
+        models = (
+            (asked.models[1], asked.models[0]) if turned else (asked.models[0], asked.models[1])
+        )
+        said = table.letter(row["verdict"], models, place, "verdict")
+        value = TURNED.get(said, said) if turned else said
+    else:
+        value = table.score(row["verdict"], place, "verdict")
+    tokens = {
+        name: count_of(table, place, row, role)
+        for name, role in (
+            ("prompt_tokens", "input_tokens"),
+            ("completion_tokens", "output_tokens"),
+        )
+        if not is_missing(row.get(role))
+    }
+    failed = value is None or value == FAILED
+    reply = None if is_missing(row.get("reply")) else str(row["reply"])
+    return Verdict(
+        asked.id,
+        order,
+        FAILED if value is None else value,
+        "unparseable" if failed else "ok",
+        reply,
+        tokens or None,
+        repeat=repeat,
+        cause="not read by its authors" if failed else None,
+    )
+
+
+def _identity(key: str) -> str:
+    """The id of the question with this key."""
+    return hashlib.sha256(key.encode()).hexdigest()[:16]

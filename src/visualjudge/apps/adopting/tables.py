@@ -1,0 +1,54 @@
+"""Files of tables, and the frames of other libraries, as data frames."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from visualjudge.core.errors import DataError, UsageError
+
+
+def frame_of(table: Any) -> pl.DataFrame:
+    """A polars or pandas data frame, or a list of dictionaries, as a data frame."""
+    if isinstance(table, pl.DataFrame):
+        return table
+    if hasattr(table, "to_dict") and hasattr(table, "columns"):  # pandas, without importing it
+        return pl.DataFrame(
+            {str(column): table[column].tolist() for column in table.columns}, strict=False
+        )
+    return pl.DataFrame(list(table), infer_schema_length=None, strict=False)
+
+
+def read_table(path: Path) -> pl.DataFrame:
+    """A CSV, TSV, JSON, JSONL, Parquet or Excel file; cells of CSV and TSV are text.
+
+    Raises
+    ------
+    UsageError
+        If there is no such file, it has another ending, or Excel files cannot be read here.
+    DataError
+        If it cannot be read.
+    """
+    if not path.is_file():
+        raise UsageError(f"{path}: does not exist")
+    kind = path.suffix.lower()
+    try:
+        if kind in (".csv", ".tsv"):
+            return pl.read_csv(path, separator="\t" if kind == ".tsv" else ",", infer_schema=False)
+        if kind in (".jsonl", ".ndjson"):
+            return pl.read_ndjson(path, infer_schema_length=None)
+        if kind == ".json":
+            return pl.read_json(path, infer_schema_length=None)
+        if kind == ".parquet":
+            return pl.read_parquet(path)
+        if kind in (".xlsx", ".xls"):
+            return pl.read_excel(path, engine="openpyxl" if kind == ".xlsx" else "calamine")
+    except ModuleNotFoundError:
+        raise UsageError(
+            f"{path}: Excel files of this kind need fastexcel; run: pip install fastexcel"
+        ) from None
+    except (pl.exceptions.PolarsError, ValueError, OSError) as error:
+        raise DataError(f"{path}: cannot be read: {' '.join(str(error).split())[:300]}") from None
+    raise UsageError(f"{path}: must end in .csv, .tsv, .json, .jsonl, .parquet, .xlsx or .eval")

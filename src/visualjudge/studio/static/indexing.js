@@ -1,0 +1,32 @@
+// <vj-indexing>: what is still to be indexed, while it is. `data-then="reload"`: the page cannot be shown before.
+import { getJSON, h } from "./dom.js";
+
+const EVERY_MS = 1500;
+
+class Indexing extends HTMLElement {
+  connectedCallback() {
+    this.look();
+  }
+
+  async look() {
+    let lines = null;
+    try {
+      ({ lines } = await getJSON("/progress"));
+    } catch {
+      // the server is busy or away: look again
+    }
+    if (lines) this.show(lines);
+    if (lines === null || lines.length) setTimeout(() => this.look(), EVERY_MS);
+  }
+
+  show(lines) {
+    const ready = !lines.some((line) => line.includes("reading the questions"));
+    if (this.dataset.then === "reload" && ready) location.reload();
+    if (this.told?.length && this.told.join() !== lines.join() && this.dataset.then !== "reload") dispatchEvent(new CustomEvent("vj-indexed", { detail: { done: !lines.length } }));
+    this.told = lines;
+    this.hidden = !lines.length;
+    this.replaceChildren(...lines.map((line) => h("p", {}, `${line}.`)));
+  }
+}
+
+customElements.define("vj-indexing", Indexing);

@@ -1,0 +1,200 @@
+"""What the verdicts of a run say of each question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visualjudge.core.records import QuestionType
+from visualjudge.studio.index import DatasetIndex
+from visualjudge.studio.verdict_reading import STATUSES, VALUE_CODE, VALUES, Rows
+
+OUTCOMES = ("not asked", "right", "mixed", "wrong", "failed", "cannot tell", "no right answer")
+_OK = STATUSES.index("ok")
+"""The only status whose value counts; what a second reader extracted counts as failed, as in every
+figure.
+"""
+CONSISTENCY = (
+    "not asked in both orders",
+    "same answer",
+    "flipped by order",
+    "not answered in both orders",
+)
+CLOSE = 1.0
+"""A score is right where it is at most this far off."""
+_A, _B = VALUE_CODE["A"], VALUE_CODE["B"]
+_SIZE = np.array(
+    [0 if len(v) > 1 and v in ("tie", "both_bad") else len(v) for v in VALUES], np.int32
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Right verdicts on one question type, among all that its accuracy counts: as :class:`Summary`
+    sums them.
+    """
+
+    question_type: str
+    right: int
+    verdicts: int
+    answered: int
+    """Those that could be read; where there are none, nothing is said of how often the judge is
+    right.
+    """
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Summary:
+    """What a run says of each question of the dataset; every array has one entry a question."""
+
+    outcome: NDArray[np.int32]
+    """Code into OUTCOMES."""
+    statuses: NDArray[np.uint16]
+    """One bit for each status of STATUSES that occurs."""
+    consistency: NDArray[np.int32]
+    """Code into CONSISTENCY."""
+    asked: NDArray[np.int32]
+    """Verdicts that accuracy counts; those that only check a rater are left out."""
+    answered: NDArray[np.int32]
+    """Those of ``asked`` that could be read."""
+    right: NDArray[np.int32]
+    """Those of ``asked`` that are right; a failed one is not."""
+    share_right: NDArray[np.float32]
+    """Right verdicts among all; NaN where undefined."""
+    confidence: NDArray[np.float32]
+    """Probability of the answer given, mean over verdicts; NaN where the backend does not tell."""
+    latency: NDArray[np.float32]
+    chars: NDArray[np.int32]
+    """Characters of the longest reply."""
+    value: NDArray[np.int32]
+    """Code into VALUES of the first usable verdict, -1 if not found."""
+    number: NDArray[np.float32]
+    """The first usable verdict where it is a score, else NaN."""
+    verdicts: int
+    shares: tuple[Share, ...]
+    """By question type. What a probe has changed and what only checks a rater is left out."""
+    failed: int
+
+
+def usable(rows: Rows, dataset: DatasetIndex) -> NDArray[np.bool_]:
+    """Which verdicts fit their question: a letter, a permutation of its letters, a number from 0 to
+    10.
+    """
+    columns, q = dataset.columns, rows["q"]
+    kinds = columns.vocabulary.get("type", ())
+    kind = columns.single["type"][q] if q.size else np.zeros(0, np.int32)
+    size = np.where(rows["value"] >= 0, _SIZE[rows["value"]], -1)
+
+    def is_of(name: str) -> Any:
+        return kind == (kinds.index(name) if name in kinds else -1)
+
+    fits = (
+        is_of("pairwise") & ((size == 1) & (rows["value"] <= VALUE_CODE["B"]) | (size == 0))
+    ) | (is_of("ranking") & (size == columns.options[q]))
+    scored = is_of("scoring") & (rows["number"] >= 0) & (rows["number"] <= 10)
+    return np.asarray((fits | scored) & (rows["status"] == _OK))
+
+
+def _right(rows: Rows, dataset: DatasetIndex, good: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    columns, q = dataset.columns, rows["q"]
+    answers = np.array(
+        [VALUE_CODE.get(a, -2) for a in columns.vocabulary.get("answer", ())] or [-2], np.int32
+    )
+    exact = rows["value"] == (answers[columns.single["answer"][q]] if q.size else np.zeros(0))
+    close = np.abs(rows["number"] - columns.truth[q]) <= CLOSE
+    return np.asarray(
+        good & np.where(np.isnan(columns.truth[q]), exact, close) & (columns.open_ended[q] == 0)
+    )
+
+
+def _shares(
+    rows: Rows, dataset: DatasetIndex, good: NDArray[np.bool_], right: NDArray[np.bool_]
+) -> tuple[Share, ...]:
+    columns, q = dataset.columns, rows["q"]
+    counts = (rows["check"] == 0) & (columns.changed[q] == 0)
+    names = columns.vocabulary.get("type", ())
+    tallies = [
+        np.bincount(columns.single["type"][q[chosen]], minlength=len(names)).tolist()
+        for chosen in (counts & right, counts, counts & good)
+    ]
+    found = {
+        name: Share(name, *tally) for name, *tally in zip(names, *tallies, strict=True) if tally[1]
+    }
+    return tuple(found[name] for name in get_args(QuestionType) if name in found)
+
+
+def _mean(rows: Rows, values: NDArray[Any], n: int) -> NDArray[np.float32]:
+    known = np.isfinite(values)
+    count = np.bincount(rows["q"][known], minlength=n)
+    total = np.bincount(rows["q"][known], weights=values[known], minlength=n)
+    mean = np.divide(total, count, out=np.full(n, np.nan), where=count > 0)
+    return np.asarray(mean, dtype=np.float32)
+
+
+def summary_of(rows: Rows, dataset: DatasetIndex) -> Summary:
+    n, q = dataset.columns.count, rows["q"]
+    good = usable(rows, dataset)
+    right = _right(rows, dataset, good)
+    unsure = rows["status"] == STATUSES.index("cannot_tell")
+    asked, rights = np.bincount(q, minlength=n), np.bincount(q[right], minlength=n)
+    failed = np.bincount(q[~good & ~unsure], minlength=n)
+    told = asked - np.bincount(q[unsure], minlength=n)
+    open_ended = dataset.columns.open_ended == 1
+    outcome = np.select(
+        [asked == 0, failed > 0, told == 0, open_ended, rights == told, rights == 0],
+        [0, 4, 5, 6, 1, 3],
+        default=2,
+    ).astype(np.int32)
+    counted = (rows["check"] == 0) & ~open_ended[q]
+    statuses = np.zeros(n, np.uint16)
+    np.bitwise_or.at(statuses, q, np.left_shift(1, rows["status"]).astype(np.uint16))
+    chars = np.zeros(n, np.int32)
+    np.maximum.at(chars, q, rows["chars"])
+    value, number = np.full(n, -1, np.int32), np.full(n, np.nan, np.float32)
+    value[q[good][::-1]] = rows["value"][good][::-1]
+    number[q[good][::-1]] = rows["number"][good][::-1]
+    p = rows["probability"]
+    return Summary(
+        outcome=outcome,
+        statuses=statuses,
+        consistency=_consistency(rows, good, n),
+        asked=np.bincount(q[counted], minlength=n).astype(np.int32),
+        answered=np.bincount(q[counted & good], minlength=n).astype(np.int32),
+        right=np.bincount(q[counted & right], minlength=n).astype(np.int32),
+        share_right=np.divide(
+            rights, asked, out=np.full(n, np.nan), where=(asked > 0) & ~open_ended
+        ).astype(np.float32),
+        confidence=_mean(rows, np.maximum(p, 1 - p), n),
+        latency=_mean(rows, rows["latency"], n),
+        chars=chars,
+        value=value,
+        number=number,
+        verdicts=int(rows.size),
+        shares=_shares(rows, dataset, good, right),
+        failed=int((~good & ~unsure).sum()),
+    )
+
+
+def _consistency(rows: Rows, good: NDArray[np.bool_], n: int) -> NDArray[np.int32]:
+    """Whether the answer is the same in both orders: the majority over repeats where there are
+    several.
+
+    A tie is neither letter, so it is the same answer as another tie alone.
+    """
+    letters = good & (rows["value"] >= 0) & (_SIZE[rows["value"]] <= 1)
+    lean, asked = [], []
+    for order in (0, 1):
+        of_order = rows["order"] == order
+        asked.append(np.bincount(rows["q"][of_order], minlength=n))
+        chosen = letters & of_order
+        q = rows["q"][chosen]
+        count = np.bincount(q, minlength=n)
+        values = rows["value"][chosen]
+        letter = (values == _A).astype(np.int32) - (values == _B)
+        lean.append((count, np.bincount(q, weights=letter, minlength=n)))
+    (n_ab, ab), (n_ba, ba) = lean
+    states = [np.minimum(*asked) == 0, np.minimum(n_ab, n_ba) == 0, np.sign(ab) == np.sign(ba)]
+    return np.select(states, [0, 3, 1], default=2).astype(np.int32)

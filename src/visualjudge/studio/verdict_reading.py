@@ -1,0 +1,261 @@
+"""The verdicts of a file as rows of numbers, part by part.
+
+A place in a journal is a byte, in a Parquet file a row.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from visualjudge.core import jsons
+from visualjudge.core.garbage_collection import paused_collector
+from visualjudge.core.records import LETTERS
+from visualjudge.runs.compacting import GROUP, CompactedFile
+from visualjudge.runs.spending import paid_counts
+from visualjudge.studio.index import line_ranges
+from visualjudge.studio.text_index import Words, words_of
+from visualjudge.studio.verdict_columns import coded, columns_of, has_plain_columns
+
+if TYPE_CHECKING:
+    import polars as pl
+
+STATUSES = (
+    "ok",
+    "unparseable",
+    "refusal",
+    "truncated",
+    "api_error",
+    "cannot_tell",
+    "ok_extracted",
+    "other",
+)
+_STATUS_CODE = {name: code for code, name in enumerate(STATUSES)}
+ORDERS = ("AB", "BA")
+
+_ORDERINGS = tuple(
+    "".join(order)
+    for n in range(1, 6)
+    for order in itertools.permutations(LETTERS, n)
+    if n == 1 or set(order) == set(LETTERS[:n])
+)
+VALUES = ("tie", "both_bad", *_ORDERINGS)
+VALUE_CODE = {value: code for code, value in enumerate(VALUES)}
+
+ROW = np.dtype(
+    [
+        ("q", "i4"),
+        ("order", "u1"),
+        ("repeat", "i4"),
+        ("check", "u1"),
+        ("status", "u1"),
+        ("value", "i2"),
+        ("number", "f4"),
+        ("probability", "f4"),
+        ("latency", "f4"),
+        ("chars", "i4"),
+        ("text", "i4"),
+        ("tokens_in", "i4"),
+        ("tokens_out", "i4"),
+        ("start", "i8"),
+        ("stop", "i8"),
+    ]
+)
+Rows = NDArray[Any]
+LONG_REPLY = 400
+"""Characters from which a reply is hardly ever given twice."""
+LONGEST_CAUSE = 80
+"""Characters of a failure's cause that are kept."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ReadPart:
+    """The verdicts in a part of a file; ``q`` and ``text`` of ``rows`` are filled in by the
+    index.
+    """
+
+    rows: Rows
+    ids: list[str]
+    """The question of each row."""
+    texts: list[Words | None]
+    """The words of each reply; None without one."""
+    causes: Counter[str]
+    stop: int
+    """Where the last whole line ends."""
+
+
+def end_of(path: Path) -> int:
+    """The place after the last verdict; 0 without a file."""
+    if not path.is_file():
+        return 0
+    return _compacted(path).count if path.suffix == ".parquet" else path.stat().st_size
+
+
+def _compacted(path: Path) -> CompactedFile:
+    """The file, opened once until it is another one."""
+    return _opened(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(8)
+def _opened(path: Path, written: int) -> CompactedFile:
+    return CompactedFile(path)
+
+
+_LINE = re.compile(rb"[^\n]*\n+")
+"""A line with all line breaks after it: a file of line breaks is one step."""
+
+
+def ranges(path: Path, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """The places ``start:stop`` in parts of whole verdicts."""
+    if path.suffix == ".parquet":
+        return ((first, min(first + GROUP, stop)) for first in range(start, stop, GROUP))
+    return line_ranges(path, start, stop)
+
+
+def lines_of(path: Path, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
+    """Each line of these places, and where the next begins; a last line without an end is left
+    out.
+    """
+    if path.suffix == ".parquet":
+        yield from ((line.number, line.raw) for line in _compacted(path).lines(start, stop))
+        return
+    with path.open("rb") as journal:
+        journal.seek(start)
+        for found in _LINE.finditer(journal.read(stop - start)):
+            yield start + found.end(), found[0]
+
+
+@paused_collector()
+def read_part(part: tuple[Path, int, int]) -> ReadPart:
+    """The verdicts in the places ``start:stop`` of a file; a last line without an end is left for
+    the next time.
+    """
+    path, start, stop = part
+    read = _Read(start)
+    if path.suffix != ".parquet":
+        read.take(lines_of(path, start, stop))
+        return read.part()
+    for first, frame in _compacted(path).frames(start, stop):
+        if has_plain_columns(frame):
+            read.take_columns(first, frame)
+        else:
+            read.take(lines_of(path, first, first + frame.height))
+    return read.part()
+
+
+class _Read:
+    """Verdicts as they are read; ``stop``: where the last one ends."""
+
+    def __init__(self, start: int) -> None:
+        self.stop = start
+        self.chunks: list[Rows] = []
+        self.ids: list[str] = []
+        self.texts: list[Words | None] = []
+        self.causes = Counter[str]()
+
+    def take(self, lines: Iterable[tuple[int, bytes]]) -> None:
+        """Lines, each after the place where it ends."""
+        rows: list[tuple[Any, ...]] = []
+        for end, line in lines:
+            begin, self.stop = self.stop, end
+            verdict = parsed(line)
+            if verdict is None:
+                continue
+            if verdict.get("cause"):
+                self.causes[str(verdict["cause"])[:LONGEST_CAUSE]] += 1
+            row = _row(verdict, begin, end)
+            if row is not None:
+                rows.append(row)
+                self.ids.append(verdict["id"])
+                self.texts.append(_indexed(verdict.get("raw_response")))
+        self.chunks.append(np.array(rows, ROW))
+
+    def take_columns(self, first: int, frame: pl.DataFrame) -> None:
+        """Rows of a Parquet file, of which ``first`` is the number of the first."""
+        found = columns_of(frame)
+        self.stop = first + frame.height
+        rows = np.zeros(frame.height, ROW)
+        rows["q"] = rows["text"] = -1
+        rows["start"] = np.arange(first, self.stop)
+        rows["stop"] = rows["start"] + 1
+        rows["order"] = coded(found.order, {name: code for code, name in enumerate(ORDERS)}, 0)
+        rows["status"] = coded(found.status, _STATUS_CODE, len(STATUSES) - 1)
+        rows["value"] = coded(found.value, VALUE_CODE, -1)
+        for name, column in found.numbers.items():
+            rows[name] = column
+        self.chunks.append(rows)
+        self.ids += found.ids
+        self.texts += map(_indexed, found.replies)
+        self.causes += Counter(cause[:LONGEST_CAUSE] for cause in found.causes)
+
+    def part(self) -> ReadPart:
+        """All that was taken."""
+        rows = np.concatenate(self.chunks) if self.chunks else np.zeros(0, ROW)
+        return ReadPart(rows, self.ids, self.texts, self.causes, self.stop)
+
+
+def _indexed(raw: Any) -> Words | None:
+    """The words of a reply; None without one."""
+    if not isinstance(raw, str) or not raw:
+        return None
+    return words_of(raw, repeated=len(raw) < LONG_REPLY)
+
+
+def parsed(line: bytes) -> dict[str, Any] | None:
+    """The verdict of a line; None if the line is not a verdict."""
+    try:
+        verdict = jsons.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+    return verdict if isinstance(verdict, dict) and isinstance(verdict.get("id"), str) else None
+
+
+def _row(verdict: dict[str, Any], start: int, stop: int) -> tuple[Any, ...] | None:
+    """A verdict as a row of ROW; None if its order or repeat is not valid."""
+    value, order, raw = (
+        verdict.get("value"),
+        verdict.get("order") or "AB",
+        verdict.get("raw_response"),
+    )
+    status = str(verdict.get("status"))
+    repeat = verdict.get("repeat") or 0
+    if order not in ORDERS or not isinstance(repeat, int) or not 0 <= repeat < 2**31:
+        return None
+    return (
+        -1,
+        ORDERS.index(order),
+        repeat,
+        (verdict.get("purpose") or "question") != "question",
+        _STATUS_CODE.get(status, len(STATUSES) - 1),
+        VALUE_CODE.get(value, -1) if isinstance(value, str) else -1,
+        _number(value),
+        _number(verdict.get("probability_a")),
+        _number(verdict.get("latency_s")),
+        len(raw) if isinstance(raw, str) else 0,
+        -1,
+        *_tokens(verdict),
+        start,
+        stop,
+    )
+
+
+def _tokens(verdict: dict[str, Any]) -> tuple[int, int]:
+    """Those that were paid for."""
+    tokens_in, tokens_out = paid_counts(verdict)
+    return min(tokens_in or 0, 2**31 - 1), min(tokens_out or 0, 2**31 - 1)
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return float("nan")
+    return float(value) if abs(value) < 1e30 else float("nan")

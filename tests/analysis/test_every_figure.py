@@ -1,0 +1,338 @@
+"""Every cell behind every figure of a report is a figure of metrics.json, card or verdicts."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judged_records import pair, said, scoring, write_dataset, write_run
+from visualjudge.analysis import Analysis, analyse
+from visualjudge.analysis.decisions.card import usual_card
+from visualjudge.analysis.plots.figure import Figure, LeftOut
+from visualjudge.analysis.report.page import html as page
+from visualjudge.analysis.report.plots import PLOTS, figures
+from visualjudge.core.records import OptionFeatures, Probe, Question
+
+TASKS, ERRORS = ("object_detection", "keypoint"), ("missed", "duplicate", "classification")
+STEMS, SOURCES = ("text_xyxy", "pixel_s0_m0"), ("yolo", "detr", "ssd")
+NAMES = ("careful", "hasty", "local baseline")
+Row = Sequence[Any]
+
+
+def _pairs() -> list[Question]:
+    return [
+        pair(
+            2 * k + e,
+            (8.0, 8.0 - k % 7 - 1) if k % 2 else (8.0 - k % 7 - 1, 8.0),
+            task=TASKS[k % 2],
+            error_type=ERRORS[k % 3],
+            encoding=stem,
+            image_id=f"i{k % 15}",
+            annotation_ids=(f"a{k}", f"b{k}"),
+            sources=(SOURCES[k % 3], SOURCES[(k + 1) % 3]),
+            features=(
+                OptionFeatures(severity=k % 5 / 5, text_chars=90 + k, png_bytes=900),
+                OptionFeatures(severity=1.0, text_chars=100, png_bytes=900 + k),
+            ),
+        )
+        for k in range(90)
+        for e, stem in enumerate(STEMS)
+    ]
+
+
+def _probes() -> list[Question]:
+    """Controls, the same over grey, the same recompressed, and a tool beside either option."""
+    versions = (
+        ("control", "control", None, None),
+        ("grey", "photograph", None, None),
+        ("recompressed", "change", None, None),
+        ("confidence", "cue", "A", 0.55),
+        ("confidence", "cue", "B", 0.95),
+    )
+    return [
+        pair(
+            k,
+            (8.0, 3.0),
+            id=f"{name}{cue or ''}{k}",
+            task=TASKS[k % 2],
+            image_id=f"p{k % 20}",
+            annotation_ids=(f"pa{k}", f"pb{k}"),
+            sources=(None, None),
+            probe=Probe(name, design, f"g{k}", "", "answer", cue, level),  # type: ignore[arg-type]
+        )
+        for k in range(60)
+        for name, design, cue, level in versions
+    ]
+
+
+def _study(root: Path) -> Analysis:
+    pairs, probes = _pairs(), _probes()
+    scores = [scoring(400 + i, i / 3) for i in range(30)]
+    dataset = write_dataset(root / "ds", [*pairs, *scores, *probes])
+    runs = []
+    for number, name in enumerate(NAMES):
+        often = (9, 4, 6)[number]
+        verdicts = [
+            said(
+                q,
+                q.answer if (i // 2 + (order == "BA")) % often else "AB"[q.answer == "A"],
+                order,
+                usage={"prompt_tokens": 100 + number, "completion_tokens": 10 * number},
+                probability_a=0.8 - 0.1 * (i % 5) if number == 0 else None,
+            )
+            for order in ("AB", "BA")
+            for i, q in enumerate(pairs)
+        ]
+        verdicts += [said(q, "B" if k % often == 0 else "A") for k, q in enumerate(probes)]
+        verdicts += [said(q, min(10.0, 0.7 * float(q.answer) + number)) for q in scores]
+        told = {"backend": "local"} if name == "local baseline" else {}
+        runs.append(write_run(root / f"run{number}", dataset, verdicts, judge=name, **told))
+    return analyse(runs)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
+    """Two judges and the local baseline on questions that give every figure its data."""
+    return _study(tmp_path_factory.mktemp("whole"))
+
+
+def ends(told: Mapping[str, Any], value: str, interval: str) -> list[Any]:
+    """The value, its interval, and the numbers of cases and images."""
+    low, high = told[interval] or (None, None)
+    return [told[value], low, high, told["n"], told["images"]]
+
+
+def estimate(told: Mapping[str, Any] | None) -> list[Any]:
+    """The same of a block with ``value`` and ``ci95``, such as the share of tool_trust."""
+    return [None, None, None, 0, 0] if told is None else ends(told, "value", "ci95")
+
+
+def of_judges(
+    metrics: Mapping[str, Any], rows: Callable[[Mapping[str, Any]], list[Row]]
+) -> list[Row]:
+    return [[judge["judge"], *row] for judge in metrics["judges"] for row in rows(judge)]
+
+
+def tasks(analysis: Analysis) -> list[Row]:
+    beside = {
+        row["value"]: row["baseline_accuracy"]
+        for judge in analysis.metrics["judges"]
+        for row in judge["above_baseline"]
+        if row["scope"] == "task"
+    }
+    chance = analysis.metrics["judges"][0]["pairwise"]["chance"]
+    return of_judges(
+        analysis.metrics,
+        lambda j: [
+            [name, *ends(cell["pairwise"], "accuracy", "ci95"), chance, beside.get(name)]
+            for name, cell in j["by_task"].items()
+            if cell["pairwise"]["n"]
+        ],
+    )
+
+
+def sources(analysis: Analysis) -> list[Row]:
+    def rows(judge: Mapping[str, Any]) -> list[Row]:
+        board = judge["leaderboard"]["rows"]
+        return [
+            [
+                row["group"], row["source"], row["rank"], *(row["rank_set"] or (None, None)),
+                row["true_rank"], row["strength"], *(row["ci95"] or (None, None)),
+                row["true_strength"], row["images"],
+            ]
+            for row in board
+        ]  # fmt: skip
+
+    return of_judges(analysis.metrics, rows)
+
+
+def checks(analysis: Analysis) -> list[Row]:
+    return [
+        [
+            judge.judge, line.name, line.value, *(line.interval or (None, None)), line.images,
+            line.threshold.direction, line.threshold.value, line.state, line.needs_images,
+        ]
+        for judge in usual_card(analysis).judges
+        for line in judge.checks
+    ]  # fmt: skip
+
+
+def judges(analysis: Analysis) -> list[Row]:
+    return [
+        [
+            row["a"], row["b"], row["difference"], *row["ci95"],
+            row["verdicts"], row["images"], row["p_holm"],
+        ]
+        for row in analysis.metrics["comparisons"]
+    ]  # fmt: skip
+
+
+def points(against: str) -> Callable[[Analysis], list[Row]]:
+    def rows(judge: Mapping[str, Any]) -> list[Row]:
+        return [
+            [point["x"], point["share"], int(point["n"])]
+            for curve in judge["sensitivity"]
+            if (curve["scope"], curve["against"]) == ("all", against)
+            for point in curve["points"]
+        ]
+
+    return lambda analysis: of_judges(analysis.metrics, rows)
+
+
+def swap(analysis: Analysis) -> list[Row]:
+    def rows(judge: Mapping[str, Any]) -> list[Row]:
+        told = judge["pairwise"]["swap"]
+        same, right = (round(told[key] * told["n"]) for key in ("consistency", "right_in_both"))
+        places = [told["always_first"], told["always_second"]]
+        return [[right, same - right, *places, told["n"] - same - sum(places)]]
+
+    return of_judges(analysis.metrics, rows)
+
+
+def means(analysis: Analysis) -> list[Row]:
+    """From the verdicts: the mean true and given score in each tenth of the scale."""
+    out: list[Row] = []
+    for number, name in enumerate(NAMES):
+        bins: dict[int, list[tuple[float, float]]] = {}
+        for i in range(30):
+            bins.setdefault(int(i / 3), []).append((i / 3, min(10.0, 0.7 * (i / 3) + number)))
+        out += [
+            [name, *(sum(pair) / len(found) for pair in zip(*found, strict=True)), len(found)]
+            for _, found in sorted(bins.items())
+        ]
+    return out
+
+
+def baseline(analysis: Analysis) -> list[Row]:
+    return of_judges(
+        analysis.metrics,
+        lambda j: [
+            [row["value"], *ends(row, "difference", "ci95"), row["standing"]]
+            for row in j["above_baseline"]
+            if row["scope"] in ("all", "task")
+        ],
+    )
+
+
+def photograph(analysis: Analysis) -> list[Row]:
+    def rows(judge: Mapping[str, Any]) -> list[Row]:
+        cells = {"all": judge["photograph"], **judge["photograph"]["by_task"]}
+        return [[name, *ends(row, "gain", "interval"), row["state"]] for name, row in cells.items()]
+
+    return of_judges(analysis.metrics, rows)
+
+
+def tokens(judge: Mapping[str, Any]) -> float:
+    return float(sum(judge["tokens"].values()) / judge["verdicts"])
+
+
+EXPECTED: Mapping[str, Callable[[Analysis], list[Row]]] = {
+    "tasks": tasks,
+    "sources": sources,
+    "checks": checks,
+    "judges": judges,
+    "baseline": baseline,
+    "errors": lambda a: of_judges(
+        a.metrics,
+        lambda j: [
+            [name, *ends(cell["pairwise"], "accuracy", "ci95")]
+            for name, cell in j["by_error_type"].items()
+            if cell["pairwise"]["n"]
+        ],
+    ),
+    "margin": points("margin"),
+    "severity": points("severity"),
+    "leanings": lambda a: of_judges(
+        a.metrics,
+        lambda j: [
+            [row["feature"], *ends(row, "preference", "ci95"), row["p_holm"]]
+            for row in j["bias"]
+            if row["preference"] is not None
+        ],
+    ),
+    "swap": swap,
+    "scores": means,
+    "reliability": lambda a: of_judges(
+        a.metrics,
+        lambda j: [list(row.values()) for row in (j["probabilities"] or {"bins": []})["bins"]],
+    ),
+    "rules": lambda a: [
+        [row["rule"], *ends(row, "accuracy", "ci95"), row["p_holm"], row["flagged"]]
+        for row in a.metrics["leak_audit"]
+        if row["scope"] == "all" and row["n"]
+    ],
+    "photograph": photograph,
+    "probes": lambda a: of_judges(
+        a.metrics,
+        lambda j: [
+            [row["name"], *ends(row, "effect", "ci95"), row["margin"], row["state"]]
+            for row in j["probes"]
+        ],
+    ),
+    "tools": lambda a: of_judges(
+        a.metrics,
+        lambda j: [[row["confidence"], *estimate(row["wrong_tool"])] for row in j["tool_trust"]],
+    ),
+    "cost": lambda a: of_judges(
+        a.metrics, lambda j: [[tokens(j), *ends(j["pairwise"], "accuracy", "ci95")]]
+    ),
+}  # fmt: skip
+
+
+def cells(rows: Sequence[Row]) -> list[list[str]]:
+    """As CSV has them, in one order: a figure may sort its rows by value."""
+    return sorted(["" if cell is None else _cell(cell) for cell in row] for row in rows)
+
+
+def _cell(cell: object) -> str:
+    return f"{cell:.9g}" if isinstance(cell, float) else str(cell)
+
+
+def test_every_figure_has_an_expectation() -> None:
+    assert set(EXPECTED) == set(PLOTS)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_figure_holds_the_figures_of_metrics_cell_by_cell(whole: Analysis, name: str) -> None:
+    found = PLOTS[name](whole)
+    assert isinstance(found, Figure), found
+    header, *lines = csv.reader(io.StringIO(found.csv))
+    assert header == list(found.columns)
+    expected = cells(EXPECTED[name](whole))
+    assert expected and cells(found.rows) == expected
+    exact = [["" if cell is None else str(cell) for cell in row] for row in found.rows]
+    assert lines == exact, "the CSV has the numbers in full"
+
+
+def test_every_figure_of_the_study_stands_on_its_page_with_a_finding(whole: Analysis) -> None:
+    text = page(whole)
+    for found in figures(whole):
+        assert isinstance(found, Figure)
+        part = text.split(f'id="figure-{found.name}"')
+        assert len(part) == 2, found.name
+        assert found.finding and found.caption.endswith((".", ")"))
+        assert found.csv_link in part[1].split("</figure>")[0]
+
+
+def test_a_figure_without_data_is_left_out_with_its_reason(tmp_path: Path) -> None:
+    """Two judges of nothing but one scoring question: no figure but what scores give."""
+    dataset = write_dataset(tmp_path / "ds", [scoring(0, 5.0)])
+    runs = [
+        write_run(tmp_path / name, dataset, [said(scoring(0, 5.0), 6.0)], judge=name)
+        for name in ("a", "b")
+    ]
+    analysis = analyse(runs)
+    text = page(analysis)
+    for name, draw in PLOTS.items():
+        found = draw(analysis)
+        drawn = f'id="figure-{name}"' in text
+        assert drawn == isinstance(found, Figure)
+        if isinstance(found, LeftOut):
+            assert found.reason and f"{name} ({found.reason})" in text
+        else:
+            assert any(any(cell is not None for cell in row[1:]) for row in found.rows), name

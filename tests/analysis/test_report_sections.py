@@ -1,0 +1,111 @@
+"""Sections of the report: what stands where a question has no figure, and what is said once."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from judged_records import pair, said, write_dataset, write_run
+from visualjudge.analysis import Analysis, analyse
+from visualjudge.analysis.report.examples import examples
+from visualjudge.analysis.report.page import context, html as page
+from visualjudge.analysis.report.section import Section
+from visualjudge.core.records import Question
+
+
+def study(folder: Path, pairs: list[Question], period: int = 5) -> Analysis:
+    """A judge that is wrong at each ``period``-th pair, in both orders."""
+    dataset = write_dataset(folder / "ds", pairs)
+    verdicts = [
+        said(q, "BA"[bool(i % period)], order)
+        for order in ("AB", "BA")
+        for i, q in enumerate(pairs)
+    ]
+    return analyse([write_run(folder / "judge", dataset, verdicts)])
+
+
+def section(analysis: Analysis, anchor: str) -> Section:
+    sections: list[Section] = context(analysis)["sections"]
+    return next(one for one in sections if one.anchor == anchor)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Analysis:
+    return study(tmp_path, [pair(i, (8.0, 8.0 - i % 7 - 1)) for i in range(40)])
+
+
+def test_a_question_without_a_figure_is_answered_by_its_reason(small: Analysis) -> None:
+    assert section(small, "scores").missing.startswith("No scoring question was asked")
+    assert section(small, "errors").missing == "The questions have a single error type."
+    assert section(small, "encodings").missing.startswith("Asked in one encoding: object detection")
+    text = page(small)
+    for anchor in ("scores", "errors", "encodings"):
+        assert f'href="#{anchor}"' in text and f'id="{anchor}"' in text
+    assert "No scoring question was asked" in text
+
+
+def test_figures_that_no_judge_has_are_no_rows(small: Analysis) -> None:
+    titles = [row[0] for row in section(small, "headline").tables[0].rows]
+    assert "Right" in titles and "Ranking τ-b" not in titles
+
+
+def test_encodings_that_do_not_differ_are_said_in_a_sentence(tmp_path: Path) -> None:
+    """One task whose encodings are equally accurate on the same pairs, and one whose are not."""
+    tasks = ("object_detection", "keypoint")
+    stems = ("text_xyxy", "pixel_s0_m0")
+    pairs = [
+        pair(
+            2 * k + e,
+            (8.0, 3.0),
+            task=tasks[k % 2],
+            encoding=stem,
+            image_id=f"i{k % 12}",
+            annotation_ids=(f"a{k}", f"b{k}"),
+        )
+        for k in range(48)
+        for e, stem in enumerate(stems)
+    ]
+    dataset = write_dataset(tmp_path / "ds", pairs)
+    wrong = [k % 5 == 0 or (k % 2 and e and k % 3 == 0) for k in range(48) for e in range(2)]
+    run = write_run(
+        tmp_path / "run",
+        dataset,
+        [said(q, "AB"[bool(w)]) for q, w in zip(pairs, wrong, strict=True)],
+    )
+    found = section(analyse([run]), "encodings")
+    assert [figure.name for figure in found.figures] == ["encoding-keypoint"]
+    assert [figure.name for figure in found.more] == ["encoding-object_detection"]
+    assert found.notes[0].startswith("As accurate in every encoding, on the same pairs: object")
+
+
+def test_short_tables_are_open_where_nothing_else_answers(small: Analysis) -> None:
+    text = page(small)
+    assert not section(small, "bias").unfolded
+    assert section(small, "published").unfolded
+    published = text.split('id="published"')[1].split("</section>")[0]
+    assert re.search("<details[^>]* open>", published)
+
+
+def test_a_pair_is_an_example_once(tmp_path: Path) -> None:
+    """Pairs that are wrong in one order are flipped, too: each is shown for one of both."""
+    pairs = [pair(i, (8.0, 8.0 - i % 7 - 1)) for i in range(12)]
+    dataset = write_dataset(tmp_path / "ds", pairs)
+    verdicts = [said(q, "B", "AB") for q in pairs] + [said(q, "A", "BA") for q in pairs]
+    found = examples(analyse([write_run(tmp_path / "run", dataset, verdicts)]).study, 0)
+    images = [entry.image for entry in found]
+    assert len(images) == len(set(images)) > 2
+    assert {entry.why.partition(" at ")[0] for entry in found} == {
+        "wrong",
+        "the other answer when swapped",
+    }
+
+
+def test_what_was_declined_is_called_so(tmp_path: Path) -> None:
+    pairs = [pair(i, (8.0, 2.0)) for i in range(8)]
+    dataset = write_dataset(tmp_path / "ds", pairs)
+    verdicts = [said(q, "A") for q in pairs[:-1]]
+    verdicts.append(said(pairs[-1], None, status="refusal", cause="declined"))
+    analysis = analyse([write_run(tmp_path / "run", dataset, verdicts)])
+    assert [entry.why for entry in examples(analysis.study, 0)] == ["no answer: declined"]
