@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from visualjudge.prompts.question_text import CONTEXTS
 
 import visualjudge
 from visualjudge.apps.demo.data import _FILL
 from visualjudge.apps.demo.examples import examples
+from visualjudge.prompts.question_text import CONTEXTS
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.vision.encodings import CATALOGUE
 from visualjudge.vision.error_types import ERROR_TYPES

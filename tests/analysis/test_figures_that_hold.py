@@ -11,7 +11,6 @@ import krippendorff
 import numpy as np
 import polars as pl
 import pytest
-from visualjudge.analysis.statistics.share_intervals import one_share
 
 from judged_records import pair, said, scoring
 from visualjudge.analysis import analyse_study, study_of
@@ -21,6 +20,7 @@ from visualjudge.analysis.leaks import permutation_p
 from visualjudge.analysis.psychometric import slope_p
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.paired import images_needed
+from visualjudge.analysis.statistics.share_intervals import one_share
 from visualjudge.analysis.study_table import Run, Study, join, question_table, verdict_table
 from visualjudge.core.records import OptionFeatures, Question, Verdict
 from visualjudge.core.seeding import rng_for

@@ -11,14 +11,14 @@ import polars as pl
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 from scipy import stats
-from visualjudge.analysis.statistics.bradley_terry import davidson
-from visualjudge.analysis.statistics.share_intervals import one_share, shares
 
 from visualjudge.analysis.accuracy_cells import accuracy_cells, counted, macro
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.alpha import alpha, alpha_interval
+from visualjudge.analysis.statistics.bradley_terry import davidson
 from visualjudge.analysis.statistics.jackknife import holm
 from visualjudge.analysis.statistics.paired import cases_needed
+from visualjudge.analysis.statistics.share_intervals import one_share, shares
 from visualjudge.analysis.variance import variance_components, variance_row
 from visualjudge.core.seeding import rng_for
 

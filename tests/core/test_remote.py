@@ -245,7 +245,7 @@ def test_a_file_of_a_store_whose_name_leads_out_is_not_fetched(
 def test_a_build_into_a_store_has_the_bytes_of_a_local_one(
     memory: Any, built: Path, tmp_path: Path, form: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(media, "SHARD_BYTES", 20_000)
+    monkeypatch.setattr(image_storage, "SHARD_BYTES", 20_000)
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
     build(built / "data", tmp_path / "near", media=form, form="parquet")
@@ -271,7 +271,7 @@ def _put_order(store: Any, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 def test_shards_leave_when_they_are_whole_and_what_names_the_dataset_goes_last(
     memory: Any, built: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(media, "SHARD_BYTES", 20_000)
+    monkeypatch.setattr(image_storage, "SHARD_BYTES", 20_000)
     calls = _put_order(memory, monkeypatch)
     build(built / "data", "s3://bucket/far", media="shards", form="parquet")
     assert calls[:3] == [[".partial"], ["media/shard-00000.tar"], ["media/shard-00001.tar"]]

@@ -396,7 +396,7 @@ def test_build_writes_each_form_and_any_number_of_workers_the_same_bytes(
 def test_images_go_into_shards_and_back(
     built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(media, "SHARD_BYTES", 20_000)
+    monkeypatch.setattr(image_storage, "SHARD_BYTES", 20_000)
     assert convert(built, tmp_path / "packed", media="shards") == len(load_dataset(built))
     assert len(list((tmp_path / "packed/media").glob("*.tar"))) > 1
     assert not list((tmp_path / "packed/media").glob("*.png"))

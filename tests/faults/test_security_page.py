@@ -362,7 +362,8 @@ BOUNDS = {
         f"{mib(record_scan.LARGEST_SPOOL)}, or {record_scan.SPOOL_RATIO} times"
     ],
     "index of the images of a dataset; shard; image in a shard": [
-        f"{mib(image_storage.LARGEST_INDEX)}; {mib(image_storage.SHARD_BYTES + image_storage.LARGEST_IMAGE)}; "
+        f"{mib(image_storage.LARGEST_INDEX)}; "
+        f"{mib(image_storage.SHARD_BYTES + image_storage.LARGEST_IMAGE)}; "
         f"{mib(image_storage.LARGEST_IMAGE)}"
     ],
     "entry of the reply cache": [mib(limits.LARGEST_BODY)],

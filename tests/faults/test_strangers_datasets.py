@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from visualjudge.runs.local_baseline import run_baselines
 
 import visualjudge as vj
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import analyse
 from visualjudge.core.errors import DataError, VisualJudgeError
 from visualjudge.runs.distilling import distill
+from visualjudge.runs.local_baseline import run_baselines
 from visualjudge.studio.places import find_places
 
 QUESTIONS = [pair(k, (3.0, 1.0)) for k in range(12)]

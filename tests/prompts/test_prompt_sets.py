@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from visualjudge.prompts.question_text import Prompt, QuestionScene, Shown, question_prompt
 
 from visualjudge.core.errors import PromptError, UnknownPrompt, UsageError
 from visualjudge.core.records import QuestionType
 from visualjudge.prompts.prompt_set import V1, PromptSet, prompt_set
+from visualjudge.prompts.question_text import Prompt, QuestionScene, Shown, question_prompt
 from visualjudge.prompts.spans import find_spans
 from visualjudge.vision.encode import encodings
 from visualjudge.vision.tasks import TASKS

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from visualjudge.core.image_storage import Part, _Shards as shards
 
 from runs.chaotic_server import RATES, ChaoticServer, completion, serving
 from runs.made_dataset import make_dataset
 from visualjudge.clients import RetryPolicy, ScriptedClient, open_client
 from visualjudge.clients.base import Reply
 from visualjudge.core.errors import ApiError, DataError, UsageError
+from visualjudge.core.image_storage import Part, _Shards as shards
 from visualjudge.dataset import parquet_form
 from visualjudge.dataset.convert import convert
 from visualjudge.dataset.folder import Dataset, load_dataset

@@ -1,4 +1,6 @@
-"""Sums by cell and image: what every share in the report is made of."""
+"""Sums by cell and image: what every share in the report is made of. Intervals:
+``statistics/share_intervals.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """What a judge leans to beside the truth: the place of an option, and features that a shallow
-reader could go by.
+reader could go by. The statistic: ``statistics/bias_within_strata.py``.
 
 A *preference* compares how often the judge is right where the option with more of the feature is
 the better one, and where it is the worse one, and halves the difference: 0 for a judge that does

@@ -2,7 +2,7 @@
 
 ``metrics.json`` and the CSV tables hold every column; Markdown, HTML and the terminal show those
 that have a title. A new statistic is one function that fills a field of
-:mod:`visualjudge.analysis.figures`, and one column here.
+:mod:`visualjudge.analysis.figures`; the field says itself that it is a column, or one stands here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,14 @@ from visualjudge.analysis.source_columns import (
     SOURCE as SOURCE,
     contrasts as contrasts,
 )
-from visualjudge.analysis.table_layout import Column, Json, Table as Table, figure, plain as plain
+from visualjudge.analysis.table_layout import (
+    Column,
+    Json,
+    Table as Table,
+    declared,
+    figure,
+    plain as plain,
+)
 from visualjudge.analysis.verdicts_without_answer import unanswered
 
 Row = TypeVar("Row")
@@ -71,6 +78,7 @@ ACCURACY: Table[f.Accuracy] = Table(
         Column("accuracy_parsed_ci95", lambda a: a.parsed.interval),
         Column("answered_a", lambda a: a.answered_a),
         Column("causes", lambda a: a.causes),
+        *declared(f.Accuracy),
     )
 )
 
@@ -87,6 +95,7 @@ SWAP: Table[f.Swap] = Table(
         Column("always_second", lambda s: s.always_second if s.consistency.n else None),
         Column("p", lambda s: s.p),
         Column("ci95", lambda s: s.consistency.interval),
+        *declared(f.Swap),
     )
 )
 
@@ -113,6 +122,7 @@ PREFERENCE: Table[f.Preference] = Table(
         Column("p_holm", lambda b: b.p_holm, "p (Holm)", lambda b: p_value(b.p_holm)),
         Column("flagged", lambda b: b.flagged),
         Column("preference_crude", lambda b: b.crude),
+        *declared(f.Preference),
     )
 )
 
@@ -142,10 +152,7 @@ RANKING: Table[f.Ranking] = Table(
         Column("cannot_tell", lambda r: r.cannot_tell),
         *figure("kendall_tau", lambda r: r.tau, "Kendall τ-b", number, ends="ci95"),
         Column("kendall_tau_bounds", lambda r: r.tau_bounds),
-        *figure("exact", lambda r: r.exact),
-        Column("exact_bounds", lambda r: r.exact_bounds),
-        *figure("top1", lambda r: r.top1),
-        Column("top1_bounds", lambda r: r.top1_bounds),
+        *declared(f.Ranking),
     )
 )
 
@@ -162,11 +169,7 @@ SCORING: Table[f.Scoring] = Table(
         Column("within_image_images", lambda s: s.within.images),
         *figure("spearman", lambda s: s.spearman, ends="ci95"),
         Column("spearman_if_failed", lambda s: s.spearman_if_failed),
-        *figure("pearson", lambda s: s.pearson),
-        *figure("mae", lambda s: s.mae),
-        Column("mae_bounds", lambda s: s.mae_bounds),
-        *figure("bias", lambda s: s.bias),
-        Column("bias_bounds", lambda s: s.bias_bounds),
+        *declared(f.Scoring),
     )
 )
 
@@ -187,6 +190,7 @@ SENSITIVITY: Table[f.Sensitivity] = Table(
         Column("slope_p", lambda s: s.slope_p),
         Column("fit_p", lambda s: s.fit_p),
         Column("points", lambda s: [{"x": p.x, "share": p.share, "n": p.n} for p in s.points]),
+        *declared(f.Sensitivity),
     )
 )
 
@@ -200,6 +204,7 @@ ENCODING: Table[f.Encoding] = Table(
         Column("standing", lambda e: e.standing, "Standing", text=True),
         Column("common_pairs", lambda e: e.common_pairs),
         Column("recommended", lambda e: e.recommended),
+        *declared(f.Encoding),
     )
 )
 
@@ -212,6 +217,7 @@ DUEL: Table[f.EncodingDuel] = Table(
         *figure("difference", lambda d: d.gap, "Points", points, ends="ci95"),
         Column("p", lambda d: d.p),
         Column("p_holm", lambda d: d.p_holm, "p (Holm)", lambda d: p_value(d.p_holm)),
+        *declared(f.EncodingDuel),
     )
 )
 
@@ -293,6 +299,7 @@ VARIANCE: Table[f.Variance] = Table(
         Column(None, lambda v: v, "Image, of the pair's", words.of_image),
         Column(None, lambda v: v, "Sources, of the pair's", words.of_sources),
         Column(None, lambda v: v, "Twice as many count as more images", words.gains, text=True),
+        *declared(f.Variance),
     )
 )
 
@@ -339,6 +346,7 @@ UNREAD: Table[f.Unread] = Table(
         Column("accuracy_with_extracted", lambda u: u.accuracy_with_extracted),
         Column("no_reply", lambda u: unanswered(u.causes).no_reply),
         Column("of_probes", lambda u: u.of_probes),
+        *declared(f.Unread),
     )
 )
 
@@ -357,6 +365,7 @@ PROBE: Table[f.ProbeResult] = Table(
             "state", lambda p: p.state, "State", lambda p: words.PROBE_STATES[p.state], text=True
         ),
         Column("example", lambda p: p.example),
+        *declared(f.ProbeResult),
     )
 )
 
@@ -381,6 +390,7 @@ TRUST: Table[f.ToolTrust] = Table(
             "Follows a right tool",
             lambda t: words.with_ends(t.right_tool),
         ),
+        *declared(f.ToolTrust),
     )
 )
 
@@ -419,6 +429,7 @@ PHOTOGRAPH: Table[f.Photograph] = Table(
             lambda p: words.PHOTOGRAPH_STATES[p.state],
             text=True,
         ),
+        *declared(f.Photograph),
     )
 )
 

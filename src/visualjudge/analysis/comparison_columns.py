@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from visualjudge.analysis import figure_text, figures as f
 from visualjudge.analysis.figure_text import number, p_value, percent, points
-from visualjudge.analysis.table_layout import Column, Table, figure
+from visualjudge.analysis.table_layout import Column, Table, declared, figure
 
 ABOVE: Table[f.Above] = Table(
     (
@@ -26,6 +26,7 @@ ABOVE: Table[f.Above] = Table(
         ),
         Column("p_holm", lambda r: r.p_holm, "p (Holm)", lambda r: p_value(r.p_holm)),
         Column("standing", lambda r: r.standing, "Standing", text=True),
+        *declared(f.Above),
     )
 )
 
@@ -56,6 +57,7 @@ COMPARISON: Table[f.Comparison] = Table(
         Column("images_needed_range", lambda c: c.images_range),
         Column("more_images", lambda c: c.more_images),
         Column("p_holm", lambda c: c.p_holm, "p (Holm)", lambda c: p_value(c.p_holm)),
+        *declared(f.Comparison),
     )
 )
 
@@ -83,6 +85,7 @@ CHECKED: Table[f.RaterChecks] = Table(
             "The same, of those shown in the other order",
             lambda r: figure_text.part(r.same_turned, r.turned),
         ),
+        *declared(f.RaterChecks),
     )
 )
 
@@ -95,5 +98,6 @@ AGREEMENT: Table[f.Agreement] = Table(
         Column("units", lambda a: a.alpha.n, "Units", lambda a: number(a.alpha.n)),
         Column("images", lambda a: a.alpha.images, "Images", lambda a: number(a.alpha.images)),
         *figure("alpha", lambda a: a.alpha, "α", number, ends="ci95"),
+        *declared(f.Agreement),
     )
 )

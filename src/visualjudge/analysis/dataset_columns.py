@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from visualjudge.analysis import figure_text, figures as f
 from visualjudge.analysis.figure_text import number, p_value
-from visualjudge.analysis.table_layout import Column, Table, figure
+from visualjudge.analysis.table_layout import Column, Table, declared, figure
 
 LEAK: Table[f.Leak] = Table(
     (
@@ -16,6 +16,7 @@ LEAK: Table[f.Leak] = Table(
         Column("p", lambda r: r.p),
         Column("p_holm", lambda r: r.p_holm, "p (Holm)", lambda r: p_value(r.p_holm)),
         Column("flagged", lambda r: r.flagged),
+        *declared(f.Leak),
     )
 )
 
@@ -33,5 +34,6 @@ DATASET: Table[f.DatasetFacts] = Table(
         Column("images_asked", lambda d: d.images_asked),
         Column("probed", lambda d: d.probed),
         Column("where", lambda d: list(d.where)),
+        *declared(f.DatasetFacts),
     )
 )

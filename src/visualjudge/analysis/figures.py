@@ -2,7 +2,7 @@
 
 ``metrics.json``, the CSV tables, Markdown, HTML and the terminal are derived from these records by
 the lists of columns in :mod:`visualjudge.analysis.columns`: a new statistic is one function that
-fills a field, and one column.
+fills a field, and ``field(metadata=column("Title"))``.
 
 An :class:`Estimate` never comes without the number of images behind it. Where it has no interval,
 ``why`` says so.
@@ -46,6 +46,7 @@ from visualjudge.analysis.value_and_interval import (
     Ends as Ends,
     Estimate as Estimate,
     Share as Share,
+    column,
 )
 
 
@@ -56,10 +57,10 @@ class Ranking:
     failed: int
     tau: Estimate
     tau_bounds: Ends | None
-    exact: Share
-    exact_bounds: Ends | None
-    top1: Share
-    top1_bounds: Ends | None
+    exact: Share = field(metadata=column())
+    exact_bounds: Ends | None = field(metadata=column())
+    top1: Share = field(metadata=column())
+    top1_bounds: Ends | None = field(metadata=column())
     declined: int = 0
     cannot_tell: int = 0
     """Of the failed, those that a judge declined, and those by which a person says that they cannot
@@ -79,11 +80,11 @@ class Scoring:
     """Mean τ-b inside groups of one image; a group that the judge cannot tell apart counts as 0."""
     spearman: Estimate
     spearman_if_failed: Ends | None
-    pearson: Estimate
-    mae: Estimate
-    mae_bounds: Ends | None
-    bias: Estimate
-    bias_bounds: Ends | None
+    pearson: Estimate = field(metadata=column())
+    mae: Estimate = field(metadata=column())
+    mae_bounds: Ends | None = field(metadata=column())
+    bias: Estimate = field(metadata=column())
+    bias_bounds: Ends | None = field(metadata=column())
     declined: int = 0
     cannot_tell: int = 0
     """As of a ranking."""

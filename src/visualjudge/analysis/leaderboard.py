@@ -1,9 +1,10 @@
-"""The sources as the judge ranks them, beside their ranks by true score.
+"""The sources as the judge ranks them, beside their ranks by true score. The model:
+``statistics/bradley_terry.py``.
 
 A question asked in both orders with different answers is a tie; a failed reply takes no part.
 Strengths are penalised, and intervals, differences and ranks are from weighted images
-(:mod:`visualjudge.analysis.statistics.bradley_terry`). A source that never won, or never lost, has a
-bound on one side and no interval. Each group of sources is fitted by itself: what is compared
+(:mod:`visualjudge.analysis.statistics.bradley_terry`). A source that never won, or never lost, has
+a bound on one side and no interval. Each group of sources is fitted by itself: what is compared
 elsewhere changes nothing in it.
 """
 

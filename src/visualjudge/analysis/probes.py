@@ -1,5 +1,5 @@
 """What the questions of a probe show of a judge: an effect that is 0 for a judge that the change
-does not move.
+does not move. The probes: ``apps/probes/kinds.py``.
 
 Every effect is a mean over groups of questions that belong together, with an interval clustered by
 image (:func:`~visualjudge.analysis.statistics.paired.gap_ends`). In units of the answers:

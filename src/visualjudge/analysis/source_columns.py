@@ -8,7 +8,7 @@ from dataclasses import replace
 from visualjudge.analysis import figure_text, figures as f
 from visualjudge.analysis.figure_text import number, p_value
 from visualjudge.analysis.source_figures import IN_MATRIX, Control
-from visualjudge.analysis.table_layout import Column, Table, figure
+from visualjudge.analysis.table_layout import Column, Table, declared, figure
 
 
 def _with_bound(row: f.SourceRow) -> f.Estimate:
@@ -54,6 +54,7 @@ SOURCE: Table[f.SourceRow] = Table(
             lambda r: figure_text.ranks(r.rank_set_all),
         ),
         Column("true_rank", lambda r: r.true_rank, "Rank by truth"),
+        *declared(f.SourceRow),
     )
 )
 
@@ -65,6 +66,7 @@ CONTRAST: Table[f.Contrast] = Table(
         *figure("difference", lambda c: c.difference, ends="ci95"),
         Column("images", lambda c: c.difference.images),
         Column("p", lambda c: c.p),
+        *declared(f.Contrast),
     )
 )
 
@@ -96,6 +98,7 @@ LEADERBOARD: Table[f.Leaderboard] = Table(
                 else {"spearman": b.spearman, "kendall_tau": b.kendall_tau}
             ),
         ),
+        *declared(f.Leaderboard),
     )
 )
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from visualjudge.analysis import figures as f
-from visualjudge.analysis.figure_text import percent, percents, points, span
+from visualjudge.analysis.figure_text import number, percent, percents, points, span
+from visualjudge.analysis.value_and_interval import COLUMN
 
 Row = TypeVar("Row")
 Json = dict[str, Any]
@@ -95,3 +97,17 @@ def figure(
         ),
         Column(f"{interval}_why", lambda row: get(row).why),
     )
+
+
+def declared(record: type[Any]) -> tuple[Column[Any], ...]:
+    """Columns of the fields that say so themselves
+    (:func:`visualjudge.analysis.value_and_interval.column`), in their order.
+    """
+    found: list[Column[Any]] = []
+    for one in (one for one in fields(record) if COLUMN in one.metadata):
+        get, title = attrgetter(one.name), one.metadata[COLUMN]
+        if one.type in ("Estimate", "Share"):
+            found += figure(one.name, get, title, percent if one.type == "Share" else number)
+        else:
+            found.append(Column(one.name, get, title))
+    return tuple(found)

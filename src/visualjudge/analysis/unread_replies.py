@@ -1,4 +1,6 @@
-"""What could not be read: failed replies by cause, and the shapes that most of them have."""
+"""What could not be read: failed replies by cause, and the shapes that most of them have. Why a
+reply has no value: ``replies/reading.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Find out why an import scores low by trying likely mistakes on a few of its images."""
+"""Find out why an import scores low by trying likely mistakes on a few of its images. The mistakes
+of each type are in ``vision/<type>/misread.py``.
+"""
 
 from __future__ import annotations
 

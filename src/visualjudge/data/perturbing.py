@@ -1,5 +1,6 @@
 """Make controlled errors for a whole ground truth: from an importer's samples to scored
-annotations."""
+annotations. The errors of each type are in ``vision/<type>/errors.py``.
+"""
 
 from __future__ import annotations
 

@@ -242,7 +242,8 @@ def _row(
     for column in columns:
         if column not in row:
             raise DataError(f"{column}: the field is missing")
-    ratings = [value for column in columns for value in _ratings(row[column])]
+    cells = [row[column] for column in columns]
+    ratings = [one for cell in cells for one in (cell if isinstance(cell, list) else [cell])]
     if not ratings:
         raise DataError(f"{columns[0]}: must hold a rating, got an empty list")
     scores = tuple(given_score(value, limits) for value in ratings)
@@ -255,10 +256,6 @@ def _row(
     source = str(row.get("source") or "") or None
     given = tuple(float(value) for value in ratings)
     return _Row(output, image_id, named, files, prompt, source, given, scores)
-
-
-def _ratings(cell: Any) -> list[Any]:
-    return list(cell) if isinstance(cell, list) else [cell]
 
 
 def _image_id(files: Mapping[str, Path | None], prompt: str | None) -> str:

@@ -53,10 +53,6 @@ def _kendall_distance(one: str, other: str) -> int:
     return sum(other.index(a) > other.index(b) for a, b in itertools.combinations(one, 2))
 
 
-def _vote(verdict: Verdict) -> Answer:
-    return FAILED if verdict.status == "ok_extracted" else verdict.value
-
-
 @dataclass
 class PanelJudge(OfflineJudge):
     """Returns the majority of existing verdicts, without any calls.
@@ -75,9 +71,10 @@ class PanelJudge(OfflineJudge):
         ``unparseable``.
         """
         votes = {
-            name: _vote(verdicts[ask.key])
+            name: FAILED if verdict.status == "ok_extracted" else verdict.value
             for name, verdicts in self.members.items()
-            if ask.key in verdicts
+            for verdict in [verdicts.get(ask.key)]
+            if verdict is not None
         }
         value = majority(list(votes.values()), ask.question.question_type)
         said = "; ".join(f"{name}: {vote}" for name, vote in votes.items())

@@ -1,5 +1,5 @@
 """Prompt assets: ``<prompt_id>/<version>.yaml`` in one or more folders, the only place where
-prompts live.
+prompts live. Ours: ``prompts/assets``.
 
 In memory an asset is a :class:`PromptTemplate`, whose placeholders are filled in one pass.
 """

@@ -87,14 +87,10 @@ def _lessons(
                     Sample(question.image_id, question.id, features[0], value)
                 )
             pairs[question.task] += [
-                Pair(question.image_id, _group(question), features[better], features[worse])
+                Pair(question.image_id, str(question.error_type), features[better], features[worse])
                 for better, worse in _preferences(question, verdict)
             ]
     return pairs, samples
-
-
-def _group(question: Question) -> str:
-    return str(question.error_type)
 
 
 def _preferences(question: Question, verdict: Verdict) -> list[tuple[int, int]]:

@@ -1,4 +1,5 @@
-"""ENCODE: a prediction as an image or a text, 53 ways, each decodable.
+"""ENCODE: a prediction as an image or a text, 53 ways, each decodable. What is drawn:
+``vision/<type>/draw.py``, ``texts.py``.
 
 One row of :mod:`~visualjudge.vision.encodings` says everything about an encoding: task, stem, the
 function that draws it and a frozen style. Encoders take arrays and records and return an

@@ -1,5 +1,5 @@
-"""``score``: one function for all tasks; the metric is a row of
-:mod:`visualjudge.vision.metrics`.
+"""``score``: one function for all tasks; the metric is a row of :mod:`visualjudge.vision.metrics`.
+The formulas: ``vision/<type>/score.py``.
 """
 
 from __future__ import annotations

@@ -6,11 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 import statsmodels.api as sm
-from visualjudge.analysis.statistics.bradley_terry import penalised
 
 from judged_records import pair, said
 from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.leaderboard import games_of
+from visualjudge.analysis.statistics.bradley_terry import penalised
 from visualjudge.analysis.statistics.controlled import controlled
 from visualjudge.core.records import FloatArray, IntArray, OptionFeatures
 from visualjudge.core.seeding import rng_for

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import optimize
 from scipy.sparse import csgraph
-from visualjudge.analysis.statistics.bradley_terry import parts_of
 
+from visualjudge.analysis.statistics.bradley_terry import parts_of
 from visualjudge.analysis.statistics.roots import root
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 from scipy import stats
+
 from visualjudge.analysis.statistics.share_intervals import (
     SHARES,
     SINGLE,
@@ -15,7 +16,6 @@ from visualjudge.analysis.statistics.share_intervals import (
     shares,
     upper_bound,
 )
-
 from visualjudge.core.records import FloatArray
 
 NEAR = 1e-7

@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 import polars as pl
 import pytest
-from visualjudge.analysis.statistics.bias_within_strata import Cases, lean
 
 from visualjudge.analysis.bias import preference
+from visualjudge.analysis.statistics.bias_within_strata import Cases, lean
 from visualjudge.analysis.statistics.sign_flips import sign_flip_p
 
 

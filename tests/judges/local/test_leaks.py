@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import orjson
 import pytest
-from visualjudge.analysis.statistics.share_intervals import shares
 
 from making import make_folder
+from visualjudge.analysis.statistics.share_intervals import shares
 from visualjudge.core.records import Question
 from visualjudge.dataset.build import BuildOptions, build
 from visualjudge.dataset.folder import load_dataset

@@ -166,9 +166,7 @@ def cascade_study(study: Study, *, risk: float = 0.1, delta: float = 0.1) -> Cas
     sure = np.array([confidence if answer else 0.0 for answer, confidence in first])
     found = risk_threshold(sure, (~right).astype(float), risk, delta=delta, clusters=image)
     kept = (sure >= found.value) & (sure > 0)
-    asks = tuple(
-        sorted({(row["order"], row["repeat"]) for row in _asks(study).iter_rows(named=True)})
-    )
+    asks = tuple(sorted(study.kind(0, "pairwise").select("order", "repeat").unique().rows()))
     return Cascade(
         study.runs[0].name,
         study.runs[1].name,
@@ -206,10 +204,6 @@ def _majority(texts: Sequence[str | None]) -> str | None:
         (None, 0),
     )[:2]
     return first if most > second else None
-
-
-def _asks(study: Study) -> pl.DataFrame:
-    return study.kind(0, "pairwise").select("order", "repeat").unique()
 
 
 def accuracy_of(right: BoolArray, image: IntArray) -> Accuracy:

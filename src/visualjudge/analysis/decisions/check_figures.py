@@ -55,7 +55,8 @@ def checks_of(judges: Sequence[JudgeCard]) -> Figure | LeftOut:
     """The checks of some judges' cards."""
     drawn = judges[:MOST_JUDGES]
     names = [line.name for line in drawn[0].checks] if drawn else []
-    by_name = {name: [_line(judge, name) for judge in drawn] for name in names}
+    of_judges = [{line.name: line for line in judge.checks} for judge in drawn]
+    by_name = {name: [lines[name] for lines in of_judges] for name in names}
     measured = {
         name: lines
         for name, lines in by_name.items()
@@ -112,10 +113,6 @@ def checks_of(judges: Sequence[JudgeCard]) -> Figure | LeftOut:
         tuple(data),
         lambda width: thresholds(rows, titles, width),
     )
-
-
-def _line(judge: JudgeCard, name: str) -> Check:
-    return next(line for line in judge.checks if line.name == name)
 
 
 def _row(name: str, lines: Sequence[Check]) -> CheckRow:

@@ -83,7 +83,9 @@ class LabelQueue:
                 repr(d.probability),
                 str(d.round),
                 repr(d.round_probability),
-                *_about(d),
+                d.task,
+                d.image,
+                "|".join(d.sources),
             )
             for d in self.items
         ]
@@ -317,7 +319,3 @@ def _drawn(
     if found.kind == "scoring" and (found.annotation == name).sum() > 1:
         name = found.item[row]  # several tasks have it
     return Drawn(name, task, image, sources, *chance, said)
-
-
-def _about(item: Drawn) -> tuple[str, str, str]:
-    return item.task, item.image, "|".join(item.sources)

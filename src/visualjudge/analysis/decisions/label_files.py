@@ -328,7 +328,7 @@ def _values(said: str, items: Items, where: list[int]) -> list[float] | None:
             return None
         return [score] if 0 <= score <= 10 else None
     answer = said.upper()
-    letters = _letters(items, where)
+    letters = [LETTERS[items.option[row]] for row in where]
     if answer == "TIE" and items.kind == "pairwise":
         return [0.5] * len(where)
     if items.kind == "pairwise":
@@ -336,7 +336,3 @@ def _values(said: str, items: Items, where: list[int]) -> list[float] | None:
     if sorted(answer) != sorted(letters):
         return None
     return [(len(answer) - 1 - answer.index(letter)) / (len(answer) - 1) for letter in letters]
-
-
-def _letters(items: Items, where: list[int]) -> list[str]:
-    return [LETTERS[items.option[row]] for row in where]

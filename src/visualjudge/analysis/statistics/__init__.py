@@ -2,22 +2,25 @@
 
 Every result has ``.value`` and, where one can be given, ``.interval`` (low, high; 95 %)::
 
-    prediction_powered     few labels and many predictions                     Angelopoulos et al.
-    2023 pooled_means           the same for many systems, labels of any probability
-    powered_strengths      the same for Bradley–Terry strengths lee                    a rate from a
-    judge that errs; allocation            Rogan & Gladen 1978; Lee et al. 2025
-    alternative_annotator  may a judge replace a person?                       Calderon et al. 2025
-    pairwise_accuracy      two rankings of systems, by their p-values          Thompson et al. 2024
-    conformal              a radius that covers new residuals                  Vovk et al. 2005; Lee
-    et al. 2023 calibration            reliability, Brier score, calibration error         Brier
-    1950; Guo et al. 2017 cascade                the threshold at which a risk is kept
-    Jung et al. 2024 sampling               draws of known, unequal probability, in rounds
-    Madow 1949; Farquhar et al. 2021 ranks                  which ranks each system may have
-    Mogstad et al. 2024 dawid_skene            truth from several raters who err
-    Dawid & Skene 1979 anytime                looks at a mean as often as one likes
-    Waudby-Smith & Ramdas 2024 systems                the order of systems by a judge and by the
-    truth    Kocmi et al. 2021 shares, jackknife      shares of verdicts that come in images
-    correlation, alpha, paired, bias, strengths
+    prediction_powered     few labels and many predictions             Angelopoulos et al. 2023
+    pooled_means           the same for many systems, labels of any probability
+    powered_strengths      the same for Bradley–Terry strengths
+    lee                    a rate from a judge that errs; allocation   Rogan & Gladen 1978;
+                                                                       Lee et al. 2025
+    alternative_annotator  may a judge replace a person?               Calderon et al. 2025
+    pairwise_accuracy      two rankings of systems, by their p-values  Thompson et al. 2024
+    conformal              a radius that covers new residuals          Vovk et al. 2005;
+                                                                       Lee et al. 2023
+    calibration            reliability, Brier score, calibration error Brier 1950; Guo et al. 2017
+    cascade                the threshold at which a risk is kept       Jung et al. 2024
+    sampling               draws of known, unequal probability         Madow 1949;
+                                                                       Farquhar et al. 2021
+    ranks                  which ranks each system may have            Mogstad et al. 2024
+    dawid_skene            truth from several raters who err           Dawid & Skene 1979
+    anytime                looks at a mean as often as one likes       Waudby-Smith & Ramdas 2024
+    systems                the order of systems by judge and truth     Kocmi et al. 2021
+    shares, jackknife      shares of verdicts that come in images
+    correlation, alpha, paired, bias_within_strata, bradley_terry
 """
 
 from __future__ import annotations

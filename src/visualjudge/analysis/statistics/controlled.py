@@ -2,8 +2,8 @@
 
 The log odds of i over j are θ_i − θ_j + z·β, where z says how much more of each covariate i has in
 this game (style control: Chiang et al. 2024, "Chatbot Arena"); P(tie) is ν over the geometric mean
-of the two, as in :mod:`visualjudge.analysis.statistics.bradley_terry`, whose added wins are added here
-too, at equal covariates. Without ties and additions it is logistic regression (tested against
+of the two, as in :mod:`visualjudge.analysis.statistics.bradley_terry`, whose added wins are added
+here too, at equal covariates. Without ties and additions it is logistic regression (tested against
 statsmodels). Standard errors are from sums of scores by image (Liang & Zeger 1986).
 """
 

@@ -87,13 +87,9 @@ def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     both = {
         key: _over(below[key], value)
         for key, value in above.items()
-        if _nested(below.get(key), value)
+        if isinstance(below.get(key), Mapping) and isinstance(value, Mapping)
     }
     return {**below, **above, **both}
-
-
-def _nested(*values: Any) -> bool:
-    return all(isinstance(value, Mapping) for value in values)
 
 
 def read_config(path: str | Path) -> dict[str, MetricConfig]:

@@ -236,7 +236,7 @@ class RowJudge:
             {name: results[name] for name in self.pipes if name in results},
             errors={name: " ".join(str(error).split()) for name, error in errors.items()},
             does_not_apply={
-                name: _too_few(pipe, row)
+                name: f"needs {pipe.fewest_edits} edited images, got {len(row.edited_images)}"
                 for name, pipe in self.pipes.items()
                 if not _applies(pipe, row)
             },
@@ -253,10 +253,6 @@ class RowJudge:
 
 def _applies(pipe: ClientPipe, row: Row) -> bool:
     return len(row.edited_images) >= pipe.fewest_edits
-
-
-def _too_few(pipe: ClientPipe, row: Row) -> str:
-    return f"needs {pipe.fewest_edits} edited images, got {len(row.edited_images)}"
 
 
 async def _one(

@@ -7,7 +7,6 @@ from pathlib import Path, PurePosixPath
 from threading import Lock
 
 from visualjudge.core.image_storage import image_at
-
 from visualjudge.core.records import Pixels, Question
 from visualjudge.dataset.folder import CHANGED
 from visualjudge.dataset.predictions_file import ShownPredictions

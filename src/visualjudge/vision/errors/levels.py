@@ -1,4 +1,6 @@
-"""From one truth to a group of predictions: one type of error, rising severity, falling score."""
+"""From one truth to a group of predictions: one type of error, rising severity, falling score. The
+errors: ``vision/<type>/errors.py``.
+"""
 
 from __future__ import annotations
 

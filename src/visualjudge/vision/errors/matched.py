@@ -1,4 +1,5 @@
 """MATCHED ERRORS: predictions that look alike and differ only in how far they are from the truth.
+Those of each type: ``vision/<type>/errors_matched.py``.
 
 A ladder of errors can be ordered by the predictions alone: the one with fewer boxes, or with
 smoother outlines, is the better one. Here all predictions of a group bear the same errors of one

@@ -10,6 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
+
+from visualjudge.clients.payload import ImageStore
+from visualjudge.core import image_storage
+from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import (
     INDEX,
     Part,
@@ -19,9 +23,6 @@ from visualjudge.core.image_storage import (
     packed_images,
     shard_files,
 )
-
-from visualjudge.clients.payload import ImageStore
-from visualjudge.core.errors import DataError
 from visualjudge.vision.raster.images import image_size, png_bytes, read_rgb
 
 NAMES = st.text(
@@ -53,7 +54,7 @@ def test_every_image_is_where_the_index_says(
     monkeypatch: pytest.MonkeyPatch,
     images: dict[str, bytes],
 ) -> None:
-    monkeypatch.setattr(media, "SHARD_BYTES", 4000)
+    monkeypatch.setattr(image_storage, "SHARD_BYTES", 4000)
     root = _packed(tmp_path_factory.mktemp("media") / "dataset", images)
     assert media_form(root) == "shards"
     for name, content in images.items():
@@ -83,7 +84,7 @@ def test_every_image_is_where_the_index_says(
 def test_shards_are_of_a_bounded_size_and_the_same_each_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(media, "SHARD_BYTES", 4000)
+    monkeypatch.setattr(image_storage, "SHARD_BYTES", 4000)
     images = {f"{k}.png": bytes([k]) * 700 for k in range(9)} | {"large.png": bytes(9000)}
     one, two = (_packed(tmp_path / name, images) for name in ("one", "two"))
     sizes = [(one / name).stat().st_size for name in shard_files(one)[1:]]

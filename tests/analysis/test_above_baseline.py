@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from visualjudge.runs.local_baseline import run_baselines
 
 from judged_records import pair, said, write_dataset, write_run
 from making import make_folder
@@ -21,6 +20,7 @@ from visualjudge.analysis.report.terminal import text
 from visualjudge.core.records import FAILED
 from visualjudge.dataset.build import build
 from visualjudge.dataset.folder import load_dataset
+from visualjudge.runs.local_baseline import run_baselines
 
 QUESTIONS = [pair(i, (3.0, 1.0), task=("object_detection", "keypoint")[i % 2]) for i in range(120)]
 OTHER = {"A": "B", "B": "A"}

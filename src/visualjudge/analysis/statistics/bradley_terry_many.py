@@ -352,8 +352,8 @@ def _drawn(
     fit: tuple[FloatArray, FloatArray, FloatArray, float],
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Strengths drawn as :func:`~visualjudge.analysis.statistics.bradley_terry.drawn` draws them, draws
-    × S.
+    """Strengths drawn as :func:`~visualjudge.analysis.statistics.bradley_terry.drawn` draws them;
+    draws × S.
     """
     theta, eta, added, together = fit
     step = max(1, CELLS // graph.first.size)

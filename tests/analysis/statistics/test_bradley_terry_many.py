@@ -8,6 +8,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+
 from visualjudge.analysis.statistics.bradley_terry import dispersion, drawn, penalised, standing
 from visualjudge.analysis.statistics.bradley_terry_many import Duels, ManyStrengths, many_strengths
 

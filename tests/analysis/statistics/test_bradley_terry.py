@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats
+
 from visualjudge.analysis.statistics.bradley_terry import (
     NEVER_LOST,
     NEVER_WON,

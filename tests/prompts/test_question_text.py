@@ -6,15 +6,15 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
+from visualjudge.core.records import QuestionType
+from visualjudge.prompts.prompt_set import V1
 from visualjudge.prompts.question_text import (
     QuestionScene,
     Shown,
     format_text,
     question_prompt as built,
 )
-
-from visualjudge.core.records import QuestionType
-from visualjudge.prompts.prompt_set import V1
 from visualjudge.vision.encode import encodings
 from visualjudge.vision.tasks import TASKS
 
