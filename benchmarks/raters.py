@@ -298,7 +298,7 @@ def compare(name: str, sent: list[dict[str, Any]], lines: list[dict[str, Any]]) 
 
 
 def keyed(sent: list[dict[str, Any]]) -> list[tuple[Key, dict[str, Any]]]:
-    """What was sent, by time, with the case on the screen: of two slots the second is the repeat."""
+    """What was sent, by time, with the case on the screen; its second slot is the repeat."""
     slots: dict[str, list[str]] = defaultdict(list)
     found = []
     for entry in sorted(sent, key=lambda entry: entry["at"]):
