@@ -363,6 +363,24 @@ def test_slow_and_large_requests_end(
         assert _said(port, fine).startswith(b"HTTP/1.1 200")
 
 
+def test_a_client_that_takes_no_reply_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "REPLY_S", 0.5)
+    ended = threading.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        try:
+            for _ in range(500):
+                body = {"type": "http.response.body", "body": b"x" * 2**20, "more_body": True}
+                await send(body)
+        finally:
+            ended.set()
+
+    with _served(Limits(app)) as port, socket.create_connection(("127.0.0.1", port), 20) as slow:
+        slow.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert ended.wait(15)
+
+
 # ---------------------------------------------------------------- address and certificate
 
 
@@ -452,7 +470,8 @@ def test_a_browser_that_knows_the_certificate_reaches_the_study(dataset: Path) -
             urllib.request.urlopen(link.replace("https", "http"), timeout=20)
         old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         old.load_verify_locations(str(pem))
-        old.maximum_version = ssl.TLSVersion.TLSv1_1
+        with pytest.warns(DeprecationWarning):
+            old.maximum_version = ssl.TLSVersion.TLSv1_1
         with pytest.raises(urllib.error.URLError):
             urllib.request.urlopen(link, context=old, timeout=20)
     finally:
