@@ -10,7 +10,8 @@ COPY requirements.lock /tmp/requirements.lock
 COPY --from=build /wheels /wheels
 RUN pip install --no-cache-dir --constraint /tmp/requirements.lock "$(ls /wheels/*.whl)[studio]" \
     && rm -r /wheels /tmp/requirements.lock \
-    && useradd --create-home judge
+    && useradd --create-home judge \
+    && install --directory --owner judge --group judge /home/judge/.cache
 USER judge
 WORKDIR /study
 ENTRYPOINT ["visualjudge"]

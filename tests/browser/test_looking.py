@@ -276,3 +276,20 @@ def test_axe_finds_no_serious_fault(
             "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
         )
         assert overflow <= 0, page
+
+
+def test_what_is_wrong_with_a_large_margin_is_three_clicks_from_home(
+    browser: Any, studio: Any
+) -> None:
+    browser.open(studio.address)
+    click = (
+        "const found = [...document.querySelectorAll(arguments[0])].find((e) => "
+        "e.textContent.includes(arguments[1]) && e.checkVisibility()); found?.click(); return found"
+    )
+    browser.until(click, ".tile-actions a", "Questions")
+    for value in ("4 and more", "wrong"):
+        browser.until(click, "vj-facets label", value)
+        browser.until(
+            "return document.querySelector('.chips').textContent.includes(arguments[0])", value
+        )
+    browser.until(CARDS)

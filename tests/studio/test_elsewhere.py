@@ -306,9 +306,7 @@ def test_tokens_are_not_guessed_faster(study: Elsewhere) -> None:
 @contextmanager
 def _served(app: Any) -> Iterator[int]:
     """The application on a port, until the end."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
+    port = _free_port("127.0.0.1")
     config = uvicorn.Config(app, port=port, log_level="critical", http=PatientProtocol)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=lambda: asyncio.run(server.serve()))
@@ -361,6 +359,24 @@ def test_slow_and_large_requests_end(
             b"GET /static/dom.js HTTP/1.1\r\nHost: study.example.org\r\nConnection: close\r\n\r\n"
         )
         assert _said(port, fine).startswith(b"HTTP/1.1 200")
+
+
+def test_a_client_that_takes_no_reply_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "REPLY_S", 0.5)
+    ended = threading.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        try:
+            for _ in range(500):
+                body = {"type": "http.response.body", "body": b"x" * 2**20, "more_body": True}
+                await send(body)
+        finally:
+            ended.set()
+
+    with _served(Limits(app)) as port, socket.create_connection(("127.0.0.1", port), 20) as slow:
+        slow.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert ended.wait(15)
 
 
 # ---------------------------------------------------------------- address and certificate
@@ -425,23 +441,61 @@ def test_a_certificate_is_made_once_for_a_name(tmp_path: Path) -> None:
     assert study_certificate(tmp_path / "tls", "192.0.2.7")[1] != fingerprint
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="127.0.0.2")
-def test_a_browser_that_knows_the_certificate_reaches_the_study(dataset: Path) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.2", 0))
-        port = int(probe.getsockname()[1])
-    words = [str(dataset), "--people", str(dataset.parent / "run"), "--rater", "anna"]
-    words += ["--host", "127.0.0.2"]
+@contextmanager
+def _command(dataset: Path, *words: str) -> Iterator[dict[str, str]]:
+    """``visualjudge studio --people`` as a process: the links that it prints."""
+    said = [str(dataset), "--people", str(dataset.parent / "run"), "--rater", "anna", *words]
     process = subprocess.Popen(
-        [sys.executable, "-m", "visualjudge", "studio", *words, "--port", str(port)],
+        [sys.executable, "-m", "visualjudge", "studio", *said],
         env={**os.environ, "XDG_CACHE_HOME": str(dataset.parent / "cache")},
         stdout=subprocess.PIPE,
         text=True,
     )
     try:
         assert process.stdout is not None
-        said = "".join(iter(process.stdout.readline, "(Ctrl-C stops it)\n"))
-        link = re.findall(r"^anna: (https://127\.0\.0\.2:\S+)", said, re.MULTILINE)[0]
+        printed = "".join(iter(process.stdout.readline, "(Ctrl-C stops it)\n"))
+        yield dict(re.findall(r"^(\w+): (https://\S+)", printed, re.MULTILINE))
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _free_port(host: str) -> int:
+    with socket.socket() as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])
+
+
+def test_behind_a_proxy_the_links_and_the_host_name_are_those_of_the_proxy(dataset: Path) -> None:
+    port = _free_port("127.0.0.1")
+    with _command(dataset, "--url", URL, "--port", str(port)) as links:
+        assert links["anna"].startswith(f"{URL}/people/anna?token=")
+        assert links["progress"].startswith(f"{URL}/?token=")
+        path = links["anna"].removeprefix(URL)
+
+        def asked(host: str, **more: str) -> Any:
+            address = f"http://127.0.0.1:{port}{path}"
+            request = urllib.request.Request(address, headers={"Host": host, **more})
+            return urllib.request.urlopen(request, timeout=20)
+
+        forwarded = {"X-Forwarded-For": "192.0.2.9"}
+        assert b"<vj-begin" in _fetched(lambda: asked("study.example.org", **forwarded))
+        with pytest.raises(urllib.error.HTTPError, match="400"):
+            asked(f"127.0.0.1:{port}")
+        for _ in range(limits.REFUSED_A_MINUTE):  # of one client of the proxy
+            with pytest.raises(urllib.error.HTTPError, match="400"):
+                asked("evil.example", **forwarded)
+        with pytest.raises(urllib.error.HTTPError, match="429"):
+            asked("study.example.org", **forwarded)
+        assert asked("study.example.org", **{"X-Forwarded-For": "192.0.2.10"}).status == 200
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="127.0.0.2")
+def test_a_browser_that_knows_the_certificate_reaches_the_study(dataset: Path) -> None:
+    port = _free_port("127.0.0.2")
+    with _command(dataset, "--host", "127.0.0.2", "--port", str(port)) as links:
+        link = links["anna"]
+        assert link.startswith(f"https://127.0.0.2:{port}/people/anna?token=")
         (pem,) = (dataset.parent / "cache/visualjudge/studio/tls").glob("*.pem")
         context = ssl.create_default_context(cafile=str(pem))
         page = _fetched(lambda: urllib.request.urlopen(link, context=context, timeout=20))
@@ -452,12 +506,10 @@ def test_a_browser_that_knows_the_certificate_reaches_the_study(dataset: Path) -
             urllib.request.urlopen(link.replace("https", "http"), timeout=20)
         old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         old.load_verify_locations(str(pem))
-        old.maximum_version = ssl.TLSVersion.TLSv1_1
+        with pytest.warns(DeprecationWarning):
+            old.maximum_version = ssl.TLSVersion.TLSv1_1
         with pytest.raises(urllib.error.URLError):
             urllib.request.urlopen(link, context=old, timeout=20)
-    finally:
-        process.kill()
-        process.wait()
 
 
 def _fetched(fetch: Callable[[], Any]) -> bytes:

@@ -21,9 +21,10 @@ from visualjudge.dataset.folder import open_questions
 from visualjudge.runs.folder import RunFolder
 from visualjudge.studio import index as index_module, text_index
 from visualjudge.studio.app import create_app
+from visualjudge.studio.facets import shown_facet
 from visualjudge.studio.index import open_index
 from visualjudge.studio.places import find_places
-from visualjudge.studio.selection import Shelf, State, shown_facet
+from visualjudge.studio.selection import Shelf, State
 from visualjudge.studio.site import Site
 from visualjudge.studio.summary import Share
 from visualjudge.studio.verdicts import RunIndex
@@ -327,3 +328,18 @@ def test_an_id_that_the_index_cannot_hold_is_refused(tmp_path: Path) -> None:
     root = write_dataset(tmp_path / "ds", [replace(pair(0, (1.0, 9.0)), id="a\0b")])
     with pytest.raises(DataError, match="id: must hold no NUL character, got"):
         open_index(root, tmp_path / "cache", "ds")
+
+
+def test_encodings_of_a_task_are_one_value_by_how_they_are_shown(tmp_path: Path) -> None:
+    stems = ("pixel_s0_m0", "pixel_s1_m0", "text_xyxy", "pixel_s0_m0")
+    questions = [pair(i, (1.0, 2.0), encoding=stem) for i, stem in enumerate(stems)]
+    site = Site(find_places([write_dataset(tmp_path / "ds", questions)]), tmp_path / "cache")
+    shelf = site.shelf(site.places.datasets[0].slug)
+    facet = next(facet for facet in shelf.facets() if facet.name == "form")
+    shown = shown_facet(facet, np.ones(4, dtype=bool), ())
+    assert [(value.label, value.count) for value in shown.values] == [
+        ("object detection: drawn", 3),
+        ("object detection: text", 1),
+    ]
+    chosen = shelf.select(State.from_query([("form", "object_detection/text")]))
+    assert chosen.rows.tolist() == [2]

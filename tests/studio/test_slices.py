@@ -150,3 +150,12 @@ def test_a_judge_that_answers_nothing_has_no_share(tmp_path: Path) -> None:
     assert (told[TASKS[0]].share, told[TASKS[1]].share, told[TASKS[1]].low) == (1.0, None, None)
     page = TestClient(create_app(site), base_url="http://127.0.0.1:1").get(f"/d/{slug}/slices").text
     assert "no answer to any of 20" in page
+
+
+def test_slices_begin_with_probes_where_there_are_any(judged: Site, tmp_path: Path) -> None:
+    plain = write_dataset(tmp_path / "plain", [pair(0, (1.0, 2.0))])
+    for one, by in ((judged, "probe"), (Site(find_places([plain]), tmp_path / "own"), "task")):
+        client = TestClient(create_app(one), base_url="http://127.0.0.1:1")
+        page = client.get(f"/d/{one.places.datasets[0].slug}/slices").text
+        assert f'<option value="{by}" selected>' in page
+        assert ("What the probes show" in page) == (by == "probe")

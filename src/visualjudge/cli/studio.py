@@ -239,6 +239,13 @@ def serve_people(
     )
     if not pages.run.raters:
         raise UsageError("--people needs at least one --rater")
+    several, many = settings.raters_per_question, len(pages.run.raters)
+    if many < several and settings.overlap > 0:
+        typer.echo(
+            f"each question is for {several} raters (--per-item), named so far: {many}; add others "
+            "with --rater, also later",
+            err=True,
+        )
     for name in (ADMIN, *pages.run.raters):
         used = pages.once is not None and pages.once.is_used(name)
         link = "used; the overview makes a new one" if used else f"{address.url}{pages.link(name)}"

@@ -24,11 +24,12 @@ from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.image_storage import Place
 from visualjudge.core.records import LETTERS, Question
 from visualjudge.studio import question_views as views
+from visualjudge.studio.facets import shown_facet
 from visualjudge.studio.guard import LOOPBACK, Guard
 from visualjudge.studio.home_figure import tasks_svg
 from visualjudge.studio.places import DatasetPlace, RunPlace
 from visualjudge.studio.question_views import card, option_images, original_images
-from visualjudge.studio.selection import SORTS, Shelf, State, matrices, shown_facet
+from visualjudge.studio.selection import SORTS, Shelf, State, matrices
 from visualjudge.studio.set_pages import SetPages
 from visualjudge.studio.site import NotIndexed, Site, StillIndexing, watched
 from visualjudge.studio.slices import judge_probes, slices
@@ -216,7 +217,8 @@ class Pages:
         place, shelf = self._shelf(request)
         params, kinds = request.query_params, shelf.index.columns.vocabulary.get("type", ())
         facets = {facet.name: facet for facet in shelf.facets()}
-        facet = facets.get(params.get("by", "task")) or facets["task"]
+        usual = "probe" if shelf.index.columns.changed.any() else "task"
+        facet = facets.get(params.get("by", usual)) or facets[usual]
         kind = next(
             (kind for kind in params.getlist("type") if kind in kinds),
             kinds[0] if kinds else "pairwise",

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import threading
-from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,38 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.dataset.engines import Engine
-from visualjudge.studio.index import HERE, MULTIPLE, SINGLE, Columns, DatasetIndex
+from visualjudge.studio.facets import (
+    TITLES,
+    Facet,
+    Mask,
+    Pair,
+    dataset_facets,
+    mark_facets,
+    run_facets,
+    shown_facet,
+)
+from visualjudge.studio.index import HERE, DatasetIndex
 from visualjudge.studio.places import RunPlace
-from visualjudge.studio.summary import CONSISTENCY, OUTCOMES, Summary
-from visualjudge.studio.verdict_reading import STATUSES
+from visualjudge.studio.summary import Summary
 from visualjudge.studio.verdicts import RunIndex
-from visualjudge.studio.working_sets import Marked, WorkingSets
-from visualjudge.vision.encodings import encoding_title
-from visualjudge.vision.tasks import TASKS
+from visualjudge.studio.working_sets import WorkingSets
 
-Mask = NDArray[np.bool_]
-Counts = NDArray[np.int64]
-
-TITLES = {
-    "task": "Task",
-    "encoding": "Encoding",
-    "type": "Question type",
-    "subset": "Subset",
-    "error_type": "Error type",
-    "class": "Class",
-    "image": "Image",
-    "source": "Source",
-    "probe": "Probe",
-    "group": "Probe group",
-    "star": "Star",
-    "tag": "Tag",
-    "note": "Note",
-    "margin": "Margin",
-    "answer": "Answer",
-}
-MARGINS = (0.5, 1.0, 2.0, 4.0)
-MARGIN_NAMES = ("below 0.5", "0.5 to 1", "1 to 2", "2 to 4", "4 and more", "one option")
-MOST_VALUES = 12
 K = TypeVar("K")
 V = TypeVar("V")
 KEPT = 12
@@ -70,264 +52,6 @@ SORTS = {
     "-length": "Longest prompt",
     "length": "Shortest prompt",
 }
-Pair = tuple[str, str]
-
-
-@dataclass(frozen=True, eq=False)
-class Facet(ABC):
-    """One way to choose questions.
-
-    ``name`` stands in addresses, ``title`` and the ``values`` (by code) on the page; ``group`` is
-    the run that it belongs to, empty for a facet of the questions themselves.
-    """
-
-    name: str
-    title: str
-    values: tuple[str, ...]
-    group: str = field(default="", kw_only=True)
-
-    @abstractmethod
-    def mask(self, codes: Sequence[int]) -> Mask:
-        """The questions that have any of the values."""
-
-    @abstractmethod
-    def counts(self, among: Mask) -> Counts:
-        """For each value, how many of the questions ``among`` have it."""
-
-    @abstractmethod
-    def members(self, among: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The questions ``among`` and their values: rows and codes, one entry a question and
-        value.
-        """
-
-    def label(self, value: str) -> str:
-        """A value as people read it."""
-        return _LABELS.get(self.name, str)(value)
-
-
-@dataclass(frozen=True, eq=False)
-class OneValue(Facet):
-    """A facet with one value a question."""
-
-    codes: NDArray[np.int32]
-
-    def mask(self, codes: Sequence[int]) -> Mask:
-        wanted = np.zeros(len(self.values), dtype=bool)
-        wanted[list(codes)] = True
-        return wanted[self.codes]
-
-    def counts(self, among: Mask) -> Counts:
-        """Counted from the smaller side: the others are taken from the totals."""
-        if 2 * np.count_nonzero(among) <= among.size:
-            return self._tally(self._of(among))
-        return self._totals - self._tally(self._of(~among))
-
-    def members(self, among: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        rows = np.flatnonzero(among)
-        return rows, self.codes[rows].astype(np.int64)
-
-    def _of(self, among: Mask) -> NDArray[np.int32]:
-        """The codes of the questions ``among``."""
-        return self.codes[among]
-
-    @cached_property
-    def _totals(self) -> Counts:
-        return self._tally(self.codes)
-
-    def _tally(self, codes: NDArray[np.int32]) -> Counts:
-        return np.bincount(codes, minlength=len(self.values))
-
-
-@dataclass(frozen=True, eq=False)
-class ManyValues(OneValue):
-    """A facet with any number of values a question, as pairs of row and code; ``size`` questions in
-    all.
-    """
-
-    rows: NDArray[np.int32]
-    size: int
-
-    def mask(self, codes: Sequence[int]) -> Mask:
-        mask = np.zeros(self.size, dtype=bool)
-        mask[self.rows[super().mask(codes)]] = True
-        return mask
-
-    def members(self, among: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        kept = among[self.rows]
-        return self.rows[kept].astype(np.int64), self.codes[kept].astype(np.int64)
-
-    def _of(self, among: Mask) -> NDArray[np.int32]:
-        return self.codes[among[self.rows]]
-
-
-@dataclass(frozen=True, eq=False)
-class Bits(Facet):
-    """A facet of few values, any number a question, as bits."""
-
-    bits: NDArray[np.uint16]
-
-    def mask(self, codes: Sequence[int]) -> Mask:
-        return np.asarray((self.bits & sum(1 << code for code in set(codes))) != 0)
-
-    def counts(self, among: Mask) -> Counts:
-        found = self.bits[among]
-        return np.array([np.count_nonzero(found & (1 << code)) for code in range(len(self.values))])
-
-    def members(self, among: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        parts = [
-            np.flatnonzero(among & (self.bits & (1 << code) != 0))
-            for code in range(len(self.values))
-        ]
-        codes = np.repeat(np.arange(len(parts)), [part.size for part in parts])
-        return np.concatenate(parts), codes
-
-    def label(self, value: str) -> str:
-        return value.replace("_", " ")
-
-
-def encoding_label(value: str) -> str:
-    """The human name of ``task/stem``."""
-    task, _, stem = value.partition("/")
-    return encoding_title(task, stem)
-
-
-def task_label(value: str) -> str:
-    """A task as prose names it."""
-    return TASKS[value].prose if value in TASKS else value.replace("_", " ")
-
-
-def dataset_facets(index: DatasetIndex) -> list[Facet]:
-    """The facets of the questions themselves, in the order of the page."""
-    columns = index.columns
-    margin = np.where(
-        np.isnan(columns.margin), len(MARGINS) + 1, np.digitize(columns.margin, MARGINS)
-    )
-    found: dict[str, Facet] = {
-        "margin": OneValue("margin", TITLES["margin"], MARGIN_NAMES, margin.astype(np.int32))
-    }
-    for name in SINGLE:
-        found[name] = OneValue(
-            name, TITLES[name], columns.vocabulary.get(name, ()), columns.single[name]
-        )
-    for name in MULTIPLE:
-        rows, codes = columns.multiple[name]
-        found[name] = ManyValues(
-            name, TITLES[name], columns.vocabulary.get(name, ()), codes, rows, columns.count
-        )
-    return [found[name] for name in TITLES if name in found]
-
-
-def mark_facets(index: DatasetIndex, marks: Mapping[str, Marked]) -> list[Facet]:
-    """The facets of what was noted of the questions."""
-    count = index.columns.count
-    known = [
-        (row, mark)
-        for row, mark in zip(index.rows_of(marks), marks.values(), strict=True)
-        if row >= 0
-    ]
-    star, note = np.zeros(count, np.int32), np.zeros(count, np.int32)
-    tags = tuple(sorted({tag for _, mark in known for tag in mark.tags}))
-    pairs = [(row, tags.index(tag)) for row, mark in known for tag in mark.tags]
-    for row, mark in known:
-        star[row], note[row] = mark.star, bool(mark.note)
-    rows, codes = np.array(pairs, np.int32).reshape(-1, 2).T
-    return [
-        OneValue("star", TITLES["star"], ("not starred", "starred"), star),
-        ManyValues("tag", TITLES["tag"], tags, codes, rows, count),
-        OneValue("note", TITLES["note"], ("without a note", "with a note"), note),
-    ]
-
-
-def unchanged_only(columns: Columns) -> list[Pair]:
-    """The query that leaves out what a probe has changed; empty where there is nothing of it."""
-    names, changed = columns.vocabulary.get("probe", ()), columns.changed == 1
-    if not changed.any():
-        return []
-    return [("probe", names[code]) for code in np.unique(columns.single["probe"][~changed])]
-
-
-def run_facets(slug: str, name: str, run: RunIndex) -> list[Facet]:
-    """The facets that one run adds."""
-    summary = run.summary()
-    return [
-        OneValue(f"outcome.{slug}", "Outcome", OUTCOMES, summary.outcome, group=name),
-        Bits(f"status.{slug}", "Status", STATUSES, summary.statuses, group=name),
-        OneValue(f"order.{slug}", "Both orders", CONSISTENCY, summary.consistency, group=name),
-    ]
-
-
-_LABELS: dict[str, Callable[[str], str]] = {"encoding": encoding_label, "task": task_label}
-
-
-@dataclass(frozen=True, slots=True)
-class FacetValue:
-    """A line of a facet on the page; ``hint`` stands beside the label, such as the task of an
-    encoding.
-    """
-
-    value: str
-    label: str
-    hint: str
-    count: int
-    chosen: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ShownFacet:
-    """A facet on the page; ``more``: values with questions that the list leaves out."""
-
-    name: str
-    title: str
-    group: str
-    values: tuple[FacetValue, ...]
-    more: int = 0
-    chosen: tuple[str, ...] = field(default=())
-
-
-def shown_facet(
-    facet: Facet, among: Mask, chosen: Sequence[str], find: str = "", most: int = MOST_VALUES
-) -> ShownFacet:
-    """The facet's values that occur ``among`` the questions, most frequent first; chosen ones
-    always.
-    """
-    counts = facet.counts(among)
-    wanted = counts > 0
-    wanted[
-        [code for code, value in enumerate(facet.values) if value in chosen] if chosen else []
-    ] = True
-    kept = _found(facet, np.flatnonzero(wanted), find.casefold().strip())
-    rank = kept - counts[kept] * counts.size  # by count, then by code; no two alike
-    near = np.argpartition(rank, most - 1)[:most] if kept.size > most else np.arange(kept.size)
-    first: list[int] = kept[near[np.argsort(rank[near])]].tolist()
-    if chosen:
-        others = kept[np.argsort(rank)][most:].tolist()
-        first += [code for code in others if facet.values[code] in chosen]
-    values = tuple(
-        FacetValue(
-            facet.values[c],
-            facet.label(facet.values[c]),
-            task_label(facet.values[c].partition("/")[0]) if facet.name == "encoding" else "",
-            int(counts[c]),
-            facet.values[c] in chosen,
-        )
-        for c in first
-    )
-    return ShownFacet(
-        facet.name, facet.title, facet.group, values, kept.size - len(first), tuple(chosen)
-    )
-
-
-def _found(facet: Facet, codes: Counts, needle: str) -> Counts:
-    """The codes whose label or value holds ``needle``; all of them where it is empty."""
-    if not needle:
-        return codes
-    words = ((code, facet.values[code]) for code in codes.tolist())
-    found = [
-        code
-        for code, value in words
-        if needle in facet.label(value).casefold() or needle in value.casefold()
-    ]
-    return np.array(found, np.int64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,9 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
+from visualjudge.studio.facets import OneValue
 from visualjudge.studio.places import DatasetPlace
-from visualjudge.studio.selection import OneValue, Shelf, State
+from visualjudge.studio.selection import Shelf, State
 from visualjudge.studio.site import Site
 from visualjudge.studio.summary import OUTCOMES
 from visualjudge.studio.working_sets import UNMARKED, read_change

@@ -24,9 +24,10 @@ from visualjudge.core.errors import DataError, VisualJudgeError
 from visualjudge.dataset.folder import questions_file
 from visualjudge.runs.budget import money
 from visualjudge.runs.spending import spent_in
+from visualjudge.studio.facets import Pair, unchanged_only
 from visualjudge.studio.index import LARGE, Columns, engine_for, open_index
 from visualjudge.studio.places import DatasetPlace, Places, RunPlace, cache_home
-from visualjudge.studio.selection import Pair, Shelf, unchanged_only
+from visualjudge.studio.selection import Shelf
 from visualjudge.studio.summary import OUTCOMES, Share, Summary
 from visualjudge.studio.thumbnails import Thumbnails
 from visualjudge.studio.verdict_reading import STATUSES

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.core.errors import VisualJudgeError
+from visualjudge.studio.facets import Facet, Pair, task_label, unchanged_only
 from visualjudge.studio.places import RunPlace
-from visualjudge.studio.selection import Facet, Pair, Shelf, State, task_label, unchanged_only
+from visualjudge.studio.selection import Shelf, State
 from visualjudge.studio.summary import Summary
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ import asyncio
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from starlette.responses import PlainTextResponse
@@ -82,8 +83,9 @@ class Limits:
                 self._refused.take(address)
             await send(message)
 
-        async with asyncio.timeout(REPLY_S):
-            await self.app(scope, _given(body, receive), counted)
+        with suppress(TimeoutError):  # the connection ends with the reply cut off
+            async with asyncio.timeout(REPLY_S):
+                await self.app(scope, _given(body, receive), counted)
 
 
 async def _say(status: int, text: str, scope: Scope, receive: Receive, send: Send) -> None:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from visualjudge.core.records import Question, QuestionType
 from visualjudge.studio.people.plan import Plan
@@ -114,10 +115,13 @@ def _time(line: Mapping[str, Any]) -> datetime | None:
 class Agreement:
     """Krippendorff's α of one question type; None where no two raters answered a question, or all
     say the same.
+
+    ``kappa`` is Cohen's κ, of two raters and answers that are no scores; else None.
     """
 
     kind: QuestionType
     alpha: float | None
+    kappa: float | None
     shared: int
     """Questions that two raters or more have answered."""
 
@@ -149,5 +153,20 @@ def agreement(raters: Iterable[Rater], plan: Plan) -> list[Agreement]:
                 )
         shared = sum(len(answers) > 1 for answers in items.values())
         level: Level = "interval" if kind == "scoring" else "nominal"
-        found.append(Agreement(kind, alpha(ratings, level) if shared else None, shared))
+        kappa = _kappa(ratings) if len(names) == 2 and kind != "scoring" else None
+        found.append(Agreement(kind, alpha(ratings, level) if shared else None, kappa, shared))
     return found
+
+
+def _kappa(ratings: NDArray[np.float64]) -> float | None:
+    """Cohen's κ (Cohen 1960) of two raters' codes, raters × items with NaN; None where chance
+    explains all, or they share no item.
+    """
+    both = ratings[:, ~np.isnan(ratings).any(axis=0)]
+    if not both.size:
+        return None
+    values = np.unique(both)
+    seen = float(np.mean(both[0] == both[1]))
+    shares = (both[:, None, :] == values[None, :, None]).mean(axis=2)
+    chance = float((shares[0] * shares[1]).sum())
+    return None if chance == 1 else (seen - chance) / (1 - chance)

@@ -78,7 +78,7 @@ class Facets extends HTMLElement {
   }
 }
 
-const OPEN = new Set(["task", "encoding", "type", "outcome", "order"]);
+const OPEN = new Set(["task", "form", "margin", "type", "outcome", "order"]);
 
 function group(facets) {
   const groups = new Map();
