@@ -24,7 +24,6 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from visualjudge.analysis.statistics import jackknife
-from visualjudge.analysis.statistics.share_intervals import ratio_influence, shares
 from visualjudge.analysis.statistics.paired import gap_ends
 from visualjudge.analysis.statistics.share_intervals import ratio_influence, shares
 from visualjudge.core.atomic import write_json

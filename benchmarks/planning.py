@@ -28,7 +28,6 @@ from visualjudge.analysis.comparisons import paired
 from visualjudge.analysis.decisions.card import Shown, _evidence, answer_of, skill_of
 from visualjudge.analysis.decisions.checks import NOT_ASKED, check, read_thresholds
 from visualjudge.analysis.study_table import Run, Study
-from visualjudge.analysis.study_table import Run, Study
 from visualjudge.analysis.variance import variance_row
 from visualjudge.apps.planning import models
 from visualjudge.apps.planning.goals import Goal, Terms, question_of
