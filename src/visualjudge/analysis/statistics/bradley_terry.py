@@ -78,7 +78,7 @@ def parts_of(links: BoolArray) -> IntArray:
     return np.asarray(np.unique(first, return_inverse=True)[1], dtype=np.int64)
 
 
-def components(wins: FloatArray, ties: FloatArray) -> tuple[FloatArray, bool]:
+def components(wins: FloatArray, ties: FloatArray) -> tuple[IntArray, bool]:
     """Which sources are compared, directly or through others, and whether each group is strongly
     connected by wins.
 
