@@ -59,7 +59,7 @@ class Strengths:
     """
 
     log_strength: FloatArray
-    component: FloatArray
+    component: IntArray
     log_tie: float | None
     regularised: bool
 
@@ -113,7 +113,7 @@ def davidson(
 def _newton(
     wins: FloatArray,
     ties: FloatArray,
-    groups: FloatArray,
+    groups: IntArray,
     ridge: float,
     start: tuple[FloatArray, float] | None = None,
 ) -> tuple[FloatArray, float | None]:
