@@ -207,7 +207,7 @@ def penalised(wins: FloatArray, ties: FloatArray, dispersion: float = 1.0) -> Pe
     that are linked.
     """
     games = wins + wins.T + ties
-    met, group = games > 0, np.zeros(wins.shape[0])
+    met, group = games > 0, np.zeros(wins.shape[0], dtype=np.int64)
     lever = met * (wins.shape[0] - 1) / max(np.triu(met).sum(), 1)
     theta, log_tie = np.zeros(wins.shape[0]), -1.0 if ties.any() else -np.inf
     for _ in range(NEWTON_STEPS):
