@@ -122,6 +122,25 @@ def test_all_is_there_in_the_end(opened: tuple[Any, Gate, Gate]) -> None:
     assert told["behind"] == {}
 
 
+def test_a_studio_that_ends_leaves_no_half_of_an_index(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    questions = Gate()
+    monkeypatch.setattr(site_module, "LARGE", 0)
+    monkeypatch.setattr(index_module, "_QUESTIONS", 10)
+    monkeypatch.setattr(index_module, "part_of", questions.before(index_module.part_of))
+    site = Site(find_places([folder]), folder / "cache")
+    thread = site.open_all(lambda place: None)
+    for _ in range(3):
+        assert questions.waiting.acquire(timeout=30)
+        questions.let()
+    assert list((folder / "cache").glob("*.part"))
+    threading.Timer(0.2, lambda: [questions.let() for _ in range(500)]).start()
+    site.stop()
+    assert not thread.is_alive()
+    assert not list((folder / "cache").iterdir())
+
+
 def test_a_large_dataset_that_cannot_be_read_is_said_on_its_page_only(
     folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -193,7 +193,10 @@ def serve(folders: list[Path], port: int) -> None:
     check_free(port)
     site.open_all(lambda place: typer.echo(f"opening {place.root}", err=True))
     typer.echo(f"http://127.0.0.1:{port}  (Ctrl-C stops it)")
-    _run(app, port)
+    try:
+        _run(app, port)
+    finally:
+        site.stop()
 
 
 @dataclass(frozen=True, slots=True)

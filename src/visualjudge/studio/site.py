@@ -41,6 +41,8 @@ RATE_WINDOW_S = 30.0
 LONGEST_SHOWN = 2000
 """Characters of a reply on the page of a run."""
 TYPE_TITLES = {"pairwise": "pairs", "ranking": "rankings", "scoring": "scores"}
+STOPPED_WITHIN_S = 15.0
+"""The end of an index, which is not told of in parts, takes some seconds."""
 STALE_AFTER_S = 60.0
 """A run that says it is not finished and wrote nothing for so long is shown as stopped."""
 
@@ -83,6 +85,10 @@ class RunState:
     seconds_left: float | None
 
 
+class Stopped(Exception):
+    """The studio ends while it makes an index."""
+
+
 class StillIndexing(Exception):
     """The questions of a dataset are being read; ``share`` of them are."""
 
@@ -113,6 +119,8 @@ class Site:
         self._pace: dict[str, deque[tuple[float, int]]] = {}
         self._lock = threading.Lock()
         self._opening = threading.Lock()
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
         self._indexing: dict[str, float | NotIndexed] = {}
 
     @cached_property
@@ -170,6 +178,8 @@ class Site:
         with engine_for(self._files(place)) as engine:
 
             def tick(share: float) -> None:
+                if self._stopped.is_set():
+                    raise Stopped
                 if place.slug in self._indexing:
                     self._indexing[place.slug] = share
 
@@ -211,14 +221,25 @@ class Site:
                     with self._opening:
                         self._opened(place, on_open)
                     del self._indexing[place.slug]
+                except Stopped:
+                    return
                 except VisualJudgeError as error:
                     logging.getLogger("visualjudge").error("visualjudge: %s", error)
                     self._indexing[place.slug] = NotIndexed(str(error))
                     self._shelves.pop(place.slug, None)
 
-        thread = threading.Thread(target=open_large, name="studio-opening", daemon=True)
-        thread.start()
-        return thread
+        self._thread = threading.Thread(target=open_large, name="studio-opening", daemon=True)
+        self._thread.start()
+        return self._thread
+
+    def stop(self) -> None:
+        """End the thread of :meth:`open_all`, so that no half of an index is left behind.
+
+        Replies are stored part by part: a thread that takes them in is not waited for.
+        """
+        self._stopped.set()
+        if self._thread is not None and self._indexing.keys() - self._shelves.keys():
+            self._thread.join(STOPPED_WITHIN_S)
 
     def indexing(self) -> dict[str, dict[str, float]]:
         """The datasets of which not all is indexed: by slug, the share of the questions that are
