@@ -44,7 +44,7 @@ class Audit:
     def json(self) -> dict[str, Any]:
         """``{"findings": [{"kind", "count", "total", "examples"}], "checked": {kind: total},
         "blind": [{"task", "error_type", "margin", "accuracy", "interval", "pairs",
-        "images"}]}``.
+        "images", "local"}]}``.
         """
         return {
             "dataset": self.dataset,
@@ -75,6 +75,7 @@ class Audit:
                 row.margin,
                 percent(row.accuracy),
                 percents(row.interval),
+                "–" if row.local is None else percent(row.local),
                 str(row.pairs),
                 str(row.images),
             )
@@ -86,6 +87,7 @@ class Audit:
             "Margin",
             "Right without the photograph",
             "95 %",
+            "Local judge on grey",
             "Pairs",
             "Images",
         )
