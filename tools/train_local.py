@@ -1,8 +1,8 @@
 """Train the weights of the local judge that the package ships: ``make train-local``.
 
-Scenes with exact truth (``local_scenes.py``), controlled errors of every type, mixtures of two
-types, and classical filters as restorations. The same number of scenes gives the same bytes. No
-image of the demo is used.
+Scenes with exact truth (``local_scenes.py``), controlled errors of every type as ladders and
+matched, mixtures of two types, and classical filters as restorations. The same number of scenes
+gives the same bytes. No image of the demo is used.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 import argparse
 from collections import defaultdict
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import cv2
@@ -24,7 +26,12 @@ from visualjudge.judges.local import model
 from visualjudge.judges.local.features import features_of
 from visualjudge.judges.local.fit import Sample, pairs_of
 from visualjudge.judges.local.training import marked, train
-from visualjudge.vision.error_types import error_type_named, error_types, perturbed
+from visualjudge.vision.error_types import (
+    PAIRINGS,
+    error_type_named,
+    error_types,
+    perturbed,
+)
 from visualjudge.vision.errors import levels
 from visualjudge.vision.errors.groups import graded
 from visualjudge.vision.predictions import DepthMap, Masks, People, Prediction, WholeImage
@@ -36,6 +43,14 @@ LEVELS = 4
 MIXED = 4
 MOST_EXPRESSIONS = 3
 SEED = 42
+Taught = tuple[str, str, Sample]
+"""The task, the lesson (ladder, matched or mixed), and the sample."""
+LESSONS_OF_OTHERS = ("ladder", "matched", "mixed")
+LESSONS = {
+    "detection": ("ladder", "mixed"),
+    **dict.fromkeys(("instance", "semantic", "referring", "depth"), ("ladder", "matched")),
+}
+"""By type, which predictions teach it (decision 0208). Scores are calibrated on ladders alone."""
 UNCHANGED = 2.0
 """Score of an edit that did nothing."""
 RESTORED = tuple(name for name, task in TASKS.items() if task.restored)
@@ -47,14 +62,18 @@ def main() -> None:
     options.add_argument("--scenes", type=int, default=40)
     options.add_argument("--out", type=Path, default=Path(model.__file__).with_name("default.vj"))
     chosen = options.parse_args()
-    samples: defaultdict[str, list[Sample]] = defaultdict(list)
-    for number in range(chosen.scenes):
-        for task, sample in scene_samples(scene(number, people=number % 3)):
-            samples[task].append(sample)
-        print(f"scene {number + 1} of {chosen.scenes}", flush=True)
+    compared: defaultdict[str, list[Sample]] = defaultdict(list)
+    scored: defaultdict[str, list[Sample]] = defaultdict(list)
+    with ProcessPoolExecutor() as pool:
+        for number, rows in enumerate(pool.map(_samples_of, range(chosen.scenes)), 1):
+            for task, lesson, sample in rows:
+                compared[task].append(sample)
+                if lesson == "ladder":
+                    scored[task].append(sample)
+            print(f"scene {number} of {chosen.scenes}", flush=True)
     done = train(
-        {task: pairs_of(rows) for task, rows in samples.items()},
-        samples,
+        {task: pairs_of(rows) for task, rows in compared.items()},
+        scored,
         f"{chosen.scenes} made scenes",
     )
     done.model.save(chosen.out)
@@ -63,8 +82,13 @@ def main() -> None:
         print(f"{task}: {right:.3f} of {fitted.pairs} held-out pairs")
 
 
-def scene_samples(made: Scene) -> Iterator[tuple[str, Sample]]:
-    """Every training sample of one scene, with its task."""
+def _samples_of(number: int) -> list[Taught]:
+    cv2.setNumThreads(1)
+    return list(scene_samples(scene(number, people=number % 3)))
+
+
+def scene_samples(made: Scene) -> Iterator[Taught]:
+    """Every training sample of one scene, with its task and the lesson that it is part of."""
     photo, given = made.photo, Given(made.photo.pixels)
     around = levels.ErrorScene(
         photo.size, LABELS, LEVELS, None, tuple(item.mask for item in photo.objects)
@@ -89,15 +113,22 @@ def scene_samples(made: Scene) -> Iterator[tuple[str, Sample]]:
 
 def _with_errors(
     task: str, key: str, image: str, truth: Prediction, around: levels.ErrorScene, given: Given
-) -> Iterator[tuple[str, Sample]]:
-    for error_type in error_types(task):
-        for item in graded(task, error_type, truth, around, seed=SEED, key=key, with_truth=True):
+) -> Iterator[Taught]:
+    lessons = LESSONS.get(TASKS[task].type, LESSONS_OF_OTHERS)
+    for error_type, pairing in product(error_types(task), PAIRINGS):
+        if pairing not in lessons:
+            continue
+        ladder = pairing == "ladder"
+        for item in graded(
+            task, error_type, truth, around, seed=SEED, key=key, with_truth=ladder, pairing=pairing
+        ):
             features = features_of(task, item.prediction, given)
-            yield task, Sample(image, f"{key} {error_type}", features, item.final_score)
-    for k in range(MIXED):
+            group = f"{key} {error_type} {pairing}"
+            yield task, pairing, Sample(image, group, features, item.final_score)
+    for k in range(MIXED if "mixed" in lessons else 0):
         prediction = _mixed(task, truth, around, np.random.default_rng([SEED, k]), f"{key} {k}")
-        value = score(task, prediction, truth)
-        yield task, Sample(image, f"{key} mixed", features_of(task, prediction, given), value)
+        features, value = features_of(task, prediction, given), score(task, prediction, truth)
+        yield task, "mixed", Sample(image, f"{key} mixed", features, value)
 
 
 def _mixed(
@@ -130,7 +161,7 @@ def _completed(found: People, rng: np.random.Generator) -> People:
     return People(tuple(people))
 
 
-def _restorations(made: Scene) -> Iterator[tuple[str, Sample]]:
+def _restorations(made: Scene) -> Iterator[Taught]:
     clean, name = made.photo.pixels, made.photo.name
     truth = WholeImage(clean)
     for task in RESTORED:
@@ -144,7 +175,11 @@ def _restorations(made: Scene) -> Iterator[tuple[str, Sample]]:
         ):
             restored = WholeImage(output)
             value = score(task, restored, truth)
-            yield task, Sample(name, f"{name} filters", features_of(task, restored, given), value)
+            yield (
+                task,
+                "ladder",
+                Sample(name, f"{name} filters", features_of(task, restored, given), value),
+            )
 
 
 def _filtered(pixels: Pixels) -> Iterator[Pixels]:
@@ -162,7 +197,7 @@ def _filtered(pixels: Pixels) -> Iterator[Pixels]:
     )
 
 
-def _generations(made: Scene) -> Iterator[tuple[str, Sample]]:
+def _generations(made: Scene) -> Iterator[Taught]:
     for task, generate in GENERATORS.items():
         output = generate(made.photo)
         given = Given() if output.source_unseen else Given(output.source, output.control)
@@ -170,10 +205,14 @@ def _generations(made: Scene) -> Iterator[tuple[str, Sample]]:
             given = marked(output.source, output.mask)
         if task_named(task).edits and output.mask is None:
             unchanged = features_of(task, WholeImage(output.source), given)
-            yield task, Sample(made.photo.name, made.photo.name, unchanged, UNCHANGED)
+            yield task, "ladder", Sample(made.photo.name, made.photo.name, unchanged, UNCHANGED)
         for severity, pixels in zip(SEVERITIES, output.outputs, strict=True):
             features = features_of(task, WholeImage(pixels), given)
-            yield task, Sample(made.photo.name, made.photo.name, features, 10 * (1 - severity))
+            yield (
+                task,
+                "ladder",
+                Sample(made.photo.name, made.photo.name, features, 10 * (1 - severity)),
+            )
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ from visualjudge.core.records import BoolArray, FloatArray
 from visualjudge.vision.view import View
 
 Features = dict[str, float]
+PARTITION_SHIFTS = {"near": 0.02, "far": 0.15}
+"""As shares of the longer side."""
 SAME, STACKED = 0.3, 0.5
 """Intersections over union from which two items of one label, or of any two, repeat each other."""
 
@@ -84,3 +86,37 @@ def partition(view: View, number: np.ndarray) -> Features:
     pixels = counted[present]
     sums = np.array([np.bincount(flat, weights=plane)[present] for plane in view.centred])
     return {"explained": float((sums**2 / pixels).sum()) / max(view.variance, 1e-6)}
+
+
+def partition_places(view: View, number: np.ndarray) -> Features:
+    """How much more of the colour variance the regions explain, and how much more of their
+    boundaries lies on edges, than if they were moved a little or far, the image taken as round.
+    """
+    height, width = number.shape
+    colours = np.ascontiguousarray(view.centred.reshape(3, height, width)[:, ::2, ::2])
+    total = max(float((colours**2).sum()), 1e-6)
+    half = np.ascontiguousarray(number[::2, ::2])
+    rim = np.zeros(number.shape, dtype=np.uint8)
+    rim[:, 1:] |= number[:, 1:] != number[:, :-1]
+    rim[1:] |= number[1:] != number[:-1]
+    own = _explained(colours, half) / total, cv2.mean(view.edges, mask=rim)[0]
+    found = {}
+    for name, share in PARTITION_SHIFTS.items():
+        step = max(1, round(share * max(half.shape)))
+        ways = [(step, 0), (-step, 0), (0, step), (0, -step)]
+        explained = [_explained(colours, np.roll(half, way, axis=(0, 1))) for way in ways]
+        edges = [
+            cv2.mean(view.edges, mask=np.roll(rim, (2 * down, 2 * right), axis=(0, 1)))[0]
+            for down, right in ways
+        ]
+        found[f"explained_{name}"] = own[0] - float(np.mean(explained)) / total
+        found[f"boundaries_{name}"] = own[1] - float(np.mean(edges))
+    return found
+
+
+def _explained(colours: FloatArray, number: np.ndarray) -> float:
+    """Sum of squares of C×h×w ``colours`` (mean 0) between the regions."""
+    flat = number.ravel().astype(np.intp)
+    counted = np.maximum(np.bincount(flat), 1)
+    sums = np.array([np.bincount(flat, weights=plane.ravel()) for plane in colours])
+    return float((sums**2 / counted).sum())

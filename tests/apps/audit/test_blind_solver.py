@@ -93,6 +93,8 @@ def test_the_audit_states_the_accuracy_and_finds_it(ladder: Dataset, tmp_path: P
     assert done.exit_code == 1 and "without the photograph" in " ".join(done.output.split())
     said = loads(path.read_bytes())
     assert {"task", "error_type", "accuracy", "interval"} <= set(said["blind"][0])
+    assert all(row["local"] > 0.9 for row in said["blind"] if row["error_type"] == "duplicate")
+    assert "Local judge on grey" in (tmp_path / "audit.html").read_text()
     assert "blind" in [row["kind"] for row in said["findings"]]
     assert "What the predictions give away" in (tmp_path / "audit.html").read_text()
 

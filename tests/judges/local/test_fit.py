@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -47,6 +50,35 @@ def test_scores_follow_the_calibration_and_stay_on_the_scale() -> None:
     assert weights.score_of({"good": 9.0, "noise": 0.0}) == pytest.approx(9, abs=1)
     assert weights.score_of({"good": -1e9, "noise": 0.0}) >= 0.0
     assert weights.score_of({"good": 1e9, "noise": 0.0}) <= 10.0
+
+
+def test_a_score_may_follow_what_comparisons_do_not() -> None:
+    """Between images ``crowded`` lowers the score; inside one it is the same."""
+    rng = np.random.default_rng(7)
+    rows = []
+    for image in range(40):
+        crowded = float(rng.integers(2))
+        for value in (0.0, 1.0, 2.0):
+            features = {"good": value, "crowded": crowded}
+            rows.append(Sample(f"image{image}", "group", features, 3 + value - 3 * crowded))
+    weights = fit(pairs_of(rows), rows).weights
+    empty, full = (weights.score_of({"good": 1.0, "crowded": k}) for k in (0.0, 1.0))
+    assert empty is not None
+    assert full is not None
+    assert empty - full > 1
+    assert weights.log_odds({"good": 1.0, "crowded": 0.0}, {"good": 1.0, "crowded": 1.0}) == 0
+
+
+def test_a_file_of_version_1_scores_by_the_weights_of_comparisons(tmp_path: Path) -> None:
+    row = {"names": ["a"], "scale": [2], "weights": [1], "temperature": 1}
+    row |= {"quality": [0, 1], "score": [0, 10]}
+    content = {"format": "visualjudge-local", "version": 1, "tasks": {"keypoint": row}}
+    (tmp_path / "old.vj").write_text(json.dumps(content))
+    assert load(tmp_path / "old.vj").tasks["keypoint"].score_of({"a": 1.0}) == 5
+    row["centre"] = [0, 0]
+    (tmp_path / "old.vj").write_text(json.dumps(content))
+    with pytest.raises(DataError, match="as long as names"):
+        load(tmp_path / "old.vj")
 
 
 def test_pairs_of_one_image_are_too_few() -> None:

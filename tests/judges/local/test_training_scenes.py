@@ -34,7 +34,7 @@ def test_a_degraded_scene_is_worse_but_the_same_each_time() -> None:
 def test_samples_fall_in_score_with_their_errors() -> None:
     samples = scene_samples(scene(3))
     first = [next(samples) for _ in range(3)]
-    assert {task for task, _ in first} == {"object_detection"}
-    scores = [sample.score for _, sample in first]
+    assert {task for task, _, _ in first} == {"object_detection"}
+    scores = [sample.score for _, _, sample in first]
     assert scores == sorted(scores, reverse=True)
-    assert all(np.isfinite(list(sample.features.values())).all() for _, sample in first)
+    assert all(np.isfinite(list(sample.features.values())).all() for _, _, sample in first)

@@ -4,7 +4,7 @@ For each task, error type and margin, logistic regression on what can be counted
 predictions alone: the features of the local judge over uniform grey (counts, sizes, overlaps,
 regularity of outlines, sharpness), the places of the items, and the length of texts. It answers the
 pairs of images that it was not fitted to. What it gets right needs no photograph, and a judge may
-pass in the same way.
+pass in the same way. The local judge over grey is a second such solver, fitted to other images.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.records import FloatArray, Question
 from visualjudge.dataset.folder import Dataset
 from visualjudge.judges.local.fit import Pair, fit
+from visualjudge.judges.local.model import shipped
 from visualjudge.judges.local.questions import QuestionFeatures
 from visualjudge.vision.tasks import TASKS
 
@@ -47,6 +48,10 @@ class Blind:
     interval: tuple[float, float] | None
     pairs: int
     images: int
+    local: float | None = None
+    """What the local judge gets right over grey, a tie counting half; None where it has no weights
+    for the task.
+    """
 
     @property
     def at_fault(self) -> bool:
@@ -125,15 +130,17 @@ def _asked(question: Question, looks: QuestionFeatures) -> _Asked | None:
 
 
 def _cells(task: str, rows: Sequence[_Asked]) -> Iterator[Blind]:
-    hits = _held_out(rows)
+    hits, local = _held_out(rows), _local_hits(task, rows)
     kinds = dict.fromkeys(row.error_type for row in rows)
     margins = [label for label in MARGIN_LABELS if any(row.margin == label for row in rows)]
     for kind in (ALL, *kinds):
         yield from _cell(
-            task, kind, ALL, rows, hits, [kind in (ALL, row.error_type) for row in rows]
+            task, kind, ALL, rows, hits, local, [kind in (ALL, row.error_type) for row in rows]
         )
     for margin in margins:
-        yield from _cell(task, ALL, margin, rows, hits, [row.margin == margin for row in rows])
+        yield from _cell(
+            task, ALL, margin, rows, hits, local, [row.margin == margin for row in rows]
+        )
 
 
 def _cell(
@@ -142,6 +149,7 @@ def _cell(
     margin: str,
     rows: Sequence[_Asked],
     hits: FloatArray,
+    local: FloatArray | None,
     chosen: Sequence[bool],
 ) -> Iterator[Blind]:
     by_image: defaultdict[str, list[float]] = defaultdict(list)
@@ -156,7 +164,18 @@ def _cell(
     )
     ends = found.interval(0)
     interval = None if ends is None or None in ends else (float(ends[0] or 0), float(ends[1] or 0))
-    yield Blind(task, kind, margin, float(found.value[0]), interval, pairs, len(by_image))
+    over_grey = None if local is None else float(local[np.array(chosen) & np.isfinite(hits)].mean())
+    value = float(found.value[0])
+    yield Blind(task, kind, margin, value, interval, pairs, len(by_image), over_grey)
+
+
+def _local_hits(task: str, rows: Sequence[_Asked]) -> FloatArray | None:
+    """1 where the local judge is right over grey, ½ at a tie."""
+    weights = shipped().tasks.get(task)
+    if weights is None:
+        return None
+    odds = [weights.log_odds(row.pair.better, row.pair.worse) for row in rows]
+    return np.asarray(0.5 + 0.5 * np.sign(odds))
 
 
 def _held_out(rows: Sequence[_Asked]) -> FloatArray:

@@ -45,7 +45,7 @@ class Audit:
     def json(self) -> dict[str, Any]:
         """``{"findings": [{"kind", "count", "total", "examples"}], "checked": {kind: total},
         "blind": [{"task", "error_type", "margin", "accuracy", "interval", "pairs",
-        "images"}]}``.
+        "images", "local"}]}``.
         """
         return {
             "dataset": self.dataset,
@@ -76,6 +76,7 @@ class Audit:
                 row.margin,
                 percent(row.accuracy),
                 percents(row.interval),
+                "–" if row.local is None else percent(row.local),
                 str(row.pairs),
                 str(row.images),
             )
@@ -87,6 +88,7 @@ class Audit:
             "Margin",
             "Right without the photograph",
             "95 %",
+            "Local judge on grey",
             "Pairs",
             "Images",
         )

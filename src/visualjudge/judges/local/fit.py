@@ -22,6 +22,10 @@ from visualjudge.judges.local.model import CLIP, Features, Weights
 RIDGES = (0.3, 1.0, 3.0, 10.0, 30.0)
 FOLDS = 5
 KNOTS = 40
+SCORE_RIDGE, COMPARED = 3.0, 0.3
+"""Strength of the ridge of score weights, a prediction; the share of a score that comes from the
+weights of comparisons.
+"""
 Array = NDArray[np.float64]
 
 
@@ -189,15 +193,32 @@ def _by_image(images: Sequence[str], log_odds: Array) -> tuple[ImageHits, ...]:
 
 
 def _calibrated(weights: Weights, samples: Sequence[Sample]) -> Weights:
-    """The weights with the knots of an isotonic regression of score on quality; as they are without
-    samples.
+    """The weights with those of scores, and an isotonic regression of score on what they say; as
+    they are without samples.
+
+    Scores are told by ridge regression on features of variance 1, and in part by the weights of
+    comparisons, each of the two sums of variance 1.
     """
     if not samples:
         return weights
+    values = np.array([[s.features.get(n, 0.0) for n in weights.names] for s in samples])
+    truth = np.array([sample.score for sample in samples])
+    centre, spread = np.array(_rounded(values.mean(0))), np.array(_rounded(values.std(0) + 1e-9))
+    units = np.clip((values - centre) / spread, -CLIP, CLIP)
+    pull = SCORE_RIDGE * len(units) * np.eye(units.shape[1])
+    slopes = np.linalg.solve(units.T @ units + pull, units.T @ (truth - truth.mean()))
+    compared = np.array(weights.weights) * spread / np.array(weights.scale)
+    told, said = (one / ((units @ one).std() + 1e-9) for one in (slopes, compared))
+    scoring = replace(
+        weights,
+        centre=tuple(map(float, centre)),
+        spread=tuple(map(float, spread)),
+        score_weights=tuple(_rounded((1 - COMPARED) * told + COMPARED * said)),
+    )
     order = sorted(
-        ((weights.quality_of(s.features), s.score) for s in samples), key=lambda row: row[0]
+        ((scoring.quality_of(s.features), s.score) for s in samples), key=lambda row: row[0]
     )
     quality, score = (np.array(column, dtype=np.float64) for column in zip(*order, strict=True))
     fitted = np.clip(isotonic_regression(score).x, 0, 10)
     at = np.unique(np.linspace(0, len(quality) - 1, KNOTS).round().astype(int))
-    return replace(weights, quality=tuple(_rounded(quality[at])), score=tuple(_rounded(fitted[at])))
+    return replace(scoring, quality=tuple(_rounded(quality[at])), score=tuple(_rounded(fitted[at])))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,13 @@ from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import DataError
 
 FORMAT = "visualjudge-local"
-VERSION = 1
+VERSION = 2
+READABLE = (1, 2)
 CLIP = 4.0
 """A difference counts at most this many standard deviations: one odd feature never decides
 alone.
 """
+SCORING = ("centre", "spread", "score_weights")
 MOST_BYTES = 4 << 20
 Features = Mapping[str, float]
 
@@ -35,8 +38,10 @@ class Weights:
     """The model of one task.
 
     ``names``, ``scale`` and ``weights`` have one entry a feature; ``temperature`` divides the
-    log-odds; ``quality`` and ``score`` are the knots of the isotonic calibration from quality to
-    the 0..10 scale.
+    log-odds. Scores have their own ``score_weights``, of features less their ``centre`` over their
+    ``spread``; where there are none (files of version 1), quality is the sum by ``weights``.
+    ``quality`` and ``score`` are the knots of the isotonic calibration from quality to the 0..10
+    scale.
     """
 
     names: tuple[str, ...]
@@ -45,6 +50,9 @@ class Weights:
     temperature: float = 1.0
     quality: tuple[float, ...] = ()
     score: tuple[float, ...] = ()
+    centre: tuple[float, ...] = ()
+    spread: tuple[float, ...] = ()
+    score_weights: tuple[float, ...] = ()
 
     def log_odds(self, first: Features, second: Features) -> float:
         """Log-odds that ``first`` is the better one; 0 where their features do not differ."""
@@ -54,8 +62,11 @@ class Weights:
 
     def quality_of(self, features: Features) -> float:
         """Weighted sum of an option's features, on an arbitrary scale."""
-        values = np.array([features.get(name, 0.0) for name in self.names]) / np.array(self.scale)
-        return float(values @ np.array(self.weights))
+        values = np.array([features.get(name, 0.0) for name in self.names])
+        if not self.score_weights:
+            return float((values / np.array(self.scale)) @ np.array(self.weights))
+        units = (values - np.array(self.centre)) / np.array(self.spread)
+        return float(np.clip(units, -CLIP, CLIP) @ np.array(self.score_weights))
 
     def score_of(self, features: Features) -> float | None:
         """Expected score, 0..10; None where the model was trained on comparisons alone."""
@@ -105,7 +116,7 @@ def load(path: str | Path) -> Model:
         )
     try:
         content = orjson.loads(place.read_bytes())
-        if content["format"] != FORMAT or content["version"] != VERSION:
+        if content["format"] != FORMAT or content["version"] not in READABLE:
             raise ValueError(
                 f"format must be {FORMAT} {VERSION}, got {content['format']} {content['version']}"
             )
@@ -124,15 +135,16 @@ def _weights(row: Mapping[str, Any]) -> Weights:
         part: tuple(float(v) for v in row[part])
         for part in ("scale", "weights", "quality", "score")
     }
+    scoring = {part: tuple(float(v) for v in row.get(part, ())) for part in SCORING}
     lengths = {len(names), len(numbers["scale"]), len(numbers["weights"])}
     if len(lengths) > 1 or len(numbers["quality"]) != len(numbers["score"]):
         raise ValueError("names, scale and weights must be equally long, quality and score too")
+    if {len(values) for values in scoring.values()} not in ({0}, lengths):
+        raise ValueError(f"{', '.join(SCORING)} must be as long as names, or empty")
     temperature = float(row["temperature"])
     if (
-        not np.isfinite([*numbers["scale"], *numbers["weights"], temperature]).all()
+        not np.isfinite([*chain(*numbers.values(), *scoring.values()), temperature]).all()
         or temperature <= 0
     ):
-        raise ValueError(
-            "scale, weights and temperature must be finite numbers, temperature above 0"
-        )
-    return Weights(names, temperature=temperature, **numbers)
+        raise ValueError("all values must be finite numbers, temperature above 0")
+    return Weights(names, temperature=temperature, **numbers, **scoring)

@@ -8,10 +8,18 @@ import cv2
 import numpy as np
 
 from visualjudge.core.records import BoolArray, FloatArray, Mask
+from visualjudge.vision import view_places
 from visualjudge.vision.boxes.score import iou
 from visualjudge.vision.masks.record import Masks
 from visualjudge.vision.view import Features, Given, Plane, View
-from visualjudge.vision.view_items import alike, covering, overlaps, partition, set_features
+from visualjudge.vision.view_items import (
+    alike,
+    covering,
+    overlaps,
+    partition,
+    partition_places,
+    set_features,
+)
 
 BAND = 3
 """Pixels of the view on either side of a boundary that are compared."""
@@ -38,6 +46,7 @@ def mask_features(found: Masks, given: Given) -> Features:
         | alike(labels, looks)
         | covering(view, number > 0)
         | partition(view, number)
+        | partition_places(view, number)
     )
 
 
@@ -68,7 +77,10 @@ def _mask(view: View, mask: BoolArray) -> tuple[Features, FloatArray]:
     near = mask[rows, columns].view(np.uint8)
     area = int(cv2.countNonZero(near)) if near.size else 0
     if area < FEWEST_PIXELS:
-        return dict.fromkeys(_MASK, 0.0) | {"parts": 1.0, "log_area": -9.0}, np.zeros(3)
+        return dict.fromkeys(_MASK, 0.0) | view_places.NOWHERE | {
+            "parts": 1.0,
+            "log_area": -9.0,
+        }, np.zeros(3)
     padded = cv2.copyMakeBorder(near, 1, 1, 1, 1, cv2.BORDER_REPLICATE)
     rim = (cv2.dilate(padded, None) - cv2.erode(padded, None))[1:-1, 1:-1]
     kernel = np.ones((2 * BAND + 1,) * 2, np.uint8)
@@ -81,7 +93,7 @@ def _mask(view: View, mask: BoolArray) -> tuple[Features, FloatArray]:
     off = (inner | outer) & (1 - rim)
     on_rim, ring = _at(edges, rim), _at(lab, outer)
     mean, spread = (np.ravel(part) for part in cv2.meanStdDev(lab, mask=near))
-    full = bool(outer.any())
+    full, at = bool(outer.any()), view_places.samples_of_mask(mask)
     return {
         "edge": on_rim[0],
         "step": on_rim[0] - _at(edges, off)[0],
@@ -94,6 +106,7 @@ def _mask(view: View, mask: BoolArray) -> tuple[Features, FloatArray]:
         "parts": float(cv2.connectedComponents(near)[0] - 1),
         "log_area": float(np.log(area / mask.size)),
         "even": float(spread.mean()) / 20,
+        **(view_places.NOWHERE if at is None else view_places.evidence(view, at)),
     }, mean
 
 

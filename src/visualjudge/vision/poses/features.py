@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from visualjudge.vision import view_places
 from visualjudge.vision.poses.record import People, Person
 from visualjudge.vision.poses.skeleton import LIMBS, MIRRORED
 from visualjudge.vision.view import Features, Given, View
@@ -35,7 +36,16 @@ LENGTHS = {
 proportions (1966).
 """
 SIDES = ((5, 6), (11, 12), (13, 14), (15, 16), (7, 8), (9, 10), (1, 2), (3, 4))
-_PERSON = ("too_long", "longest", "flat", "uneven", "crossed", "mirrored", "twins_apart")
+BODY = tuple(limb for limb in LIMBS if min(limb) >= 5)
+"""Limbs below the head."""
+ALONG = 8
+"""Points along each limb that are looked at."""
+THICK, ASIDE = 0.13, 0.4
+"""Half the width of a limb, and where the background begins, over the length of the trunk."""
+_PERSON = (
+    *("too_long", "longest", "flat", "uneven", "crossed", "mirrored", "twins_apart"),
+    *view_places.NOWHERE,
+)
 
 
 def pose_features(poses: People, given: Given) -> Features:
@@ -66,7 +76,29 @@ def _person(view: View, person: Person) -> dict[str, float]:
         "crossed": _crossed(points, present),
         "mirrored": _mirrored(points, present),
         "twins_apart": _twins_apart(view, points, present),
+        **_places(view, points, present, unit),
     }
+
+
+def _places(view: View, points: np.ndarray, present: np.ndarray, unit: float) -> dict[str, float]:
+    """What is seen along the limbs and beside them, where they lie and at other places."""
+    limbs = np.array([limb for limb in BODY if present[list(limb)].all()], dtype=int)
+    if not len(limbs):
+        return dict(view_places.NOWHERE)
+    scale = np.array(view.scale)
+    start, end = (points[limbs[:, k]] * scale for k in (0, 1))
+    along = end - start
+    across = np.stack([-along[:, 1], along[:, 0]], axis=1)
+    across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-6)
+    share = (np.arange(ALONG) + 0.5)[:, None, None] / ALONG
+    line, trunk = start + share * along, unit * float(np.sqrt(scale.prod()))
+    beside = {
+        wide: np.concatenate([line + side * wide * trunk * across for side in (-1, 1)])
+        for wide in (THICK, ASIDE)
+    }
+    normals = np.abs(np.broadcast_to(across, beside[THICK].shape)).reshape(-1, 2)
+    inside, ring, outline = (one.reshape(-1, 2) for one in (line, beside[ASIDE], beside[THICK]))
+    return view_places.evidence(view, view_places.Samples(inside, ring, outline, normals))
 
 
 def _mirrored(points: np.ndarray, present: np.ndarray) -> float:

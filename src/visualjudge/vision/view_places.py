@@ -1,0 +1,159 @@
+"""Does a prediction lie where the photograph says, rather than a little or far beside it?
+
+What is seen at the place of an item is held against what the same item would meet at other places
+of the same photograph: shifted a little, shifted far and resized, and anywhere on a grid. The
+difference is evidence from the photograph alone. What an item is by itself, its size and form,
+cancels; over uniform grey every difference is 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from visualjudge.core.records import BoolArray, FloatArray
+from visualjudge.vision.view import View
+
+NEAR, FAR = 0.08, 0.25
+"""Lengths of shifts, as shares of the square root of an item's area."""
+LEAST_NEAR, LEAST_FAR = 2.0, 5.0
+"""Lengths of shifts in pixels of the view, at least."""
+RESIZED = {"near": (0.9, 1.1), "far": (0.75, 1.33)}
+DIRECTIONS = np.array([[x, y] for x in (-1, 0, 1) for y in (-1, 0, 1) if x or y], dtype=np.float64)
+GRID = 5
+POINTS = 150
+"""Points of the inside, of the ring and of the outline that are looked at, at most."""
+SEEN = 0.7
+"""Share of its points that must lie on the image for a place to count."""
+DIGITS = 6
+"""Decimals that are kept, so that over grey nothing is left."""
+SCALES = ("near", "far", "anywhere")
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Where an item is looked at, (n, 2) arrays of x and y on the view.
+
+    ``outline`` has unit normals (n, 2); ``inside`` and ``ring`` are points on either side of it.
+    """
+
+    inside: FloatArray
+    ring: FloatArray
+    outline: FloatArray
+    normals: FloatArray
+
+    @property
+    def side(self) -> float:
+        """Square root of the area of the box around the item."""
+        return float(np.sqrt(np.prod(np.ptp(self.outline, axis=0) + 1)))
+
+
+def samples_of_mask(mask: BoolArray) -> Samples | None:
+    """The points of a mask (h×w bool); None where it is too small."""
+    area = int(np.count_nonzero(mask))
+    if area < 9:
+        return None
+    band = max(2, round(0.1 * area**0.5))
+    near = mask.view(np.uint8)
+    soft = cv2.GaussianBlur(near.astype(np.float32), (0, 0), 1.5)
+    dx, dy = cv2.Sobel(soft, cv2.CV_32F, 1, 0), cv2.Sobel(soft, cv2.CV_32F, 0, 1)
+    kernel = np.ones((2 * band + 1,) * 2, np.uint8)
+    padded = cv2.copyMakeBorder(near, 1, 1, 1, 1, cv2.BORDER_REPLICATE)
+    rim = (cv2.dilate(padded, None) - cv2.erode(padded, None))[1:-1, 1:-1]
+    inside, ring, outline = (
+        _spread(np.argwhere(part)) for part in (near, cv2.dilate(near, kernel) - near, rim)
+    )
+    if not len(ring) or not len(outline):
+        return None
+    rows, columns = outline.T
+    normals = np.abs(np.stack([dx[rows, columns], dy[rows, columns]], axis=1)).astype(np.float64)
+    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-6)
+    return Samples(_xy(inside), _xy(ring), _xy(outline), normals)
+
+
+def _xy(places: np.ndarray) -> FloatArray:
+    return np.asarray(places[:, ::-1], dtype=np.float64)
+
+
+def _spread(found: np.ndarray) -> np.ndarray:
+    """At most ``POINTS`` rows, evenly spread."""
+    return found[:: max(1, -(-len(found) // POINTS))]
+
+
+def evidence(view: View, at: Samples) -> dict[str, float]:
+    """How much better an item's place is than others: edges along its outline, contrast to its
+    surroundings, salience; each against places near, far and anywhere.
+    """
+    height, width = view.edges.shape
+    middle = at.outline.mean(axis=0)
+    places: list[tuple[float, float, float]] = [(0.0, 0.0, 1.0)]
+    scale: list[int] = [-1]
+    lengths = max(LEAST_NEAR, NEAR * at.side), max(LEAST_FAR, FAR * at.side)
+    for k, (name, length) in enumerate(zip(SCALES, lengths, strict=False)):
+        places += [(x, y, 1.0) for x, y in DIRECTIONS * length]
+        places += [(0.0, 0.0, size) for size in RESIZED[name]]
+        scale += [k] * (len(DIRECTIONS) + 2)
+    reach = np.ptp(at.outline, axis=0) / 2
+    spots = [
+        np.linspace(min(r, n / 2), max(n - r, n / 2), GRID)
+        for r, n in zip(reach, (width, height), strict=True)
+    ]
+    places += [(x - middle[0], y - middle[1], 1.0) for x in spots[0] for y in spots[1]]
+    scale += [2] * GRID**2
+    edge, contrast, salient = _seen(view, at, middle, np.array(places))
+    kinds, found = np.array(scale), {}
+    for name, values in (("edge", edge), ("contrast", contrast), ("salient", salient)):
+        for k, far in enumerate(SCALES):
+            others = values[kinds == k]
+            others = others[np.isfinite(others)]
+            better = values[0] - others.mean() if len(others) else 0.0
+            found[f"{name}_{far}"] = round(float(np.nan_to_num(better)), DIGITS)
+    return found
+
+
+NOWHERE = {f"{cue}_{far}": 0.0 for cue in ("edge", "contrast", "salient") for far in SCALES}
+
+
+def _seen(
+    view: View, at: Samples, middle: FloatArray, places: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Edges, contrast and salience at P places (P×3: x, y, size), NaN where too little is on the
+    image.
+    """
+    outline, on_outline = _moved(at.outline, middle, places, view)
+    inside, on_inside = _moved(at.inside, middle, places, view)
+    ring, on_ring = _moved(at.ring, middle, places, view)
+    across = (
+        at.normals[:, 0] * view.dx[outline[1], outline[0]]
+        + at.normals[:, 1] * view.dy[outline[1], outline[0]]
+    )
+    edge = _mean(np.minimum(across, 2.0)[..., None], on_outline)[:, 0]
+    colours = [_mean(view.soft[y, x], on) for (x, y), on in ((inside, on_inside), (ring, on_ring))]
+    salience = [
+        _mean(view.salient[y, x][..., None], on)[:, 0]
+        for (x, y), on in ((inside, on_inside), (ring, on_ring))
+    ]
+    seen = (on_outline.mean(axis=1) >= SEEN) & (on_inside.mean(axis=1) >= SEEN)
+    seen[0] = True
+    contrast = np.linalg.norm(colours[0] - colours[1], axis=1) / 20
+    values = edge, contrast, salience[0] - salience[1]
+    return tuple(np.where(seen, value, np.nan) for value in values)  # type: ignore[return-value]
+
+
+def _moved(
+    points: FloatArray, middle: FloatArray, places: FloatArray, view: View
+) -> tuple[tuple[np.ndarray, np.ndarray], BoolArray]:
+    """x and y of n points at P places, each P×n, on the image; and which were on it."""
+    height, width = view.edges.shape
+    at = (points - middle) * places[:, None, 2:] + middle + places[:, None, :2]
+    x, y = np.floor(at[..., 0]).astype(np.intp), np.floor(at[..., 1]).astype(np.intp)
+    on = (x >= 0) & (y >= 0) & (x < width) & (y < height)
+    return (np.clip(x, 0, width - 1), np.clip(y, 0, height - 1)), on
+
+
+def _mean(values: np.ndarray, on: BoolArray) -> FloatArray:
+    """Means over the points that are on the image: P×n×C to P×C."""
+    share = on / np.maximum(on.sum(axis=1, keepdims=True), 1)
+    return np.asarray(np.einsum("pnc,pn->pc", values, share))
