@@ -49,10 +49,11 @@ def agreement_figure(result: PeopleAgreement) -> Figure | LeftOut:
         ForestRow(plain_name(d), tuple(found.get((d, title)) for title in titles))
         for d in dimensions
     ]
+    ends = [end for e in found.values() for end in (e.value, *(e.interval or ()))]
     scale = Scale(
-        -1.0,
+        -1.0 if any(end is None or end < 0 for end in ends) else 0.0,
         1.0,
-        "{:g}".format,
+        lambda end: number(end, 1),
         lambda e: f"{number(e.value)} ({span(e.interval)})",
         "Spearman’s ρ",
         0.0,

@@ -133,7 +133,8 @@ def baseline(analysis: Analysis) -> Figure | LeftOut:
         return LeftOut("baseline", "the local baseline answered none of these questions")
     rows = [
         ForestRow(
-            plain_name(name), tuple(rows[name].gap if name in rows else None for rows in found)
+            "all questions" if name == "all" else plain_name(name),
+            tuple(rows[name].gap if name in rows else None for rows in found),
         )
         for name in names
     ]

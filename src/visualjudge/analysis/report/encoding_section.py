@@ -58,7 +58,7 @@ def _levels(figures: Sequence[Figure]) -> list[str]:
         return []
     return [
         f"As accurate in every encoding, on the same pairs: {listed(names, MOST_TASKS)}. "
-        "Use any; how far they could differ is in the figures."
+        "None is better so far; how far they could differ is in the figures."
     ]
 
 
