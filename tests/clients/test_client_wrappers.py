@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import json
 import os
+import time
 from collections.abc import Callable, Coroutine
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +16,15 @@ import numpy as np
 import orjson
 import pytest
 
-from visualjudge.clients import Reply, Request, RetryPolicy, ScriptedClient, TextPart, image_part
+from visualjudge.clients import (
+    Reply,
+    Request,
+    RetryPolicy,
+    ScriptedClient,
+    TextPart,
+    image_part,
+    limiter,
+)
 from visualjudge.clients.base import Alternative, Diagnostics, Identity, ImagePart, Token
 from visualjudge.clients.cache import Cached, cache_key
 from visualjudge.clients.cache_key import cache_secret
@@ -151,13 +160,39 @@ def test_no_more_are_under_way_than_allowed() -> None:
     assert (crowd.asked, crowd.most) == (50, 4)
 
 
-@pytest.mark.parametrize(
-    "failure", [ApiError(429, "x"), ApiError(503, "x"), TransportError("x", cause="timeout")]
-)
-def test_push_back_halves_once_for_all_that_had_begun(failure: Exception) -> None:
+@pytest.mark.parametrize("failure", [ApiError(503, "x"), TransportError("x", cause="timeout")])
+def test_overload_halves_once_for_all_that_had_begun(failure: Exception) -> None:
     limit = AdaptiveLimit(8)
     run(_many(Limited(Crowd(lambda n: failure if n <= 8 else None), limit), 8))
     assert limit.allowed == 4
+
+
+def test_a_refused_call_takes_its_place_away() -> None:
+    limit = AdaptiveLimit(8)
+    run(_many(Limited(Crowd(lambda n: ApiError(429, "x") if n <= 3 else None), limit), 4))
+    assert 5 <= limit.allowed < 5.1
+
+
+def test_calls_refused_together_leave_an_eighth() -> None:
+    limit = AdaptiveLimit(32)
+    run(_many(Limited(Crowd(lambda n: ApiError(429, "x")), limit), 32))
+    assert limit.allowed == 4
+
+
+def test_places_come_back_slowly_up_to_what_was_refused_and_faster_above() -> None:
+    limit = AdaptiveLimit(20)
+    crowd = Crowd(lambda n: ApiError(429, "x") if n <= 10 else None)
+    run(_many(Limited(crowd, limit), 10 + 30))
+    assert 10.5 < limit.allowed < 11
+    run(_many(Limited(crowd, limit), 20 + 30))
+    assert limit.allowed > 12.5
+
+
+def test_the_last_place_rests_after_a_refused_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limiter, "REST_S", 0.05)
+    began = time.monotonic()
+    run(_many(Limited(Crowd(lambda n: ApiError(429, "x")), 1), 3))
+    assert time.monotonic() - began >= 0.15
 
 
 def test_a_wrong_request_says_nothing_about_load() -> None:
@@ -174,7 +209,8 @@ def test_it_rises_again_to_the_ceiling_and_not_beyond() -> None:
     assert crowd.asked == 200
 
 
-def test_one_place_always_stays() -> None:
+def test_one_place_always_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limiter, "REST_S", 0.0)
     limit = AdaptiveLimit(4)
     run(_many(Limited(Crowd(lambda n: ApiError(429, "x")), limit), 60))
     assert limit.allowed == 1

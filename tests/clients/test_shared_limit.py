@@ -14,19 +14,19 @@ from pathlib import Path
 import orjson
 import pytest
 
-from visualjudge.clients.limiter import AdaptiveLimit
+from visualjudge.clients.limiter import AdaptiveLimit, Load
 from visualjudge.clients.shared_limit import SharedLimit, shared_limit
 
 
-def _call(limit: AdaptiveLimit, *, pushed_back: bool = False) -> None:
+def _call(limit: AdaptiveLimit, load: Load = "answered") -> None:
     """One call, alone."""
-    limit.leave(asyncio.run(limit.enter()), pushed_back=pushed_back)
+    limit.leave(asyncio.run(limit.enter()), load)
 
 
 def _settled(*limits: SharedLimit) -> list[int]:
     """What each may have under way after all have told what they need."""
-    for limit in (*limits, *limits):
-        limit._settle(None)
+    for limit in (*limits, *limits, *limits):
+        limit._settle()
     return [int(limit.allowed) for limit in limits]
 
 
@@ -36,29 +36,56 @@ def test_a_process_alone_has_its_ceiling(tmp_path: Path) -> None:
     assert limit.allowed == 8
 
 
-def test_shares_add_up_to_what_a_server_allowed(tmp_path: Path) -> None:
+def test_places_add_up_to_what_a_server_allowed(tmp_path: Path) -> None:
     limits = [SharedLimit(10, tmp_path / "limit") for _ in range(3)]
     assert _settled(*limits) == [10, 10, 10]
-    _call(limits[0], pushed_back=True)
-    assert sum(_settled(*limits)) == 15
-    time.sleep(0.01)
-    _call(limits[1], pushed_back=True)
-    assert sum(_settled(*limits)) in (7, 8)
+    _call(limits[0], "refused")
+    assert sum(_settled(*limits)) == 29
+    _call(limits[1], "overloaded")
+    assert sum(_settled(*limits)) in (24, 25)
 
 
-def test_a_push_back_counts_once_for_all_calls_that_had_begun(tmp_path: Path) -> None:
+def test_a_refused_call_takes_a_place_of_its_own_process(tmp_path: Path) -> None:
     one, other = (SharedLimit(16, tmp_path / "limit") for _ in range(2))
     _settled(one, other)
-    calls = [(limit, asyncio.run(limit.enter())) for limit in (one, other, one, other)]
-    for limit, number in calls:
-        limit.leave(number, pushed_back=True)
-    assert sum(_settled(one, other)) == 16
+    for limit in (one, other, one, other):
+        _call(limit, "refused")
+    assert (one.allowed, other.allowed) == (14, 14)
+    assert sum(_settled(one, other)) == 28
+
+
+def test_a_process_that_comes_later_gets_places_that_are_put_back(tmp_path: Path) -> None:
+    first, later = (SharedLimit(16, tmp_path / "limit") for _ in range(2))
+    _call(first, "refused")
+    first._settle()
+    calls = [asyncio.run(first.enter()) for _ in range(4)]
+    _call(later)
+    assert int(later.allowed) == 1
+    for number in calls:
+        first.leave(number, "answered")
+    assert _settled(first, later) in ([7, 8], [8, 7], [8, 8])
+
+
+def test_a_call_that_waits_gets_places_that_others_put_back(tmp_path: Path) -> None:
+    first, later = (SharedLimit(4, tmp_path / "limit") for _ in range(2))
+    _call(first, "refused")
+
+    async def main() -> int:
+        number = await later.enter()
+        waiting = asyncio.create_task(later.enter())
+        await asyncio.sleep(0)
+        first.close()
+        await asyncio.wait_for(waiting, 20)
+        later.close()
+        return number
+
+    assert asyncio.run(main()) == 1
 
 
 def test_it_rises_again(tmp_path: Path) -> None:
     limit = SharedLimit(4, tmp_path / "limit")
-    _call(limit, pushed_back=True)
-    assert limit.allowed == 2
+    _call(limit, "refused")
+    assert limit.allowed == 3
     for _ in range(30):
         _call(limit)
     assert _settled(limit) == [4]
@@ -69,27 +96,31 @@ def test_a_process_that_ended_has_no_share(tmp_path: Path) -> None:
         [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True
     )
     limit = SharedLimit(8, tmp_path / "limit")
-    _call(limit, pushed_back=True)
+    _call(limit, "refused")
     state = orjson.loads((tmp_path / "limit").read_bytes())
     state["processes"][f"{int(child.stdout)}-1"] = [8, 100, time.time()]
     (tmp_path / "limit").write_bytes(orjson.dumps(state))
-    assert _settled(limit) == [4]
+    assert _settled(limit) == [7]
+    state = orjson.loads((tmp_path / "limit").read_bytes())
+    state["processes"][f"{int(child.stdout)}-1"] = [1, 100, time.time()]
+    (tmp_path / "limit").write_bytes(orjson.dumps(state))
+    assert _settled(limit) == [8]  # what it held of a known limit is free
 
 
 def test_a_limit_that_is_closed_leaves_its_share(tmp_path: Path) -> None:
     one, other = (SharedLimit(8, tmp_path / "limit") for _ in range(2))
     _settled(one, other)
-    _call(one, pushed_back=True)
+    _call(one, "refused")
     one.close()
     assert _settled(other) == [8]
 
 
-@pytest.mark.parametrize(("learned", "first"), [(True, 2), (False, 8)])
+@pytest.mark.parametrize(("learned", "first"), [(True, 3), (False, 8)])
 def test_the_next_command_starts_from_what_was_learned(
     learned: bool, first: int, tmp_path: Path
 ) -> None:
     limit = SharedLimit(4, tmp_path / "limit", learned=learned)
-    _call(limit, pushed_back=True)
+    _call(limit, "refused")
     limit.close()
     after = SharedLimit(8, tmp_path / "limit", learned=learned)
     _call(after)
@@ -102,19 +133,19 @@ def test_the_next_command_starts_from_what_was_learned(
 def test_a_damaged_file_is_written_anew(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "limit").write_bytes(content)
     limit = SharedLimit(8, tmp_path / "limit")
-    _call(limit, pushed_back=True)
-    assert limit.allowed == 4
-    assert orjson.loads((tmp_path / "limit").read_bytes())["allowed"] == 4
+    _call(limit, "refused")
+    assert _settled(limit) == [7]
+    assert orjson.loads((tmp_path / "limit").read_bytes())["met"] == 7
 
 
 def test_where_nothing_can_be_written_a_process_keeps_to_a_limit_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     limit = SharedLimit(8, tmp_path / "file" / "limit")
-    _call(limit, pushed_back=True)
-    assert limit.allowed == 4
+    _call(limit, "refused")
+    assert limit.allowed == 7
     _call(limit)
-    limit._settle(None)
-    assert limit.allowed == 4.25
+    limit._settle()
+    assert 7 < limit.allowed < 7.1
 
 
 def test_the_file_tells_neither_server_nor_key(

@@ -1,28 +1,40 @@
-"""Concurrency that adapts: down at once when a server pushes back, up again slowly while it does
-not (AIMD, as TCP).
+"""Concurrency that adapts: a refused call takes its place away, and places come back slowly while
+calls are answered.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
+from typing import Literal
 
 from visualjudge.clients.base import Client, Reply, Request
 from visualjudge.clients.wrapping import Wrapping
 from visualjudge.core.errors import ApiError, ClientError, TransportError
 
-DOWN, NEAR = 0.5, 0.85
-"""What a push-back leaves of the calls that may be under way, and what it leaves if they had become
-more since the last: the limit of the server is near then.
+Load = Literal["answered", "refused", "overloaded"]
+"""What a call says about the server: ``refused`` = HTTP 429 (too many calls), ``overloaded`` = 408,
+503, 529 or no reply in time.
 """
-_PUSHED_BACK = frozenset({408, 429, 503, 529})
+OVERLOADED = 0.5
+"""What an overloaded server leaves of the places."""
+LEAST = 1 / 8
+"""What refused calls that had begun together leave of the places, at least: a server that refuses
+all of them counts calls a minute, not calls at once.
+"""
+CAREFULLY = 4
+"""Rounds of answered calls for one more place than the server refused the last time."""
+REST_S = 0.2
+"""How long the last place stays taken after a refused call."""
+_OVERLOADED = frozenset({408, 503, 529})
 
 
 class AdaptiveLimit:
     """How many calls may be under way, between 1 and ``ceiling``.
 
-    A push-back halves it, or takes less where it had risen since the last, once for all calls that
-    had begun before; a round of successes adds one.
+    A refused call takes one place away. A sign of overload takes half of them, once for all calls
+    that had begun before. Answered calls add a place in four rounds up to what was refused the last
+    time, and one a round above that.
     """
 
     def __init__(self, ceiling: int) -> None:
@@ -31,7 +43,9 @@ class AdaptiveLimit:
         self.in_flight = 0
         self._begun = 0
         self._deaf_until = 0
-        self._reduced_to = 0.0
+        self._least = 1.0
+        self._met = 0.0
+        """The places that the last refusal or overload left; 0 = there was none."""
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def enter(self) -> int:
@@ -49,15 +63,33 @@ class AdaptiveLimit:
         self._begun += 1
         return self._begun
 
-    def leave(self, number: int, *, pushed_back: bool | None) -> None:
-        """Give the place back. ``pushed_back`` None = says nothing about load (a wrong request)."""
+    def leave(self, number: int, load: Load | None) -> None:
+        """Give the place back. ``load`` None: the call says nothing about it (a wrong request)."""
         self.in_flight -= 1
-        if pushed_back and number > self._deaf_until:
-            self.allowed = self._reduced_to = reduced(self.allowed, self._reduced_to)
-            self._deaf_until = self._begun
-        elif pushed_back is False:
-            self.allowed = min(float(self.ceiling), self.allowed + 1.0 / self.allowed)
+        self._adapt(number, load)
         self._wake()
+
+    def _adapt(self, number: int, load: Load | None) -> None:
+        before, later = self.allowed, number > self._deaf_until
+        if load == "answered":
+            self.allowed = min(float(self.ceiling), before + self._step())
+        elif load in ("refused", "overloaded"):
+            if later:
+                self._deaf_until, self._least = self._begun, max(1.0, before * LEAST)
+            if load == "refused":
+                self.allowed = min(before, max(self._least, before - 1))
+            elif later:
+                self.allowed = max(1.0, before * OVERLOADED)
+            self._met = self._all()
+
+    def _step(self) -> float:
+        """The part of a place that an answered call adds."""
+        places = max(2.0, self._all())
+        return 1 / places if places >= self._met + 1 else 1 / (CAREFULLY * places)
+
+    def _all(self) -> float:
+        """The places of all who share the limit."""
+        return self.allowed
 
     def close(self) -> None:
         """Nothing to give back: the limit is of this process alone."""
@@ -69,13 +101,6 @@ class AdaptiveLimit:
             if not turn.done():
                 turn.set_result(None)
                 free -= 1
-
-
-def reduced(allowed: float, last: float) -> float:
-    """How many calls may be under way after a push-back; ``last``: after the one before, 0 = there
-    was none.
-    """
-    return max(1.0, allowed * (NEAR if last and allowed >= last + 1 else DOWN))
 
 
 class Limited(Wrapping):
@@ -90,23 +115,27 @@ class Limited(Wrapping):
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
         """As the inner client, when there is a place."""
         number = await self.limit.enter()
-        pushed_back: bool | None = None
+        load: Load | None = None
         try:
             reply = await self.inner.ask(request, attempt=attempt)
-            pushed_back = False
+            load = "answered"
             return reply
         except ClientError as error:
-            pushed_back = _pushes_back(error)
+            load = _load(error)
+            if load == "refused" and self.limit.allowed < 2:
+                await asyncio.sleep(REST_S)
             raise
         finally:
-            self.limit.leave(number, pushed_back=pushed_back)
+            self.limit.leave(number, load)
 
     async def aclose(self) -> None:
         self.limit.close()
         await super().aclose()
 
 
-def _pushes_back(error: ClientError) -> bool | None:
+def _load(error: ClientError) -> Load | None:
     if isinstance(error, ApiError):
-        return True if error.status in _PUSHED_BACK else None
-    return True if isinstance(error, TransportError) and error.cause == "timeout" else None
+        if error.status == 429:
+            return "refused"
+        return "overloaded" if error.status in _OVERLOADED else None
+    return "overloaded" if isinstance(error, TransportError) and error.cause == "timeout" else None

@@ -1,13 +1,15 @@
 """One limit of concurrency for all processes of a user that ask one server with one key.
 
-Each process has a share of what is allowed, by how many calls it has to make, and keeps to it by
-itself. Shares are settled in a small file in the user's cache folder, at most four times a second
-and at once when the server pushes back. Where the file cannot be used, a process keeps to a limit
-of its own.
+Each process holds some of the places and keeps to them by itself: a refused call of its own takes
+one of them away. In a small file in the user's cache folder stands who holds how many, and how many
+are free; at most four times a second a process puts back there what is more than its part, by the
+calls that it has to make, or takes what is free. Where the file cannot be used, a process keeps to
+a limit of its own.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import os
@@ -22,7 +24,7 @@ import orjson
 
 from visualjudge.clients.cache import default_cache_dir
 from visualjudge.clients.cache_key import cache_secret, read_regular
-from visualjudge.clients.limiter import AdaptiveLimit, reduced
+from visualjudge.clients.limiter import AdaptiveLimit, Load
 from visualjudge.core.atomic import write_bytes
 from visualjudge.core.errors import RunError
 
@@ -33,6 +35,7 @@ FORGOTTEN_S = 900.0
 LEARNED_S = 3600.0
 """How long the next command starts from what a server allowed."""
 WAIT_S = 0.5
+ROUNDING = 1e-6
 LARGEST_FILE = 1 << 16
 
 
@@ -40,18 +43,24 @@ LARGEST_FILE = 1 << 16
 class _State:
     """What the processes share. Times are seconds since the epoch."""
 
-    allowed: float = 0.0
-    reduced_to: float = 0.0
-    """What the last push-back left of it; 0 = there was none."""
-    reduced_at: float = 0.0
+    met: float = 0.0
+    """The places of all when the last call was refused; 0 = none was."""
+    met_at: float = 0.0
+    free: float = 0.0
+    """Places that no process holds."""
     processes: dict[str, list[float]] = field(default_factory=dict)
-    """By name: the most calls that it may make, how many it has to make, and when it was last heard
+    """By name: the places that it holds, how many calls it has to make, and when it was last heard
     of.
     """
 
+    @property
+    def places(self) -> float:
+        """Those that are held, and those that are free."""
+        return self.free + sum(row[0] for row in self.processes.values())
+
 
 class SharedLimit(AdaptiveLimit):
-    """As :class:`AdaptiveLimit`, of which ``allowed`` is this process's share.
+    """As :class:`AdaptiveLimit`, of which ``allowed`` is this process's part.
 
     Parameters
     ----------
@@ -67,47 +76,64 @@ class SharedLimit(AdaptiveLimit):
         super().__init__(ceiling)
         self._place, self._learned = place, learned
         self._name = f"{os.getpid()}-{id(self)}"
-        self._began: dict[int, float] = {}
-        self._grown, self._settled = 0, 0.0
+        self._settled, self._met_at = 0.0, 0.0
+        self._others, self._changed = 0.0, 0.0
+        self._next: asyncio.TimerHandle | None = None
 
     async def enter(self) -> int:
         """Wait for a place; the number returned goes to :meth:`leave`."""
         if not self._settled:
-            self._settle(None)
-        number = await super().enter()
-        self._began[number] = time.time()
-        return number
+            self._settle()
+        if self.in_flight >= int(self.allowed):
+            self._look_again()
+        return await super().enter()
 
-    def leave(self, number: int, *, pushed_back: bool | None) -> None:
-        """Give the place back. ``pushed_back`` None = says nothing about load (a wrong request)."""
-        began = self._began.pop(number)
+    def leave(self, number: int, load: Load | None) -> None:
+        """Give the place back. ``load`` None: the call says nothing about it (a wrong request)."""
         self.in_flight -= 1
-        self._grown += pushed_back is False
-        if pushed_back or time.time() - self._settled > SETTLED_S:
-            self._settle(began if pushed_back else None)
+        before = self.allowed
+        self._adapt(number, load)
+        self._changed += self.allowed - before
+        if load in ("refused", "overloaded"):
+            self._met_at = time.time()
+        if time.time() - self._settled > SETTLED_S:
+            self._settle()
         self._wake()
 
     def close(self) -> None:
-        """Leave the others this process's share."""
+        """Leave the others this process's places."""
+        if self._next is not None:
+            self._next.cancel()
         if self._settled:
-            self._exchange(None, gone=True)
+            self._exchange(gone=True)
 
-    def _settle(self, pushed_back: float | None) -> None:
-        """Tell the others, and take the share that follows; ``pushed_back``: when the call had
-        begun.
-        """
+    def _look_again(self) -> None:
+        """Settle later, while calls wait: others may have put places back."""
+        loop = asyncio.get_running_loop()
+        # A look that is long due was that of a loop that has ended.
+        if self._next is None or self._next.when() < loop.time() - 1:
+            self._next = loop.call_later(SETTLED_S, self._looked)
+
+    def _looked(self) -> None:
+        self._next = None
+        self._settle()
+        self._wake()
+        if self._waiting:
+            self._look_again()
+
+    def _all(self) -> float:
+        return self.allowed + self._others
+
+    def _settle(self) -> None:
+        """Tell the others, and take the places that follow."""
         self._settled = time.time()
-        allowed = self._exchange(pushed_back)
-        if allowed is None:
-            allowed = self.allowed + self._grown / self.allowed
-            if pushed_back:
-                allowed = self._reduced_to = reduced(self.allowed, self._reduced_to)
-        self.allowed = min(max(1.0, allowed), float(self.ceiling))
-        self._grown = 0
+        allowed = self._exchange()
+        if allowed is not None:
+            self.allowed, self._changed = allowed, 0.0
 
-    def _exchange(self, pushed_back: float | None, *, gone: bool = False) -> float | None:
-        """The share of this process, written beside those of the others; None where the file cannot
-        be used.
+    def _exchange(self, *, gone: bool = False) -> float | None:
+        """The places of this process, written beside those of the others; None where the file
+        cannot be used.
         """
         import filelock
 
@@ -117,65 +143,64 @@ class SharedLimit(AdaptiveLimit):
                 f"{self._place}.lock", timeout=WAIT_S, poll_interval=0.005, thread_local=False
             ):
                 state = self._read()
-                share = self._joined(state, pushed_back, gone=gone)
+                allowed = self._joined(state, gone=gone)
                 write_bytes(self._place, orjson.dumps(state))
         except (OSError, RunError, filelock.Timeout):
             return None
-        return share
+        return allowed
 
     def _read(self) -> _State:
         """The state of the file; a new one where it holds anything else."""
         try:
             found: Any = orjson.loads(read_regular(self._place, LARGEST_FILE)[0])
-            allowed, to, at = (
-                float(found[name]) for name in ("allowed", "reduced_to", "reduced_at")
-            )
-            state = _State(allowed, to, at, dict(found["processes"]))
-            rows = state.processes.items()
-            state.processes = {
-                name: [float(x) for x in row]
-                for name, row in rows
-                if len(row) == 3 and _alive(name)
-            }
+            met, met_at, free = (float(found[name]) for name in ("met", "met_at", "free"))
+            rows = dict(found["processes"]).items()
+            state = _State(met, met_at, free)
+            state.processes = {name: [float(x) for x in row] for name, row in rows if len(row) == 3}
         except (OSError, orjson.JSONDecodeError, KeyError, TypeError, ValueError):
             return _State()
         return state
 
-    def _joined(self, state: _State, pushed_back: float | None, *, gone: bool) -> float:
-        """The share of this process, of which ``state`` then knows how it stands."""
+    def _joined(self, state: _State, *, gone: bool) -> float:
+        """The places of this process, of which ``state`` then knows how it stands."""
         now = time.time()
-        known = self._name in state.processes
-        others = {name: row for name, row in state.processes.items() if now - row[2] < FORGOTTEN_S}
-        others.pop(self._name, None)
-        fresh = self._learned and 0 <= now - state.reduced_at < LEARNED_S
-        if not (known or others or fresh):
-            state.allowed = state.reduced_to = state.reduced_at = 0.0
-        state.processes = others
+        mine = state.processes.pop(self._name, None)
+        for name, row in list(state.processes.items()):
+            if not (now - row[2] < FORGOTTEN_S and _alive(name)):
+                held = state.processes.pop(name)[0]
+                state.free += held if state.met else 0.0
+        fresh = self._learned and 0 <= now - state.met_at < LEARNED_S
+        if not (mine or state.processes or fresh):
+            state.met = state.met_at = state.free = 0.0
+        if self._met_at > state.met_at:
+            state.met, state.met_at = self._met, self._met_at
+        self._met = state.met
+        own = max(0.0, mine[0] + self._changed) if mine else 0.0
         if gone:
+            state.free += own if state.met else 0.0
             return self.allowed
-        state.processes[self._name] = [
-            self.ceiling,
-            max(1, self.in_flight + len(self._waiting)),
-            now,
-        ]
-        ceiling = sum(row[0] for row in state.processes.values())
-        if pushed_back is not None and pushed_back > state.reduced_at:
-            state.allowed = state.reduced_to = reduced(state.allowed or ceiling, state.reduced_to)
-            state.reduced_at = now
-        elif not state.reduced_to:
-            state.allowed = ceiling
+        wanted = float(max(1, self.in_flight + len(self._waiting)))
+        if not state.met:
+            state.processes[self._name] = [self.ceiling, wanted, now]
+            allowed, state.free = float(self.ceiling), 0.0
         else:
-            state.allowed = min(ceiling, state.allowed + self._grown / max(state.allowed, 1.0))
-        return self._share(state)
+            pool = state.free + own
+            state.processes[self._name] = [pool, wanted, now]
+            allowed = min(self._part(state, state.places - state.free), pool, self.ceiling)
+            allowed = max(1.0, allowed)
+            held = max(allowed, min(float(self.in_flight), own))
+            state.processes[self._name][0], state.free = held, max(0.0, pool - held)
+        self._others = state.places - allowed
+        return allowed
 
-    def _share(self, state: _State) -> float:
-        """Whole calls, by what each process has to make: the shares of all add up to what is
-        allowed.
-        """
+    def _part(self, state: _State, places: float) -> float:
+        """Whole places, by what each process has to make: the parts of all add up to ``places``."""
+        if len(state.processes) == 1:
+            return places
         wanted = [(name, row[1]) for name, row in sorted(state.processes.items())]
         before = sum(calls for name, calls in wanted if name < self._name)
         up_to = before + state.processes[self._name][1]
-        part = int(state.allowed) / sum(calls for _, calls in wanted)
+        part = int(places + ROUNDING) / sum(calls for _, calls in wanted)
         return float(round(part * up_to) - round(part * before))
 
 
