@@ -61,7 +61,9 @@ def ours(items: list[Any], verdicts: list[Any]) -> set[str]:
 def theirs(items: list[Any], verdicts: list[Any]) -> set[str]:
     """What judgekit's audit flags."""
     report = run_audit(verdicts, synthetic.human_pairwise(items))
-    return {THEIRS[probe.name] for probe in report.probes if probe.triggered and probe.name in THEIRS}
+    return {
+        THEIRS[probe.name] for probe in report.probes if probe.triggered and probe.name in THEIRS
+    }
 
 
 def main() -> None:
