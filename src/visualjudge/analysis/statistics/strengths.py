@@ -59,7 +59,7 @@ class Strengths:
     """
 
     log_strength: FloatArray
-    component: FloatArray
+    component: IntArray
     log_tie: float | None
     regularised: bool
 
@@ -78,7 +78,7 @@ def parts_of(links: BoolArray) -> IntArray:
     return np.asarray(np.unique(first, return_inverse=True)[1], dtype=np.int64)
 
 
-def components(wins: FloatArray, ties: FloatArray) -> tuple[FloatArray, bool]:
+def components(wins: FloatArray, ties: FloatArray) -> tuple[IntArray, bool]:
     """Which sources are compared, directly or through others, and whether each group is strongly
     connected by wins.
 
@@ -113,7 +113,7 @@ def davidson(
 def _newton(
     wins: FloatArray,
     ties: FloatArray,
-    groups: FloatArray,
+    groups: IntArray,
     ridge: float,
     start: tuple[FloatArray, float] | None = None,
 ) -> tuple[FloatArray, float | None]:
@@ -207,7 +207,7 @@ def penalised(wins: FloatArray, ties: FloatArray, dispersion: float = 1.0) -> Pe
     that are linked.
     """
     games = wins + wins.T + ties
-    met, group = games > 0, np.zeros(wins.shape[0])
+    met, group = games > 0, np.zeros(wins.shape[0], dtype=np.int64)
     lever = met * (wins.shape[0] - 1) / max(np.triu(met).sum(), 1)
     theta, log_tie = np.zeros(wins.shape[0]), -1.0 if ties.any() else -np.inf
     for _ in range(NEWTON_STEPS):
