@@ -36,7 +36,7 @@ from visualjudge.vision.view import Features, Given
 
 OTHERS = 3
 FEWEST_IMAGES = 5
-KINDS = {"matched": "Matched errors", "ladder": "Ladder errors", "models": "Models and others"}
+KINDS = {"matched": "Matched errors", "ladder": "Ladder errors", "models": "Predictions of models"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,15 +256,15 @@ def show(rows: Sequence[Row], scored: Sequence[Scored], *, parts: bool) -> None:
         chosen = [row for row in rows if row.kind == kind and (parts or row.part == "all")]
         if not chosen:
             continue
-        print(f"\n| {title} | Photograph | Other | Grey | Gain over grey | Images | Pairs |")
-        print("|---|---|---|---|---|---:|---:|")
+        print(f"\n| {title} | Photograph, % | Other | Grey | Gain | Images (pairs) |")
+        print("|---|---|---|---|---|---:|")
         for row in chosen:
             name = row.task if row.part == "all" else f"– {row.part}"
             gain = f"{100 * row.gain:.1f}{_ends(row.gain_interval)}"
-            right = f"{100 * row.photograph:.1f} %{_ends(row.interval)}"
+            right = f"{100 * row.photograph:.1f}{_ends(row.interval)}"
             print(
-                f"| {name} | {right} | {100 * row.other:.1f} % | {100 * row.grey:.1f} % | {gain} "
-                f"| {row.images} | {row.pairs} |"
+                f"| {name} | {right} | {100 * row.other:.1f} | {100 * row.grey:.1f} | {gain} "
+                f"| {row.images} ({row.pairs}) |"
             )
         whole = [row for row in chosen if row.part == "all"]
         mean = {
@@ -272,8 +272,8 @@ def show(rows: Sequence[Row], scored: Sequence[Scored], *, parts: bool) -> None:
             for name in ("photograph", "other", "grey", "gain")
         }
         print(
-            f"| mean over {len(whole)} tasks | {mean['photograph']:.1f} % | {mean['other']:.1f} % "
-            f"| {mean['grey']:.1f} % | {mean['gain']:.1f} | | |"
+            f"| mean over {len(whole)} tasks | {mean['photograph']:.1f} | {mean['other']:.1f} "
+            f"| {mean['grey']:.1f} | {mean['gain']:.1f} | |"
         )
     print("\n| Scores | Errors | ρ | MAE | Best constant | Ratio | Predictions | Images |")
     print("|---|---|---:|---:|---:|---:|---:|---:|")

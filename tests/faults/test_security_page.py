@@ -39,7 +39,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/security.md").read_text("utf-8")
 
 CONFINE, RUNS, STRANGERS = (
-    "core/test_confine",
+    "core/test_confined_paths",
     "faults/test_hostile_runs",
     "faults/test_strangers_datasets",
 )
@@ -160,7 +160,7 @@ GUARANTEES = {
         "studio/test_compare.test_a_copy_names_no_key_for_a_server_that_only_the_run_names",
     ],
     "Keys are in no file, log, cache entry or error.": [
-        "runs/test_judging.test_no_key_is_in_any_file_of_a_run",
+        "runs/test_judge_dataset.test_no_key_is_in_any_file_of_a_run",
         f"{API}.test_a_key_that_the_server_repeats_is_masked_everywhere",
         LIED_TO,
         f"{PIPELINES}.test_a_key_in_another_field_is_refused_and_not_shown",
@@ -186,11 +186,13 @@ GUARANTEES = {
         "faults/test_terminal.test_no_character_of_a_name_acts_on_the_terminal",
         "core/test_spreadsheets.test_formulas_become_text_and_numbers_stay",
     ],
-    "The studio answers only this machine.": [
+    "The studio shows datasets on this machine only.": [
         f"{SAFETY}.test_names_of_this_machine_are_served",
         f"{SAFETY}.test_another_host_name_is_refused",
         f"{SAFETY}.test_nothing_but_the_images_of_questions_is_served",
         f"{PEOPLE}.test_without_the_raters_token_nothing_is_read_or_written",
+        "studio/test_elsewhere.test_a_link_works_once_and_binds_the_page_to_a_browser",
+        "studio/test_elsewhere.test_a_browser_that_knows_the_certificate_reaches_the_study",
     ],
     "Images behind URLs come from public addresses only.": [
         f"{DOWNLOAD}.test_loopback_is_refused_however_it_is_written",
@@ -211,7 +213,7 @@ GUARANTEES = {
     "Scores that were not computed are refused.": [
         "data/test_doors.test_a_sample_without_truth_needs_a_score_from_0_to_10",
         "data/test_doors.test_a_sample_without_truth_needs_a_score_from_0_to_10",
-        "core/test_guarded.test_a_metric_that_fails_is_named",
+        "core/test_plugin_guard.test_a_metric_that_fails_is_named",
     ],
 }
 
