@@ -24,7 +24,8 @@ Raw = list[dict[str, Any]]
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("COLUMNS", "400")  # sentences of the terminal's table in one line each
     made = make_dataset(tmp_path / "set", pairwise=40, ranking=3, scoring=4)
     edit(made, _balanced)
     return made
