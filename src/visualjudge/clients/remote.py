@@ -138,7 +138,7 @@ class RemoteClient(ABC):
     Raises
     ------
     UsageError
-        If a key is needed and there is none, or a URL, key or header cannot be sent.
+        If a required key is missing, or a URL, key or header cannot be sent.
     """
 
     backend: ClassVar[str]
@@ -256,7 +256,7 @@ class RemoteClient(ABC):
 
     @abstractmethod
     def _authorization(self, key: str) -> dict[str, str]:
-        """The headers of the protocol; ``key`` is empty where there is none."""
+        """Return the protocol's headers; ``key`` is empty without a key."""
 
     @property
     def identity(self) -> Identity:

@@ -250,11 +250,7 @@ def _pairwise(verdicts: pl.DataFrame) -> pl.DataFrame:
             verdicts.select(
                 "cluster",
                 "task",
-                key="question",
-                item="id",
-                annotation=pl.col("annotations").list.get(side),
-                option=pl.lit(side, dtype=pl.Int64),
-                source=pl.col("sources").list.get(side, null_on_oob=True),
+                **_option_columns(side),
                 said=pl.when(pl.col("parsed")).then(said),
                 truth=truth,
                 level=_above_others(side),
@@ -262,6 +258,17 @@ def _pairwise(verdicts: pl.DataFrame) -> pl.DataFrame:
             )
         )
     return pl.concat(parts)
+
+
+def _option_columns(side: int) -> dict[str, pl.Expr]:
+    """What a row of the option at ``side`` states, for pairs and rankings alike."""
+    return {
+        "key": pl.col("question"),
+        "item": pl.col("id"),
+        "annotation": pl.col("annotations").list.get(side),
+        "option": pl.lit(side, dtype=pl.Int64),
+        "source": pl.col("sources").list.get(side, null_on_oob=True),
+    }
 
 
 def _ranking(verdicts: pl.DataFrame) -> pl.DataFrame:
@@ -279,11 +286,7 @@ def _ranking(verdicts: pl.DataFrame) -> pl.DataFrame:
             verdicts.filter(pl.col("options") > side).select(
                 "cluster",
                 "task",
-                key="question",
-                item="id",
-                annotation=pl.col("annotations").list.get(side),
-                option=pl.lit(side, dtype=pl.Int64),
-                source=pl.col("sources").list.get(side, null_on_oob=True),
+                **_option_columns(side),
                 said=pl.when(pl.col("parsed")).then(beaten(pl.col("text"))),
                 truth=beaten(pl.col("answer")),
                 level=_above_others(side),

@@ -56,7 +56,7 @@ def across(
     """Accuracy of cells, a row a cell and a column a judge: share, interval, images, what was not
     read.
 
-    A single row would say again what the headline says: there is none then.
+    A single row is left out, because it would repeat the headline.
     """
     by_judge = [
         {cell.name: cell for cell in cells(judge) if cell.accuracy.share.n} for judge in judges

@@ -9,9 +9,9 @@ Mantel and Haenszel's (1959). The interval holds the preferences that the test b
 images does not reject; the flipped scores are those that images would have, had the lines of the
 strata been fitted without them (CR3: Bell & McCaffrey 2002).
 
-A judge that leans to the place is right more often where the better option is shown first. Where
-more of a feature goes with the place, by the design of the questions or by chance, that is no lean
-to the feature: ``Cases.first`` adds the place to the lines of the strata.
+A judge with position bias is right more often if the better option is shown first. If a feature is
+correlated with the position, by design or by chance, that must not count as a bias to the feature:
+``Cases.first`` adds the position to the lines of the strata.
 
 Images differ in difficulty too. From each pair's y the shrunken mean of the *other* pairs of its
 image is taken (the best linear prediction of a random effect: Henderson 1975; leaving the pair

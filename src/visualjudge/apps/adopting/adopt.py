@@ -209,8 +209,8 @@ def _file(path: Path, form: str | None) -> tuple[pl.DataFrame, Scale | None]:
 
 
 def _is_pairs(taken: pl.DataFrame, answers: Mapping[str, str]) -> bool:
-    """Whether the verdicts choose between two options: sources of both are named, or no verdict
-    (where there is none, no truth) is a number or a grade.
+    """Return whether the verdicts choose between two options: sources of both are named, or no
+    verdict is a number or a grade (without verdicts, no truth is).
     """
     if "model_b" in taken.columns or "text_b" in taken.columns:
         return True

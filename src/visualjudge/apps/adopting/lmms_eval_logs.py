@@ -8,13 +8,11 @@ from visualjudge.apps.adopting.answers import is_answer
 from visualjudge.apps.adopting.logs import Log, LogFormat, LogRows, log_row
 
 _KNOWN = {"doc_id", "target"}
+_REPLIES = {"filtered_resps", "resps"}
 
 
 def _fits(log: Log) -> bool:
     return log.suffix == ".jsonl" and log.columns >= _KNOWN and bool(_REPLIES & log.columns)
-
-
-_REPLIES = {"filtered_resps", "resps"}
 
 
 def _read(log: Log) -> LogRows:

@@ -142,9 +142,8 @@ class Batched(Wrapping):
                 try:
                     reply = with_failed(await self.inner.ask(request, attempt=attempt), billed)
                     return replace(reply, cached=True) if call.known else reply
-                except (
-                    Pending
-                ) as pending:  # noted here, where an error of the disk is none of the server
+                # Noted outside of the client, so that a disk error is not taken for a server's.
+                except Pending as pending:
                     self._desk.note(str(pending), call.body)
                     raise
                 except ClientError as error:
