@@ -27,7 +27,6 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -41,8 +40,7 @@ from visualjudge.core.records import Question
 from visualjudge.dataset.folder import Dataset
 from visualjudge.judges.question import QuestionJudge
 from visualjudge.runs.judge_dataset import RunSettings, live, run_judge
-from visualjudge.runs.process_workers import open_processes
-from visualjudge.runs.worker_engine import SpreadEngine
+from visualjudge.runs.worker_engine import SpreadEngine, workers_of
 from visualjudge.vision.raster.images import write_png
 
 IMAGES = 50
@@ -219,9 +217,7 @@ async def ours(
     )
     dataset = Dataset(root, asked, {}, "-")
     judge = QuestionJudge(client, root)
-    engine = (
-        live if processes == 1 else SpreadEngine(judge, partial(open_processes, count=processes))
-    )
+    engine = live if processes == 1 else SpreadEngine(judge, workers_of("local", processes))
     seen = dict[int, float]()
     report = await run_judge(
         dataset,

@@ -120,7 +120,7 @@ def test_import_perturb_build_judge_report(env: Environment, root: Path) -> None
 
 def test_workers_know_what_the_plugin_registered(env: Environment) -> None:
     code = (
-        "from visualjudge.dataset.engines import open_engine\n"
+        "from visualjudge.core.engines import open_engine\n"
         "from visualjudge.vision.tasks import task_named\n"
         "if __name__ == '__main__':\n"
         "    with open_engine('local', 2) as engine:\n"

@@ -14,8 +14,8 @@ from environment import Environment, write_plugin
 
 import visualjudge as vj
 from visualjudge.core import registry
+from visualjudge.core.engines import open_engine
 from visualjudge.core.errors import UsageError
-from visualjudge.dataset.engines import open_engine
 from visualjudge.vision.predictions import Detections
 from visualjudge.vision.tasks import TASKS, task_named
 

@@ -53,7 +53,7 @@ def workers() -> list[int]:
                 words = (place / "cmdline").read_bytes()
             except OSError:
                 continue
-            if words.startswith((b"ray::Bench", b"ray::registered")):
+            if words.startswith(b"ray::Host"):
                 found.append(int(place.name))
     return found
 

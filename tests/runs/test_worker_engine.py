@@ -6,14 +6,15 @@ import asyncio
 import json
 import logging
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,20 +25,17 @@ import visualjudge as vj
 from runs.chaotic_server import ChaoticServer, running, serving
 from runs.made_dataset import make_dataset
 from visualjudge.clients import RetryPolicy, open_client
-from visualjudge.clients.base import Diagnostics
+from visualjudge.core.engines import ProcessWorker, Worker, WorkerLost
 from visualjudge.core.errors import RunError, UsageError
 from visualjudge.dataset.folder import Dataset, load_dataset
-from visualjudge.judges.base import Judge
 from visualjudge.judges.baseline import baseline_judge
 from visualjudge.judges.question import QuestionJudge
 from visualjudge.runs.answered_questions import answered
 from visualjudge.runs.budget import Budget, Limits
 from visualjudge.runs.judge_dataset import RunReport, RunSettings, run_judge
-from visualjudge.runs.process_workers import Bench, ProcessWorker, open_processes, packed
-from visualjudge.runs.questions_left import Todo, left_of
-from visualjudge.runs.ray_workers import open_actors
-from visualjudge.runs.runner import Outcome, Stop
-from visualjudge.runs.worker_engine import SpreadEngine, WorkerLost
+from visualjudge.runs.questions_left import left_of
+from visualjudge.runs.runner import Stop
+from visualjudge.runs.worker_engine import JudgeService, OpenWorkers, SpreadEngine, workers_of
 
 
 @pytest.fixture
@@ -45,32 +43,33 @@ def dataset(tmp_path: Path) -> Dataset:
     return load_dataset(make_dataset(tmp_path / "ds", pairwise=30, ranking=5, scoring=5))
 
 
-class NearWorker:
+class NearWorker(Worker):
     """A worker in this process, which may be slow, and may be lost after some answers."""
 
     def __init__(
-        self, name: str, work: bytes, *, answers: int = 10**9, delay_s: float = 0.0
+        self, name: str, service: JudgeService, *, answers: int = 10**9, delay_s: float = 0.0
     ) -> None:
-        self.name = name
+        self.name, self.service = name, pickle.loads(pickle.dumps(service))
         self.left, self.delay_s = answers, delay_s
-        self.bench = Bench(work)
+        self.ready: Future[None] = Future()
+        self.ready.set_result(None)
 
-    async def answer(self, numbers: Sequence[int]) -> list[Outcome]:
-        if not self.left:
-            raise WorkerLost(f"{self.name} has ended")
-        self.left -= 1
-        await asyncio.sleep(self.delay_s)
-        return await self.bench.answer(numbers)
+    def call(self, method: str, *arguments: Any) -> Future[Any]:
+        async def answer() -> Any:
+            if method == "answer":
+                if not self.left:
+                    raise WorkerLost(f"{self.name} has ended")
+                self.left -= 1
+            await asyncio.sleep(self.delay_s)
+            return await getattr(self.service, method)(*arguments)
 
-    async def finish(self) -> Diagnostics:
-        return await self.bench.finish()
+        return asyncio.run_coroutine_threadsafe(answer(), asyncio.get_event_loop())
 
 
-def near(**of: dict[str, Any]) -> Callable[[Judge, Todo], Any]:
-    @asynccontextmanager
-    async def opened(judge: Judge, todo: Todo) -> AsyncIterator[list[NearWorker]]:
-        work = packed(judge, todo)
-        yield [NearWorker(name, work, **options) for name, options in of.items()]
+def near(**of: dict[str, Any]) -> OpenWorkers:
+    @contextmanager
+    def opened(service: JudgeService) -> Iterator[list[NearWorker]]:
+        yield [NearWorker(name, service, **options) for name, options in of.items()]
 
     return opened
 
@@ -157,7 +156,7 @@ def test_the_questions_of_a_lost_worker_go_to_the_others(
     assert sorted(line["id"] for line in lines(tmp_path / "run")) == sorted(
         q.id for q in dataset.questions
     )
-    assert "first has ended; its questions go to the other" in caplog.text
+    assert "first has ended; its work goes to the other" in caplog.text
 
 
 def test_where_all_workers_are_lost_the_run_ends_and_resumes_with_others(
@@ -217,7 +216,7 @@ def test_a_judge_that_cannot_be_sent_is_refused(dataset: Dataset, tmp_path: Path
     judge = baseline_judge("oracle:0.7", dataset.root)
     judge.note = lambda: None  # type: ignore[attr-defined]
     with pytest.raises(UsageError, match="SimulatedJudge cannot be sent to other processes"):
-        judged(dataset, judge, tmp_path / "run", partial(open_processes, count=2))
+        judged(dataset, judge, tmp_path / "run", workers_of("local", 2))
 
 
 # ---------------------------------------------------------------- real processes
@@ -228,10 +227,10 @@ def test_processes_ask_a_server_as_one_would_and_survive_the_death_of_one(
 ) -> None:
     workers: list[ProcessWorker] = []
 
-    @asynccontextmanager
-    async def opened(judge: Judge, todo: Todo) -> AsyncIterator[list[ProcessWorker]]:
-        async with open_processes(judge, todo, count=2) as found:
-            workers.extend(found)
+    @contextmanager
+    def opened(service: JudgeService) -> Iterator[list[Worker]]:
+        with workers_of("local", 2)(service) as found:
+            workers.extend(one for one in found if isinstance(one, ProcessWorker))
             yield found
 
     async def main() -> tuple[RunReport, ChaoticServer]:
@@ -353,9 +352,7 @@ def test_a_stop_ends_all_workers_between_asks(dataset: Dataset, tmp_path: Path) 
 def test_actors_of_ray_give_what_one_process_gives(dataset: Dataset, tmp_path: Path) -> None:
     pytest.importorskip("ray")
     judge = baseline_judge("oracle:0.7", dataset.root)
-    report = judged(
-        dataset, judge, tmp_path / "run", partial(open_actors, count=1), block=16, swap=True
-    )
+    report = judged(dataset, judge, tmp_path / "run", workers_of("ray", 1), block=16, swap=True)
     assert (tmp_path / "run" / "verdicts.jsonl").read_bytes() == alone(
         dataset, tmp_path / "alone", swap=True
     )

@@ -15,8 +15,8 @@ from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from judged_records import pair, said, scoring, write_dataset, write_run
+from visualjudge.core.engines import open_engine
 from visualjudge.core.errors import DataError, RunError
-from visualjudge.dataset.engines import PoolEngine
 from visualjudge.dataset.folder import open_questions
 from visualjudge.runs.folder import RunFolder
 from visualjudge.studio import index as index_module, text_index
@@ -172,7 +172,7 @@ def test_other_processes_make_the_same_index(
     monkeypatch.setattr(index_module, "STEP", 2000)
     monkeypatch.setattr(text_index, "FEWEST_TEXTS", 5)
     tables = []
-    with PoolEngine(2) as pool:
+    with open_engine("local", 2) as pool:
         for name, engine in (("one", index_module.HERE), ("two", pool)):
             index = open_index(root, tmp_path / name, "x", engine)
             found = RunIndex(run / "verdicts.jsonl", index, tmp_path / name / "r.sqlite")

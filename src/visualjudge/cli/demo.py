@@ -91,7 +91,7 @@ def _probed(out: Path, seed: int) -> tuple[tuple[object, ...], ...]:
 def _study(out: Path, seed: int) -> None:
     """Two simulated judges on matched errors of four models, without the photographs too."""
     from visualjudge.apps.demo.study import TASKS, fill_labels
-    from visualjudge.dataset.engines import open_engine
+    from visualjudge.core.engines import open_engine
 
     print(
         "6  A study: may four models be ranked with either of two simulated judges? Their errors "
@@ -168,7 +168,7 @@ def _clear(out: Path, force: bool) -> None:
 
 
 def _make_data(data: Path, seed: int) -> None:
-    from visualjudge.dataset.engines import open_engine
+    from visualjudge.core.engines import open_engine
     from visualjudge.vision.tasks import TASKS
 
     total = 0

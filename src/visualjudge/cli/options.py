@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from visualjudge.apps.frontdoor.judging import Baseline
     from visualjudge.clients.base import Client
     from visualjudge.clients.batch.asking import Settings
+    from visualjudge.core.engines import EngineName
     from visualjudge.dataset.build import BuildOptions
-    from visualjudge.dataset.engines import EngineName
     from visualjudge.dataset.question_filter import Choice
     from visualjudge.judges.options import Option
     from visualjudge.runs.budget import Budget, Limits, Prices

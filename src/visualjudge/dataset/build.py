@@ -16,13 +16,13 @@ from typing import Any
 from visualjudge import __version__
 from visualjudge.core.atomic import write_json
 from visualjudge.core.checksums import file_sha256
+from visualjudge.core.engines import Engine, EngineName, open_engine
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.image_storage import Form as MediaForm, ShardWriter
 from visualjudge.core.registry import in_use
 from visualjudge.core.remote import located
 from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.dataset_files import Spool, counts, write_questions
-from visualjudge.dataset.engines import Engine, EngineName, open_engine
 from visualjudge.dataset.folder import MEDIA, META, VERSION, QuestionForm
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.dataset.plan import CHUNK, read_tasks, sample_tasks, units_of

@@ -16,10 +16,10 @@ from typing import TypeVar
 
 import numpy as np
 
+from visualjudge.core.engines import Engine
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.records import ImageRecord, QuestionType
 from visualjudge.data.folder import Checked, DataFolder, Entry, check_entry
-from visualjudge.dataset.engines import Engine
 from visualjudge.dataset.sampling import Caps, Item, Stems, sample
 from visualjudge.vision.encode import encodings
 from visualjudge.vision.raster.images import check_image, read_rgb

@@ -1,4 +1,5 @@
-"""Spread the asks of one run over several workers; one process writes all verdicts to the journal.
+"""Spread the asks of one run over workers (``core/engines.py``); one process writes all verdicts to
+the journal.
 
 An ask counts towards ``concurrency`` until its verdict is in the journal, so a killed run loses
 only the calls in flight, as a run of one process does. Budget, breaker and progress work as in one
@@ -8,51 +9,57 @@ process.
 from __future__ import annotations
 
 import asyncio
-import logging
+import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 from visualjudge.clients.base import Diagnostics
-from visualjudge.core.errors import RunError
+from visualjudge.core.engines import AHEAD, EngineName, Worker, WorkerLost, Workers, open_workers
 from visualjudge.judges.base import Ask, Judge
 from visualjudge.judges.schema_trial import trial_of
 from visualjudge.runs.journal import Journal
+from visualjudge.runs.judge_dataset import outcome_of
 from visualjudge.runs.questions_left import Todo
 from visualjudge.runs.runner import Ask as AskOne, Listener, Outcome, Progress, Stop, run
 
-AHEAD = 3
-"""Blocks under way a worker, so that none waits for the next."""
-_log = logging.getLogger("visualjudge.runs")
+_OPTION = "--processes"
 
 
-class WorkerLost(RunError):
-    """A worker ended before it answered."""
+@dataclass
+class JudgeService:
+    """A judge in a worker, with the questions; an ask comes as its number."""
 
+    judge: Judge
+    todo: Todo
 
-class Worker(Protocol):
-    """Holds the judge and the questions, and answers asks by their numbers."""
+    def __post_init__(self) -> None:
+        self._before = self._diagnostics().failures.copy()  # of the process that sent the judge
 
-    name: str
+    def _diagnostics(self) -> Diagnostics:
+        known: Diagnostics = getattr(self.judge, "diagnostics", None) or Diagnostics()
+        return known
 
     async def answer(self, numbers: Sequence[int]) -> list[Outcome]:
-        """Return the outcomes, in the order of ``numbers``.
-
-        Raises
-        ------
-        WorkerLost
-            If the worker is gone.
-        """
-        ...
+        """The outcomes, in the order of ``numbers``."""
+        return [await outcome_of(self.judge, ask) for ask in self.todo.asks(numbers)]
 
     async def finish(self) -> Diagnostics:
-        """End it and return what happened to its client."""
-        ...
+        """Close the judge's connections and return what happened to them."""
+        await self.judge.aclose()
+        told = self._diagnostics()
+        return replace(told, failures=Counter(told.failures) - self._before)
 
 
-Block = list[tuple[int, asyncio.Future[Outcome]]]
-Open = Callable[[Judge, Todo], AbstractAsyncContextManager[Sequence[Worker]]]
+OpenWorkers = Callable[[JudgeService], AbstractContextManager[Sequence[Worker]]]
+
+
+def workers_of(name: EngineName, number: int) -> OpenWorkers:
+    """Return what opens ``number`` workers for a judge: processes, or actors of Ray."""
+    return lambda service: open_workers(
+        name, number, service, type(service.judge).__name__, _OPTION
+    )
 
 
 @dataclass
@@ -70,7 +77,7 @@ class SpreadEngine:
     """
 
     judge: Judge
-    open_workers: Open
+    open_workers: OpenWorkers
     block: int = 1
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
 
@@ -90,7 +97,7 @@ class SpreadEngine:
         """
         stop, trial, first = stop or Stop(), trial_of(self.judge), 0
 
-        def alone() -> Iterator[Ask]:
+        def asked_here() -> Iterator[Ask]:
             nonlocal first
             for one in todo():
                 if first and (trial is None or not trial.open):
@@ -98,7 +105,7 @@ class SpreadEngine:
                 first += 1
                 yield one
 
-        asks = alone() if self.block == 1 else iter(())
+        asks = asked_here() if self.block == 1 else iter(())
         await run(
             asks, ask, journal, concurrency=1, progress=progress, on_event=on_event, stop=stop
         )
@@ -106,21 +113,22 @@ class SpreadEngine:
         numbers = todo.numbers[first:]
         if stop.reason is not None or not numbers:
             return progress
-        async with self.open_workers(self.judge, todo) as workers:
-            desk = _Desk(list(workers), self.block)
-            at_once = concurrency if self.block == 1 else len(workers) * self.block * AHEAD
+        service = JudgeService(self.judge, replace(todo, numbers=()))  # they are sent one by one
+        with self.open_workers(service) as started:
+            each = sys.maxsize if self.block == 1 else AHEAD
+            workers = Workers(started, each=each, again=True, option=_OPTION)
             await run(
                 iter(numbers),
-                desk.ask,
+                _Blocks(workers, self.block).ask,
                 journal,
-                concurrency=at_once,
+                concurrency=concurrency if self.block == 1 else len(started) * self.block * AHEAD,
                 progress=progress,
                 on_event=on_event,
                 stop=stop,
             )
-            for worker in desk.workers:
+            for worker in workers.workers:
                 with suppress(WorkerLost):
-                    self._add(await worker.finish())
+                    self._add(await asyncio.wrap_future(worker.call("finish")))
         return progress
 
     def _add(self, more: Diagnostics) -> None:
@@ -130,14 +138,12 @@ class SpreadEngine:
         self.diagnostics = replace(own, failures=failures, adjustments=adjusted, schema=schema)
 
 
-class _Desk:
-    """Gathers asks into blocks and gives each block to the worker with the least to do."""
+class _Blocks:
+    """Gathers asks into blocks. Blocks of more than one ask are answered in their order."""
 
-    def __init__(self, workers: list[Worker], size: int) -> None:
-        self.workers = workers
-        self._size = size
-        self._busy = dict.fromkeys((worker.name for worker in workers), 0)
-        self._block: Block = []
+    def __init__(self, workers: Workers, size: int) -> None:
+        self._workers, self._size = workers, size
+        self._block: list[tuple[int, asyncio.Future[Outcome]]] = []
         self._tasks = set[asyncio.Task[None]]()
         self._last: asyncio.Task[None] | None = None
 
@@ -149,7 +155,7 @@ class _Desk:
         if len(self._block) >= self._size:
             self._send()
         elif len(self._block) == 1:
-            loop.call_soon(self._send)  # what gathers until then goes too
+            loop.call_soon(self._send)  # asks that are made until then join the block
         return await future
 
     def _send(self) -> None:
@@ -163,8 +169,9 @@ class _Desk:
     async def _settle(
         self, block: list[tuple[int, asyncio.Future[Outcome]]], before: asyncio.Task[None] | None
     ) -> None:
+        numbers = [number for number, _ in block]
         try:
-            outcomes = await self._answers([number for number, _ in block])
+            outcomes = await asyncio.wrap_future(self._workers.call("answer", numbers))
             if before is not None:
                 await before
         except Exception as error:
@@ -175,23 +182,3 @@ class _Desk:
         for (_, future), outcome in zip(block, outcomes, strict=True):
             if not future.cancelled():
                 future.set_result(outcome)
-
-    async def _answers(self, numbers: list[int]) -> list[Outcome]:
-        while self.workers:
-            worker = min(self.workers, key=lambda one: self._busy[one.name])
-            self._busy[worker.name] += len(numbers)
-            try:
-                return await worker.answer(numbers)
-            except WorkerLost as error:
-                self._lose(worker, error)
-            finally:
-                self._busy[worker.name] -= len(numbers)
-        raise RunError(
-            "all workers have ended (out of memory?); try fewer --processes, and continue with "
-            "--resume"
-        )
-
-    def _lose(self, worker: Worker, error: WorkerLost) -> None:
-        if worker in self.workers:
-            self.workers.remove(worker)
-            _log.warning("%s; its questions go to the other %d workers", error, len(self.workers))

@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.core.checksums import file_sha256
+from visualjudge.core.engines import Engine, InlineEngine, open_engine
 from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.garbage_collection import paused_collector
 from visualjudge.core.records import Question
-from visualjudge.dataset.engines import Engine, InlineEngine, open_engine
 from visualjudge.dataset.folder import open_questions, questions_file
 from visualjudge.dataset.json_form import JsonQuestions, OtherLayout
 from visualjudge.dataset.question_storage import Located, QuestionFiles

@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from visualjudge.dataset.engines import Engine
+from visualjudge.core.engines import Engine
 from visualjudge.studio.facets import (
     TITLES,
     Facet,

@@ -17,7 +17,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from visualjudge.dataset.engines import Engine
+from visualjudge.core.engines import Engine
 from visualjudge.runs.folder import RunFolder
 from visualjudge.studio.index import HERE, DatasetIndex, storing
 from visualjudge.studio.summary import Summary, summary_of

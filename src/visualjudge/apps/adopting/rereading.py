@@ -8,8 +8,8 @@ from typing import Any
 
 from visualjudge.apps.adopting.answers import is_missing
 from visualjudge.apps.adopting.rows import Table
+from visualjudge.core.engines import open_engine
 from visualjudge.core.records import FAILED, TIES, TURNED, Answer, QuestionType, Verdict
-from visualjudge.dataset.engines import open_engine
 from visualjudge.replies import Reading, read_reply
 
 ReplyKey = tuple[str, str]

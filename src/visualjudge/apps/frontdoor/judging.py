@@ -6,7 +6,6 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Unpack, get_args
 
@@ -14,8 +13,8 @@ from visualjudge.apps.frontdoor.run import Run
 from visualjudge.clients.base import Client
 from visualjudge.clients.batch.asking import Settings, batched_in
 from visualjudge.clients.batch.registry import provider_of
+from visualjudge.core.engines import EngineName, check_engine
 from visualjudge.core.errors import UsageError
-from visualjudge.dataset.engines import EngineName
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.dataset.parquet_form import PIECE
 from visualjudge.judges.base import Judge
@@ -30,10 +29,8 @@ from visualjudge.runs.batch.engine import BatchEngine
 from visualjudge.runs.batch.parts import parts_of
 from visualjudge.runs.budget import Budget, Limits, Prices
 from visualjudge.runs.judge_dataset import Engine, RunSettings, check_images, live, run_judge
-from visualjudge.runs.process_workers import open_processes
-from visualjudge.runs.ray_workers import open_actors
 from visualjudge.runs.runner import Listener, Stop, run_until_stopped
-from visualjudge.runs.worker_engine import SpreadEngine
+from visualjudge.runs.worker_engine import SpreadEngine, workers_of
 from visualjudge.vision.tools.table import check_names
 
 _BLOCK = 16
@@ -341,17 +338,13 @@ def _spread(
     workers: EngineName,
 ) -> Engine:
     """The judge in several processes."""
-    if processes < 1:
-        raise UsageError(f"--processes must be at least 1, got {processes}")
-    if workers not in get_args(EngineName):
-        raise UsageError(f"unknown engine {workers!r}; one of: {', '.join(get_args(EngineName))}")
+    check_engine(workers, processes, "--processes")
     if engine is not live:
         raise UsageError("--processes and --engine cannot be used together with --batch")
     limited = limits is not None and limits != Limits()
     ahead = PIECE if chosen.simulated else _BLOCK
     block = ahead if isinstance(asked, Baseline) and not limited else 1
-    opened = open_processes if workers == "local" else open_actors
-    return SpreadEngine(chosen, partial(opened, count=processes), block)
+    return SpreadEngine(chosen, workers_of(workers, processes), block)
 
 
 def judge_of(asked: Asked, root: Path, options: JudgeOptions) -> Judge:

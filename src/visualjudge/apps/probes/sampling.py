@@ -15,12 +15,12 @@ import orjson
 
 from visualjudge.apps.probes.kinds import Base, Pool
 from visualjudge.apps.probes.question_edits import option_images
+from visualjudge.core.engines import Engine
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import ImageRecord, Question
 from visualjudge.core.seeding import seed_for
 from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.build import BuildOptions
-from visualjudge.dataset.engines import Engine
 from visualjudge.dataset.json_form import question_from_wire
 from visualjudge.dataset.photograph_stand_in import StandIn
 from visualjudge.dataset.plan import TaskRecords, Unit, read_tasks, sample_tasks, units_of
