@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from visualjudge.apps.mmbench.vlmevalkit import read_vlmevalkit
+from visualjudge.apps.mmbench.evaluate import read_vlmevalkit
 from visualjudge.replies import read_reply
 from visualjudge.replies.json_answers import object_with
 

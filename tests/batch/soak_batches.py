@@ -26,7 +26,7 @@ from batch.fake_batches import ALL
 from faults.lying_batches import LyingBatches, lies
 from runs.made_dataset import make_dataset
 from visualjudge.core.seeding import rng_for
-from visualjudge.runs.batch.parts import parts_of
+from visualjudge.runs.batch.ledger import parts_of
 
 KEY = "sk-soak-0123456789abcdef"
 

@@ -21,8 +21,7 @@ from visualjudge.clients.batch.asking import Settings
 from visualjudge.clients.retry import RetryPolicy
 from visualjudge.core.errors import RunError, UsageError
 from visualjudge.runs.batch.fetch_and_cancel import Keeper
-from visualjudge.runs.batch.ledger import Ledger
-from visualjudge.runs.batch.parts import parts_of
+from visualjudge.runs.batch.ledger import Ledger, parts_of
 from visualjudge.runs.budget import Prices
 
 pytestmark = pytest.mark.filterwarnings("ignore:(?s)Pydantic serializer warnings")

@@ -20,7 +20,7 @@ from visualjudge.clients.batch.asking import Settings
 from visualjudge.clients.retry import RetryPolicy
 from visualjudge.core.errors import RunError, UsageError
 from visualjudge.runs.batch.fetch_and_cancel import Keeper, drop
-from visualjudge.runs.batch.parts import parts_of
+from visualjudge.runs.batch.ledger import parts_of
 
 KEY = "sk-batch-0123456789"
 

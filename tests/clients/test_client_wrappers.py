@@ -22,16 +22,16 @@ from visualjudge.clients import (
     RetryPolicy,
     ScriptedClient,
     TextPart,
+    concurrency,
     image_part,
-    limiter,
 )
 from visualjudge.clients.base import Alternative, Diagnostics, Identity, ImagePart, Token
 from visualjudge.clients.cache import Cached, cache_key
-from visualjudge.clients.cache_key import cache_secret
-from visualjudge.clients.limiter import AdaptiveLimit, Limited
-from visualjudge.clients.limits import LARGEST_BODY
+from visualjudge.clients.concurrency import AdaptiveLimit, Limited
+from visualjudge.clients.reply_bounds import LARGEST_BODY
 from visualjudge.clients.resize import Shrinking
 from visualjudge.clients.retry import Retrying
+from visualjudge.clients.secret_files import cache_secret
 from visualjudge.core.errors import ApiError, TransportError
 from visualjudge.vision.raster.images import rgb_of
 
@@ -189,7 +189,7 @@ def test_places_come_back_slowly_up_to_what_was_refused_and_faster_above() -> No
 
 
 def test_the_last_place_rests_after_a_refused_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limiter, "REST_S", 0.05)
+    monkeypatch.setattr(concurrency, "REST_S", 0.05)
     began = time.monotonic()
     run(_many(Limited(Crowd(lambda n: ApiError(429, "x")), 1), 3))
     assert time.monotonic() - began >= 0.15
@@ -210,7 +210,7 @@ def test_it_rises_again_to_the_ceiling_and_not_beyond() -> None:
 
 
 def test_one_place_always_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limiter, "REST_S", 0.0)
+    monkeypatch.setattr(concurrency, "REST_S", 0.0)
     limit = AdaptiveLimit(4)
     run(_many(Limited(Crowd(lambda n: ApiError(429, "x")), limit), 60))
     assert limit.allowed == 1

@@ -9,7 +9,7 @@ CODE = """
 import logging, resource, sys
 logging.basicConfig(format="%(message)s")
 resource.setrlimit(resource.RLIMIT_NOFILE, ({limit}, {limit}))
-from visualjudge.clients.descriptors import within_limit
+from visualjudge.clients.concurrency import within_limit
 print(within_limit(200))
 """
 

@@ -21,15 +21,15 @@ from visualjudge.clients import (
     open_client,
 )
 from visualjudge.clients.base import Alternative, Token
-from visualjudge.clients.fields import LOGPROBS_UNUSABLE
-from visualjudge.clients.limiter import Limited
+from visualjudge.clients.concurrency import Limited
 from visualjudge.clients.registry import Registry
+from visualjudge.clients.reply_fields import LOGPROBS_UNUSABLE
 from visualjudge.clients.resize import Shrinking
 from visualjudge.clients.retry import Retrying, RetryPolicy
 from visualjudge.clients.secrets import Redactor, Secret, public_url
 from visualjudge.clients.sync import run_sync
 from visualjudge.core.errors import ApiError, TransportError, UnknownName, UsageError
-from visualjudge.runs.token_counts import token_counts
+from visualjudge.runs.budget import token_counts
 
 KEY = "a-secret-of-some-length"
 IMAGE = image_part(np.full((3, 4, 3), 200, np.uint8))

@@ -14,8 +14,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from visualjudge.clients.limiter import AdaptiveLimit, Load
-from visualjudge.clients.shared_limit import SharedLimit, shared_limit
+from visualjudge.clients.concurrency import AdaptiveLimit, Load, SharedLimit, shared_limit
 
 
 def _call(limit: AdaptiveLimit, load: Load = "answered") -> None:

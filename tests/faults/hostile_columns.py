@@ -37,8 +37,8 @@ from visualjudge.cli.main import run
 from visualjudge.clients import Request, ScriptedClient, TextPart
 from visualjudge.clients.base import Reply
 from visualjudge.clients.cache import Cached, default_cache_dir
-from visualjudge.clients.cache_key import cache_secret
-from visualjudge.clients.limits import LARGEST_BODY
+from visualjudge.clients.reply_bounds import LARGEST_BODY
+from visualjudge.clients.secret_files import cache_secret
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import VisualJudgeError
 from visualjudge.core.parquet_files import parquet_parts

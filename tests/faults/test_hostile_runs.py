@@ -23,7 +23,7 @@ from runs.made_dataset import make_dataset
 from visualjudge.cli.main import run as run_command
 from visualjudge.clients.batch.asking import Settings
 from visualjudge.clients.retry import RetryPolicy
-from visualjudge.runs.batch.parts import parts_of
+from visualjudge.runs.batch.ledger import parts_of
 
 KEY = "sk-hostile-0123456789"
 Said = tuple[int, str]

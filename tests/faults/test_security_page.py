@@ -15,13 +15,12 @@ import pytest
 from visualjudge.apps.mmbench import results, table
 from visualjudge.apps.pipelines import rows
 from visualjudge.apps.published import prompts
-from visualjudge.clients import descriptors, download, limits, remote, retry, wire
+from visualjudge.clients import concurrency, download, remote, reply_bounds, retry
 from visualjudge.clients.batch import asking
 from visualjudge.core import (
     confined_paths,
     image_storage,
     jsons,
-    parquet_bounds,
     parquet_files,
     yamls,
 )
@@ -29,7 +28,7 @@ from visualjudge.data import importing, record_checks as record_fields, record_s
 from visualjudge.dataset import parquet_form
 from visualjudge.formats import voc
 from visualjudge.judges import bounded_reading
-from visualjudge.runs import journal_blocks
+from visualjudge.runs import journal
 from visualjudge.runs.batch import submitting
 from visualjudge.vision import fields
 from visualjudge.vision.raster import arrays, images, limits as raster
@@ -287,27 +286,27 @@ FORMAT_NAMES = {"WEBP": "WebP", "JPEG2000": "JPEG 2000"}
 DEEPEST_REPLY = 1024
 SAMPLES = PIXELS * raster.BYTES_PER_PIXEL
 BOUNDS = {
-    "body of a reply, compressed or not": [mib(limits.LARGEST_BODY)],
+    "body of a reply, compressed or not": [mib(reply_bounds.LARGEST_BODY)],
     "seconds for a call": [f"{remote.Server('http://host', 'base_url').timeout_s:.0f}"],
     "longest accepted `Retry-After`": [f"{retry.RetryPolicy().patience_s:.0f} s"],
-    "redirects on the same host, where allowed": [f"{wire.MOST_REDIRECTS}"],
+    "redirects on the same host, where allowed": [f"{reply_bounds.MOST_REDIRECTS}"],
     "seconds for a file of a batch; its size; a line in it": [
-        f"{limits.LONGEST_TRANSFER_S:,.0f}; {limits.LARGEST_DOWNLOAD >> 30} GiB; "
-        f"{mib(journal_blocks.LONGEST_LINE)}"
+        f"{reply_bounds.LONGEST_TRANSFER_S:,.0f}; {reply_bounds.LARGEST_DOWNLOAD >> 30} GiB; "
+        f"{mib(journal.LONGEST_LINE)}"
     ],
-    "pages of a server's list of batches": [f"{limits.MOST_PAGES:,}"],
+    "pages of a server's list of batches": [f"{reply_bounds.MOST_PAGES:,}"],
     "looks in a row at a batch that fail before it is closed": [f"{submitting._LOOKS}"],
     "batches that a request goes into: that failed; that were refused as too much is queued": [
         f"{asking.MOST_TRIES}; {asking.MOST_QUEUED}"
     ],
     "batches in a row that a server refuses to create": [f"{submitting._REFUSALS}"],
-    "token count in a reply": ["10¹²" if limits.MOST_TOKENS == 10**12 else ""],
+    "token count in a reply": ["10¹²" if reply_bounds.MOST_TOKENS == 10**12 else ""],
     "reply that is read on the event loop; in a separate process": [
         f"{bounded_reading.READ_AT_ONCE >> 10} Ki; {bounded_reading.LONGEST_READ >> 20} Mi "
         "characters and "
         f"{bounded_reading.READ_WITHIN_S:.0f} s"
     ],
-    "image that is sent or fetched": [mib(limits.LARGEST_IMAGE_FILE)],
+    "image that is sent or fetched": [mib(reply_bounds.LARGEST_IMAGE_FILE)],
     "fetching an image": [f"{download.TIMEOUT_S:.0f} s, {download.MOST_HOPS} redirects"],
     "pixels of an image, mask, map or array": [f"{PIXELS // 10**6} million"],
     "bytes they decode to": [
@@ -344,11 +343,11 @@ BOUNDS = {
         f"{importing.MOST_LOOKED_AT // 10**6} million"
     ],
     "row group of a Parquet file: its pages unpacked": [
-        f"{mib(parquet_bounds.UNPACKED)}, or {parquet_bounds.RATIO} times"
+        f"{mib(parquet_files.UNPACKED)}, or {parquet_files.RATIO} times"
     ],
-    "row group of a Parquet file: values of all columns": [f"{parquet_bounds.MOST_VALUES:,}"],
+    "row group of a Parquet file: values of all columns": [f"{parquet_files.MOST_VALUES:,}"],
     "footer of a Parquet file; its pages": [
-        f"{mib(parquet_bounds.LONGEST_FOOTER)}; {parquet_bounds.MOST_PAGES:,}"
+        f"{mib(parquet_files.LONGEST_FOOTER)}; {parquet_files.MOST_PAGES:,}"
     ],
     f"texts of {parquet_form.ROWS_A_GROUP:,} questions in Parquet, a text that is stored once "
     "counted for each": [mib(parquet_form.LARGEST_GROUP)],
@@ -368,10 +367,9 @@ BOUNDS = {
         f"{mib(image_storage.SHARD_BYTES + image_storage.LARGEST_IMAGE)}; "
         f"{mib(image_storage.LARGEST_IMAGE)}"
     ],
-    "entry of the reply cache": [mib(limits.LARGEST_BODY)],
+    "entry of the reply cache": [mib(reply_bounds.LARGEST_BODY)],
     "`dataset.json` and the index of shards; `run.json`; line of a run's verdicts": [
-        f"{mib(jsons.LARGEST_META)}; {mib(jsons.LARGEST_MANIFEST)}; "
-        f"{mib(journal_blocks.LONGEST_LINE)}"
+        f"{mib(jsons.LARGEST_META)}; {mib(jsons.LARGEST_MANIFEST)}; {mib(journal.LONGEST_LINE)}"
     ],
     "texts of a record; labels; identifiers": [
         f"{record_fields.LONGEST_TEXT:,} characters; {fields.LONGEST_LABEL} characters",
@@ -393,7 +391,7 @@ BOUNDS = {
     ],
     "script of a benchmark that holds its prompts": [mib(prompts.LARGEST)],
     "paths in data": [f"{confined_paths.LONGEST_PATH:,} characters"],
-    "connections": [f"minus {descriptors.RESERVED}"],
+    "connections": [f"minus {concurrency.RESERVED}"],
 }
 
 

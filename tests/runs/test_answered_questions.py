@@ -11,9 +11,9 @@ import orjson
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from visualjudge.runs import answered_questions as answered_module, journal as journal_module
-from visualjudge.runs.answered_questions import Answered, answered
+from visualjudge.runs import journal as journal_module, questions_left as answered_module
 from visualjudge.runs.journal import Journal
+from visualjudge.runs.questions_left import Answered, answered
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 RECORDS = st.fixed_dictionaries(

@@ -23,10 +23,10 @@ from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.judges.baseline import baseline_judge
 from visualjudge.judges.question import QuestionJudge
 from visualjudge.runs import compacting, judge_dataset
-from visualjudge.runs.answered_questions import Answered, answered
 from visualjudge.runs.budget import Budget, Limits
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.judge_dataset import RunSettings, run_judge
+from visualjudge.runs.questions_left import Answered, answered
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 NUMBERS = st.one_of(st.integers(0, 10), st.floats(0, 10), st.just(-0.0))

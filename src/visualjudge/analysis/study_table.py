@@ -23,8 +23,8 @@ from visualjudge.analysis.comparison_figures import RaterChecks
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, LETTERS, TIES, Question, Verdict
 from visualjudge.dataset.question_storage import columns
+from visualjudge.runs.budget import token_counts
 from visualjudge.runs.folder import PEOPLE
-from visualjudge.runs.token_counts import token_counts
 
 PROBE = ("name", "design", "group", "cue", "level")
 """What is kept of a probe's record, in columns ``probe_name`` and so on."""

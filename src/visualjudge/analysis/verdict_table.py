@@ -17,10 +17,10 @@ from visualjudge.core import jsons
 from visualjudge.core.garbage_collection import paused_collector
 from visualjudge.core.records import IntArray, Status
 from visualjudge.judges.base import verdict_of
+from visualjudge.runs.budget import MOST, PROMPT, REPLY, TOTAL, token_counts
 from visualjudge.runs.compacting import CompactedFile
 from visualjudge.runs.folder import RunFolder
-from visualjudge.runs.journal_blocks import Block, blocks
-from visualjudge.runs.token_counts import MOST, PROMPT, REPLY, TOTAL, token_counts
+from visualjudge.runs.journal import Block, blocks
 
 PIECE = 8_000_000
 STATUSES = frozenset(get_args(Status))
@@ -109,7 +109,7 @@ def _tokens(names: Sequence[str]) -> pl.Expr:
 
 
 def _tokens_out() -> pl.Expr:
-    """As :func:`~visualjudge.clients.fields.whole_output`."""
+    """As :func:`~visualjudge.clients.reply_fields.whole_output`."""
     reply, beside = _tokens(REPLY), _tokens(TOTAL) - _tokens(PROMPT)
     return pl.max_horizontal(reply, pl.when(beside >= 0).then(beside))
 

@@ -1,4 +1,6 @@
-"""The interface of every backend: a frozen request in, a frozen reply out."""
+"""The interface of every backend: a frozen request in, a frozen reply out. Clients that wrap
+another one derive from :class:`Wrapping`.
+"""
 
 from __future__ import annotations
 
@@ -227,3 +229,28 @@ class Client(Protocol):
     async def aclose(self) -> None:
         """Close connections."""
         ...
+
+
+class Wrapping:
+    """A client around ``inner``; subclasses define ``ask``."""
+
+    def __init__(self, inner: Client) -> None:
+        self.inner = inner
+
+    @property
+    def model(self) -> str:
+        return self.inner.model
+
+    @property
+    def identity(self) -> Identity:
+        return self.inner.identity
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        return self.inner.diagnostics
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.inner!r})"
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()

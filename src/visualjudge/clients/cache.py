@@ -35,10 +35,10 @@ from visualjudge.clients.base import (
     Token,
     ToolCall,
     Turn,
+    Wrapping,
 )
-from visualjudge.clients.cache_key import cache_secret, read_regular
-from visualjudge.clients.limits import LARGEST_BODY
-from visualjudge.clients.wrapping import Wrapping
+from visualjudge.clients.reply_bounds import LARGEST_BODY
+from visualjudge.clients.secret_files import cache_secret, read_regular
 from visualjudge.core.atomic import write_bytes
 from visualjudge.core.confined_paths import confined_target
 from visualjudge.core.errors import DataError, RunError

@@ -19,9 +19,9 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from visualjudge.clients.failures import one_line
-from visualjudge.clients.limits import LARGEST_IMAGE_FILE
+from visualjudge.clients.http import chunks_within
+from visualjudge.clients.reply_bounds import LARGEST_IMAGE_FILE
 from visualjudge.clients.secrets import public_url
-from visualjudge.clients.wire import chunks_within
 from visualjudge.core.errors import DataError
 
 TIMEOUT_S = 60.0

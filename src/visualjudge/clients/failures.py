@@ -11,8 +11,8 @@ from typing import Any
 
 import orjson
 
-from visualjudge.clients.fields import member, writable
-from visualjudge.clients.limits import DEEPEST_ERROR, LONGEST_MESSAGE, LONGEST_SEARCHED
+from visualjudge.clients.reply_bounds import DEEPEST_ERROR, LONGEST_MESSAGE, LONGEST_SEARCHED
+from visualjudge.clients.reply_fields import member, writable
 from visualjudge.core.errors import ApiError, ClientError, TransportError
 
 Redact = Callable[[str], str]

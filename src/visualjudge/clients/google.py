@@ -22,7 +22,10 @@ from visualjudge.clients.base import (
     ToolResult,
     Turn,
 )
-from visualjudge.clients.fields import (
+from visualjudge.clients.openai_protocol import schema_notes
+from visualjudge.clients.refused_parameters import Quirks
+from visualjudge.clients.remote import CONTENT_FILTER, RemoteClient
+from visualjudge.clients.reply_fields import (
     LOGPROBS_UNUSABLE,
     USAGE_UNUSABLE,
     alternative,
@@ -31,11 +34,7 @@ from visualjudge.clients.fields import (
     name_of,
     text_of,
 )
-from visualjudge.clients.openai_protocol import schema_notes
-from visualjudge.clients.parameters import Sampling
-from visualjudge.clients.pieces import body_pieces
-from visualjudge.clients.quirks import Quirks
-from visualjudge.clients.remote import CONTENT_FILTER, RemoteClient
+from visualjudge.clients.request_body import Sampling, body_pieces
 from visualjudge.clients.tool_calls import (
     MADE,
     as_content,

@@ -8,7 +8,8 @@ from typing import Any
 import orjson
 
 from visualjudge.clients.base import FinishReason, Reply, Request, ToolCall, Turn
-from visualjudge.clients.fields import (
+from visualjudge.clients.refused_parameters import Quirks
+from visualjudge.clients.reply_fields import (
     USAGE_UNUSABLE,
     counts_of,
     member,
@@ -17,9 +18,7 @@ from visualjudge.clients.fields import (
     tokens_of,
     whole_output,
 )
-from visualjudge.clients.parameters import Sampling
-from visualjudge.clients.pieces import body_pieces
-from visualjudge.clients.quirks import Quirks
+from visualjudge.clients.request_body import Sampling, body_pieces
 from visualjudge.clients.schemas import IGNORED, follows, response_format
 from visualjudge.clients.tool_calls import (
     as_content,

@@ -20,7 +20,7 @@ import numpy as np
 from PIL import Image
 
 from visualjudge.clients.base import ImagePart
-from visualjudge.clients.limits import LARGEST_IMAGE_FILE
+from visualjudge.clients.reply_bounds import LARGEST_IMAGE_FILE
 from visualjudge.clients.sync import run_sync
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import Place, image_at

@@ -12,8 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, V
 from visualjudge.clients.base import Client
 from visualjudge.clients.batch.asking import Batched, Settings
 from visualjudge.clients.cache import Cached
-from visualjudge.clients.descriptors import within_limit
-from visualjudge.clients.limiter import Limited
+from visualjudge.clients.concurrency import Limited, within_limit
 from visualjudge.clients.remote import RemoteClient
 from visualjudge.clients.resize import Shrinking
 from visualjudge.clients.retry import Retrying, RetryPolicy

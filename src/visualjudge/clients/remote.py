@@ -19,12 +19,13 @@ from urllib.parse import urlsplit
 import orjson
 
 from visualjudge.clients.base import Diagnostics, Identity, Reply, Request, ToolCall
+from visualjudge.clients.concurrency import AdaptiveLimit, shared_limit
 from visualjudge.clients.failures import ContentFiltered, api_error, embedded_error, one_line
-from visualjudge.clients.fields import writable
-from visualjudge.clients.limiter import AdaptiveLimit
-from visualjudge.clients.limits import LARGEST_BODY
-from visualjudge.clients.parameters import Sampling
-from visualjudge.clients.quirks import Quirks
+from visualjudge.clients.http import Answer, Sender, Wire
+from visualjudge.clients.refused_parameters import Quirks
+from visualjudge.clients.reply_bounds import LARGEST_BODY
+from visualjudge.clients.reply_fields import writable
+from visualjudge.clients.request_body import Sampling
 from visualjudge.clients.secrets import (
     NAME_KEY,
     Redactor,
@@ -35,9 +36,7 @@ from visualjudge.clients.secrets import (
     public_url,
     url_secrets,
 )
-from visualjudge.clients.shared_limit import shared_limit
 from visualjudge.clients.tool_calls import in_text
-from visualjudge.clients.wire import Answer, Sender, Wire
 from visualjudge.core.errors import ApiError, ClientError, TransportError, UsageError
 
 CONTENT_FILTER = "content filter"

@@ -9,8 +9,7 @@ from dataclasses import replace
 import cv2
 import numpy as np
 
-from visualjudge.clients.base import Client, Identity, ImagePart, Part, Reply, Request
-from visualjudge.clients.wrapping import Wrapping
+from visualjudge.clients.base import Client, Identity, ImagePart, Part, Reply, Request, Wrapping
 from visualjudge.core.errors import DataError, TransportError
 from visualjudge.vision.raster.images import opened, png_bytes, rgb_of
 

@@ -13,8 +13,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-from visualjudge.clients.base import Client, Diagnostics, Reply, Request, with_failed
-from visualjudge.clients.wrapping import Wrapping
+from visualjudge.clients.base import Client, Diagnostics, Reply, Request, Wrapping, with_failed
 from visualjudge.core.errors import ApiError, ClientError, TransportError
 from visualjudge.core.seeding import rng_for
 

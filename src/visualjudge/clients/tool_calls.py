@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from visualjudge.clients.base import ImagePart, Part, Request, TextPart, ToolCall, ToolResult, Turn
-from visualjudge.clients.fields import writable
+from visualjudge.clients.reply_fields import writable
 from visualjudge.core import jsons
 
 MADE = "visualjudge_call_"

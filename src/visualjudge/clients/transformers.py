@@ -29,7 +29,7 @@ from visualjudge.clients.base import (
     Token,
 )
 from visualjudge.clients.openai_protocol import schema_notes
-from visualjudge.clients.parameters import Sampling
+from visualjudge.clients.request_body import Sampling
 from visualjudge.clients.tool_calls import in_text
 from visualjudge.core.errors import TransportError, UsageError
 from visualjudge.vision.raster.images import opened, rgb_of

@@ -1,4 +1,5 @@
-"""Limits on calls, tokens and money. A run stops before a limit, and between jobs only.
+"""Limits on calls, tokens and money, and the token counts of a reply. A run stops before a limit,
+and between jobs only. What whole runs spent is in ``runs/spending.py``.
 
 A job, such as a question, takes one or more calls, and many jobs are in flight at once. Each is
 reserved at the most that a job may take: known for calls, and the largest job so far for tokens and
@@ -10,9 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from visualjudge.clients.reply_fields import whole_output
 from visualjudge.core.errors import UsageError
-from visualjudge.runs.token_counts import token_counts
 
 Usage = Mapping[str, int]
 SILENT = 8
@@ -248,3 +250,30 @@ class Budget:
     def abandon(self) -> None:
         """Record that a job was cancelled."""
         self.in_flight -= 1
+
+
+MOST = 2**53
+"""A count beyond this is no count: JSON readers and tables hold whole numbers exactly up to
+here.
+"""
+PROMPT = ("prompt_tokens", "input_tokens", "prompt_token_count")
+REPLY = ("completion_tokens", "output_tokens", "candidates_token_count")
+TOTAL = ("total_tokens", "total_token_count")
+
+
+def token_counts(usage: Mapping[str, Any] | None) -> tuple[int | None, int | None]:
+    """Return the tokens of the prompt and all tokens billed as output, or None if unknown."""
+    prompt, reply, total = (_first(usage or {}, names) for names in (PROMPT, REPLY, TOTAL))
+    return prompt, whole_output(prompt, reply, total)
+
+
+def _first(usage: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
+    return next((count for name in names if (count := _count(usage.get(name))) is not None), None)
+
+
+def _count(value: Any) -> int | None:
+    return (
+        value
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST
+        else None
+    )

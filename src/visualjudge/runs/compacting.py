@@ -29,8 +29,8 @@ from visualjudge.core.parquet_files import (
 )
 from visualjudge.core.records import Verdict
 from visualjudge.judges.base import verdict_line, verdict_of
+from visualjudge.runs.budget import token_counts
 from visualjudge.runs.journal import Line, read_lines
-from visualjudge.runs.token_counts import token_counts
 
 if TYPE_CHECKING:
     import polars as pl

@@ -24,11 +24,10 @@ from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.dataset.question_storage import columns, distinct
 from visualjudge.judges.base import Ask, Judge, Judged, Key, most_calls, verdict_line
 from visualjudge.judges.schema_trial import trial_of
-from visualjudge.runs.answered_questions import Answered, answered
 from visualjudge.runs.budget import Budget
 from visualjudge.runs.folder import COMPACTED_ABOVE, RunFolder
 from visualjudge.runs.journal import Journal
-from visualjudge.runs.questions_left import Todo, left_of
+from visualjudge.runs.questions_left import Answered, Todo, answered, left_of
 from visualjudge.runs.resume_check import (
     changes,
     check_changes,

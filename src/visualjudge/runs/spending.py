@@ -12,10 +12,9 @@ import orjson
 from visualjudge.core import jsons
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Verdict
-from visualjudge.runs.budget import Budget, Prices
+from visualjudge.runs.budget import Budget, Prices, token_counts
 from visualjudge.runs.compacting import CompactedFile
-from visualjudge.runs.journal_blocks import blocks
-from visualjudge.runs.token_counts import token_counts
+from visualjudge.runs.journal import blocks
 
 KINDS = {"prices": {"*": (int, float)}, "total": {"*": (int, float, None)}}
 """What a manifest says of money, for :func:`~visualjudge.core.jsons.check_kinds`."""

@@ -31,7 +31,7 @@ from visualjudge.core.records import Question
 from visualjudge.dataset.folder import open_questions, questions_file
 from visualjudge.dataset.json_form import JsonQuestions, OtherLayout
 from visualjudge.dataset.question_storage import Located, QuestionFiles
-from visualjudge.runs.journal_blocks import LONGEST_LINE
+from visualjudge.runs.journal import LONGEST_LINE
 from visualjudge.studio.text_index import TextIndex, Words, words_of
 
 NONE = "(none)"

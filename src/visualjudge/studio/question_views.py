@@ -20,7 +20,7 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.records import IMAGE_MARK, LETTERS, TURNED, Question
 from visualjudge.prompts.spans import images_within, interleaved, spans_of, swapped
 from visualjudge.replies import read_reply
-from visualjudge.runs.token_counts import token_counts
+from visualjudge.runs.budget import token_counts
 from visualjudge.studio.facets import task_label
 from visualjudge.studio.index import has_answer
 from visualjudge.studio.places import RunPlace

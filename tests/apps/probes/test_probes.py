@@ -17,10 +17,15 @@ from making import make_folder
 from visualjudge.analysis.analysing import analyse_study
 from visualjudge.analysis.probes import probe_results, tool_trust
 from visualjudge.analysis.study_table import study_of
-from visualjudge.apps.probes import image_changes
+from visualjudge.apps.probes import question_edits
 from visualjudge.apps.probes.build import Probed, build_probes
-from visualjudge.apps.probes.image_changes import banner, mirrored
-from visualjudge.apps.probes.question_edits import Paint, option_images, option_text
+from visualjudge.apps.probes.question_edits import (
+    Paint,
+    banner,
+    mirrored,
+    option_images,
+    option_text,
+)
 from visualjudge.cli.main import app as visualjudge
 from visualjudge.core.errors import UnknownName, UsageError
 from visualjudge.core.records import Question, Verdict
@@ -110,9 +115,9 @@ def test_mirrored_images_are_the_control_images_mirrored(
 @pytest.mark.parametrize(
     ("name", "of_cued", "of_plain"),
     [
-        ("recoloured", image_changes.warmer, image_changes.warmer),
-        ("recompressed", image_changes.recompressed, image_changes.recompressed),
-        ("bright", image_changes.brighter, image_changes.duller),
+        ("recoloured", question_edits.warmer, question_edits.warmer),
+        ("recompressed", question_edits.recompressed, question_edits.recompressed),
+        ("bright", question_edits.brighter, question_edits.duller),
     ],
 )
 def test_images_differ_from_the_unchanged_question_by_the_named_change_alone(

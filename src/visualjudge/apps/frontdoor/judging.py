@@ -26,7 +26,7 @@ from visualjudge.judges.schema_trial import trial_of
 from visualjudge.judges.toolbox import FAULTS, Tools
 from visualjudge.replies import Tiers
 from visualjudge.runs.batch.engine import BatchEngine
-from visualjudge.runs.batch.parts import parts_of
+from visualjudge.runs.batch.ledger import parts_of
 from visualjudge.runs.budget import Budget, Limits, Prices
 from visualjudge.runs.judge_dataset import Engine, RunSettings, check_images, live, run_judge
 from visualjudge.runs.runner import Listener, Stop, run_until_stopped

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from visualjudge.core.errors import UsageError
 from visualjudge.core.notebook_tables import as_pandas, html_table
+from visualjudge.runs.budget import token_counts
 from visualjudge.runs.folder import RunFolder
-from visualjudge.runs.token_counts import token_counts
 
 if TYPE_CHECKING:
     import pandas as pd

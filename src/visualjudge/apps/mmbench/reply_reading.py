@@ -374,3 +374,56 @@ def _delimited(character: str) -> bool:
 def _inside(mention: Mention, other: Mention) -> bool:
     longer = other.end - other.start > mention.end - mention.start
     return longer and other.start <= mention.start and mention.end <= other.end
+
+
+REFUSALS = (
+    "Sorry, I can't help with images of people yet.",
+    "I can't process this file.",
+    "I'm sorry, but without the image provided",
+    "Cannot determine the answer",
+)
+FAILED_CALL = "Failed to obtain answer via API"
+LAST_TOKENS = 4
+"""A letter counts where it is first seen among this many last tokens."""
+_PUNCTUATION = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
+_DECLARED = re.compile(r"(?i)answer\s+is\s+\**([ABCD])\**")
+
+
+def read_vlmevalkit(reply: str, options: Mapping[str, str]) -> ChoiceReading:
+    """The letter that VLMEvalKit's heuristics find in ``reply``; None for its Z and for nothing
+    found.
+
+    The order is that of ``can_infer`` in VLMEvalKit's ``matching_util`` (written anew here from its
+    description): known refusals; the one option letter among the tokens; "answer is X"; the one
+    option whose text the reply contains. It reads an article as option A and "grandma" as "man";
+    that is its way, and the report lists where ``strict`` differs. What VLMEvalKit does with a
+    reply it cannot read (ask GPT, or draw an option at random) is not done.
+    """
+    if FAILED_CALL not in reply:
+        reading = _by_letter(reply, options)
+        if reading is not None:
+            return reading
+    lowered = reply.lower()
+    if len(lowered) > 2 * sum(len(text) for text in options.values()):
+        return ChoiceReading(None, "longer than twice all options")
+    there = [letter for letter, text in options.items() if text.lower() in lowered]
+    if len(there) == 1:
+        return ChoiceReading(there[0], "the only option text contained in it")
+    return ChoiceReading(
+        None, "several option texts" if there else "no option letter, no option text"
+    )
+
+
+def _by_letter(reply: str, options: Mapping[str, str]) -> ChoiceReading | None:
+    if any(refusal in reply for refusal in REFUSALS):
+        return ChoiceReading(None, "refusal (Z)")
+    tokens = reply.translate(_PUNCTUATION).split()
+    there = [letter for letter in options if letter in tokens]
+    if len(there) == 1 and tokens.index(there[0]) >= len(tokens) - LAST_TOKENS:
+        return ChoiceReading(there[0], f"one option letter, among the last {LAST_TOKENS} tokens")
+    if not there and "Z" in tokens:
+        return ChoiceReading(None, "Z")
+    declared = _DECLARED.search(reply)
+    if declared and declared[1].upper() in options:
+        return ChoiceReading(declared[1].upper(), '"answer is"')
+    return None

@@ -15,12 +15,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from visualjudge.apps.probes import image_changes
 from visualjudge.apps.probes.question_edits import (
     Edit,
     Paint,
+    brighter,
     doubled,
+    duller,
     edited,
+    mirrored_image,
+    recompressed,
+    warmer,
+    with_banner,
     with_lines,
     without_original,
 )
@@ -134,7 +139,7 @@ def painted(base: Base, edit: Edit) -> Sequence[Question]:
     other.
     """
     cued, plain = _cues("painted")
-    instruct, name = (partial(image_changes.with_banner, text=text) for text in (cued, plain))
+    instruct, name = (partial(with_banner, text=text) for text in (cued, plain))
     return image_cue(
         "painted_instruction", instruct, name, f'"{cued}" painted into its image', base, edit
     )
@@ -151,7 +156,7 @@ def mirrored(base: Base, edit: Edit) -> Sequence[Question]:
     """All images mirrored, where the prompt does not speak of left and right."""
     if _SIDES.search(base.pair.prompt):
         return []
-    return image_change("mirrored", image_changes.mirrored, "all images mirrored", base, edit)
+    return image_change("mirrored", mirrored_image, "all images mirrored", base, edit)
 
 
 def renamed(base: Base, _edit: Edit) -> Sequence[Question]:
@@ -252,13 +257,13 @@ _ROWS = dict(
         ),
         _image(
             "recoloured",
-            image_changes.warmer,
+            warmer,
             "a white balance that all images share",
             "all images warmer",
         ),
         _image(
             "recompressed",
-            image_changes.recompressed,
+            recompressed,
             "JPEG compression that all images share",
             "all images through JPEG",
         ),
@@ -293,8 +298,8 @@ _ROWS = dict(
                 partial(
                     image_cue,
                     "bright",
-                    image_changes.brighter,
-                    image_changes.duller,
+                    brighter,
+                    duller,
                     "its image brighter, the other duller",
                 ),
                 "brightness and strong colours",

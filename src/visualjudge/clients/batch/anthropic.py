@@ -16,7 +16,7 @@ import orjson
 
 from visualjudge.clients.batch.asking import CANCELLED, Result
 from visualjudge.clients.batch.provider import Framing, Look, Provider, Ticket, count_of, rows_of
-from visualjudge.clients.fields import member
+from visualjudge.clients.reply_fields import member
 
 _COUNTS = ("processing", "succeeded", "errored", "canceled", "expired")
 _STATUSES = {

@@ -14,11 +14,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from visualjudge.clients.base import Client, Reply, Request, with_failed
+from visualjudge.clients.base import Client, Reply, Request, Wrapping, with_failed
 from visualjudge.clients.cache import cache_key
+from visualjudge.clients.http import Answer
 from visualjudge.clients.remote import RemoteClient
-from visualjudge.clients.wire import Answer
-from visualjudge.clients.wrapping import Wrapping
 from visualjudge.core.errors import ApiError, ClientError, Pending, TransportError, UsageError
 
 MOST_TRIES = 4

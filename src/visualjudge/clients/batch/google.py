@@ -23,7 +23,7 @@ from visualjudge.clients.batch.provider import (
     rows_of,
     word_of,
 )
-from visualjudge.clients.fields import member
+from visualjudge.clients.reply_fields import member
 from visualjudge.core.errors import TransportError
 
 _ENDED = frozenset({"succeeded", "failed", "cancelled", "expired", "partially_succeeded"})

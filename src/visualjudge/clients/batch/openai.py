@@ -23,7 +23,7 @@ from visualjudge.clients.batch.provider import (
     rows_of,
     word_of,
 )
-from visualjudge.clients.fields import member
+from visualjudge.clients.reply_fields import member
 
 ENDPOINT = "/v1/chat/completions"
 _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})

@@ -16,11 +16,11 @@ import orjson
 
 from visualjudge.clients.batch.asking import Result
 from visualjudge.clients.failures import one_line
-from visualjudge.clients.fields import member
-from visualjudge.clients.limits import LONGEST_TRANSFER_S, LONGEST_WORD, MOST_PAGES
+from visualjudge.clients.http import Answer
 from visualjudge.clients.remote import RemoteClient
+from visualjudge.clients.reply_bounds import LONGEST_TRANSFER_S, LONGEST_WORD, MOST_PAGES
+from visualjudge.clients.reply_fields import member
 from visualjudge.clients.retry import RetryPolicy
-from visualjudge.clients.wire import Answer
 from visualjudge.core.errors import ApiError, ClientError, TransportError
 from visualjudge.core.seeding import rng_for
 

@@ -18,8 +18,7 @@ from visualjudge.clients.batch.provider import Provider
 from visualjudge.core.errors import Pending, RunError
 from visualjudge.judges.base import Ask
 from visualjudge.judges.schema_trial import SchemaTrial
-from visualjudge.runs.batch.ledger import Ledger
-from visualjudge.runs.batch.parts import Part
+from visualjudge.runs.batch.ledger import Ledger, Part
 from visualjudge.runs.batch.request_files import Planner
 from visualjudge.runs.batch.submitting import Batches
 from visualjudge.runs.journal import Journal

@@ -18,8 +18,7 @@ from visualjudge.clients.registry import build_client
 from visualjudge.clients.remote import RemoteClient
 from visualjudge.clients.secrets import check_url, public_url
 from visualjudge.core.errors import ClientError, DataError, UsageError
-from visualjudge.runs.batch.ledger import Ledger
-from visualjudge.runs.batch.parts import CLOSED, DROPPED, Part, parts_of
+from visualjudge.runs.batch.ledger import CLOSED, DROPPED, Ledger, Part, parts_of
 from visualjudge.runs.batch.submitting import Batches
 from visualjudge.runs.folder import RunFolder
 

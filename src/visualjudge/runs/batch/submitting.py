@@ -18,8 +18,7 @@ from visualjudge.clients.batch.asking import UNSENT
 from visualjudge.clients.batch.provider import Look, Provider, Unsure
 from visualjudge.clients.retry import RetryPolicy, cause_of
 from visualjudge.core.errors import ApiError, ClientError, TransportError
-from visualjudge.runs.batch.ledger import LOST, Ledger
-from visualjudge.runs.batch.parts import CLOSED, Part
+from visualjudge.runs.batch.ledger import CLOSED, LOST, Ledger, Part
 from visualjudge.runs.runner import Stop
 
 _BUSY = RetryPolicy(attempts=10, first_wait_s=1.0, longest_wait_s=120.0, patience_s=3600.0)

@@ -14,7 +14,7 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from visualjudge.clients.cache_key import cache_secret
+from visualjudge.clients.secret_files import cache_secret
 from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import RunError
 from visualjudge.studio.guard import TOKEN_HEADER, same_token

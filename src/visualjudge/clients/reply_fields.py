@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from visualjudge.clients.base import Alternative, Token
-from visualjudge.clients.limits import MOST_TOKENS
+from visualjudge.clients.reply_bounds import MOST_TOKENS
 
 USAGE_UNUSABLE = "token counts of the reply cannot be used; not counted"
 LOGPROBS_UNUSABLE = "log-probabilities of the reply cannot be used; left out"

@@ -1,12 +1,19 @@
-"""Default parameters that a client adds to requests."""
+"""What bodies of requests share in all protocols: a client's default parameters, and JSON in
+pieces, of which the images' base64 forms are shared and never copied.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import orjson
+
 from visualjudge.clients.base import Request
+from visualjudge.prompts.provider_payloads import ImageContent, Text
 
 _IN_REQUESTS = ("temperature", "max_tokens", "seed")
 
@@ -52,3 +59,29 @@ class Sampling:
         return {name: value for name, value in named.items() if value is not None} | dict(
             self.extra
         )
+
+
+_MARK = f"image-{os.urandom(12).hex()}"
+"""Stands for an image while the body is put together; drawn anew in each process, so that no prompt
+can hold it.
+"""
+
+
+def body_pieces(shape: Callable[[Text], Mapping[str, Any]]) -> list[bytes]:
+    """Return the JSON text of the result of ``shape``.
+
+    Parameters
+    ----------
+    shape
+        Given a function that returns the text to write in place of an image's base64 form, returns
+        the body. It must write images in the order in which it asks for their texts.
+    """
+    images: list[bytes] = []
+
+    def mark(media: ImageContent) -> str:
+        images.append(media.base64)
+        return _MARK
+
+    around = orjson.dumps(shape(mark)).split(_MARK.encode())
+    pairs = itertools.zip_longest(around, images)
+    return [piece for pair in pairs for piece in pair if piece is not None]
