@@ -25,7 +25,7 @@ from runs.chaotic_server import RATES, ChaoticServer, serving
 from runs.made_dataset import make_dataset
 from visualjudge.clients import RetryPolicy, open_client
 from visualjudge.dataset.folder import load_dataset
-from visualjudge.judges.question import QuestionJudge
+from visualjudge.judges.question_judge import QuestionJudge
 from visualjudge.runs.judge_dataset import RunReport, RunSettings, run_judge
 
 CONCURRENCY = 32

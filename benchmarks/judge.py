@@ -38,7 +38,7 @@ from skimage import data as photographs
 from visualjudge.clients.registry import open_client
 from visualjudge.core.records import Question
 from visualjudge.dataset.folder import Dataset
-from visualjudge.judges.question import QuestionJudge
+from visualjudge.judges.question_judge import QuestionJudge
 from visualjudge.runs.judge_dataset import RunSettings, live, run_judge
 from visualjudge.runs.worker_engine import SpreadEngine, workers_of
 from visualjudge.vision.raster.images import write_png

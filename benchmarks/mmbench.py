@@ -89,7 +89,7 @@ def make(folder: Path, rows: int, image_kb: float) -> tuple[Path, Path]:
     """A table of questions in four rotations, each row with an image's worth of base64, and replies
     to it.
     """
-    from visualjudge.apps.mmbench.results import write_workbook
+    from visualjudge.apps.mmbench.reply_files import write_workbook
     from visualjudge.apps.mmbench.table import read_table
 
     rng = np.random.default_rng(0)

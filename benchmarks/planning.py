@@ -29,11 +29,11 @@ from visualjudge.analysis.decisions.card import Shown, _evidence, answer_of, ski
 from visualjudge.analysis.decisions.checks import NOT_ASKED, check, read_thresholds
 from visualjudge.analysis.study_table import Run, Study
 from visualjudge.analysis.variance import variance_row
-from visualjudge.apps.planning import models
-from visualjudge.apps.planning.goals import Goal, Terms, question_of
-from visualjudge.apps.planning.judges import Candidate, plan_of
-from visualjudge.apps.planning.models import Design
-from visualjudge.apps.planning.targets import USUAL, Target
+from visualjudge.apps.planning import judge_simulation
+from visualjudge.apps.planning.cheapest_judges import Candidate, plan_of
+from visualjudge.apps.planning.judge_simulation import Design
+from visualjudge.apps.planning.plan_inputs import USUAL, Target
+from visualjudge.apps.planning.study_goals import Goal, Terms, question_of
 
 
 @dataclass(frozen=True)
@@ -257,10 +257,12 @@ def planned_and_reached(world: World, studies: int) -> tuple[float, float, float
     shift = shift_for(world, world.right)
     other = shift_for(world, world.right + 0.05) if world.goal == "compare" else 0.0
     pilot = pairs_of(world, 800, 4, rng)
-    judge = models.fitted(verdicts(world, pilot, Design(0, 4, 2, 2, 2), shift, rng), USUAL)
+    judge = judge_simulation.fitted(
+        verdicts(world, pilot, Design(0, 4, 2, 2, 2), shift, rng), USUAL
+    )
     rules = read_thresholds()
     effect = world.effect
-    target = Target("run", "benchmark", "task", models.pool_of(pool), judge, {}, ())
+    target = Target("run", "benchmark", "task", judge_simulation.pool_of(pool), judge, {}, ())
     if world.goal == "right":
         measured = float(
             np.mean(

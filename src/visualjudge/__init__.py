@@ -36,7 +36,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from visualjudge.core import moved
+from visualjudge.core import old_module_names
 
 if TYPE_CHECKING:
     from visualjudge.apps.adopting.adopt import Adopted as Adopted, adopt as adopt
@@ -53,15 +53,15 @@ if TYPE_CHECKING:
         correct as correct,
         label as label,
     )
-    from visualjudge.apps.frontdoor.judging import (
+    from visualjudge.apps.frontdoor.judge import (
         client as client,
         judge as judge,
         judge_async as judge_async,
     )
-    from visualjudge.apps.frontdoor.run import Run as Run, open_run as open_run
+    from visualjudge.apps.frontdoor.opened_run import Run as Run, open_run as open_run
     from visualjudge.apps.frontdoor.studies import Study as Study, analyse as analyse
-    from visualjudge.apps.planning.designs import plan as plan
-    from visualjudge.apps.planning.judges import plan_judges as plan_judges
+    from visualjudge.apps.planning.cheapest_judges import plan_judges as plan_judges
+    from visualjudge.apps.planning.study_designs import plan as plan
     from visualjudge.clients.base import Client as Client
     from visualjudge.dataset.exports import Format as Format
     from visualjudge.dataset.folder import Dataset as Dataset, load_dataset as load_dataset
@@ -111,7 +111,7 @@ if TYPE_CHECKING:
 
 __version__ = "1.0.0.dev0"
 
-moved.install()
+old_module_names.install()
 
 _NAMES = {
     "visualjudge.formats.importers": ("Importer",),
@@ -125,11 +125,11 @@ _NAMES = {
     "visualjudge.apps.adopting.logs": ("LogFormat", "LogRows"),
     "visualjudge.apps.frontdoor.data": ("Data", "build", "import_samples", "open_data"),
     "visualjudge.apps.frontdoor.decisions": ("card", "cascade", "correct", "label"),
-    "visualjudge.apps.frontdoor.judging": ("client", "judge", "judge_async"),
-    "visualjudge.apps.frontdoor.run": ("Run", "open_run"),
+    "visualjudge.apps.frontdoor.judge": ("client", "judge", "judge_async"),
+    "visualjudge.apps.frontdoor.opened_run": ("Run", "open_run"),
     "visualjudge.apps.frontdoor.studies": ("Study", "analyse"),
-    "visualjudge.apps.planning.designs": ("plan",),
-    "visualjudge.apps.planning.judges": ("plan_judges",),
+    "visualjudge.apps.planning.study_designs": ("plan",),
+    "visualjudge.apps.planning.cheapest_judges": ("plan_judges",),
     "visualjudge.vision.score": ("score",),
     "visualjudge.plugins": (
         "register_backend",

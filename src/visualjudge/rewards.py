@@ -5,7 +5,7 @@ trainers call.
 from __future__ import annotations
 
 from visualjudge.apps.training.reward import Weights, reward, reward_both
-from visualjudge.apps.training.trainers import (
+from visualjudge.apps.training.trainer_rewards import (
     easyr1_compute_score,
     swift_reward,
     trl_reward,

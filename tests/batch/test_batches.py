@@ -17,7 +17,7 @@ import visualjudge as vj
 from batch.fake_batches import ALL, FakeBatches, Faults, said
 from batch.soak_batches import soak
 from runs.made_dataset import make_dataset
-from visualjudge.clients.batch.asking import Settings
+from visualjudge.clients.batch.batched_client import Settings
 from visualjudge.clients.retry import RetryPolicy
 from visualjudge.core.errors import RunError, UsageError
 from visualjudge.runs.batch.fetch_and_cancel import Keeper

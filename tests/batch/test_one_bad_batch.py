@@ -16,7 +16,7 @@ from aiohttp import web
 import visualjudge as vj
 from batch.fake_batches import FakeBatches, Faults
 from runs.made_dataset import make_dataset
-from visualjudge.clients.batch.asking import Settings
+from visualjudge.clients.batch.batched_client import Settings
 from visualjudge.clients.retry import RetryPolicy
 from visualjudge.core.errors import RunError, UsageError
 from visualjudge.runs.batch.fetch_and_cancel import Keeper, drop
@@ -145,7 +145,7 @@ def test_what_was_cancelled_is_not_submitted_again_without_being_told_to(
 def test_what_is_refused_as_too_much_is_queued_is_submitted_a_bounded_number_of_times(
     dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("visualjudge.clients.batch.asking.MOST_QUEUED", 4)
+    monkeypatch.setattr("visualjudge.clients.batch.batched_client.MOST_QUEUED", 4)
     with FakeBatches(Faults(limited=1.0, slow_s=0)) as fake:
         judged(fake, dataset, tmp_path, size=6)
         assert len(fake.batches) == 4

@@ -18,7 +18,7 @@ import typer
 from frontdoor_example import write_data
 from judged_records import pair, ranking, scoring
 from visualjudge.cli import help, main
-from visualjudge.clients.remote import RemoteClient
+from visualjudge.clients.remote_client import RemoteClient
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Question
 from visualjudge.dataset.question_filter import Choice, chosen, condition, margin, sample_positions
@@ -216,7 +216,7 @@ def test_a_choice_that_cannot_be_meant_is_refused(choice: Choice, message: str) 
 def test_judge_asks_the_chosen_and_build_takes_prompts_in_both_spellings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from visualjudge.apps.frontdoor.run import open_run
+    from visualjudge.apps.frontdoor.opened_run import open_run
     from visualjudge.dataset.folder import load_dataset
 
     write_data(tmp_path / "data")

@@ -28,8 +28,8 @@ from visualjudge.clients import (
 from visualjudge.clients.base import Alternative, Diagnostics, Identity, ImagePart, Token
 from visualjudge.clients.cache import Cached, cache_key
 from visualjudge.clients.concurrency import AdaptiveLimit, Limited
+from visualjudge.clients.image_resize import Shrinking
 from visualjudge.clients.reply_bounds import LARGEST_BODY
-from visualjudge.clients.resize import Shrinking
 from visualjudge.clients.retry import Retrying
 from visualjudge.clients.secret_files import cache_secret
 from visualjudge.core.errors import ApiError, TransportError

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from visualjudge.clients.base import ImagePart
-from visualjudge.clients.payload import ImageStore, image_part
+from visualjudge.clients.image_parts import ImageStore, image_part
 from visualjudge.core.errors import DataError
 
 RGB = np.random.default_rng(3).integers(0, 256, (9, 13, 3), np.uint8)

@@ -22,12 +22,12 @@ from visualjudge.clients import (
 )
 from visualjudge.clients.base import Alternative, Token
 from visualjudge.clients.concurrency import Limited
+from visualjudge.clients.image_resize import Shrinking
+from visualjudge.clients.masked_secrets import Redactor, Secret, public_url
 from visualjudge.clients.registry import Registry
 from visualjudge.clients.reply_fields import LOGPROBS_UNUSABLE
-from visualjudge.clients.resize import Shrinking
 from visualjudge.clients.retry import Retrying, RetryPolicy
-from visualjudge.clients.secrets import Redactor, Secret, public_url
-from visualjudge.clients.sync import run_sync
+from visualjudge.clients.sync_calls import run_sync
 from visualjudge.core.errors import ApiError, TransportError, UnknownName, UsageError
 from visualjudge.runs.budget import token_counts
 

@@ -26,16 +26,16 @@ from visualjudge.clients.base import (
     ToolSpec,
 )
 from visualjudge.clients.cache import Cached, cache_key
-from visualjudge.clients.conversation import (
+from visualjudge.clients.image_parts import image_part
+from visualjudge.clients.image_resize import Shrinking
+from visualjudge.clients.tool_calls import calls_in, in_text
+from visualjudge.clients.tool_loop import (
     MADE_BEFORE,
     MOST_AT_ONCE,
     NONE_LEFT,
     Conversation,
     converse,
 )
-from visualjudge.clients.payload import image_part
-from visualjudge.clients.resize import Shrinking
-from visualjudge.clients.tool_calls import calls_in, in_text
 from visualjudge.core.errors import ClientError, TransportError
 from visualjudge.vision.raster.images import png_bytes
 

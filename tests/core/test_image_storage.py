@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from visualjudge.clients.payload import ImageStore
+from visualjudge.clients.image_parts import ImageStore
 from visualjudge.core import image_storage
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import (

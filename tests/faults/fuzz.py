@@ -25,15 +25,15 @@ from visualjudge.analysis.question_table import read_questions
 from visualjudge.analysis.rating_table import read_ratings
 from visualjudge.analysis.verdict_table import read_verdicts
 from visualjudge.apps.mmbench.evaluate import READERS
-from visualjudge.apps.mmbench.results import read_workbook
+from visualjudge.apps.mmbench.reply_files import read_workbook
 from visualjudge.apps.mmbench.table import read_table
 from visualjudge.apps.pipelines.config import build_pipes, read_config
 from visualjudge.apps.pipelines.rows import read_rows
 from visualjudge.apps.published.judgebench import read as read_judgebench
-from visualjudge.clients import anthropic, failures, google, openai_protocol
+from visualjudge.clients import anthropic, google, openai_protocol, server_errors
 from visualjudge.clients.cache import read_entry
-from visualjudge.clients.payload import image_of_bytes
-from visualjudge.clients.secrets import Redactor, Secret
+from visualjudge.clients.image_parts import image_of_bytes
+from visualjudge.clients.masked_secrets import Redactor, Secret
 from visualjudge.core.errors import VisualJudgeError
 from visualjudge.core.records import TIES
 from visualjudge.core.seeding import rng_for
@@ -154,7 +154,7 @@ TARGETS: dict[str, Target] = {
     "question": lambda raw, _: question_from_wire(parsed(raw, "input")),
     "chat-completion": lambda raw, _: openai_protocol.reply_of(_object(raw), None),
     "message": lambda raw, _: anthropic.reply_of(_object(raw), None),
-    "error-body": lambda raw, _: failures.api_error(
+    "error-body": lambda raw, _: server_errors.api_error(
         429, raw, {"Retry-After": raw.decode("latin-1")}, _REDACT
     ),
     "redacted": lambda raw, _: _REDACT(raw.decode("utf-8", "replace")),

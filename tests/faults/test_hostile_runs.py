@@ -21,7 +21,7 @@ from batch.fake_batches import FakeBatches, Faults
 from faults.hostile_runs import ELSEWHERE, SECRET, folders, part, servers, victim
 from runs.made_dataset import make_dataset
 from visualjudge.cli.main import run as run_command
-from visualjudge.clients.batch.asking import Settings
+from visualjudge.clients.batch.batched_client import Settings
 from visualjudge.clients.retry import RetryPolicy
 from visualjudge.runs.batch.ledger import parts_of
 

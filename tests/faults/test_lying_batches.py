@@ -15,7 +15,7 @@ import visualjudge as vj
 from batch.fake_batches import digest_of
 from faults.lying_batches import KEY, MARKS, Lie, LyingBatches, lies
 from runs.made_dataset import make_dataset
-from visualjudge.clients.batch.asking import Settings
+from visualjudge.clients.batch.batched_client import Settings
 from visualjudge.clients.retry import RetryPolicy
 
 pytestmark = pytest.mark.filterwarnings("ignore:(?s)Pydantic serializer warnings")

@@ -19,7 +19,7 @@ from visualjudge.clients.retry import Retrying
 from visualjudge.core.errors import ClientError
 from visualjudge.core.records import Question
 from visualjudge.judges.base import Ask, Judged, verdict_line
-from visualjudge.judges.question import QuestionJudge
+from visualjudge.judges.question_judge import QuestionJudge
 
 BACKENDS = ["api", "vllm", "google", "anthropic"]
 ONCE = RetryPolicy(attempts=1)

@@ -12,11 +12,11 @@ from pathlib import Path
 import orjson
 import pytest
 
-from visualjudge.apps.mmbench import results, table
+from visualjudge.apps.mmbench import reply_files, table
 from visualjudge.apps.pipelines import rows
 from visualjudge.apps.published import prompts
-from visualjudge.clients import concurrency, download, remote, reply_bounds, retry
-from visualjudge.clients.batch import asking
+from visualjudge.clients import concurrency, image_download, remote_client, reply_bounds, retry
+from visualjudge.clients.batch import batched_client
 from visualjudge.core import (
     confined_paths,
     image_storage,
@@ -287,7 +287,7 @@ DEEPEST_REPLY = 1024
 SAMPLES = PIXELS * raster.BYTES_PER_PIXEL
 BOUNDS = {
     "body of a reply, compressed or not": [mib(reply_bounds.LARGEST_BODY)],
-    "seconds for a call": [f"{remote.Server('http://host', 'base_url').timeout_s:.0f}"],
+    "seconds for a call": [f"{remote_client.Server('http://host', 'base_url').timeout_s:.0f}"],
     "longest accepted `Retry-After`": [f"{retry.RetryPolicy().patience_s:.0f} s"],
     "redirects on the same host, where allowed": [f"{reply_bounds.MOST_REDIRECTS}"],
     "seconds for a file of a batch; its size; a line in it": [
@@ -297,7 +297,7 @@ BOUNDS = {
     "pages of a server's list of batches": [f"{reply_bounds.MOST_PAGES:,}"],
     "looks in a row at a batch that fail before it is closed": [f"{submitting._LOOKS}"],
     "batches that a request goes into: that failed; that were refused as too much is queued": [
-        f"{asking.MOST_TRIES}; {asking.MOST_QUEUED}"
+        f"{batched_client.MOST_TRIES}; {batched_client.MOST_QUEUED}"
     ],
     "batches in a row that a server refuses to create": [f"{submitting._REFUSALS}"],
     "token count in a reply": ["10¹²" if reply_bounds.MOST_TOKENS == 10**12 else ""],
@@ -307,7 +307,9 @@ BOUNDS = {
         f"{bounded_reading.READ_WITHIN_S:.0f} s"
     ],
     "image that is sent or fetched": [mib(reply_bounds.LARGEST_IMAGE_FILE)],
-    "fetching an image": [f"{download.TIMEOUT_S:.0f} s, {download.MOST_HOPS} redirects"],
+    "fetching an image": [
+        f"{image_download.TIMEOUT_S:.0f} s, {image_download.MOST_HOPS} redirects"
+    ],
     "pixels of an image, mask, map or array": [f"{PIXELS // 10**6} million"],
     "bytes they decode to": [
         f"{raster.BYTES_PER_PIXEL} for each",
@@ -383,8 +385,8 @@ BOUNDS = {
         f"{mib(table.LONGEST_LINE)}; {mib(table.LARGEST_QUOTED)}"
     ],
     "workbook (`.xlsx`)": [
-        f"{mib(results.LARGEST_WORKBOOK)} unpacked, {results.MOST_ROWS:,} rows, "
-        f"{results.MOST_COLUMNS} columns"
+        f"{mib(reply_files.LARGEST_WORKBOOK)} unpacked, {reply_files.MOST_ROWS:,} rows, "
+        f"{reply_files.MOST_COLUMNS} columns"
     ],
     "VOC annotation; edited images of a pipeline row": [
         f"{mib(voc.LARGEST_XML)}; {rows.MOST_IMAGES}"

@@ -13,9 +13,9 @@ from visualjudge.clients.base import Reply
 from visualjudge.core.errors import TransportError
 from visualjudge.core.records import Verdict
 from visualjudge.judges.base import Ask
-from visualjudge.judges.extractor import ExtractingJudge, declared
 from visualjudge.judges.panel import PanelJudge
-from visualjudge.judges.question import QuestionJudge
+from visualjudge.judges.question_judge import QuestionJudge
+from visualjudge.judges.reply_extractor import ExtractingJudge, declared
 
 
 def verdict(

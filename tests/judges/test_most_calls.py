@@ -12,8 +12,8 @@ from visualjudge.clients import ScriptedClient
 from visualjudge.clients.base import Reply
 from visualjudge.judges.base import Ask, most_calls
 from visualjudge.judges.cascade import CascadeJudge, CascadeRule, RecordedJudge
-from visualjudge.judges.extractor import ExtractingJudge
-from visualjudge.judges.question import QuestionJudge
+from visualjudge.judges.question_judge import QuestionJudge
+from visualjudge.judges.reply_extractor import ExtractingJudge
 
 RULE = CascadeRule(1.1, "agreement", (("AB", 0), ("AB", 1)))  # no answer of the cheap judge stands
 ASKED = question(prompt="Which is better? Answer with A or B.", images=())

@@ -14,7 +14,7 @@ from visualjudge.clients.base import Alternative, ImagePart, Reply, TextPart, To
 from visualjudge.core.errors import DataError, TransportError
 from visualjudge.core.records import Spans, Verdict
 from visualjudge.judges.base import Ask, verdict_line, verdict_of
-from visualjudge.judges.question import QuestionJudge, answer_schema
+from visualjudge.judges.question_judge import QuestionJudge, answer_schema
 from visualjudge.prompts.spans import interleaved, swapped
 from visualjudge.runs.questions_left import left_of
 from visualjudge.vision.raster.images import write_png

@@ -14,7 +14,7 @@ from aiohttp import web
 
 from runs.chaotic_server import completion
 from runs.made_dataset import make_dataset
-from visualjudge.apps.frontdoor.judging import judge_async
+from visualjudge.apps.frontdoor.judge import judge_async
 from visualjudge.clients.registry import open_client
 from visualjudge.judges.schema_trial import TRIES
 

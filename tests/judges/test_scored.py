@@ -18,8 +18,8 @@ from skimage import data as photographs
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Question, Spans, Verdict
 from visualjudge.judges.base import ORDERS, Ask, Judge
-from visualjudge.judges.metric import metric_judge
-from visualjudge.judges.scored import BATCH, ScoreJudge, Shown, request_of
+from visualjudge.judges.image_metric import metric_judge
+from visualjudge.judges.score_judge import BATCH, ScoreJudge, Shown, request_of
 from visualjudge.vision.raster.images import read_rgb, write_png
 
 
@@ -176,7 +176,9 @@ def test_metrics_of_pyiqa_turn_round_where_lower_is_better(
     cuda = SimpleNamespace(is_available=lambda: False)
     monkeypatch.setitem(sys.modules, "pyiqa", module)
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(device=str, cuda=cuda))
-    monkeypatch.setattr("visualjudge.judges.metric._tensor", lambda image: image.astype(float))
+    monkeypatch.setattr(
+        "visualjudge.judges.image_metric._tensor", lambda image: image.astype(float)
+    )
     judge = metric_judge(f"far:{root / 'clean'}", root)
     pair, score = asked(judge, Ask(question(3, 1)), Ask(question(0, kind="scoring")))
     assert (pair.value, score.value) == ("B", 10.0)
@@ -187,7 +189,7 @@ def test_metrics_of_pyiqa_turn_round_where_lower_is_better(
 def test_what_is_not_installed_or_not_there_is_named(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from visualjudge.judges.reward import reward_judge
+    from visualjudge.judges.reward_model import reward_judge
 
     monkeypatch.setitem(sys.modules, "pyiqa", None)
     with pytest.raises(UsageError, match=r"need pyiqa; run: pip install 'visualjudge\[metrics\]'"):
@@ -203,7 +205,7 @@ def test_what_is_not_installed_or_not_there_is_named(
 def test_a_small_clip_judges_images_by_their_text(root: Path, tmp_path: Path) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
-    from visualjudge.judges.reward import RewardModel, reward_judge
+    from visualjudge.judges.reward_model import RewardModel, reward_judge
 
     torch.manual_seed(0)
     sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1}

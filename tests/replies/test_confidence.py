@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from runs.made_dataset import make_dataset
 from visualjudge.clients import ScriptedClient
 from visualjudge.dataset.folder import load_dataset
-from visualjudge.judges.question import QuestionJudge
+from visualjudge.judges.question_judge import QuestionJudge
 from visualjudge.replies.confidence import stated_confidence
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.judge_dataset import RunSettings, run_judge

@@ -21,7 +21,7 @@ from visualjudge.clients import ScriptedClient
 from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.judges.baseline import baseline_judge
-from visualjudge.judges.question import QuestionJudge
+from visualjudge.judges.question_judge import QuestionJudge
 from visualjudge.runs import compacting, judge_dataset
 from visualjudge.runs.budget import Budget, Limits
 from visualjudge.runs.folder import RunFolder

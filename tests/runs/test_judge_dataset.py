@@ -21,7 +21,7 @@ from visualjudge.dataset.convert import convert
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.judges.baseline import baseline_judge
 from visualjudge.judges.panel import PanelJudge
-from visualjudge.judges.question import QuestionJudge
+from visualjudge.judges.question_judge import QuestionJudge
 from visualjudge.runs.budget import Budget, Limits, Prices
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.judge_dataset import (

@@ -15,11 +15,11 @@ from visualjudge.clients import ScriptedClient
 from visualjudge.clients.base import Reply
 from visualjudge.core.errors import TransportError
 from visualjudge.dataset.folder import Dataset, load_dataset
-from visualjudge.judges.question import QuestionJudge
+from visualjudge.judges.question_judge import QuestionJudge
 from visualjudge.runs.budget import Budget, Prices
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.judge_dataset import RunReport, RunSettings, run_judge
-from visualjudge.runs.progress import spent_in_all
+from visualjudge.runs.progress_display import spent_in_all
 
 USAGE = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
 LIVE, BATCH = Prices(1.0, 10.0), Prices(1.0, 10.0, share=0.5)

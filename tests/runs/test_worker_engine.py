@@ -29,11 +29,11 @@ from visualjudge.core.engines import ProcessWorker, Worker, WorkerLost
 from visualjudge.core.errors import RunError, UsageError
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.judges.baseline import baseline_judge
-from visualjudge.judges.question import QuestionJudge
+from visualjudge.judges.question_judge import QuestionJudge
 from visualjudge.runs.budget import Budget, Limits
+from visualjudge.runs.job_runner import Stop
 from visualjudge.runs.judge_dataset import RunReport, RunSettings, run_judge
 from visualjudge.runs.questions_left import answered, left_of
-from visualjudge.runs.runner import Stop
 from visualjudge.runs.worker_engine import JudgeService, OpenWorkers, SpreadEngine, workers_of
 
 

@@ -27,8 +27,8 @@ from visualjudge.core.records import Verdict
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.judges import PairwiseJudge, VIEscorePipe
 from visualjudge.judges.base import Ask
-from visualjudge.judges.options import Mode
-from visualjudge.judges.question import QuestionJudge
+from visualjudge.judges.judge_options import Mode
+from visualjudge.judges.question_judge import QuestionJudge
 from visualjudge.prompts import PromptAssetStore
 from visualjudge.replies.logprobs import winner_probabilities
 

@@ -21,8 +21,8 @@ from visualjudge.analysis.study_table import WIRE, Placed, asked_table, numbered
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError
 from visualjudge.core.garbage_collection import paused_collector
+from visualjudge.core.object_stores import located
 from visualjudge.core.records import Question
-from visualjudge.core.remote import located
 from visualjudge.dataset.folder import META, load_dataset, read_meta
 from visualjudge.dataset.json_form import QUESTIONS, question_from_wire
 from visualjudge.dataset.parquet_form import ParquetQuestions

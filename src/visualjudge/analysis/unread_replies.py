@@ -1,5 +1,5 @@
 """What could not be read: failed replies by cause, and the shapes that most of them have. Why a
-reply has no value: ``replies/reading.py``.
+reply has no value: ``replies/reply_to_value.py``.
 """
 
 from __future__ import annotations

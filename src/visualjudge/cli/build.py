@@ -97,7 +97,7 @@ def build(
     then ends with status 1 (0 with --skip-invalid). The same data, seed and options give the same
     bytes for any number of workers.
     """
-    from visualjudge.core.remote import located
+    from visualjudge.core.object_stores import located
     from visualjudge.dataset.build import build as build_dataset
     from visualjudge.dataset.sampling import JUDGE_ANALYSIS, SUBSETS, Caps
 
@@ -113,7 +113,7 @@ def build(
     )
     options = replace(building.options, subsets=tuple(subset or SUBSETS), caps=caps)
     if plan is not None:
-        from visualjudge.apps.planning.designs import read_build
+        from visualjudge.apps.planning.study_designs import read_build
 
         if building.task or subset:
             raise UsageError("--plan states what is built: leave --task and --subset out")

@@ -64,7 +64,7 @@ def convert(
 def _convert_dataset(
     dataset: Path, to: FormName | None, media: MediaName | None, out: Path, force: bool
 ) -> None:
-    from visualjudge.core.remote import located
+    from visualjudge.core.object_stores import located
     from visualjudge.dataset.convert import convert as convert_dataset
 
     with stages() as progress:

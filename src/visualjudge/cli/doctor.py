@@ -48,7 +48,7 @@ def doctor(
 
 def _checks(client: ClientOptions) -> list[Check]:
     from visualjudge.apps.starting import doctor as checks
-    from visualjudge.clients.secrets import check_url
+    from visualjudge.clients.masked_secrets import check_url
 
     if client.base_url:
         check_url(client.base_url, "--base-url")

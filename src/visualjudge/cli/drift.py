@@ -35,7 +35,7 @@ def build(
 ) -> None:
     """Choose the pairs that best reveal a change of a judge, as a dataset to judge repeatedly."""
     from visualjudge.apps.probes.drift import build_canary, canary_power
-    from visualjudge.core.remote import located
+    from visualjudge.core.object_stores import located
 
     made = build_canary(dataset, out, number=n, seed=seed, force=force)
     target = located(out)

@@ -21,11 +21,11 @@ from visualjudge.cli.options import (
 from visualjudge.cli.output import following, interruptible, say
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
-from visualjudge.judges.options import DEFAULTS, JudgeOptions
+from visualjudge.judges.judge_options import DEFAULTS, JudgeOptions
 
 if TYPE_CHECKING:
-    from visualjudge.apps.planning.until import Decision, Watch
-    from visualjudge.clients.batch.asking import Settings
+    from visualjudge.apps.planning.stop_when_decided import Decision, Watch
+    from visualjudge.clients.batch.batched_client import Settings
     from visualjudge.dataset.folder import Dataset
     from visualjudge.judges.base import Judge
     from visualjudge.runs.budget import Budget, Prices
@@ -86,7 +86,7 @@ class BatchOptions:
         UsageError
             If there are options of batches without ``--batch``.
         """
-        from visualjudge.clients.batch.asking import Settings
+        from visualjudge.clients.batch.batched_client import Settings
 
         if self.batch:
             return Settings(self.batch_size, self.poll, not self.no_wait, self.batch_folder)
@@ -156,9 +156,9 @@ def judge(
 
     Each verdict is on disk before it is reported; --resume continues a run.
     """
-    from visualjudge.apps.frontdoor.judging import judge_async, judge_of, settings_of
+    from visualjudge.apps.frontdoor.judge import judge_async, judge_of, settings_of
     from visualjudge.dataset.folder import load_dataset
-    from visualjudge.judges.question import MORE_REQUESTS
+    from visualjudge.judges.question_judge import MORE_REQUESTS
     from visualjudge.runs.budget import Budget
 
     if out.exists() and not out.is_dir():
@@ -207,7 +207,7 @@ def _watch(
     options: JudgeOptions,
     batches: BatchOptions,
 ) -> Watch:
-    from visualjudge.apps.planning.until import Watch, in_random_order
+    from visualjudge.apps.planning.stop_when_decided import Watch, in_random_order
 
     if batches.settings:
         raise UsageError("--until cannot be used together with --batch")
@@ -284,7 +284,7 @@ def _finish(report: RunReport, out: Path, decision: Decision | None = None) -> N
     """Say how it ended; exit status 1 where something failed, or is missing although nothing was
     decided.
     """
-    from visualjudge.runs.progress import counted, spent_in_all
+    from visualjudge.runs.progress_display import counted, spent_in_all
 
     progress = report.progress
     if report.torn_bytes:

@@ -27,8 +27,8 @@ from visualjudge.core.errors import DataError, Problem, RunError, UsageError, mu
 from visualjudge.core.plurals import pluralize
 
 if TYPE_CHECKING:
+    from visualjudge.apps.mmbench.ask_model import InferReport, Places
     from visualjudge.apps.mmbench.evaluate import Evaluation
-    from visualjudge.apps.mmbench.infer import InferReport, Places
     from visualjudge.apps.mmbench.table import Row, Table
 
 EXAMPLES = """Examples:
@@ -116,8 +116,8 @@ def infer(
     """Ask a model every question; write pred.jsonl (the record) and pred.xlsx (for MMBench's
     server).
     """
-    from visualjudge.apps.mmbench.infer import Places, infer as ask_all
-    from visualjudge.apps.mmbench.prompt import choice_template
+    from visualjudge.apps.mmbench.ask_model import Places, infer as ask_all
+    from visualjudge.apps.mmbench.question_prompt import choice_template
 
     must_end_in("--out", out, [".xlsx"])
     _required(data)
@@ -238,7 +238,7 @@ def report(
     """Write a report: the usual table (CP, FP-S, FP-C, LR, RR, AR, overall) per split, comparisons,
     wrong answers.
     """
-    from visualjudge.apps.mmbench.page import page
+    from visualjudge.apps.mmbench.report_page import page
     from visualjudge.apps.mmbench.scores import Model, as_json, as_text, comparisons
 
     if name and len(name) != len(predictions):
@@ -293,7 +293,7 @@ def _table(path: Path, skip_invalid: bool, column: str | None = None) -> Table:
 
 def _askable(table: Table, rows: tuple[Row, ...], skip_invalid: bool) -> list[Row]:
     """The rows whose image can be read; problems are reported before anything is asked."""
-    from visualjudge.apps.mmbench.images import image_problems
+    from visualjudge.apps.mmbench.table_images import image_problems
 
     with stages() as show:
         problems = image_problems(
@@ -312,7 +312,7 @@ def _left_out(problems: Collection[Problem], what: str, skip_invalid: bool) -> N
 
 
 def _finish(result: InferReport, places: Places) -> None:
-    from visualjudge.runs.progress import counted, spent_in_all
+    from visualjudge.runs.progress_display import counted, spent_in_all
 
     statuses = f": {counted(result.statuses)}" if result.statuses else ""
     replied = pluralize(result.replied, "reply", "replies")
@@ -340,7 +340,7 @@ def _evaluation(
     table: Table, predictions: Path, rules: RulesName, matched: Any = None
 ) -> Evaluation:
     from visualjudge.apps.mmbench.evaluate import evaluate as score
-    from visualjudge.apps.mmbench.results import read_predictions
+    from visualjudge.apps.mmbench.reply_files import read_predictions
 
     found = read_predictions(predictions, table)
     result = score(table, found.replies, rules.value, matched=matched)
@@ -356,7 +356,7 @@ def _matched(
     fields: dict[str, Any],
     place: Path,
 ) -> Evaluation:
-    from visualjudge.apps.mmbench.matcher import match, unread
+    from visualjudge.apps.mmbench.llm_matcher import match, unread
 
     client = open_asked(fields, CacheOptions(), 16)
     letters, progress = interruptible(

@@ -22,13 +22,13 @@ from visualjudge.core.errors import UsageError
 from visualjudge.core.registry import added
 
 if TYPE_CHECKING:
-    from visualjudge.apps.frontdoor.judging import Baseline
+    from visualjudge.apps.frontdoor.judge import Baseline
     from visualjudge.clients.base import Client
-    from visualjudge.clients.batch.asking import Settings
+    from visualjudge.clients.batch.batched_client import Settings
     from visualjudge.core.engines import EngineName
     from visualjudge.dataset.build import BuildOptions
     from visualjudge.dataset.question_filter import Choice
-    from visualjudge.judges.options import Option
+    from visualjudge.judges.judge_options import Option
     from visualjudge.runs.budget import Budget, Limits, Prices
 
 
@@ -62,7 +62,7 @@ def key_of(variable: str | None, option: str = "--api-key-env") -> str | None:
     """
     if variable is None:
         return None
-    from visualjudge.clients.secrets import key_from_environment
+    from visualjudge.clients.masked_secrets import key_from_environment
 
     return key_from_environment(variable, option, os.environ)
 
@@ -142,7 +142,7 @@ class ClientOptions:
             If the backend is unknown, is a baseline that is to be asked in batches, or an option is
             wrong.
         """
-        from visualjudge.apps.frontdoor.judging import Baseline
+        from visualjudge.apps.frontdoor.judge import Baseline
         from visualjudge.judges.registry import QUESTION_JUDGES, check_backend
 
         check_backend(self.backend)

@@ -18,7 +18,7 @@ from visualjudge.core.errors import Problem, RunError, summarized
 
 if TYPE_CHECKING:
     from visualjudge.dataset.folder import Dataset
-    from visualjudge.runs.runner import Stop
+    from visualjudge.runs.job_runner import Stop
 
 Result = TypeVar("Result")
 
@@ -138,8 +138,8 @@ def interruptible(title: str, work: Callable[..., Awaitable[Result]], kept: str)
     RunError
         If a second Ctrl-C cancels it; ``kept`` says what there is by then.
     """
-    from visualjudge.runs.progress import Display
-    from visualjudge.runs.runner import run_until_stopped
+    from visualjudge.runs.job_runner import run_until_stopped
+    from visualjudge.runs.progress_display import Display
 
     async def main(stop: Stop) -> Result:
         with Display(title) as display:

@@ -120,7 +120,7 @@ def _finish(
     report: PipelineReport, problems: list[Problem], out: Path, again: tuple[object, ...]
 ) -> None:
     """Say how it ended; exit status 1 where a row has no result."""
-    from visualjudge.runs.progress import counted, spent
+    from visualjudge.runs.progress_display import counted, spent
 
     money = f" ({spent(report.progress)})" if spent(report.progress) else ""
     print(

@@ -102,9 +102,9 @@ def plan(
     seed: Annotated[int, typer.Option(help="Seed of the simulation and of `build --plan`.")] = 42,
 ) -> None:
     """Plan a study before you pay: images, pairs, orders, repeats, labels, cost and power."""
-    from visualjudge.apps.planning.designs import plan as planned
-    from visualjudge.apps.planning.goals import Terms
-    from visualjudge.apps.planning.page import commands
+    from visualjudge.apps.planning.plan_page import commands
+    from visualjudge.apps.planning.study_designs import plan as planned
+    from visualjudge.apps.planning.study_goals import Terms
     from visualjudge.runs.budget import Prices
 
     must_end_in("--out", out, PAGES)
@@ -168,8 +168,8 @@ def _judges(
     json: Path | None,
     out: Path | None,
 ) -> None:
-    from visualjudge.apps.planning.judges import plan_judges, read_prices
-    from visualjudge.apps.planning.judges_page import commands
+    from visualjudge.apps.planning.cheapest_judges import plan_judges, read_prices
+    from visualjudge.apps.planning.cheapest_judges_page import commands
 
     prices = read_prices(price) if price else None
     found = plan_judges(runs, risk=risk, prices=prices, dataset=dataset, seed=seed)

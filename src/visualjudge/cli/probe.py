@@ -43,7 +43,7 @@ def probe(
     probes. Records of the data folder that cannot be used are left out and listed on stderr.
     """
     from visualjudge.apps.probes.build import build_probes
-    from visualjudge.core.remote import located
+    from visualjudge.core.object_stores import located
 
     made = build_probes(
         data, out, building.options, only=only, number=n, **building.work, force=building.force

@@ -14,11 +14,11 @@ from visualjudge.cli.options import CacheOptions, ClientOptions, with_groups
 from visualjudge.cli.output import AsJson, following, print_json, say
 from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.judges.options import Mode
+from visualjudge.judges.judge_options import Mode
 
 if TYPE_CHECKING:
-    from visualjudge.apps.frontdoor.judging import Asked
-    from visualjudge.apps.tuning.halving import Arm
+    from visualjudge.apps.frontdoor.judge import Asked
+    from visualjudge.apps.tuning.successive_halving import Arm
 
 MODES: tuple[str, ...] = get_args(Mode)
 

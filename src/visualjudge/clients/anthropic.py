@@ -10,7 +10,7 @@ import orjson
 from visualjudge.clients.base import FinishReason, Reply, Request, ToolCall, Turn
 from visualjudge.clients.openai_protocol import schema_notes
 from visualjudge.clients.refused_parameters import Quirks
-from visualjudge.clients.remote import RemoteClient
+from visualjudge.clients.remote_client import RemoteClient
 from visualjudge.clients.reply_fields import USAGE_UNUSABLE, counts_of, name_of, text_of
 from visualjudge.clients.request_body import Sampling, body_pieces
 from visualjudge.clients.tool_calls import as_content, call_of, echo_of, told_reply, told_results

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from visualjudge.clients.base import Reply, Request
+from visualjudge.clients.masked_secrets import NAME_KEY, Secret, key_secret
 from visualjudge.clients.openai_protocol import chat_pieces, reply_of
-from visualjudge.clients.remote import RemoteClient
-from visualjudge.clients.secrets import NAME_KEY, Secret, key_secret
+from visualjudge.clients.remote_client import RemoteClient
 from visualjudge.core.errors import UsageError
 
 

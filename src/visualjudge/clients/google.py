@@ -24,7 +24,7 @@ from visualjudge.clients.base import (
 )
 from visualjudge.clients.openai_protocol import schema_notes
 from visualjudge.clients.refused_parameters import Quirks
-from visualjudge.clients.remote import CONTENT_FILTER, RemoteClient
+from visualjudge.clients.remote_client import CONTENT_FILTER, RemoteClient
 from visualjudge.clients.reply_fields import (
     LOGPROBS_UNUSABLE,
     USAGE_UNUSABLE,

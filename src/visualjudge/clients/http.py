@@ -23,8 +23,8 @@ import aiohttp
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.payload import Payload
 
-from visualjudge.clients.failures import one_line
 from visualjudge.clients.reply_bounds import LARGEST_BODY, LARGEST_DOWNLOAD, MOST_REDIRECTS
+from visualjudge.clients.server_errors import one_line
 from visualjudge.core.errors import RunError, TransportError
 
 _SAME_REQUEST = frozenset({307, 308})

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from visualjudge.clients.base import FinishReason, Reply, Request, ToolCall, Turn
+from visualjudge.clients.json_schemas import IGNORED, follows, response_format
 from visualjudge.clients.refused_parameters import Quirks
 from visualjudge.clients.reply_fields import (
     USAGE_UNUSABLE,
@@ -19,7 +20,6 @@ from visualjudge.clients.reply_fields import (
     whole_output,
 )
 from visualjudge.clients.request_body import Sampling, body_pieces
-from visualjudge.clients.schemas import IGNORED, follows, response_format
 from visualjudge.clients.tool_calls import (
     as_content,
     call_of,

@@ -12,7 +12,7 @@ import re
 from collections.abc import Set
 from dataclasses import dataclass
 
-from visualjudge.clients.schemas import REFUSED
+from visualjudge.clients.json_schemas import REFUSED
 from visualjudge.core.errors import ApiError
 
 _log = logging.getLogger("visualjudge.clients")

@@ -10,13 +10,13 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, ValidationError
 
 from visualjudge.clients.base import Client
-from visualjudge.clients.batch.asking import Batched, Settings
+from visualjudge.clients.batch.batched_client import Batched, Settings
 from visualjudge.clients.cache import Cached
 from visualjudge.clients.concurrency import Limited, within_limit
-from visualjudge.clients.remote import RemoteClient
-from visualjudge.clients.resize import Shrinking
+from visualjudge.clients.image_resize import Shrinking
+from visualjudge.clients.masked_secrets import check_url
+from visualjudge.clients.remote_client import RemoteClient
 from visualjudge.clients.retry import Retrying, RetryPolicy
-from visualjudge.clients.secrets import check_url
 from visualjudge.core.errors import UsageError
 from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.registry import Registry

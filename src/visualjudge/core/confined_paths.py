@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import cast
 
 from visualjudge.core.errors import DataError
-from visualjudge.core.remote import RemotePath, far
+from visualjudge.core.object_stores import RemotePath, far
 
 LONGEST_PATH = 1024
 """Characters of a stated path."""

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
 
 from visualjudge.core.confined_paths import confined_path, stated_path
 from visualjudge.core.errors import DataError
-from visualjudge.core.remote import RemotePath, far, located
+from visualjudge.core.object_stores import RemotePath, far, located
 
 if TYPE_CHECKING:
     import numpy as np

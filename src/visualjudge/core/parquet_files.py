@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visualjudge.core.errors import DataError, RunError
-from visualjudge.core.remote import far
+from visualjudge.core.object_stores import far
 
 if TYPE_CHECKING:
     import polars as pl

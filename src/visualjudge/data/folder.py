@@ -26,9 +26,9 @@ from visualjudge.core.errors import (
     UsageError,
     in_field,
 )
+from visualjudge.core.object_stores import RemotePath, far, fetch, located
 from visualjudge.core.records import IMAGE_MARK, Annotation, ImageRecord, Size
 from visualjudge.core.registry import lacking, note_made_with
-from visualjudge.core.remote import RemotePath, far, fetch, located
 from visualjudge.data.record_checks import annotation_from_wire, image_from_wire
 from visualjudge.data.record_scan import FORMATS, Span, parsed, spans, spool_parquet
 from visualjudge.vision.predictions import read_prediction, type_of

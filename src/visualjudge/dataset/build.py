@@ -19,10 +19,9 @@ from visualjudge.core.checksums import file_sha256
 from visualjudge.core.engines import Engine, EngineName, open_engine
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.image_storage import Form as MediaForm, ShardWriter
+from visualjudge.core.object_stores import located
 from visualjudge.core.registry import in_use
-from visualjudge.core.remote import located
 from visualjudge.data.folder import DataFolder
-from visualjudge.dataset.dataset_files import Spool, counts, write_questions
 from visualjudge.dataset.folder import MEDIA, META, VERSION, QuestionForm
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.dataset.plan import CHUNK, read_tasks, sample_tasks, units_of
@@ -31,6 +30,7 @@ from visualjudge.dataset.render import Job, Piece, render
 from visualjudge.dataset.sampling import SUBSETS, Caps, Item, deal
 from visualjudge.dataset.staging import Stage, check_target, stage_of
 from visualjudge.dataset.undecidable_questions import counted, unseen_errors
+from visualjudge.dataset.write_dataset import Spool, counts, write_questions
 from visualjudge.prompts.prompt_set import V1, PromptSet
 from visualjudge.vision.tasks import TASKS, task_named
 

@@ -16,12 +16,12 @@ from visualjudge.core.image_storage import (
     packed_images,
     shard_files,
 )
-from visualjudge.core.remote import check_local, located
-from visualjudge.dataset.dataset_files import write_questions
+from visualjudge.core.object_stores import check_local, located
 from visualjudge.dataset.folder import MEDIA, META, QuestionForm, load_dataset, open_questions
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.dataset.parquet_form import FOLDER, INDEX
 from visualjudge.dataset.staging import check_target, staged
+from visualjudge.dataset.write_dataset import write_questions
 
 Tick = Callable[[int, int], None]
 

@@ -17,9 +17,9 @@ from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.image_storage import Part, Place, image_at
 from visualjudge.core.notebook_tables import as_pandas, html_table
+from visualjudge.core.object_stores import located
 from visualjudge.core.records import Question, QuestionType
 from visualjudge.core.registry import note_made_with
-from visualjudge.core.remote import located
 from visualjudge.dataset.json_form import QUESTIONS, JsonQuestions
 from visualjudge.dataset.parquet_form import INDEX, ParquetQuestions
 from visualjudge.dataset.question_filter import (

@@ -18,8 +18,8 @@ import orjson
 
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
+from visualjudge.core.object_stores import located
 from visualjudge.core.records import Mask
-from visualjudge.core.remote import located
 from visualjudge.vision.predictions import Prediction, payload_of, read_prediction, type_of
 from visualjudge.vision.raster.masks import mask_from_rle, rle_of
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.core.locks import FileLock, Locked
-from visualjudge.core.remote import RemotePath, far, located, put, remove
+from visualjudge.core.object_stores import RemotePath, far, located, put, remove
 
 LAST = "dataset.json"
 UNDER_WAY = ".partial"

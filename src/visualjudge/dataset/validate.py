@@ -20,7 +20,6 @@ from visualjudge.core.image_storage import Place, contents, packed_images, shard
 from visualjudge.core.records import IMAGE_MARK, LETTERS, Question
 from visualjudge.core.registry import lacking
 from visualjudge.core.seeding import rng_for
-from visualjudge.dataset.dataset_files import counts
 from visualjudge.dataset.folder import MEDIA, META, VERSION, Dataset, load_dataset, open_questions
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.dataset.parquet_form import FOLDER, INDEX, ParquetQuestions
@@ -34,6 +33,7 @@ from visualjudge.dataset.sampling import (
     SUBSETS,
 )
 from visualjudge.dataset.undecidable_questions import COMPARED, alike, not_asked
+from visualjudge.dataset.write_dataset import counts
 from visualjudge.vision.encode import encodings
 from visualjudge.vision.raster.images import image_size
 from visualjudge.vision.rows import Kind

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from visualjudge.clients.registry import build_client as build_client
     from visualjudge.judges.judge_module import ClientPipe as ClientPipe
-    from visualjudge.judges.pairwise import PairwiseJudge as PairwiseJudge
-    from visualjudge.judges.registry import PIPE_REGISTRY as PIPE_REGISTRY
-    from visualjudge.judges.schemas import (
+    from visualjudge.judges.module_schemas import (
         PairJudgeInput as PairJudgeInput,
         VIEScoreInput as VIEScoreInput,
     )
+    from visualjudge.judges.pairwise_module import PairwiseJudge as PairwiseJudge
+    from visualjudge.judges.registry import PIPE_REGISTRY as PIPE_REGISTRY
     from visualjudge.judges.viescore import VIEscorePipe as VIEscorePipe
 
 _HOMES = {
     "ClientPipe": "visualjudge.judges.judge_module",
-    "PairwiseJudge": "visualjudge.judges.pairwise",
+    "PairwiseJudge": "visualjudge.judges.pairwise_module",
     "VIEscorePipe": "visualjudge.judges.viescore",
     "PIPE_REGISTRY": "visualjudge.judges.registry",
-    "PairJudgeInput": "visualjudge.judges.schemas",
-    "VIEScoreInput": "visualjudge.judges.schemas",
+    "PairJudgeInput": "visualjudge.judges.module_schemas",
+    "VIEScoreInput": "visualjudge.judges.module_schemas",
     "build_client": "visualjudge.clients.registry",
 }
 

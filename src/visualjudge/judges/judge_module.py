@@ -14,17 +14,17 @@ from typing import Any, ClassVar, TypeVar
 from pydantic import BaseModel
 
 from visualjudge.clients.base import Client, ImagePart, Part, Reply, Request, TextPart
-from visualjudge.clients.payload import image_part
+from visualjudge.clients.image_parts import image_part
 from visualjudge.clients.registry import open_client
-from visualjudge.clients.sync import run_sync
+from visualjudge.clients.sync_calls import run_sync
 from visualjudge.core.errors import PromptError, UsageError
 from visualjudge.core.records import IMAGE_MARK
 from visualjudge.judges.bounded_reading import read_or_none
-from visualjudge.judges.schemas import INPUTS, OUTPUTS, checked, json_schema, schema_named
+from visualjudge.judges.module_schemas import INPUTS, OUTPUTS, checked, json_schema, schema_named
 from visualjudge.prompts.store import PromptTemplate, fill
 from visualjudge.replies.json_answers import OBJECT_RULES, Object
-from visualjudge.replies.reading import Cause
 from visualjudge.replies.refusals import is_refusal
+from visualjudge.replies.reply_to_value import Cause
 from visualjudge.replies.stripped_text import without_thoughts
 
 Result = dict[str, Any]
@@ -225,7 +225,7 @@ class ClientPipe:
 
     async def cause(self, reply: Reply) -> Cause:
         """Return why a reply could not be used, in the words of
-        :func:`~visualjudge.replies.reading.read_reply`.
+        :func:`~visualjudge.replies.reply_to_value.read_reply`.
         """
         if reply.finish_reason == "refusal":
             return "declined"

@@ -13,7 +13,7 @@ LOCAL = "local"
 PIPE_REGISTRY: Registry[str, Any] = Registry(
     "pipe",
     {
-        "pairwise-judge": "visualjudge.judges.pairwise:PairwiseJudge",
+        "pairwise-judge": "visualjudge.judges.pairwise_module:PairwiseJudge",
         "viescore": "visualjudge.judges.viescore:VIEscorePipe",
     },
 )
@@ -22,8 +22,8 @@ QUESTION_JUDGES: Registry[str, Callable[..., Any]] = Registry(
     {
         "baseline": "visualjudge.judges.baseline:baseline_judge",
         LOCAL: "visualjudge.judges.local.judge:local_judge",
-        "metric": "visualjudge.judges.metric:metric_judge",
-        "reward": "visualjudge.judges.reward:reward_judge",
+        "metric": "visualjudge.judges.image_metric:metric_judge",
+        "reward": "visualjudge.judges.reward_model:reward_judge",
     },
 )
 """Judges of a dataset's questions that ask no backend: (model, dataset folder, *, seed) → Judge."""

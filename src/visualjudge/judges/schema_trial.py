@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from visualjudge.clients.base import Reply, Request
-from visualjudge.clients.schemas import REFUSED, follows
+from visualjudge.clients.json_schemas import REFUSED, follows
 from visualjudge.core.errors import ApiError
 from visualjudge.judges.base import Judge
 

@@ -17,8 +17,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 from visualjudge.clients.base import ImagePart, Part, TextPart, ToolCall, ToolResult, ToolSpec, Turn
-from visualjudge.clients.conversation import in_words
 from visualjudge.clients.tool_calls import LONGEST_ARGUMENTS, object_of
+from visualjudge.clients.tool_loop import in_words
 from visualjudge.core.errors import DataError, VisualJudgeError
 from visualjudge.core.image_storage import image_at
 from visualjudge.core.records import LETTERS, Pixels, Question

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from visualjudge.clients.base import Reply, Request
-from visualjudge.clients.sync import run_sync
+from visualjudge.clients.sync_calls import run_sync
 from visualjudge.core.records import FAILED
 from visualjudge.judges.judge_module import ClientPipe, Judgement
-from visualjudge.judges.schemas import HIGHEST, VIEScoreInput, VIEScoreListOutput
-from visualjudge.replies.reading import Cause
+from visualjudge.judges.module_schemas import HIGHEST, VIEScoreInput, VIEScoreListOutput
+from visualjudge.replies.reply_to_value import Cause
 
 
 class VIEscorePipe(ClientPipe):

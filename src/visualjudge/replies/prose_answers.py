@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from visualjudge.replies.orders import listed_order, order_in
 from visualjudge.replies.phrases import Match
+from visualjudge.replies.ranking_orders import listed_order, order_in
 from visualjudge.replies.read_value import Said
 from visualjudge.replies.sentences import Clause, Sentence, has, sentences, stands
 from visualjudge.replies.tokens import Word
-from visualjudge.replies.values import GREATEST, direction_of
+from visualjudge.replies.value_tokens import GREATEST, direction_of
 
 LABEL, LINE = 5, 4
 LEVELS = {

@@ -11,7 +11,7 @@ from itertools import zip_longest
 
 from visualjudge.replies.phrases import Match, listed, matches, spoken
 from visualjudge.replies.tokens import Word, tokens
-from visualjudge.replies.values import with_orders, with_scores
+from visualjudge.replies.value_tokens import with_orders, with_scores
 
 HEAD, TAIL = 260, 760
 """Characters at the beginning and at the end of a reply that sentences are read in."""

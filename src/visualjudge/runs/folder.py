@@ -17,9 +17,9 @@ from visualjudge.core import atomic, jsons
 from visualjudge.core.confined_paths import own_path
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.locks import FileLock
+from visualjudge.core.object_stores import check_local
 from visualjudge.core.records import Verdict
 from visualjudge.core.registry import note_made_with
-from visualjudge.core.remote import check_local
 from visualjudge.judges.base import Key, verdict_of
 from visualjudge.runs.compacting import CompactedFile, compact, expand, read_compacted
 from visualjudge.runs.journal import Journal, Line, read_lines

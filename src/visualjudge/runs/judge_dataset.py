@@ -26,6 +26,7 @@ from visualjudge.judges.base import Ask, Judge, Judged, Key, most_calls, verdict
 from visualjudge.judges.schema_trial import trial_of
 from visualjudge.runs.budget import Budget
 from visualjudge.runs.folder import COMPACTED_ABOVE, RunFolder
+from visualjudge.runs.job_runner import Ask as AskOne, Listener, Outcome, Progress, Stop, run
 from visualjudge.runs.journal import Journal
 from visualjudge.runs.questions_left import Answered, Todo, answered, left_of
 from visualjudge.runs.resume_check import (
@@ -36,7 +37,6 @@ from visualjudge.runs.resume_check import (
     media_checksum,
     recorded,
 )
-from visualjudge.runs.runner import Ask as AskOne, Listener, Outcome, Progress, Stop, run
 from visualjudge.runs.spending import Spending, paid_beside, priced, spent_before
 
 

@@ -19,10 +19,10 @@ from visualjudge.clients.base import Diagnostics
 from visualjudge.core.engines import AHEAD, EngineName, Worker, WorkerLost, Workers, open_workers
 from visualjudge.judges.base import Ask, Judge
 from visualjudge.judges.schema_trial import trial_of
+from visualjudge.runs.job_runner import Ask as AskOne, Listener, Outcome, Progress, Stop, run
 from visualjudge.runs.journal import Journal
 from visualjudge.runs.judge_dataset import outcome_of
 from visualjudge.runs.questions_left import Todo
-from visualjudge.runs.runner import Ask as AskOne, Listener, Outcome, Progress, Stop, run
 
 _OPTION = "--processes"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.remote import check_local
+from visualjudge.core.object_stores import check_local
 from visualjudge.dataset.folder import META, questions_file, read_meta
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.runs.folder import REMOTE, RUN, RunFolder

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from visualjudge.clients.secrets import public_url
+from visualjudge.clients.masked_secrets import public_url
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import IMAGE_MARK, LETTERS, TURNED, Question
 from visualjudge.prompts.spans import images_within, interleaved, spans_of, swapped

@@ -18,7 +18,7 @@ from runs.made_dataset import make_dataset
 from visualjudge.apps.audit import audit
 from visualjudge.apps.audit.shared_images import overlap
 from visualjudge.apps.published.importing import import_benchmark
-from visualjudge.apps.training.exports import split_by_image
+from visualjudge.apps.training.trainer_exports import split_by_image
 from visualjudge.cli.export import app
 from visualjudge.core.errors import UsageError
 from visualjudge.core.seeding import rng_for

@@ -22,7 +22,7 @@ from visualjudge.clients.cache import Cached
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.dataset.question_filter import Choice
 from visualjudge.runs.budget import Limits, Prices
-from visualjudge.runs.runner import Stop, run_until_stopped
+from visualjudge.runs.job_runner import Stop, run_until_stopped
 
 
 @pytest.fixture(scope="module")

@@ -8,17 +8,17 @@ import json
 import pytest
 from tables import row, write
 
+from visualjudge.apps.mmbench.ask_model import Places, infer
 from visualjudge.apps.mmbench.evaluate import evaluate
-from visualjudge.apps.mmbench.infer import Places, infer
-from visualjudge.apps.mmbench.matcher import match, unread
-from visualjudge.apps.mmbench.prompt import choice_template, prompt_text
-from visualjudge.apps.mmbench.results import read_predictions
+from visualjudge.apps.mmbench.llm_matcher import match, unread
+from visualjudge.apps.mmbench.question_prompt import choice_template, prompt_text
+from visualjudge.apps.mmbench.reply_files import read_predictions
 from visualjudge.apps.mmbench.table import read_table
 from visualjudge.clients.base import ImagePart, Reply, TextPart
 from visualjudge.clients.scripted import ScriptedClient
 from visualjudge.core.errors import ApiError, UsageError
 from visualjudge.runs.budget import Budget, Prices
-from visualjudge.runs.progress import spent_in_all
+from visualjudge.runs.progress_display import spent_in_all
 
 
 def priced():

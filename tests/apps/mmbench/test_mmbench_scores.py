@@ -12,8 +12,7 @@ import pytest
 from tables import COLUMNS, row, write
 
 from visualjudge.apps.mmbench.evaluate import evaluate
-from visualjudge.apps.mmbench.page import accuracy, page
-from visualjudge.apps.mmbench.results import (
+from visualjudge.apps.mmbench.reply_files import (
     CELL,
     fit,
     is_cut,
@@ -21,6 +20,7 @@ from visualjudge.apps.mmbench.results import (
     read_workbook,
     write_workbook,
 )
+from visualjudge.apps.mmbench.report_page import accuracy, page
 from visualjudge.apps.mmbench.scores import Model, as_text, comparisons, lines, scores
 from visualjudge.apps.mmbench.table import read_table
 from visualjudge.core.errors import DataError, InvalidRecord

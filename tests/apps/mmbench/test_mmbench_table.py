@@ -10,9 +10,9 @@ from hypothesis import given, strategies as st
 from tables import COLUMNS, image, row, write
 
 from visualjudge.apps.mmbench.circular import write_rotations
-from visualjudge.apps.mmbench.images import image_part, image_problems
-from visualjudge.apps.mmbench.prompt import choice_template, prompt_text
+from visualjudge.apps.mmbench.question_prompt import choice_template, prompt_text
 from visualjudge.apps.mmbench.table import read_table
+from visualjudge.apps.mmbench.table_images import image_part, image_problems
 from visualjudge.core.errors import DataError, InvalidRecord
 
 

@@ -31,7 +31,7 @@ from visualjudge.apps.pipelines import (
 from visualjudge.cli.main import app as whole
 from visualjudge.cli.pipeline import app
 from visualjudge.clients import Reply, ScriptedClient
-from visualjudge.clients.sync import run_sync
+from visualjudge.clients.sync_calls import run_sync
 from visualjudge.core.errors import ApiError, DataError, UsageError
 from visualjudge.judges import PairwiseJudge, VIEscorePipe
 from visualjudge.prompts import PromptAssetStore

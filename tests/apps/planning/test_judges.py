@@ -13,8 +13,8 @@ from decided import World, choices_of
 from judged_records import write_dataset, write_run
 from visualjudge.analysis import study_of
 from visualjudge.analysis.decisions.cascade import cascade_study
-from visualjudge.apps.planning import judges_page
-from visualjudge.apps.planning.judges import Candidate, plan_of, read_prices, voted
+from visualjudge.apps.planning import cheapest_judges_page
+from visualjudge.apps.planning.cheapest_judges import Candidate, plan_of, read_prices, voted
 from visualjudge.cli.main import app
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Question, Verdict
@@ -96,7 +96,7 @@ def test_what_is_measured_is_not_what_was_chosen_on() -> None:
         measured.append(found.chosen.error.value)
     assert np.mean(chosen) < 0.42
     assert np.mean(measured) == pytest.approx(0.5, abs=0.05)
-    assert judges_page.answer(found).startswith("No candidate keeps a risk of 20")
+    assert cheapest_judges_page.answer(found).startswith("No candidate keeps a risk of 20")
 
 
 def test_the_front_holds_what_nothing_as_cheap_beats() -> None:

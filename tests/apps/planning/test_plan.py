@@ -17,11 +17,11 @@ from scipy import stats
 import visualjudge as vj
 from frontdoor_example import write_data
 from visualjudge.analysis.decisions.checks import read_thresholds
-from visualjudge.apps.planning import designs, models, targets
-from visualjudge.apps.planning.designs import Plan, least_images, plan, read_build
-from visualjudge.apps.planning.goals import Terms
-from visualjudge.apps.planning.models import Design, JudgeModel, Pool, Studies
-from visualjudge.apps.planning.page import commands, html, markdown
+from visualjudge.apps.planning import judge_simulation, plan_inputs, study_designs
+from visualjudge.apps.planning.judge_simulation import Design, JudgeModel, Pool, Studies
+from visualjudge.apps.planning.plan_page import commands, html, markdown
+from visualjudge.apps.planning.study_designs import Plan, least_images, plan, read_build
+from visualjudge.apps.planning.study_goals import Terms
 from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.seeding import rng_for
@@ -46,7 +46,7 @@ def made_pool(images: int = 80, sources: int = 4) -> Pool:
         for i in range(sources)
         for j in range(i)
     ]
-    return models.pool_of(
+    return judge_simulation.pool_of(
         pl.DataFrame(rows, schema=["image", "better", "worse", "margin"], orient="row")
     )
 
@@ -74,9 +74,11 @@ def as_verdicts(studies: Studies) -> pl.DataFrame:
 
 
 def test_a_pilot_gives_back_the_judge_it_was_drawn_from() -> None:
-    study = models.simulated(made_pool(), JUDGE, Design(2500, 4, 2, 2, 2), 1, rng_for(0, "pilot"))
+    study = judge_simulation.simulated(
+        made_pool(), JUDGE, Design(2500, 4, 2, 2, 2), 1, rng_for(0, "pilot")
+    )
     assert isinstance(study, Studies)
-    found = models.fitted(as_verdicts(study), targets.USUAL)
+    found = judge_simulation.fitted(as_verdicts(study), plan_inputs.USUAL)
     assert found.assumed == ()
     assert found.failed == pytest.approx(0.05, abs=0.005)
     assert found.lean == pytest.approx(0.08, abs=0.015)
@@ -86,11 +88,13 @@ def test_a_pilot_gives_back_the_judge_it_was_drawn_from() -> None:
 
 
 def test_what_a_pilot_does_not_tell_is_named_and_taken_as_usual() -> None:
-    study = models.simulated(made_pool(), JUDGE, Design(60, 1, 1, 1), 1, rng_for(0, "few"))
+    study = judge_simulation.simulated(
+        made_pool(), JUDGE, Design(60, 1, 1, 1), 1, rng_for(0, "few")
+    )
     assert isinstance(study, Studies)
-    found = models.fitted(as_verdicts(study), targets.USUAL)
+    found = judge_simulation.fitted(as_verdicts(study), plan_inputs.USUAL)
     assert found.assumed == ("image", "pair", "encoding", "order")
-    assert found.shared == targets.USUAL.shared
+    assert found.shared == plan_inputs.USUAL.shared
 
 
 @given(st.floats(0.0, 0.95), st.floats(-1.5, 1.5))
@@ -99,15 +103,17 @@ def test_a_correlation_is_found_again_from_its_covariance(correlation: float, le
     both = stats.multivariate_normal([0, 0], [[1, correlation], [correlation, 1]]).cdf(
         [level, level]
     )
-    assert models.both_right(line, correlation) == pytest.approx(both, abs=2e-3)
+    assert judge_simulation.both_right(line, correlation) == pytest.approx(both, abs=2e-3)
     covariance = both - stats.norm.cdf(level) ** 2
-    assert models.correlation_of(covariance, line) == pytest.approx(correlation, abs=0.03)
+    assert judge_simulation.correlation_of(covariance, line) == pytest.approx(correlation, abs=0.03)
 
 
 def test_a_judge_is_moved_to_a_share_right_and_studies_have_it() -> None:
     pool = made_pool()
     judge = JUDGE.at(0.7, pool)
-    study = models.simulated(pool, judge, Design(300, 3), 20, rng_for(1, "share"), labels_wrong=0.0)
+    study = judge_simulation.simulated(
+        pool, judge, Design(300, 3), 20, rng_for(1, "share"), labels_wrong=0.0
+    )
     assert isinstance(study, Studies)
     assert judge.right(pool) == pytest.approx(0.7)
     held = np.broadcast_to(study.held[..., None, None, None], study.right.shape)
@@ -132,8 +138,8 @@ def test_wrong_labels_of_a_majority() -> None:
 
 
 def test_time_is_the_slowest_of_the_limits() -> None:
-    rate = targets.Rate(900.0, 100.0, 2.0)
-    assert Terms().minutes(600, targets.Rate(1.0, 1.0)) is None
+    rate = plan_inputs.Rate(900.0, 100.0, 2.0)
+    assert Terms().minutes(600, plan_inputs.Rate(1.0, 1.0)) is None
     assert Terms(concurrency=10).minutes(600, rate) == pytest.approx(2.0)
     assert Terms(calls_per_minute=100).minutes(600, rate) == pytest.approx(6.0)
     assert Terms(tokens_per_minute=10_000).minutes(600, rate) == pytest.approx(60.0)
@@ -152,9 +158,9 @@ def test_the_power_of_a_check_rises_with_images_and_is_that_of_the_card() -> Non
     judge = JUDGE.at(0.85, pool)
     shares = []
     for images in (20, 60, 180):
-        study = models.simulated(pool, judge, Design(images, 3), 60, rng_for(2, images))
+        study = judge_simulation.simulated(pool, judge, Design(images, 3), 60, rng_for(2, images))
         assert isinstance(study, Studies)
-        rows = models.checked(
+        rows = judge_simulation.checked(
             study, rules, ["macro_accuracy", "order_of_sources", "failed"], draws=200
         )
         shares.append([np.mean([row.state == "pass" for row in rows[name]]) for name in rows])
@@ -170,14 +176,14 @@ def test_the_power_of_a_check_rises_with_images_and_is_that_of_the_card() -> Non
 
 def test_a_lean_of_the_model_is_the_lean_that_is_measured() -> None:
     pool = made_pool()
-    study = models.simulated(pool, JUDGE, Design(400, 3), 1, rng_for(4, "lean"))
+    study = judge_simulation.simulated(pool, JUDGE, Design(400, 3), 1, rng_for(4, "lean"))
     assert isinstance(study, Studies)
-    assert models.leans(study, 0).value == pytest.approx(0.08, abs=0.025)
+    assert judge_simulation.leans(study, 0).value == pytest.approx(0.08, abs=0.025)
 
 
 def test_the_gap_of_two_judges_is_seen() -> None:
     pool = made_pool()
-    first, second = models.simulated(
+    first, second = judge_simulation.simulated(
         pool,
         JUDGE.at(0.7, pool),
         Design(200, 3),
@@ -186,7 +192,7 @@ def test_the_gap_of_two_judges_is_seen() -> None:
         second=JUDGE.at(0.8, pool),
         alike=0.5,
     )  # type: ignore[misc]
-    low, high = models.gaps(second, first)
+    low, high = judge_simulation.gaps(second, first)
     assert ((low + high) / 2).mean() == pytest.approx(0.1, abs=0.015)
     assert (low > 0).mean() > 0.9
 
@@ -352,7 +358,7 @@ def test_planned_cost_is_what_a_run_then_costs(data: Path, tmp_path: Path) -> No
     found = plan(tmp_path / "pilot", goal="right", power=0.5, terms=Terms(prices))
     one = next(option for option in found.options if not option.missing)
     design = one.design
-    caps = designs.Caps(0, 0, design.images, design.images * design.pairs, 0, 0)
+    caps = study_designs.Caps(0, 0, design.images, design.images * design.pairs, 0, 0)
     vj.build(data, tmp_path / "second", subsets=["judge_analysis"], caps=caps)
     styles = tuple(list(found.target.rates)[: design.encodings])
     chosen = Choice(types=("pairwise",), encodings=styles)

@@ -16,13 +16,13 @@ import visualjudge as vj
 from frontdoor_example import write_data
 from judged_records import pair, said
 from visualjudge.analysis.statistics.anytime import log_wealth, signs
-from visualjudge.apps.planning.until import Watch, decide, in_random_order
+from visualjudge.apps.planning.stop_when_decided import Watch, decide, in_random_order
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Verdict
 from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.folder import Dataset
 from visualjudge.judges.base import Ask, Judged, OfflineJudge
-from visualjudge.runs.runner import run_until_stopped
+from visualjudge.runs.job_runner import run_until_stopped
 
 LOOKS = np.linspace(8, 300, 50).astype(int)
 

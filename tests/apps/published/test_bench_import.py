@@ -29,7 +29,7 @@ from visualjudge.core.errors import DataError, UsageError
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.validate import validate
 from visualjudge.judges.base import Ask
-from visualjudge.judges.question import QuestionJudge
+from visualjudge.judges.question_judge import QuestionJudge
 from visualjudge.prompts.spans import swapped
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.judge_dataset import check_images

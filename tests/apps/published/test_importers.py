@@ -32,7 +32,7 @@ from visualjudge.dataset.exports import export
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.dataset.validate import validate
 from visualjudge.judges.base import Ask
-from visualjudge.judges.question import QuestionJudge
+from visualjudge.judges.question_judge import QuestionJudge
 
 CASES: dict[str, tuple[Callable[[Path], Path], str, bool]] = {
     "mllm-as-a-judge": (copies.mllm_judge, "gpt-4o", False),

@@ -20,7 +20,7 @@ from visualjudge.core.records import IMAGE_MARK
 from visualjudge.dataset.folder import load_dataset
 from visualjudge.dataset.validate import validate
 from visualjudge.judges.base import Ask
-from visualjudge.judges.question import QuestionJudge
+from visualjudge.judges.question_judge import QuestionJudge
 
 
 def own_prompts(tmp_path: Path, name: str, copy: Path, reply: str) -> list[tuple[str, str | float]]:

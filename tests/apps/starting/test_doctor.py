@@ -15,7 +15,7 @@ import pytest
 
 from clients.loopback import Loopback, refused, serving
 from visualjudge.cli.main import run
-from visualjudge.clients.sync import run_sync
+from visualjudge.clients.sync_calls import run_sync
 
 KEY = "sk-doctor-0123456789abcdef"
 SEES = '{"left": "green", "middle": "red", "right": "blue"}'

@@ -45,7 +45,7 @@ def test_every_choice_of_the_configuration_is_one_that_the_functions_take() -> N
     import visualjudge as vj
     from visualjudge.clients.api import ApiClient
     from visualjudge.clients.registry import ClientConfig
-    from visualjudge.judges.options import JudgeOptions
+    from visualjudge.judges.judge_options import JudgeOptions
 
     client = {*inspect.signature(vj.client).parameters, *inspect.signature(ApiClient).parameters}
     known = {

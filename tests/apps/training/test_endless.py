@@ -11,7 +11,7 @@ import numpy as np
 import orjson
 import pytest
 
-from visualjudge.apps.training.endless import Drawn, endless
+from visualjudge.apps.training.endless_questions import Drawn, endless
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.data.perturbing import perturb_samples, surroundings
 from visualjudge.data.writer import FolderWriter

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from runs.made_dataset import make_dataset
-from visualjudge.apps.training import trainers
+from visualjudge.apps.training import trainer_rewards
 from visualjudge.dataset.exports import export
 from visualjudge.dataset.folder import Dataset, load_dataset
 from visualjudge.rewards import swift_reward, verl_compute_score
@@ -116,7 +116,7 @@ def loaded_reward(name: str) -> Any:
     """A reward function from the file that EasyR1's and verl's configurations name, as both load
     it.
     """
-    spec = importlib.util.spec_from_file_location("custom_reward_fn", trainers.__file__)
+    spec = importlib.util.spec_from_file_location("custom_reward_fn", trainer_rewards.__file__)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

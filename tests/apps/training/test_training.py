@@ -12,7 +12,7 @@ import pytest
 
 from runs.made_dataset import make_dataset
 from visualjudge.apps.training import hard_pairs
-from visualjudge.apps.training.exports import split_by_image
+from visualjudge.apps.training.trainer_exports import split_by_image
 from visualjudge.core.errors import UsageError
 from visualjudge.dataset.exports import FORMATS, export
 from visualjudge.dataset.folder import Dataset, load_dataset

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from runs.made_dataset import make_dataset
 from visualjudge.apps.tuning import tune
-from visualjudge.apps.tuning.halving import reworded
+from visualjudge.apps.tuning.successive_halving import reworded
 from visualjudge.cli.tune import app
 from visualjudge.clients.base import Diagnostics, Identity, ImagePart, Reply, Request, TextPart
 from visualjudge.core.errors import DataError

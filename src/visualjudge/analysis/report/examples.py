@@ -22,7 +22,7 @@ from visualjudge.core.image_storage import image_at
 from visualjudge.core.records import Question
 from visualjudge.prompts.spans import swapped
 from visualjudge.replies import read_reply as read_text
-from visualjudge.replies.reading import QuestionType
+from visualjudge.replies.reply_to_value import QuestionType
 from visualjudge.vision.encodings import encoding_title
 from visualjudge.vision.raster.images import read_rgb
 

@@ -22,9 +22,9 @@ from visualjudge.apps.published.reading import TEN
 from visualjudge.apps.published.runs import write_run
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import FAILED, TIES, OptionFeatures, Question, Verdict
-from visualjudge.dataset.dataset_files import write_dataset
 from visualjudge.dataset.folder import MEDIA, load_dataset
 from visualjudge.dataset.staging import staged
+from visualjudge.dataset.write_dataset import write_dataset
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.replies import Reading
 

@@ -16,15 +16,15 @@ import orjson
 
 from visualjudge.apps.published.importing import MediaFiles
 from visualjudge.apps.published.reading import Row, records, tables
-from visualjudge.clients.download import fetch_image
+from visualjudge.clients.image_download import fetch_image
 from visualjudge.core.atomic import write_bytes, write_json
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.dataset.dataset_files import write_dataset
 from visualjudge.dataset.folder import MEDIA
 from visualjudge.dataset.json_form import question_from_wire
 from visualjudge.dataset.staging import staged
+from visualjudge.dataset.write_dataset import write_dataset
 from visualjudge.formats.sample import read_json
 from visualjudge.vision.raster.images import opened
 

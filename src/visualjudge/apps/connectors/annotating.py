@@ -16,7 +16,7 @@ from typing import Any
 
 from visualjudge.apps.published.reading import Row, records
 from visualjudge.apps.published.runs import write_run
-from visualjudge.apps.training.exports import paths_of
+from visualjudge.apps.training.trainer_exports import paths_of
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Question, Verdict
 from visualjudge.dataset.exports.media import answer_text, image_uri

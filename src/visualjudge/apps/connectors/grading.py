@@ -11,8 +11,8 @@ from pathlib import Path
 from visualjudge.apps.published.prompts import wording
 from visualjudge.apps.published.reading import ImageSource, Item, Option
 from visualjudge.clients.base import Client, ImagePart, Part, Request, TextPart
-from visualjudge.clients.download import fetch_image
-from visualjudge.clients.sync import submit
+from visualjudge.clients.image_download import fetch_image
+from visualjudge.clients.sync_calls import submit
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import IMAGE_MARK
 from visualjudge.prompts.spans import interleaved

@@ -19,8 +19,8 @@ from inspect_ai.scorer import Score, Scorer, Target, accuracy, mean, scorer, std
 from inspect_ai.solver import TaskState, generate
 
 from visualjudge.apps.connectors.grading import Shown, grade_of, question_of
-from visualjudge.apps.training.exports import truth_row
 from visualjudge.apps.training.reward import reward, truth_of
+from visualjudge.apps.training.trainer_exports import truth_row
 from visualjudge.core.records import FAILED, Question
 from visualjudge.dataset.exports.media import answer_text
 from visualjudge.dataset.folder import Dataset, load_dataset, selected

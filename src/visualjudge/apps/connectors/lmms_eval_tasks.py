@@ -16,8 +16,8 @@ from typing import Any
 import orjson
 from PIL import Image
 
-from visualjudge.apps.training.exports import paths_of, truth_row
 from visualjudge.apps.training.reward import reward
+from visualjudge.apps.training.trainer_exports import paths_of, truth_row
 from visualjudge.core.atomic import write_bytes
 from visualjudge.dataset.exports import Format, Tick
 from visualjudge.dataset.exports.vlmevalkit import numbered

@@ -2,8 +2,8 @@
 verifiers``).
 
 ``EndlessTaskset(EndlessConfig(data="DATA", seed=7)).take(1000)`` puts new controlled errors into
-the truths, round after round (:mod:`visualjudge.apps.training.endless`); the same seed gives the
-same tasks.
+the truths, round after round (:mod:`visualjudge.apps.training.endless_questions`); the same seed
+gives the same tasks.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import verifiers.v1 as vf
 
 from visualjudge.apps.connectors.verifiers_tasks import JudgeTask, data_of
-from visualjudge.apps.training.endless import endless
+from visualjudge.apps.training.endless_questions import endless
 
 __all__ = ["EndlessTaskset"]
 

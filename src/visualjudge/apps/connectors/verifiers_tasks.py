@@ -12,8 +12,8 @@ from typing import Any
 
 import verifiers.v1 as vf
 
-from visualjudge.apps.training.exports import truth_row
 from visualjudge.apps.training.reward import reward
+from visualjudge.apps.training.trainer_exports import truth_row
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Question
 from visualjudge.dataset.exports.media import image_uri

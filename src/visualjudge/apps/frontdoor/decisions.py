@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from visualjudge.apps.frontdoor.run import Run, Runs, folders_of
+from visualjudge.apps.frontdoor.opened_run import Run, Runs, folders_of
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import Card

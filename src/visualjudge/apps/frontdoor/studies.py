@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from visualjudge.apps.frontdoor.run import Runs, folders_of
+from visualjudge.apps.frontdoor.opened_run import Runs, folders_of
 from visualjudge.core.errors import UsageError, must_end_in
 from visualjudge.core.notebook_tables import as_pandas, html_table
 

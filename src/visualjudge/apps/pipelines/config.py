@@ -36,8 +36,7 @@ from omegaconf.errors import OmegaConfBaseException
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from yaml import YAMLError
 
-from visualjudge.clients.registry import open_client
-from visualjudge.clients.secrets import (
+from visualjudge.clients.masked_secrets import (
     SHORTEST_KEY,
     Redactor,
     Secret,
@@ -45,6 +44,7 @@ from visualjudge.clients.secrets import (
     looks_secret,
     public_url,
 )
+from visualjudge.clients.registry import open_client
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.pydantic_messages import first_problem
 from visualjudge.core.yamls import yaml_reason, yaml_text

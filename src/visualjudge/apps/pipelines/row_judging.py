@@ -20,13 +20,13 @@ from typing import Any
 from visualjudge.apps.pipelines.results import RowResult
 from visualjudge.apps.pipelines.rows import Row, checksum
 from visualjudge.clients.base import Client, Reply, Request, Wrapping
-from visualjudge.clients.download import fetch_image
-from visualjudge.clients.payload import image_of_bytes
+from visualjudge.clients.image_download import fetch_image
+from visualjudge.clients.image_parts import image_of_bytes
 from visualjudge.clients.retry import cause_of
 from visualjudge.core.errors import ClientError, DataError, RunError, VisualJudgeError
 from visualjudge.judges.judge_module import ClientPipe, Judgement
 from visualjudge.runs.budget import Budget, Usage
-from visualjudge.runs.runner import Outcome, Stop
+from visualjudge.runs.job_runner import Outcome, Stop
 
 
 class BudgetSpent(RunError):

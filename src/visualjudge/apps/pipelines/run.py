@@ -21,8 +21,8 @@ from visualjudge.core import atomic, jsons
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.judges.judge_module import ClientPipe
 from visualjudge.runs.budget import Budget
+from visualjudge.runs.job_runner import Listener, Progress, Stop, run
 from visualjudge.runs.journal import Journal
-from visualjudge.runs.runner import Listener, Progress, Stop, run
 
 _MOST_KEYS = 5
 

@@ -17,14 +17,14 @@ from visualjudge.apps.probes.question_edits import Edit, Paint
 from visualjudge.apps.probes.sampling import pools
 from visualjudge.core.engines import EngineName
 from visualjudge.core.errors import DataError, Problem, UsageError
+from visualjudge.core.object_stores import located
 from visualjudge.core.records import Probe, Question
-from visualjudge.core.remote import located
 from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.build import BuildOptions, asked_tasks, open_workers, own_prompts
-from visualjudge.dataset.dataset_files import write_dataset
 from visualjudge.dataset.folder import CHANGED, MEDIA
 from visualjudge.dataset.render import file_name
 from visualjudge.dataset.staging import check_target, staged
+from visualjudge.dataset.write_dataset import write_dataset
 from visualjudge.vision.raster.images import read_rgb, write_png
 
 CONTROL = "control"

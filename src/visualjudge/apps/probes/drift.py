@@ -26,14 +26,14 @@ from visualjudge.analysis.statistics.share_intervals import ratio_influence
 from visualjudge.analysis.study_table import Run
 from visualjudge.apps.probes.sampling import in_turn
 from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.object_stores import located
 from visualjudge.core.records import Question
-from visualjudge.core.remote import located
 from visualjudge.core.seeding import seed_for
-from visualjudge.dataset.dataset_files import write_dataset
 from visualjudge.dataset.folder import MEDIA, load_dataset
 from visualjudge.dataset.predictions_file import PREDICTIONS
 from visualjudge.dataset.question_filter import margin
 from visualjudge.dataset.staging import check_target, staged
+from visualjudge.dataset.write_dataset import write_dataset
 from visualjudge.runs.resume_check import changes
 
 LEVEL = 0.05

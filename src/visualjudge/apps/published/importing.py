@@ -19,9 +19,9 @@ from visualjudge.apps.published.reading import Benchmark, Copy, ImageSource, Ite
 from visualjudge.apps.published.runs import published_run
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import LETTERS, OptionFeatures, Question
-from visualjudge.dataset.dataset_files import write_dataset
 from visualjudge.dataset.folder import MEDIA, META, load_dataset
 from visualjudge.dataset.staging import staged
+from visualjudge.dataset.write_dataset import write_dataset
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.runs.folder import RunFolder
 from visualjudge.vision.raster.images import opened, rgb_of, write_png

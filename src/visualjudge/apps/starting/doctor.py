@@ -18,12 +18,12 @@ import orjson
 
 import visualjudge
 from visualjudge.clients.base import Reply, Request, TextPart
-from visualjudge.clients.payload import image_part
+from visualjudge.clients.image_parts import image_part
+from visualjudge.clients.json_schemas import follows
+from visualjudge.clients.masked_secrets import public_url
 from visualjudge.clients.registry import CLIENT_REGISTRY, open_client
-from visualjudge.clients.remote import RemoteClient, version_problem
-from visualjudge.clients.schemas import follows
-from visualjudge.clients.secrets import public_url
-from visualjudge.clients.sync import run_sync
+from visualjudge.clients.remote_client import RemoteClient, version_problem
+from visualjudge.clients.sync_calls import run_sync
 from visualjudge.core.errors import VisualJudgeError
 
 Status = Literal["ok", "missing", "failed"]

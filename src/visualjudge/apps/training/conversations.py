@@ -14,9 +14,9 @@ from typing import Any
 
 import orjson
 
-from visualjudge.apps.training.exports import paths_of, split_by_image
+from visualjudge.apps.training.trainer_exports import paths_of, split_by_image
 from visualjudge.clients.base import ImagePart, TextPart, ToolCall, ToolResult
-from visualjudge.clients.conversation import in_words
+from visualjudge.clients.tool_loop import in_words
 from visualjudge.core.atomic import atomic_path, write_bytes
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Question, Verdict

@@ -2,6 +2,6 @@
 on the other.
 """
 
-from visualjudge.apps.tuning.halving import Arm, Tuned, tune, versions
+from visualjudge.apps.tuning.successive_halving import Arm, Tuned, tune, versions
 
 __all__ = ["Arm", "Tuned", "tune", "versions"]

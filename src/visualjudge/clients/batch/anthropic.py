@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from visualjudge.clients.batch.asking import CANCELLED, Result
+from visualjudge.clients.batch.batched_client import CANCELLED, Result
 from visualjudge.clients.batch.provider import Framing, Look, Provider, Ticket, count_of, rows_of
 from visualjudge.clients.reply_fields import member
 

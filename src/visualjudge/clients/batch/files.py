@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 from visualjudge.clients.batch.openai import OpenAiBatches
 from visualjudge.clients.batch.provider import Look, Ticket, is_part
-from visualjudge.clients.remote import RemoteClient
+from visualjudge.clients.remote_client import RemoteClient
 from visualjudge.core.atomic import atomic_path
 from visualjudge.core.confined_paths import own_path
 from visualjudge.core.errors import DataError, TransportError

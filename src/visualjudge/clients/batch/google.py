@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 import orjson
 
-from visualjudge.clients.batch.asking import Result
+from visualjudge.clients.batch.batched_client import Result
 from visualjudge.clients.batch.provider import (
     TAG,
     Look,

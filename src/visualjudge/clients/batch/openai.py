@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import aiohttp
 import orjson
 
-from visualjudge.clients.batch.asking import CANCELLED, Result
+from visualjudge.clients.batch.batched_client import CANCELLED, Result
 from visualjudge.clients.batch.provider import (
     TAG,
     Look,

@@ -14,13 +14,13 @@ from typing import Any, BinaryIO, ClassVar, TypeGuard, TypeVar
 
 import orjson
 
-from visualjudge.clients.batch.asking import Result
-from visualjudge.clients.failures import one_line
+from visualjudge.clients.batch.batched_client import Result
 from visualjudge.clients.http import Answer
-from visualjudge.clients.remote import RemoteClient
+from visualjudge.clients.remote_client import RemoteClient
 from visualjudge.clients.reply_bounds import LONGEST_TRANSFER_S, LONGEST_WORD, MOST_PAGES
 from visualjudge.clients.reply_fields import member
 from visualjudge.clients.retry import RetryPolicy
+from visualjudge.clients.server_errors import one_line
 from visualjudge.core.errors import ApiError, ClientError, TransportError
 from visualjudge.core.seeding import rng_for
 

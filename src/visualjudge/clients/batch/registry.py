@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from visualjudge.clients.batch.anthropic import AnthropicBatches
-from visualjudge.clients.batch.asking import Batched
+from visualjudge.clients.batch.batched_client import Batched
 from visualjudge.clients.batch.files import FileBatches
 from visualjudge.clients.batch.google import GoogleBatches
 from visualjudge.clients.batch.openai import OpenAiBatches

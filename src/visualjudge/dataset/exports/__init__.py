@@ -47,7 +47,7 @@ FORMATS: Registry[str, Format] = Registry(
         "trl": Format(export_trl, is_folder=False, training=True),
         "lmms-eval": "visualjudge.apps.connectors.lmms_eval_tasks:LMMS_EVAL",
         **{
-            name: f"visualjudge.apps.training.exports:{row}"
+            name: f"visualjudge.apps.training.trainer_exports:{row}"
             for name, row in {
                 "trl-grpo": "TRL_GRPO",
                 "trl-dpo": "TRL_DPO",

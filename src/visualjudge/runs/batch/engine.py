@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from visualjudge.clients.batch.asking import Batched, Result
+from visualjudge.clients.batch.batched_client import Batched, Result
 from visualjudge.clients.batch.provider import Provider
 from visualjudge.core.errors import Pending, RunError
 from visualjudge.judges.base import Ask
@@ -21,9 +21,9 @@ from visualjudge.judges.schema_trial import SchemaTrial
 from visualjudge.runs.batch.ledger import Ledger, Part
 from visualjudge.runs.batch.request_files import Planner
 from visualjudge.runs.batch.submitting import Batches
+from visualjudge.runs.job_runner import Ask as AskOne, Listener, Outcome, Progress, Stop, run
 from visualjudge.runs.journal import Journal
 from visualjudge.runs.questions_left import Todo
-from visualjudge.runs.runner import Ask as AskOne, Listener, Outcome, Progress, Stop, run
 
 _FIRST_LOOK_S = 2.0
 _ANSWERED = ""

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from visualjudge.clients.batch.asking import Batched, Settings
+from visualjudge.clients.batch.batched_client import Batched, Settings
 from visualjudge.clients.batch.provider import Provider
 from visualjudge.clients.batch.registry import provider_kind, provider_of
-from visualjudge.clients.failures import one_line
+from visualjudge.clients.masked_secrets import check_url, public_url
 from visualjudge.clients.registry import build_client
-from visualjudge.clients.remote import RemoteClient
-from visualjudge.clients.secrets import check_url, public_url
+from visualjudge.clients.remote_client import RemoteClient
+from visualjudge.clients.server_errors import one_line
 from visualjudge.core.errors import ClientError, DataError, UsageError
 from visualjudge.runs.batch.ledger import CLOSED, DROPPED, Ledger, Part, parts_of
 from visualjudge.runs.batch.submitting import Batches

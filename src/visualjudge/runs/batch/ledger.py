@@ -22,10 +22,10 @@ from typing import Any, BinaryIO, Self
 
 import orjson
 
-from visualjudge.clients.batch.asking import CANCELLED, REFUSED, UNSENT, Result
+from visualjudge.clients.batch.batched_client import CANCELLED, REFUSED, UNSENT, Result
 from visualjudge.clients.batch.provider import Look, Provider, Ticket, is_id, is_part
-from visualjudge.clients.failures import one_line
 from visualjudge.clients.reply_bounds import LONGEST_LINE
+from visualjudge.clients.server_errors import one_line
 from visualjudge.core import jsons
 from visualjudge.core.atomic import atomic_path, writing
 from visualjudge.core.confined_paths import own_path

@@ -14,12 +14,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from visualjudge.clients.batch.asking import UNSENT
+from visualjudge.clients.batch.batched_client import UNSENT
 from visualjudge.clients.batch.provider import Look, Provider, Unsure
 from visualjudge.clients.retry import RetryPolicy, cause_of
 from visualjudge.core.errors import ApiError, ClientError, TransportError
 from visualjudge.runs.batch.ledger import CLOSED, LOST, Ledger, Part
-from visualjudge.runs.runner import Stop
+from visualjudge.runs.job_runner import Stop
 
 _BUSY = RetryPolicy(attempts=10, first_wait_s=1.0, longest_wait_s=120.0, patience_s=3600.0)
 _DOWNLOADS = 5

@@ -22,8 +22,8 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from visualjudge.core.atomic import write_bytes
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import Part, Place
+from visualjudge.core.object_stores import RemotePath
 from visualjudge.core.records import FloatArray, Pixels, Size
-from visualjudge.core.remote import RemotePath
 from visualjudge.vision.raster.arrays import read_npy, read_npz, read_pfm
 from visualjudge.vision.raster.limits import (
     LONGEST_NETPBM_HEADER,

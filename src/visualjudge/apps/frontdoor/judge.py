@@ -1,0 +1,425 @@
+"""Put a dataset to a judge."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Unpack, get_args
+
+from visualjudge.apps.frontdoor.opened_run import Run
+from visualjudge.clients.base import Client
+from visualjudge.clients.batch.batched_client import Settings, batched_in
+from visualjudge.clients.batch.registry import provider_of
+from visualjudge.core.engines import EngineName, check_engine
+from visualjudge.core.errors import UsageError
+from visualjudge.dataset.folder import Dataset, load_dataset
+from visualjudge.dataset.parquet_form import PIECE
+from visualjudge.judges.base import Judge
+from visualjudge.judges.judge_options import DEFAULTS, JudgeOptions
+from visualjudge.judges.question_judge import QuestionJudge
+from visualjudge.judges.registry import QUESTION_JUDGES, check_backend
+from visualjudge.judges.reply_extractor import ExtractingJudge
+from visualjudge.judges.schema_trial import trial_of
+from visualjudge.judges.toolbox import FAULTS, Tools
+from visualjudge.replies import Tiers
+from visualjudge.runs.batch.engine import BatchEngine
+from visualjudge.runs.batch.ledger import parts_of
+from visualjudge.runs.budget import Budget, Limits, Prices
+from visualjudge.runs.job_runner import Listener, Stop, run_until_stopped
+from visualjudge.runs.judge_dataset import Engine, RunSettings, check_images, live, run_judge
+from visualjudge.runs.worker_engine import SpreadEngine, workers_of
+from visualjudge.vision.tools.table import check_names
+
+_BLOCK = 16
+"""Asks that go at once to a process whose judge calls nobody but takes milliseconds each."""
+_log = logging.getLogger("visualjudge.batches")
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """A judge that needs no network: ``random``, ``first``, ``oracle:P[,bias=B][,slope=S]`` or
+    ``sharpness``.
+    """
+
+    model: str
+    seed: int = 42
+    backend: str = field(default="baseline", repr=False)
+    """Name of the registered question judge."""
+
+
+Asked = Client | Judge | Baseline
+
+
+def client(
+    backend: str = "api",
+    *,
+    model: str | None = None,
+    cache: str | Path | bool = True,
+    batch: Settings | bool = False,
+    **fields: Any,
+) -> Client | Baseline:
+    """A model behind a backend, with retries and a cache of replies.
+
+    Parameters
+    ----------
+    backend
+        ``"api"`` (any server that speaks OpenAI chat completions), ``"vllm"``, ``"google"``,
+        ``"anthropic"``, ``"transformers"``, a registered one, or ``"baseline"`` for a judge that
+        needs no network.
+    model
+        Name of the model on the server; for a baseline, such as ``"oracle:0.8"``.
+    cache
+        Whether to cache replies in the user's cache folder, or the folder to use instead
+        (``cache_dir`` names it too).
+    batch
+        Whether :func:`judge` uses the provider's batches (OpenAI, Anthropic, Gemini), at half the
+        price and within a day, or settings for them
+        (:class:`~visualjudge.clients.batch.batched_client.Settings`).
+    fields
+        Options of the backend: ``base_url``, ``api_key``, ``temperature``, ``max_tokens``,
+        ``timeout`` (seconds) …; also ``concurrency``, ``attempts`` and ``max_image_side`` (pixels).
+        Keep keys in the environment.
+
+    Raises
+    ------
+    UsageError
+        If the backend or a field is unknown, or the model is missing.
+
+    Examples
+    --------
+    >>> import visualjudge as vj
+    >>> vj.client("vllm", model="Qwen/Qwen2.5-VL-7B-Instruct", base_url="http://127.0.0.1:8000/v1").model
+    'Qwen/Qwen2.5-VL-7B-Instruct'
+    >>> vj.client("baseline", model="oracle:0.8")
+    Baseline(model='oracle:0.8', seed=42)
+    """
+    if not model:
+        raise UsageError("--model is missing")
+    check_backend(backend)
+    if backend in QUESTION_JUDGES:
+        return Baseline(model, **fields, backend=backend)
+    from visualjudge.clients.cache import default_cache_dir
+    from visualjudge.clients.registry import open_client
+
+    given = {name: value for name, value in fields.items() if value is not None}
+    named = given.pop("cache_dir", None)
+    if named is not None and cache is not True:
+        raise UsageError("cache and cache_dir must not be given both")
+    place = (
+        Path(named)
+        if named is not None
+        else default_cache_dir()
+        if cache is True
+        else Path(cache)
+        if cache
+        else None
+    )
+    settings = Settings() if batch is True else batch or None
+    return open_client(
+        {"backend": backend, "model_name": model, **given}, cache_dir=place, batch=settings
+    )
+
+
+def judge(
+    dataset: Dataset | str | Path,
+    asked: Asked,
+    out: str | Path,
+    *,
+    progress: bool = True,
+    **options: Unpack[JudgeOptions],
+) -> Run:
+    """Ask a judge the questions of a dataset; each verdict is on disk before it is reported.
+
+    Works in scripts and notebooks. An interrupt lets calls in flight finish and returns the run so
+    far; ``resume=True`` continues it. A second interrupt cancels the calls.
+
+    Parameters
+    ----------
+    dataset
+        A dataset, a slice or sample of one, or its folder.
+    asked
+        A client from :func:`client`, or your own judge (:class:`~visualjudge.judges.base.Judge`).
+    out
+        Folder of the run.
+    progress
+        Whether to show a progress bar.
+    options
+        Options of :func:`judge_async`.
+
+    Raises
+    ------
+    UsageError
+        If ``out`` holds a run and ``resume`` is false, or a run with different settings.
+    DataError
+        If an image of the dataset is missing.
+
+    Examples
+    --------
+    >>> import visualjudge as vj
+    >>> dataset = vj.load_dataset(example.dataset)
+    >>> oracle = vj.client("baseline", model="oracle:1.0")
+    >>> run = vj.judge(dataset, oracle, example.out / "run", swap=True)
+    >>> run.missing
+    0
+    >>> run.statuses["ok"] == len(run)
+    True
+    """
+    with _display(progress) as listener:
+        return run_until_stopped(
+            lambda stop: judge_async(dataset, asked, out, stop=stop, on_event=listener, **options)
+        )
+
+
+async def judge_async(
+    dataset: Dataset | str | Path,
+    asked: Asked,
+    out: str | Path,
+    *,
+    on_event: Listener | None = None,
+    stop: Stop | None = None,
+    **options: Unpack[JudgeOptions],
+) -> Run:
+    """Like :func:`judge`, as a coroutine.
+
+    Parameters
+    ----------
+    choice
+        Questions to ask; None, the default, = all.
+    swap
+        Ask pairwise questions in both orders; default: False.
+    repeats
+        Number of samples per question and order; default: 1.
+    limit
+        Maximum number of questions, from the first; default: all.
+    concurrency
+        Maximum number of concurrent calls, over all processes; default: 16.
+    processes
+        Number of processes that prepare questions and read replies, for cases in which one core is
+        the limit. More than 1 needs a judge that can be pickled, and ``if __name__ == "__main__":``
+        in a script.
+    workers
+        ``"local"``, the default: processes of this machine. ``"ray"``: actors of a Ray cluster (the
+        one in ``RAY_ADDRESS``, else a local one), whose nodes see the dataset under the same path.
+    resume, retry_errors, accept_changes
+        Continue the run in ``out``; also ask questions with an api_error again; continue with
+        different settings.
+    mode
+        How an answer is asked for: ``"auto"``, the default (a schema with the reasons before the
+        answer where the server keeps to it, else as the prompt stands), ``"text"`` (as the prompt
+        stands), ``"json"``, ``"logprobs"``.
+    retries
+        How often to ask again if a reply cannot be read; default: 0.
+    ties
+        Allow the answers "tie" and "both_bad" to pairwise questions; the prompt says so. Analysis
+        counts them apart.
+    read
+        ``"marked"``: read only answers that are marked as such (JSON, boxes, "Answer: B", a line of
+        its own), and no sentences.
+    extractor
+        A client that is shown each complete reply that could not be read, and says which answer it
+        states. Such verdicts have the status ``ok_extracted``; analyses count them apart.
+    seed
+        Seed sent to the server.
+    tools
+        Names of tools that the model may call before it answers, or ``["all"]``; default: none.
+        Only with the modes ``"auto"`` and ``"text"``, and asked in text with both.
+    max_tool_calls
+        Maximum tool calls per question; default: 6.
+    tool_fault
+        Make the tools faulty on purpose, to compare with a run of tools that work: ``"fails"``,
+        ``"other"`` (they return the results of another option) or ``"claims"`` (each result claims
+        that an option, drawn at random, is better).
+    tools_in_text
+        Describe the tools in the prompt and read calls from the reply, for models without function
+        calling.
+    name
+        Name of the judge in reports; None = the model.
+    limits, prices
+        Budget of the run, and the prices of tokens. Prices cannot be stated with an extractor of
+        another model.
+    on_event
+        Called with the state of the run after each verdict, and now and then while none comes.
+
+    Examples
+    --------
+    In a notebook, or any other coroutine::
+
+        run = await vj.judge_async(dataset, vj.client("api", model="gpt-4o-mini"), "runs/mini",
+        swap=True)
+    """
+    if unknown := options.keys() - DEFAULTS.keys():
+        raise TypeError(f"judge got an unexpected keyword argument {min(unknown)!r}")
+    given: JudgeOptions = {**DEFAULTS, **options}
+    asking = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
+    asking = asking if given["choice"] is None else asking.choose(given["choice"])
+    if not len(asking.questions[: given["limit"]]):
+        raise UsageError(f"{asking.root}: no question is chosen, so there is nothing to ask")
+    if given["read"] not in get_args(Tiers):
+        raise UsageError(f"read must be one of {', '.join(get_args(Tiers))}, got {given['read']!r}")
+    check_images(asking, asking.questions[: given["limit"]])
+    chosen = judge_of(asked, asking.root, given)
+    if given["extractor"] is not None:
+        _check_prices(asked, given["extractor"], given["prices"])
+        chosen = ExtractingJudge(chosen, given["extractor"], given["ties"])
+    settings = settings_of(given)
+    engine, prices = _engine(asked, chosen, Path(out), settings, given["limits"], given["prices"])
+    if given["processes"] != 1 or given["workers"] != "local":
+        engine = _spread(
+            engine, asked, chosen, given["processes"], given["limits"], given["workers"]
+        )
+    budget = Budget(given["limits"], prices)
+    report = await run_judge(
+        asking, chosen, out, settings, budget=budget, on_event=on_event, stop=stop, engine=engine
+    )
+    return Run(out, asking, report)
+
+
+def settings_of(options: JudgeOptions) -> RunSettings:
+    """What is asked, and how the run is continued, of complete options."""
+    own = {field.name: options[field.name] for field in fields(RunSettings)}  # type: ignore[literal-required]
+    return RunSettings(**{**own, "resume": options["resume"] or options["retry_errors"]})
+
+
+def _check_prices(asked: Asked, extractor: Client, prices: Prices | None) -> None:
+    """A second reader's tokens are counted with the judge's: they have the judge's price where it
+    is the same model.
+    """
+    asked_of, read_by = (getattr(one, "identity", None) for one in (asked, extractor))
+    same = (
+        asked_of
+        and read_by
+        and (asked_of.base_url, asked_of.model) == (read_by.base_url, read_by.model)
+    )
+    if prices is not None and prices.are_stated and not same:
+        raise UsageError(
+            "--price-in and --price-out (prices) cannot be stated with --extractor-model "
+            "(extractor) of another model: "
+            "the cost of its tokens is not known; limit --max-tokens-total or --max-calls instead"
+        )
+
+
+def _engine(
+    asked: Asked,
+    chosen: Judge,
+    out: Path,
+    options: RunSettings,
+    limits: Limits | None,
+    prices: Prices | None,
+) -> tuple[Engine, Prices | None]:
+    """How the judge is asked, and at which prices."""
+    batched = batched_in(asked)
+    if batched is None:
+        open_parts = sum(part.open for part in parts_of(out).values())
+        if open_parts:
+            raise UsageError(
+                f"{out}: {open_parts} batches have not ended: add --batch to continue, or "
+                "`visualjudge batch cancel`"
+            )
+        return live, prices
+    if limits is not None and limits != Limits():
+        raise UsageError(
+            "--max-calls, --max-tokens-total and --max-cost cannot be kept with --batch; use "
+            "--limit"
+        )
+    provider = provider_of(batched)
+    engine = BatchEngine(batched, provider, out, trial_of(chosen), _log.info, options.retry_errors)
+    return engine, None if prices is None else replace(prices, share=provider.discount)
+
+
+def _spread(
+    engine: Engine,
+    asked: Asked,
+    chosen: Judge,
+    processes: int,
+    limits: Limits | None,
+    workers: EngineName,
+) -> Engine:
+    """The judge in several processes."""
+    check_engine(workers, processes, "--processes")
+    if engine is not live:
+        raise UsageError("--processes and --engine cannot be used together with --batch")
+    limited = limits is not None and limits != Limits()
+    ahead = PIECE if chosen.simulated else _BLOCK
+    block = ahead if isinstance(asked, Baseline) and not limited else 1
+    return SpreadEngine(chosen, workers_of(workers, processes), block)
+
+
+def judge_of(asked: Asked, root: Path, options: JudgeOptions) -> Judge:
+    """The judge that asks ``asked`` the questions of the dataset at ``root``; the options are
+    complete.
+    """
+    if isinstance(asked, Baseline):
+        if options["tools"]:
+            raise UsageError(
+                f"--tools (tools) needs a model of a backend, got {asked.backend} {asked.model}"
+            )
+        make = QUESTION_JUDGES.find(asked.backend)
+        seed = asked.seed if options["seed"] is None else options["seed"]
+        return make(asked.model, root, seed=seed)  # type: ignore[no-any-return]
+    if callable(asked):
+        if options["tools"]:
+            raise UsageError("--tools (tools) needs a model of a backend, got a judge of your own")
+        missing = [name for name in ("describe", "aclose", "simulated") if not hasattr(asked, name)]
+        if missing:
+            raise UsageError(f"asked: a judge must have {', '.join(missing)}, got {asked!r}")
+        return asked
+    return QuestionJudge(
+        asked,
+        root,
+        options["mode"],
+        options["retries"],
+        options["seed"],
+        options["ties"],
+        options["read"],
+        tools=_tools(asked, root, options),
+    )
+
+
+def _tools(asked: Client, root: Path, options: JudgeOptions) -> Tools | None:
+    if not options["tools"]:
+        if options["tool_fault"]:
+            raise UsageError("--tool-fault (tool_fault) needs --tools (tools)")
+        if options["tools_in_text"]:
+            raise UsageError("--tools-in-text (tools_in_text) needs --tools (tools)")
+        return None
+    names = check_names(options["tools"])
+    if options["mode"] not in ("auto", "text"):
+        raise UsageError(
+            f"--mode (mode) must be auto or text with --tools, got {options['mode']!r}"
+        )
+    if options["max_tool_calls"] < 1:
+        raise UsageError(
+            f"--max-tool-calls (max_tool_calls) must be at least 1, got {options['max_tool_calls']}"
+        )
+    if batched_in(asked) is not None:
+        raise UsageError(
+            "--tools cannot be used together with --batch: a batch answers each request once, "
+            "and a conversation with "
+            "tools would wait for a batch at every call; ask live"
+        )
+    if options["tool_fault"] not in (None, *FAULTS):
+        raise UsageError(
+            f"--tool-fault (tool_fault) must be {', '.join(FAULTS)} or not given, got "
+            f"{options['tool_fault']!r}"
+        )
+    return Tools(
+        root,
+        names,
+        options["max_tool_calls"],
+        options["tool_fault"],
+        in_text=options["tools_in_text"],
+    )
+
+
+@contextmanager
+def _display(shown: bool) -> Iterator[Listener | None]:
+    if not shown:
+        yield None
+        return
+    from visualjudge.runs.progress_display import Display
+
+    with Display() as display:
+        yield display.update

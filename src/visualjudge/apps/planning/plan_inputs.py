@@ -1,0 +1,281 @@
+"""What a study is planned with: the pairs of a data folder, dataset or pilot, its judge, its
+tokens.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+import polars as pl
+
+from visualjudge.analysis import figure_text as words
+from visualjudge.analysis.load import load_study
+from visualjudge.analysis.question_table import merged
+from visualjudge.analysis.study_table import unchanged
+from visualjudge.analysis.variance import variance_row
+from visualjudge.apps.planning import judge_simulation
+from visualjudge.apps.planning.judge_simulation import JudgeModel, Pool
+from visualjudge.core.errors import DataError, UsageError
+from visualjudge.data.folder import DataFolder
+from visualjudge.dataset.build import BuildOptions, build
+from visualjudge.dataset.folder import META, load_dataset
+from visualjudge.dataset.plan import stems_of
+from visualjudge.dataset.sampling import JUDGE_ANALYSIS, Caps, Group, group, pairs_of
+from visualjudge.judges.base import Ask
+from visualjudge.runs.budget import Prices
+from visualjudge.runs.cost_estimate import estimate
+from visualjudge.runs.folder import RunFolder
+
+USUAL = JudgeModel(
+    0.75,
+    0.5,
+    (0.05, 0.35, 0.5, 0.6),
+    0.03,
+    0.01,
+    ("share right", *judge_simulation.LEVELS, "lean", "failed"),
+)
+"""A judge of which nothing is known, in round numbers; ``level`` holds the share right here."""
+VERDICTS = (
+    "task", "encoding", "cluster", "pair", "order", "repeat", "margin", "right", "parsed",
+    "first_right", "tokens_in", "tokens_out", "latency_s",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Rate:
+    """What one call takes: tokens, and seconds (None: not known)."""
+
+    tokens_in: float
+    tokens_out: float
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """What is planned with: the pool of one task, the judge, what a call in each encoding takes."""
+
+    kind: str
+    place: str
+    task: str
+    pool: Pool
+    judge: JudgeModel
+    rates: Mapping[str, Rate]
+    notes: tuple[str, ...]
+    groups: tuple[Group, ...] = ()
+    """Of a data folder: what its questions are drawn from."""
+
+
+def read_target(
+    place: str | Path,
+    task: str | None,
+    encodings: Sequence[str],
+    dataset: str | Path | None,
+    seed: int,
+) -> Target:
+    """The data folder, dataset or run at ``place``.
+
+    Raises
+    ------
+    UsageError
+        If it is something else, holds several tasks and ``task`` names none, or has no pairs of it.
+    """
+    root = Path(place)
+    if RunFolder(root).manifest_path.is_file():
+        return _of_run(root, task, encodings, dataset)
+    if (root / META).is_file():
+        return _of_dataset(root, task, encodings)
+    return _of_data(root, task, encodings, seed)
+
+
+def _task_of(names: Sequence[str], task: str | None, place: Path) -> str:
+    known = sorted(set(names))
+    if task is None and len(known) == 1:
+        return known[0]
+    if task in known:
+        return str(task)
+    if not known:
+        raise UsageError(
+            f"{place}: no two predictions can be compared, so no pairwise question can be asked"
+        )
+    raise UsageError(
+        f"--task must be one of {', '.join(known)}; a plan is for one task, got {task or 'none'}"
+    )
+
+
+def _of_run(
+    root: Path, task: str | None, encodings: Sequence[str], dataset: str | Path | None
+) -> Target:
+    study = load_study([root], dataset=dataset)
+    verdicts = study.kind(0, "pairwise", VERDICTS)
+    name = _task_of(verdicts["task"].cast(pl.String).unique().to_list(), task, root)
+    own = verdicts.filter(pl.col("task").cast(pl.String) == name)
+    chosen = _chosen(own["encoding"].cast(pl.String).unique().to_list(), encodings, root)
+    own = own.filter(pl.col("encoding").cast(pl.String).is_in(chosen))
+    if not own["parsed"].any():
+        raise DataError(
+            f"{root}: no reply to a pairwise question can be used; plan from its dataset"
+        )
+    pool = _pool(study.questions, name, root)
+    judge = judge_simulation.fitted(own, USUAL)
+    by = own.group_by(pl.col("encoding").cast(pl.String)).agg(
+        pl.col("tokens_in", "tokens_out", "latency_s").mean(), right=pl.col("right").mean()
+    )
+    seen = {
+        row["encoding"]: row
+        for row in by.sort("right", "encoding", descending=True).iter_rows(named=True)
+    }
+    estimated = None
+    if any(row["tokens_in"] is None for row in seen.values()):
+        estimated = _estimated(study.root or root, name, list(seen))
+    rates = {
+        style: Rate(row["tokens_in"], row["tokens_out"] or 0.0, row["latency_s"] or None)
+        if row["tokens_in"] is not None
+        else replace((estimated or {})[style], seconds=row["latency_s"] or None)
+        for style, row in seen.items()
+    }
+    images = own["cluster"].n_unique()
+    notes = [
+        f"The judge is {study.runs[0].name}: {own.height} verdicts of the pilot on {images} images."
+    ]
+    if estimated is not None:
+        notes.append(
+            "The pilot states no tokens: they are estimated as `judge --dry-run` estimates them."
+        )
+    notes += _assumed(judge)
+    worth = words.gains(variance_row(own, name))
+    if worth != words.NONE:
+        notes.append(f"In the pilot, twice as many count as so many more images: {worth}.")
+    return Target("run", str(root), name, pool, judge, rates, tuple(notes))
+
+
+def _assumed(judge: JudgeModel) -> list[str]:
+    if not judge.assumed:
+        return []
+    return [
+        f"Not in the pilot, and supposed to be as usual: variance of {', '.join(judge.assumed)}."
+    ]
+
+
+def _chosen(known: Sequence[str], wanted: Sequence[str], place: Path) -> list[str]:
+    for name in wanted:
+        if name not in known:
+            raise UsageError(
+                f"--encoding must be one of {', '.join(sorted(known))}, got {name} ({place})"
+            )
+    return list(wanted) or sorted(known)
+
+
+def _pool(questions: pl.DataFrame, task: str, place: Path) -> Pool:
+    """The different pairs of the pairwise questions."""
+    pairs = questions.filter(
+        (pl.col("kind") == "pairwise")
+        & (pl.col("task").cast(pl.String) == task)
+        & pl.col("answer").is_in(["A", "B"])
+        & unchanged()
+    ).unique("pair", keep="first", maintain_order=True)
+    if pairs.is_empty():
+        raise UsageError(f"{place}: holds no pairwise question of {task} with a better option")
+    first = pl.col("answer") == "A"
+    sources = [pl.col("sources").list.get(k, null_on_oob=True).cast(pl.String) for k in (0, 1)]
+    return judge_simulation.pool_of(
+        pairs.select(
+            image=pl.col("cluster"),
+            better=pl.when(first).then(sources[0]).otherwise(sources[1]),
+            worse=pl.when(first).then(sources[1]).otherwise(sources[0]),
+            margin="margin",
+        )
+    )
+
+
+def _of_dataset(root: Path, task: str | None, encodings: Sequence[str]) -> Target:
+    table, _ = merged([root])
+    pairwise = table.filter((pl.col("kind") == "pairwise") & unchanged())
+    name = _task_of(pairwise["task"].cast(pl.String).unique().to_list(), task, root)
+    styles = (
+        pairwise.filter(pl.col("task").cast(pl.String) == name)["encoding"]
+        .cast(pl.String)
+        .unique()
+        .to_list()
+    )
+    pool = _pool(table, name, root)
+    rates = _estimated(root, name, _chosen(styles, encodings, root))
+    return Target("dataset", str(root), name, pool, _usual(pool), rates, _without_pilot(pool))
+
+
+def _usual(pool: Pool) -> JudgeModel:
+    return USUAL.at(USUAL.level, pool)
+
+
+def _without_pilot(pool: Pool) -> tuple[str, ...]:
+    image, pair, encoding, order = USUAL.shared
+    return (
+        f"No pilot: a usual judge is supposed, right {USUAL.level:.0%} of the time where no share "
+        "is stated above, better on wide margins; verdicts correlate "
+        f"{image:g} within an image, {pair:g} on a pair, {encoding:g} in one encoding of it, "
+        f"{order:g} in one order; lean {USUAL.lean:g}; "
+        f"{USUAL.failed:.0%} of replies fail. Judge 50 to 200 questions and plan from that run for "
+        "figures of your judge.",
+        "Tokens are estimated as `judge --dry-run` estimates them, with reasons in each reply.",
+    )
+
+
+def _estimated(root: Path, task: str, encodings: Sequence[str]) -> dict[str, Rate]:
+    """Tokens of a call in each encoding, from up to 60 questions."""
+    dataset, free = load_dataset(root), Prices()
+    out = {}
+    for style in encodings:
+        asked = dataset.filter(task=task, encoding=style, question_type="pairwise")
+        asks = [Ask(question) for question in islice(asked, 60)]
+        if asks:
+            found = estimate(dataset, asks, free, reasons=True)
+            out[style] = Rate(found.tokens_in / found.calls, found.tokens_out / found.calls)
+    if not out:
+        raise DataError(
+            f"{root}: has no pairwise question of {task} from which tokens could be estimated"
+        )
+    return out
+
+
+def _of_data(root: Path, task: str | None, encodings: Sequence[str], seed: int) -> Target:
+    with DataFolder(root) as folder:
+        if task is not None and task not in folder.tasks:
+            raise UsageError(f"--task must be one of {', '.join(folder.tasks)}, got {task}")
+        names = [task] if task else folder.tasks
+        read = {name: [entry.annotation for entry in folder.entries(name)] for name in names}
+    caps = Caps()
+    by_task = {
+        name: tuple(
+            found
+            for found in group(name, notes)
+            if caps.differ(min(found.scores), max(found.scores))
+        )
+        for name, notes in read.items()
+    }
+    name = _task_of([name for name, groups in by_task.items() if groups], task, root)
+    rows = []
+    for found in by_task[name]:
+        notes = {note.annotation_id: note for note in found.members}
+        for pair in pairs_of(found, seed, caps):
+            a, b = sorted((notes[key] for key in pair), key=lambda note: -note.final_score)
+            rows.append((found.key[0], a.source, b.source, a.final_score - b.final_score))
+    schema = {"image": pl.String, "better": pl.String, "worse": pl.String, "margin": pl.Float64}
+    pool = judge_simulation.pool_of(pl.DataFrame(rows, schema=schema, orient="row"))
+    styles = _chosen(stems_of(name).final, encodings, root)
+    few = Caps(judge_groups=4, judge_pairs=4, scoring_groups=0, ranking_groups=0)
+    with tempfile.TemporaryDirectory() as scratch:
+        build(root, Path(scratch) / "few", BuildOptions(seed, (JUDGE_ANALYSIS,), (name,), few))
+        rates = _estimated(Path(scratch) / "few", name, styles)
+    return Target(
+        "data folder",
+        str(root),
+        name,
+        pool,
+        _usual(pool),
+        rates,
+        _without_pilot(pool),
+        by_task[name],
+    )

@@ -1,0 +1,318 @@
+"""A plan for people and for `build --plan`: text, Markdown, HTML with its figure, and JSON."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import asdict
+from html import escape
+from pathlib import Path
+
+from visualjudge import __version__
+from visualjudge.analysis.decisions.card_page import style
+from visualjudge.analysis.decisions.checks import LABELS
+from visualjudge.analysis.figure_text import many, number, percent
+from visualjudge.analysis.plots.axes import Box, percent_tick, x_axis, y_axis
+from visualjudge.analysis.plots.canvas import Canvas, colour, legend
+from visualjudge.analysis.plots.figure import Figure
+from visualjudge.apps.planning.judge_simulation import Power
+from visualjudge.apps.planning.study_designs import Option, Plan
+from visualjudge.core.atomic import write_json, write_text
+from visualjudge.core.errors import must_end_in
+from visualjudge.core.text_tables import Table, folded, markdown_text
+from visualjudge.runs.budget import money
+
+HEIGHT = 320
+QUESTIONS = {
+    "rank": "May the models be ranked with this judge?",
+    "right": "Is the judge right often enough?",
+    "bias": "Does the judge lean to the option shown first?",
+    "compare": "Is one judge better than the other?",
+    "probe": "Does a cue move the judge?",
+}
+
+
+def with_error(power: Power) -> str:
+    """81 % ± 2: twice the simulation's standard error beside the share."""
+    return f"{percent(power.value, 0)} ± {200 * power.error:.0f}"
+
+
+def duration(minutes: float | None) -> str:
+    """Minutes as people say them."""
+    if minutes is None:
+        return "–"
+    if minutes < 1:
+        return "under 1 min"
+    return f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.1f} h"
+
+
+def shape(one: Option) -> str:
+    """What a design is but for its images: 3 pairs, both orders."""
+    design = one.design
+    parts = [many(design.pairs, "pair"), "both orders" if design.orders == 2 else "one order"]
+    parts += [many(design.encodings, "encoding")] if design.encodings > 1 else []
+    parts += [many(design.repeats, "repeat")] if design.repeats > 1 else []
+    return ", ".join(parts)
+
+
+def answer(plan: Plan) -> str:
+    """What to do, in one sentence or two."""
+    one = plan.chosen
+    spent = f"{many(one.calls, 'call')}" + (
+        f", cost {money(one.cost)}" if one.cost is not None else ""
+    )
+    spent += f", {many(one.labels, 'label')}" if one.labels else ""
+    asked = f"{many(one.design.images, 'image')} with {shape(one)} ({spent})"
+    if plan.goal_reached:
+        return f"Ask about {asked}: power {with_error(one.power)}."
+    there = plan.target.pool.images
+    if one.missing:
+        return (
+            f"These {many(there, 'image')} cannot settle it with a power of "
+            f"{percent(plan.wanted, 0)}: collect "
+            f"{one.missing} more. Then ask about {asked}: power {with_error(one.power)}."
+        )
+    limit = "within this budget" if plan.terms.budget is not None else f"on {many(there, 'image')}"
+    return (
+        f"No design {limit} has a power of {percent(plan.wanted, 0)}. The best asks about {asked}: "
+        "power "
+        f"{with_error(one.power)}."
+    )
+
+
+def _short(plan: Plan) -> str:
+    """Whether it can be settled, in a word."""
+    if plan.goal_reached:
+        return f"{many(plan.chosen.design.images, 'image')} will do"
+    if plan.chosen.missing:
+        return f"Not on these images: {plan.chosen.missing} more are needed"
+    return "Not within these limits"
+
+
+def designs_table(plan: Plan) -> Table:
+    """The best designs, the chosen one first."""
+    rows = [
+        (
+            str(one.design.images), shape(one), f"{one.calls:,}", f"{one.labels:,}",
+            "–" if one.cost is None else money(one.cost), duration(one.minutes),
+            with_error(one.power),
+            number(one.power.width), str(one.missing) if one.missing else "–",
+        )
+        for one in plan.options
+    ]  # fmt: skip
+    columns = (
+        "Images",
+        "Each with",
+        "Calls",
+        "Labels",
+        "Cost",
+        "Time",
+        "Power, %",
+        "Width",
+        "Images missing",
+    )
+    note = "Power ± twice the error of the simulation; width: of the 95 % interval on average."
+    return Table(columns, tuple(rows), (note,), keys=0)
+
+
+def checks_table(plan: Plan) -> Table | None:
+    """What the card would say after the chosen design."""
+    if not plan.checks:
+        return None
+    rows = [
+        (
+            LABELS[row.name],
+            *(
+                percent(row.power.states.get(state, 0.0), 0)
+                for state in ("pass", "fail", "undecided")
+            ),
+            number(row.power.width),
+        )
+        for row in plan.checks
+    ]
+    error = max(row.power.error for row in plan.checks)
+    studies = plan.checks[0].power.studies
+    note = f"Shares of {studies} simulated studies, ± {200 * error:.0f} points at most."
+    return Table(("Check of the card", "Pass", "Fail", "Undecided", "Width"), tuple(rows), (note,))
+
+
+def commands(plan: Plan, file: str = "plan.json") -> tuple[str, str]:
+    """The command lines that build and ask exactly the chosen design."""
+    design, target = plan.chosen.design, plan.target
+    data = target.place if target.kind == "data folder" else "DATA"
+    made = shlex.join(["visualjudge", "build", data, "--plan", file, "--out", "dataset"])
+    words = [
+        "--type",
+        "pairwise",
+        *(word for name in plan.encodings for word in ("--encoding", name)),
+    ]
+    words += ["--swap"] if design.orders == 2 else []
+    words += ["--repeats", str(design.repeats)] if design.repeats > 1 else []
+    asked = ["visualjudge", "judge", "dataset", *words, "--model", "MODEL", "--out", "RUN"]
+    return made, shlex.join(asked)
+
+
+def text(plan: Plan) -> str:
+    """For a terminal."""
+    tables = [designs_table(plan), checks_table(plan)]
+    parts = [folded(f"{QUESTIONS[plan.goal]} {answer(plan)}"), folded(f"Supposed: {plan.claim}.")]
+    parts += [table.text() for table in tables if table is not None]
+    return "\n\n".join([*parts, "\n".join(folded(line) for line in plan.notes)])
+
+
+def markdown(plan: Plan) -> str:
+    """The page as Markdown."""
+    tables = [
+        table.markdown() for table in (designs_table(plan), checks_table(plan)) if table is not None
+    ]
+    lines = [
+        f"# Plan: {QUESTIONS[plan.goal]}",
+        markdown_text(answer(plan)),
+        markdown_text(f"Supposed: {plan.claim}."),
+    ]
+    lines += [*tables, "```sh\n" + "\n".join(commands(plan)) + "\n```"]
+    return "\n\n".join([*lines, *(markdown_text(note) for note in plan.notes)]) + "\n"
+
+
+def body(plan: Plan, *, page: bool = False) -> str:
+    """The answer, the figure and the tables."""
+    drawn = figure(plan)
+    image = drawn.inline() if page else drawn.svg()
+    tables = "".join(
+        table.html() for table in (designs_table(plan), checks_table(plan)) if table is not None
+    )
+    state = "pass" if plan.goal_reached else "undecided"
+    notes = "".join(f"<p>{escape(note)}</p>" for note in plan.notes)
+    return (
+        f'<div class="answer {state}"><strong>{escape(_short(plan))}</strong>'
+        f"<p>{escape(answer(plan))}</p></div><p>Supposed: {escape(plan.claim)}.</p>"
+        f"<figure>{image}<figcaption>{escape(drawn.caption)}</figcaption></figure>{tables}"
+        f"<pre style='overflow-x:auto'>{escape(chr(10).join(commands(plan)))}</pre>{notes}"
+    )
+
+
+def html(plan: Plan) -> str:
+    """One self-contained page."""
+    return document(f"Plan: {QUESTIONS[plan.goal]}", body(plan, page=True))
+
+
+def document(title: str, content: str) -> str:
+    """A self-contained page of HTML ``content``."""
+    said = escape(title)
+    head = (
+        '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{said}</title><style>{style()}</style>"
+    )
+    page = f"<main><h1>{said}</h1>{content}</main>"
+    return f'<!doctype html><html lang="en"><head>{head}</head><body>{page}</body></html>\n'
+
+
+def figure(plan: Plan) -> Figure:
+    """Power against images of the best designs, each with its cost."""
+    rows = tuple(
+        (
+            shape(one),
+            n,
+            power.value,
+            power.error,
+            None if one.cost is None else one.cost * n / one.design.images,
+        )
+        for one, points in plan.curves
+        for n, power in points
+    )
+    return Figure(
+        "plan",
+        answer(plan),
+        "Power against images; bars: twice the simulation's standard error. Large markers: "
+        f"{percent(plan.wanted, 0)} reached. The data hold "
+        f"{many(plan.target.pool.images, 'image')}.",
+        ("design", "images", "power", "error", "cost"),
+        rows,
+        lambda width: _drawn(plan, width),
+    )
+
+
+def _drawn(plan: Plan, width: float) -> Canvas:
+    canvas = Canvas(width)
+    names = [
+        shape(one) + (f": {money(one.cost)}" if one.cost is not None else f": {one.calls:,} calls")
+        for one, _ in plan.curves
+    ]
+    top = legend(canvas, names, range(len(names))) + 24
+    most = 1.05 * max(n for _, points in plan.curves for n, _ in points)
+    box = Box(48, width - 14, top, top + HEIGHT - 80, (0.0, most), (0.0, 1.0))
+    x_axis(canvas, box, "{:g}".format, "Images")
+    y_axis(canvas, box, percent_tick, "Power")
+    canvas.line(box.left, box.y(plan.wanted), box.right, box.y(plan.wanted), "threshold")
+    there = plan.target.pool.images
+    if there < most:
+        canvas.line(box.x(there), box.top, box.x(there), box.bottom, "chance")
+        side = "end" if box.x(there) > (box.left + box.right) / 2 else "start"
+        canvas.text(
+            box.x(there) + (-5 if side == "end" else 5),
+            box.bottom - 8,
+            f"images at hand: {there}",
+            "small",
+            side,
+        )
+    for k, (one, points) in enumerate(plan.curves):
+        canvas.lines([(box.x(n), box.y(power.value)) for n, power in points], f"ci l{colour(k)}")
+        for n, power in points:
+            low, high = (
+                max(0.0, power.value - 2 * power.error),
+                min(1.0, power.value + 2 * power.error),
+            )
+            canvas.line(box.x(n), box.y(low), box.x(n), box.y(high), f"thin l{colour(k)}")
+            size = 6.0 if n == one.design.images else 3.5
+            canvas.marker(
+                box.x(n),
+                box.y(power.value),
+                k,
+                radius=size,
+                title=f"{n} images: {with_error(power)}",
+            )
+    return canvas
+
+
+def as_json(plan: Plan) -> dict[str, object]:
+    """The plan as a file: what is built and asked, what is expected, and what is supposed."""
+
+    def option(one: Option) -> dict[str, object]:
+        return {**asdict(one.design), "calls": one.calls, "labels": one.labels, "cost": one.cost,
+                "minutes": one.minutes, "images_missing": one.missing, "power": one.power.value,
+                "power_error": one.power.error, "width": one.power.width}  # fmt: skip
+
+    design = plan.chosen.design
+    return {
+        "version": __version__,
+        "goal": plan.goal,
+        "supposed": plan.claim,
+        "wanted_power": plan.wanted,
+        "reached": plan.goal_reached,
+        "build": {"task": plan.target.task, "seed": plan.seed, "caps": asdict(plan.caps)},
+        "judge": {"type": "pairwise", "encodings": list(plan.encodings), "swap": design.orders == 2,
+                  "repeats": design.repeats},
+        "designs": [option(one) for one in plan.options],
+        "checks": {row.name: {**row.power.states, "width": row.power.width,
+                              "error": row.power.error} for row in plan.checks},
+        "model": asdict(plan.target.judge),
+        "notes": list(plan.notes),
+    }  # fmt: skip
+
+
+def save(plan: Plan, path: Path) -> Path:
+    """Write ``.json``, ``.html``, ``.md``, or the figure as ``.svg``.
+
+    Raises
+    ------
+    UsageError
+        If the name ends in anything else.
+    """
+    must_end_in("path", path, [".json", ".html", ".md", ".svg"])
+    kind = path.suffix.lower()
+    if kind == ".json":
+        write_json(path, as_json(plan))
+    elif kind == ".svg":
+        write_text(path, figure(plan).svg())
+    else:
+        write_text(path, html(plan) if kind == ".html" else markdown(plan))
+    return path

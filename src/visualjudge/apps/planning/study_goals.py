@@ -1,0 +1,234 @@
+"""Is the goal reached: what is supposed of the judge, and the power of a design to show it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+from scipy import stats
+
+from visualjudge.analysis.decisions.checks import Thresholds
+from visualjudge.analysis.probes import DESIGNS
+from visualjudge.apps.planning import judge_simulation
+from visualjudge.apps.planning.judge_simulation import Design, JudgeModel, Pool, Power
+from visualjudge.apps.planning.plan_inputs import Rate, Target
+from visualjudge.core.errors import UsageError
+from visualjudge.core.seeding import rng_for
+from visualjudge.runs.budget import Prices
+
+Goal = Literal["rank", "right", "bias", "compare", "probe"]
+GOALS = get_args(Goal)
+GOAL_CHECK: Mapping[str, str] = {
+    "rank": "order_of_sources",
+    "right": "macro_accuracy",
+    "bias": "lean",
+}
+GAP = 0.05
+"""The difference of two judges that is looked for unless ``effect`` says otherwise."""
+USUAL_LEAD = 0.1
+"""How far above the threshold a judge of which nothing is known is supposed to be right."""
+ALIKE = 0.5
+"""How alike two judges' errors are supposed to be: 0 not at all, 1 the same."""
+AT_THRESHOLD = 0.01
+"""A share, or τ-b, so near its threshold is hardly ever settled."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a study may cost: prices of tokens and labels, the pace of calls, and how people label.
+
+    ``raters``: people who label each pair, 0 where the truth is there; ``rater_right``: how often
+    one is right.
+    """
+
+    prices: Prices = field(default_factory=Prices)
+    budget: float | None = None
+    concurrency: int = 16
+    calls_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    raters: int = 0
+    rater_right: float = 1.0
+    label_price: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.budget is not None and not self.prices.are_stated and not self.label_price:
+            raise UsageError("--budget needs --price-in and --price-out, or --label-price")
+        if not 0.5 < self.rater_right <= 1:
+            raise UsageError(
+                f"--rater-right must be above 0.5 and at most 1, got {self.rater_right:g}"
+            )
+        for name in ("calls_per_minute", "tokens_per_minute"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise UsageError(f"--{name.replace('_', '-')} must be above 0, got {value:g}")
+
+    @property
+    def labels_wrong(self) -> float:
+        """How often the raters' majority names the worse option; a tie is decided by chance."""
+        if not self.raters:
+            return 0.0
+        half = self.raters / 2
+        wrong = float(stats.binom.sf(np.floor(half), self.raters, 1 - self.rater_right))
+        tie = (
+            float(stats.binom.pmf(half, self.raters, 1 - self.rater_right))
+            if half.is_integer()
+            else 0.0
+        )
+        return wrong + tie / 2
+
+    def minutes(self, calls: float, rate: Rate) -> float | None:
+        """The slowest of what the limits and the server allow; None where nothing is known."""
+        found = []
+        if self.calls_per_minute:
+            found.append(calls / self.calls_per_minute)
+        if self.tokens_per_minute:
+            found.append(calls * (rate.tokens_in + rate.tokens_out) / self.tokens_per_minute)
+        if rate.seconds is not None:
+            found.append(calls * rate.seconds / self.concurrency / 60)
+        return max(found) if found else None
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A goal made exact: what is supposed, and the power of a design to reach it."""
+
+    claim: str
+    judge: JudgeModel
+    reached: Callable[[Design, int, int], Power]
+
+
+def question_of(
+    target: Target, goal: Goal, effect: float | None, rules: Thresholds, terms: Terms, seed: int
+) -> Question:
+    """What is to be shown.
+
+    Raises
+    ------
+    UsageError
+        If ``effect`` does not fit the goal, or the sources cannot be ranked.
+    """
+    pool, judge, wrong = target.pool, target.judge, terms.labels_wrong
+
+    def drawn(design: Design, count: int, **more: Any) -> Any:
+        rng = rng_for(seed, "plan", goal, *map(int, asdict(design).values()))
+        return judge_simulation.simulated(
+            pool, judge, design, count, rng, labels_wrong=wrong, **more
+        )
+
+    if goal == "compare":
+        return _compare(pool, judge, GAP if effect is None else effect, drawn)
+    if goal == "probe":
+        return _probe(judge, 0.0 if effect is None else effect, drawn)
+    check = GOAL_CHECK[goal]
+    limit = rules.checks[check]
+    if goal == "right":
+        lead = effect if effect is not None or target.kind == "run" else USUAL_LEAD
+        judge, truth, said = _right(
+            pool, judge, None if lead is None else limit.value + lead, wrong
+        )
+    elif goal == "bias":
+        truth = judge.lean if effect is None else effect
+        judge = replace(judge, lean=truth)
+        said = f"the judge leans {truth:+.3f} to the option shown first"
+    else:
+        truth, said = _order(target, effect, seed)
+    right_state = "pass" if limit.met_by(truth) else "fail"
+    if abs(abs(truth) - limit.value) < AT_THRESHOLD:
+        said += ", so near the threshold that hardly any number of images settles it"
+    claim = (
+        f"{said}; reached where the check comes out as “{right_state}” (threshold {limit.value:g})"
+    )
+
+    def reached(design: Design, count: int, draws: int) -> Power:
+        found: list[Any] = []
+        for part in parts_of(design, count):
+            found += judge_simulation.checked(drawn(design, part), rules, (check,), draws=draws)[
+                check
+            ]
+        widths = [row.interval[1] - row.interval[0] for row in found if row.interval is not None]
+        states = [row.state for row in found]
+        return judge_simulation.power_of([state == right_state for state in states], widths, states)
+
+    return Question(claim, judge, reached)
+
+
+def _right(
+    pool: Pool, judge: JudgeModel, wanted: float | None, wrong: float
+) -> tuple[JudgeModel, float, str]:
+    """The judge at the share right that is wanted, and what labels make of it."""
+    share = judge.right(pool) if wanted is None else wanted
+    if not 0.01 <= share <= 0.99:
+        raise UsageError(
+            f"--effect must leave the share right between 0.01 and 0.99, got {share:.2f}"
+        )
+    truth = share * (1 - wrong) + (1 - share) * wrong
+    return judge.at(share, pool), truth, f"the judge is right {truth:.1%} of the time"
+
+
+def _order(target: Target, effect: float | None, seed: int) -> tuple[float, str]:
+    """The order that endless images would show."""
+    if effect is not None:
+        raise UsageError(
+            "--effect does not go with --goal rank: what is ordered are the sources at hand"
+        )
+    count = len(target.pool.sources)
+    if count < 2:
+        raise UsageError(
+            f"{target.place}: names fewer than two sources, so that there is nothing to rank"
+        )
+    rng = rng_for(seed, "population")
+    truth = judge_simulation.population_tau(target.pool, target.judge, Design(1, 3), rng)
+    return truth, f"the judge orders the {count} sources with τ-b {truth:.2f} on endless images"
+
+
+def parts_of(design: Design, count: int) -> list[int]:
+    """Studies that are drawn at once."""
+    at_once = max(1, min(count, judge_simulation.MOST_CELLS // max(1, design.calls)))
+    return [min(at_once, count - done) for done in range(0, count, at_once)]
+
+
+def _compare(pool: Pool, judge: JudgeModel, gap: float, drawn: Callable[..., Any]) -> Question:
+    share = judge.right(pool)
+    if not gap or not 0.01 <= share + gap <= 0.99:
+        raise UsageError(
+            "--effect must leave the second judge's share right between 0.01 and 0.99, got "
+            f"{share + gap:.2f}"
+        )
+    second = judge.at(share + gap, pool)
+
+    def reached(design: Design, count: int, _draws: int) -> Power:
+        lows, highs = [], []
+        for part in parts_of(design, count):
+            first, other = drawn(design, part, second=second, alike=ALIKE)
+            low, high = judge_simulation.gaps(other, first)
+            lows += low.tolist()
+            highs += high.tolist()
+        shown = [low > 0 if gap > 0 else high < 0 for low, high in zip(lows, highs, strict=True)]
+        return judge_simulation.power_of(
+            shown, (np.array(highs) - np.array(lows))[np.isfinite(lows)].tolist()
+        )
+
+    claim = (
+        f"a second judge is right {100 * gap:+.1f} points more often on the same questions; "
+        "reached where the 95 % interval of the difference leaves out 0"
+    )
+    return Question(claim, judge, reached)
+
+
+def _probe(judge: JudgeModel, effect: float, drawn: Callable[..., Any]) -> Question:
+    margin = DESIGNS["cue"].margin
+    right_state = "fail" if abs(effect) >= margin else "pass"
+
+    def reached(design: Design, count: int, _draws: int) -> Power:
+        both, states = replace(design, orders=2), []
+        for part in parts_of(both, count):
+            states += judge_simulation.probe_states(drawn(both, part, cue=effect))
+        return judge_simulation.power_of([state == right_state for state in states], (), states)
+
+    claim = (
+        f"a cue moves the judge by {effect:g}; reached where the probe comes out as "
+        f"“{right_state}” (margin {margin:g})"
+    )
+    return Question(claim, judge, reached)

@@ -1,0 +1,209 @@
+"""Convert images for servers: paths, URLs, bytes, PIL images and arrays become file bytes, without
+loss.
+
+A file in a format that servers read (PNG, JPEG, WebP, GIF with 8 bits) is sent unchanged. Anything
+else is converted to PNG.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+import stat
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import numpy as np
+from PIL import Image
+
+from visualjudge.clients.base import ImagePart
+from visualjudge.clients.reply_bounds import LARGEST_IMAGE_FILE
+from visualjudge.clients.sync_calls import run_sync
+from visualjudge.core.errors import DataError
+from visualjudge.core.image_storage import Place, image_at
+from visualjudge.vision.raster.images import opened, png_bytes, rgb_of, rgb_of_array
+
+_MIMES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
+_PLAIN_MODES = frozenset({"1", "L", "P", "RGB", "LA", "PA", "RGBA"})
+_ORIENTATION = 0x0112
+_PNG_HEAD = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
+_PNG_END = b"IEND\xaeB`\x82"
+
+
+def image_part(source: Any) -> ImagePart:
+    """Return an image given in any usual form.
+
+    Parameters
+    ----------
+    source
+        Path (str or Path), ``http(s)://``, ``file://`` or ``data:`` URL, bytes of an image file,
+        PIL image, or array (H×W, H×W×3 or H×W×4; uint8, uint16, bool, or float in 0..1). A URL is
+        downloaded here, so that a reply's cache key depends on the image itself.
+
+    Raises
+    ------
+    DataError
+        If it is not one of these, cannot be read, or is not an image; the message names it.
+    """
+    if isinstance(source, ImagePart):
+        return source
+    if isinstance(source, Image.Image):
+        return _of_image(source)
+    if isinstance(source, bytes | bytearray | memoryview):
+        return image_of_bytes(bytes(source), f"{len(source)} bytes")
+    if isinstance(source, str | os.PathLike):
+        return _of_place(os.fspath(source))
+    if isinstance(source, np.ndarray) or hasattr(source, "__array__"):
+        return _of_array(np.asarray(source))
+    raise DataError(
+        "an image must be a path, a URL, bytes, a PIL image or an array, got "
+        f"{type(source).__name__}"
+    )
+
+
+def _of_place(place: str | bytes) -> ImagePart:
+    text = os.fsdecode(place)
+    scheme = text.partition(":")[0].lower()
+    if scheme == "data":
+        return image_of_bytes(_data_url(text), f"{text[:32]}…")
+    if scheme in ("http", "https"):
+        from visualjudge.clients.image_download import fetch_image
+
+        return image_of_bytes(run_sync(fetch_image(text, allow_private=True)), text)
+    return _of_file(Path(unquote(urlsplit(text).path) if scheme == "file" else text))
+
+
+def _of_file(place: Place) -> ImagePart:
+    """Return the image in a regular file or a part of one; devices and pipes are refused."""
+    path = str(place)
+    try:
+        found = place.stat()
+        if isinstance(found, os.stat_result) and not stat.S_ISREG(found.st_mode):
+            raise DataError(f"{path}: must be a regular file")
+        if found.st_size > LARGEST_IMAGE_FILE:
+            raise DataError(f"{path}: must not be larger than {LARGEST_IMAGE_FILE >> 20} MiB")
+        return image_of_bytes(place.read_bytes(), path)
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path!r}: cannot be read: {error}") from None
+
+
+def _data_url(url: str) -> bytes:
+    head, comma, data = url.partition(",")
+    try:
+        return (
+            base64.b64decode(data, validate=False)
+            if head.endswith(";base64")
+            else unquote(data).encode("latin-1")
+        )
+    except ValueError:
+        raise DataError(f"{head}{comma}…: must be a valid data URL") from None
+
+
+def image_of_bytes(data: bytes, name: str) -> ImagePart:
+    """Return the bytes of an image file unchanged if servers read them correctly, else converted to
+    PNG.
+    """
+    if _plain_png(data):
+        return ImagePart(data)
+    with opened(io.BytesIO(data), name) as image:
+        upright = image.getexif().get(_ORIENTATION, 1) == 1
+        if image.format in _MIMES and image.mode in _PLAIN_MODES and upright:
+            return ImagePart(data, _MIMES[image.format])
+        return _of_image(image)
+
+
+def _plain_png(data: bytes) -> bool:
+    """Return whether these are a complete PNG file with at most 8 bits and no orientation, without
+    decoding it.
+    """
+    whole = data.startswith(_PNG_HEAD) and data.endswith(_PNG_END)
+    return whole and data[24] <= 8 and b"eXIf" not in data
+
+
+def _of_image(image: Image.Image) -> ImagePart:
+    if image.mode in ("RGBA", "LA"):  # transparency is part of what is shown: kept
+        return _png_by_pillow(image)
+    return ImagePart(png_bytes(rgb_of(image)))
+
+
+def _of_array(array: np.ndarray[Any, Any]) -> ImagePart:
+    if array.dtype == np.uint8 and array.ndim == 3 and array.shape[2] == 4:
+        return _png_by_pillow(Image.fromarray(np.ascontiguousarray(array)))
+    if array.size == 0 or array.dtype.kind not in "uibf":
+        raise DataError(
+            f"an image array must hold numbers, and pixels, got shape {array.shape} and type "
+            f"{array.dtype}"
+        )
+    return ImagePart(png_bytes(rgb_of_array(array)))
+
+
+def _png_by_pillow(image: Image.Image) -> ImagePart:
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG", compress_level=1)
+    return ImagePart(buffer.getvalue())
+
+
+class ImageStore:
+    """A cache of read and encoded image files, which drops the least recently used.
+
+    Parameters
+    ----------
+    capacity_bytes
+        Of files and their base64 forms together.
+    recheck
+        Look at each asking whether the file has changed; off for folders that do not change while
+        they are read.
+    """
+
+    def __init__(self, capacity_bytes: int = 256 * 2**20, *, recheck: bool = True) -> None:
+        self._capacity = capacity_bytes
+        self._recheck = recheck
+        self._held = 0
+        self._parts: OrderedDict[str, tuple[tuple[int, int], ImagePart]] = OrderedDict()
+
+    def get(self, path: str | Path, *, root: Path | None = None) -> ImagePart:
+        """Return the image at ``path``, read again if the file has changed.
+
+        Parameters
+        ----------
+        root
+            A folder that ``path`` is relative to and must not leave, such as a dataset's.
+
+        Raises
+        ------
+        DataError
+            If it cannot be read, or leaves ``root``.
+        """
+        name = os.fspath(path if root is None else root / path)
+        if not self._recheck and name in self._parts:
+            self._parts.move_to_end(name)
+            return self._parts[name][1]
+        place = Path(name) if root is None else image_at(root, os.fspath(path))
+        try:
+            found = place.stat()
+        except (OSError, ValueError):
+            raise DataError(f"{name}: no such file") from None
+        stamp = found.st_mtime_ns, found.st_size
+        known = self._parts.get(name)
+        if known is not None and known[0] == stamp:
+            self._parts.move_to_end(name)
+            return known[1]
+        return self._keep(name, stamp, _of_file(place))
+
+    def _keep(self, name: str, stamp: tuple[int, int], part: ImagePart) -> ImagePart:
+        old = self._parts.pop(name, None)
+        self._held += _weight(part) - (_weight(old[1]) if old else 0)
+        self._parts[name] = stamp, part
+        while self._held > self._capacity and len(self._parts) > 1:
+            _, (_, gone) = self._parts.popitem(last=False)
+            self._held -= _weight(gone)
+        return part
+
+
+def _weight(part: ImagePart) -> int:
+    return len(part.data) * 7 // 3

@@ -1,0 +1,429 @@
+"""What backends behind a server share: parameters, identity, and the loop "ask, learn a refused
+parameter, ask again".
+
+A backend says how a request becomes a body and a body a reply; it meets nothing foreign but JSON.
+This class is the one seam to servers: whatever comes of a call is a :class:`Reply` or a
+``ClientError``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+import orjson
+
+from visualjudge.clients.base import Diagnostics, Identity, Reply, Request, ToolCall
+from visualjudge.clients.concurrency import AdaptiveLimit, shared_limit
+from visualjudge.clients.http import Answer, Sender, Wire
+from visualjudge.clients.masked_secrets import (
+    NAME_KEY,
+    Redactor,
+    Secret,
+    check_url,
+    is_secret_name,
+    key_secret,
+    public_url,
+    url_secrets,
+)
+from visualjudge.clients.refused_parameters import Quirks
+from visualjudge.clients.reply_bounds import LARGEST_BODY
+from visualjudge.clients.reply_fields import writable
+from visualjudge.clients.request_body import Sampling
+from visualjudge.clients.server_errors import ContentFiltered, api_error, embedded_error, one_line
+from visualjudge.clients.tool_calls import in_text
+from visualjudge.core.errors import ApiError, ClientError, TransportError, UsageError
+
+CONTENT_FILTER = "content filter"
+RESERVED_HEADERS = frozenset(
+    {"authorization", "content-type", "content-length", "host", "transfer-encoding"}
+)
+_VERSION = re.compile(r"/v[0-9]+[a-z0-9]*/?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where a client sends its requests, and what it holds back.
+
+    Parameters
+    ----------
+    url
+        With its user and password, if it has any.
+    where
+        The option that names it, for messages.
+    key
+        Goes into one header; masked everywhere else.
+    headers
+        Further headers.
+    """
+
+    url: str
+    where: str
+    key: Secret | None = None
+    headers: Mapping[str, str] | None = None
+    timeout_s: float = 300.0
+    largest_reply: int = LARGEST_BODY
+
+    def __post_init__(self) -> None:
+        check_url(self.url, self.where)
+        for name, value in (self.headers or {}).items():
+            if not isinstance(value, str) or not isinstance(name, str):
+                raise UsageError(
+                    f"headers: must map names to texts, got {type(value).__name__} for "
+                    f"{str(name)[:40]!r}"
+                )
+            if not (f"{name}{value}".isprintable() and name.isascii()):
+                raise UsageError(
+                    f"headers: {name[:40]!r} must be printable and without line breaks"
+                )
+
+    @property
+    def own_headers(self) -> dict[str, str]:
+        """Further headers without those that the protocol sets."""
+        return {
+            name: value
+            for name, value in (self.headers or {}).items()
+            if name.lower() not in RESERVED_HEADERS
+        }
+
+    @property
+    def redactor(self) -> Redactor:
+        """Masks the key, secret headers and secrets in the URL."""
+        named = [Secret(value) for name, value in self.own_headers.items() if is_secret_name(name)]
+        return Redactor([self.key, *named, *url_secrets(self.url)])
+
+
+def version_problem(base_url: str, versioned: bool) -> str | None:
+    """Why a server may say that there is nothing at ``base_url``; None where its end is as the
+    backend wants it.
+    """
+    if bool(_VERSION.search(urlsplit(base_url).path)) is versioned:
+        return None
+    return "base_url (--base-url) " + (
+        "may lack /v1" if versioned else "must not end in a version, such as /v1"
+    )
+
+
+class RemoteClient(ABC):
+    """One model behind a server; subclasses define its address, its keys and its protocol.
+
+    Parameters
+    ----------
+    model_name
+        As the server names it.
+    base_url
+        Default: the server of the model's maker.
+    api_key
+        Default: from the environment, see ``key_variables``.
+    timeout
+        Seconds for one call, all in all.
+    temperature, max_tokens, seed, top_p
+        Sent where a request leaves them open; None = the server's own.
+    extra_body
+        Further fields of the body.
+    headers
+        Further HTTP headers.
+    largest_reply
+        Bytes of a reply's body, decompressed, above which it is a failure.
+    follow_redirects
+        Follow 307 and 308 on the same scheme, host and port. Other redirects are failures: they
+        would hand the key on.
+
+    Raises
+    ------
+    UsageError
+        If a required key is missing, or a URL, key or header cannot be sent.
+    """
+
+    backend: ClassVar[str]
+    default_url: ClassVar[str]
+    key_variables: ClassVar[tuple[str, ...]]
+    """Environment variables that may hold the key."""
+    models_path: ClassVar[str] = "/models"
+    """Where the server lists its models, below the base URL."""
+    versioned: ClassVar[bool] = False
+    """Whether the base URL ends in a version, such as ``/v1``."""
+
+    def __init__(
+        self,
+        model_name: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        timeout: float = 300.0,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+        seed: int | None = None,
+        top_p: float | None = None,
+        extra_body: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        largest_reply: int = LARGEST_BODY,
+        follow_redirects: bool = False,
+    ) -> None:
+        url, where = self._located(base_url)
+        key = self._secret(api_key, url)
+        self._server = Server(url, where, key, headers, float(timeout), largest_reply)
+        self.model = model_name
+        self.base_url = public_url(url)
+        self.sampling = Sampling(temperature, max_tokens, seed, top_p, extra_body or {})
+        self.quirks = Quirks()
+        self._url = url.rstrip("/")
+        self._redact = self._server.redactor
+        self._wire: Sender = self.wire(follow_redirects=follow_redirects)
+
+    def _located(self, base_url: str | None) -> tuple[str, str]:
+        """The server's URL, and what names it in messages."""
+        return base_url or self.default_url, "base_url, --base-url"
+
+    def _secret(self, api_key: str | None, url: str) -> Secret | None:
+        key = api_key or self._key_of_environment()
+        if not key:
+            raise UsageError(
+                f"backend {self.backend!r} needs a key: set {self.key_variables[0]}, {NAME_KEY}"
+            )
+        return key_secret(key)
+
+    def _key_of_environment(self) -> str | None:
+        return next(filter(None, map(os.environ.get, self.key_variables)), None)
+
+    def wire(self, *, follow_redirects: bool = False, stalls: bool = False) -> Wire:
+        """A wire to this client's server."""
+        return Wire(
+            self.base_url,
+            self._redact,
+            timeout_s=self._server.timeout_s,
+            largest_body=self._server.largest_reply,
+            follow_redirects=follow_redirects,
+            stalls=stalls,
+        )
+
+    def send_through(self, wire: Sender) -> None:
+        """Have ``wire`` carry the requests from now on."""
+        self._wire = wire
+
+    def address(self, path: str) -> str:
+        """The URL of ``path`` below the base URL, secrets included."""
+        return f"{self._url}{path}"
+
+    def masked(self, text: str) -> str:
+        """``text`` of the server without the key and other secrets."""
+        return self._redact(text)
+
+    def masked_json(self, body: bytes, without: Set[str] = frozenset()) -> bytes:
+        """A JSON body with secrets masked in its texts; where there are some, without the fields
+        ``without``.
+        """
+        if not self._redact.suspects(body.decode()):
+            return body
+        return orjson.dumps(self._masked_value(orjson.loads(body), without))
+
+    def _masked_value(self, value: Any, without: Set[str]) -> Any:
+        if isinstance(value, str):
+            return self._redact(value)
+        if isinstance(value, list):
+            return [self._masked_value(item, without) for item in value]
+        if isinstance(value, dict):
+            kept = ((name, item) for name, item in value.items() if name not in without)
+            return {self._redact(name): self._masked_value(item, without) for name, item in kept}
+        return value
+
+    def limit(self, ceiling: int) -> AdaptiveLimit:
+        """How many calls may be under way: a limit that all processes of the user share for this
+        server and key.
+        """
+        key = self._server.key.reveal() if self._server.key else ""
+        return shared_limit(ceiling, self._server.url, key)
+
+    @property
+    def timeout_s(self) -> float:
+        """Seconds for one call."""
+        return self._server.timeout_s
+
+    def headers(self) -> dict[str, str]:
+        """What goes with every request, the key included."""
+        key = self._server.key.reveal() if self._server.key else ""
+        return {
+            **self._server.own_headers,
+            **self._authorization(key),
+            "Content-Type": "application/json",
+        }
+
+    @abstractmethod
+    def _authorization(self, key: str) -> dict[str, str]:
+        """Return the protocol's headers; ``key`` is empty without a key."""
+
+    @property
+    def identity(self) -> Identity:
+        """Backend, base URL, model and parameters, with secrets masked."""
+        return Identity(
+            self.backend, self.base_url, self.model, self._redact.mapping(self.sampling.as_dict())
+        )
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """The parameters that the server refused."""
+        return Diagnostics(adjustments=self.quirks.adjustments)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(model_name={self.model!r}, base_url={self.base_url!r})"
+
+    async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
+        """One reply; a parameter that the server refuses by name is asked for differently, and
+        noted.
+
+        Raises
+        ------
+        ApiError
+            The server answered with an error status.
+        TransportError
+            No usable reply came: refused, reset, timed out, too large, not JSON, not the protocol.
+        """
+        full = self.sampling.complete(request)
+        while True:
+            known = self.quirks.learned
+            try:
+                return self._clean(await self._typed(request, full))
+            except ContentFiltered as error:
+                return Reply("", "refusal", notes=(one_line(str(error)),), cause=CONTENT_FILTER)
+            except ApiError as error:
+                if not self.quirks.learn(error, self._parameters(full), known, self.model):
+                    raise
+
+    async def aclose(self) -> None:
+        """Close the connections of the running loop."""
+        await self._wire.aclose()
+
+    def _parameters(self, full: Request) -> frozenset[str]:
+        """What a request asks for, as quirks name it."""
+        return self.sampling.parameters(full)
+
+    def _notes(self, full: Request) -> tuple[str, ...]:
+        """What of a request is asked for differently, or not at all."""
+        return self.quirks.notes(self._parameters(full))
+
+    def _schema(self, full: Request) -> Mapping[str, Any] | None:
+        """The schema that is sent."""
+        return None if "no_schema" in self.quirks else full.schema
+
+    def _prepared(self, request: Request, make: Callable[[], list[bytes]]) -> list[bytes]:
+        """The body for what is known of the server now, made once a request: a retry sends the same
+        bytes.
+        """
+        known = (self, self.quirks.learned)
+        if known not in request.prepared:
+            request.prepared.clear()
+            request.prepared[known] = make()
+        prepared: list[bytes] = request.prepared[known]
+        return prepared
+
+    async def _typed(self, request: Request, full: Request) -> Reply:
+        """One call; whatever is raised on the way, by whatever library, is a ClientError without
+        the original.
+        """
+        failure: ClientError
+        try:
+            return await self._call(request, full)
+        except ClientError:
+            raise
+        except TimeoutError:
+            failure = TransportError(
+                f"{self.base_url}: no reply within {self._server.timeout_s:g} s", cause="timeout"
+            )
+        except Exception as error:
+            said = one_line(self._redact(str(error)))
+            failure = TransportError(
+                f"{self.base_url}: the reply is not what the API's documentation says "
+                f"({type(error).__name__}: {said})",
+                cause="no reply in body",
+            )
+        raise failure
+
+    async def _call(self, request: Request, full: Request) -> Reply:
+        """One call. ``full`` is ``request`` with the client's own parameters. May raise
+        anything.
+        """
+        notes, schema = self._notes(full), self._schema(full)
+        told = in_text(full) if "no_tools" in self.quirks else full
+        body = await self._post(self._prepared(request, lambda: self._pieces(told)))
+        reply = self._reply(body, schema)
+        return replace(reply, notes=(*notes, *reply.notes))
+
+    @abstractmethod
+    def _path(self) -> str:
+        """Where requests are sent, below the base URL."""
+
+    @abstractmethod
+    def _pieces(self, full: Request) -> list[bytes]:
+        """The body of a request, in pieces."""
+
+    @abstractmethod
+    def _reply(self, body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply:
+        """The reply in the JSON object that the server sent; ``schema`` is what it was asked to
+        keep to.
+        """
+
+    async def _post(self, body: Sequence[bytes]) -> dict[str, Any]:
+        """The JSON object that answers a request.
+
+        Raises
+        ------
+        ApiError
+            The server answered with an error status, or with an error that has a code.
+        TransportError
+            There is no answer, or it is not a JSON object.
+        """
+        try:
+            return await self._posted(body)
+        except ApiError as refusal:
+            if refusal.status == 401 and self._server.key is None:
+                refusal.args = (f"{refusal}; no API key was sent: set it, {NAME_KEY}",)
+            if refusal.status == 404 and (wrong := version_problem(self.base_url, self.versioned)):
+                refusal.args = (f"{refusal}; {wrong}",)
+            raise
+
+    async def _posted(self, body: Sequence[bytes]) -> dict[str, Any]:
+        answer = await self._wire.post(self.address(self._path()), self.headers(), body)
+        parsed = self.object_of(answer)
+        error = embedded_error(parsed, answer.body, self._redact)
+        if error is not None:
+            raise error
+        return parsed
+
+    def object_of(self, answer: Answer) -> dict[str, Any]:
+        """The JSON object in an answer.
+
+        Raises
+        ------
+        ApiError
+            It has an error status.
+        TransportError
+            It is not a JSON object.
+        """
+        if not 200 <= answer.status < 300:
+            raise api_error(answer.status, answer.body, answer.headers, self._redact)
+        try:
+            parsed = orjson.loads(answer.body)
+        except orjson.JSONDecodeError:
+            parsed = None
+        if not isinstance(parsed, dict):
+            raise TransportError(f"{self.base_url}: the reply is not JSON", cause="not JSON")
+        return parsed
+
+    def _clean(self, reply: Reply) -> Reply:
+        """The reply with secrets masked and every text writable; tokens that may spell a secret are
+        left out.
+        """
+        text = self._redact(writable(reply.text))
+        tokens = reply.tokens if text == reply.text else None
+        calls = tuple(
+            ToolCall(call.id, self._redact(call.name), self._redact(writable(call.arguments)))
+            for call in reply.calls
+        )
+        echo = reply.echo if reply.echo is None or self._redact(reply.echo) == reply.echo else None
+        notes = tuple(self._redact(note) for note in reply.notes)
+        return replace(reply, text=text, tokens=tokens, notes=notes, calls=calls, echo=echo)

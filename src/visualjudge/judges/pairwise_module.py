@@ -1,0 +1,68 @@
+"""The judge module ``pairwise-judge``: Image A, Image B, Tie, or Failed. A dataset's pairs:
+``judges/question_judge.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from visualjudge.clients.base import Reply
+from visualjudge.core.records import FAILED
+from visualjudge.judges.judge_module import ClientPipe, Judgement
+from visualjudge.judges.module_schemas import PairJudgeInput
+from visualjudge.replies.logprobs import winner_probabilities
+
+ALIASES = {
+    "Image A": ("image_a", "image a", "a"),
+    "Image B": ("image_b", "image b", "b"),
+    "Tie": ("tie", "equal", "both", "none"),
+}
+_WINNERS = {alias: winner for winner, aliases in ALIASES.items() for alias in aliases}
+
+
+def _probabilities(reply: Reply) -> dict[str, Any]:
+    """Return the probabilities of the winners if log-probabilities were requested and received."""
+    found = winner_probabilities(reply)
+    return (
+        {}
+        if found is None
+        else {"probabilities": dict(found.probabilities), "unresolved": found.unresolved}
+    )
+
+
+class PairwiseJudge(ClientPipe):
+    """Compares two edits in one call, and asks again if the reply names no winner."""
+
+    default_input = PairJudgeInput
+
+    async def judge(self, input_dict: Mapping[str, Any]) -> Judgement:
+        """``{"type": "pairwise_comparison", "value": winner, "meta": {"raw_response": last
+        reply}}``.
+
+        Raises
+        ------
+        InvalidInput, DataError, ClientError
+            As a plain call.
+        """
+        instruction, source, edits = await self.read_input(input_dict)
+        winner, replies = await self.ask_until(
+            self.request(instruction, source, edits), self._winner
+        )
+        result = {
+            "type": "pairwise_comparison",
+            "value": winner or FAILED,
+            "meta": {"raw_response": replies[-1].text},
+        }
+        why = {} if winner else {"cause": await self.cause(replies[-1])}
+        return Judgement(result, tuple(replies), {**_probabilities(replies[-1]), **why})
+
+    def _is_valid_winner(self, winner_str: Any) -> str | None:
+        """Return the winner that an alias stands for, ignoring case; None for anything else.
+        Nothing is trimmed.
+        """
+        return _WINNERS.get(winner_str.lower()) if isinstance(winner_str, str) else None
+
+    def _winner(self, text: str) -> str | None:
+        found = self.object_with(text, "winner")
+        return None if found is None else self._is_valid_winner(found["winner"])

@@ -1,0 +1,317 @@
+"""The question judge: asks a model a dataset's question and reads the reply."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+from visualjudge.clients.base import (
+    Client,
+    Diagnostics,
+    Part,
+    Reply,
+    Request,
+    TextPart,
+    ToolCall,
+    ToolResult,
+)
+from visualjudge.clients.image_parts import ImageStore
+from visualjudge.clients.retry import cause_of
+from visualjudge.clients.tool_calls import in_text
+from visualjudge.clients.tool_loop import Ending, converse
+from visualjudge.core.errors import DataError
+from visualjudge.core.records import FAILED, LETTERS, TIES, Question, Verdict
+from visualjudge.judges.base import Ask, Judged, failed, in_stored_letters
+from visualjudge.judges.bounded_reading import NotRead, read_bounded
+from visualjudge.judges.judge_options import Mode
+from visualjudge.judges.schema_trial import SchemaTrial
+from visualjudge.judges.toolbox import ToolBox, Tools, trace_of
+from visualjudge.prompts.spans import interleaved, swapped
+from visualjudge.replies import Reading, Tiers, read_reply
+from visualjudge.replies.confidence import stated_confidence
+from visualjudge.replies.logprobs import expected_score, probability_of_a
+
+TOP_LOGPROBS = 20
+TIE_ALLOWED = (
+    "\n\nIf the two are equally good, answer Tie instead; if both are bad, answer Both bad instead."
+)
+LONGEST_KEPT = 200
+"""Characters of a reply whose reading is kept: a letter, or a line of JSON, comes a thousand
+times.
+"""
+MORE_REQUESTS = 2
+"""Requests that a conversation may take beside one for each call: the answer, and one that is told
+to answer.
+"""
+TOOL_LIMIT: Ending = "tool_limit"
+_reading = lru_cache(4096)(read_reply)
+
+
+def answer_schema(
+    question: Question, *, whole: bool = False, reasons: bool = False
+) -> dict[str, Any]:
+    """Return the JSON schema of a reply: the answer, after ``reasons`` if requested; a score in
+    tenths, or ``whole``.
+    """
+    fields = {"reasoning": {"type": "string"}} if reasons else {}
+    properties = {**fields, "answer": _answer_rule(question, whole)}
+    return {
+        "title": f"{question.question_type}_answer",
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _answer_rule(question: Question, whole: bool) -> dict[str, Any]:
+    # Enumerated, since a grammar that allows any number lets a small model write digits until its
+    # tokens run out.
+    if question.question_type == "scoring":
+        tenths = [tenth / 10 if tenth % 10 else tenth // 10 for tenth in range(101)]
+        return {"type": "number", "enum": list(range(11)) if whole else tenths}
+    letters = LETTERS[: len(question.annotation_ids)]
+    if question.question_type == "pairwise":
+        return {"type": "string", "enum": [*letters, *(question.ties or ())]}
+    return {"type": "string", "enum": ["".join(order) for order in itertools.permutations(letters)]}
+
+
+async def _no_tool(_call: ToolCall) -> ToolResult:
+    raise AssertionError("a request without tools has no calls")
+
+
+async def _read(question: Question, reply: Reply, tiers: Tiers) -> Reading:
+    """Return what the reply states; a reply that is not read within the limits is a failure with
+    its cause."""
+    kind, n = question.question_type, len(question.annotation_ids)
+    try:
+        ties = question.ties or ()
+        read = _reading if len(reply.text) <= LONGEST_KEPT else read_reply
+        return await read_bounded(
+            read, reply.text, kind, n, finish_reason=reply.finish_reason, ties=ties, read=tiers
+        )
+    except NotRead as error:
+        return Reading(FAILED, "unparseable", error.cause)
+
+
+@dataclass
+class QuestionJudge:
+    """A judge over a client.
+
+    Parameters
+    ----------
+    client
+        What is asked.
+    root
+        The dataset's folder.
+    mode
+        ``"text"``: the prompt as it is, the reply read. ``"json"``: a JSON schema of the answer is
+        asked for beside it. ``"auto"``: a schema with the reasons before the answer; where the
+        first answer shows that the server refuses or ignores it, the rest is asked in text.
+        ``"logprobs"``: log-probabilities too, from which the probability of A and the expected
+        score follow (the schema tells where the answer stands; scores are whole).
+    retries
+        How often an unreadable reply is asked for again. 0, the default, keeps what the model says
+        first; more makes the judge look better than it is.
+    seed
+        Sent to the server; the n-th repeat gets ``seed + n``.
+    """
+
+    client: Client
+    root: Path
+    mode: Mode = "text"
+    retries: int = 0
+    seed: int | None = None
+    ties: bool = False
+    """Whether a tie, and that both are bad, are answers to every pairwise question; its prompt then
+    says so.
+    """
+    read: Tiers = "all"
+    """``"marked"``: replies whose answer stands in sentences alone fail."""
+    tools: Tools | None = None
+    """What the model may call before it answers; asked in text, since a schema would keep it from
+    calling.
+    """
+    images: ImageStore = field(default_factory=lambda: ImageStore(recheck=False))
+    simulated: bool = False
+    trial: SchemaTrial | None = field(init=False)
+    """Of the mode "auto"."""
+
+    def __post_init__(self) -> None:
+        self.trial = SchemaTrial() if self.mode == "auto" and self.tools is None else None
+
+    @property
+    def most_calls(self) -> int:
+        """The largest number of replies that one ask may take."""
+        return (self.retries + 1) * (1 if self.tools is None else self.tools.most + MORE_REQUESTS)
+
+    def request(self, ask: Ask) -> Request:
+        """Return the request for one ask.
+
+        Raises
+        ------
+        DataError
+            If an image cannot be read or the prompt does not fit its images.
+        """
+        shown = swapped(ask.question) if ask.order == "BA" else ask.question
+        parts: list[Part] = [
+            self.images.get(text, root=self.root) if is_image else TextPart(text)
+            for text, is_image in interleaved(shown.prompt, shown.images)
+        ]
+        return Request(
+            tuple(parts),
+            seed=None if self.seed is None else self.seed + ask.repeat,
+            schema=self._schema(ask.question),
+            top_logprobs=TOP_LOGPROBS if self.mode == "logprobs" else None,
+            repeat=ask.repeat,
+        )
+
+    def _schema(self, question: Question) -> dict[str, Any] | None:
+        if (
+            self.mode == "text"
+            or self.tools is not None
+            or (self.trial is not None and not self.trial.wanted)
+        ):
+            return None
+        return answer_schema(question, whole=self.mode == "logprobs", reasons=self.mode == "auto")
+
+    async def __call__(self, ask: Ask) -> Judged:
+        """Return the verdict on one ask; every failure is a verdict too."""
+        if self.ties and ask.question.question_type == "pairwise" and not ask.question.ties:
+            prompt = ask.question.prompt + TIE_ALLOWED
+            ask = replace(ask, question=replace(ask.question, prompt=prompt, ties=TIES))
+        if self.trial is None:
+            return await self._judged(ask)
+        async with self.trial.turn():
+            return await self._judged(ask)
+
+    async def _judged(self, ask: Ask) -> Judged:
+        try:
+            request, box = self.request(ask), None
+            if self.tools is not None:
+                box = self.tools.box(ask)
+                told = (TextPart(box.introduction(self.tools.most)),) if box.specs else ()
+                request = replace(request, parts=(*request.parts, *told), tools=box.specs)
+        except DataError as error:
+            return Judged(failed(ask, "unreadable question", error=str(error)), calls=0)
+        return await self._asked(ask, request, box)
+
+    async def _asked(self, ask: Ask, request: Request, box: ToolBox | None) -> Judged:
+        calls, paid = 0, Counter[str]()
+        for attempt in range(self.retries + 1):
+            begun = time.perf_counter()
+            asked = partial(self._reply, attempt=attempt)
+            said = await converse(
+                asked, request, box.run if box else _no_tool, self.tools.most if self.tools else 0
+            )
+            calls += said.calls
+            paid.update(said.paid)
+            trace = {"tool_calls": trace_of(said.turns)} if said.turns else {}
+            if said.error is not None:
+                told = " ".join(str(said.error).split())
+                return Judged(failed(ask, cause_of(said.error), error=told, **trace), calls, paid)
+            seconds = time.perf_counter() - begun
+            reply = replace(said.reply, usage=dict(said.usage), notes=tuple(said.notes))
+            reading = await _read(ask.question, reply, self.read)
+            if self.trial is not None:
+                self.trial.hear(request, reply, answers=reading.status == "ok")
+            verdict = self._verdict(ask, reply, reading, seconds, attempt)
+            verdict = replace(verdict, extra={**verdict.extra, **trace})
+            if said.ending == TOOL_LIMIT:
+                verdict = replace(
+                    verdict,
+                    value=FAILED,
+                    status="unparseable",
+                    cause=TOOL_LIMIT,
+                    probability_a=None,
+                )
+                break
+            if verdict.status != "unparseable":
+                break
+        return Judged(verdict, calls, paid)
+
+    async def _reply(self, request: Request, *, attempt: int) -> Reply:
+        asked = partial(self.client.ask, attempt=attempt)
+        if self.tools is not None and self.tools.in_text:
+            request = in_text(request)
+        return await (asked(request) if self.trial is None else self.trial.reply(request, asked))
+
+    def _verdict(
+        self, ask: Ask, reply: Reply, reading: Reading, seconds: float, attempt: int
+    ) -> Verdict:
+        question = ask.question
+        extra = {
+            "notes": list(reply.notes) or None,
+            "attempts": attempt + 1 if attempt else None,
+            "rule": reading.rule,
+            "read_by": reading.read_by,
+        }
+        shown = Verdict(
+            question.id,
+            ask.order,
+            reading.value,
+            reading.status,
+            reply.text,
+            usage=dict(reply.usage) or None,
+            latency_s=round(seconds, 4),
+            repeat=ask.repeat,
+            cause=reply.cause or reading.cause,
+            extra={name: value for name, value in extra.items() if value is not None},
+        )
+        return in_stored_letters(ask, self._weighed(question, reply, shown))
+
+    def _weighed(self, question: Question, reply: Reply, verdict: Verdict) -> Verdict:
+        """Return the verdict with the probability from log-probabilities if they were requested,
+        else from the reply's text.
+        """
+        if self.mode == "logprobs" and reply.tokens is not None:
+            if question.question_type == "pairwise":
+                return replace(verdict, probability_a=probability_of_a(reply))
+            if question.question_type == "scoring":
+                return replace(verdict, expected_score=expected_score(reply))
+            return verdict
+        sure = (
+            stated_confidence(reply.text)
+            if verdict.status == "ok" and verdict.value in ("A", "B")
+            else None
+        )
+        if sure is None:
+            return verdict
+        probability = round(sure if verdict.value == "A" else 1 - sure, 6)
+        return replace(
+            verdict,
+            probability_a=probability,
+            extra={**verdict.extra, "probability_from": "stated"},
+        )
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """Return what happened to the client, and what the server did with a schema."""
+        known = self.client.diagnostics
+        if self.trial is None:
+            return known
+        more = tuple(note for note in self.trial.adjustments if note not in known.adjustments)
+        return replace(known, adjustments=known.adjustments + more, schema=self.trial.outcome)
+
+    def describe(self) -> Mapping[str, Any]:
+        """Return backend, model, base URL and parameters, without secrets."""
+        mode = self.mode if self.tools is None else "text"
+        how: dict[str, Any] = {"mode": mode, "retries": self.retries, "seed": self.seed}
+        how |= {"ties": True} if self.ties else {}
+        how |= {"read": self.read} if self.read != "all" else {}
+        if self.tools is not None:
+            how |= {"tools": list(self.tools.names), "max_tool_calls": self.tools.most}
+            how |= {"tool_fault": self.tools.fault} if self.tools.fault else {}
+            how |= {"tools_in_text": True} if self.tools.in_text else {}
+        identity = asdict(self.client.identity)
+        return {**identity, "parameters": {**identity["parameters"], **how}}
+
+    async def aclose(self) -> None:
+        """Close the client."""
+        await self.client.aclose()

@@ -1,0 +1,345 @@
+"""Run jobs with bounded concurrency, one journal record per job. Does not know judges.
+
+Jobs are drawn one by one when a worker is free, so that a million of them need no memory. A record
+is written as soon as it is known, and reported once it is on the disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from concurrent.futures import wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from visualjudge.clients.sync_calls import submit
+from visualjudge.runs.budget import Budget
+from visualjudge.runs.journal import Journal
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+FATAL_CAUSES = frozenset({"HTTP 401", "HTTP 402", "HTTP 403", "HTTP 404"})
+FATAL_AFTER = 8
+FAILURES_AFTER = 60
+_GONE = frozenset({"connection", "timeout"})
+"""Causes of a call that no server answered."""
+_REPORT_EVERY_S = 0.05
+_QUIET_EVERY_S = 1.0
+"""How often the state of the run is told while nothing comes back."""
+_LOOK_EVERY_S = 1.0
+_SIGNALS: dict[int, str] = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
+_CLEAN_UP_WITHIN_S = 10.0
+"""How long cancelled calls may take to close their connections and files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The result of one job: the line for the journal, and what the runner counts."""
+
+    record: Mapping[str, Any]
+    status: str = "ok"
+    cause: str | None = None
+    """Why it failed, such as "HTTP 401"; a run of nothing but refused keys is given up."""
+    usage: Mapping[str, int] | None = None
+    calls: int = 1
+    """Calls that the model answered or refused; 0 for a reply out of a cache."""
+    error: str | None = None
+    """What the server or the socket said of why there is no reply."""
+
+    @property
+    def paid(self) -> Mapping[str, int] | None:
+        """Tokens of the replies received, or None without a reply."""
+        return (self.usage or None) if self.status == "api_error" else self.usage
+
+
+@dataclass(slots=True)
+class Progress:
+    """The state of a run. ``stopped`` is why it ended early, or None."""
+
+    total: int | None = None
+    done: int = 0
+    statuses: Counter[str] = field(default_factory=Counter)
+    causes: Counter[str] = field(default_factory=Counter)
+    budget: Budget = field(default_factory=Budget)
+    stopped: str | None = None
+    error: str | None = None
+    """What the last job that failed says of why."""
+    server: str | None = None
+    """Whom the jobs in flight wait for, where that is one server."""
+    again: bool = False
+    """Whether the jobs are some that failed before: that a server fails with many in a row is no
+    news then.
+    """
+    started: float = field(default_factory=time.monotonic)
+    heard: float = field(default_factory=time.monotonic)
+    """When the last job ended, or the first began."""
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return time.monotonic() - self.started
+
+    @property
+    def quiet(self) -> float:
+        """Seconds in which no job has ended."""
+        return time.monotonic() - self.heard
+
+
+Listener = Callable[[Progress], None]
+Ask = Callable[[Job], Awaitable[Outcome | None]]
+
+
+class Stop:
+    """A request to stop: calls in flight finish, and workers check it between jobs."""
+
+    def __init__(self) -> None:
+        self.reason: str | None = None
+
+    def request(self, reason: str) -> None:
+        """Request to stop; the first reason is kept."""
+        self.reason = self.reason or reason
+
+
+class _Streak:
+    """Stops a run that can only fail: a refused key, an unknown model, a server that is down."""
+
+    def __init__(self) -> None:
+        self.fatal = 0
+        self.failures = 0
+
+    def after(self, outcome: Outcome, *, again: bool) -> str | None:
+        failed, cause = outcome.status == "api_error", outcome.cause or ""
+        counts = cause in _GONE if again else not cause.startswith("HTTP 4")
+        self.failures = self.failures + 1 if failed and counts else 0
+        self.fatal = self.fatal + 1 if failed and outcome.cause in FATAL_CAUSES else 0
+        if self.fatal >= FATAL_AFTER:
+            return f"given up: {outcome.cause} {self.fatal} times in a row"
+        if self.failures >= FAILURES_AFTER:
+            return f"given up: {self.failures} calls in a row failed, the last with {outcome.cause}"
+        return None
+
+
+async def run(
+    jobs: Iterable[Job],
+    ask: Ask[Job],
+    journal: Journal,
+    *,
+    concurrency: int = 8,
+    total: int | None = None,
+    budget: Budget | None = None,
+    progress: Progress | None = None,
+    on_event: Listener | None = None,
+    stop: Stop | None = None,
+    give_up: bool = True,
+) -> Progress:
+    """Do all ``jobs``, at most ``concurrency`` at the same time.
+
+    Parameters
+    ----------
+    jobs
+        Drawn lazily.
+    ask
+        Does one job; returns None if there is no outcome yet. An exception ends the run, after the
+        records so far are on the disk. A failure of one job must be returned as an
+        :class:`Outcome`.
+    total
+        Number of jobs, for the display.
+    progress
+        Progress to continue, instead of a new one with ``total`` and ``budget``.
+    on_event
+        Called with the progress after each record that is on the disk, and now and then without
+        one.
+    give_up
+        Whether to stop after many failures in a row. Not useful if the calls were made before.
+
+    Returns
+    -------
+    Progress
+        The final counts; ``stopped`` is set if the run ended early.
+    """
+    counts = progress or Progress(total=total, budget=budget or Budget())
+    counts.heard = time.monotonic()
+    crew = _Crew(
+        iter(jobs), ask, journal, counts, on_event, stop or Stop(), _Streak() if give_up else None
+    )
+    workers = [asyncio.create_task(crew.work()) for _ in range(max(1, concurrency))]
+    reporter = asyncio.create_task(crew.keep_reporting())
+    try:
+        await asyncio.gather(*workers)
+    finally:
+        for task in (*workers, reporter):
+            task.cancel()
+        await asyncio.gather(*workers, reporter, return_exceptions=True)
+        await crew.report()
+    if crew.error:
+        raise crew.error
+    crew.progress.stopped = crew.stop.reason
+    return crew.progress
+
+
+@dataclass(slots=True)
+class _Crew:
+    jobs: Iterator[Any]
+    ask: Ask[Any]
+    journal: Journal
+    progress: Progress
+    on_event: Listener | None
+    stop: Stop
+    streak: _Streak | None
+    unreported: list[Outcome] = field(default_factory=list)
+    error: Exception | None = None
+    breath_at: float = 0.0
+    settled: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def work(self) -> None:
+        """Do job after job. An error stops the other workers after the call that they have in
+        flight.
+        """
+        try:
+            await self._work()
+        except Exception as error:
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        self.error = self.error or error
+        self.stop.request(str(error))
+
+    async def _work(self) -> None:
+        while self.stop.reason is None:
+            try:
+                job = next(self.jobs)
+            except StopIteration:
+                return
+            if not await self._has_room():
+                return
+            await self._do(job)
+            if (
+                time.monotonic() >= self.breath_at
+            ):  # jobs that wait for nothing would let nobody else in
+                await asyncio.sleep(0)
+                self.breath_at = time.monotonic() + _REPORT_EVERY_S
+
+    async def _has_room(self) -> bool:
+        """Return whether the budget has room for one more job, waiting for jobs in flight if they
+        may leave some.
+        """
+        budget = self.progress.budget
+        while refusal := budget.refusal():
+            if not budget.in_flight:
+                self.stop.request(refusal)
+                return False
+            self.settled.clear()
+            await self.settled.wait()
+        return self.stop.reason is None
+
+    async def _do(self, job: Any) -> None:
+        budget, outcome = self.progress.budget, None
+        budget.begin()
+        try:
+            outcome = await self.ask(job)
+        finally:
+            if outcome is None:
+                budget.abandon()
+            else:
+                budget.settle(outcome.paid, calls=outcome.calls)
+            self.settled.set()
+        if outcome is None:
+            return
+        self.journal.write(outcome.record, at_once=outcome.calls > 0)
+        self.unreported.append(outcome)
+        hopeless = self.streak and self.streak.after(outcome, again=self.progress.again)
+        if hopeless:
+            self.stop.request(hopeless)
+
+    async def keep_reporting(self) -> None:
+        """Sync and report a few times per second, so that workers need not wait for the disk."""
+        told = time.monotonic()
+        while True:
+            await asyncio.sleep(_REPORT_EVERY_S)
+            try:
+                if self.unreported:
+                    await self.report()
+                elif time.monotonic() - told < _QUIET_EVERY_S:
+                    continue
+                elif self.on_event:
+                    self.on_event(self.progress)
+                told = time.monotonic()
+            except Exception as error:
+                self._fail(error)
+                return
+
+    async def report(self) -> None:
+        """Report written records once they are on the disk."""
+        written = len(self.unreported)
+        await self.journal.synced()
+        reported = self.unreported[:written]
+        del self.unreported[:written]
+        for outcome in reported:
+            self._count(outcome)
+
+    def _count(self, outcome: Outcome) -> None:
+        self.progress.done += 1
+        self.progress.heard = time.monotonic()
+        self.progress.statuses[outcome.status] += 1
+        if outcome.cause:
+            self.progress.causes[outcome.cause] += 1
+        self.progress.error = outcome.error or self.progress.error
+        if self.on_event:
+            self.on_event(self.progress)
+
+
+# ---------------------------------------------------------------- from ordinary code
+
+
+def run_until_stopped(work: Callable[[Stop], Coroutine[Any, Any, Result]]) -> Result:
+    """Wait for ``work(stop)`` and return its result. Works inside a running event loop, as in a
+    notebook.
+
+    The first Ctrl-C (or SIGTERM) asks the work to stop, a second one cancels it.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        At the second Ctrl-C, after the cancelled calls were cleaned up.
+    """
+    stop, ended = Stop(), threading.Event()
+
+    async def watched() -> Result:
+        try:
+            return await work(stop)
+        finally:
+            ended.set()
+
+    future = submit(watched())
+
+    def heard(number: int, _frame: object) -> None:
+        if stop.reason is None:
+            stop.request(f"stopped by {_SIGNALS[number]}")
+        else:
+            future.cancel()
+
+    with _on_signals(heard):
+        while not future.done():
+            wait([future], timeout=_LOOK_EVERY_S)  # bounded: on Windows no signal ends a wait
+    if future.cancelled():
+        ended.wait(_CLEAN_UP_WITHIN_S)
+        raise KeyboardInterrupt
+    return future.result()
+
+
+@contextmanager
+def _on_signals(handler: Callable[[int, Any], None]) -> Iterator[None]:
+    """Send Ctrl-C and SIGTERM to ``handler`` meanwhile; possible in the main thread only."""
+    here = threading.current_thread() is threading.main_thread()
+    before = {number: signal.signal(number, handler) for number in (_SIGNALS if here else ())}
+    try:
+        yield
+    finally:
+        for number, former in before.items():
+            signal.signal(number, former)
