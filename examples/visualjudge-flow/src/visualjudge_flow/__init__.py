@@ -1,6 +1,4 @@
-"""Optical flow for visualjudge: the task ``optical_flow``, whose predictions have the type
-``flow``.
-"""
+"""Optical flow for visualjudge: the task ``optical_flow``, with a type of its own, ``flow``."""
 
 from __future__ import annotations
 
@@ -12,23 +10,20 @@ import visualjudge as vj
 def register() -> None:
     """Register every row; visualjudge calls this once in each process."""
     from visualjudge.vision import fields
-    from visualjudge_flow import drawing, errors, importing, scoring, vectors
+    from visualjudge_flow import errors, importing, record, show
 
     row = vj.PredictionType(
         "flow",
-        vectors.Flow,
-        vectors.read,
-        vectors.write,
+        record.Flow,
+        record.read,
+        record.write,
         files=fields.named_file("flow"),
         file_field="flow",
         tasks=(vj.Task("optical_flow", "optical flow estimation", "flow"),),
-        encodings=drawing.ROWS,
-        metrics=(
-            vj.Metric("flow", "epe", scoring.end_point, frozenset({"limit"})),
-            vj.Metric("flow", "outliers", scoring.inliers),
-        ),
+        encodings=show.ROWS,
+        metrics=record.METRICS,
         errors=errors.ROWS,
-        example=drawing.example,
+        example=show.example,
     )
     vj.register_type(row)
     vj.register_importer(importing.ROW)

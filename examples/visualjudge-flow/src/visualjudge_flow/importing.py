@@ -9,33 +9,25 @@ import visualjudge as vj
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.formats.sample import aligned
 from visualjudge.vision.raster.images import image_size
-from visualjudge_flow.vectors import Flow, read_flow
+from visualjudge_flow.record import Flow, read_flow
 
 
 def read(task: str, gt: str, pred: str | None, images: str) -> Iterator[vj.Sample | Problem]:
-    """A sample for each image; a flow field that is missing or cannot be used is a problem in its
-    place.
-    """
+    """A sample for each image, or a problem if a flow field is missing or cannot be used."""
     for key, image, (truth, found) in aligned(images, gt, gt if pred is None else pred):
-        if truth is None or found is None:
-            yield Problem(
-                Path(image).name,
-                key,
-                "truth" if truth is None else "prediction",
-                f"no flow named {key!r}",
-            )
-            continue
         try:
-            sides = [_checked(path, image_size(image)) for path in (found, truth)]
+            real, ours = _flow(truth, image), _flow(found, image)
         except DataError as error:
             yield Problem(Path(image).name, key, "flow", str(error))
-            continue
-        yield vj.Sample(key, image, *sides, file=found)
+        else:
+            yield vj.Sample(key, image, ours, real, file=found)
 
 
-def _checked(path: Path, size: tuple[int, int]) -> Flow:
+def _flow(path: Path | None, image: Path) -> Flow:
+    if path is None:
+        raise DataError("no file of this name")
     flow = read_flow(path)
-    flow.check(size)
+    flow.check(image_size(image))
     return flow
 
 

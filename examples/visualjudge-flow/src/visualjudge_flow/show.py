@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from itertools import product
 
 import cv2
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 import visualjudge as vj
 from visualjudge.vision.drawing.canvas import line_width
 from visualjudge.vision.drawing.grid import cell_side
-from visualjudge_flow.vectors import Flow, flow_of
+from visualjudge_flow.record import Flow, flow_of
 
 FULL = 0.05
 """Length that has the full colour, as a share of the image's longer side: fixed, so that options
@@ -34,10 +35,8 @@ def draw_wheel(scene: vj.Scene, _style: Style) -> vj.Encoded:
     flow: Flow = scene.prediction
     full = FULL * max(flow.extent)
     degrees = np.rad2deg(np.arctan2(flow.vectors[..., 1], flow.vectors[..., 0])) % 360
-    hsv = np.dstack([degrees, np.clip(flow.lengths / full, 0, 1), np.ones_like(degrees)]).astype(
-        np.float32
-    )
-    rgb = np.rint(cv2.cvtColor(hsv, cv2.COLOR_HSV2RGB) * 255).astype(np.uint8)
+    hsv = np.dstack([degrees, np.clip(flow.lengths / full, 0, 1), np.ones_like(degrees)])
+    rgb = np.rint(cv2.cvtColor(hsv.astype(np.float32), cv2.COLOR_HSV2RGB) * 255).astype(np.uint8)
     rgb[~flow.valid] = 0
     legend = (
         "Legend: right = red, down = yellow-green, left = cyan, up = violet; "
@@ -47,21 +46,15 @@ def draw_wheel(scene: vj.Scene, _style: Style) -> vj.Encoded:
 
 
 def draw_arrows(scene: vj.Scene, _style: Style) -> vj.Encoded:
-    """An arrow at the middle of each cell, from the pixel to where it moves; an unknown or still
-    pixel has none.
-    """
+    """An arrow from the middle of each cell to where it moves; none if it is unknown or still."""
     flow: Flow = scene.prediction
-    pixels = scene.canvas("overlay")
-    step = max(4, max(flow.extent) // EVERY)
-    for y in range(step // 2, flow.extent[0], step):
-        for x in range(step // 2, flow.extent[1], step):
-            u, v = flow.vectors[y, x].tolist()
-            if flow.valid[y, x] and max(abs(u), abs(v)) >= 0.5:
-                limit = 4 * max(flow.extent)
-                end = round(x + max(-limit, min(limit, u))), round(y + max(-limit, min(limit, v)))
-                cv2.arrowedLine(
-                    pixels, (x, y), end, ARROW, line_width(scene.size), cv2.LINE_8, tipLength=0.3
-                )
+    pixels, width = scene.canvas("overlay"), line_width(scene.size)
+    step, limit = max(4, max(flow.extent) // EVERY), 4 * max(flow.extent)
+    for y, x in product(*(range(step // 2, side, step) for side in flow.extent)):
+        u, v = np.clip(flow.vectors[y, x], -limit, limit).tolist()
+        if flow.valid[y, x] and max(abs(u), abs(v)) >= 0.5:
+            end = round(x + u), round(y + v)
+            cv2.arrowedLine(pixels, (x, y), end, ARROW, width, cv2.LINE_8, tipLength=0.3)
     return vj.Encoded(pixels)
 
 
@@ -71,12 +64,9 @@ def vectors_text(scene: vj.Scene, _style: Style) -> vj.Encoded:
     """
     flow: Flow = scene.prediction
     cell = cell_side(flow.extent)
-    rows, cols = (-(-side // cell) for side in flow.extent)
-    lines = [
-        json.dumps([_mean(flow, r * cell, c * cell, cell) for c in range(cols)])
-        for r in range(rows)
-    ]
-    body = ",\n".join(lines)
+    tops, lefts = (range(0, side, cell) for side in flow.extent)
+    lines = [json.dumps([_mean(flow, top, left, cell) for left in lefts]) for top in tops]
+    rows, cols, body = len(tops), len(lefts), ",\n".join(lines)
     return vj.Encoded(text=f'{{"rows":{rows},"cols":{cols},"cell":{cell},\n"flow":[\n{body}\n]}}')
 
 
