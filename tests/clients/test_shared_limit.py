@@ -25,7 +25,7 @@ def _call(limit: AdaptiveLimit, load: Load = "answered") -> None:
 def _settled(*limits: SharedLimit) -> list[int]:
     """What each may have under way after all have told what they need."""
     for limit in (*limits, *limits, *limits):
-        limit._settle()
+        limit.settle()
     return [int(limit.allowed) for limit in limits]
 
 
@@ -56,7 +56,7 @@ def test_a_refused_call_takes_a_place_of_its_own_process(tmp_path: Path) -> None
 def test_a_process_that_comes_later_gets_places_that_are_put_back(tmp_path: Path) -> None:
     first, later = (SharedLimit(16, tmp_path / "limit") for _ in range(2))
     _call(first, "refused")
-    first._settle()
+    first.settle()
     calls = [asyncio.run(first.enter()) for _ in range(4)]
     _call(later)
     assert int(later.allowed) == 1
@@ -143,7 +143,7 @@ def test_where_nothing_can_be_written_a_process_keeps_to_a_limit_of_its_own(tmp_
     _call(limit, "refused")
     assert limit.allowed == 7
     _call(limit)
-    limit._settle()
+    limit.settle()
     assert 7 < limit.allowed < 7.1
 
 

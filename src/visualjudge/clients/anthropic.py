@@ -9,10 +9,10 @@ import orjson
 
 from visualjudge.clients.base import FinishReason, Reply, Request, ToolCall, Turn
 from visualjudge.clients.openai_protocol import schema_notes
-from visualjudge.clients.refused_parameters import Quirks
+from visualjudge.clients.refused_parameters import RefusedParameters
 from visualjudge.clients.remote_client import RemoteClient
-from visualjudge.clients.reply_fields import USAGE_UNUSABLE, counts_of, name_of, text_of
-from visualjudge.clients.request_body import Sampling, body_pieces
+from visualjudge.clients.reply_fields import counts_of, name_of, text_of
+from visualjudge.clients.request_body import Sampling, conversation_body
 from visualjudge.clients.tool_calls import as_content, call_of, echo_of, told_reply, told_results
 from visualjudge.core.errors import TransportError, UsageError
 from visualjudge.prompts.provider_payloads import Content, Text, anthropic_style
@@ -47,19 +47,12 @@ class AnthropicClient(RemoteClient):
     def _notes(self, full: Request) -> tuple[str, ...]:
         unknown = ((full.top_logprobs, NO_LOGPROBS), (full.seed, NO_SEED))
         left_out = tuple(note for wanted, note in unknown if wanted is not None)
-        return super()._notes(full) + self.quirks.left_out(left_out)
+        return super()._notes(full) + self.refused_parameters.left_out(left_out)
 
     def _pieces(self, full: Request) -> list[bytes]:
-        content = as_content(full.parts)
         fixed = {"model": self.model, "max_tokens": full.max_tokens or DEFAULT_MAX_TOKENS}
-        fixed |= _parameters(full, self.sampling, self.quirks)
-
-        def body(mark: Text) -> dict[str, Any]:
-            shaped = anthropic_style(full.system, content, mark)
-            messages = [message for turn in full.turns for message in _turn(turn, mark)]
-            return fixed | shaped | {"messages": shaped["messages"] + messages} | _tools(full)
-
-        return body_pieces(body)
+        fixed |= _parameters(full, self.sampling, self.refused_parameters) | _tools(full)
+        return conversation_body(full, fixed, anthropic_style, _turn)
 
     def _authorization(self, key: str) -> dict[str, str]:
         return {"anthropic-version": VERSION, "x-api-key": key}
@@ -166,9 +159,7 @@ def _usage(usage: Any) -> tuple[dict[str, int], tuple[str, ...]]:
     https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching#tracking-cache-performance,
     https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking.
     """
-    if not isinstance(usage, Mapping):
-        return {}, (() if usage is None else (USAGE_UNUSABLE,))
-    counts, notes = counts_of({name: usage.get(name) for name in (*_PROMPT, "output_tokens")})
+    counts, notes = counts_of(usage, (*_PROMPT, "output_tokens"))
     named = {}
     if "input_tokens" in counts:
         named["prompt_tokens"] = sum(counts.get(name, 0) for name in _PROMPT)
@@ -177,12 +168,14 @@ def _usage(usage: Any) -> tuple[dict[str, int], tuple[str, ...]]:
     return (named | {"total_tokens": sum(named.values())} if len(named) == 2 else named), notes
 
 
-def _parameters(full: Request, sampling: Sampling, quirks: Quirks) -> dict[str, Any]:
+def _parameters(
+    full: Request, sampling: Sampling, refused_parameters: RefusedParameters
+) -> dict[str, Any]:
     wanted: dict[str, Any] = {
-        "temperature": None if "no_temperature" in quirks else full.temperature,
-        "top_p": None if "no_top_p" in quirks else sampling.top_p,
+        "temperature": None if "no_temperature" in refused_parameters else full.temperature,
+        "top_p": None if "no_top_p" in refused_parameters else sampling.top_p,
     }
-    if full.schema is not None and "no_schema" not in quirks:
+    if full.schema is not None and "no_schema" not in refused_parameters:
         wanted["output_config"] = {"format": {"type": "json_schema", "schema": dict(full.schema)}}
     return {name: value for name, value in wanted.items() if value is not None} | dict(
         sampling.extra

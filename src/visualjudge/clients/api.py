@@ -62,7 +62,11 @@ class ApiClient(RemoteClient):
 
     def _pieces(self, full: Request) -> list[bytes]:
         return chat_pieces(
-            self.model, full, self.sampling, self.quirks, structured=self.structured_outputs
+            self.model,
+            full,
+            self.sampling,
+            self.refused_parameters,
+            structured=self.structured_outputs,
         )
 
     def _authorization(self, key: str) -> dict[str, str]:

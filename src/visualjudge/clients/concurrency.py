@@ -217,7 +217,7 @@ class SharedLimit(AdaptiveLimit):
     async def enter(self) -> int:
         """Wait for a place; the number returned goes to :meth:`leave`."""
         if not self._settled:
-            self._settle()
+            self.settle()
         if self.in_flight >= int(self.allowed):
             self._look_again()
         return await super().enter()
@@ -231,7 +231,7 @@ class SharedLimit(AdaptiveLimit):
         if load in ("refused", "overloaded"):
             self._met_at = time.time()
         if time.time() - self._settled > SETTLED_S:
-            self._settle()
+            self.settle()
         self._wake()
 
     def close(self) -> None:
@@ -250,7 +250,7 @@ class SharedLimit(AdaptiveLimit):
 
     def _looked(self) -> None:
         self._next = None
-        self._settle()
+        self.settle()
         self._wake()
         if self._waiting:
             self._look_again()
@@ -258,7 +258,7 @@ class SharedLimit(AdaptiveLimit):
     def _all(self) -> float:
         return self.allowed + self._others
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
         """Tell the others, and take the places that follow."""
         self._settled = time.time()
         allowed = self._exchange()

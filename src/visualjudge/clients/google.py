@@ -23,21 +23,19 @@ from visualjudge.clients.base import (
     Turn,
 )
 from visualjudge.clients.openai_protocol import schema_notes
-from visualjudge.clients.refused_parameters import Quirks
+from visualjudge.clients.refused_parameters import RefusedParameters
 from visualjudge.clients.remote_client import CONTENT_FILTER, RemoteClient
 from visualjudge.clients.reply_fields import (
     LOGPROBS_UNUSABLE,
-    USAGE_UNUSABLE,
     alternative,
     counts_of,
     member,
     name_of,
     text_of,
 )
-from visualjudge.clients.request_body import Sampling, body_pieces
+from visualjudge.clients.request_body import Sampling, conversation_body
 from visualjudge.clients.tool_calls import (
     MADE,
-    as_content,
     call_of,
     echo_of,
     result_images,
@@ -97,15 +95,8 @@ class GoogleClient(RemoteClient):
         self.api_version = api_version
 
     def _pieces(self, full: Request) -> list[bytes]:
-        content = as_content(full.parts)
-        fixed = _parameters(full, self.sampling, self.quirks)
-
-        def body(mark: Text) -> dict[str, Any]:
-            shaped = google_style(full.system, content, mark)
-            contents = [message for turn in full.turns for message in _turn(turn, mark)]
-            return shaped | {"contents": shaped["contents"] + contents} | fixed | _tools(full)
-
-        return body_pieces(body)
+        fixed = _parameters(full, self.sampling, self.refused_parameters) | _tools(full)
+        return conversation_body(full, fixed, google_style, _turn, "contents")
 
     def _authorization(self, key: str) -> dict[str, str]:
         return {"x-goog-api-key": key}
@@ -181,17 +172,19 @@ def _camel(name: str) -> str:
     return first + "".join(word.capitalize() for word in others)
 
 
-def _parameters(full: Request, sampling: Sampling, quirks: Quirks) -> dict[str, Any]:
+def _parameters(
+    full: Request, sampling: Sampling, refused_parameters: RefusedParameters
+) -> dict[str, Any]:
     """Return the fields of the body other than the contents."""
     wanted: dict[str, Any] = {
-        "temperature": None if "no_temperature" in quirks else full.temperature,
+        "temperature": None if "no_temperature" in refused_parameters else full.temperature,
         "maxOutputTokens": full.max_tokens,
-        "seed": None if "no_seed" in quirks else full.seed,
-        "topP": None if "no_top_p" in quirks else sampling.top_p,
+        "seed": None if "no_seed" in refused_parameters else full.seed,
+        "topP": None if "no_top_p" in refused_parameters else sampling.top_p,
     }
-    if full.top_logprobs is not None and "no_logprobs" not in quirks:
+    if full.top_logprobs is not None and "no_logprobs" not in refused_parameters:
         wanted |= {"responseLogprobs": True, "logprobs": full.top_logprobs}
-    if full.schema is not None and "no_schema" not in quirks:
+    if full.schema is not None and "no_schema" not in refused_parameters:
         wanted |= {"responseMimeType": "application/json", "responseJsonSchema": dict(full.schema)}
     extra = {_camel(name): value for name, value in sampling.extra.items()}
     body = {name: extra.pop(name) for name in _OF_THE_BODY & extra.keys()}
@@ -259,11 +252,7 @@ def _usage(usage: Any) -> tuple[dict[str, int], tuple[str, ...]]:
     Source: https://ai.google.dev/gemini-api/docs/thinking#pricing,
     https://ai.google.dev/api/generate-content (UsageMetadata).
     """
-    if not isinstance(usage, Mapping):
-        return {}, (() if usage is None else (USAGE_UNUSABLE,))
-    counts, notes = counts_of(
-        {name: usage.get(name) for name in (*_PROMPT, *_OUTPUT, "totalTokenCount")}
-    )
+    counts, notes = counts_of(usage, (*_PROMPT, *_OUTPUT, "totalTokenCount"))
     named = {
         "prompt_tokens": _sum(counts, _PROMPT),
         "completion_tokens": _sum(counts, _OUTPUT),

@@ -9,9 +9,8 @@ import orjson
 
 from visualjudge.clients.base import FinishReason, Reply, Request, ToolCall, Turn
 from visualjudge.clients.json_schemas import IGNORED, follows, response_format
-from visualjudge.clients.refused_parameters import Quirks
+from visualjudge.clients.refused_parameters import RefusedParameters
 from visualjudge.clients.reply_fields import (
-    USAGE_UNUSABLE,
     counts_of,
     member,
     name_of,
@@ -19,9 +18,8 @@ from visualjudge.clients.reply_fields import (
     tokens_of,
     whole_output,
 )
-from visualjudge.clients.request_body import Sampling, body_pieces
+from visualjudge.clients.request_body import Sampling, conversation_body
 from visualjudge.clients.tool_calls import (
-    as_content,
     call_of,
     echo_of,
     result_images,
@@ -51,18 +49,16 @@ _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 
 def chat_pieces(
-    model: str, request: Request, sampling: Sampling, quirks: Quirks, *, structured: bool
+    model: str,
+    request: Request,
+    sampling: Sampling,
+    refused_parameters: RefusedParameters,
+    *,
+    structured: bool,
 ) -> list[bytes]:
     """Return the body of a complete ``request``, in pieces."""
-    content = as_content(request.parts)
-    fixed = {"model": model} | _parameters(request, sampling, quirks, structured)
-
-    def body(mark: Text) -> dict[str, Any]:
-        shaped = openai_style(request.system, content, mark)
-        messages = [message for turn in request.turns for message in _turn(turn, mark)]
-        return fixed | shaped | {"messages": shaped["messages"] + messages} | _tools(request)
-
-    return body_pieces(body)
+    fixed = {"model": model} | _parameters(request, sampling, refused_parameters, structured)
+    return conversation_body(request, fixed | _tools(request), openai_style, _turn)
 
 
 def _tools(request: Request) -> dict[str, Any]:
@@ -101,20 +97,22 @@ def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
 
 
 def _parameters(
-    request: Request, sampling: Sampling, quirks: Quirks, structured: bool
+    request: Request, sampling: Sampling, refused_parameters: RefusedParameters, structured: bool
 ) -> dict[str, Any]:
-    tokens = "max_completion_tokens" if "max_completion_tokens" in quirks else "max_tokens"
+    tokens = (
+        "max_completion_tokens" if "max_completion_tokens" in refused_parameters else "max_tokens"
+    )
     wanted: dict[str, Any] = {
         tokens: request.max_tokens,
-        "temperature": None if "no_temperature" in quirks else request.temperature,
-        "seed": None if "no_seed" in quirks else request.seed,
-        "top_p": None if "no_top_p" in quirks else sampling.top_p,
+        "temperature": None if "no_temperature" in refused_parameters else request.temperature,
+        "seed": None if "no_seed" in refused_parameters else request.seed,
+        "top_p": None if "no_top_p" in refused_parameters else sampling.top_p,
     }
-    if request.top_logprobs is not None and "no_logprobs" not in quirks:
+    if request.top_logprobs is not None and "no_logprobs" not in refused_parameters:
         wanted |= {"logprobs": True, "top_logprobs": request.top_logprobs}
-    if request.schema is not None and "no_schema" not in quirks:
+    if request.schema is not None and "no_schema" not in refused_parameters:
         wanted |= {"response_format": response_format(request.schema)}
-        if structured and "no_structured_outputs" not in quirks:
+        if structured and "no_structured_outputs" not in refused_parameters:
             wanted |= {"structured_outputs": {"json": dict(request.schema)}}
     return {name: value for name, value in wanted.items() if value is not None} | dict(
         sampling.extra
@@ -190,10 +188,8 @@ def _calls(message: Mapping[str, Any]) -> tuple[tuple[ToolCall, ...], str | None
 
 
 def _usage(usage: Any) -> tuple[dict[str, int], tuple[str, ...]]:
-    if not isinstance(usage, Mapping):
-        return {}, (() if usage is None else (USAGE_UNUSABLE,))
-    named = {name: usage.get(name) for name in _COUNTS}
-    named["reasoning_tokens"] = member(usage.get("completion_tokens_details"), "reasoning_tokens")
-    counts, notes = counts_of(named)
+    reasoning = member(member(usage, "completion_tokens_details"), "reasoning_tokens")
+    told = {**usage, "reasoning_tokens": reasoning} if isinstance(usage, Mapping) else usage
+    counts, notes = counts_of(told, (*_COUNTS, "reasoning_tokens"))
     output = whole_output(*map(counts.get, _COUNTS))
     return counts if output is None else counts | {"completion_tokens": output}, notes

@@ -19,15 +19,15 @@ _log = logging.getLogger("visualjudge.clients")
 
 
 @dataclass(frozen=True, slots=True)
-class Quirk:
+class RefusedParameter:
     """One parameter that a server refuses.
 
     Parameters
     ----------
     parameter
-        Must be in the request for the quirk to matter.
+        Must be in the request for the refusal to matter.
     words
-        What the server's error message must contain for this quirk to be the cause: a pattern, in
+        What the server's error message must contain for this refusal to be the cause: a pattern, in
         any case.
     note
         Goes with each reply that was asked for differently.
@@ -47,47 +47,47 @@ class Quirk:
         return named and re.search(self.words, str(error), re.IGNORECASE) is not None
 
 
-QUIRKS = (
-    Quirk(
+KNOWN = (
+    RefusedParameter(
         "max_completion_tokens",
         "max_tokens",
         r"max_completion_tokens",
         "max_tokens refused by the server; asked with max_completion_tokens",
     ),
-    Quirk(
+    RefusedParameter(
         "no_temperature",
         "temperature",
         r"\btemperature\b",
         "temperature refused by the server; asked without, so at the model's own",
     ),
-    Quirk(
+    RefusedParameter(
         "no_top_p",
         "top_p",
         r"\btop_?p\b",
         "top_p refused by the server; asked without, so at the model's own",
     ),
-    Quirk("no_seed", "seed", r"\bseed\b", "seed refused by the server; asked without"),
-    Quirk(
+    RefusedParameter("no_seed", "seed", r"\bseed\b", "seed refused by the server; asked without"),
+    RefusedParameter(
         "no_logprobs",
         "top_logprobs",
         r"log_?prob",
         "log-probabilities refused by the server; asked without",
         (400, 403, 422),
     ),
-    Quirk(
+    RefusedParameter(
         "no_structured_outputs",
         "structured_outputs",
         r"structured_outputs",
         "structured_outputs refused by the server; asked with response_format only",
     ),
-    Quirk(
+    RefusedParameter(
         "no_tools",
         "tools",
         r"\btools?\b|tool[_ -](?:choice|calls?|use)|function[_ ]?call",
         "tools refused by the server; called in text",
         (400, 404, 422, 501),
     ),
-    Quirk(
+    RefusedParameter(
         "no_schema",
         "schema",
         r"response_?format|json[ "
@@ -97,7 +97,7 @@ QUIRKS = (
 )
 
 
-class Quirks:
+class RefusedParameters:
     """What one client has learned about its server. A reply's notes name the changes that applied
     to it.
     """
@@ -120,11 +120,11 @@ class Quirks:
         model
             Named in the warning that tells the user of the change, once.
         """
-        for quirk in QUIRKS:
-            if quirk.name not in known and quirk.explains(error, parameters):
-                if quirk.name not in self.learned:
-                    self.learned |= {quirk.name}
-                    _log.warning("%s: %s", model, quirk.note)
+        for one in KNOWN:
+            if one.name not in known and one.explains(error, parameters):
+                if one.name not in self.learned:
+                    self.learned |= {one.name}
+                    _log.warning("%s: %s", model, one.note)
                 return True
         return False
 
@@ -134,13 +134,13 @@ class Quirks:
         return notes
 
     def notes(self, parameters: Set[str]) -> tuple[str, ...]:
-        """Return the notes of quirks that changed a request with these parameters."""
-        return tuple(q.note for q in QUIRKS if q.name in self.learned and q.parameter in parameters)
+        """Return the notes of refused_parameters that changed a request with these parameters."""
+        return tuple(q.note for q in KNOWN if q.name in self.learned and q.parameter in parameters)
 
     @property
     def adjustments(self) -> tuple[str, ...]:
         """Return the notes on everything learned and omitted."""
-        return (*(quirk.note for quirk in QUIRKS if quirk.name in self.learned), *self._left_out)
+        return (*(one.note for one in KNOWN if one.name in self.learned), *self._left_out)
 
     def __contains__(self, name: str) -> bool:
         return name in self.learned

@@ -31,7 +31,7 @@ from visualjudge.clients.masked_secrets import (
     public_url,
     url_secrets,
 )
-from visualjudge.clients.refused_parameters import Quirks
+from visualjudge.clients.refused_parameters import RefusedParameters
 from visualjudge.clients.reply_bounds import LARGEST_BODY
 from visualjudge.clients.reply_fields import writable
 from visualjudge.clients.request_body import Sampling
@@ -171,7 +171,7 @@ class RemoteClient(ABC):
         self.model = model_name
         self.base_url = public_url(url)
         self.sampling = Sampling(temperature, max_tokens, seed, top_p, extra_body or {})
-        self.quirks = Quirks()
+        self.refused_parameters = RefusedParameters()
         self._url = url.rstrip("/")
         self._redact = self._server.redactor
         self._wire: Sender = self.wire(follow_redirects=follow_redirects)
@@ -267,7 +267,7 @@ class RemoteClient(ABC):
     @property
     def diagnostics(self) -> Diagnostics:
         """The parameters that the server refused."""
-        return Diagnostics(adjustments=self.quirks.adjustments)
+        return Diagnostics(adjustments=self.refused_parameters.adjustments)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(model_name={self.model!r}, base_url={self.base_url!r})"
@@ -285,13 +285,15 @@ class RemoteClient(ABC):
         """
         full = self.sampling.complete(request)
         while True:
-            known = self.quirks.learned
+            known = self.refused_parameters.learned
             try:
                 return self._clean(await self._typed(request, full))
             except ContentFiltered as error:
                 return Reply("", "refusal", notes=(one_line(str(error)),), cause=CONTENT_FILTER)
             except ApiError as error:
-                if not self.quirks.learn(error, self._parameters(full), known, self.model):
+                if not self.refused_parameters.learn(
+                    error, self._parameters(full), known, self.model
+                ):
                     raise
 
     async def aclose(self) -> None:
@@ -299,22 +301,22 @@ class RemoteClient(ABC):
         await self._wire.aclose()
 
     def _parameters(self, full: Request) -> frozenset[str]:
-        """What a request asks for, as quirks name it."""
+        """What a request asks for, as refused_parameters name it."""
         return self.sampling.parameters(full)
 
     def _notes(self, full: Request) -> tuple[str, ...]:
         """What of a request is asked for differently, or not at all."""
-        return self.quirks.notes(self._parameters(full))
+        return self.refused_parameters.notes(self._parameters(full))
 
     def _schema(self, full: Request) -> Mapping[str, Any] | None:
         """The schema that is sent."""
-        return None if "no_schema" in self.quirks else full.schema
+        return None if "no_schema" in self.refused_parameters else full.schema
 
     def _prepared(self, request: Request, make: Callable[[], list[bytes]]) -> list[bytes]:
         """The body for what is known of the server now, made once a request: a retry sends the same
         bytes.
         """
-        known = (self, self.quirks.learned)
+        known = (self, self.refused_parameters.learned)
         if known not in request.prepared:
             request.prepared.clear()
             request.prepared[known] = make()
@@ -348,7 +350,7 @@ class RemoteClient(ABC):
         anything.
         """
         notes, schema = self._notes(full), self._schema(full)
-        told = in_text(full) if "no_tools" in self.quirks else full
+        told = in_text(full) if "no_tools" in self.refused_parameters else full
         body = await self._post(self._prepared(request, lambda: self._pieces(told)))
         reply = self._reply(body, schema)
         return replace(reply, notes=(*notes, *reply.notes))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from visualjudge.clients.base import Alternative, Token
@@ -50,9 +50,13 @@ def name_of(value: Any) -> str | None:
     return None if value is None else text_of(value)
 
 
-def counts_of(named: Mapping[str, Any]) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Return valid token counts, and a note if one is invalid."""
-    stated = {name: value for name, value in named.items() if value is not None}
+def counts_of(usage: Any, names: Sequence[str]) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Return valid token counts of these names, and a note if one, or all of ``usage``, is
+    invalid.
+    """
+    if not isinstance(usage, Mapping):
+        return {}, () if usage is None else (USAGE_UNUSABLE,)
+    stated = {name: usage[name] for name in names if usage.get(name) is not None}
     usable = {name: int(value) for name, value in stated.items() if _is_count(value)}
     return usable, () if len(usable) == len(stated) else (USAGE_UNUSABLE,)
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import orjson
 
-from visualjudge.clients.base import Request
+from visualjudge.clients.base import Request, Turn
+from visualjudge.clients.tool_calls import as_content
 from visualjudge.prompts.provider_payloads import ImageContent, Text
 
 _IN_REQUESTS = ("temperature", "max_tokens", "seed")
@@ -65,6 +66,37 @@ _MARK = f"image-{os.urandom(12).hex()}"
 """Stands for an image while the body is put together; drawn anew in each process, so that no prompt
 can hold it.
 """
+
+
+def conversation_body(
+    request: Request,
+    fixed: Mapping[str, Any],
+    style: Callable[..., Mapping[str, Any]],
+    turn: Callable[[Turn, Text], list[dict[str, Any]]],
+    messages: str = "messages",
+) -> list[bytes]:
+    """Return the body of a complete ``request``: its parts, then its turns.
+
+    Parameters
+    ----------
+    fixed
+        The other fields of the body.
+    style
+        The provider's form of a system text and the user's parts
+        (:mod:`visualjudge.prompts.provider_payloads`).
+    turn
+        The provider's form of a reply with calls, and their results.
+    messages
+        The field that holds the conversation.
+    """
+    content = as_content(request.parts)
+
+    def body(mark: Text) -> dict[str, Any]:
+        shaped = style(request.system, content, mark)
+        turns = [message for one in request.turns for message in turn(one, mark)]
+        return {**fixed, **shaped, messages: shaped[messages] + turns}
+
+    return body_pieces(body)
 
 
 def body_pieces(shape: Callable[[Text], Mapping[str, Any]]) -> list[bytes]:

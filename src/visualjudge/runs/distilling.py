@@ -46,7 +46,7 @@ def distill(
     manifest = folder.manifest()
     asked = load_dataset(folder.dataset_path(dataset))
     problem = check_questions(folder.path, manifest, asked.digest, named=dataset is not None)
-    pairs, samples = _lessons(asked, _by_question(folder), progress)
+    pairs, samples = lessons(asked, _by_question(folder), progress)
     done = train(
         pairs, samples, f"the verdicts of {manifest.get('judge', Path(run).name)}", prior=shipped()
     )
@@ -66,7 +66,7 @@ def _by_question(folder: RunFolder) -> dict[str, list[Verdict]]:
     return found
 
 
-def _lessons(
+def lessons(
     dataset: Dataset, verdicts: Mapping[str, list[Verdict]], progress: Progress
 ) -> tuple[dict[str, list[Pair]], dict[str, list[Sample]]]:
     pairs: defaultdict[str, list[Pair]] = defaultdict(list)

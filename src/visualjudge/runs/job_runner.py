@@ -165,26 +165,26 @@ async def run(
     """
     counts = progress or Progress(total=total, budget=budget or Budget())
     counts.heard = time.monotonic()
-    crew = _Crew(
+    shared = _JobWorkers(
         iter(jobs), ask, journal, counts, on_event, stop or Stop(), _Streak() if give_up else None
     )
-    workers = [asyncio.create_task(crew.work()) for _ in range(max(1, concurrency))]
-    reporter = asyncio.create_task(crew.keep_reporting())
+    workers = [asyncio.create_task(shared.work()) for _ in range(max(1, concurrency))]
+    reporter = asyncio.create_task(shared.keep_reporting())
     try:
         await asyncio.gather(*workers)
     finally:
         for task in (*workers, reporter):
             task.cancel()
         await asyncio.gather(*workers, reporter, return_exceptions=True)
-        await crew.report()
-    if crew.error:
-        raise crew.error
-    crew.progress.stopped = crew.stop.reason
-    return crew.progress
+        await shared.report()
+    if shared.error:
+        raise shared.error
+    shared.progress.stopped = shared.stop.reason
+    return shared.progress
 
 
 @dataclass(slots=True)
-class _Crew:
+class _JobWorkers:
     jobs: Iterator[Any]
     ask: Ask[Any]
     journal: Journal

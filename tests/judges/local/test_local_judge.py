@@ -28,7 +28,7 @@ from visualjudge.judges.local.features import features_of
 from visualjudge.judges.local.judge import local_judge
 from visualjudge.judges.local.model import shipped
 from visualjudge.judges.local.questions import QuestionFeatures
-from visualjudge.runs.distilling import _lessons, distill
+from visualjudge.runs.distilling import distill, lessons
 from visualjudge.vision.depth.features import nearness_in, nearness_of
 from visualjudge.vision.encode import encode
 from visualjudge.vision.predictions import DepthMap, Detection, Detections, Prediction, WholeImage
@@ -144,7 +144,7 @@ def test_a_student_learns_nothing_from_images_that_a_probe_changed(dataset: Data
         images=tuple(f"media/{CHANGED}x__{k}.png" for k in range(len(plain.images))),
     )
     verdicts = {q.id: [Verdict(q.id, "AB", "A", "ok", None)] for q in (plain, probed)}
-    pairs, _ = _lessons(
+    pairs, _ = lessons(
         replace(dataset, questions=(plain, probed)), verdicts, lambda done, total: None
     )
     assert len(pairs["depth_estimation"]) == 1

@@ -47,7 +47,7 @@ class Result:
     old: bool = False
 
 
-class Desk(Protocol):
+class RequestStore(Protocol):
     """Accepts requests and provides results."""
 
     def result(self, name: str) -> Result | None:
@@ -103,7 +103,7 @@ _call: ContextVar[_Call] = ContextVar("call")
 
 
 class Batched(Wrapping):
-    """A client over batches. Only a run, which sets ``desk``, may use it.
+    """A client over batches. Only a run, which sets ``requests``, may use it.
 
     Raises
     ------
@@ -120,7 +120,7 @@ class Batched(Wrapping):
             )
         super().__init__(inner)
         self.settings = settings
-        self.desk: Desk | None = None
+        self.requests: RequestStore | None = None
         inner.send_through(_BatchWire(self))
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
@@ -143,7 +143,7 @@ class Batched(Wrapping):
                     return replace(reply, cached=True) if call.known else reply
                 # Noted outside of the client, so that a disk error is not taken for a server's.
                 except Pending as pending:
-                    self._desk.note(str(pending), call.body)
+                    self._requests.note(str(pending), call.body)
                     raise
                 except ClientError as error:
                     billed.update(error.usage)
@@ -160,25 +160,29 @@ class Batched(Wrapping):
         cause."""
         tries = sum(count for cause, count in causes.items() if cause not in NOT_RUN)
         if isinstance(error, ApiError) and error.status in _PARAMETERS:
-            return result.old or result.learned != self.inner.quirks.learned
+            return result.old or result.learned != self.inner.refused_parameters.learned
         within = tries < MOST_TRIES and causes[REFUSED] < MOST_QUEUED
         return result.old or (error.retryable and result.retryable and within)
 
     @property
-    def _desk(self) -> Desk:
-        if self.desk is None:
+    def _requests(self) -> RequestStore:
+        if self.requests is None:
             raise UsageError("a batched client can be used by `judge` only")
-        return self.desk
+        return self.requests
 
     def answer(self, body: Sequence[bytes]) -> Answer:
         """Return a batch's answer to a request."""
         call = _call.get()
         name = f"{call.name}-{call.posts}"
-        result = self._desk.result(name)
+        result = self._requests.result(name)
         if result is None:
             call.body = body
             raise Pending(name)
-        call.posts, call.result, call.known = call.posts + 1, result, not self._desk.is_first(name)
+        call.posts, call.result, call.known = (
+            call.posts + 1,
+            result,
+            not self._requests.is_first(name),
+        )
         if result.cause is not None:
             raise TransportError(
                 f"{self.inner.base_url}: no reply: {result.cause}", cause=result.cause

@@ -69,8 +69,8 @@ class BatchEngine:
         settings, stop = self.client.settings, stop or Stop()
         with Ledger(self.run, self.fresh) as ledger:
             batches = Batches(ledger, self.provider, settings.poll_s, self.say, stop)
-            rounds = _Rounds(batches, self.client, self.trial)
-            self.client.desk = rounds
+            waiting = _WaitingAsks(batches, self.client, self.trial)
+            self.client.requests = waiting
             asked = partial(
                 run,
                 journal=journal,
@@ -86,14 +86,14 @@ class BatchEngine:
                 for part in ledger.open_parts():
                     await batches.recall(part)
                 while stop.reason is None:
-                    await asked(rounds.left(todo), rounds.asking(ask))
-                    if await rounds.refused():
+                    await asked(waiting.left(todo), waiting.asking(ask))
+                    if await waiting.refused():
                         continue
-                    if not rounds.waits:
+                    if not waiting.waits:
                         break
                     if not settings.wait:
                         stop.request("submitted; the batches are at the server")
-                    await rounds.wait()
+                    await waiting.wait()
             finally:
                 await asyncio.shield(self.provider.aclose())
         if batches.problem is not None:
@@ -102,12 +102,12 @@ class BatchEngine:
         return progress
 
 
-class _Rounds:
-    """Records which asks wait for which batch, and receives the client's requests."""
+class _WaitingAsks:
+    """Records which asks wait for which batch, and receives the requests of the client."""
 
     def __init__(self, batches: Batches, client: Batched, trial: SchemaTrial | None) -> None:
         self._batches, self._ledger = batches, batches.ledger
-        self._quirks, self._trial = client.inner.quirks, trial
+        self._refused_parameters, self._trial = client.inner.refused_parameters, trial
         if trial is not None:
             trial.tries = min(trial.tries, 1)  # a second one would wait for a second batch
         self._planner = Planner(self._ledger, batches.provider, client.settings.size)
@@ -116,11 +116,11 @@ class _Rounds:
         none.
         """
         for part in list(self._ledger.parts.values())[-1:]:
-            self._quirks.learned |= part.learned
+            self._refused_parameters.learned |= part.learned
             if trial is not None and part.settled:
                 trial.recall(part.trial)
 
-    # ------------------------------------------------------------ the client's desk
+    # ------------------------------------------------------------ the requests of the client
 
     def result(self, name: str) -> Result | None:
         return self._ledger.result(name)
@@ -185,7 +185,7 @@ class _Rounds:
             outcome, settled = (
                 (None, True) if self._trial is None else (self._trial.outcome, not self._trial.open)
             )
-            part = Part(name, requests, self._quirks.learned, outcome, settled)
+            part = Part(name, requests, self._refused_parameters.learned, outcome, settled)
             known = {"learned": sorted(part.learned), "trial": part.trial, "settled": part.settled}
             await self._batches.submit(
                 await self._ledger.say("planned", part, requests=requests, **known)
