@@ -18,8 +18,8 @@ from visualjudge.core import atomic
 from visualjudge.core.records import Question, Verdict
 from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.folder import load_dataset
-from visualjudge.judges.base import verdict_line
 from visualjudge.runs.folder import RunFolder
+from visualjudge.runs.verdict_lines import verdict_line
 
 IMAGES = 80
 NAMES = [f"detector {letter}" for letter in "ABCDEFGHIJ"]

@@ -18,8 +18,9 @@ from visualjudge.clients.cache import Cached
 from visualjudge.clients.retry import Retrying
 from visualjudge.core.errors import ClientError
 from visualjudge.core.records import Question
-from visualjudge.judges.base import Ask, Judged, verdict_line
+from visualjudge.judges.base import Ask, Judged
 from visualjudge.judges.question_judge import QuestionJudge
+from visualjudge.runs.verdict_lines import verdict_line
 
 BACKENDS = ["api", "vllm", "google", "anthropic"]
 ONCE = RetryPolicy(attempts=1)

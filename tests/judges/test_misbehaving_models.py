@@ -17,9 +17,10 @@ from runs.made_dataset import make_dataset
 from visualjudge.clients.registry import build_client
 from visualjudge.core.records import Status
 from visualjudge.dataset.folder import load_dataset
-from visualjudge.judges.base import Ask, Judged, verdict_line, verdict_of
+from visualjudge.judges.base import Ask, Judged
 from visualjudge.judges.question_judge import MORE_REQUESTS, QuestionJudge
 from visualjudge.judges.toolbox import Tools
+from visualjudge.runs.verdict_lines import verdict_line, verdict_of
 from visualjudge.vision.tools.table import check_names
 
 MOST = 6

@@ -13,10 +13,11 @@ from visualjudge.clients import ScriptedClient
 from visualjudge.clients.base import Alternative, ImagePart, Reply, TextPart, Token
 from visualjudge.core.errors import DataError, TransportError
 from visualjudge.core.records import Spans, Verdict
-from visualjudge.judges.base import Ask, verdict_line, verdict_of
+from visualjudge.judges.base import Ask
 from visualjudge.judges.question_judge import QuestionJudge, answer_schema
 from visualjudge.prompts.spans import interleaved, swapped
 from visualjudge.runs.questions_left import left_of
+from visualjudge.runs.verdict_lines import verdict_line, verdict_of
 from visualjudge.vision.raster.images import write_png
 
 TURNED = (

@@ -16,9 +16,9 @@ from visualjudge.analysis import analyse
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Probe
 from visualjudge.dataset.convert import convert
-from visualjudge.judges.base import verdict_line
 from visualjudge.runs.budget import money
 from visualjudge.runs.spending import spent_before
+from visualjudge.runs.verdict_lines import verdict_line
 from visualjudge.studio.app import create_app
 from visualjudge.studio.people.pages import people_pages
 from visualjudge.studio.people.plan import Settings

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from visualjudge.core.records import Verdict
-from visualjudge.judges.base import verdict_line
 from visualjudge.runs.compacting import compact
+from visualjudge.runs.verdict_lines import verdict_line
 from visualjudge.studio import verdict_reading
 from visualjudge.studio.verdict_reading import ReadPart, end_of, ranges, read_part
 

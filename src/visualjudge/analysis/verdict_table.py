@@ -16,11 +16,11 @@ from visualjudge.analysis.study_table import VERDICT_SCHEMA, ColumnTypes, publis
 from visualjudge.core import jsons
 from visualjudge.core.garbage_collection import paused_collector
 from visualjudge.core.records import IntArray, Status
-from visualjudge.judges.base import verdict_of
 from visualjudge.runs.budget import MOST, PROMPT, REPLY, TOTAL, token_counts
 from visualjudge.runs.compacting import CompactedFile
 from visualjudge.runs.folder import RunFolder
 from visualjudge.runs.journal import Block, blocks
+from visualjudge.runs.verdict_lines import verdict_of
 
 PIECE = 8_000_000
 STATUSES = frozenset(get_args(Status))

@@ -28,9 +28,9 @@ from visualjudge.core.parquet_files import (
     write_parquet,
 )
 from visualjudge.core.records import Verdict
-from visualjudge.judges.base import verdict_line, verdict_of
 from visualjudge.runs.budget import token_counts
 from visualjudge.runs.journal import Line, read_lines
+from visualjudge.runs.verdict_lines import verdict_line, verdict_of
 
 if TYPE_CHECKING:
     import polars as pl

@@ -20,10 +20,11 @@ from visualjudge.core.locks import FileLock
 from visualjudge.core.object_stores import check_local
 from visualjudge.core.records import Verdict
 from visualjudge.core.registry import note_made_with
-from visualjudge.judges.base import Key, verdict_of
+from visualjudge.judges.base import Key
 from visualjudge.runs.compacting import CompactedFile, compact, expand, read_compacted
 from visualjudge.runs.journal import Journal, Line, read_lines
 from visualjudge.runs.spending import KINDS
+from visualjudge.runs.verdict_lines import verdict_of
 
 VERDICTS = "verdicts.jsonl"
 COMPACTED = "verdicts.parquet"

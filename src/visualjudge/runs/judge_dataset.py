@@ -22,7 +22,7 @@ from visualjudge.core.registry import in_use
 from visualjudge.dataset.folder import Dataset
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.dataset.question_storage import columns, distinct
-from visualjudge.judges.base import Ask, Judge, Judged, Key, most_calls, verdict_line
+from visualjudge.judges.base import Ask, Judge, Judged, Key, most_calls
 from visualjudge.judges.schema_trial import trial_of
 from visualjudge.runs.budget import Budget
 from visualjudge.runs.folder import COMPACTED_ABOVE, RunFolder
@@ -38,6 +38,7 @@ from visualjudge.runs.resume_check import (
     recorded,
 )
 from visualjudge.runs.spending import Spending, paid_beside, priced, spent_before
+from visualjudge.runs.verdict_lines import verdict_line
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,10 @@ from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import BoolArray, IntArray, Order, Question
 from visualjudge.dataset.question_storage import at, batches
-from visualjudge.judges.base import MOST_REPEATS, ORDERS, Ask
+from visualjudge.judges.base import ORDERS, Ask
 from visualjudge.runs.compacting import CompactedFile
 from visualjudge.runs.journal import SMALL, Block, blocks
+from visualjudge.runs.verdict_lines import MOST_REPEATS
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,10 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, Answer, Question, Status, Verdict
 from visualjudge.dataset.folder import Dataset
 from visualjudge.dataset.staging import staged
-from visualjudge.judges.base import Ask, in_stored_letters, verdict_line
+from visualjudge.judges.base import Ask, in_stored_letters
 from visualjudge.replies import Reading, read_reply
 from visualjudge.runs.folder import RunFolder
+from visualjudge.runs.verdict_lines import verdict_line
 
 
 def published_run(
