@@ -46,12 +46,19 @@ class NearWorker(Worker):
     """A worker in this process, which may be slow, and may be lost after some answers."""
 
     def __init__(
-        self, name: str, service: JudgeService, *, answers: int = 10**9, delay_s: float = 0.0
+        self,
+        name: str,
+        service: JudgeService,
+        *,
+        answers: int = 10**9,
+        delay_s: float = 0.0,
+        starts: bool = True,
     ) -> None:
         self.name, self.service = name, pickle.loads(pickle.dumps(service))
         self.left, self.delay_s = answers, delay_s
         self.ready: Future[None] = Future()
-        self.ready.set_result(None)
+        if starts:
+            self.ready.set_result(None)
 
     def call(self, method: str, *arguments: Any) -> Future[Any]:
         async def answer() -> Any:
@@ -156,6 +163,15 @@ def test_the_questions_of_a_lost_worker_go_to_the_others(
         q.id for q in dataset.questions
     )
     assert "first has ended; its work goes to the other" in caplog.text
+
+
+@pytest.mark.parametrize("block", [1, 4])
+def test_a_worker_that_never_starts_is_not_waited_for(
+    dataset: Dataset, tmp_path: Path, block: int
+) -> None:
+    opened = near(pending={"starts": False, "answers": 0}, other={})
+    judge = baseline_judge("oracle:0.7", dataset.root)
+    assert judged(dataset, judge, tmp_path / "run", opened, block).statuses.total() == 40
 
 
 def test_where_all_workers_are_lost_the_run_ends_and_resumes_with_others(

@@ -127,8 +127,9 @@ class SpreadEngine:
                 stop=stop,
             )
             for worker in workers.workers:
-                with suppress(WorkerLost):
-                    self._add(await asyncio.wrap_future(worker.call("finish")))
+                if worker.ready.done():  # else it has been asked nothing
+                    with suppress(WorkerLost):
+                        self._add(await asyncio.wrap_future(worker.call("finish")))
         return progress
 
     def _add(self, more: Diagnostics) -> None:
