@@ -24,8 +24,7 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from visualjudge.analysis.statistics import jackknife
-from visualjudge.analysis.statistics.paired import gap_ends
-from visualjudge.analysis.statistics.share_intervals import ratio_influence, shares
+from visualjudge.analysis.statistics.share_intervals import gap_ends, ratio_influence, shares
 from visualjudge.core.atomic import write_json
 from visualjudge.core.records import Annotation
 from visualjudge.data.folder import DataFolder, check_entry

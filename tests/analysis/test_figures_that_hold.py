@@ -19,9 +19,9 @@ from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.leaks import permutation_p
 from visualjudge.analysis.psychometric import slope_p
 from visualjudge.analysis.statistics import jackknife
-from visualjudge.analysis.statistics.paired import images_needed
-from visualjudge.analysis.statistics.share_intervals import one_share
+from visualjudge.analysis.statistics.share_intervals import images_needed, one_share
 from visualjudge.analysis.study_table import Run, Study, join, question_table, verdict_table
+from visualjudge.analysis.table_layout import Table
 from visualjudge.core.records import OptionFeatures, Question, Verdict
 from visualjudge.core.seeding import rng_for
 
@@ -326,7 +326,7 @@ def test_rule_of_counting_is_in_every_output(monkeypatch: pytest.MonkeyPatch) ->
     )
     monkeypatch.setattr(published, "RULES", (*published.RULES, added))
     shown = tuple(columns._counted(rule) for rule in published.RULES)
-    monkeypatch.setattr(columns, "PUBLISHED", columns.Table(shown))
+    monkeypatch.setattr(columns, "PUBLISHED", Table(shown))
     questions = [pair(i, (8.0, 1.0)) for i in range(16)]
     analysis = analyse_study(study_of(questions, {"j": [said(q, "A") for q in questions]}))
     assert analysis.metrics["judges"][0]["pairwise"]["published"]["second_half"]["n"] == 8

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.above_baseline import above_baseline, baseline_of
 from visualjudge.analysis.accuracy_cells import (
     CELL,
     NO_ACCURACY,
@@ -21,44 +20,40 @@ from visualjudge.analysis.accuracy_cells import (
     accuracy,
     accuracy_cells,
     counted,
+    guessed,
+    guessed_among_allowed,
+    guessed_by_task,
     macro,
     margin_bin,
+    pairwise_asked,
 )
 from visualjudge.analysis.benchmark_pair_rules import as_published
 from visualjudge.analysis.benchmark_scores import benchmark_scores, benchmarks_of
 from visualjudge.analysis.bias import binomial_p, both_orders, preferences, swap_figures
-from visualjudge.analysis.chance_accuracy import (
-    guessed,
-    guessed_among_allowed,
-    guessed_by_task,
-    pairwise_asked,
-)
 from visualjudge.analysis.comparisons import (
+    above_baseline,
     asked_like,
+    baseline_of,
     comparisons,
     judge_agreement,
     nothing_in_common,
 )
-from visualjudge.analysis.controls import leads_of
 from visualjudge.analysis.encoding_choice import recommend
 from visualjudge.analysis.figures import (
     Cell,
     DatasetFacts,
     EncodingChoice,
     JudgeResult,
-    Pairwise,
     Results,
     Sensitivity,
     Variance,
 )
-from visualjudge.analysis.leaderboard import PLAYED, leaderboard
+from visualjudge.analysis.leaderboard import PLAYED, leaderboard, leads_of
 from visualjudge.analysis.leaks import NEEDED, leak_audit
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.pairwise_figures import OF_TWO
-from visualjudge.analysis.photograph_effect import photograph_need
-from visualjudge.analysis.probes import probe_results, tool_trust
-from visualjudge.analysis.psychometric import Scope, curves
-from visualjudge.analysis.psychometric_bootstrap import Resampling
+from visualjudge.analysis.pairwise_figures import OF_TWO, Pairwise
+from visualjudge.analysis.probes import photograph_need, probe_results, tool_trust
+from visualjudge.analysis.psychometric import Resampling, Scope, curves
 from visualjudge.analysis.scores import RANKED, SCORED, ranking_figures, scoring_figures
 from visualjudge.analysis.study_table import FEATURES, Study, more, unchanged
 from visualjudge.analysis.unread_replies import unread
@@ -115,7 +110,7 @@ class Analysis:
         """Long tables by name: headline, by_task, by_encoding, …, comparisons, leak_audit. One row
         a judge and cell.
         """
-        from visualjudge.analysis.metrics_tables import tables_of
+        from visualjudge.analysis.metrics_json import tables_of
 
         return tables_of(self.metrics)
 

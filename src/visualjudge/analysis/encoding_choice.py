@@ -19,11 +19,11 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.accuracy_cells import estimate_of, image_sums, share_of, test_of
-from visualjudge.analysis.figures import NO_SHARE, Encoding, EncodingChoice, EncodingDuel, Share
+from visualjudge.analysis.figures import Encoding, EncodingChoice, EncodingDuel
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.jackknife import holm
-from visualjudge.analysis.statistics.paired import gap_ends
-from visualjudge.analysis.statistics.share_intervals import ratio_influence
+from visualjudge.analysis.statistics.share_intervals import gap_ends, ratio_influence
+from visualjudge.analysis.value_and_interval import NO_SHARE, Share
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
 

@@ -16,12 +16,13 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.accuracy_cells import image_sums, share_of
-from visualjudge.analysis.figures import NO_SHARE, Leak, Share
+from visualjudge.analysis.figures import Leak
 from visualjudge.analysis.repeated_rows import holm_apart, leak_verdicts, originals
 from visualjudge.analysis.statistics import jackknife
+from visualjudge.analysis.statistics.jackknife import norm_sf
 from visualjudge.analysis.statistics.share_intervals import ratio_influence
-from visualjudge.analysis.statistics.tails import norm_sf
 from visualjudge.analysis.study_table import lead
+from visualjudge.analysis.value_and_interval import NO_SHARE, Share
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
 

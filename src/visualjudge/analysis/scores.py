@@ -16,10 +16,11 @@ from visualjudge.analysis.accuracy_cells import (
     mean_of,
     share_of,
 )
-from visualjudge.analysis.category_codes import ordered
-from visualjudge.analysis.figures import NO_SHARE, NOTHING, Ends, Estimate, Ranking, Scoring, Share
+from visualjudge.analysis.figures import Ranking, Scoring
+from visualjudge.analysis.pairwise_figures import declined_and_unsure
 from visualjudge.analysis.statistics import correlation, jackknife
-from visualjudge.analysis.verdicts_without_answer import declined_and_unsure
+from visualjudge.analysis.study_table import ordered
+from visualjudge.analysis.value_and_interval import NO_SHARE, NOTHING, Ends, Estimate, Share
 from visualjudge.core.records import LETTERS, FloatArray
 
 GROUP = ["image", "task", "encoding", "classes", "error_type", "repeat"]

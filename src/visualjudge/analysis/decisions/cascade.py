@@ -14,12 +14,10 @@ import polars as pl
 
 from visualjudge.analysis.figure_text import many, percent
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.run_warnings import NO_REMARKS, Remarks, remarks_on
 from visualjudge.analysis.statistics import RiskThreshold, risk_threshold
 from visualjudge.analysis.statistics.jackknife import renumbered, spread, sums
-from visualjudge.analysis.statistics.paired import gap_ends
-from visualjudge.analysis.statistics.share_intervals import one_share, ratio_influence
-from visualjudge.analysis.study_table import Study
+from visualjudge.analysis.statistics.share_intervals import gap_ends, one_share, ratio_influence
+from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, remarks_on
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 from visualjudge.judges.cascade import By, CascadeRule, decide

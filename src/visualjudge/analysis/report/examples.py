@@ -14,9 +14,9 @@ from PIL import Image
 
 from visualjudge.analysis.bias import both_orders
 from visualjudge.analysis.load import read_reply
+from visualjudge.analysis.pairwise_figures import CANNOT_TELL, DECLINED
 from visualjudge.analysis.scores import rank_taus
 from visualjudge.analysis.study_table import Placed, Study, unchanged
-from visualjudge.analysis.verdicts_without_answer import CANNOT_TELL, DECLINED
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import image_at
 from visualjudge.core.records import Question

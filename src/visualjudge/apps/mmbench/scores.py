@@ -9,8 +9,8 @@ is given.
 The usual table has accuracy by MMBench's six abilities and overall, for each split and model.
 Models are compared on the questions that both were scored on: McNemar 1947, exact (a sign test of
 the discordant pairs), where pairs are independent; the jackknife over questions
-(:mod:`visualjudge.analysis.statistics.paired`), which holds for rotations too; Holm 1979 over all
-pairs of models.
+(:mod:`visualjudge.analysis.statistics.share_intervals`), which holds for rotations too; Holm 1979
+over all pairs of models.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 from visualjudge.analysis.accuracy_cells import estimate_of, test_of
 from visualjudge.analysis.bias import binomial_p
 from visualjudge.analysis.statistics.jackknife import holm, spread
-from visualjudge.analysis.statistics.paired import gap_ends
-from visualjudge.analysis.statistics.share_intervals import one_share, ratio_influence
+from visualjudge.analysis.statistics.share_intervals import gap_ends, one_share, ratio_influence
 from visualjudge.apps.mmbench.evaluate import Evaluation, Slice
 from visualjudge.apps.mmbench.table import Row, ScoredRow
 from visualjudge.core.text_tables import Table

@@ -16,14 +16,12 @@ import polars as pl
 
 from visualjudge.analysis import figure_text
 from visualjudge.analysis.accuracy_cells import estimate_of, image_sums
-from visualjudge.analysis.figures import Estimate
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.run_warnings import remarks_on
 from visualjudge.analysis.statistics.eprocess import e_process, power
 from visualjudge.analysis.statistics.jackknife import spread
-from visualjudge.analysis.statistics.paired import gap_ends
-from visualjudge.analysis.statistics.share_intervals import ratio_influence
-from visualjudge.analysis.study_table import Run
+from visualjudge.analysis.statistics.share_intervals import gap_ends, ratio_influence
+from visualjudge.analysis.study_table import Run, remarks_on
+from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.apps.probes.sampling import in_turn
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import Question
