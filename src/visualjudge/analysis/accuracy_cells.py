@@ -16,7 +16,7 @@ import polars as pl
 from visualjudge.analysis.figures import Cell
 from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy
 from visualjudge.analysis.statistics import jackknife
-from visualjudge.analysis.statistics.share_intervals import Shares, ratio_influence, shares
+from visualjudge.analysis.statistics.share_intervals import Shares, ratio, shares
 from visualjudge.analysis.study_table import WORD, Study, ordered, unchanged
 from visualjudge.analysis.value_and_interval import NO_SHARE, Estimate, Share
 from visualjudge.core.records import FloatArray, IntArray
@@ -49,6 +49,12 @@ class ImageSums:
     def shares(self, top: str, bottom: str, *, whole: bool = True) -> Shares:
         """Each cell's share with its interval."""
         return shares(self.columns[top], self.columns[bottom], self.cell, self.cells, whole=whole)
+
+    def ratio(self, top: str, bottom: str) -> tuple[FloatArray, jackknife.Spread]:
+        """Each cell's Σ ``top`` / Σ ``bottom``, which need be no share, with its spread."""
+        kept = self.columns[bottom] > 0
+        named = (self.columns[top][kept], self.columns[bottom][kept])
+        return ratio(*named, self.cell[kept], self.cells)
 
 
 def image_sums(table: pl.DataFrame, by: Sequence[str], values: Mapping[str, pl.Expr]) -> ImageSums:
@@ -94,14 +100,9 @@ def mean_of(sums: ImageSums, top: str, bottom: str) -> tuple[Estimate, float | N
     """Σ top / Σ bottom of sums without cells, for values without bounds, and the p of its being
     0.
     """
-    weights = sums.columns[bottom]
-    kept = weights > 0
-    weights, place = weights[kept], np.zeros(int(kept.sum()), dtype=np.int64)
-    value, influence = ratio_influence(sums.columns[top][kept], weights, place, 1)
-    found = jackknife.spread(influence, weights, place, 1)
-    return estimate_of(
-        value, found, jackknife.mean_ends(value, found), int(weights.sum())
-    ), test_of(value, found)
+    value, found = sums.ratio(top, bottom)
+    n = int(sums.total(bottom)[0])
+    return estimate_of(value, found, jackknife.mean_ends(value, found), n), test_of(value, found)
 
 
 def estimate_of(

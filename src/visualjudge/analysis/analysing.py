@@ -5,7 +5,7 @@ derived from them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -315,13 +315,10 @@ def _by(verdicts: Counted, kinds: Mapping[str, pl.DataFrame], keys: list[str]) -
     scoring = {name: scoring_figures(part) for name, part in _parts(kinds["scoring"], *keys)}
     out = []
     for name in sorted({*found, *ranking, *scoring}):
-        cell = found.get(name) or Cell(_keys(name, keys), NO_ACCURACY)
-        out.append(Cell(cell.keys, cell.accuracy, ranking.get(name), scoring.get(name)))
+        named = tuple(zip(keys, name.split("/", len(keys) - 1), strict=True))
+        cell = found.get(name) or Cell(named, NO_ACCURACY)
+        out.append(replace(cell, ranking=ranking.get(name), scoring=scoring.get(name)))
     return tuple(out)
-
-
-def _keys(name: str, keys: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    return tuple(zip(keys, name.split("/", len(keys) - 1), strict=True))
 
 
 def _sensitivity(

@@ -25,12 +25,7 @@ from visualjudge.analysis.repeated_rows import ALL, above_verdicts, holm_apart, 
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.alpha import Level, alpha, alpha_interval
 from visualjudge.analysis.statistics.jackknife import holm
-from visualjudge.analysis.statistics.share_intervals import (
-    cases_needed,
-    gap_ends,
-    images_needed,
-    ratio_influence,
-)
+from visualjudge.analysis.statistics.share_intervals import cases_needed, gap_ends, images_needed
 from visualjudge.analysis.study_table import Run, Study
 from visualjudge.analysis.value_and_interval import Ends, Estimate
 from visualjudge.core.records import TIES, FloatArray, IntArray
@@ -108,16 +103,13 @@ def paired(both: pl.DataFrame, names: tuple[str, str], asked_gap: float) -> Comp
     a, b = pl.col("right"), pl.col("right_b")
     values = {"n": a.is_not_null(), "gap": a.cast(pl.Int8) - b.cast(pl.Int8), "apart": a != b}
     sums = image_sums(both, [], values)
-    weights, nowhere = sums.columns["n"], np.zeros(sums.cluster.size, dtype=np.int64)
-    value, influence = ratio_influence(sums.columns["gap"], weights, nowhere, 1)
-    found = jackknife.spread(influence, weights, nowhere, 1)
+    value, found = sums.ratio("gap", "n")
     n, images = both.height, int(found.images[0])
-    apart = float(sums.total("apart")[0])
-    figure = estimate_of(
-        value, found, gap_ends(value, found, np.array([apart]), np.array([float(n)])), n
-    )
+    ends = gap_ends(value, found, sums.total("apart"), sums.total("n"))
+    figure = estimate_of(value, found, ends, n)
     only_a, only_b = (int(both.select(expr.sum()).item()) for expr in (a & ~b, b & ~a))
-    effect = _design_effect(float(found.variance[0]), only_a, only_b, n)
+    independent = ((only_a + only_b) / n - ((only_a - only_b) / n) ** 2) / n
+    effect = max(1.0, float(found.variance[0]) / independent) if independent > 0 else 1.0
     needed = cases_needed(only_a / n, only_b / n, effect)
     wanted, reach = images_needed(found, asked_gap)
     return Comparison(
@@ -138,11 +130,6 @@ def paired(both: pl.DataFrame, names: tuple[str, str], asked_gap: float) -> Comp
         images_range=reach,
         more_images=None if wanted is None else max(0, wanted - images),
     )
-
-
-def _design_effect(variance: float, only_a: int, only_b: int, n: int) -> float:
-    plain = ((only_a + only_b) / n - ((only_a - only_b) / n) ** 2) / n
-    return max(1.0, variance / plain) if plain > 0 else 1.0
 
 
 def nothing_in_common(study: Study) -> tuple[str, ...]:
@@ -302,10 +289,7 @@ def _rows(both: pl.DataFrame, scope: str, name: str, chance: float) -> Iterator[
         "other": known & other,
     }
     sums = image_sums(both, by, values)
-    held = sums.columns["n"] > 0
-    weights, cell = sums.columns["n"][held], sums.cell[held]
-    value, influence = ratio_influence(sums.columns["gap"][held], weights, cell, sums.cells)
-    found = jackknife.spread(influence, weights, cell, sums.cells)
+    value, found = sums.ratio("gap", "n")
     n, apart, declined = (sums.total(column) for column in ("n", "apart", "declined"))
     ends = gap_ends(value, found, apart, n)
     for k in range(sums.cells):

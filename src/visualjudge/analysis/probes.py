@@ -56,9 +56,8 @@ from visualjudge.analysis.figures import (
     ToolTrust,
     Without,
 )
-from visualjudge.analysis.statistics import jackknife
-from visualjudge.analysis.statistics.jackknife import TAIL, holm, spread
-from visualjudge.analysis.statistics.share_intervals import gap_ends, ratio_influence
+from visualjudge.analysis.statistics.jackknife import TAIL, holm
+from visualjudge.analysis.statistics.share_intervals import gap_ends
 from visualjudge.analysis.value_and_interval import Estimate
 
 MARGIN = 0.125
@@ -220,10 +219,7 @@ def _effect(units: pl.DataFrame, scale: float, n: int) -> tuple[Estimate, _Effec
     sums = image_sums(
         units, [], {"x": pl.col("x"), "n": pl.col("x").is_not_null(), "apart": pl.col("x") != 0}
     )
-    weights = sums.columns["n"]
-    place = np.zeros(weights.size, dtype=np.int64)
-    value, influence = ratio_influence(sums.columns["x"], weights, place, 1)
-    found = spread(influence, weights, place, 1)
+    value, found = sums.ratio("x", "n")
 
     def ends(tail: float) -> Interval:
         low, high = gap_ends(value, found, sums.total("apart"), sums.total("n"), tail=tail)
@@ -317,9 +313,7 @@ def _without(pairs: pl.DataFrame) -> Without | None:
         "apart": seen != blind,
     }
     sums = image_sums(pairs, [], values)
-    weights, nowhere = sums.columns["n"], np.zeros(sums.cluster.size, dtype=np.int64)
-    value, influence = ratio_influence(sums.columns["gap"], weights, nowhere, 1)
-    found = jackknife.spread(influence, weights, nowhere, 1)
+    value, found = sums.ratio("gap", "n")
     apart, n = sums.total("apart"), sums.total("n")
     gain = estimate_of(value, found, gap_ends(value, found, apart, n), pairs.height)
     low, high = gap_ends(value, found, apart, n, tail=ONE_SIDED)

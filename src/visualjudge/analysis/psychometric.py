@@ -291,7 +291,10 @@ def curves(
     A 75 % point needs a slope: right answers that grow with distance, by a one-sided test clustered
     by image, with Holm over the parts that differ. It needs a curve that fits, and data below it.
     """
-    apart = [_apart(scope, rows) for scope, rows in parts]
+    apart = [
+        rows.select("right", "parsed", "cluster", scope.column).filter(pl.col(scope.column) > 0)
+        for scope, rows in parts
+    ]
     sizes = {scope: rows.height for (scope, _), rows in zip(parts, apart, strict=True)}
     asked = [
         _asked(rows, scope.column, resampling, chance)
@@ -308,11 +311,6 @@ def curves(
     ):
         out.append(_sensitivity(scope, rows, data, p, resampling))
     return tuple(out)
-
-
-def _apart(scope: Scope, rows: pl.DataFrame) -> pl.DataFrame:
-    """The verdicts on options that lie apart."""
-    return rows.select("right", "parsed", "cluster", scope.column).filter(pl.col(scope.column) > 0)
 
 
 def _asked(rows: pl.DataFrame, column: str, resampling: Resampling, chance: float) -> _Asked | None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ Problems = list[Problem]
 
 def _read(path: Path) -> pl.DataFrame:
     readers: dict[str, Callable[[Path], pl.DataFrame]] = {
-        ".csv": _read_csv,
+        ".csv": partial(pl.read_csv, infer_schema=False),
         ".jsonl": _read_jsonl,
         ".ndjson": _read_jsonl,
         ".parquet": _read_parquet,
@@ -66,10 +67,6 @@ def _read(path: Path) -> pl.DataFrame:
 
 def _read_parquet(path: Path) -> pl.DataFrame:
     return pl.concat([pl.DataFrame(schema=parquet_schema(path)), *parquet_parts(path, 100_000)])
-
-
-def _read_csv(path: Path) -> pl.DataFrame:
-    return pl.read_csv(path, infer_schema=False)
 
 
 def _read_jsonl(path: Path) -> pl.DataFrame:

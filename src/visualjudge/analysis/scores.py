@@ -84,13 +84,9 @@ def tau_mean(sums: ImageSums) -> Estimate:
     half = ImageSums(sums.keys, sums.cell, sums.cluster, {"top": (total + told) / 2, "n": told})
     found = share_of(half.shares("top", "n", whole=False))
     value = None if found.value is None else float(total.sum() / told.sum())
-    ends = None if found.interval is None else _doubled(found.interval)
+    low, high = (None if end is None else 2 * end - 1 for end in found.interval or (None, None))
+    ends = None if found.interval is None else (low, high)
     return Estimate(value, ends, found.n, found.images, found.why)
-
-
-def _doubled(ends: Ends) -> Ends:
-    low, high = (None if end is None else 2 * end - 1 for end in ends)
-    return low, high
 
 
 def ranking_figures(table: pl.DataFrame) -> Ranking:
@@ -143,10 +139,6 @@ def _filled_spearman(table: pl.DataFrame) -> Ends | None:
     return None if low is None or high is None else (low, high)
 
 
-def _same(value: float | None) -> Ends | None:
-    return None if value is None else (value, value)
-
-
 def _error_bounds(table: pl.DataFrame) -> tuple[Ends, Ends]:
     """Mean absolute error and bias if every failed reply had been the best, or the worst, that
     0..10 allows.
@@ -192,7 +184,9 @@ def scoring_figures(table: pl.DataFrame) -> Scoring:
     scores = correlation.cases(parsed["number"], parsed["truth"])
     spearman = _pooled(parsed, scores, correlation.weighted_spearman)
     pearson = _pooled(parsed, scores, correlation.weighted_pearson)
-    filled = _filled_spearman(table) if failed else _same(spearman.value)
+    filled: Ends | None = None if spearman.value is None else (spearman.value, spearman.value)
+    if failed:
+        filled = _filled_spearman(table)
     correlations = within_image(parsed), spearman, filled, pearson
     return Scoring(
         n, failed, *correlations, mae, mae_bounds, bias, bias_bounds, *declined_and_unsure(table)

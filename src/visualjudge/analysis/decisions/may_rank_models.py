@@ -14,8 +14,8 @@ import polars as pl
 
 from visualjudge.analysis.decisions.judged_items import MEASURES, RANGES, Items, items
 from visualjudge.analysis.figure_text import many
-from visualjudge.analysis.statistics.jackknife import mean_ends, spread
-from visualjudge.analysis.statistics.share_intervals import ratio_influence, shares
+from visualjudge.analysis.statistics.jackknife import mean_ends
+from visualjudge.analysis.statistics.share_intervals import ratio, shares
 from visualjudge.analysis.statistics.systems import (
     Favour,
     Interval,
@@ -228,8 +228,7 @@ def _true_ends(sums: Sums, kind: str) -> tuple[Interval | None, ...]:
     if kind != "scoring":
         ends = shares(top, bottom, source, size, whole=False)
         return tuple(ends.interval(s) for s in range(size))
-    value, influence = ratio_influence(top, bottom, source, size)
-    low, high = np.clip(mean_ends(value, spread(influence, bottom, source, size)), *RANGES[kind])
+    low, high = np.clip(mean_ends(*ratio(top, bottom, source, size)), *RANGES[kind])
     return tuple(
         None if np.isnan(a) else (float(a), float(b)) for a, b in zip(low, high, strict=True)
     )

@@ -63,6 +63,13 @@ SHORTER, MOST_SHORTER = 0.25, 0.4
 """What the skewness of few right answers, in standard deviations, takes from t for the errors, and
 the most of it.
 """
+LEVEL = 0.05
+POWER = 0.8
+MOST_IMAGES = 10_000_000
+LEAST_REACH = float(norm_isf(0.05))
+"""Of an interval, in standard errors of independent cases: what images that agree by luck cannot
+undercut.
+"""
 
 
 @dataclass(frozen=True)
@@ -121,7 +128,7 @@ class Shares:
         return FEW if self.cases[k] else "nothing was asked"
 
 
-def ratio_influence(
+def _ratio_influence(
     top: FloatArray, bottom: FloatArray, column: IntArray, columns: int
 ) -> tuple[FloatArray, FloatArray]:
     """Ratios of totals (columns,), and for each entry the ratio less the ratio without it
@@ -132,6 +139,17 @@ def ratio_influence(
     rest = cases[column] - bottom
     without = np.divide(total[column] - top, rest, out=value[column].copy(), where=rest > 0)
     return value, np.nan_to_num(value[column] - without)
+
+
+def ratio(
+    top: FloatArray, bottom: FloatArray, column: IntArray | None = None, columns: int = 1
+) -> tuple[FloatArray, Spread]:
+    """Σ ``top`` / Σ ``bottom`` of each column, (columns,), and its spread, one entry an image and
+    column; without ``column`` all entries are of one.
+    """
+    place = np.zeros(bottom.size, dtype=np.int64) if column is None else column
+    value, influence = _ratio_influence(top, bottom, place, columns)
+    return value, spread(influence, bottom, place, columns)
 
 
 def shares(
@@ -189,7 +207,7 @@ def _nearer(
     An end of the jackknife on Fisher's z scale of 2π − 1, where images differ, replaces one that is
     farther out.
     """
-    value, influence = ratio_influence(top, bottom, place, low.size)
+    value, influence = _ratio_influence(top, bottom, place, low.size)
     below, above = correlation_ends(2 * value - 1, spread(2 * influence, bottom, place, low.size))
     return np.fmin(low, (1 - below) / 2), np.fmin(high, (1 + above) / 2)
 
@@ -390,30 +408,6 @@ class _Terms:
         """c: to raise a d below −c lowers Σ d + t S + b S²."""
         slope = self.t / np.sqrt(np.maximum(self.w * squares + self.known, TINY)) + 2 * self.lean
         return np.asarray(1 / np.maximum(self.w * slope, TINY))
-
-
-__all__ = [
-    "LEAST_IMAGES",
-    "SHARES",
-    "SINGLE",
-    "WHOLE_IMAGES",
-    "Shares",
-    "Supposed",
-    "one_share",
-    "ratio_influence",
-    "shares",
-    "upper_bound",
-    "upper_bounds",
-]
-
-
-LEVEL = 0.05
-POWER = 0.8
-MOST_IMAGES = 10_000_000
-LEAST_REACH = float(norm_isf(0.05))
-"""Of an interval, in standard errors of independent cases: what images that agree by luck cannot
-undercut.
-"""
 
 
 def gap_ends(
