@@ -54,7 +54,13 @@ from visualjudge.analysis.load import load_study
 from visualjudge.analysis.pairwise_figures import OF_TWO, Pairwise
 from visualjudge.analysis.probes import photograph_need, probe_results, tool_trust
 from visualjudge.analysis.psychometric import Resampling, Scope, curves
-from visualjudge.analysis.scores import RANKED, SCORED, ranking_figures, scoring_figures
+from visualjudge.analysis.scores import (
+    RANKED,
+    SCORED,
+    ranking_cells,
+    ranking_figures,
+    scoring_figures,
+)
 from visualjudge.analysis.study_table import FEATURES, Study, more, unchanged
 from visualjudge.analysis.unread_replies import unread
 from visualjudge.analysis.variance import facets, variance_row
@@ -311,7 +317,7 @@ def _parts(table: pl.DataFrame, *keys: str) -> list[tuple[str, pl.DataFrame]]:
 def _by(verdicts: Counted, kinds: Mapping[str, pl.DataFrame], keys: list[str]) -> tuple[Cell, ...]:
     """Every cell that any question falls into, with what its questions of each type show."""
     found = {cell.name: cell for cell in accuracy_cells(verdicts, keys)}
-    ranking = {name: ranking_figures(part) for name, part in _parts(kinds["ranking"], *keys)}
+    ranking = ranking_cells(kinds["ranking"], keys)
     scoring = {name: scoring_figures(part) for name, part in _parts(kinds["scoring"], *keys)}
     out = []
     for name in sorted({*found, *ranking, *scoring}):

@@ -7,7 +7,6 @@ does not limit throughput.
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import os
 import stat
@@ -17,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import orjson
 
@@ -25,6 +24,9 @@ from visualjudge.core import atomic, jsons
 from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.core.locks import FileLock
 from visualjudge.runs.journal_blocks import LONGEST_LINE, SMALL, Block, blocks, check_length
+
+if TYPE_CHECKING:
+    import asyncio
 
 Record = Mapping[str, Any]
 _MOST_GATHERED = 1 << 16
@@ -306,6 +308,8 @@ class Journal:
 
     async def synced(self) -> None:
         """Return once all records written before this call are on the disk."""
+        import asyncio  # half as long to import as NumPy; to read a journal needs none of it
+
         wanted = self._written
         while self._synced < wanted:
             if self._sync is None or self._sync.done():
@@ -313,6 +317,8 @@ class Journal:
             await asyncio.shield(self._sync)
 
     async def _sync_once(self) -> None:
+        import asyncio
+
         upto = self._written
         if self._file is not None:
             self._flush()
