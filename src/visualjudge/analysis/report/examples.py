@@ -384,10 +384,13 @@ def _reply(raw: str, row: VerdictRow) -> Reply:
     """What the judge wrote, letters as shown, with the words that decided it where reading it again
     says the same.
     """
-    kind = cast("QuestionType", row["kind"])
-    found = read_text(raw, kind, len(row["scores"]), ties=("tie", "both_bad"))
-    recorded = row["text"] if row["text"] is not None else row["number"]
-    start, end = found.span if found.span and row["parsed"] and found.value == recorded else (0, 0)
+    start, end = 0, len(raw)
+    if not row["parsed"] or raw != row["text"]:  # a reply that is its answer need not be read again
+        kind = cast("QuestionType", row["kind"])
+        found = read_text(raw, kind, len(row["scores"]), ties=("tie", "both_bad"))
+        recorded = row["text"] if row["text"] is not None else row["number"]
+        same = found.span and row["parsed"] and found.value == recorded
+        start, end = found.span if found.span and same else (0, 0)
     first, last = (
         max(0, start - AROUND[0]),
         min(len(raw), end + AROUND[1] + (AROUND[0] if end == 0 else 0)),
