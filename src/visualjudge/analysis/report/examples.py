@@ -385,10 +385,11 @@ def _reply(raw: str, row: VerdictRow) -> Reply:
     says the same.
     """
     start, end = 0, len(raw)
-    if not row["parsed"] or raw != row["text"]:  # a reply that is its answer need not be read again
+    recorded = row["text"] if row["text"] is not None else row["number"]
+    bare = f"{recorded:g}" if isinstance(recorded, float) else recorded
+    if not row["parsed"] or raw != bare:  # a reply that is its answer need not be read again
         kind = cast("QuestionType", row["kind"])
         found = read_text(raw, kind, len(row["scores"]), ties=("tie", "both_bad"))
-        recorded = row["text"] if row["text"] is not None else row["number"]
         same = found.span and row["parsed"] and found.value == recorded
         start, end = found.span if found.span and same else (0, 0)
     first, last = (
