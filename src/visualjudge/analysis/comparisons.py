@@ -37,6 +37,8 @@ ALIKE = 0.95
 same.
 """
 KEYS = ["question", "order", "repeat"]
+COMPARED = 30
+"""Of more judges than these, not every two are compared."""
 
 
 def asked_like(study: Study) -> tuple[int, ...]:
@@ -153,9 +155,9 @@ def nothing_in_common(study: Study) -> tuple[str, ...]:
 
 def comparisons(study: Study, gap: float) -> tuple[Comparison, ...]:
     """Every two judges, p by Holm over those of real judges, and apart over those in which one is
-    simulated.
+    simulated; of more than :data:`COMPARED` judges those that :func:`not_compared` leaves.
     """
-    twos = list(combinations(range(len(study.runs)), 2))
+    twos = _twos(study)
     rows = [compare(study, i, j, gap) for i, j in twos]
     real = [not (study.runs[i].simulated or study.runs[j].simulated) for i, j in twos]
     families = (
@@ -164,6 +166,30 @@ def comparisons(study: Study, gap: float) -> tuple[Comparison, ...]:
     )
     adjusted = [a if b is None else b for a, b in zip(*families, strict=True)]
     return tuple(replace(row, p_holm=p) for row, p in zip(rows, adjusted, strict=True))
+
+
+def _twos(study: Study) -> list[tuple[int, int]]:
+    """Which judges are compared: the number of all pairs grows with the square of the judges."""
+    every = range(len(study.runs))
+    if len(every) <= COMPARED:
+        return list(combinations(every, 2))
+    right = [
+        table.lazy().filter(pl.col("kind") == "pairwise").select(pl.col("right").mean()).collect()
+        for table in study.joined
+    ]
+    order = sorted(every, key=lambda i: -(right[i].item() or 0.0))
+    pairs = chain(combinations(order[:COMPARED], 2), ((order[0], k) for k in order[COMPARED:]))
+    return sorted((min(two), max(two)) for two in pairs)
+
+
+def not_compared(judges: int) -> str:
+    """Which comparisons of so many judges a report leaves out; empty where it has them all."""
+    if judges <= COMPARED:
+        return ""
+    return (
+        f"Of {judges:,} judges, the {COMPARED} that are right most often are compared with each "
+        "other, and each further one with the best; --compare A B compares any two."
+    )
 
 
 def _ratings(

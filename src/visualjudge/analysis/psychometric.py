@@ -21,7 +21,7 @@ about the bootstrap" (quantiles widened to Student's t for few clusters).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -296,20 +296,21 @@ def curves(
         for scope, rows in parts
     ]
     sizes = {scope: rows.height for (scope, _), rows in zip(parts, apart, strict=True)}
-    asked = [
-        _asked(rows, scope.column, resampling, chance)
-        for (scope, _), rows in zip(parts, apart, strict=True)
-    ]
     whole = originals([scope for scope, _ in parts], lambda scope: (scope.against, sizes[scope]))
+    asked = [
+        _asked(rows, scope.column, resampling, chance) if whole[i] == i else None
+        for i, ((scope, _), rows) in enumerate(zip(parts, apart, strict=True))
+    ]
     slopes = [
         None if data is None else slope_p(data.distance, data.right, data.clusters)
         for data in asked
     ]
-    out = []
-    for (scope, _), rows, data, p in zip(
-        parts, apart, asked, holm_apart(slopes, whole), strict=True
-    ):
-        out.append(_sensitivity(scope, rows, data, p, resampling))
+    adjusted, out = holm_apart(slopes, whole), list[Sensitivity]()
+    for i, (scope, _) in enumerate(parts):
+        if whole[i] == i:
+            out.append(_sensitivity(scope, apart[i], asked[i], adjusted[i], resampling))
+        else:  # the same verdicts: the same curve
+            out.append(replace(out[whole[i]], scope=scope.scope, value=scope.value))
     return tuple(out)
 
 

@@ -21,6 +21,7 @@ from visualjudge.analysis.comparison_columns import (
     SOURCE,
     contrasts,
 )
+from visualjudge.analysis.comparisons import not_compared
 from visualjudge.analysis.decisions.report_opening import opening
 from visualjudge.analysis.figure_text import number, percents, points
 from visualjudge.analysis.figures import Cell, JudgeResult, Results
@@ -161,6 +162,8 @@ def markdown(analysis: Analysis, compare: tuple[int, int] | None = None) -> str:
     parts += _headlines(results, shown)
     about = {judge.name for judge in shown}
     parts.append(of(COMPARISON, [row for row in results.comparisons if {row.a, row.b} <= about]))
+    if left_out := not_compared(len(results.judges)):
+        parts.append(f"{left_out}\n")
     parts.append(of(AGREEMENT, results.agreement))
     for judge in shown:
         parts += _judge_parts(judge)

@@ -16,6 +16,7 @@ from visualjudge.analysis.comparison_columns import (
     SOURCE,
     contrasts,
 )
+from visualjudge.analysis.comparisons import not_compared
 from visualjudge.analysis.decisions.card import Card, JudgeCard
 from visualjudge.analysis.decisions.card_page import ANSWERS, TASKS_NOTE, due
 from visualjudge.analysis.decisions.checks import ICONS, STATES, needs
@@ -141,7 +142,7 @@ def _compared(
         "figure is how many "
         f"images like these would show a gap of {gap} points (5 %, power 80 %), with its 95 % "
         "range. "
-        "In bold rows p is below 5 %.",
+        f"In bold rows p is below 5 %. {not_compared(len(results.judges))}".rstrip(),
         [
             grid(COMPARISON, rows, hit=lambda row: (row.p_holm or 1) < 0.05),
             titled(
