@@ -25,7 +25,7 @@ from visualjudge.analysis.analysing import PAIRED
 from visualjudge.analysis.bias import both_orders, preference, swap_figures
 from visualjudge.analysis.decisions.card import Answer, Shown, answer_of
 from visualjudge.analysis.decisions.checks import NOT_ASKED, read_thresholds
-from visualjudge.analysis.figures import Pairwise
+from visualjudge.analysis.pairwise_figures import Pairwise
 from visualjudge.analysis.study_table import (
     VERDICT_SCHEMA,
     WIRE,

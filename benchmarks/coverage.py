@@ -38,14 +38,13 @@ from visualjudge.analysis.benchmark_pair_rules import net
 from visualjudge.analysis.bias import both_orders
 from visualjudge.analysis.comparisons import paired
 from visualjudge.analysis.encoding_choice import recommend
-from visualjudge.analysis.figures import Estimate
 from visualjudge.analysis.leaks import leak_audit
-from visualjudge.analysis.psychometric import Scope, curves
-from visualjudge.analysis.psychometric_bootstrap import Resampling
+from visualjudge.analysis.psychometric import Resampling, Scope, curves
 from visualjudge.analysis.scores import rank_taus, scoring_figures, within_groups
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.alpha import alpha, alpha_interval
-from visualjudge.analysis.statistics.share_intervals import ratio_influence, shares
+from visualjudge.analysis.statistics.share_intervals import ratio, shares
+from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.errors import DataError
 
 POPULATION = 4_000
@@ -140,8 +139,7 @@ def batch(row: Ratio, simulations: int, images: int) -> list[Estimate]:
     )
     x, n, place = sums["top"].to_numpy(), sums["n"].to_numpy(), sums["cluster"].to_numpy() // images
     if kind == "mean":
-        value, influence = ratio_influence(x, n, place, simulations)
-        found = jackknife.spread(influence, n, place, simulations)
+        value, found = ratio(x, n, place, simulations)
         ends = jackknife.mean_ends(value, found)
         return [estimate_of(value, found, ends, 1, k) for k in range(simulations)]
     half = (x + n) / 2 if kind == "tau" else x

@@ -23,9 +23,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import spearmanr
 
-from visualjudge.analysis.statistics import jackknife
-from visualjudge.analysis.statistics.paired import gap_ends
-from visualjudge.analysis.statistics.share_intervals import ratio_influence, shares
+from visualjudge.analysis.statistics.share_intervals import gap_ends, ratio, shares
 from visualjudge.core.atomic import write_json
 from visualjudge.core.records import Annotation
 from visualjudge.data.folder import DataFolder, check_entry
@@ -225,9 +223,7 @@ def _gain(apart: np.ndarray, place: np.ndarray) -> tuple[float, Ends]:
     cases, top = np.bincount(place).astype(np.float64), np.bincount(place, apart)
     if len(cases) < FEWEST_IMAGES:
         return float(apart.mean()), None
-    nowhere = np.zeros(len(cases), dtype=np.int64)
-    value, influence = ratio_influence(top, cases, nowhere, 1)
-    found = jackknife.spread(influence, cases, nowhere, 1)
+    value, found = ratio(top, cases)
     n = np.array([float(len(apart))])
     low, high = gap_ends(value, found, np.array([float((apart != 0).sum())]), n)
     return float(value[0]), (float(low[0]), float(high[0]))

@@ -14,9 +14,9 @@ from visualjudge.analysis.analysing import pairwise_figures
 from visualjudge.analysis.bias import preferences
 from visualjudge.analysis.comparisons import paired
 from visualjudge.analysis.encoding_choice import compare_encodings
-from visualjudge.analysis.figures import Estimate
 from visualjudge.analysis.leaderboard import leaderboard
 from visualjudge.analysis.statistics.alpha import alpha, alpha_interval
+from visualjudge.analysis.value_and_interval import Estimate
 
 Figures = dict[str, Estimate]
 

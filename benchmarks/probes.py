@@ -24,8 +24,7 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.photograph_effect import photograph_need
-from visualjudge.analysis.probes import probe_results
+from visualjudge.analysis.probes import photograph_need, probe_results
 from visualjudge.analysis.statistics.eprocess import e_process
 from visualjudge.analysis.study_table import VERDICT_SCHEMA, join, question_table
 from visualjudge.core.records import Probe, ProbeDesign, Question

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import recompute_more as more
+import recompute_comparisons as compare
 from recompute_leans import lean, sides
 from scipy import optimize, stats
 
@@ -453,15 +453,15 @@ def others(check: Compare, judge: Mapping[str, Any], kinds: Mapping[str, list[Ve
         accuracy(check, f"{name}.cells", row, found)
     for task in judge["encodings"]:
         rows = [v for v in kinds["pairwise"] if v["q"]["task"] == task["task"]]
-        more.encodings(check, f"{name}.{task['task']}", task, rows, (spread, reach))
+        compare.encodings(check, f"{name}.{task['task']}", task, rows, (spread, reach))
     for stated in judge["variance"]:
-        more.components(
+        compare.components(
             check,
             f"{name}.variance",
             stated,
             [v for v in kinds["pairwise"] if v["q"]["task"] == stated["task"]],
         )
-    more.strengths(check, f"{name}.leaderboard", judge["leaderboard"], kinds["pairwise"])
+    compare.strengths(check, f"{name}.leaderboard", judge["leaderboard"], kinds["pairwise"])
 
 
 def main() -> None:
@@ -491,7 +491,7 @@ def main() -> None:
             check(
                 f"{judge['judge']}.bias p_holm",
                 [row["p_holm"] for row in judge["bias"]],
-                more.holm(row["p"] for row in judge["bias"]),
+                compare.holm(row["p"] for row in judge["bias"]),
             )
         if kinds["ranking"]:
             ranking(check, f"{judge['judge']}.ranking", judge["ranking"], kinds["ranking"])
@@ -500,7 +500,7 @@ def main() -> None:
         others(check, judge, kinds)
     comparisons(check, metrics["comparisons"], judged)
     for row in metrics["comparisons"]:
-        more.compared(check, row, judged[row["a"]], judged[row["b"]], (spread, reach))
+        compare.compared(check, row, judged[row["a"]], judged[row["b"]], (spread, reach))
     simulated = {judge["judge"] for judge in metrics["judges"] if judge["simulated"]}
     for family in (True, False):
         rows = [
@@ -511,10 +511,10 @@ def main() -> None:
         check(
             "comparisons.p_holm",
             [row["p_holm"] for row in rows],
-            more.holm(row["p"] for row in rows),
+            compare.holm(row["p"] for row in rows),
         )
-    more.leaks(check, metrics["leak_audit"], questions.values(), share)
-    more.agreement(check, metrics["judge_agreement"], judged)
+    compare.leaks(check, metrics["leak_audit"], questions.values(), share)
+    compare.agreement(check, metrics["judge_agreement"], judged)
     print(f"{check.same} values agree to {args.tolerance:g}, {len(check.unlike)} do not")
     print("\n".join(check.unlike[:40]))
     sys.exit(1 if check.unlike else 0)

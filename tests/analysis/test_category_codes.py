@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from visualjudge.analysis.category_codes import WORD, ordered
+from visualjudge.analysis.study_table import WORD, ordered
 
 
 def test_words_are_numbered_by_their_order_and_not_by_when_they_came() -> None:

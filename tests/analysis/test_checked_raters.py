@@ -13,7 +13,7 @@ import pytest
 from judged_records import pair, said, scoring, write_dataset, write_run
 from visualjudge.analysis import Analysis, analyse
 from visualjudge.analysis.figures import RaterChecks
-from visualjudge.analysis.people_run_ratings import ratings_of_runs
+from visualjudge.analysis.rating_table import ratings_of_runs
 from visualjudge.analysis.report.markdown import markdown
 from visualjudge.analysis.report.page import html
 

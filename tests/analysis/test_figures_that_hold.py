@@ -14,14 +14,16 @@ import pytest
 
 from judged_records import pair, said, scoring
 from visualjudge.analysis import analyse_study, study_of
-from visualjudge.analysis.comparisons import comparisons, judge_agreement
+from visualjudge.analysis.comparisons import COMPARED, comparisons, judge_agreement, not_compared
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.leaks import permutation_p
 from visualjudge.analysis.psychometric import slope_p
+from visualjudge.analysis.report.markdown import markdown
+from visualjudge.analysis.report.page import html
 from visualjudge.analysis.statistics import jackknife
-from visualjudge.analysis.statistics.paired import images_needed
-from visualjudge.analysis.statistics.share_intervals import one_share
+from visualjudge.analysis.statistics.share_intervals import images_needed, one_share
 from visualjudge.analysis.study_table import Run, Study, join, question_table, verdict_table
+from visualjudge.analysis.table_layout import Table
 from visualjudge.core.records import OptionFeatures, Question, Verdict
 from visualjudge.core.seeding import rng_for
 
@@ -73,6 +75,29 @@ def test_comparison_counts_images_and_not_verdicts() -> None:
     assert (row.only_a_right, row.only_b_right) == (20, 0)
     assert row.p is not None
     assert row.p > 0.2
+
+
+def test_many_judges_are_compared_near_the_top_and_with_the_best(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("visualjudge.analysis.comparisons.COMPARED", 3)
+    questions = [pair(i, (8.0, 1.0), image_id=f"image{i % 8}") for i in range(40)]
+    wrong = {"a": 20, "b": 2, "c": 30, "d": 0, "e": 10}
+    judges = {
+        name: [said(q, "B" if i < count else "A") for i, q in enumerate(questions)]
+        for name, count in wrong.items()
+    }
+    analysis = analyse_study(study_of(questions, judges))
+    assert {(row.a, row.b) for row in analysis.results.comparisons} == {
+        ("b", "d"), ("d", "e"), ("b", "e"),
+        ("a", "d"), ("c", "d"),
+    }  # fmt: skip
+    assert "Of 5 judges, the 3 that are right most often" in html(analysis)
+    assert "Of 5 judges, the 3 that are right most often" in markdown(analysis)
+
+
+def test_no_more_judges_than_are_compared_leave_nothing_out() -> None:
+    assert not_compared(COMPARED) == ""
 
 
 def test_images_needed_grow_with_the_square_of_the_gap() -> None:
@@ -326,7 +351,7 @@ def test_rule_of_counting_is_in_every_output(monkeypatch: pytest.MonkeyPatch) ->
     )
     monkeypatch.setattr(published, "RULES", (*published.RULES, added))
     shown = tuple(columns._counted(rule) for rule in published.RULES)
-    monkeypatch.setattr(columns, "PUBLISHED", columns.Table(shown))
+    monkeypatch.setattr(columns, "PUBLISHED", Table(shown))
     questions = [pair(i, (8.0, 1.0)) for i in range(16)]
     analysis = analyse_study(study_of(questions, {"j": [said(q, "A") for q in questions]}))
     assert analysis.metrics["judges"][0]["pairwise"]["published"]["second_half"]["n"] == 8

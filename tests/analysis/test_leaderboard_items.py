@@ -9,9 +9,9 @@ import pytest
 
 from judged_records import pair, said
 from visualjudge.analysis import analyse_study, study_of
-from visualjudge.analysis.figures import Leaderboard
 from visualjudge.analysis.report.markdown import markdown
 from visualjudge.analysis.report.page import html
+from visualjudge.analysis.source_figures import Leaderboard
 from visualjudge.analysis.statistics.bradley_terry import NEVER_LOST
 from visualjudge.analysis.statistics.jackknife import ALIKE
 from visualjudge.analysis.study_table import question_table

@@ -15,7 +15,7 @@ import pytest
 
 from judged_records import pair, said, scoring, write_dataset, write_run
 from visualjudge.analysis.people_agreement import agreement, panels
-from visualjudge.analysis.people_run_ratings import _choices, ratings_of_runs
+from visualjudge.analysis.rating_table import _choices, ratings_of_runs
 from visualjudge.core.records import Verdict
 
 RATERS = ("anna", "ben", "carl")

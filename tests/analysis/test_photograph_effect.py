@@ -17,8 +17,8 @@ from visualjudge.analysis.decisions import card_page
 from visualjudge.analysis.decisions.card import card_of
 from visualjudge.analysis.decisions.decision_json import card_json
 from visualjudge.analysis.figure_text import percents, photograph_gain
-from visualjudge.analysis.photograph_effect import photograph_need
-from visualjudge.analysis.photograph_figures import Photograph, PhotographNeed
+from visualjudge.analysis.figures import Photograph, PhotographNeed
+from visualjudge.analysis.probes import photograph_need
 from visualjudge.analysis.study_table import study_of
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.records import Probe, Question, Verdict

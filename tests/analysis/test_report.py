@@ -21,8 +21,8 @@ from judged_records import features, pair, ranking, said, scoring, write_dataset
 from making import make_folder
 from visualjudge.analysis import analyse, figure_text, repeated_rows
 from visualjudge.analysis.analysing import Analysis
+from visualjudge.analysis.figures import ProbeResult
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.probe_figures import ProbeResult
 from visualjudge.analysis.report.examples import Example, examples
 from visualjudge.analysis.report.markdown import markdown
 from visualjudge.analysis.report.methods import methods

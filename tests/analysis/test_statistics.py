@@ -17,8 +17,7 @@ from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.alpha import alpha, alpha_interval
 from visualjudge.analysis.statistics.bradley_terry import davidson
 from visualjudge.analysis.statistics.jackknife import holm
-from visualjudge.analysis.statistics.paired import cases_needed
-from visualjudge.analysis.statistics.share_intervals import one_share, shares
+from visualjudge.analysis.statistics.share_intervals import cases_needed, one_share, shares
 from visualjudge.analysis.variance import variance_components, variance_row
 from visualjudge.core.seeding import rng_for
 

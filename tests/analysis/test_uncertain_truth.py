@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from visualjudge.analysis.people_agreement import Panel
-from visualjudge.analysis.statistics.dawid_skene import dawid_skene, majority
+from visualjudge.analysis.statistics.disagreeing_raters import dawid_skene, majority
 from visualjudge.analysis.uncertain_truth import truth_rows
 from visualjudge.cli.agreement import app
 from visualjudge.core.errors import UsageError

@@ -16,10 +16,10 @@ from visualjudge.analysis.columns import JUDGE
 from visualjudge.analysis.decisions.card import card_of
 from visualjudge.analysis.figure_text import answer, failed, failures, headline, verdict
 from visualjudge.analysis.figures import JudgeResult
+from visualjudge.analysis.pairwise_figures import Unanswered, unanswered
 from visualjudge.analysis.report.markdown import markdown
 from visualjudge.analysis.report.page import html as page
 from visualjudge.analysis.report.terminal import text
-from visualjudge.analysis.verdicts_without_answer import Unanswered, unanswered
 from visualjudge.core.records import Probe, Question, Verdict
 
 PAIRS = [pair(i, (8.0, 1.0)) for i in range(10)]

@@ -1,5 +1,8 @@
 """Sums by cell and image: what every share in the report is made of. Intervals:
 ``statistics/share_intervals.py``.
+
+What a guess gets: a tie that a question allows and that is right for no question gives a guess no
+chance: who never chooses it is right in half of the pairs without looking.
 """
 
 from __future__ import annotations
@@ -10,10 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.category_codes import WORD, ordered
-from visualjudge.analysis.figures import NO_SHARE, Accuracy, Cell, Estimate, Share
+from visualjudge.analysis.figures import Cell
+from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy
 from visualjudge.analysis.statistics import jackknife
-from visualjudge.analysis.statistics.share_intervals import Shares, ratio_influence, shares
+from visualjudge.analysis.statistics.share_intervals import Shares, ratio, shares
+from visualjudge.analysis.study_table import WORD, Study, ordered, unchanged
+from visualjudge.analysis.value_and_interval import NO_SHARE, Estimate, Share
 from visualjudge.core.records import FloatArray, IntArray
 
 MARGINS = (0.5, 1.0, 2.0, 3.0, 5.0)
@@ -44,6 +49,12 @@ class ImageSums:
     def shares(self, top: str, bottom: str, *, whole: bool = True) -> Shares:
         """Each cell's share with its interval."""
         return shares(self.columns[top], self.columns[bottom], self.cell, self.cells, whole=whole)
+
+    def ratio(self, top: str, bottom: str) -> tuple[FloatArray, jackknife.Spread]:
+        """Each cell's Σ ``top`` / Σ ``bottom``, which need be no share, with its spread."""
+        kept = self.columns[bottom] > 0
+        named = (self.columns[top][kept], self.columns[bottom][kept])
+        return ratio(*named, self.cell[kept], self.cells)
 
 
 def image_sums(table: pl.DataFrame, by: Sequence[str], values: Mapping[str, pl.Expr]) -> ImageSums:
@@ -89,14 +100,9 @@ def mean_of(sums: ImageSums, top: str, bottom: str) -> tuple[Estimate, float | N
     """Σ top / Σ bottom of sums without cells, for values without bounds, and the p of its being
     0.
     """
-    weights = sums.columns[bottom]
-    kept = weights > 0
-    weights, place = weights[kept], np.zeros(int(kept.sum()), dtype=np.int64)
-    value, influence = ratio_influence(sums.columns[top][kept], weights, place, 1)
-    found = jackknife.spread(influence, weights, place, 1)
-    return estimate_of(
-        value, found, jackknife.mean_ends(value, found), int(weights.sum())
-    ), test_of(value, found)
+    value, found = sums.ratio(top, bottom)
+    n = int(sums.total(bottom)[0])
+    return estimate_of(value, found, jackknife.mean_ends(value, found), n), test_of(value, found)
 
 
 def estimate_of(
@@ -225,3 +231,37 @@ def _mean_of_shares(sums: ImageSums) -> Shares:
         for values in (weight * n, weight**2 * n, weight * (sums.columns["top"] - value[cell] * n))
     )
     return shares(beyond + value.mean() * bottom, bottom, squares=squares)
+
+
+def guessed(questions: pl.DataFrame) -> float:
+    """The mean over pairwise ``questions`` of the share right of a guess among A, B and the ties
+    that the question allows and that are right for any of the questions; ½ of none.
+    """
+    right = questions["answer"].unique().implode()
+    return _share(questions, pl.col("ties").list.set_intersection(right).list.len())
+
+
+def guessed_among_allowed(questions: pl.DataFrame) -> float:
+    """As :func:`guessed`, with all ties that a question allows: where a curve of accuracy begins,
+    for a judge that chooses ties of pairs that hardly differ.
+    """
+    return _share(questions, pl.col("ties").list.len())
+
+
+def _share(questions: pl.DataFrame, ties: pl.Expr) -> float:
+    found = questions.select((1 / (2 + ties.fill_null(0))).mean()).item()
+    return OF_TWO if found is None else float(found)
+
+
+def pairwise_asked(study: Study, run: int) -> pl.DataFrame:
+    """The pairwise questions that a run answered, without those that a probe has changed: their
+    task, ties and answer.
+    """
+    asked = pl.Series(study.asked[run]).cast(study.questions.schema["question"])
+    kept = (pl.col("kind") == "pairwise") & unchanged() & pl.col("question").is_in(asked.implode())
+    return study.questions.lazy().filter(kept).select("task", "ties", "answer").collect()
+
+
+def guessed_by_task(asked: pl.DataFrame) -> dict[str, float]:
+    """:func:`guessed` of each task."""
+    return {str(task): guessed(part) for (task,), part in asked.group_by("task")}

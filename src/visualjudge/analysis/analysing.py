@@ -5,7 +5,7 @@ derived from them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.above_baseline import above_baseline, baseline_of
 from visualjudge.analysis.accuracy_cells import (
     CELL,
     NO_ACCURACY,
@@ -21,45 +20,47 @@ from visualjudge.analysis.accuracy_cells import (
     accuracy,
     accuracy_cells,
     counted,
+    guessed,
+    guessed_among_allowed,
+    guessed_by_task,
     macro,
     margin_bin,
+    pairwise_asked,
 )
 from visualjudge.analysis.benchmark_pair_rules import as_published
 from visualjudge.analysis.benchmark_scores import benchmark_scores, benchmarks_of
 from visualjudge.analysis.bias import binomial_p, both_orders, preferences, swap_figures
-from visualjudge.analysis.chance_accuracy import (
-    guessed,
-    guessed_among_allowed,
-    guessed_by_task,
-    pairwise_asked,
-)
 from visualjudge.analysis.comparisons import (
+    above_baseline,
     asked_like,
+    baseline_of,
     comparisons,
     judge_agreement,
     nothing_in_common,
 )
-from visualjudge.analysis.controls import leads_of
 from visualjudge.analysis.encoding_choice import recommend
 from visualjudge.analysis.figures import (
     Cell,
     DatasetFacts,
     EncodingChoice,
     JudgeResult,
-    Pairwise,
     Results,
     Sensitivity,
     Variance,
 )
-from visualjudge.analysis.leaderboard import PLAYED, leaderboard
+from visualjudge.analysis.leaderboard import PLAYED, leaderboard, leads_of
 from visualjudge.analysis.leaks import NEEDED, leak_audit
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.pairwise_figures import OF_TWO
-from visualjudge.analysis.photograph_effect import photograph_need
-from visualjudge.analysis.probes import probe_results, tool_trust
-from visualjudge.analysis.psychometric import Scope, curves
-from visualjudge.analysis.psychometric_bootstrap import Resampling
-from visualjudge.analysis.scores import RANKED, SCORED, ranking_figures, scoring_figures
+from visualjudge.analysis.pairwise_figures import OF_TWO, Pairwise
+from visualjudge.analysis.probes import photograph_need, probe_results, tool_trust
+from visualjudge.analysis.psychometric import Resampling, Scope, curves
+from visualjudge.analysis.scores import (
+    RANKED,
+    SCORED,
+    ranking_cells,
+    ranking_figures,
+    scoring_figures,
+)
 from visualjudge.analysis.study_table import FEATURES, Study, more, unchanged
 from visualjudge.analysis.unread_replies import unread
 from visualjudge.analysis.variance import facets, variance_row
@@ -115,7 +116,7 @@ class Analysis:
         """Long tables by name: headline, by_task, by_encoding, …, comparisons, leak_audit. One row
         a judge and cell.
         """
-        from visualjudge.analysis.metrics_tables import tables_of
+        from visualjudge.analysis.metrics_json import tables_of
 
         return tables_of(self.metrics)
 
@@ -316,17 +317,14 @@ def _parts(table: pl.DataFrame, *keys: str) -> list[tuple[str, pl.DataFrame]]:
 def _by(verdicts: Counted, kinds: Mapping[str, pl.DataFrame], keys: list[str]) -> tuple[Cell, ...]:
     """Every cell that any question falls into, with what its questions of each type show."""
     found = {cell.name: cell for cell in accuracy_cells(verdicts, keys)}
-    ranking = {name: ranking_figures(part) for name, part in _parts(kinds["ranking"], *keys)}
+    ranking = ranking_cells(kinds["ranking"], keys)
     scoring = {name: scoring_figures(part) for name, part in _parts(kinds["scoring"], *keys)}
     out = []
     for name in sorted({*found, *ranking, *scoring}):
-        cell = found.get(name) or Cell(_keys(name, keys), NO_ACCURACY)
-        out.append(Cell(cell.keys, cell.accuracy, ranking.get(name), scoring.get(name)))
+        named = tuple(zip(keys, name.split("/", len(keys) - 1), strict=True))
+        cell = found.get(name) or Cell(named, NO_ACCURACY)
+        out.append(replace(cell, ranking=ranking.get(name), scoring=scoring.get(name)))
     return tuple(out)
-
-
-def _keys(name: str, keys: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    return tuple(zip(keys, name.split("/", len(keys) - 1), strict=True))
 
 
 def _sensitivity(

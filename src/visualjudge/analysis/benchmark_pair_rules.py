@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from visualjudge.analysis.accuracy_cells import image_sums, macro, share_of
-from visualjudge.analysis.figures import NO_SHARE, Share
+from visualjudge.analysis.value_and_interval import NO_SHARE, Share
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,10 @@ def benchmark_scores(
     """
     if not scores:
         return ()
-    read = table.with_columns(said=_said(), given=_given()).with_columns(hit=_hit())
+    same = (pl.col("said") == pl.col("answer")).fill_null(False)
+    read = table.with_columns(said=_said(), given=_given()).with_columns(
+        hit=pl.coalesce(pl.col("published_right"), same)
+    )
     return tuple(_own_score(_part(read, score), _part(questions, score), score) for score in scores)
 
 
@@ -144,12 +147,6 @@ def _given() -> pl.Expr:
     theirs = pl.col("published_value").cast(pl.String).cast(pl.Float64, strict=False)
     ours = pl.when(pl.col("parsed")).then(pl.col("number"))
     return pl.when(pl.col("published_value").is_null()).then(ours).otherwise(theirs)
-
-
-def _hit() -> pl.Expr:
-    return pl.coalesce(
-        pl.col("published_right"), (pl.col("said") == pl.col("answer")).fill_null(False)
-    )
 
 
 def _mean(table: pl.DataFrame) -> float | None:

@@ -20,11 +20,11 @@ import polars as pl
 from scipy import special
 
 from visualjudge.analysis.accuracy_cells import image_sums, mean_of, share_of
-from visualjudge.analysis.figures import NO_SHARE, Estimate, Preference, Swap
+from visualjudge.analysis.pairwise_figures import Preference, Swap, withheld
 from visualjudge.analysis.statistics.bias_within_strata import Cases, lean
 from visualjudge.analysis.statistics.jackknife import FEW, holm, renumbered, sums
 from visualjudge.analysis.study_table import more
-from visualjudge.analysis.verdicts_without_answer import withheld
+from visualjudge.analysis.value_and_interval import NO_SHARE, Estimate
 from visualjudge.core.records import FloatArray, IntArray
 
 LEVEL = 0.05

@@ -12,37 +12,21 @@ from typing import TypeVar
 
 from visualjudge.analysis import figure_text as words, figures as f
 from visualjudge.analysis.benchmark_pair_rules import RULES, Rule
-from visualjudge.analysis.comparison_columns import (
-    ABOVE as ABOVE,
-    AGREEMENT as AGREEMENT,
-    CHECKED as CHECKED,
-    COMPARISON as COMPARISON,
-)
+from visualjudge.analysis.comparison_columns import ABOVE, CHECKED, LEADERBOARD
 from visualjudge.analysis.figure_text import number, p_value, percent, percents, points
-from visualjudge.analysis.source_columns import (
-    LEADERBOARD as LEADERBOARD,
-    SOURCE as SOURCE,
-    contrasts as contrasts,
-)
-from visualjudge.analysis.table_layout import (
-    Column,
-    Json,
-    Table as Table,
-    declared,
-    figure,
-    plain as plain,
-)
-from visualjudge.analysis.verdicts_without_answer import unanswered
+from visualjudge.analysis.pairwise_figures import Accuracy, Preference, Swap, unanswered
+from visualjudge.analysis.table_layout import Column, Json, Table, declared, figure, plain
+from visualjudge.analysis.value_and_interval import Estimate, Share
 
 Row = TypeVar("Row")
 
 
-def share(get: Callable[[Row], f.Estimate]) -> Callable[[Row], Json]:
+def share(get: Callable[[Row], Estimate]) -> Callable[[Row], Json]:
     """A figure as an object of its own: value, ci95, n, images, why."""
     return lambda row: ESTIMATE.json(get(row))
 
 
-ESTIMATE: Table[f.Estimate] = Table(
+ESTIMATE: Table[Estimate] = Table(
     (
         Column("value", lambda e: e.value),
         Column("ci95", lambda e: e.interval),
@@ -52,7 +36,7 @@ ESTIMATE: Table[f.Estimate] = Table(
     )
 )
 
-ACCURACY: Table[f.Accuracy] = Table(
+ACCURACY: Table[Accuracy] = Table(
     (
         Column("n", lambda a: a.share.n, "Verdicts", lambda a: number(a.share.n)),
         Column("images", lambda a: a.share.images, "Images", lambda a: number(a.share.images)),
@@ -78,11 +62,11 @@ ACCURACY: Table[f.Accuracy] = Table(
         Column("accuracy_parsed_ci95", lambda a: a.parsed.interval),
         Column("answered_a", lambda a: a.answered_a),
         Column("causes", lambda a: a.causes),
-        *declared(f.Accuracy),
+        *declared(Accuracy),
     )
 )
 
-SWAP: Table[f.Swap] = Table(
+SWAP: Table[Swap] = Table(
     (
         Column("n", lambda s: s.consistency.n),
         Column("images", lambda s: s.consistency.images),
@@ -95,20 +79,20 @@ SWAP: Table[f.Swap] = Table(
         Column("always_second", lambda s: s.always_second if s.consistency.n else None),
         Column("p", lambda s: s.p),
         Column("ci95", lambda s: s.consistency.interval),
-        *declared(f.Swap),
+        *declared(Swap),
     )
 )
 
 
-def _counted(rule: Rule) -> Column[Mapping[str, f.Share]]:
+def _counted(rule: Rule) -> Column[Mapping[str, Share]]:
     return Column(
         rule.key, share(lambda p: p[rule.key]), rule.title, lambda p: words.with_ends(p[rule.key])
     )
 
 
-PUBLISHED: Table[Mapping[str, f.Share]] = Table(tuple(_counted(rule) for rule in RULES))
+PUBLISHED: Table[Mapping[str, Share]] = Table(tuple(_counted(rule) for rule in RULES))
 
-PREFERENCE: Table[f.Preference] = Table(
+PREFERENCE: Table[Preference] = Table(
     (
         Column("feature", lambda b: b.feature),
         Column("leans_to", lambda b: b.leans_to, "Leans to", text=True),
@@ -122,7 +106,7 @@ PREFERENCE: Table[f.Preference] = Table(
         Column("p_holm", lambda b: b.p_holm, "p (Holm)", lambda b: p_value(b.p_holm)),
         Column("flagged", lambda b: b.flagged),
         Column("preference_crude", lambda b: b.crude),
-        *declared(f.Preference),
+        *declared(Preference),
     )
 )
 

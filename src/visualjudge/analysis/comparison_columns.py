@@ -1,12 +1,17 @@
-"""The columns of tables of two judges beside each other (see
-:mod:`visualjudge.analysis.columns`).
+"""The columns of tables that compare: two judges, the sources, and shallow rules on the dataset. A
+judge's own: :mod:`visualjudge.analysis.columns`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
 from visualjudge.analysis import figure_text, figures as f
 from visualjudge.analysis.figure_text import number, p_value, percent, points
+from visualjudge.analysis.source_figures import IN_MATRIX, Contrast, Control, Leaderboard, SourceRow
 from visualjudge.analysis.table_layout import Column, Table, declared, figure
+from visualjudge.analysis.value_and_interval import Estimate
 
 ABOVE: Table[f.Above] = Table(
     (
@@ -99,5 +104,145 @@ AGREEMENT: Table[f.Agreement] = Table(
         Column("images", lambda a: a.alpha.images, "Images", lambda a: number(a.alpha.images)),
         *figure("alpha", lambda a: a.alpha, "α", number, ends="ci95"),
         *declared(f.Agreement),
+    )
+)
+
+
+def _with_bound(row: SourceRow) -> Estimate:
+    """The strength as reports show it: with the one end that a source without a loss, or without a
+    win, has.
+    """
+    return replace(row.strength, interval=row.strength.interval or row.bound)
+
+
+SOURCE: Table[SourceRow] = Table(
+    (
+        Column("source", lambda r: r.source, "Source", text=True),
+        Column("group", lambda r: r.group),
+        Column("component", lambda r: r.component),
+        Column(
+            "images", lambda r: r.strength.images, "Images", lambda r: number(r.strength.images)
+        ),
+        *figure(
+            "strength", lambda r: r.strength, "Strength", number, ends="ci95", shown=_with_bound
+        ),
+        Column("bound", lambda r: r.bound),
+        *figure("controlled", lambda r: r.controlled, "Controlled", number),
+        Column(
+            "true_strength",
+            lambda r: r.true_strength,
+            "By truth",
+            lambda r: number(r.true_strength),
+        ),
+        Column(
+            "mean_score",
+            lambda r: r.mean_score,
+            "True score, asked",
+            lambda r: number(r.mean_score),
+        ),
+        Column("rank", lambda r: r.rank, "Rank"),
+        Column(
+            "rank_set", lambda r: r.rank_set, "Ranks, 95 %", lambda r: figure_text.ranks(r.rank_set)
+        ),
+        Column(
+            "rank_set_all",
+            lambda r: r.rank_set_all,
+            "All at once",
+            lambda r: figure_text.ranks(r.rank_set_all),
+        ),
+        Column("true_rank", lambda r: r.true_rank, "Rank by truth"),
+        *declared(SourceRow),
+    )
+)
+
+CONTRAST: Table[Contrast] = Table(
+    (
+        Column("group", lambda c: c.group),
+        Column("above", lambda c: c.above),
+        Column("below", lambda c: c.below),
+        *figure("difference", lambda c: c.difference, ends="ci95"),
+        Column("images", lambda c: c.difference.images),
+        Column("p", lambda c: c.p),
+        *declared(Contrast),
+    )
+)
+
+CONTROL: Table[Control] = Table(
+    (
+        Column("group", lambda c: c.group),
+        Column("name", lambda c: c.name),
+        *figure("effect", lambda c: c.effect, ends="ci95"),
+        Column("games", lambda c: c.effect.n),
+    )
+)
+
+LEADERBOARD: Table[Leaderboard] = Table(
+    (
+        Column("rows", lambda b: [SOURCE.json(row) for row in b.rows]),
+        Column("contrasts", lambda b: [CONTRAST.json(row) for row in b.contrasts]),
+        Column("controls", lambda b: [CONTROL.json(row) for row in b.controls]),
+        Column("n", lambda b: b.n),
+        Column("components", lambda b: b.components),
+        Column("regularised", lambda b: b.regularised),
+        Column("ties", lambda b: b.ties),
+        Column("log_tie", lambda b: b.log_tie),
+        Column("dispersion", lambda b: b.dispersion),
+        Column(
+            "rank_correlation",
+            lambda b: (
+                None
+                if b.spearman is None and b.kendall_tau is None
+                else {"spearman": b.spearman, "kendall_tau": b.kendall_tau}
+            ),
+        ),
+        *declared(Leaderboard),
+    )
+)
+
+
+def contrasts(
+    rows: Sequence[SourceRow], found: Iterable[Contrast]
+) -> tuple[list[str], list[list[str]]]:
+    """The titles and rows of the matrix "row above column" of the first sources of a group: p, and
+    the interval in log odds.
+    """
+    names = [row.source for row in rows[:IN_MATRIX]]
+    cells = {
+        (c.above, c.below): f"{p_value(c.p)} ({figure_text.span(c.difference.interval)})"
+        for c in found
+    }
+    table = [[name, *(cells.get((name, other), "") for other in names[1:])] for name in names[:-1]]
+    return ["Above \\ below", *names[1:]], table
+
+
+LEAK: Table[f.Leak] = Table(
+    (
+        Column("scope", lambda r: r.scope, "Questions", text=True),
+        Column("rule", lambda r: r.rule, "Rule", figure_text.rule, text=True),
+        Column("n", lambda r: r.share.n, "It applies to", lambda r: number(r.share.n)),
+        Column("images", lambda r: r.share.images, "Images", lambda r: number(r.share.images)),
+        *figure("accuracy", lambda r: r.share, "Right", ends="ci95"),
+        Column("p", lambda r: r.p),
+        Column("p_holm", lambda r: r.p_holm, "p (Holm)", lambda r: p_value(r.p_holm)),
+        Column("flagged", lambda r: r.flagged),
+        *declared(f.Leak),
+    )
+)
+
+DATASET: Table[f.DatasetFacts] = Table(
+    (
+        Column("path", lambda d: d.path),
+        Column("questions_sha256", lambda d: d.questions_sha256),
+        Column("version", lambda d: d.version),
+        Column("seed", lambda d: d.seed),
+        Column("questions", lambda d: d.questions),
+        Column("images", lambda d: d.images),
+        Column("by_question_type", lambda d: d.by_question_type),
+        Column("prompts", lambda d: list(d.prompts)),
+        Column("asked", lambda d: d.asked),
+        Column("images_asked", lambda d: d.images_asked),
+        Column("probed", lambda d: d.probed),
+        Column("where", lambda d: list(d.where)),
+        *declared(f.DatasetFacts),
     )
 )

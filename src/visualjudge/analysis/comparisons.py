@@ -1,12 +1,18 @@
-"""Two judges on the questions that both answered, and judges that were asked the same together.
+"""Two judges on the questions that both answered, judges that were asked the same together, and
+each beside the local baseline.
 
 Sources: McNemar 1947 and, for verdicts that come in images, the test of Yang, Sun & Hardin 2010 in
 its jackknife form; Connor 1987 (how many pairs a paired comparison of proportions needs).
+
+The local baseline is a small model without language that looks at the same questions. Only
+questions that the baseline answered are compared; what it declined says nothing of the judge. Its
+answer does not depend on the order shown, so that one verdict of it stands beside every order and
+repeat of the judge's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, combinations
 
@@ -14,14 +20,16 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.accuracy_cells import estimate_of, image_sums, test_of
-from visualjudge.analysis.figures import Agreement, Comparison, Ends, Estimate
+from visualjudge.analysis.figures import Above, Agreement, Comparison
+from visualjudge.analysis.repeated_rows import ALL, above_verdicts, holm_apart, originals
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.alpha import Level, alpha, alpha_interval
 from visualjudge.analysis.statistics.jackknife import holm
-from visualjudge.analysis.statistics.paired import cases_needed, gap_ends, images_needed
-from visualjudge.analysis.statistics.share_intervals import ratio_influence
-from visualjudge.analysis.study_table import Study
+from visualjudge.analysis.statistics.share_intervals import cases_needed, gap_ends, images_needed
+from visualjudge.analysis.study_table import Run, Study
+from visualjudge.analysis.value_and_interval import Ends, Estimate
 from visualjudge.core.records import TIES, FloatArray, IntArray
+from visualjudge.judges.registry import LOCAL
 
 LEAST_UNITS = 5
 ALIKE = 0.95
@@ -29,6 +37,8 @@ ALIKE = 0.95
 same.
 """
 KEYS = ["question", "order", "repeat"]
+COMPARED = 30
+"""Of more judges than these, not every two are compared."""
 
 
 def asked_like(study: Study) -> tuple[int, ...]:
@@ -95,16 +105,13 @@ def paired(both: pl.DataFrame, names: tuple[str, str], asked_gap: float) -> Comp
     a, b = pl.col("right"), pl.col("right_b")
     values = {"n": a.is_not_null(), "gap": a.cast(pl.Int8) - b.cast(pl.Int8), "apart": a != b}
     sums = image_sums(both, [], values)
-    weights, nowhere = sums.columns["n"], np.zeros(sums.cluster.size, dtype=np.int64)
-    value, influence = ratio_influence(sums.columns["gap"], weights, nowhere, 1)
-    found = jackknife.spread(influence, weights, nowhere, 1)
+    value, found = sums.ratio("gap", "n")
     n, images = both.height, int(found.images[0])
-    apart = float(sums.total("apart")[0])
-    figure = estimate_of(
-        value, found, gap_ends(value, found, np.array([apart]), np.array([float(n)])), n
-    )
+    ends = gap_ends(value, found, sums.total("apart"), sums.total("n"))
+    figure = estimate_of(value, found, ends, n)
     only_a, only_b = (int(both.select(expr.sum()).item()) for expr in (a & ~b, b & ~a))
-    effect = _design_effect(float(found.variance[0]), only_a, only_b, n)
+    independent = ((only_a + only_b) / n - ((only_a - only_b) / n) ** 2) / n
+    effect = max(1.0, float(found.variance[0]) / independent) if independent > 0 else 1.0
     needed = cases_needed(only_a / n, only_b / n, effect)
     wanted, reach = images_needed(found, asked_gap)
     return Comparison(
@@ -125,11 +132,6 @@ def paired(both: pl.DataFrame, names: tuple[str, str], asked_gap: float) -> Comp
         images_range=reach,
         more_images=None if wanted is None else max(0, wanted - images),
     )
-
-
-def _design_effect(variance: float, only_a: int, only_b: int, n: int) -> float:
-    plain = ((only_a + only_b) / n - ((only_a - only_b) / n) ** 2) / n
-    return max(1.0, variance / plain) if plain > 0 else 1.0
 
 
 def nothing_in_common(study: Study) -> tuple[str, ...]:
@@ -153,9 +155,9 @@ def nothing_in_common(study: Study) -> tuple[str, ...]:
 
 def comparisons(study: Study, gap: float) -> tuple[Comparison, ...]:
     """Every two judges, p by Holm over those of real judges, and apart over those in which one is
-    simulated.
+    simulated; of more than :data:`COMPARED` judges those that :func:`not_compared` leaves.
     """
-    twos = list(combinations(range(len(study.runs)), 2))
+    twos = _twos(study)
     rows = [compare(study, i, j, gap) for i, j in twos]
     real = [not (study.runs[i].simulated or study.runs[j].simulated) for i, j in twos]
     families = (
@@ -164,6 +166,30 @@ def comparisons(study: Study, gap: float) -> tuple[Comparison, ...]:
     )
     adjusted = [a if b is None else b for a, b in zip(*families, strict=True)]
     return tuple(replace(row, p_holm=p) for row, p in zip(rows, adjusted, strict=True))
+
+
+def _twos(study: Study) -> list[tuple[int, int]]:
+    """Which judges are compared: the number of all pairs grows with the square of the judges."""
+    every = range(len(study.runs))
+    if len(every) <= COMPARED:
+        return list(combinations(every, 2))
+    right = [
+        table.lazy().filter(pl.col("kind") == "pairwise").select(pl.col("right").mean()).collect()
+        for table in study.joined
+    ]
+    order = sorted(every, key=lambda i: -(right[i].item() or 0.0))
+    pairs = chain(combinations(order[:COMPARED], 2), ((order[0], k) for k in order[COMPARED:]))
+    return sorted((min(two), max(two)) for two in pairs)
+
+
+def not_compared(judges: int) -> str:
+    """Which comparisons of so many judges a report leaves out; empty where it has them all."""
+    if judges <= COMPARED:
+        return ""
+    return (
+        f"Of {judges:,} judges, the {COMPARED} that are right most often are compared with each "
+        "other, and each further one with the best; --compare A B compares any two."
+    )
 
 
 def _ratings(
@@ -234,3 +260,68 @@ def _agreement(
     ends: Ends | None = alpha_interval(ratings, level, clusters)
     found = Estimate(alpha(ratings, level), ends, units, images, None if ends else jackknife.FEW)
     return Agreement(kind, level, names, found)
+
+
+SCOPES = ("task", "error_type")
+NOTHING_ANSWERED = Estimate(None, None, 0, 0, "the baseline answered none of these questions")
+
+
+def is_baseline(run: Run) -> bool:
+    """Whether a run is of the local judge."""
+    return run.info.get("backend") == LOCAL
+
+
+def baseline_of(study: Study) -> int | None:
+    """The first run of the local judge; None if no run is of it."""
+    return next((k for k, run in enumerate(study.runs) if is_baseline(run)), None)
+
+
+def above_baseline(
+    study: Study, index: int, baseline: int | None, chance: float
+) -> tuple[Above, ...]:
+    """The gap of a judge to the baseline, in all and by task and error type; ``chance``: what
+    guessing gets.
+
+    Empty for the baseline itself, and for a judge that answered nothing.
+    """
+    if baseline is None or is_baseline(study.runs[index]):
+        return ()
+    kept = ("id", "right", "parsed")
+    theirs = study.kind(baseline, "pairwise", kept).unique("id", keep="first", maintain_order=True)
+    both = study.kind(index, "pairwise", (*kept, "cluster", *SCOPES)).join(
+        theirs, on="id", suffix="_b", maintain_order="left"
+    )
+    if both.is_empty() or not both["parsed"].any():
+        return ()
+    name = study.runs[baseline].name
+    return _adjusted([row for scope in (ALL, *SCOPES) for row in _rows(both, scope, name, chance)])
+
+
+def _adjusted(rows: list[Above]) -> tuple[Above, ...]:
+    """The p of tasks and error types by Holm."""
+    parts = [None if row.scope == ALL else row.p for row in rows]
+    adjusted = holm_apart(parts, originals(rows, above_verdicts))
+    return tuple(replace(row, p_holm=p) for row, p in zip(rows, adjusted, strict=True))
+
+
+def _rows(both: pl.DataFrame, scope: str, name: str, chance: float) -> Iterator[Above]:
+    by = [] if scope == ALL else [scope]
+    right, other, known = (pl.col(column) for column in ("right", "right_b", "parsed_b"))
+    values = {
+        "n": known,
+        "gap": known * (right.cast(pl.Int8) - other.cast(pl.Int8)),
+        "apart": known & (right != other),
+        "declined": ~known,
+        "other": known & other,
+    }
+    sums = image_sums(both, by, values)
+    value, found = sums.ratio("gap", "n")
+    n, apart, declined = (sums.total(column) for column in ("n", "apart", "declined"))
+    ends = gap_ends(value, found, apart, n)
+    for k in range(sums.cells):
+        place = str(sums.keys[scope][k]) if by else ALL
+        gap = estimate_of(value, found, ends, int(n[k]), k) if n[k] else NOTHING_ANSWERED
+        theirs = float(sums.total("other")[k] / n[k]) if n[k] else None
+        yield Above(
+            name, scope, place, gap, test_of(value, found, k), int(declined[k]), chance, theirs
+        )

@@ -19,11 +19,11 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.accuracy_cells import estimate_of, image_sums, share_of, test_of
-from visualjudge.analysis.figures import NO_SHARE, Encoding, EncodingChoice, EncodingDuel, Share
+from visualjudge.analysis.figures import Encoding, EncodingChoice, EncodingDuel
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.jackknife import holm
-from visualjudge.analysis.statistics.paired import gap_ends
-from visualjudge.analysis.statistics.share_intervals import ratio_influence
+from visualjudge.analysis.statistics.share_intervals import gap_ends, ratio
+from visualjudge.analysis.value_and_interval import NO_SHARE, Share
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
 
@@ -81,9 +81,7 @@ def _duel(names: tuple[str, str], gaps: FloatArray, places: IntArray) -> Encodin
     image, place = jackknife.renumbered(places[common])
     n = np.bincount(place, minlength=image.size).astype(float)
     sums = jackknife.sums(place, gaps[common], image.size)
-    nowhere = np.zeros(image.size, dtype=np.int64)
-    value, influence = ratio_influence(sums, n, nowhere, 1)
-    found = jackknife.spread(influence, n, nowhere, 1)
+    value, found = ratio(sums, n)
     apart, cases = np.array([np.abs(gaps[common]).sum()]), np.array([n.sum()])
     figure = estimate_of(value, found, gap_ends(value, found, apart, cases), int(n.sum()))
     return EncodingDuel(*names, figure, test_of(value, found))

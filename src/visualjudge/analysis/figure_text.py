@@ -4,28 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from visualjudge.analysis.comparison_figures import UNDECIDED
 from visualjudge.analysis.figures import (
+    LEAST_QUESTIONS,
     NO_PROOF,
-    UNANSWERED,
-    Accuracy,
+    UNDECIDED,
     Cell,
     Comparison,
     EncodingChoice,
-    Estimate,
     Facet,
     JudgeResult,
     Leak,
     OwnScore,
     Photograph,
-    Preference,
     Sensitivity,
     Variance,
 )
-from visualjudge.analysis.pairwise_figures import OF_TWO
-from visualjudge.analysis.photograph_figures import LEAST_QUESTIONS
+from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy, Preference, unanswered
 from visualjudge.analysis.study_table import missing_verdicts
-from visualjudge.analysis.verdicts_without_answer import unanswered
+from visualjudge.analysis.value_and_interval import UNANSWERED, Estimate
 from visualjudge.core.plurals import plural
 
 Ends = Sequence[float | None] | None

@@ -12,42 +12,254 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-from visualjudge.analysis.comparison_figures import (
-    NO_PROOF as NO_PROOF,
-    Above as Above,
-    Agreement as Agreement,
-    Comparison as Comparison,
-    RaterChecks as RaterChecks,
-)
-from visualjudge.analysis.dataset_figures import DatasetFacts as DatasetFacts, Leak as Leak
-from visualjudge.analysis.pairwise_figures import (
-    OF_TWO,
-    Accuracy as Accuracy,
-    Pairwise as Pairwise,
-    Preference as Preference,
-    Swap as Swap,
-)
-from visualjudge.analysis.photograph_figures import (
-    Photograph as Photograph,
-    PhotographNeed as PhotographNeed,
-)
-from visualjudge.analysis.probe_figures import ProbeResult as ProbeResult, ToolTrust as ToolTrust
-from visualjudge.analysis.source_figures import (
-    Contrast as Contrast,
-    Leaderboard as Leaderboard,
-    SourceRow as SourceRow,
-)
-from visualjudge.analysis.value_and_interval import (
-    NO_SHARE as NO_SHARE,
-    NOTHING as NOTHING,
-    UNANSWERED as UNANSWERED,
-    Ends as Ends,
-    Estimate as Estimate,
-    Share as Share,
-    column,
-)
+from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy, Pairwise, Preference
+from visualjudge.analysis.source_figures import Leaderboard
+from visualjudge.analysis.value_and_interval import Ends, Estimate, Share, column
+
+NO_PROOF = "baseline below chance"
+UNDECIDED = "undecided"
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class Above:
+    """How far a judge is above the local baseline on the questions that it did not decline; ``gap``
+    = judge less it.
+    """
+
+    baseline: str
+    scope: str
+    """``all``, ``task`` or ``error_type``."""
+    value: str
+    gap: Estimate
+    p: float | None
+    declined: int
+    """Verdicts of the judge that have none of the baseline beside them."""
+    chance: float
+    """What guessing gets of the judge's questions."""
+    baseline_right: float | None = None
+    """Share of these verdicts in which the baseline is right."""
+    p_holm: float | None = None
+    """``p`` by Holm over the tasks and error types; None of all questions, which are no one of
+    several.
+    """
+
+    @property
+    def below_chance(self) -> bool:
+        """Whether the baseline is right less often than a guess: to be above it proves nothing."""
+        return self.baseline_right is not None and self.baseline_right < self.chance
+
+    @property
+    def standing(self) -> str:
+        """What the interval shows; of one of several tasks or error types, the adjusted test must
+        show it too.
+        """
+        low, high = self.gap.interval or (None, None)
+        if low is None or high is None:
+            return "cannot be told"
+        if self.p_holm is not None and self.p_holm >= LEVEL:
+            return UNDECIDED
+        if low > 0:
+            return NO_PROOF if self.below_chance else "better"
+        return "worse" if high < 0 else UNDECIDED
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two judges on the questions, orders and repeats that both answered; ``gap`` = a less b."""
+
+    a: str
+    b: str
+    questions: int
+    verdicts: int
+    accuracy_a: float | None
+    accuracy_b: float | None
+    gap: Estimate
+    p: float | None
+    only_a_right: int | None
+    only_b_right: int | None
+    design_effect: float | None
+    needed: int | None
+    """Verdicts that would show the gap seen (5 %, power 80 %)."""
+    more_needed: int | None
+    asked_gap: float
+    """The gap that ``images_needed`` is for."""
+    images_needed: int | None
+    images_range: Ends | None
+    more_images: int | None
+    p_holm: float | None = None
+
+
+@dataclass(frozen=True)
+class RaterChecks:
+    """How a rater did on what was asked to check them. ``turned``: repeats that were shown in the
+    other order.
+    """
+
+    rater: str
+    known: int
+    known_right: int
+    repeats: int
+    same: int
+    turned: int
+    same_turned: int
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Krippendorff's α among judges that were asked the same questions."""
+
+    kind: str
+    level: str
+    names: tuple[str, ...]
+    alpha: Estimate
+
+
+@dataclass(frozen=True)
+class Leak:
+    """How often one shallow rule is right on the dataset itself."""
+
+    scope: str
+    rule: str
+    share: Share
+    p: float | None
+    p_holm: float | None = None
+    flagged: bool = False
+
+
+@dataclass(frozen=True)
+class DatasetFacts:
+    """What was asked."""
+
+    path: str | None
+    questions_sha256: str | None
+    version: str | None
+    seed: int | None
+    questions: int
+    images: int
+    by_question_type: Mapping[str, int]
+    prompts: tuple[str, ...] = ()
+    asked: int = 0
+    """Different questions that any judge was asked."""
+    images_asked: int = 0
+    probed: int = 0
+    """Of the questions asked, those that a probe has changed: only figures of probes count them."""
+    where: tuple[str, ...] = ()
+    """The questions that all figures are of, as ``FIELD=VALUE``; empty: all."""
+
+    @property
+    def extent(self) -> str:
+        """300 of 1,514 questions, on 13 of 40 images: what was asked of what is there."""
+        asked = (
+            f"{_of(self.asked, self.questions)} questions on "
+            f"{_of(self.images_asked, self.images)} images"
+        )
+        asked += f", {self.probed:,} of them for probes" if self.probed else ""
+        return asked + (f"; only those with {' and '.join(self.where)}" if self.where else "")
+
+
+def _of(part: int, whole: int) -> str:
+    return f"{whole:,}" if part == whole else f"{part:,} of {whole:,}"
+
+
+ProbeState = Literal["pass", "fail", "not_shown"]
+
+
+@dataclass(frozen=True)
+class ProbeResult:
+    """How far a change that must not matter moves a judge; see :mod:`visualjudge.analysis.probes`
+    for the units.
+    """
+
+    name: str
+    design: str
+    effect: Estimate
+    margin: float
+    state: ProbeState
+    failed: int
+    example: str
+    """Id of one of its questions."""
+    p_holm: float | None = None
+    """p of an effect of 0, by Holm over the probes of the judge; None where nothing is measured."""
+
+
+@dataclass(frozen=True)
+class ToolTrust:
+    """How often a judge follows a tool that claims ``confidence`` (0..1): one that is wrong, and
+    one that is right.
+    """
+
+    probe: str
+    confidence: float
+    wrong_tool: Share
+    right_tool: Share
+
+
+MARGIN = 0.15
+"""A gain below this is too small to matter, as for probes that change the images."""
+LEAST_QUESTIONS = 40
+Need = Literal["needed", "not_needed", "not_shown"]
+
+
+@dataclass(frozen=True)
+class Without:
+    """The same pairs without their photograph: accuracy with it, without it, and the paired
+    difference.
+    """
+
+    seen: Share
+    blind: Share
+    gain: Estimate
+    inner: tuple[float, float] | None
+    """The 90 % interval of ``gain``."""
+    questions: int
+
+
+@dataclass(frozen=True)
+class Photograph:
+    """What a judge gains from the photograph, over ``grey`` and over ``other`` photographs; None:
+    was not asked.
+    """
+
+    task: str
+    """``all`` for all tasks together."""
+    grey: Without | None
+    other: Without | None
+
+    @property
+    def asked(self) -> tuple[Without, ...]:
+        """What was shown in place of the photograph, grey first."""
+        return tuple(part for part in (self.grey, self.other) if part is not None)
+
+    @property
+    def first(self) -> Without:
+        """The one whose gain is stated."""
+        return self.asked[0]
+
+    @property
+    def questions(self) -> int:
+        """The number of questions, the smaller one of the two."""
+        return min(part.questions for part in self.asked)
+
+    @property
+    def state(self) -> Need:
+        """Whether the judge needs the photograph."""
+        if self.questions < LEAST_QUESTIONS:
+            return "not_shown"
+        if any(part.inner is not None and part.inner[1] < MARGIN for part in self.asked):
+            return "not_needed"
+        lower = [(part.gain.interval or (None,))[0] for part in self.asked]
+        return "needed" if all(low is not None and low > 0 for low in lower) else "not_shown"
+
+
+@dataclass(frozen=True)
+class PhotographNeed:
+    """The same of all tasks together and of each."""
+
+    all: Photograph
+    by_task: tuple[Photograph, ...]
 
 
 @dataclass(frozen=True)

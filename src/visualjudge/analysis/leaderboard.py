@@ -6,21 +6,29 @@ Strengths are penalised, and intervals, differences and ranks are from weighted 
 (:mod:`visualjudge.analysis.statistics.bradley_terry`). A source that never won, or never lost, has
 a bound on one side and no interval. Each group of sources is fitted by itself: what is compared
 elsewhere changes nothing in it.
+
+Only sources that questions of the same tasks compare are ranked against each other. A source's mean
+over one task says nothing against another's mean over another task. Tasks that compare the same
+sources count together; what is compared in different tasks, or in none with the other, not even
+through others, stays apart.
+
+Beside the plain strengths stand those at equal covariates. Covariates are what else differs between
+two predictions: the order shown (0 where both orders were asked), the number of objects, the length
+of the text, the size of the image file. Differences are divided by their root mean square, so that
+an effect is in log odds of a usual difference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, pairwise
 
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.comparable_sources import placed, places_of
-from visualjudge.analysis.controls import with_controls
-from visualjudge.analysis.figures import NOTHING, Contrast, Ends, Estimate, Leaderboard, SourceRow
-from visualjudge.analysis.source_figures import IN_MATRIX, Control
+from visualjudge.analysis.source_figures import IN_MATRIX, Contrast, Control, Leaderboard, SourceRow
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.bradley_terry import (
     NEVER_LOST,
@@ -40,9 +48,136 @@ from visualjudge.analysis.statistics.bradley_terry_many import (
     many_strengths,
     strengths_alone,
 )
+from visualjudge.analysis.statistics.controlled import controlled
 from visualjudge.analysis.statistics.jackknife import renumbered
+from visualjudge.analysis.study_table import lead
+from visualjudge.analysis.value_and_interval import NOTHING, Ends, Estimate
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
+
+Edge = tuple[str, str, str]
+
+
+def source_groups(edges: pl.DataFrame) -> dict[tuple[str, str], str]:
+    """The name of the group of each (task, source), from what was compared: rows with ``task``,
+    ``a`` and ``b``.
+
+    A group is named by its tasks; where these compare several sets of sources that never met, also
+    by a number.
+    """
+    rows: list[Edge] = (
+        edges.select(pl.col("task", "a", "b").cast(pl.String))
+        .unique()
+        .sort("task", "a", "b")
+        .rows()
+    )
+    sources = defaultdict[str, set[str]](set)
+    for task, a, b in rows:
+        sources[task] |= {a, b}
+    together = defaultdict[frozenset[str], list[str]](list)
+    for task, names in sources.items():
+        together[frozenset(names)].append(task)
+    out: dict[tuple[str, str], str] = {}
+    for tasks in together.values():
+        parts = _connected([edge for edge in rows if edge[0] in tasks])
+        for number, part in enumerate(parts, 1):
+            name = " + ".join(tasks) + (f" ({number})" if len(parts) > 1 else "")
+            out |= {(task, source): name for task in tasks for source in part}
+    return out
+
+
+def placed(edges: pl.DataFrame) -> tuple[list[tuple[str, str]], pl.DataFrame]:
+    """The (group, source) that there are, sorted, and the ``place`` of each ``task`` and ``source``
+    among them.
+    """
+    groups = source_groups(edges)
+    known = sorted({(group, source) for (_, source), group in groups.items()})
+    place = {pair: k for k, pair in enumerate(known)}
+    rows = [(task, source, place[group, source]) for (task, source), group in groups.items()]
+    return known, pl.DataFrame(
+        rows, {"task": pl.String, "source": pl.String, "place": pl.Int64}, orient="row"
+    )
+
+
+def places_of(rows: pl.DataFrame, places: pl.DataFrame, source: str = "source") -> pl.Series:
+    """The place of each row's ``task`` and ``source``; null where it has none."""
+    each = rows.select(
+        pl.col("task").cast(pl.String), pl.col(source).cast(pl.String).alias("source")
+    )
+    return each.join(places, on=["task", "source"], how="left", maintain_order="left")["place"]
+
+
+def _connected(edges: list[Edge]) -> list[list[str]]:
+    """The sources that met, directly or through others; sorted."""
+    parts = {name: {name} for _, *pair in edges for name in pair}
+    for _, a, b in edges:
+        if parts[a] is not parts[b]:
+            less, more = sorted((parts[a], parts[b]), key=len)
+            more |= less
+            parts |= dict.fromkeys(less, more)
+    return sorted(sorted(part) for part in {id(part): part for part in parts.values()}.values())
+
+
+LEADS = {"number of objects": "count", "text length": "text_chars", "file size": "png_bytes"}
+LEAST_GAMES = 10
+"""Games in which a covariate differs, for each parameter of the model."""
+TOO_FEW = "too few games in which a covariate differs"
+
+
+def leads_of(questions: pl.DataFrame) -> pl.DataFrame:
+    """How much more of each covariate the first option of a question has."""
+    pairs = questions.filter(pl.col("kind") == "pairwise")
+    return pairs.select("question", *(pl.col(lead(name)) for name in LEADS.values()))
+
+
+def with_controls(
+    games: pl.DataFrame, plain: Penalised, group: str, strengths: Sequence[Estimate]
+) -> tuple[list[Estimate], tuple[Control, ...]]:
+    """Controlled strengths, and the effects of the covariates that differ in enough ``games``.
+
+    ``games``: a, b (numbers of the sources), outcome, cluster, ``shown_first`` and leads;
+    ``strengths``: the plain ones, whose reasons for no interval hold here too.
+    """
+    size = len(strengths)
+    found = {"order shown": games["shown_first"].to_numpy().astype(float)}
+    for name, feature in LEADS.items():
+        if lead(feature) in games.columns:
+            found[name] = games[lead(feature)].fill_null(0).to_numpy().astype(float)
+    kept: dict[str, tuple[FloatArray, int]] = {}
+    for name, values in found.items():
+        told = int((values != 0).sum())
+        if told >= LEAST_GAMES * (size + len(found)):
+            kept[name] = (values / np.sqrt((values**2).sum() / told), told)
+    if not kept:
+        none = Estimate(None, None, 0, 0, TOO_FEW)
+        return [none for _ in strengths], ()
+    fit = controlled(
+        games["a"].to_numpy(),
+        games["b"].to_numpy(),
+        games["outcome"].to_numpy(),
+        np.stack([values for values, _ in kept.values()], axis=1),
+        games["cluster"].to_numpy(),
+        size,
+        added=plain.added,
+        start=plain.log_strength,
+    )
+    images = games["cluster"].n_unique()
+    rows = [
+        Estimate(float(value), None if own.why else _both_ends(ends), own.n, own.images, own.why)
+        for value, ends, own in zip(fit.log_strength, fit.strength_ends, strengths, strict=True)
+    ]
+    effects = tuple(
+        Control(group, name, Estimate(float(value), _both_ends(ends), told, images))
+        for (name, (_, told)), value, ends in zip(
+            kept.items(), fit.effect, fit.effect_ends, strict=True
+        )
+    )
+    return rows, effects
+
+
+def _both_ends(ends: FloatArray) -> Ends:
+    return float(ends[0]), float(ends[1])
+
 
 MANY = 100
 """Above this many sources in a group only the pairs that met are looked at (decision 0131)."""

@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import image_sums, share_of
-from visualjudge.analysis.figures import NO_SHARE, Leak, Share
+from visualjudge.analysis.accuracy_cells import image_sums, share_of, test_of
+from visualjudge.analysis.figures import Leak
 from visualjudge.analysis.repeated_rows import holm_apart, leak_verdicts, originals
 from visualjudge.analysis.statistics import jackknife
-from visualjudge.analysis.statistics.share_intervals import ratio_influence
-from visualjudge.analysis.statistics.tails import norm_sf
+from visualjudge.analysis.statistics.jackknife import norm_sf
 from visualjudge.analysis.study_table import lead
+from visualjudge.analysis.value_and_interval import NO_SHARE, Share
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
 
@@ -71,10 +71,8 @@ def _row(pairs: pl.DataFrame, hits: pl.Series, scope: str, rule: str) -> Leak:
         return Leak(scope, rule, NO_SHARE, None)
     frame = pairs.select("cluster").with_columns(hits)
     sums = image_sums(frame, [], {"n": pl.col("hit").is_not_null(), "hit": pl.col("hit")})
-    weights, nowhere = sums.columns["n"], np.zeros(sums.cluster.size, dtype=np.int64)
-    value, influence = ratio_influence(sums.columns["hit"], weights, nowhere, 1)
-    p = float(jackknife.test(value - 0.5, jackknife.spread(influence, weights, nowhere, 1))[0])
-    return Leak(scope, rule, share_of(sums.shares("hit", "n")), p if np.isfinite(p) else None)
+    value, found = sums.ratio("hit", "n")
+    return Leak(scope, rule, share_of(sums.shares("hit", "n")), test_of(value - 0.5, found))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,9 +1,18 @@
-"""``metrics.json``: every column of every table."""
+"""``metrics.json``: every column of every table; and the same flattened into long tables.
+
+Every list or keyed block becomes one table, one row a
+judge and entry.
+"""
 
 from __future__ import annotations
 
-from visualjudge.analysis.columns import AGREEMENT, COMPARISON, FACET, JUDGE
-from visualjudge.analysis.dataset_columns import DATASET, LEAK
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import polars as pl
+
+from visualjudge.analysis.columns import FACET, JUDGE
+from visualjudge.analysis.comparison_columns import AGREEMENT, COMPARISON, DATASET, LEAK
 from visualjudge.analysis.decisions.card import Card
 from visualjudge.analysis.decisions.decision_json import probabilities_json, tasks_json
 from visualjudge.analysis.figures import Results
@@ -28,3 +37,66 @@ def document(results: Results, card: Card) -> Json:
         "dataset": DATASET.json(results.dataset),
         "bootstrap": {"clusters": results.clusters, "draws": results.draws, "seed": results.seed},
     }
+
+
+Row = dict[str, Any]
+
+
+def _flat(row: Mapping[str, Any], prefix: str = "") -> Row:
+    """Nested objects become dotted columns; an interval becomes _low and _high; other lists are
+    left out.
+    """
+    out: Row = {}
+    for key, value in row.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            out |= _flat(value, f"{name}.")
+        elif isinstance(value, tuple) and len(value) == 2:
+            out |= {f"{name}_low": value[0], f"{name}_high": value[1]}
+        elif not isinstance(value, (list, tuple)):
+            out[name] = value
+    return out
+
+
+def _frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+    flat = [_flat(row) for row in rows]
+    return pl.from_dicts(flat, infer_schema_length=None) if flat else pl.DataFrame()
+
+
+_HEADLINE = ("judge", "simulated", "verdicts", "questions", "status", "tokens", "latency_median_s")
+
+
+def _headline(judge: Mapping[str, Any]) -> Row:
+    blocks = {name: judge[name] for name in ("pairwise", "ranking", "scoring")}
+    return {**{name: judge[name] for name in _HEADLINE}, **blocks}
+
+
+def _of_judge(judge: Mapping[str, Any]) -> Iterable[tuple[str, Row]]:
+    """Every row of one judge with the table it belongs to."""
+    who = {"judge": judge["judge"]}
+    yield "headline", _headline(judge)
+    for name in ("by_task", "by_encoding", "by_error_type", "by_margin", "by_task_error_type"):
+        for cell, row in judge[name].items():
+            yield name, {**who, "cell": cell, **row}
+    for name in ("cells", "bias", "sensitivity", "variance", "above_baseline"):
+        for row in judge[name]:
+            yield name, {**who, **row}
+    for row in judge["leaderboard"]["rows"]:
+        yield "leaderboard", {**who, **row}
+    for row in judge["leaderboard"]["contrasts"]:
+        yield "source_differences", {**who, **row}
+    for task in judge["encodings"]:
+        for name, key in (("encodings", "encodings"), ("encoding_comparisons", "comparisons")):
+            for row in task[key]:
+                yield name, {**who, "task": task["task"], **row}
+
+
+def tables_of(metrics: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
+    """All tables of ``metrics``, by name."""
+    rows: dict[str, list[Row]] = {}
+    for judge in metrics["judges"]:
+        for name, row in _of_judge(judge):
+            rows.setdefault(name, []).append(row)
+    for name in ("comparisons", "judge_agreement", "facets", "leak_audit"):
+        rows[name] = list(metrics[name])
+    return {name: _frame(found) for name, found in rows.items()}

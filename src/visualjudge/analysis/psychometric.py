@@ -7,30 +7,101 @@ failed reply is wrong at any distance. λ is the share lost at any distance (fai
 Fitted by penalised maximum likelihood (weak priors on the shape and the lapses, as psignifit's:
 Schütt et al. 2016), by Fisher scoring, for all bootstrap replicates at once. The just-noticeable
 difference is the m at which ψ = ¾.
+
+Uncertainty is by resampling images, never single verdicts: the questions about one image stand or
+fall together. Only the interval of a 75 % point is found so; every other figure leaves out each
+image in turn (:mod:`visualjudge.analysis.statistics.jackknife`). One :class:`Resampling` serves a
+whole report. Each draw takes as many images as there are, with replacement, so a statistic that is
+a function of sums over images needs one matrix product for all draws.
+
+Sources: Field & Welsh 2007 (the cluster bootstrap); Hesterberg 2015, "What teachers should know
+about the bootstrap" (quantiles widened to Student's t for few clusters).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from scipy import sparse, special
 
-from visualjudge.analysis.figures import CurvePoint, Estimate, Sensitivity
+from visualjudge.analysis.figures import CurvePoint, Sensitivity
 from visualjudge.analysis.pairwise_figures import OF_TWO
-from visualjudge.analysis.psychometric_bootstrap import (
-    Resampling,
-    standard_error,
-    t_interval,
-    widened_tail,
-)
 from visualjudge.analysis.repeated_rows import holm_apart, originals
 from visualjudge.analysis.statistics import jackknife
+from visualjudge.analysis.statistics.jackknife import norm_sf, t_isf
 from visualjudge.analysis.study_table import clusters_of
+from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.records import FloatArray, IntArray
+from visualjudge.core.seeding import rng_for
+
+DRAWS = 400
+LEAST_SPREAD = 1e-12
+"""A spread below this is rounding: all images agree, and an interval would claim certainty."""
+CHUNK = 200
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """``draws`` resamples of ``clusters`` images, drawn from ``seed``."""
+
+    clusters: int
+    seed: int = 0
+    draws: int = DRAWS
+
+    @cached_property
+    def weights(self) -> NDArray[np.uint8]:
+        """How often each image is taken, draws × clusters."""
+        rng = rng_for(self.seed, "bootstrap", self.clusters)
+        out = np.empty((self.draws, self.clusters), dtype=np.uint8)
+        for row in out:
+            counts = np.bincount(
+                rng.integers(0, self.clusters, self.clusters), minlength=self.clusters
+            )
+            row[:] = np.minimum(counts, 255)
+        return out
+
+    def sums(self, columns: Any) -> FloatArray:
+        """Resampled totals, draws × C, of ``columns`` (clusters × C, dense or sparse: one row an
+        image).
+        """
+        matrix = sparse.csr_array(columns).T.tocsr()
+        out = np.empty((self.draws, matrix.shape[0]))
+        for start in range(0, self.draws, CHUNK):
+            part = self.weights[start : start + CHUNK].T.astype(np.float64)
+            out[start : start + CHUNK] = (matrix @ part).T
+        return out
+
+
+def widened_tail(clusters: int, tail: float = 0.025) -> float:
+    """The normal tail that gives Student's t at ``clusters`` - 1 degrees of freedom, with the
+    √(n/(n−1)) correction.
+    """
+    reach = t_isf(tail, clusters - 1) * np.sqrt(clusters / (clusters - 1))
+    return float(norm_sf(reach))
+
+
+def standard_error(draws: FloatArray) -> float:
+    """Standard deviation over the draws that could be computed; NaN with fewer than two."""
+    seen = draws[np.isfinite(draws)]
+    return float(np.std(seen, ddof=1)) if seen.size > 1 else float("nan")
+
+
+def t_interval(estimate: float, error: float, clusters: int) -> Interval | None:
+    """estimate ± Student's t (``clusters`` - 1 degrees of freedom) × standard error; None where no
+    image differs.
+    """
+    if clusters < 2 or not np.isfinite(error) or not np.isfinite(estimate) or error < LEAST_SPREAD:
+        return None
+    reach = float(t_isf(0.025, clusters - 1)) * error * np.sqrt(clusters / (clusters - 1))
+    return estimate - reach, estimate + reach
+
 
 TARGET = 0.75
 BINS = 40
@@ -220,28 +291,27 @@ def curves(
     A 75 % point needs a slope: right answers that grow with distance, by a one-sided test clustered
     by image, with Holm over the parts that differ. It needs a curve that fits, and data below it.
     """
-    apart = [_apart(scope, rows) for scope, rows in parts]
-    sizes = {scope: rows.height for (scope, _), rows in zip(parts, apart, strict=True)}
-    asked = [
-        _asked(rows, scope.column, resampling, chance)
-        for (scope, _), rows in zip(parts, apart, strict=True)
+    apart = [
+        rows.select("right", "parsed", "cluster", scope.column).filter(pl.col(scope.column) > 0)
+        for scope, rows in parts
     ]
+    sizes = {scope: rows.height for (scope, _), rows in zip(parts, apart, strict=True)}
     whole = originals([scope for scope, _ in parts], lambda scope: (scope.against, sizes[scope]))
+    asked = [
+        _asked(rows, scope.column, resampling, chance) if whole[i] == i else None
+        for i, ((scope, _), rows) in enumerate(zip(parts, apart, strict=True))
+    ]
     slopes = [
         None if data is None else slope_p(data.distance, data.right, data.clusters)
         for data in asked
     ]
-    out = []
-    for (scope, _), rows, data, p in zip(
-        parts, apart, asked, holm_apart(slopes, whole), strict=True
-    ):
-        out.append(_sensitivity(scope, rows, data, p, resampling))
+    adjusted, out = holm_apart(slopes, whole), list[Sensitivity]()
+    for i, (scope, _) in enumerate(parts):
+        if whole[i] == i:
+            out.append(_sensitivity(scope, apart[i], asked[i], adjusted[i], resampling))
+        else:  # the same verdicts: the same curve
+            out.append(replace(out[whole[i]], scope=scope.scope, value=scope.value))
     return tuple(out)
-
-
-def _apart(scope: Scope, rows: pl.DataFrame) -> pl.DataFrame:
-    """The verdicts on options that lie apart."""
-    return rows.select("right", "parsed", "cluster", scope.column).filter(pl.col(scope.column) > 0)
 
 
 def _asked(rows: pl.DataFrame, column: str, resampling: Resampling, chance: float) -> _Asked | None:

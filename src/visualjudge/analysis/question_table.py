@@ -112,7 +112,12 @@ def read_questions(root: Path) -> tuple[pl.DataFrame, Mapping[str, Any]]:
             dataset = load_dataset(root)
             stated = {"path": str(root), "questions_sha256": dataset.digest}
             return _table_of(dataset.questions), {**dataset.meta, **stated}
-    return table, {**read_meta(root), **_stated(root)}
+    # The file as it is, not as dataset.json states it: an edited file would score verdicts wrongly.
+    return table, {
+        **read_meta(root),
+        "path": str(root),
+        "questions_sha256": file_sha256(root / QUESTIONS),
+    }
 
 
 def _table_of(questions: Sequence[Question]) -> pl.DataFrame:
@@ -129,13 +134,6 @@ def _as_wire(frame: pl.DataFrame) -> pl.DataFrame:
         pl.lit(None, kind).alias(name) for name, kind in WIRE.items() if name not in frame.columns
     ]
     return frame.with_columns(absent)
-
-
-def _stated(root: Path) -> dict[str, str]:
-    """SHA-256 of the file as it is, not as dataset.json states it: an edited file would score
-    verdicts wrongly.
-    """
-    return {"path": str(root), "questions_sha256": file_sha256(root / QUESTIONS)}
 
 
 def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, Mapping[str, Any]]:

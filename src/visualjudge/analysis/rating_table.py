@@ -3,12 +3,21 @@
 From CSV, JSONL or parquet, or from VIEScore's published folders. Optional columns: ``kind``
 ("person" or "judge") and ``image`` (that of the item, where several items are of one). A score that
 is missing stays missing; a score that is not a number is a problem, named with its file and line.
+
+In a people's run each verdict belongs to the rater that its line names.
+
+Scores are ratings of the image's source, as those of a judge are. A pairwise choice is a rating of
+its question: 1 where the first option as stored was chosen, 0 where the second was; a judge that
+was asked in both orders gets the mean. What a person could not tell is no rating; nor are repeats
+and known items, which are there to check the rater.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +25,9 @@ import numpy as np
 import orjson
 import polars as pl
 
-from visualjudge.analysis.study_table import ColumnTypes
+from visualjudge.analysis.leaderboard import points
+from visualjudge.analysis.load import load_study
+from visualjudge.analysis.study_table import NO_REMARKS, ColumnTypes, Remarks, remarks_on
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.core.parquet_files import parquet_parts, parquet_schema
@@ -36,7 +47,7 @@ Problems = list[Problem]
 
 def _read(path: Path) -> pl.DataFrame:
     readers: dict[str, Callable[[Path], pl.DataFrame]] = {
-        ".csv": _read_csv,
+        ".csv": partial(pl.read_csv, infer_schema=False),
         ".jsonl": _read_jsonl,
         ".ndjson": _read_jsonl,
         ".parquet": _read_parquet,
@@ -56,10 +67,6 @@ def _read(path: Path) -> pl.DataFrame:
 
 def _read_parquet(path: Path) -> pl.DataFrame:
     return pl.concat([pl.DataFrame(schema=parquet_schema(path)), *parquet_parts(path, 100_000)])
-
-
-def _read_csv(path: Path) -> pl.DataFrame:
-    return pl.read_csv(path, infer_schema=False)
 
 
 def _read_jsonl(path: Path) -> pl.DataFrame:
@@ -269,3 +276,78 @@ def as_array(table: pl.DataFrame, raters: list[str], items: list[str], sources: 
     np.add.at(sums, where, table["score"].to_numpy())
     np.add.at(counts, where, 1)
     return np.divide(sums, counts, out=np.full(shape, np.nan), where=counts > 0)
+
+
+CHOICE = "first option"
+"""The source of a rating that is a choice between two options."""
+
+
+@dataclass(frozen=True, eq=False)
+class RunRatings:
+    """Ratings as a table (COLUMNS, ``kind``, ``image``), and the judges' names, also of those that
+    rated nothing.
+    """
+
+    table: pl.DataFrame
+    judges: tuple[str, ...]
+    remarks: Remarks = NO_REMARKS
+
+
+def ratings_of_runs(folders: Sequence[str | Path]) -> RunRatings:
+    """The verdicts of runs as ratings: of people by rater, of other runs by judge.
+
+    Pairwise choices are among them where one of the runs is a people's run.
+
+    Raises
+    ------
+    DataError
+        If a run or its dataset cannot be read.
+    """
+    studies = [load_study([folder]) for folder in folders]
+    asked = any(study.runs[0].of_people for study in studies)
+    tables = []
+    for study in studies:
+        run, joined = study.runs[0], study.joined[0]
+        if run.of_people:
+            named = joined.filter("parsed")
+            tables += [_scores(named), _choices(named, "person")]
+        else:
+            tables.append(ratings_of_run(joined, run.name))
+            tables += (
+                [_choices(joined.with_columns(rater=pl.lit(run.name)), "judge")] if asked else []
+            )
+    judges = tuple(study.runs[0].name for study in studies if not study.runs[0].of_people)
+    runs = (study.runs[0] for study in studies)
+    return RunRatings(pl.concat(tables, how="vertical"), judges, remarks_on(runs))
+
+
+def _scores(named: pl.DataFrame) -> pl.DataFrame:
+    """Scores as :func:`ratings_of_run` makes them, one table of all raters."""
+    parts = [
+        ratings_of_run(part, str(rater))
+        for (rater,), part in named.group_by(["rater"], maintain_order=True)
+    ]
+    return (
+        pl.concat(parts).with_columns(kind=pl.lit("person")) if parts else ratings_of_run(named, "")
+    )
+
+
+def _choices(named: pl.DataFrame, kind: str) -> pl.DataFrame:
+    """Choices between two options, one rating a question and rater."""
+    pairs = named.filter((pl.col("kind") == "pairwise") & pl.col("parsed"))
+    dimension = pl.col("task").cast(pl.String) + "/pairwise"
+    return (
+        pairs.group_by(
+            item=pl.col("id").cast(pl.String),
+            rater="rater",
+            dimension=dimension,
+            maintain_order=True,
+        )
+        .agg(
+            score=points("text").mean(),
+            source=pl.lit(CHOICE).first(),
+            kind=pl.lit(kind).first(),
+            image=pl.col("image").cast(pl.String).first(),
+        )
+        .select(*COLUMNS, "kind", "image")
+    )

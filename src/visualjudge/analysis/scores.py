@@ -6,6 +6,8 @@ replies been as good, or as bad, as they can be. Exact and top-1 count a failed 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 
@@ -16,10 +18,11 @@ from visualjudge.analysis.accuracy_cells import (
     mean_of,
     share_of,
 )
-from visualjudge.analysis.category_codes import ordered
-from visualjudge.analysis.figures import NO_SHARE, NOTHING, Ends, Estimate, Ranking, Scoring, Share
+from visualjudge.analysis.figures import Ranking, Scoring
+from visualjudge.analysis.pairwise_figures import CANNOT_TELL, DECLINED, declined_and_unsure
 from visualjudge.analysis.statistics import correlation, jackknife
-from visualjudge.analysis.verdicts_without_answer import declined_and_unsure
+from visualjudge.analysis.study_table import ordered
+from visualjudge.analysis.value_and_interval import NO_SHARE, NOTHING, Ends, Estimate, Share
 from visualjudge.core.records import LETTERS, FloatArray
 
 GROUP = ["image", "task", "encoding", "classes", "error_type", "repeat"]
@@ -75,51 +78,64 @@ def _ranking_columns(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def tau_mean(sums: ImageSums) -> Estimate:
-    """Mean of correlations ``tau`` over cases ``told``, -1..1: the interval of a share of (τ + 1) /
-    2.
+def tau_means(sums: ImageSums) -> list[Estimate]:
+    """Mean of correlations ``tau`` over cases ``told`` of each cell, -1..1: the interval of a share
+    of (τ + 1) / 2.
     """
     told, total = sums.columns["told"], sums.columns["tau"]
     half = ImageSums(sums.keys, sums.cell, sums.cluster, {"top": (total + told) / 2, "n": told})
-    found = share_of(half.shares("top", "n", whole=False))
-    value = None if found.value is None else float(total.sum() / told.sum())
-    ends = None if found.interval is None else _doubled(found.interval)
-    return Estimate(value, ends, found.n, found.images, found.why)
-
-
-def _doubled(ends: Ends) -> Ends:
-    low, high = (None if end is None else 2 * end - 1 for end in ends)
-    return low, high
+    shares, out = half.shares("top", "n", whole=False), []
+    for k, (n, tau) in enumerate(zip(sums.total("told"), sums.total("tau"), strict=True)):
+        found = share_of(shares, k)
+        low, high = (None if end is None else 2 * end - 1 for end in found.interval or (None, None))
+        ends = None if found.interval is None else (low, high)
+        value = None if found.value is None else float(tau / n)
+        out.append(Estimate(value, ends, found.n, found.images, found.why))
+    return out
 
 
 def ranking_figures(table: pl.DataFrame) -> Ranking:
     """Mean τ-b over questions, share of exact orders, share with the best first."""
-    n = table.height
-    if not n:
-        return NO_RANKING
-    failed = int((~table["parsed"]).sum())
+    return ranking_cells(table, []).get("", NO_RANKING)
+
+
+def ranking_cells(table: pl.DataFrame, by: Sequence[str]) -> dict[str, Ranking]:
+    """:func:`ranking_figures` of each cell of ``by``, named by its values with / between them."""
+    if table.is_empty():
+        return {}
+    failed = ~pl.col("parsed")
     values = {
         "n": pl.col("parsed").is_not_null(),
         "tau": pl.col("tau"),
         "told": pl.col("tau").is_not_null(),
+        "exact": pl.col("exact"),
+        "top": pl.col("top"),
+        "failed": failed,
+        "declined": failed & (pl.col("status") == DECLINED),
+        "unsure": failed & (pl.col("status") == CANNOT_TELL),
     }
-    sums = image_sums(
-        _ranking_columns(table), [], {**values, "exact": pl.col("exact"), "top": pl.col("top")}
-    )
-    told, total = float(sums.total("told")[0]), float(sums.total("tau")[0])
-    reach = told + failed
-    bounds = ((total - failed) / reach, (total + failed) / reach) if reach else None
-    exact, top1 = (share_of(sums.shares(name, "n")) for name in ("exact", "top"))
-    return Ranking(
-        failed,
-        tau_mean(sums),
-        bounds,
-        exact,
-        _up_to(exact, failed),
-        top1,
-        _up_to(top1, failed),
-        *declined_and_unsure(table),
-    )
+    sums = image_sums(_ranking_columns(table), by, values)
+    total = {name: sums.total(name) for name in values}
+    exact, top = (sums.shares(name, "n") for name in ("exact", "top"))
+    out = {}
+    for k, tau in enumerate(tau_means(sums)):
+        lost, reach = int(total["failed"][k]), total["told"][k] + total["failed"][k]
+        sum_of = total["tau"][k]
+        bounds = (float((sum_of - lost) / reach), float((sum_of + lost) / reach)) if reach else None
+        best, first = share_of(exact, k), share_of(top, k)
+        name = "/".join(map(str, sums.keys.row(k))) if by else ""
+        out[name] = Ranking(
+            lost,
+            tau,
+            bounds,
+            best,
+            _up_to(best, lost),
+            first,
+            _up_to(first, lost),
+            int(total["declined"][k]),
+            int(total["unsure"][k]),
+        )
+    return out
 
 
 def _up_to(share: Share, failed: int) -> Ends | None:
@@ -140,10 +156,6 @@ def _filled_spearman(table: pl.DataFrame) -> Ends | None:
         for fill in (10 - pl.col("truth"), pl.col("truth"))
     )
     return None if low is None or high is None else (low, high)
-
-
-def _same(value: float | None) -> Ends | None:
-    return None if value is None else (value, value)
 
 
 def _error_bounds(table: pl.DataFrame) -> tuple[Ends, Ends]:
@@ -191,7 +203,9 @@ def scoring_figures(table: pl.DataFrame) -> Scoring:
     scores = correlation.cases(parsed["number"], parsed["truth"])
     spearman = _pooled(parsed, scores, correlation.weighted_spearman)
     pearson = _pooled(parsed, scores, correlation.weighted_pearson)
-    filled = _filled_spearman(table) if failed else _same(spearman.value)
+    filled: Ends | None = None if spearman.value is None else (spearman.value, spearman.value)
+    if failed:
+        filled = _filled_spearman(table)
     correlations = within_image(parsed), spearman, filled, pearson
     return Scoring(
         n, failed, *correlations, mae, mae_bounds, bias, bias_bounds, *declined_and_unsure(table)
@@ -249,6 +263,5 @@ def within_image(parsed: pl.DataFrame) -> Estimate:
     groups = within_groups(parsed)
     if groups.is_empty():
         return Estimate(None, None, 0, 0, "no image with two different scores")
-    return tau_mean(
-        image_sums(groups, [], {"tau": pl.col("tau"), "told": pl.col("tau").is_not_null()})
-    )
+    values = {"tau": pl.col("tau"), "told": pl.col("tau").is_not_null()}
+    return tau_means(image_sums(groups, [], values))[0]

@@ -18,13 +18,32 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from visualjudge.analysis.category_codes import WORD, ordered
-from visualjudge.analysis.comparison_figures import RaterChecks
+from visualjudge.analysis.figures import RaterChecks
+from visualjudge.analysis.statistics.jackknife import renumbered
 from visualjudge.core.errors import DataError
-from visualjudge.core.records import FAILED, LETTERS, TIES, Question, Verdict
+from visualjudge.core.records import FAILED, LETTERS, TIES, IntArray, Question, Verdict
 from visualjudge.dataset.question_storage import columns
 from visualjudge.runs.budget import token_counts
 from visualjudge.runs.folder import PEOPLE
+
+WORD = pl.Categorical()
+"""A text as a number of 4 bytes a row: it compares, sorts and prints as the text does."""
+
+
+def ordered(column: pl.Series) -> tuple[pl.Series, IntArray]:
+    """The distinct words of a column without nulls, sorted, and the place of each row's word among
+    them, from 0.
+    """
+    words = column.cast(WORD)
+    codes, place = renumbered(words.to_physical().to_numpy())
+    row = np.zeros(codes.size, dtype=np.int64)
+    row[place] = np.arange(place.size)
+    held = words[row].cast(pl.String)
+    order = held.arg_sort().to_numpy()
+    rank = np.empty(order.size, dtype=np.int64)
+    rank[order] = np.arange(order.size)
+    return held[order], rank[place]
+
 
 PROBE = ("name", "design", "group", "cue", "level")
 """What is kept of a probe's record, in columns ``probe_name`` and so on."""
@@ -419,3 +438,30 @@ def study_of(
 def clusters_of(table: pl.DataFrame) -> NDArray[np.int64]:
     """The image's number of every row."""
     return np.asarray(table["cluster"].to_numpy(), dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Remarks:
+    """Lines on runs; after ``problems`` a command ends with status 1, after ``warnings`` it does
+    not.
+    """
+
+    warnings: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """All of them."""
+        return (*self.warnings, *self.problems)
+
+
+NO_REMARKS = Remarks()
+
+
+def remarks_on(runs: Iterable[Run]) -> Remarks:
+    """Those on ``runs``, in their order."""
+    every = list(runs)
+    return Remarks(
+        tuple(line for run in every for line in run.warnings),
+        tuple(line for run in every for line in run.problems),
+    )

@@ -10,9 +10,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from visualjudge.analysis import figures as f
 from visualjudge.analysis.figure_text import number, percent, percents, points, span
-from visualjudge.analysis.value_and_interval import COLUMN
+from visualjudge.analysis.value_and_interval import COLUMN, Estimate
 
 Row = TypeVar("Row")
 Json = dict[str, Any]
@@ -74,12 +73,12 @@ def plain(value: Any) -> Any:
 
 def figure(
     name: str,
-    get: Callable[[Row], f.Estimate],
+    get: Callable[[Row], Estimate],
     title: str | None = None,
     show: Callable[[float | None], str] = percent,
     *,
     ends: str | None = None,
-    shown: Callable[[Row], f.Estimate] | None = None,
+    shown: Callable[[Row], Estimate] | None = None,
 ) -> tuple[Column[Row], ...]:
     """Columns of an estimate: its value, its interval (``NAME_ci95``, or ``ends``), and why it has
     none.

@@ -19,10 +19,13 @@ from typing import Literal
 import numpy as np
 
 from visualjudge.analysis.people_agreement import Panel
-from visualjudge.analysis.people_run_ratings import CHOICE
-from visualjudge.analysis.statistics.dawid_skene import dawid_skene
+from visualjudge.analysis.rating_table import CHOICE
+from visualjudge.analysis.statistics.disagreeing_raters import (
+    dawid_skene,
+    discrimination,
+    rated_pairs,
+)
 from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES, TAIL
-from visualjudge.analysis.statistics.rated_pairs import discrimination, rated_pairs
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 from visualjudge.core.seeding import rng_for

@@ -5,7 +5,6 @@ reply has no value: ``replies/reply_to_value.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 import polars as pl
 
@@ -74,8 +73,8 @@ def _accuracy_with(table: pl.DataFrame) -> float | None:
 def _shapes(run: Run, failed: pl.DataFrame) -> tuple[Shape, ...]:
     found: dict[tuple[str, str], Shape] = {}
     for row in failed.head(SAMPLED).select("id", "offset", "cause").iter_rows(named=True):
-        text = _text(read_reply(run, row["offset"]))
-        if text is None:
+        text = read_reply(run, row["offset"]).get("raw_response")
+        if not isinstance(text, str):
             continue
         key = (str(row["cause"]), shape_of(text))
         old = found.get(key)
@@ -86,8 +85,3 @@ def _shapes(run: Run, failed: pl.DataFrame) -> tuple[Shape, ...]:
     return tuple(
         sorted(found.values(), key=lambda shape: (-shape.count, shape.cause, shape.shape))[:SHAPES]
     )
-
-
-def _text(reply: Mapping[str, object]) -> str | None:
-    raw = reply.get("raw_response")
-    return raw if isinstance(raw, str) else None

@@ -103,12 +103,11 @@ def agreement(
     import polars as pl
     from rich.console import Console
 
-    from visualjudge.analysis.columns import plain
     from visualjudge.analysis.people_agreement import agreement as figures
-    from visualjudge.analysis.people_run_ratings import ratings_of_runs
-    from visualjudge.analysis.rating_table import read_ratings
+    from visualjudge.analysis.rating_table import ratings_of_runs, read_ratings
     from visualjudge.analysis.report.agreement_page import html
-    from visualjudge.analysis.run_warnings import NO_REMARKS
+    from visualjudge.analysis.study_table import NO_REMARKS
+    from visualjudge.analysis.table_layout import plain
 
     must_end_in("--out", out, [".html"])
     if alt_test is not None and not 0 <= alt_test < 1:

@@ -31,7 +31,6 @@ from visualjudge.dataset.question_filter import (
     sample_positions,
 )
 from visualjudge.dataset.question_storage import Positions, QuestionFiles, View
-from visualjudge.vision.tasks import task_named
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -343,6 +342,8 @@ def selected(
     UnknownName
         If a task is unknown.
     """
+    from visualjudge.vision.tasks import task_named  # with it all that draws and scores
+
     names = {task_named(name).name for name in tasks or ()}
     chosen = dataset.filter(task=names) if names else dataset
     return chosen if limit is None else chosen[:limit]

@@ -7,7 +7,6 @@ does not limit throughput.
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import os
 import stat
@@ -27,6 +26,9 @@ from visualjudge.core.locks import FileLock
 
 if TYPE_CHECKING:
     import polars as pl
+
+if TYPE_CHECKING:
+    import asyncio
 
 Record = Mapping[str, Any]
 _MOST_GATHERED = 1 << 16
@@ -308,6 +310,8 @@ class Journal:
 
     async def synced(self) -> None:
         """Return once all records written before this call are on the disk."""
+        import asyncio  # half as long to import as NumPy; to read a journal needs none of it
+
         wanted = self._written
         while self._synced < wanted:
             if self._sync is None or self._sync.done():
@@ -315,6 +319,8 @@ class Journal:
             await asyncio.shield(self._sync)
 
     async def _sync_once(self) -> None:
+        import asyncio
+
         upto = self._written
         if self._file is not None:
             self._flush()

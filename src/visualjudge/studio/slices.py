@@ -18,7 +18,7 @@ from visualjudge.studio.selection import Shelf, State
 from visualjudge.studio.summary import Summary
 
 if TYPE_CHECKING:
-    from visualjudge.analysis.probe_figures import ProbeResult
+    from visualjudge.analysis.figures import ProbeResult
 
 MOST_ROWS = 60
 ORDERED = ("margin",)

@@ -12,11 +12,11 @@ import pytest
 
 from decided import World, choices_of, of_task, scores_of
 from visualjudge.analysis import analyse_study, study_of
-from visualjudge.analysis.comparable_sources import source_groups
 from visualjudge.analysis.decisions import card_page
 from visualjudge.analysis.decisions.card import JudgeCard, card_of
 from visualjudge.analysis.decisions.correct import correct_study
 from visualjudge.analysis.decisions.decision_json import card_json, leaderboard_json
+from visualjudge.analysis.leaderboard import source_groups
 from visualjudge.analysis.report.markdown import markdown
 from visualjudge.analysis.report.page import html
 from visualjudge.analysis.statistics.systems import Sums, system_agreement

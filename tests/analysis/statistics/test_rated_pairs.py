@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize, special, stats
 
-from visualjudge.analysis.statistics.rated_pairs import PRECISION, discrimination, rated_pairs
+from visualjudge.analysis.statistics.disagreeing_raters import (
+    PRECISION,
+    discrimination,
+    rated_pairs,
+)
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for

@@ -8,8 +8,8 @@ from hypothesis import given, strategies as st
 from scipy import optimize
 from scipy.sparse import csgraph
 
+from visualjudge.analysis.statistics.bias_within_strata import root
 from visualjudge.analysis.statistics.bradley_terry import parts_of
-from visualjudge.analysis.statistics.roots import root
 
 
 @given(st.floats(-3, 3), st.floats(0.05, 30), st.sampled_from([1, 3, 9]))

@@ -9,8 +9,7 @@ import polars as pl
 import pytest
 
 from visualjudge.analysis.bias import preference
-from visualjudge.analysis.statistics.bias_within_strata import Cases, lean
-from visualjudge.analysis.statistics.sign_flips import sign_flip_p
+from visualjudge.analysis.statistics.bias_within_strata import Cases, lean, sign_flip_p
 
 
 def _enumerated(scores: np.ndarray) -> float:

@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 import visualjudge as vj
 from frontdoor_example import write_data
 from judged_records import pair, said
-from visualjudge.analysis.statistics.anytime import log_wealth, signs
+from visualjudge.analysis.statistics.eprocess import log_wealth, signs
 from visualjudge.apps.planning.stop_when_decided import Watch, decide, in_random_order
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Verdict

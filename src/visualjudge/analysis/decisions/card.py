@@ -15,9 +15,9 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis import figure_text
+from visualjudge.analysis.accuracy_cells import guessed, pairwise_asked
 from visualjudge.analysis.analysing import PAIRED, Analysis, pairwise_figures
 from visualjudge.analysis.bias import preference
-from visualjudge.analysis.chance_accuracy import guessed, pairwise_asked
 from visualjudge.analysis.decisions.card_by_benchmark import BenchmarkRow, rows_of
 from visualjudge.analysis.decisions.checks import (
     LABELS,
@@ -31,26 +31,91 @@ from visualjudge.analysis.decisions.checks import (
     read_thresholds,
 )
 from visualjudge.analysis.decisions.may_rank_models import System, system
-from visualjudge.analysis.decisions.runs_against_people import omega
-from visualjudge.analysis.figures import (
-    UNANSWERED,
-    Ends,
-    Estimate,
-    JudgeResult,
-    OwnScore,
-    Pairwise,
-    PhotographNeed,
-)
-from visualjudge.analysis.run_warnings import NO_REMARKS, Remarks
+from visualjudge.analysis.figures import JudgeResult, OwnScore, PhotographNeed
+from visualjudge.analysis.pairwise_figures import Pairwise
+from visualjudge.analysis.rating_table import apart, ratings_of_run, read_ratings
 from visualjudge.analysis.statistics import (
+    AltTest,
     Calibration,
     ConformalRadius,
+    alt_test,
     calibration,
     conformal_radius,
 )
 from visualjudge.analysis.statistics.jackknife import FEW, LEAST_IMAGES, TAIL
 from visualjudge.analysis.statistics.share_intervals import SINGLE, one_share
-from visualjudge.analysis.study_table import Study, clusters_of
+from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, clusters_of
+from visualjudge.analysis.value_and_interval import UNANSWERED, Ends, Estimate
+from visualjudge.core.errors import UsageError
+
+Item = tuple[str, str, str]
+KEYS = ("item", "source", "dimension")
+PASSED = 0.5
+LEAST_PEOPLE = 3
+"""Fewer people decide nothing (Calderon et al. 2025)."""
+
+
+def against_people(study: Study, run: int, people: Sequence[str | Path], epsilon: float) -> AltTest:
+    """Could the run's scores take a person's place? Ratings of one item, source and dimension are
+    compared.
+
+    Raises
+    ------
+    UsageError
+        If no person has enough items in common with the run.
+    """
+    ratings = pl.concat([read_ratings(path)[0] for path in people], how="diagonal")
+    own = ratings_of_run(study.joined[run], study.runs[run].name)
+    reason = apart(own, ratings)
+    if reason is not None:
+        raise UsageError(reason)
+    human = {
+        str(rater): _scores(part)
+        for (rater,), part in ratings.group_by(["rater"], maintain_order=True)
+    }
+    image = dict(own.select("item", "image").iter_rows())
+    return alt_test(
+        human,  # type: ignore[arg-type]
+        _scores(own),  # type: ignore[arg-type]
+        epsilon=epsilon,
+        metric="neg_rmse",
+        images=lambda key: image[key[0]],
+    )
+
+
+def _scores(ratings: pl.DataFrame) -> dict[Item, float]:
+    """One rater's scores."""
+    return {
+        (item, source, what): score
+        for item, source, what, score in ratings.select(*KEYS, "score").iter_rows()
+    }
+
+
+def omega(study: Study, run: int, people: Sequence[str | Path], epsilon: float) -> Evidence:
+    """ω, clustered by image, as evidence: the result of tests, which has no interval, from at least
+    3 people.
+
+    Below one half, it is undecided whether the judge is as good as most people; that it is worse is
+    shown by ρ < ½.
+    """
+    try:
+        found = against_people(study, run, people, epsilon)
+    except UsageError as error:
+        return Evidence(None, None, 0, str(error))
+    images = int(study.kind(run, "scoring")["cluster"].n_unique())
+    raters, value = len(found.people), found.value if found.by_image is None else found.by_image
+    if raters < LEAST_PEOPLE:
+        few = f"people with enough items: {raters}; at least {LEAST_PEOPLE} are needed"
+        return Evidence(value, None, images, few)
+    decided = value >= PASSED or found.advantage < 0.5
+    why = (
+        None
+        if decided
+        else "undecided for half of the people (as published, items independent: "
+        f"{found.value:.2f})"
+    )
+    return Evidence(value, None, images, why, tested=decided)
+
 
 Interval = tuple[float, float]
 Verdict = Literal["yes", "no", "unclear"]

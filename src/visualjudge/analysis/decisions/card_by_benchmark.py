@@ -11,11 +11,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from visualjudge.analysis.accuracy_cells import accuracy
-from visualjudge.analysis.chance_accuracy import guessed
-from visualjudge.analysis.figures import Ends
+from visualjudge.analysis.accuracy_cells import accuracy, guessed
 from visualjudge.analysis.scores import ranking_figures, scoring_figures
 from visualjudge.analysis.study_table import Study
+from visualjudge.analysis.value_and_interval import Ends
 from visualjudge.core.text_tables import Table
 
 Figure = tuple[str, float | None, Ends | None]

@@ -14,12 +14,10 @@ import polars as pl
 
 from visualjudge.analysis.figure_text import many, percent
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.run_warnings import NO_REMARKS, Remarks, remarks_on
 from visualjudge.analysis.statistics import RiskThreshold, risk_threshold
-from visualjudge.analysis.statistics.jackknife import renumbered, spread, sums
-from visualjudge.analysis.statistics.paired import gap_ends
-from visualjudge.analysis.statistics.share_intervals import one_share, ratio_influence
-from visualjudge.analysis.study_table import Study
+from visualjudge.analysis.statistics.jackknife import renumbered, sums
+from visualjudge.analysis.statistics.share_intervals import gap_ends, one_share, ratio
+from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, remarks_on
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 from visualjudge.judges.cascade import By, CascadeRule, decide
@@ -218,9 +216,7 @@ def _ahead(first: BoolArray, second: BoolArray, image: IntArray) -> Accuracy:
     """The share right of ``first`` less that of ``second`` on the same questions."""
     where = renumbered(image)[1]
     gap, n = first.astype(float) - second, np.bincount(where).astype(float)
-    place = np.zeros(n.size, dtype=np.int64)
-    value, influence = ratio_influence(sums(where, gap, n.size), n, place, 1)
-    found = spread(influence, n, place, 1)
+    value, found = ratio(sums(where, gap, n.size), n)
     low, high = gap_ends(value, found, np.array([np.abs(gap).sum()]), np.array([n.sum()]))
     told = bool(np.isfinite(low[0]) and np.isfinite(high[0]))
     return Accuracy(float(value[0]), (float(low[0]), float(high[0])) if told else None)

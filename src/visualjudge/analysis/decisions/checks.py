@@ -189,13 +189,9 @@ def _state(
         return "undecided", found.why or "has no interval", found.short
     if state == "undecided":
         return state, "the threshold lies within the interval", projected
-    if state == "pass" and not _above_zero(skill):
+    if state == "pass" and not (skill.interval and skill.interval[0] > 0):
         return "undecided", UNSKILLED, _for_skill(skill)
     return state, None, None
-
-
-def _above_zero(skill: Evidence) -> bool:
-    return skill.interval is not None and skill.interval[0] > 0
 
 
 def _for_skill(skill: Evidence) -> int | None:

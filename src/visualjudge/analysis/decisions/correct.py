@@ -21,7 +21,6 @@ from visualjudge.analysis.decisions.label_files import (
 )
 from visualjudge.analysis.figure_text import many, percent
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.run_warnings import NO_REMARKS, Remarks, remarks_on
 from visualjudge.analysis.statistics import (
     LeeCorrection,
     PooledMeans,
@@ -30,9 +29,9 @@ from visualjudge.analysis.statistics import (
     powered_strengths,
     rank_sets,
 )
+from visualjudge.analysis.statistics.jackknife import t_isf
 from visualjudge.analysis.statistics.ppi_bradley_terry import Strengths
-from visualjudge.analysis.statistics.tails import t_isf
-from visualjudge.analysis.study_table import Study
+from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, remarks_on
 from visualjudge.core.errors import DataError, Problem
 from visualjudge.core.records import FloatArray, IntArray
 

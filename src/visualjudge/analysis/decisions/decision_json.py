@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from visualjudge.analysis.decisions.correct import CorrectedRow, Leaderboard
     from visualjudge.analysis.decisions.may_rank_models import KindOfSystem
     from visualjudge.analysis.decisions.published_agreement import PublishedCell
-    from visualjudge.analysis.run_warnings import Remarks
     from visualjudge.analysis.statistics.systems import Favour
+    from visualjudge.analysis.study_table import Remarks
 
 Json = dict[str, Any]
 Interval = tuple[float, float]

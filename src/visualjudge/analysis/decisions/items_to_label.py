@@ -18,7 +18,6 @@ import polars as pl
 from visualjudge.analysis.decisions.judged_items import Items, items, kinds, require_sources
 from visualjudge.analysis.decisions.label_files import Placed, kind_of, place, read_labels
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.run_warnings import NO_REMARKS, Remarks, remarks_on
 from visualjudge.analysis.statistics import (
     Gain,
     draw,
@@ -26,7 +25,7 @@ from visualjudge.analysis.statistics import (
     inclusion_probabilities,
     pooled_probabilities,
 )
-from visualjudge.analysis.study_table import Study
+from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, remarks_on
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for

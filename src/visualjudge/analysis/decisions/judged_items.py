@@ -2,7 +2,7 @@
 repeats averaged.
 
 A source counts once in each group of sources that may be ranked against each other
-(:mod:`visualjudge.analysis.comparable_sources`); scores of one task are comparable. A scoring
+(:mod:`visualjudge.analysis.leaderboard`); scores of one task are comparable. A scoring
 question is an item of one source (its score); a pairwise or ranking question is an item of each of
 its sources (the share of the others that it beats: 1, ½, 0 …). Several runs are averaged: the
 panel's mean.
@@ -16,11 +16,9 @@ from functools import reduce
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.category_codes import ordered
-from visualjudge.analysis.comparable_sources import placed, places_of
-from visualjudge.analysis.leaderboard import points
+from visualjudge.analysis.leaderboard import placed, places_of, points
 from visualjudge.analysis.statistics.jackknife import renumbered
-from visualjudge.analysis.study_table import Study
+from visualjudge.analysis.study_table import Study, ordered
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import LETTERS, FloatArray, IntArray
 

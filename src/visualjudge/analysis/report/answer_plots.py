@@ -10,7 +10,7 @@ from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import usual_card
 from visualjudge.analysis.decisions.check_figures import checks_of
 from visualjudge.analysis.figure_text import grouped, listed, rule
-from visualjudge.analysis.figures import JudgeResult, SourceRow
+from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, forest
 from visualjudge.analysis.plots.slope import Slope, SlopeRow, slopes
@@ -24,6 +24,7 @@ from visualjudge.analysis.report.accuracy_plots import (
     shown,
 )
 from visualjudge.analysis.report.readings import plain_name, rough_share
+from visualjudge.analysis.source_figures import SourceRow
 
 MOST_PANELS = 4
 """Judges beside each other in a slope chart."""

@@ -11,21 +11,13 @@ import polars as pl
 
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import usual_card
-from visualjudge.analysis.figure_text import (
-    grouped,
-    listed,
-    many,
-    number,
-    span,
-)
-from visualjudge.analysis.figures import JudgeResult
-from visualjudge.analysis.photograph_figures import Photograph
+from visualjudge.analysis.figure_text import grouped, listed, many, number, span
+from visualjudge.analysis.figures import JudgeResult, Photograph, ToolTrust
 from visualjudge.analysis.plots.axes import percent_tick
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.plots.scatter import Scatter, scatters
 from visualjudge.analysis.plots.squares import Swapped, swap_flow
-from visualjudge.analysis.probe_figures import ToolTrust
 from visualjudge.analysis.report.accuracy_plots import (
     ESTIMATE,
     INTERVALS,

@@ -14,9 +14,9 @@ from PIL import Image
 
 from visualjudge.analysis.bias import both_orders
 from visualjudge.analysis.load import read_reply
+from visualjudge.analysis.pairwise_figures import CANNOT_TELL, DECLINED
 from visualjudge.analysis.scores import rank_taus
 from visualjudge.analysis.study_table import Placed, Study, unchanged
-from visualjudge.analysis.verdicts_without_answer import CANNOT_TELL, DECLINED
 from visualjudge.core.errors import DataError
 from visualjudge.core.image_storage import image_at
 from visualjudge.core.records import Question
@@ -384,10 +384,14 @@ def _reply(raw: str, row: VerdictRow) -> Reply:
     """What the judge wrote, letters as shown, with the words that decided it where reading it again
     says the same.
     """
-    kind = cast("QuestionType", row["kind"])
-    found = read_text(raw, kind, len(row["scores"]), ties=("tie", "both_bad"))
+    start, end = 0, len(raw)
     recorded = row["text"] if row["text"] is not None else row["number"]
-    start, end = found.span if found.span and row["parsed"] and found.value == recorded else (0, 0)
+    bare = f"{recorded:g}" if isinstance(recorded, float) else recorded
+    if not row["parsed"] or raw != bare:  # a reply that is its answer need not be read again
+        kind = cast("QuestionType", row["kind"])
+        found = read_text(raw, kind, len(row["scores"]), ties=("tie", "both_bad"))
+        same = found.span and row["parsed"] and found.value == recorded
+        start, end = found.span if found.span and same else (0, 0)
     first, last = (
         max(0, start - AROUND[0]),
         min(len(raw), end + AROUND[1] + (AROUND[0] if end == 0 else 0)),

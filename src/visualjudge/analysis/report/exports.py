@@ -10,6 +10,7 @@ from pathlib import Path
 
 from visualjudge.analysis import columns
 from visualjudge.analysis.analysing import Analysis
+from visualjudge.analysis.comparison_columns import COMPARISON
 from visualjudge.analysis.decisions.report_opening import opening
 from visualjudge.analysis.plots.figure import LeftOut
 from visualjudge.analysis.report.accuracy_plots import shown
@@ -80,12 +81,10 @@ def paper_tables(analysis: Analysis) -> Iterable[tuple[str, Table]]:
             )
     names = {judge.name for judge in judges}
     rows = tuple(
-        tuple(columns.COMPARISON.cells(r))
-        for r in analysis.results.comparisons
-        if {r.a, r.b} <= names
+        tuple(COMPARISON.cells(r)) for r in analysis.results.comparisons if {r.a, r.b} <= names
     )
     if rows:
-        yield "comparisons", Table(tuple(columns.COMPARISON.titles), rows, keys=2)
+        yield "comparisons", Table(tuple(COMPARISON.titles), rows, keys=2)
     leans = tuple((j.name, *columns.PREFERENCE.cells(row)) for j in judges for row in j.bias)
     if leans:
         yield "leanings", Table(("Judge", *columns.PREFERENCE.titles), leans)

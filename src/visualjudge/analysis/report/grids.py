@@ -9,7 +9,8 @@ from typing import TypeVar
 from visualjudge.analysis import table_layout
 from visualjudge.analysis.columns import JUDGE
 from visualjudge.analysis.figure_text import NONE, SETS, many, names_of, number, percent, percents
-from visualjudge.analysis.figures import UNANSWERED, Cell, JudgeResult
+from visualjudge.analysis.figures import Cell, JudgeResult
+from visualjudge.analysis.value_and_interval import UNANSWERED
 from visualjudge.core.text_tables import Styled, Table
 
 Row = TypeVar("Row")

@@ -13,6 +13,15 @@ from visualjudge.analysis import (
 )
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.columns import ACCURACY
+from visualjudge.analysis.comparison_columns import (
+    ABOVE,
+    AGREEMENT,
+    CHECKED,
+    COMPARISON,
+    SOURCE,
+    contrasts,
+)
+from visualjudge.analysis.comparisons import not_compared
 from visualjudge.analysis.decisions.report_opening import opening
 from visualjudge.analysis.figure_text import number, percents, points
 from visualjudge.analysis.figures import Cell, JudgeResult, Results
@@ -73,16 +82,16 @@ def _judge_parts(judge: JudgeResult) -> Iterable[str]:
         for name, value in words.graded(cell).items()
     ]
     yield "\n" + table(["Task", "Rankings and scores", "Value (95 %)"], graded)
-    yield "\n" + of(columns.ABOVE, scopes.above(judge.above_baseline))
+    yield "\n" + of(ABOVE, scopes.above(judge.above_baseline))
     yield "\n" + of(columns.SENSITIVITY, scopes.sensitivity(judge.sensitivity))
     yield "\n" + of(columns.CHOICE, judge.encodings)
     yield f"\n{_cell(words.SOURCES)}\n" if judge.leaderboard.rows else ""
     for name, rows in judge.leaderboard.groups:
-        yield f"\n{_cell(name)}:\n\n{of(columns.SOURCE, rows)}"
+        yield f"\n{_cell(name)}:\n\n{of(SOURCE, rows)}"
         apart = [row for row in judge.leaderboard.contrasts if row.group == name]
-        titles, matrix = columns.contrasts(rows, apart)
+        titles, matrix = contrasts(rows, apart)
         yield "\n" + table([_cell(title) for title in titles], matrix)
-    yield "\n" + of(columns.CHECKED, judge.rater_checks)
+    yield "\n" + of(CHECKED, judge.rater_checks)
     yield "\n" + of(columns.PROBE, judge.probes)
     yield "\n" + of(columns.TRUST, judge.tool_trust)
     if judge.photograph is not None:
@@ -152,10 +161,10 @@ def markdown(analysis: Analysis, compare: tuple[int, int] | None = None) -> str:
     shown = [results.judges[i] for i in results.shown]
     parts += _headlines(results, shown)
     about = {judge.name for judge in shown}
-    parts.append(
-        of(columns.COMPARISON, [row for row in results.comparisons if {row.a, row.b} <= about])
-    )
-    parts.append(of(columns.AGREEMENT, results.agreement))
+    parts.append(of(COMPARISON, [row for row in results.comparisons if {row.a, row.b} <= about]))
+    if left_out := not_compared(len(results.judges)):
+        parts.append(f"{left_out}\n")
+    parts.append(of(AGREEMENT, results.agreement))
     for judge in shown:
         parts += _judge_parts(judge)
     if results.appendix:
@@ -163,7 +172,7 @@ def markdown(analysis: Analysis, compare: tuple[int, int] | None = None) -> str:
         parts += [
             "## Appendix: simulated judges\n",
             _headline(results.appendix),
-            of(columns.COMPARISON, others),
+            of(COMPARISON, others),
         ]
     parts += ["## Methods\n", _cell(methods(results)) + "\n"]
     dataset = results.dataset

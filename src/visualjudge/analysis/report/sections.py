@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from visualjudge.analysis import (
-    columns,
-    figure_text as words,
-    repeated_rows as scopes,
-)
+from visualjudge.analysis import columns, figure_text as words, repeated_rows as scopes
 from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.dataset_columns import LEAK
+from visualjudge.analysis.comparison_columns import (
+    ABOVE,
+    AGREEMENT,
+    CHECKED,
+    COMPARISON,
+    LEAK,
+    SOURCE,
+    contrasts,
+)
+from visualjudge.analysis.comparisons import not_compared
 from visualjudge.analysis.decisions.card import Card, JudgeCard
 from visualjudge.analysis.decisions.card_page import ANSWERS, TASKS_NOTE, due
 from visualjudge.analysis.decisions.checks import ICONS, STATES, needs
-from visualjudge.analysis.figures import JudgeResult, Results, SourceRow
+from visualjudge.analysis.figures import JudgeResult, Results
+from visualjudge.analysis.pairwise_figures import unanswered
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.report import answer_plots
 from visualjudge.analysis.report.accuracy_plots import MOST_SERIES
@@ -27,18 +33,12 @@ from visualjudge.analysis.report.examples import (
     examples,
     probe_examples,
 )
-from visualjudge.analysis.report.grids import (
-    across,
-    by_rows,
-    grid,
-    headline_grid,
-    titled,
-)
+from visualjudge.analysis.report.grids import across, by_rows, grid, headline_grid, titled
 from visualjudge.analysis.report.paired import differences, in_common, titles
 from visualjudge.analysis.report.readings import plain_name
 from visualjudge.analysis.report.section import Section, each, those_drawn, why_none
 from visualjudge.analysis.report.tools import tool_tables
-from visualjudge.analysis.verdicts_without_answer import unanswered
+from visualjudge.analysis.source_figures import SourceRow
 from visualjudge.core.text_tables import Styled, Table
 
 MOST_EXAMPLES = 18
@@ -142,12 +142,12 @@ def _compared(
         "figure is how many "
         f"images like these would show a gap of {gap} points (5 %, power 80 %), with its 95 % "
         "range. "
-        "In bold rows p is below 5 %.",
+        f"In bold rows p is below 5 %. {not_compared(len(results.judges))}".rstrip(),
         [
-            grid(columns.COMPARISON, rows, hit=lambda row: (row.p_holm or 1) < 0.05),
+            grid(COMPARISON, rows, hit=lambda row: (row.p_holm or 1) < 0.05),
             titled(
                 "Krippendorff’s α among judges that were asked the same",
-                grid(columns.AGREEMENT, results.agreement),
+                grid(AGREEMENT, results.agreement),
             ),
         ],
         figures=those_drawn(drawn["judges"], drawn["cost"]),
@@ -160,7 +160,7 @@ def _baseline(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOu
 
     def table(judge: JudgeResult) -> Table:
         return grid(
-            columns.ABOVE,
+            ABOVE,
             scopes.above(judge.above_baseline),
             hit=lambda row: row.standing == "worse",
         )
@@ -188,7 +188,7 @@ def _raters(judges: Sequence[JudgeResult]) -> Section:
         "Known items are those with the widest margins; repeats are questions that a rater saw "
         "before. "
         "They check the raters: no other figure counts them.",
-        each(judges, lambda j: grid(columns.CHECKED, j.rater_checks)),
+        each(judges, lambda j: grid(CHECKED, j.rater_checks)),
     )
 
 
@@ -295,7 +295,7 @@ def _uses(analysis: Analysis, judges: Sequence[JudgeResult]) -> list[Section]:
 def _sources(judge: JudgeResult, group: str, rows: Sequence[SourceRow]) -> list[Table]:
     """The sources of one group, and the matrix of their differences."""
     own = [row for row in judge.leaderboard.contrasts if row.group == group]
-    titles, cells = columns.contrasts(rows, own)
+    titles, cells = contrasts(rows, own)
     title = f"{judge.name}: {group}"
     matrix = Table(
         tuple(titles),
@@ -303,7 +303,7 @@ def _sources(judge: JudgeResult, group: str, rows: Sequence[SourceRow]) -> list[
         title=f"{title}: differences, p (95 %)",
         numeric=(False,) * len(titles),
     )
-    return [titled(title, grid(columns.SOURCE, rows)), matrix]
+    return [titled(title, grid(SOURCE, rows)), matrix]
 
 
 def _published(judges: Sequence[JudgeResult]) -> Section:

@@ -30,31 +30,25 @@ from visualjudge.analysis.statistics.alternative_annotator import (
     alt_test as alt_test,
 )
 from visualjudge.analysis.statistics.cascade import (
+    ConformalRadius as ConformalRadius,
     RiskThreshold as RiskThreshold,
+    conformal_radius as conformal_radius,
     risk_threshold as risk_threshold,
 )
-from visualjudge.analysis.statistics.conformal import (
-    ConformalRadius as ConformalRadius,
-    conformal_radius as conformal_radius,
-)
-from visualjudge.analysis.statistics.error_rate_correction import (
+from visualjudge.analysis.statistics.corrected_means import (
     LeeCorrection as LeeCorrection,
+    PooledMeans as PooledMeans,
+    PPIMean as PPIMean,
     allocate_labels as allocate_labels,
     lee_correction as lee_correction,
+    pooled_means as pooled_means,
+    ppi_mean as ppi_mean,
 )
-from visualjudge.analysis.statistics.pairwise_accuracy import (
+from visualjudge.analysis.statistics.correlation import (
     SoftPairwiseAccuracy as SoftPairwiseAccuracy,
     soft_pairwise_accuracy as soft_pairwise_accuracy,
 )
 from visualjudge.analysis.statistics.ppi_bradley_terry import powered_strengths as powered_strengths
-from visualjudge.analysis.statistics.ppi_means import (
-    PooledMeans as PooledMeans,
-    pooled_means as pooled_means,
-)
-from visualjudge.analysis.statistics.prediction_powered import (
-    PPIMean as PPIMean,
-    ppi_mean as ppi_mean,
-)
 from visualjudge.analysis.statistics.ranks import rank_sets as rank_sets
 from visualjudge.analysis.statistics.reliability import (
     Calibration as Calibration,

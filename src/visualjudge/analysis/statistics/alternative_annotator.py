@@ -24,7 +24,7 @@ import numpy as np
 
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.argument_checks import risk
-from visualjudge.analysis.statistics.tails import t_sf
+from visualjudge.analysis.statistics.jackknife import t_sf
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import IntArray
 

@@ -35,9 +35,9 @@ from visualjudge.analysis.statistics.jackknife import (
     TAIL,
     TINY,
     effective_number,
+    t_isf,
 )
 from visualjudge.analysis.statistics.ranks import RankSet
-from visualjudge.analysis.statistics.tails import t_isf
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
 NEWTON_STEPS = 200

@@ -1,4 +1,5 @@
-"""The threshold of confidence above which a cheap judge keeps its word.
+"""The confidence above which a cheap judge's answers are accepted, and a radius that covers the
+next residual.
 
 Thresholds are tested from a strict one down, and the first that fails ends the search (fixed
 sequence testing). Three searches start from keeping 5, 25 and 60 % of the answers, each at level
@@ -9,6 +10,10 @@ answers that are kept is at most α. The bound of that share is the engine's
 
 Sources: Bauer 1991 (fixed sequences); Angelopoulos et al. 2021, "Learn then test"; Jung, Brahman &
 Choi 2024, "Trust or escalate".
+
+The radius is that of split conformal prediction. Sources: Vovk, Gammerman & Shafer 2005; Lei et al.
+2018 (the ⌈(n + 1)(1 − α)⌉-th smallest residual); Lee, Barber & Willett 2023, "Distribution-free
+inference with hierarchical data" (clusters).
 """
 
 from __future__ import annotations
@@ -23,6 +28,50 @@ from visualjudge.analysis.statistics.argument_checks import cluster_codes, risk,
 from visualjudge.analysis.statistics.jackknife import renumbered
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class ConformalRadius:
+    """``value``: a new residual is at most this, in absolute value, with probability ≥ 1 −
+    ``alpha``.
+
+    Infinite where there are too few residuals (or images) to promise anything.
+    """
+
+    value: float
+    alpha: float
+    n: int
+    images: int
+
+
+def conformal_radius(
+    residuals: ArrayLike, alpha: float, clusters: ArrayLike | None = None
+) -> ConformalRadius:
+    """The radius from (n,) residuals of a calibration set that trained nothing.
+
+    ``clusters`` names the image of each residual: the promise is then for an item of a *new* image,
+    each image weighs the same, and 1/(images + 1) of the weight lies at infinity.
+
+    Raises
+    ------
+    UsageError
+        If ``residuals`` is empty or not finite, or ``alpha`` is not between 0 and 1.
+    """
+    sizes = np.abs(vector("residuals", residuals, least=1))
+    risk("alpha", alpha)
+    codes = (
+        np.arange(sizes.size)
+        if clusters is None
+        else cluster_codes("clusters", clusters, sizes.size)
+    )
+    images = int(codes.max()) + 1
+    weights = 1 / ((images + 1) * np.bincount(codes)[codes])
+    order = np.argsort(sizes, kind="stable")
+    reached = np.cumsum(weights[order])
+    place = int(np.searchsorted(reached, (1 - alpha) - 1e-12))
+    value = float(sizes[order][place]) if place < sizes.size else float("inf")
+    return ConformalRadius(value, alpha, sizes.size, images)
+
 
 STEPS = 20
 STARTS = (0.05, 0.25, 0.6)

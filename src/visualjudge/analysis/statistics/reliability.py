@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from visualjudge.analysis.statistics.argument_checks import cluster_codes, same_length, vector
-from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES, NORMAL, TAIL, sums
+from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES, NORMAL, TAIL, sums, t_isf
 from visualjudge.analysis.statistics.share_intervals import one_share
-from visualjudge.analysis.statistics.tails import t_isf
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for

@@ -19,7 +19,7 @@ from visualjudge.analysis.statistics.argument_checks import (
     share,
     vector,
 )
-from visualjudge.analysis.statistics.tails import t_isf
+from visualjudge.analysis.statistics.jackknife import t_isf
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import FloatArray, IntArray
 

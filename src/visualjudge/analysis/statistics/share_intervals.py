@@ -1,5 +1,4 @@
-"""The engine of every share whose cases come in images: two-sided intervals and one-sided upper
-bounds.
+"""Shares whose cases come in images, and paired differences of two: intervals and upper bounds.
 
 An upper bound of a share of errors is the largest share π that the errors seen do not refute, by
 either of two tests, so it is the larger of two; and never below what no error at all would show of
@@ -22,6 +21,12 @@ further error can lower the statistic only through Σ d², on an image with far 
 expected. The test takes the statistic's least value over all ways to add errors. It is convex, so
 that is where each dᵢ is at least −c, with one c for all images. An error then adds to it or leaves
 it, so **no error lowers an upper bound, no right answer in place of one raises it**.
+
+Two judges, or two encodings, on the same cases are compared by the difference of their shares, case
+by case.
+
+Sources of the differences: McNemar 1947; Yang, Sun & Hardin 2010 (clusters); Connor 1987 and Lachin
+2011 (sample sizes).
 """
 
 from __future__ import annotations
@@ -37,8 +42,13 @@ from visualjudge.analysis.statistics.jackknife import (
     LEAST_IMAGES,
     TAIL,
     TINY,
+    Spread,
+    chi2_isf,
     correlation_ends,
     effective_number,
+    enough,
+    norm_isf,
+    reaches,
     spread,
     sums,
 )
@@ -47,11 +57,21 @@ from visualjudge.core.records import BoolArray, FloatArray, IntArray
 EDGE = 1e-9
 MOST_STEPS, CLOSE = 100, 1e-12
 """Steps towards a bound, and how near is near enough."""
-HALVINGS = 40
+HALVINGS = 24
+"""Of the bracket of c: at the least of the statistic its slope in c is 0, so that it is then as
+near as the bounds are.
+"""
 LEAST_DF, LEAST_FREE = 3.0, 0.5
 SHORTER, MOST_SHORTER = 0.25, 0.4
 """What the skewness of few right answers, in standard deviations, takes from t for the errors, and
 the most of it.
+"""
+LEVEL = 0.05
+POWER = 0.8
+MOST_IMAGES = 10_000_000
+LEAST_REACH = float(norm_isf(0.05))
+"""Of an interval, in standard errors of independent cases: what images that agree by luck cannot
+undercut.
 """
 
 
@@ -111,7 +131,7 @@ class Shares:
         return FEW if self.cases[k] else "nothing was asked"
 
 
-def ratio_influence(
+def _ratio_influence(
     top: FloatArray, bottom: FloatArray, column: IntArray, columns: int
 ) -> tuple[FloatArray, FloatArray]:
     """Ratios of totals (columns,), and for each entry the ratio less the ratio without it
@@ -122,6 +142,17 @@ def ratio_influence(
     rest = cases[column] - bottom
     without = np.divide(total[column] - top, rest, out=value[column].copy(), where=rest > 0)
     return value, np.nan_to_num(value[column] - without)
+
+
+def ratio(
+    top: FloatArray, bottom: FloatArray, column: IntArray | None = None, columns: int = 1
+) -> tuple[FloatArray, Spread]:
+    """Σ ``top`` / Σ ``bottom`` of each column, (columns,), and its spread, one entry an image and
+    column; without ``column`` all entries are of one.
+    """
+    place = np.zeros(bottom.size, dtype=np.int64) if column is None else column
+    value, influence = _ratio_influence(top, bottom, place, columns)
+    return value, spread(influence, bottom, place, columns)
 
 
 def shares(
@@ -155,14 +186,21 @@ def shares(
     kept = bottom > 0
     place = np.zeros(bottom.size, dtype=np.int64) if column is None else np.asarray(column)
     top, bottom, place = np.asarray(top, float)[kept], np.asarray(bottom, float)[kept], place[kept]
-    weights = None if squares is None else np.asarray(squares, float)[kept]
+    weights = None if squares is None else np.tile(np.asarray(squares, float)[kept], 2)
     cases, total = sums(place, bottom, columns), sums(place, top, columns)
     value = np.divide(total, cases, out=np.full(columns, np.nan), where=cases > 0)
     images = np.bincount(place, minlength=columns)
-    high, low = (
-        upper_bounds(x, bottom, place, columns, whole=whole, supposed=supposed, squares=weights)
-        for x in (top, bottom - top)
+    # Right answers and errors at once: their bounds are found by the same steps.
+    bounds = upper_bounds(
+        np.append(top, bottom - top),
+        np.tile(bottom, 2),
+        np.append(place, place + columns),
+        2 * columns,
+        whole=whole,
+        supposed=supposed,
+        squares=weights,
     )
+    high, low = np.split(bounds, 2)
     if not whole:
         low, high = _nearer(top, bottom, place, low, high)
     told = (images >= LEAST_IMAGES) & (effective_number(bottom, place, columns) >= 2)
@@ -179,7 +217,7 @@ def _nearer(
     An end of the jackknife on Fisher's z scale of 2π − 1, where images differ, replaces one that is
     farther out.
     """
-    value, influence = ratio_influence(top, bottom, place, low.size)
+    value, influence = _ratio_influence(top, bottom, place, low.size)
     below, above = correlation_ends(2 * value - 1, spread(2 * influence, bottom, place, low.size))
     return np.fmin(low, (1 - below) / 2), np.fmin(high, (1 + above) / 2)
 
@@ -382,16 +420,62 @@ class _Terms:
         return np.asarray(1 / np.maximum(self.w * slope, TINY))
 
 
-__all__ = [
-    "LEAST_IMAGES",
-    "SHARES",
-    "SINGLE",
-    "WHOLE_IMAGES",
-    "Shares",
-    "Supposed",
-    "one_share",
-    "ratio_influence",
-    "shares",
-    "upper_bound",
-    "upper_bounds",
-]
+def gap_ends(
+    value: FloatArray, found: Spread, apart: FloatArray, cases: FloatArray, tail: float = TAIL
+) -> tuple[FloatArray, FloatArray]:
+    """95 % interval of differences of two shares, (K,); NaN where undefined. ``tail``: what it
+    leaves out at each end.
+
+    ``apart``: cases that only one of the two has right. The interval reaches at least as far as a
+    90 % interval of independent cases with half a case more each way (after Agresti & Min 2005).
+    Where no case is apart, the ends are Clopper and Pearson's for none in the effective images;
+    where all are, the same way, such a case could be the other way, which counts two.
+    """
+    n = np.maximum(cases, 1)
+    least = LEAST_REACH * np.sqrt(
+        np.maximum((apart + 1) / (n + 1) - (value * n / (n + 1)) ** 2, 0) / n
+    )
+    error = np.sqrt(found.variance)
+    down, up = (
+        np.maximum(reach, least) for reach in reaches(found, error, np.zeros_like(error), tail)
+    )
+    edge = 1 - tail ** (1 / np.maximum(found.effective, 1))
+    alike = np.where(apart <= 0, edge, np.where(np.abs(value) >= 1 - TINY, 2 * edge, 0))
+    down, up = np.maximum(down, alike), np.maximum(up, alike)
+    low, high = value - down, value + up
+    told = enough(found) & np.isfinite(value)
+    return np.where(told, np.maximum(low, -1), np.nan), np.where(told, np.minimum(high, 1), np.nan)
+
+
+def cases_needed(first_only: float, second_only: float, effect: float = 1.0) -> int | None:
+    """Paired cases that show the difference of the shares ``first_only`` and ``second_only`` (5 %,
+    power 80 %).
+
+    Connor's (z_α √(p10 + p01) + z_β √(p10 + p01 − δ²))² / δ², times the design ``effect``; None
+    where δ = 0.
+    """
+    either, gap = first_only + second_only, first_only - second_only
+    if abs(gap) < 1e-12:
+        return None
+    z_level, z_power = norm_isf(LEVEL / 2), norm_isf(1 - POWER)
+    root = z_level * np.sqrt(either) + z_power * np.sqrt(max(0.0, either - gap**2))
+    return int(np.ceil((root / gap) ** 2 * effect))
+
+
+def images_needed(found: Spread, gap: float) -> tuple[int | None, tuple[float, float] | None]:
+    """Images like these that show a difference of ``gap`` (5 %, power 80 %), and a 95 % range for
+    their number.
+
+    The variance of a mean falls as the number of images rises; the range is that of the variance
+    seen, by χ² with the jackknife's degrees of freedom; never fewer than an interval needs. None
+    where there are too few images to tell, or none differs.
+    """
+    variance, images, df = float(found.variance[0]), int(found.images[0]), float(found.df[0])
+    if not enough(found)[0] or variance <= 0 or gap <= 0:
+        return None, None
+    once = images * variance * ((norm_isf(LEVEL / 2) + norm_isf(1 - POWER)) / gap) ** 2
+    low, high = (once * df / chi2_isf(tail, df) for tail in (TAIL, 1 - TAIL))
+    if once > MOST_IMAGES:
+        return None, None
+    ends = (max(float(LEAST_IMAGES), float(np.ceil(min(end, MOST_IMAGES)))) for end in (low, high))
+    return max(LEAST_IMAGES, int(np.ceil(once))), (next(ends), next(ends))

@@ -18,9 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from visualjudge.analysis.statistics.jackknife import renumbered
+from visualjudge.analysis.statistics.jackknife import norm_sf, renumbered, t_isf, t_sf
 from visualjudge.analysis.statistics.ranks import RankSet, rank_sets
-from visualjudge.analysis.statistics.tails import norm_sf, t_isf, t_sf
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
 

@@ -9,8 +9,8 @@ is given.
 The usual table has accuracy by MMBench's six abilities and overall, for each split and model.
 Models are compared on the questions that both were scored on: McNemar 1947, exact (a sign test of
 the discordant pairs), where pairs are independent; the jackknife over questions
-(:mod:`visualjudge.analysis.statistics.paired`), which holds for rotations too; Holm 1979 over all
-pairs of models.
+(:mod:`visualjudge.analysis.statistics.share_intervals`), which holds for rotations too; Holm 1979
+over all pairs of models.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ from numpy.typing import NDArray
 
 from visualjudge.analysis.accuracy_cells import estimate_of, test_of
 from visualjudge.analysis.bias import binomial_p
-from visualjudge.analysis.statistics.jackknife import holm, spread
-from visualjudge.analysis.statistics.paired import gap_ends
-from visualjudge.analysis.statistics.share_intervals import one_share, ratio_influence
+from visualjudge.analysis.statistics.jackknife import holm
+from visualjudge.analysis.statistics.share_intervals import gap_ends, one_share, ratio
 from visualjudge.apps.mmbench.evaluate import Evaluation, Slice
 from visualjudge.apps.mmbench.table import Row, ScoredRow
 from visualjudge.core.text_tables import Table
@@ -344,9 +343,7 @@ def _paired(right: Any, clusters: Sequence[int]) -> dict[str, Any]:
     only_b = int(np.sum(right[:, 1] & ~right[:, 0]))
     gaps, sizes = cluster_sums(right[:, 0].astype(float) - right[:, 1], clusters)
     questions = len(sizes)
-    nowhere = np.zeros(questions, dtype=np.int64)
-    value, influence = ratio_influence(gaps, sizes, nowhere, 1)
-    found = spread(influence, sizes, nowhere, 1)
+    value, found = ratio(gaps, sizes)
     ends = gap_ends(value, found, np.array([float(only_a + only_b)]), np.array([float(len(right))]))
     gap = estimate_of(value, found, ends, len(right))
     independent = questions == len(right)

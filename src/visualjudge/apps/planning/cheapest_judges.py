@@ -21,9 +21,8 @@ import polars as pl
 
 from visualjudge.analysis.decisions.cascade import Accuracy, accuracy_of
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.run_warnings import NO_REMARKS, Remarks, remarks_on
 from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES, sums
-from visualjudge.analysis.study_table import Study
+from visualjudge.analysis.study_table import NO_REMARKS, Remarks, Study, remarks_on
 from visualjudge.apps.frontdoor.opened_run import Runs, folders_of
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import BoolArray, FloatArray, IntArray, Order

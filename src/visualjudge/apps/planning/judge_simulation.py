@@ -26,9 +26,8 @@ from scipy import optimize, stats
 from visualjudge.analysis.bias import preference
 from visualjudge.analysis.decisions.checks import Check, Evidence, State, Thresholds, check
 from visualjudge.analysis.probes import DESIGNS, EQUIVALENCE_TAIL, LEAST_QUESTIONS
-from visualjudge.analysis.statistics.jackknife import TAIL, renumbered, spread, sums
-from visualjudge.analysis.statistics.paired import gap_ends
-from visualjudge.analysis.statistics.share_intervals import SINGLE, Shares, ratio_influence, shares
+from visualjudge.analysis.statistics.jackknife import TAIL, renumbered, sums
+from visualjudge.analysis.statistics.share_intervals import SINGLE, Shares, gap_ends, ratio, shares
 from visualjudge.analysis.statistics.systems import DRAWS, Sums, resampled_images, tau_agreements
 from visualjudge.analysis.variance import ordered_pairs
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
@@ -477,8 +476,7 @@ def _difference_ends(
     axes = tuple(range(2, apart.ndim))
     top, n = (np.where(held, apart, 0).sum(axes).ravel(), held.sum(axes).ravel().astype(float))
     column = np.repeat(np.arange(studies.count), studies.design.images)
-    value, influence = ratio_influence(top, n, column, studies.count)
-    found = spread(influence, n, column, studies.count)
+    value, found = ratio(top, n, column, studies.count)
     other = sums(
         column, (np.where(held, apart, 0) != 0).sum(axes).ravel().astype(float), studies.count
     )

@@ -1,6 +1,6 @@
 """`judge --until`: images in random order, and a look now and then whether the question is decided.
 
-Looks are anytime-valid (:mod:`visualjudge.analysis.statistics.anytime`): however many there are,
+Looks are anytime-valid (:mod:`visualjudge.analysis.statistics.eprocess`): however many there are,
 the decision is wrong with a probability of at most 5 %, as images are a random sample of those one
 could have. A look takes the images whose questions all have a verdict, up to the first that has
 not.
@@ -22,7 +22,7 @@ from typing import Literal, TypeVar, get_args
 import numpy as np
 
 from visualjudge.analysis.decisions.checks import read_thresholds
-from visualjudge.analysis.statistics.anytime import signs
+from visualjudge.analysis.statistics.eprocess import signs
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import FloatArray, Question, Verdict
 from visualjudge.core.seeding import rng_for

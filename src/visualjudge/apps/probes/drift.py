@@ -16,14 +16,11 @@ import polars as pl
 
 from visualjudge.analysis import figure_text
 from visualjudge.analysis.accuracy_cells import estimate_of, image_sums
-from visualjudge.analysis.figures import Estimate
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.run_warnings import remarks_on
 from visualjudge.analysis.statistics.eprocess import e_process, power
-from visualjudge.analysis.statistics.jackknife import spread
-from visualjudge.analysis.statistics.paired import gap_ends
-from visualjudge.analysis.statistics.share_intervals import ratio_influence
-from visualjudge.analysis.study_table import Run
+from visualjudge.analysis.statistics.share_intervals import gap_ends
+from visualjudge.analysis.study_table import Run, remarks_on
+from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.apps.probes.sampling import in_turn
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.object_stores import located
@@ -254,10 +251,7 @@ def _mean(changes: pl.DataFrame) -> Estimate:
     sums = image_sums(
         changes, [], {"x": pl.col("x"), "n": pl.col("x").is_not_null(), "apart": pl.col("x") != 0}
     )
-    weights = sums.columns["n"]
-    place = np.zeros(weights.size, dtype=np.int64)
-    value, influence = ratio_influence(sums.columns["x"], weights, place, 1)
-    found = spread(influence, weights, place, 1)
+    value, found = sums.ratio("x", "n")
     return estimate_of(
         value, found, gap_ends(value, found, sums.total("apart"), sums.total("n")), changes.height
     )

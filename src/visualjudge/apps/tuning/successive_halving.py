@@ -20,7 +20,8 @@ import polars as pl
 from visualjudge.analysis.accuracy_cells import image_sums, share_of
 from visualjudge.analysis.comparisons import paired
 from visualjudge.analysis.figure_text import percent
-from visualjudge.analysis.figures import Comparison, Share
+from visualjudge.analysis.figures import Comparison
+from visualjudge.analysis.value_and_interval import Share
 from visualjudge.apps.frontdoor.judge import Asked, judge
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Question

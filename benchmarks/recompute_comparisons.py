@@ -1,5 +1,5 @@
-"""More of metrics.json recomputed for benchmarks/recompute.py: encodings, comparisons, leaks,
-components, strengths.
+"""What metrics.json compares, recomputed for benchmarks/recompute.py: judges, encodings, sources,
+and shallow rules with the truth; and the components of the variance.
 """
 
 from __future__ import annotations

@@ -1,0 +1,482 @@
+"""What people would say on average, from few labels and many predictions of a judge.
+
+The mean of one system (:func:`ppi_mean`) is θ = λ · mean(f of the unlabelled) + mean(y − λ f of the
+labelled): the judge's mean, corrected by its error on the labelled items. No bias of the judge
+makes θ wrong; a good judge (λ near 1) makes its interval narrow, a useless one (λ = 0) leaves the
+mean of the labels.
+
+Sources: Angelopoulos, Bates, Fannjiang, Jordan & Zrnic 2023, "Prediction-powered inference";
+Angelopoulos, Duchi & Zrnic 2023, "PPI++" (λ); without clusters this is ``ppi_mean_ci`` of
+ppi-python 0.2.3 (tested). Zrnic & Candès 2024, "Active statistical inference" (labels of unequal
+probability). Satterthwaite 1946 (degrees of freedom).
+
+The means of many systems at once (:func:`pooled_means`) are from one pool of items of which some
+carry a label: θ_s = λ · mean(f over the pool of s) + Σ w (y − λ f) over its labels, with weights w
+∝ 1/π of the label's probability: PPI++ where all π are equal, Zrnic and Candès's active estimator
+where they are not. One λ serves all systems: it moves width, never the target. Errors are clustered
+by image over the whole pool, so that two systems seen on the same images are compared as a pair.
+
+Sources: Angelopoulos, Duchi & Zrnic 2023; Zrnic & Candès 2024; Hájek 1971 (weights that sum to
+one); Bell & McCaffrey 2002 (residuals over √(1 − h)); Satterthwaite 1946.
+
+The rate of a judge that errs in both directions (:func:`lee_correction`) is corrected by its
+sensitivity and specificity: θ = (p + q0 − 1) / (q0 + q1 − 1). The interval counts the uncertainty
+of p, q0 and q1, each with the small-sample adjustment of Agresti and Coull, and moves the centre
+for the curvature of the ratio.
+
+Sources: Rogan & Gladen 1978; Lang & Reiczigel 2014; Lee, Zeng, Jeong, Sohn & Lee 2025, "How to
+correctly report LLM-as-a-judge evaluations" (arXiv 2511.21140), with its allocation rule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from visualjudge.analysis.statistics.argument_checks import (
+    cluster_codes,
+    same_length,
+    share,
+    vector,
+)
+from visualjudge.analysis.statistics.jackknife import norm_isf, t_isf, t_sf
+from visualjudge.core.errors import UsageError
+from visualjudge.core.records import BoolArray, FloatArray, IntArray
+
+Interval = tuple[float, float]
+Clusters = ArrayLike | tuple[ArrayLike, ArrayLike]
+
+
+@dataclass(frozen=True)
+class PPIMean:
+    """A mean from ``labels`` labelled and ``predictions`` other items.
+
+    ``effective_labels``: how many labels alone would give an interval as narrow (n_eff); NaN where
+    it has no width. ``images``: clusters, or items where no clusters were given.
+    """
+
+    value: float
+    interval: Interval | None
+    standard_error: float
+    lam: float
+    labels: int
+    predictions: int
+    effective_labels: float
+    images: int
+
+
+def ppi_mean(
+    y: ArrayLike,
+    f: ArrayLike,
+    f_unlabelled: ArrayLike,
+    *,
+    lam: float | None = None,
+    clusters: Clusters | None = None,
+) -> PPIMean:
+    """Prediction-powered mean with a 95 % interval.
+
+    Parameters
+    ----------
+    y, f
+        (n,) labels, and the judge's predictions of the same items.
+    f_unlabelled
+        (N,) the judge's predictions of items without a label.
+    lam
+        How far the judge is used, 0 (labels only) to 1; None: the value that makes the variance
+        least, clipped to
+        0..1.
+    clusters
+        None: items are independent; the interval is normal and equals ppi-python's. Otherwise the
+        image of every item: a pair (labelled, unlabelled), one array over both (labelled first, n +
+        N), or one array over the labelled (the unlabelled then count as independent). The interval
+        is then cluster-robust with Student's t.
+
+    Raises
+    ------
+    UsageError
+        If lengths differ, a value is not finite, fewer than two labels are given, or ``lam`` is
+        outside 0..1.
+    """
+    truth, said = vector("y", y, least=2), vector("f", f, least=2)
+    rest = vector("f_unlabelled", f_unlabelled, least=1)
+    same_length(y=truth, f=said)
+    if lam is not None:
+        share("lam", lam)
+    if clusters is None:
+        return _independent(truth, said, rest, lam)
+    return _clustered(truth, said, rest, lam, _both(clusters, truth.size, rest.size))
+
+
+def _independent(y: FloatArray, f: FloatArray, rest: FloatArray, lam: float | None) -> PPIMean:
+    n, many = y.size, rest.size
+    if lam is None:
+        spread = (1 + n / many) * np.var(np.concatenate([f, rest]), ddof=1)
+        lam = float(np.clip(np.cov(y, f, ddof=0)[0, 1] / spread, 0, 1)) if spread > 0 else 0.0
+    value = lam * rest.mean() + np.mean(y - lam * f)
+    error = float(np.sqrt(lam**2 * rest.var() / many + np.var(y - lam * f) / n))
+    reach = float(norm_isf(0.025)) * error
+    return PPIMean(
+        float(value),
+        (value - reach, value + reach),
+        error,
+        lam,
+        n,
+        many,
+        _effective(y.var(), error),
+        n + many,
+    )
+
+
+def _effective(variance: float, error: float) -> float:
+    return float(variance / error**2) if error > 0 else float("nan")
+
+
+def _both(clusters: Clusters, n: int, many: int) -> IntArray:
+    """The cluster of every row, labelled first."""
+    if isinstance(clusters, tuple | list) and len(clusters) == 2:
+        first, second = (np.asarray(part) for part in clusters)
+        if first.shape == (n,) and second.shape == (many,):
+            return cluster_codes("clusters", np.concatenate([first, second]), n + many)
+    names = np.asarray(clusters)
+    if names.shape == (n,):
+        own = cluster_codes("clusters", names, n)
+        return np.concatenate([own, own.max() + 1 + np.arange(many)])
+    if names.shape != (n + many,):
+        raise UsageError(
+            f"clusters must hold one image for each of {n} + {many} items, got shape {names.shape}"
+        )
+    return cluster_codes("clusters", names, n + many)
+
+
+def _clustered(
+    y: FloatArray, f: FloatArray, rest: FloatArray, lam: float | None, codes: IntArray
+) -> PPIMean:
+    n, many = y.size, rest.size
+    images, labelled = int(codes.max()) + 1, np.unique(codes[:n]).size
+    if labelled < 2:
+        raise UsageError(f"labels must be of at least 2 images, got {labelled}")
+
+    def by_image(values: FloatArray, rows: IntArray) -> FloatArray:
+        return np.bincount(rows, weights=values - values.mean(), minlength=images) / values.size
+
+    truth, said, others = by_image(y, codes[:n]), by_image(f, codes[:n]), by_image(rest, codes[n:])
+    if lam is None:
+        turned = said - others
+        lam = float(np.clip(truth @ turned / (turned @ turned), 0, 1)) if turned.any() else 0.0
+    residual = truth - lam * said
+    own = float(residual @ residual) * labelled / (labelled - 1)
+    shared = float(lam**2 * (others @ others) + 2 * lam * (residual @ others))
+    total = max(own + shared, own * 1e-3)
+    freedom = satterthwaite(own, labelled - 1, total - own, images - 1)
+    value, error = float(lam * rest.mean() + np.mean(y - lam * f)), float(np.sqrt(total))
+    plain = float(truth @ truth) * labelled / (labelled - 1)
+    reach = float(t_isf(0.025, freedom)) * error
+    interval = (value - reach, value + reach) if error > 0 else None
+    return PPIMean(value, interval, error, lam, n, many, _effective(plain * n, error), images)
+
+
+def satterthwaite(
+    first: float, first_freedom: float, second: float, second_freedom: float
+) -> float:
+    """Degrees of freedom of the sum of two variances, each estimated with its own; never below the
+    smaller.
+    """
+    second = max(second, 0.0)
+    if first + second <= 0:
+        return float(max(1.0, first_freedom))
+    below = first**2 / max(first_freedom, 1) + second**2 / max(second_freedom, 1)
+    return float(max(min(first_freedom, second_freedom), (first + second) ** 2 / below, 1.0))
+
+
+LEAST_IMAGES = 3
+"""Fewer images with a label give no interval."""
+
+
+@dataclass(frozen=True, eq=False)
+class PooledMeans:
+    """Per system (S,): ``naive`` (the judge's mean), ``values`` (corrected; NaN without enough
+    labels), ``labels``.
+
+    ``covariance`` (S, S) of the values; ``label_covariance`` is the part that more labels would
+    shrink; ``freedom`` (S, S) of their differences, the diagonal of the values;
+    ``effective_labels`` (S,): how many labels alone would be as precise; ``balance_p``: that the
+    judge says on labelled items what it says on all.
+    """
+
+    naive: FloatArray
+    values: FloatArray
+    covariance: FloatArray
+    label_covariance: FloatArray
+    freedom: FloatArray
+    labels: IntArray
+    label_images: IntArray
+    effective_labels: FloatArray
+    lam: float
+    balance_p: float | None
+
+    def interval(self, system: int) -> tuple[float, float] | None:
+        """95 %, by Student's t; None where the value or its spread is not known."""
+        error = float(np.sqrt(self.covariance[system, system]))
+        if not np.isfinite(self.values[system]) or not error > 0:
+            return None
+        reach = float(t_isf(0.025, self.freedom[system, system])) * error
+        return float(self.values[system]) - reach, float(self.values[system]) + reach
+
+
+@dataclass(frozen=True, eq=False)
+class _Pool:
+    f: FloatArray
+    y: FloatArray
+    weight: FloatArray
+    system: IntArray
+    image: IntArray
+    size: tuple[int, int]
+
+    def means(self, values: FloatArray, weights: FloatArray) -> FloatArray:
+        """Weighted mean of ``values`` for each system; NaN where there is no weight."""
+        top = np.bincount(self.system, weights=values * weights, minlength=self.size[1])
+        bottom = np.bincount(self.system, weights=weights, minlength=self.size[1])
+        return np.asarray(
+            np.divide(top, bottom, out=np.full(self.size[1], np.nan), where=bottom > 0)
+        )
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Images × systems."""
+        cells = self.image * self.size[1] + self.system
+        flat = np.bincount(cells, weights=values, minlength=self.size[0] * self.size[1])
+        return np.asarray(flat.reshape(self.size), dtype=float)
+
+
+def pooled_means(
+    f: ArrayLike,
+    y: ArrayLike,
+    systems: ArrayLike,
+    clusters: ArrayLike,
+    *,
+    probability: ArrayLike | None = None,
+    lam: float | None = None,
+) -> PooledMeans:
+    """Corrected means of S systems.
+
+    Parameters
+    ----------
+    f
+        (R,) what the judge says of every item of the pool.
+    y
+        (R,) the labels; NaN where undefined.
+    systems
+        (R,) numbers 0..S−1.
+    clusters
+        (R,) the image of each item.
+    probability
+        (R,) with which each labelled item was chosen; None or NaN: equal within its system.
+    lam
+        0..1; None: the value of least variance.
+
+    Raises
+    ------
+    UsageError
+        If lengths differ, a prediction or probability cannot be used, or nothing is labelled.
+    """
+    said, system = vector("f", f, least=1), np.asarray(systems, dtype=np.int64)
+    truth = np.asarray(y, dtype=float)
+    same_length(f=said, y=truth, systems=system)
+    labelled = np.isfinite(truth)
+    if not labelled.any():
+        raise UsageError("y must hold at least one label, got none")
+    image = cluster_codes("clusters", clusters, said.size)
+    size = (int(image.max()) + 1, int(system.max()) + 1)
+    weight = _weights(labelled, probability, system, size[1])
+    pool = _Pool(said, np.where(labelled, truth, 0.0), weight, system, image, size)
+    return _estimate(pool, labelled, None if lam is None else share("lam", lam))
+
+
+def _weights(
+    labelled: BoolArray, probability: ArrayLike | None, system: IntArray, count: int
+) -> FloatArray:
+    """w of every item: 1/π over its sum in the system, 0 without a label."""
+    chances = (
+        np.full(labelled.size, np.nan)
+        if probability is None
+        else np.asarray(probability, dtype=float)
+    )
+    same_length(probability=chances, systems=system)
+    known = labelled & np.isfinite(chances)
+    if known.any() and not ((chances[known] > 0) & (chances[known] <= 1)).all():
+        raise UsageError("probability must be above 0 and at most 1")
+    numbers = np.bincount(system, minlength=count)
+    uniform = np.bincount(system, weights=labelled, minlength=count) / np.maximum(numbers, 1)
+    chances = np.where(np.isfinite(chances), chances, uniform[system])
+    raw = np.where(labelled, 1 / np.where(labelled, chances, 1.0), 0.0)
+    total = np.bincount(system, weights=raw, minlength=count)
+    return np.asarray(raw / np.where(total > 0, total, 1)[system])
+
+
+def _estimate(pool: _Pool, labelled: BoolArray, lam: float | None) -> PooledMeans:
+    ones = np.ones(pool.f.size)
+    counts = np.bincount(pool.system, minlength=pool.size[1])
+    naive = pool.means(pool.f, ones)
+    held = pool.sums(pool.weight)
+    label_images = np.asarray((held > 0).sum(0), dtype=np.int64)
+    enough = label_images >= LEAST_IMAGES
+    leverage = np.sqrt(np.maximum(1 - held, 1e-9))
+
+    def label_part(values: FloatArray) -> FloatArray:
+        centred = values - pool.means(values, pool.weight)[pool.system]
+        return np.where(enough, pool.sums(pool.weight * np.nan_to_num(centred)) / leverage, 0.0)
+
+    everything = np.where(
+        enough, pool.sums((pool.f - naive[pool.system]) / counts[pool.system]), 0.0
+    )
+    truth, said = label_part(pool.y), label_part(pool.f)
+    spent = int(lam is None)
+    if lam is None:
+        turned = said - everything
+        below = float((turned * turned).sum())
+        lam = float(np.clip((truth * turned).sum() / below, 0, 1)) if below > 0 else 0.0
+    residual = truth - lam * said
+    labels, rest = residual.T @ residual, lam * everything
+    cross = rest.T @ residual
+    images = pool.size[0]
+    covariance = labels + cross + cross.T + rest.T @ rest * images / max(images - 1, 1)
+    corrected = lam * naive + pool.means(pool.y - lam * pool.f, pool.weight)
+    floor = np.maximum(np.diag(covariance), 1e-3 * np.diag(labels))
+    covariance[np.diag_indices_from(covariance)] = floor
+    alone = (truth * truth).sum(0)
+    return PooledMeans(
+        naive,
+        np.where(enough, corrected, np.nan),
+        covariance,
+        labels,
+        _freedom(covariance, labels, label_images, images, spent),
+        np.bincount(pool.system, weights=labelled, minlength=pool.size[1]).astype(np.int64),
+        label_images,
+        np.where(
+            floor > 0,
+            np.divide(alone, floor, where=floor > 0, out=np.zeros_like(floor)) * label_images,
+            np.nan,
+        ),
+        lam,
+        _balance(said - everything, pool, naive, enough),
+    )
+
+
+def _freedom(
+    covariance: FloatArray, labels: FloatArray, label_images: IntArray, images: int, spent: int
+) -> FloatArray:
+    """Satterthwaite's, for each value (diagonal) and each difference of two; ``spent``: one where λ
+    was estimated.
+    """
+
+    def of_differences(matrix: FloatArray) -> FloatArray:
+        own = np.diag(matrix)
+        out = own[:, None] + own[None, :] - 2 * matrix
+        out[np.diag_indices_from(out)] = own
+        return np.asarray(np.maximum(out, 0.0))
+
+    first = np.minimum(label_images[:, None], label_images[None, :]) - 1.0 - spent
+    own, total = of_differences(labels), of_differences(covariance)
+    rest = np.maximum(total - own, 0.0)
+    below = own**2 / np.maximum(first, 1) + rest**2 / max(images - 1, 1)
+    found = np.divide((own + rest) ** 2, below, out=np.ones_like(own), where=below > 0)
+    return np.asarray(np.maximum(np.minimum(found, images - 1.0), np.maximum(first, 1)))
+
+
+def _balance(
+    influence: FloatArray, pool: _Pool, naive: FloatArray, enough: BoolArray
+) -> float | None:
+    """p that the weighted labelled items have the judge's mean of the pool, all systems in one
+    test.
+    """
+    known = enough & np.isfinite(naive)
+    if not known.any():
+        return None
+    gap = float((pool.means(pool.f, pool.weight) - naive)[known].sum())
+    sums = influence[:, known].sum(1)
+    error = float(np.sqrt((sums * sums).sum()))
+    freedom = int((pool.sums(pool.weight)[:, known].sum(1) > 0).sum()) - 1
+    return float(2 * t_sf(abs(gap) / error, freedom)) if error > 0 and freedom > 0 else None
+
+
+@dataclass(frozen=True)
+class LeeCorrection:
+    """The corrected rate (``value``), beside what the judge said (``naive``). Both 0..1."""
+
+    value: float
+    interval: Interval
+    naive: float
+
+
+def lee_correction(p: float, n: int, q0: float, q1: float, m0: int, m1: int) -> LeeCorrection:
+    """The true share of positives with a 95 % interval.
+
+    Parameters
+    ----------
+    p, n
+        Share of ``n`` test items that the judge called positive.
+    q0, m0
+        Specificity: the share of ``m0`` truly negative labelled items that the judge called
+        negative.
+    q1, m1
+        Sensitivity: the share of ``m1`` truly positive labelled items that the judge called
+        positive.
+
+    Raises
+    ------
+    UsageError
+        If a share is outside 0..1, a count below 1, or q0 + q1 ≤ 1 (the judge is no better than
+        chance, and nothing can be recovered from what it says).
+    """
+    for name, value in (("p", p), ("q0", q0), ("q1", q1)):
+        share(name, value)
+    for name, count in (("n", n), ("m0", m0), ("m1", m1)):
+        if count < 1:
+            raise UsageError(f"{name} must be at least 1, got {count}")
+    if q0 + q1 <= 1:
+        raise UsageError(f"q0 + q1 must be above 1 (a judge better than chance), got {q0 + q1:g}")
+    value = min(1.0, max(0.0, (p + q0 - 1) / (q0 + q1 - 1)))
+    return LeeCorrection(value, _interval(p, n, q0, q1, m0, m1), p)
+
+
+def _interval(p: float, n: int, q0: float, q1: float, m0: int, m1: int) -> Interval:
+    z = float(norm_isf(0.025))
+    size, size0, size1 = n + z**2, m0 + 2.0, m1 + 2.0
+    p, q0, q1 = (n * p + z**2 / 2) / size, (m0 * q0 + 1) / size0, (m1 * q1 + 1) / size1
+    power = q0 + q1 - 1
+    if power <= 0:  # the adjustment of few labels took away what was better than chance
+        return 0.0, 1.0
+    rate = (p + q0 - 1) / power
+    spread0, spread1 = q0 * (1 - q0) / size0, q1 * (1 - q1) / size1
+    centre = rate + 2 * z**2 * (rate * spread1 - (1 - rate) * spread0)
+    error = sqrt(p * (1 - p) / size + (1 - rate) ** 2 * spread0 + rate**2 * spread1) / power
+    return min(1.0, max(0.0, centre - z * error)), max(0.0, min(1.0, centre + z * error))
+
+
+def allocate_labels(
+    total: int, p: float, q0: float, q1: float, *, pilot: int = 0
+) -> tuple[int, int]:
+    """How many of ``total`` labels go to items that are truly negative (m0) and positive (m1).
+
+    The allocation makes the interval of :func:`lee_correction` shortest, by q0 and q1 as ``pilot``
+    labels of each kind gave them; at least ``pilot`` go to each.
+
+    Raises
+    ------
+    UsageError
+        If a share is outside 0..1, or ``total`` is below twice ``pilot``.
+    """
+    for name, value in (("p", p), ("q0", q0), ("q1", q1)):
+        share(name, value)
+    if pilot < 0 or total < max(1, 2 * pilot):
+        raise UsageError(f"total must be at least twice pilot, got {total} and {pilot}")
+    if p == 0:
+        return pilot, total - pilot
+    smooth = 1 if pilot else 0
+    wrong0, wrong1 = ((max(pilot, 1) * (1 - q) + smooth) for q in (q0, q1))
+    ratio = sqrt(wrong0 / max(wrong1, 1e-6))
+    positive = round(min(total - pilot, total / (1 + (1 / p - 1) * ratio)))
+    positive = max(pilot, positive)
+    return total - positive, positive
