@@ -39,7 +39,14 @@ from visualjudge.dataset.plan import Member, Unit
 from visualjudge.dataset.predictions_file import hole_line, prediction_line
 from visualjudge.dataset.sampling import Item
 from visualjudge.prompts.prompt_set import V1, PromptSet
-from visualjudge.prompts.question_text import Prompt, QuestionScene, Shown, question_prompt
+from visualjudge.prompts.question_text import (
+    Prompt,
+    QuestionScene,
+    SharedBlocks,
+    Shown,
+    question_prompt,
+    shared_blocks,
+)
 from visualjudge.vision.encode import context_image, encode_each
 from visualjudge.vision.predictions import Prediction, read_prediction, type_of
 from visualjudge.vision.raster.images import fitted_size, png_bytes, read_rgb, resized_rgb
@@ -214,6 +221,7 @@ def render(job: Job) -> Piece:
         drawn, faults = _drawn(member, prediction, stems, contexts[task], media)
         options |= {(task, name, stem): option for stem, option in drawn}
         problems += faults
+    shared = cache(shared_blocks)
     asked: list[tuple[int, bytes, bytes | None]] = []
     undecidable: list[int] = []
     failed: list[int] = []
@@ -225,11 +233,13 @@ def render(job: Job) -> Piece:
         if not _decidable(item, options):
             undecidable.append(place)
             continue
-        question = _question(item, job, contexts[item.task], options)
+        question = _question(item, job, contexts[item.task], options, shared)
         used.update(question.images)
         reversed_ = None
         if item.question_type == "pairwise":
-            reversed_ = _written(_reversed(question, item, job, contexts[item.task], options))
+            reversed_ = _written(
+                _reversed(question, item, job, contexts[item.task], options, shared)
+            )
         asked.append((place, _written(question), reversed_))
     sizes = media.keep(used)
     left = tuple(undecidable)
@@ -392,11 +402,15 @@ def covered(prediction: Prediction, size: Size) -> float | None:
     None for predictions that are neither boxes nor masks.
     """
     inside = prediction.coverage(size)
-    return None if inside is None else round(float(inside.mean()), 4)
+    return None if inside is None else round(float(np.count_nonzero(inside) / inside.size), 4)
 
 
 def _question(
-    item: Item, job: Job, context: _Context, options: Mapping[tuple[str, str, str], _Option]
+    item: Item,
+    job: Job,
+    context: _Context,
+    options: Mapping[tuple[str, str, str], _Option],
+    shared: SharedBlocks,
 ) -> Question:
     notes = _notes(item, job)
     shown = [options[item.task, name, item.stem].shown for name in item.annotation_ids]
@@ -410,7 +424,9 @@ def _question(
         combo=shown[0].image and shown[0].text is not None,
         class_of_interest=notes[0].class_of_interest,
     )
-    prompt = question_prompt(item.question_type, scene, shown, item.paraphrase, job.prompts)
+    prompt = question_prompt(
+        item.question_type, scene, shown, item.paraphrase, job.prompts, shared=shared
+    )
     return _worded(item, prompt, notes, context, options)
 
 
@@ -420,13 +436,14 @@ def _reversed(
     job: Job,
     context: _Context,
     options: Mapping[tuple[str, str, str], _Option],
+    shared: SharedBlocks,
 ) -> Question:
     """A pairwise question with its options in the other order."""
     turned = replace(item, annotation_ids=item.annotation_ids[::-1])
     notes = _notes(turned, job)
     if notes[0].class_of_interest != notes[1].class_of_interest or question.spans is None:
         return _question(
-            turned, job, context, options
+            turned, job, context, options, shared
         )  # a prompt names the class of its first option
     return _worded(
         turned, Prompt(question.prompt, question.spans).turned(), notes, context, options

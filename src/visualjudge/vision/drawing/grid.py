@@ -140,7 +140,11 @@ def draw_grid(scene: Scene, style: GridStyle) -> Encoded:
     else:
         colors, legend = {}, _index_legend(grid)
         fills = {number: color_at(number - 1) for number in grid.labels}
-    pixels = _paint(scene.image, grid, fills, opaque=style.canvas == "black")
+    tiles, covers = _tiles(grid, fills)
+    if style.canvas == "black":
+        return Encoded(_spread(tiles, grid.index, scene.size), None, legend, colors)
+    pixels = scene.image.copy()
+    _mix(pixels, grid, tiles, covers)
     return Encoded(pixels, None, legend, colors)
 
 
@@ -162,9 +166,13 @@ def _index_legend(grid: Grid) -> str | None:
     return "Legend: " + ", ".join(told)
 
 
-def _paint(base: Pixels, grid: Grid, fills: Mapping[int, RGB], *, opaque: bool) -> Pixels:
-    """``base`` with the cells coloured, a band of rows at a time; black around opaque cells."""
-    rows, cell = len(grid.index), grid.cell
+def _tiles(
+    grid: Grid, fills: Mapping[int, RGB]
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """For each number a cell in its colour with the number written in it, and where that is not to
+    be mixed with the photograph: 0 but for the ink. Number 0 is black.
+    """
+    cell = grid.cell
     tiles = np.zeros((max(fills, default=0) + 1, cell, cell, 3), dtype=np.uint8)
     covers = np.zeros(tiles.shape[:3], dtype=np.uint8)
     for number in np.unique(grid.index[grid.index > 0]).tolist():
@@ -172,34 +180,36 @@ def _paint(base: Pixels, grid: Grid, fills: Mapping[int, RGB], *, opaque: bool) 
         if cell >= SMALLEST_NUMBERED:
             covers[number], ink = _number_tile(str(number), cell)
             cv2.copyTo(cv2.cvtColor(ink, cv2.COLOR_GRAY2BGR), covers[number], tiles[number])
-    pixels = np.empty_like(base) if opaque else base.copy()
-    band = max(1, _PIXELS_AT_ONCE // (base.shape[1] * cell))
-    for first in range(0, rows, band):
-        index = grid.index[first : first + band]
-        part = slice(first * cell, (first + len(index)) * cell)
-        here, shape = pixels[part], pixels[part].shape
-        flat = _spread(tiles, index, shape)
-        if opaque:
-            here[:] = flat
-            continue
+    return tiles, covers
+
+
+def _mix(
+    pixels: Pixels, grid: Grid, tiles: NDArray[np.uint8], covers: NDArray[np.uint8]
+) -> None:
+    """Lay the cells half over ``pixels`` in place, a band of rows at a time."""
+    filled = np.ones_like(covers)
+    filled[0] = 0
+    rows = max(1, _PIXELS_AT_ONCE // (pixels.shape[1] * grid.cell))
+    for first in range(0, len(grid.index), rows):
+        index = grid.index[first : first + rows]
+        here = pixels[first * grid.cell : (first + rows) * grid.cell]
+        size = here.shape[0], here.shape[1]
+        flat = _spread(tiles, index, size)
         mixed = cv2.addWeighted(here, 0.5, flat, 0.5, 0)
-        cv2.copyTo(flat, _spread(covers, index, shape), mixed)
-        filled = np.ones_like(covers)
-        filled[0] = 0
-        cv2.copyTo(mixed, _spread(filled, index, shape), here)
-    return pixels
+        cv2.copyTo(flat, _spread(covers, index, size), mixed)
+        cv2.copyTo(mixed, _spread(filled, index, size), here)
 
 
 def _spread(
-    tiles: NDArray[np.uint8], index: NDArray[np.intp], shape: tuple[int, ...]
+    tiles: NDArray[np.uint8], index: NDArray[np.intp], size: Size
 ) -> NDArray[np.uint8]:
-    """The tiles that ``index`` names side by side, cut to (height, width) of ``shape``."""
+    """The tiles that ``index`` names side by side, cut to (height, width) ``size``."""
     side = tiles.shape[1]
     lines = tiles.reshape(len(tiles) * side, -1)
     which = (index[:, None] * side + np.arange(side)[:, None]).reshape(-1, index.shape[1])
-    whole = np.take(lines, which[: shape[0]], axis=0)
-    whole = whole.reshape(shape[0], index.shape[1] * side, *tiles.shape[3:])
-    return np.ascontiguousarray(whole[:, : shape[1]])
+    whole = np.take(lines, which[: size[0]], axis=0)
+    whole = whole.reshape(size[0], index.shape[1] * side, *tiles.shape[3:])
+    return np.ascontiguousarray(whole[:, : size[1]])
 
 
 @lru_cache(maxsize=2048)

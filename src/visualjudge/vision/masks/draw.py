@@ -148,11 +148,14 @@ def draw_region(scene: Scene, style: RegionStyle) -> Encoded:
     colors, legend = label_colors(None, [item.label for item in scene.masks.items])
     base = scene.canvas("black") if style.canvas == "black" else scene.image
     pixels = base.copy()
-    for item in scene.masks.items:
+    bands = scene.once(_edge_bands) if style.contour else ()
+    for number, item in enumerate(scene.masks.items):
         if style.fill:
             fill(pixels, base, item.mask, colors[item.label], style.opacity)
         if style.contour:
-            fill(
-                pixels, base, edge_band(item.mask, line_width(scene.size)), colors[item.label], 1.0
-            )
+            fill(pixels, base, bands[number], colors[item.label], 1.0)
     return Encoded(pixels, None, legend, colors)
+
+
+def _edge_bands(scene: Scene) -> tuple[Mask, ...]:
+    return tuple(edge_band(item.mask, line_width(scene.size)) for item in scene.masks.items)
