@@ -131,8 +131,6 @@ def question_prompt(
     return _joined([(name, own[name]() if name in own else block) for name, block in blocks])
 
 
-
-
 def shared_blocks(
     kind: QuestionType,
     scene: QuestionScene,
@@ -194,9 +192,7 @@ def _role(layout: PromptTemplate, scene: QuestionScene) -> str:
     )
 
 
-def _context(
-    prompts: PromptSet, scene: QuestionScene, said: Sequence[str | None]
-) -> list[str]:
+def _context(prompts: PromptSet, scene: QuestionScene, said: Sequence[str | None]) -> list[str]:
     context = CONTEXTS.get(scene.task.type, type_sentence)
     return context(prompts.asset("context"), scene, list(said))
 

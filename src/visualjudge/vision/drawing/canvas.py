@@ -61,14 +61,13 @@ def outline(pixels: Pixels, box: Box, color: RGB, width: int) -> None:
     """The border of ``box``, ``width`` pixels wide, inside its extent."""
     x1, y1, x2, y2 = box
     across, down = min(width, x2 - x1), min(width, y2 - y1)
-    _bar(pixels, x1, y1, x2, y1 + down, color)
-    _bar(pixels, x1, y2 - down, x2, y2, color)
-    _bar(pixels, x1, y1, x1 + across, y2, color)
-    _bar(pixels, x2 - across, y1, x2, y2, color)
-
-
-def _bar(pixels: Pixels, x1: int, y1: int, x2: int, y2: int, color: RGB) -> None:
-    cv2.rectangle(pixels, (x1, y1), (x2 - 1, y2 - 1), color, cv2.FILLED)
+    for left, top, right, bottom in (
+        (x1, y1, x2, y1 + down),
+        (x1, y2 - down, x2, y2),
+        (x1, y1, x1 + across, y2),
+        (x2 - across, y1, x2, y2),
+    ):
+        cv2.rectangle(pixels, (left, top), (right - 1, bottom - 1), color, cv2.FILLED)
 
 
 def dashed_outline(pixels: Pixels, box: Box, color: RGB, width: int) -> None:

@@ -166,9 +166,7 @@ def _index_legend(grid: Grid) -> str | None:
     return "Legend: " + ", ".join(told)
 
 
-def _tiles(
-    grid: Grid, fills: Mapping[int, RGB]
-) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+def _tiles(grid: Grid, fills: Mapping[int, RGB]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """For each number a cell in its colour with the number written in it, and where that is not to
     be mixed with the photograph: 0 but for the ink. Number 0 is black.
     """
@@ -183,9 +181,7 @@ def _tiles(
     return tiles, covers
 
 
-def _mix(
-    pixels: Pixels, grid: Grid, tiles: NDArray[np.uint8], covers: NDArray[np.uint8]
-) -> None:
+def _mix(pixels: Pixels, grid: Grid, tiles: NDArray[np.uint8], covers: NDArray[np.uint8]) -> None:
     """Lay the cells half over ``pixels`` in place, a band of rows at a time."""
     filled = np.ones_like(covers)
     filled[0] = 0
@@ -200,9 +196,7 @@ def _mix(
         cv2.copyTo(mixed, _spread(filled, index, size), here)
 
 
-def _spread(
-    tiles: NDArray[np.uint8], index: NDArray[np.intp], size: Size
-) -> NDArray[np.uint8]:
+def _spread(tiles: NDArray[np.uint8], index: NDArray[np.intp], size: Size) -> NDArray[np.uint8]:
     """The tiles that ``index`` names side by side, cut to (height, width) ``size``."""
     side = tiles.shape[1]
     lines = tiles.reshape(len(tiles) * side, -1)

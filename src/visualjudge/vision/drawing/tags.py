@@ -166,18 +166,14 @@ def _spots(anchor: Anchor, shape: tuple[int, ...], size: Size, gap: int) -> Iter
 def _around_middle(box: Box, high: int, wide: int) -> Iterator[Point]:
     x, y = (box[0] + box[2] - wide) // 2, (box[1] + box[3] - high) // 2
     yield x, y
-    for row in (-1, 1, -2, 2, -3, 3):
-        for column in (0, -1, 1):
-            yield x + column * wide // 2, y + row * (high + 1)
+    rows = (-1, 1, -2, 2, -3, 3)
+    yield from ((x + dx * wide // 2, y + dy * (high + 1)) for dy in rows for dx in (0, -1, 1))
 
 
 def _around_box(box: Box, high: int, wide: int, size: Size, gap: int) -> Iterator[Point]:
     x1, y1, x2, y2 = box
     above, below, right = y1 - high - gap, y2 + gap, x2 - wide
-    for y in (above, below):
-        if 0 <= y <= size[0] - high:
-            yield x1, y
-            yield right, y
+    yield from ((x, y) for y in (above, below) if 0 <= y <= size[0] - high for x in (x1, right))
     inner = [(x, y) for y in (y1 + gap, y2 - high - gap) for x in (x1 + gap, right - gap)]
     beside = [
         (x, y)
@@ -187,8 +183,7 @@ def _around_box(box: Box, high: int, wide: int, size: Size, gap: int) -> Iterato
     ]
     roomy = x2 - x1 > wide + 4 * gap and y2 - y1 > 3 * high
     yield from inner + beside if roomy else beside + inner
-    for k in (-3, 1, -4, 2, -5, 3):
-        yield x1, y1 + k * (high + 1)
+    yield from ((x1, y1 + k * (high + 1)) for k in (-3, 1, -4, 2, -5, 3))
 
 
 class _Taken:

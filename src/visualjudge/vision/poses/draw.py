@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import cv2
-import numpy as np
 
 from visualjudge.core.records import RGB, Pixels, Size
 from visualjudge.vision.drawing.canvas import line_width
@@ -66,9 +65,7 @@ def _figures(scene: Scene) -> list[_Figure]:
 def _figure(number: int, person: Person, size: Size) -> _Figure:
     places = [
         (x, y) if there else None
-        for (x, y, _), there in zip(
-            person.keypoints.tolist(), person.present.tolist(), strict=True
-        )
+        for (x, y, _), there in zip(person.keypoints.tolist(), person.present.tolist(), strict=True)
     ]
     limbs = []
     for a, b in LIMBS:
@@ -155,9 +152,7 @@ def _near_image(
     return (round(a[0]), round(a[1])), (round(b[0]), round(b[1]))
 
 
-def _between(
-    a: tuple[float, float], b: tuple[float, float], share: float
-) -> tuple[float, float]:
+def _between(a: tuple[float, float], b: tuple[float, float], share: float) -> tuple[float, float]:
     return a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])
 
 

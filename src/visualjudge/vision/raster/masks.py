@@ -269,7 +269,7 @@ def _mask_from_runs(runs: Runs, size: Size) -> Mask:
 
 def _turned(inside: BoolArray) -> BoolArray:
     """Rows as columns; OpenCV does it in a tenth of NumPy's time."""
-    return cv2.transpose(inside.view(np.uint8)).view(np.bool_)
+    return np.asarray(cv2.transpose(inside.view(np.uint8))).view(np.bool_)
 
 
 def _runs(counts: Any) -> Runs:

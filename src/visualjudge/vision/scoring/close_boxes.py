@@ -98,9 +98,7 @@ def close_pairs(
                 yield i, j
 
 
-def _swept(
-    first: FloatArray, second: FloatArray, least: float
-) -> tuple[IntArray, IntArray] | None:
+def _swept(first: FloatArray, second: FloatArray, least: float) -> tuple[IntArray, IntArray] | None:
     """The pairs of :func:`close_pairs`, each box compared with those whose left edge is near; None
     if these are more than :data:`FEW`.
     """
@@ -127,8 +125,7 @@ def _close(ours: FloatArray, others: FloatArray, least: float) -> BoolArray:
     longer = np.maximum(ours[..., 2:] - ours[..., :2], others[..., 2:] - others[..., :2])
     reach = (1 - least) * (1 + 1e-6) * longer + _rounding(ours, others)
     gaps = np.abs(ours - others)
-    close: BoolArray = ((gaps[..., :2] <= reach) & (gaps[..., 2:] <= reach)).all(axis=1)
-    return close
+    return np.asarray(((gaps[..., :2] <= reach) & (gaps[..., 2:] <= reach)).all(axis=1))
 
 
 def _rounding(first: FloatArray, second: FloatArray) -> float:
