@@ -2,20 +2,23 @@
 data grow.
 
 usage: python benchmarks/build.py [--images N] [--workers 1 2] [--grow 10] [--keep DIR]
-       python benchmarks/build.py --against SRC [--data FOLDER] [--rounds 3] [--workers 1]
+       python benchmarks/build.py --against SRC... [--data FOLDER] [--rounds 3] [--workers 1]
 
 Makes a data folder of all 15 tasks from 640×480 photographs (groups of 5 annotations, 10 objects
 each), builds it by the command, in a process of its own, and prints one line a build. Peak memory
 is the sum over all processes, sampled every 50 ms (proportional set size, so that shared pages
 count once). CPU seconds tell the cost on a busy machine.
 
-With --against the builds alternate with those of another source tree (its ``src``), and the last
-line compares the least CPU time a question of either.
+With --against the builds alternate with those of other source trees (their ``src``), and the last
+lines compare the least CPU time of each tree. The floor, in the same rounds, is what the files
+alone cost: every image of the data folder decoded once, every image of the built dataset encoded
+(an image of two encodings once), hashed and written, and nothing drawn or asked.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import resource
@@ -25,12 +28,17 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+
+import cv2
+import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from making import make_folder
+from visualjudge.vision.raster.images import png_bytes, read_rgb
 
 RUN = "from visualjudge.cli.main import run; run()"
 
@@ -49,7 +57,9 @@ def main() -> None:
     )
     arguments.add_argument("--keep", type=Path, help="work here and leave everything")
     arguments.add_argument("--data", type=Path, help="build this data folder instead")
-    arguments.add_argument("--against", type=Path, help="also build with this source tree, in turn")
+    arguments.add_argument(
+        "--against", type=Path, nargs="+", help="also build with these source trees, in turn"
+    )
     arguments.add_argument(
         "--rounds", type=int, default=3, help="builds of each tree with --against"
     )
@@ -84,22 +94,66 @@ def _table(work: Path, images: int, workers: Sequence[int], grow: int) -> None:
 
 
 def _beside(
-    work: Path, data: Path | None, images: int, workers: Sequence[int], other: Path, rounds: int
+    work: Path,
+    data: Path | None,
+    images: int,
+    workers: Sequence[int],
+    others: Sequence[Path],
+    rounds: int,
 ) -> None:
-    print("  data workers questions images  seconds  CPU s ms/question  peak MB")
+    print("  tree workers questions images  seconds  CPU s ms/question  peak MB")
     data = data or make_folder(
         work / "data", images=images, annotations=5, size=(480, 640), objects=10
     )
     here = Path(__file__).resolve().parent.parent / "src"
+    trees = {**{f"other {k}": tree for k, tree in enumerate(others, 1)}, "this": here}
     for count in workers:
-        cost: dict[str, list[float]] = {"other": [], "this": []}
+        cost: dict[str, list[float]] = {name: [] for name in (*trees, "floor")}
         for _ in range(rounds):
-            for name, tree in (("other", other), ("this", here)):
-                cost[name].append(_line(data, work / f"out-{name}", name, count, [], tree)[1])
+            for name, tree in trees.items():
+                keep = work / "built" if name == "this" else None
+                cost[name].append(_line(data, work / f"out-{name}", name, count, [], tree, keep)[2])
+            cost["floor"].append(_floor(data, work / "built", work / "floor"))
+            shutil.rmtree(work / "built")
+        least = {name: min(values) for name, values in cost.items()}
+        for name, tree in trees.items():
+            print(
+                f"{name} ({tree}): {least[name]:.1f} CPU s, this tree takes "
+                f"{least['this'] / least[name]:.2f} of it"
+            )
         print(
-            "CPU per question of this tree over the other: "
-            f"{min(cost['this']) / min(cost['other']) - 1:+.1%}"
+            f"floor: {least['floor']:.1f} CPU s, this tree {least['this'] / least['floor']:.2f} ×"
         )
+
+
+def _floor(data: Path, built: Path, out: Path) -> float:
+    """CPU seconds of this process for decoding, encoding, hashing and writing the same files."""
+    names = sorted(path.name for path in (built / "media").iterdir())
+    total = _cpu(lambda: [read_rgb(path) for path in data.rglob("*.png")])
+    out.mkdir()
+    for start in range(0, len(names), 200):  # so that few images are held
+        shown: dict[str, tuple[np.ndarray, list[str]]] = {}
+        for name in names[start : start + 200]:
+            content = (built / "media" / name).read_bytes()
+            pixels = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR_RGB)
+            shown.setdefault(hashlib.sha256(content).hexdigest(), (pixels, []))[1].append(name)
+        total += _cpu(partial(_encode_hash_write, shown, out))
+    shutil.rmtree(out)
+    return total
+
+
+def _encode_hash_write(shown: Mapping[str, tuple[np.ndarray, list[str]]], out: Path) -> None:
+    for pixels, names in shown.values():
+        content = png_bytes(pixels)
+        hashlib.sha256(content).hexdigest()
+        for name in names:
+            (out / name).write_bytes(content)
+
+
+def _cpu(work: Callable[[], object]) -> float:
+    before = time.process_time()
+    work()
+    return time.process_time() - before
 
 
 def _caps(grow: int) -> list[str]:
@@ -109,9 +163,17 @@ def _caps(grow: int) -> list[str]:
 
 
 def _line(
-    data: Path, out: Path, name: str, workers: int, more: Sequence[str], tree: Path | None = None
-) -> tuple[float, float]:
-    """One build: seconds, and CPU seconds per question."""
+    data: Path,
+    out: Path,
+    name: str,
+    workers: int,
+    more: Sequence[str],
+    tree: Path | None = None,
+    keep: Path | None = None,
+) -> tuple[float, float, float]:
+    """One build, moved to ``keep`` if that is given: seconds, CPU seconds per question, and CPU
+    seconds.
+    """
     words = [
         sys.executable,
         "-c",
@@ -140,8 +202,11 @@ def _line(
     per = cpu / questions
     counts = f"{name:>6} {workers:>7} {questions:>9} {images:>8}"
     print(f"{counts} {seconds:>8.1f} {cpu:>6.1f} {per * 1e3:>11.2f} {highest:>8.0f}", flush=True)
-    shutil.rmtree(out)
-    return seconds, per
+    if keep is None:
+        shutil.rmtree(out)
+    else:
+        out.rename(keep)
+    return seconds, per, cpu
 
 
 class _Peak:

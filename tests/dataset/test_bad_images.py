@@ -5,6 +5,8 @@ import.
 from __future__ import annotations
 
 import json
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -91,3 +93,52 @@ def test_import_decodes_each_image(tmp_path: Path, capsys: pytest.CaptureFixture
         "photo0",
         "photo2",
     }
+
+
+def _restorations(root: Path, damage: Callable[[bytes], bytes]) -> Path:
+    """Two photographs with three restored images each, of which ``damage`` changes the bytes of
+    one.
+    """
+    (root / "images").mkdir(parents=True)
+    records = []
+    for k in range(2):
+        Image.fromarray(photograph(k, (48, 64))).save(root / f"photo{k}.png")
+        for j in range(3):
+            Image.fromarray(photograph(10 * k + j, (48, 64))).save(root / f"out{k}-{j}.png")
+            changed = {"annotation_id": f"{k}-{j}", "image_id": f"photo{k}"}
+            changed |= {"task": "lowlevel-deblur", "prediction": {"image": f"out{k}-{j}.png"}}
+            records.append({**detection(j, float(j)), **changed})
+    file = root / "out1-2.png"
+    file.write_bytes(damage(file.read_bytes()))
+    write_records(root, "lowlevel-deblur", records)
+    index = {f"photo{k}": {"file": f"photo{k}.png"} for k in range(2)}
+    (root / "images/lowlevel-deblur.json").write_text(json.dumps(index))
+    return root
+
+
+def _shorter(content: bytes) -> bytes:
+    return content[:-200]
+
+
+def _other_stream(content: bytes) -> bytes:
+    """The same PNG with pixels that no decoder can read, under checksums that agree."""
+    head, end = content[:33], content[-12:]
+    data = b"IDAT" + zlib.compress(b"too few bytes")
+    chunk = (len(data) - 4).to_bytes(4, "big") + data + zlib.crc32(data).to_bytes(4, "big")
+    return head + chunk + end
+
+
+@pytest.mark.parametrize(("damage", "pairs"), [(_shorter, 4), (_other_stream, 4)])
+@pytest.mark.parametrize("media", ["files", "shards"])
+def test_a_predicted_image_that_cannot_be_decoded_costs_its_own_questions(
+    tmp_path: Path, damage: Callable[[bytes], bytes], pairs: int, media: str
+) -> None:
+    data = _restorations(tmp_path / "data", damage)
+    built = build(data, tmp_path / "out", media=media)  # type: ignore[arg-type]
+    assert [(p.record, p.field) for p in built.problems] == [("1-2", "prediction.image")]
+    assert "out1-2.png: image cannot be decoded" in built.problems[0].reason
+    assert str(tmp_path) not in built.problems[0].reason
+    questions = load_dataset(tmp_path / "out").questions
+    assert "1-2" not in {name for q in questions for name in q.annotation_ids}
+    assert len([q for q in questions if q.question_type == "pairwise"]) == pairs
+    assert validate(tmp_path / "out")[1] == []

@@ -21,6 +21,7 @@ from visualjudge.dataset.sampling import (
     Stems,
     deal,
     group,
+    pairs_of,
     sample,
     spread,
 )
@@ -251,3 +252,26 @@ def test_the_work_of_a_choice_does_not_grow_with_the_groups(
     ]  # fmt: skip
     assert len(spread(groups, number, 1)) == number
     assert looks < 30 * number
+
+
+def test_a_large_group_gives_each_pair_once_and_the_first_without_looking_at_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    notes = [
+        replace(note, annotation_id=f"n{k:03d}") for k, note in enumerate(_notes(1, range(23)))
+    ]
+    (whole,) = group("depth_estimation", notes)
+    monkeypatch.setattr(sampling_module, "DRAWN_TOGETHER", 10)
+    pairs = list(pairs_of(whole, 42, Caps()))
+    assert len(pairs) == len(set(pairs)) == 23 * 22 // 2
+    assert all(first < second for first, second in pairs)
+    assert len({name for pair in pairs[:45] for name in pair}) == 10
+    assert len({name for pair in pairs[:190] for name in pair}) == 20
+    assert pairs != list(pairs_of(whole, 43, Caps()))
+    looked_at: list[object] = []
+    real = sampling_module.seed_for
+    monkeypatch.setattr(
+        sampling_module, "seed_for", lambda *keys: looked_at.append(keys) or real(*keys)
+    )
+    assert next(pairs_of(whole, 42, Caps())) == pairs[0]
+    assert len(looked_at) == 23 + 45

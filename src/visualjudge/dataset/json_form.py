@@ -28,6 +28,7 @@ from visualjudge.dataset.question_storage import Located, QuestionFiles, Record
 QUESTIONS = "questions.json"
 FIRST, BETWEEN, LAST = b"[\n", b",\n", b"\n]\n"
 """What ``build`` writes before the first question, between two, and after the last."""
+_FIELDS = tuple(item.name for item in fields(Question))
 _OPTIONAL = ("features", "spans", "ties", "probe")
 TUPLES = ("subset", "annotation_ids", "final_scores", "sources", "images")
 """Fields that are an array in the file and a tuple in the record."""
@@ -156,10 +157,11 @@ def _named(kinds: frozenset[type]) -> str:
 
 def question_to_wire(question: Question) -> dict[str, Any]:
     """A question as the file has it; optional fields last, and only where there are any."""
-    wire = {item.name: getattr(question, item.name) for item in fields(Question)}
-    return {
-        name: value for name, value in wire.items() if value is not None or name not in _OPTIONAL
-    }
+    wire = {name: getattr(question, name) for name in _FIELDS}
+    for name in _OPTIONAL:
+        if wire[name] is None:
+            del wire[name]
+    return wire
 
 
 def _probe(stored: Any) -> Probe | None:

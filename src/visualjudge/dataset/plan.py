@@ -81,7 +81,7 @@ class TaskRecords:
 
 def check_all(payload: Checks) -> list[Checked]:
     """The work of one worker: look into each prediction."""
-    return [check_entry(entry, image, payload.root) for entry, image in payload.entries]
+    return [check_entry(entry, image, payload.root, fast=True) for entry, image in payload.entries]
 
 
 def read_tasks(

@@ -11,15 +11,16 @@ import hashlib
 import math
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
 import orjson
 
-from visualjudge.core.errors import PluginError, Problem
+from visualjudge.core.errors import DataError, PluginError, Problem
 from visualjudge.core.records import (
     LETTERS,
     Annotation,
@@ -30,6 +31,7 @@ from visualjudge.core.records import (
     Question,
     Size,
 )
+from visualjudge.data.folder import as_problem
 from visualjudge.dataset.folder import MEDIA
 from visualjudge.dataset.json_form import question_to_wire
 from visualjudge.dataset.photograph_stand_in import StandIn
@@ -37,7 +39,14 @@ from visualjudge.dataset.plan import Member, Unit
 from visualjudge.dataset.predictions_file import hole_line, prediction_line
 from visualjudge.dataset.sampling import Item
 from visualjudge.prompts.prompt_set import V1, PromptSet
-from visualjudge.prompts.question_text import Prompt, QuestionScene, Shown, question_prompt
+from visualjudge.prompts.question_text import (
+    Prompt,
+    QuestionScene,
+    SharedBlocks,
+    Shown,
+    question_prompt,
+    shared_blocks,
+)
 from visualjudge.vision.encode import context_image, encode_each
 from visualjudge.vision.predictions import Prediction, read_prediction, type_of
 from visualjudge.vision.raster.images import fitted_size, png_bytes, read_rgb, resized_rgb
@@ -73,8 +82,9 @@ class Piece:
 
     ``questions`` are (place, JSON, JSON with the options reversed); the last is None but for pairs.
     ``undecidable`` are the places of questions that are not asked, because two of their options
-    look the same; ``failed`` those of questions that a fault of a plug-in costs, and ``problems``
-    what it says of each annotation. ``files`` are the SHA-256 of each image by its path in the
+    look the same; ``failed`` those of questions that a fault of a plug-in costs, or a file that
+    cannot be read although its checksums agree, and ``problems``
+    what is wrong with each annotation. ``files`` are the SHA-256 of each image by its path in the
     dataset. ``predictions`` are lines of ``predictions.jsonl``.
     """
 
@@ -135,6 +145,7 @@ class MediaWriter:
         self._suffix = suffix
         self._held: dict[str, bytes] = {}
         self.files: dict[str, str] = {}
+        self._sizes: dict[str, int] = {}
         self._last: tuple[Pixels, bytes, str] | None = None
 
     def write(self, name: str, pixels: Pixels) -> tuple[str, int]:
@@ -142,18 +153,18 @@ class MediaWriter:
         file's size in bytes.
         """
         relative = f"{MEDIA}/{name}{self._suffix}.png"
-        if (
-            self._last is None or self._last[0] is not pixels
-        ):  # a combo's image is that of the encoding that follows
+        if relative in self.files:
+            return relative, self._sizes[relative]
+        # a combo's image is that of the encoding that follows
+        if self._last is None or self._last[0] is not pixels:
             content = png_bytes(pixels)
             self._last = pixels, content, hashlib.sha256(content).hexdigest()
-        _, content, digest = self._last
-        if relative not in self.files:
-            self.files[relative] = digest
-            if self._pack is None:
-                (self._out / relative).write_bytes(content)
-            else:
-                self._held[relative] = content
+        _, content, self.files[relative] = self._last
+        self._sizes[relative] = len(content)
+        if self._pack is None:
+            (self._out / relative).write_bytes(content)
+        else:
+            self._held[relative] = content
         return relative, len(content)
 
     def keep(self, used: set[str]) -> dict[str, int]:
@@ -177,7 +188,7 @@ def render(job: Job) -> Piece:
     Raises
     ------
     DataError
-        If a file that was checked before cannot be read any more.
+        If a photograph that was checked before cannot be read any more.
     """
     media = MediaWriter(
         Path(job.out), job.pack, "" if job.stand_in is None else f"__{job.stand_in.name}"
@@ -187,8 +198,9 @@ def render(job: Job) -> Piece:
     for _, item in job.unit.questions:
         for name in item.annotation_ids:
             needed[item.task, name].add(item.stem)
+    photograph = cache(lambda file: read_rgb(root / file))
     contexts = {
-        task: _context(task, job.unit.images.get(task), root, media, job)
+        task: _context(task, job.unit.images.get(task), root, media, job, photograph)
         for task in {task for task, _ in needed}
     }
     options: dict[tuple[str, str, str], _Option] = {}
@@ -202,13 +214,14 @@ def render(job: Job) -> Piece:
         member = job.unit.members[task, name]
         try:
             prediction = _prediction(member.entry.load(), contexts[task], root, job.max_side)
-        except PluginError as error:
-            problems.append(Problem.of(error, member.entry.file, name))
+        except DataError as error:
+            problems.append(as_problem(error, member.entry, job.root))
             continue
         predictions += prediction_line(task, name, prediction)
         drawn, faults = _drawn(member, prediction, stems, contexts[task], media)
         options |= {(task, name, stem): option for stem, option in drawn}
         problems += faults
+    shared = cache(shared_blocks)
     asked: list[tuple[int, bytes, bytes | None]] = []
     undecidable: list[int] = []
     failed: list[int] = []
@@ -220,11 +233,13 @@ def render(job: Job) -> Piece:
         if not _decidable(item, options):
             undecidable.append(place)
             continue
-        question = _question(item, job, contexts[item.task], options)
+        question = _question(item, job, contexts[item.task], options, shared)
         used.update(question.images)
         reversed_ = None
         if item.question_type == "pairwise":
-            reversed_ = _written(_reversed(question, item, job, contexts[item.task], options))
+            reversed_ = _written(
+                _reversed(question, item, job, contexts[item.task], options, shared)
+            )
         asked.append((place, _written(question), reversed_))
     sizes = media.keep(used)
     left = tuple(undecidable)
@@ -300,12 +315,17 @@ def answer_of(item: Item, notes: list[Annotation]) -> str | float:
 
 
 def _context(
-    task: str, record: ImageRecord | None, root: Path, media: MediaWriter, job: Job
+    task: str,
+    record: ImageRecord | None,
+    root: Path,
+    media: MediaWriter,
+    job: Job,
+    photograph: Callable[[str], Pixels],
 ) -> _Context:
     row, stand_in = TASKS[task], job.stand_in
     if record is None or not row.sourced:
         return _Context(None)
-    stored = read_rgb(root / str(record.file))
+    stored = photograph(str(record.file))
     full = stored.shape[0], stored.shape[1]
     size = fitted_size(full, job.max_side)
     shown = original = (
@@ -382,11 +402,15 @@ def covered(prediction: Prediction, size: Size) -> float | None:
     None for predictions that are neither boxes nor masks.
     """
     inside = prediction.coverage(size)
-    return None if inside is None else round(float(inside.mean()), 4)
+    return None if inside is None else round(float(np.count_nonzero(inside) / inside.size), 4)
 
 
 def _question(
-    item: Item, job: Job, context: _Context, options: Mapping[tuple[str, str, str], _Option]
+    item: Item,
+    job: Job,
+    context: _Context,
+    options: Mapping[tuple[str, str, str], _Option],
+    shared: SharedBlocks,
 ) -> Question:
     notes = _notes(item, job)
     shown = [options[item.task, name, item.stem].shown for name in item.annotation_ids]
@@ -400,7 +424,9 @@ def _question(
         combo=shown[0].image and shown[0].text is not None,
         class_of_interest=notes[0].class_of_interest,
     )
-    prompt = question_prompt(item.question_type, scene, shown, item.paraphrase, job.prompts)
+    prompt = question_prompt(
+        item.question_type, scene, shown, item.paraphrase, job.prompts, shared=shared
+    )
     return _worded(item, prompt, notes, context, options)
 
 
@@ -410,13 +436,14 @@ def _reversed(
     job: Job,
     context: _Context,
     options: Mapping[tuple[str, str, str], _Option],
+    shared: SharedBlocks,
 ) -> Question:
     """A pairwise question with its options in the other order."""
     turned = replace(item, annotation_ids=item.annotation_ids[::-1])
     notes = _notes(turned, job)
     if notes[0].class_of_interest != notes[1].class_of_interest or question.spans is None:
         return _question(
-            turned, job, context, options
+            turned, job, context, options, shared
         )  # a prompt names the class of its first option
     return _worded(
         turned, Prompt(question.prompt, question.spans).turned(), notes, context, options

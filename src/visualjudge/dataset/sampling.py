@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -27,6 +27,8 @@ ENCODING_ANALYSIS = "encoding_analysis"
 JUDGE_ANALYSIS = "judge_analysis"
 SUBSETS = (ENCODING_ANALYSIS, JUDGE_ANALYSIS)
 FEWEST_RANKED, MOST_RANKED = 3, 5
+DRAWN_TOGETHER = 100
+"""Members of a group whose pairs are put in order at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +155,10 @@ class _Row:
 
 
 def in_turn(
-    groups: Sequence[Group], draw: Callable[[Group], Sequence[tuple[str, ...]]], count: int
+    groups: Sequence[Group], draw: Callable[[Group], Iterable[tuple[str, ...]]], count: int
 ) -> list[tuple[str, ...]]:
     """At most ``count`` items, one of each group in turn, then a second of each, …"""
-    rounds = [list(draw(group)) for group in groups]
+    rounds = [list(itertools.islice(draw(group), count)) for group in groups]
     taken: list[tuple[str, ...]] = []
     for turn in range(max(map(len, rounds), default=0)):
         for items in rounds:
@@ -256,17 +258,26 @@ def sample(
     return items
 
 
-def pairs_of(chosen: Group, seed: int, caps: Caps) -> list[tuple[str, ...]]:
-    """Every pair of the group whose scores differ enough, as sorted ids, in an order that the seed
-    draws.
+def pairs_of(chosen: Group, seed: int, caps: Caps) -> Iterator[tuple[str, ...]]:
+    """Yield every pair of the group whose scores differ enough, as sorted ids, in an order that the
+    seed draws.
+
+    Of more than :data:`DRAWN_TOGETHER` members the pairs among so many that the seed draws come
+    first, then those with the next: the first pairs take the same time in a group of any size.
     """
-    pairs = [
-        (a.annotation_id, b.annotation_id)
-        for a, b in itertools.combinations(chosen.members, 2)
-        if caps.differ(a.final_score, b.final_score)
-    ]
-    pairs.sort(key=lambda pair: seed_for(seed, "pair", chosen.task, pair))
-    return list(pairs)
+    members: Sequence[Annotation] = chosen.members
+    if len(members) > DRAWN_TOGETHER:
+        members = _drawn(chosen, seed)
+    for start in range(0, len(members), DRAWN_TOGETHER):
+        earlier, added = members[:start], members[start : start + DRAWN_TOGETHER]
+        pairs = [
+            tuple(sorted((a.annotation_id, b.annotation_id)))
+            for a, b in itertools.chain(
+                itertools.combinations(added, 2), itertools.product(earlier, added)
+            )
+            if caps.differ(a.final_score, b.final_score)
+        ]
+        yield from sorted(pairs, key=lambda pair: seed_for(seed, "pair", chosen.task, pair))
 
 
 def _pairwise(

@@ -80,12 +80,20 @@ class _Block:
     options: tuple[Span, ...] = ()
 
 
+SharedBlocks = Callable[
+    [QuestionType, QuestionScene, tuple[str | None, ...], int, PromptSet],
+    tuple[tuple[str, _Block], ...],
+]
+
+
 def question_prompt(
     kind: QuestionType,
     scene: QuestionScene,
     options: Sequence[Shown],
     paraphrase: int = 0,
     prompts: PromptSet = V1,
+    *,
+    shared: SharedBlocks | None = None,
 ) -> Prompt:
     """The prompt of one question.
 
@@ -101,6 +109,8 @@ def question_prompt(
         Number of the final question of a pairwise prompt.
     prompts
         The assets to build it from.
+    shared
+        :func:`shared_blocks`, or a cache of it.
 
     Returns
     -------
@@ -112,19 +122,40 @@ def question_prompt(
     PromptError
         If an asset is missing or a placeholder stays unfilled.
     """
-    layout = prompts.asset("layout")
-    blocks: Mapping[str, Callable[[], _Block]] = {
-        "original": lambda: _Block("\n".join([IMAGE_MARK] * (scene.original + scene.control))),
-        "role": lambda: _Block(
-            " ".join(filter(None, (_role(layout, scene), *_context(prompts, scene, options))))
-        ),
-        "format": lambda: _Block(_format_block(prompts, kind, scene)),
-        "options_head": lambda: _Block(layout.part("options_head")),
+    said = tuple(option.prompt for option in options)
+    own: Mapping[str, Callable[[], _Block]] = {
         "options": lambda: _options(prompts, scene, options),
-        "prediction": lambda: _prediction(layout, scene, options[0]),
-        "final": lambda: _Block(_final(layout, kind, paraphrase, len(options))),
+        "prediction": lambda: _prediction(prompts.asset("layout"), scene, options[0]),
     }
-    return _joined([(name, blocks[name]()) for name in layout.metadata["layout"][kind]])
+    blocks = (shared or shared_blocks)(kind, scene, said, paraphrase, prompts)
+    return _joined([(name, own[name]() if name in own else block) for name, block in blocks])
+
+
+def shared_blocks(
+    kind: QuestionType,
+    scene: QuestionScene,
+    said: tuple[str | None, ...],
+    paraphrase: int,
+    prompts: PromptSet,
+) -> tuple[tuple[str, _Block], ...]:
+    """The blocks of a prompt with their names, in their order; those that show the options are
+    empty.
+
+    Parameters as for :func:`question_prompt`; ``said`` is each option's ``prompt``.
+    """
+    layout = prompts.asset("layout")
+    texts: Mapping[str, Callable[[], str]] = {
+        "original": lambda: "\n".join([IMAGE_MARK] * (scene.original + scene.control)),
+        "role": lambda: " ".join(
+            filter(None, (_role(layout, scene), *_context(prompts, scene, said)))
+        ),
+        "format": lambda: _format_block(prompts, kind, scene),
+        "options_head": lambda: layout.part("options_head"),
+        "options": str,
+        "prediction": str,
+        "final": lambda: _final(layout, kind, paraphrase, len(said)),
+    }
+    return tuple((name, _Block(texts[name]())) for name in layout.metadata["layout"][kind])
 
 
 def format_text(scene: QuestionScene, prompts: PromptSet = V1) -> str:
@@ -161,9 +192,9 @@ def _role(layout: PromptTemplate, scene: QuestionScene) -> str:
     )
 
 
-def _context(prompts: PromptSet, scene: QuestionScene, options: Sequence[Shown]) -> list[str]:
+def _context(prompts: PromptSet, scene: QuestionScene, said: Sequence[str | None]) -> list[str]:
     context = CONTEXTS.get(scene.task.type, type_sentence)
-    return context(prompts.asset("context"), scene, [option.prompt for option in options])
+    return context(prompts.asset("context"), scene, list(said))
 
 
 def _format_block(prompts: PromptSet, kind: QuestionType, scene: QuestionScene) -> str:

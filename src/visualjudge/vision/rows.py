@@ -220,6 +220,9 @@ class PredictionType:
         Class of the typed prediction.
     read
         Payload → record. Raises DataError, whose message begins with the field.
+    check
+        Raises what ``read`` would raise, in less time; None where there is no faster way. It may
+        miss data that are made to deceive it, so ``read`` can still fail.
     write
         Record → payload.
     files
@@ -266,6 +269,7 @@ class PredictionType:
     write: Callable[[Any, WriteContext], dict[str, Any]]
     files: Callable[[Payload], Iterator[tuple[str, str]]] = lambda _payload: iter(())
     told_size: Callable[[Payload], Size | None] = lambda _payload: None
+    check: Callable[[Payload, ReadContext], None] | None = None
     file_field: str | None = None
     is_image: bool = False
     tasks: tuple[Task, ...] = ()

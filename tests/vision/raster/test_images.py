@@ -16,6 +16,7 @@ from visualjudge.core.errors import DataError
 from visualjudge.vision.raster import images
 from visualjudge.vision.raster.images import (
     check_whole,
+    checksums_agree,
     image_size,
     png_bytes,
     read_depth,
@@ -253,3 +254,19 @@ def test_a_whole_file_is_not_decoded(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.setattr(images, "check_image", lambda path: pytest.fail(f"{path} was decoded"))
     assert check_whole(tmp_path / "a.jpg") == ((40, 60), 6)
     assert check_whole(tmp_path / "a.png") == ((40, 60), 1)
+
+
+def test_checksums_of_a_png_agree_until_a_byte_is_changed(tmp_path: Path) -> None:
+    path = tmp_path / "image.png"
+    Image.fromarray(np.arange(3072, dtype=np.uint8).reshape(32, 32, 3)).save(path)
+    content = path.read_bytes()
+    assert checksums_agree(path)
+    for place in (60, len(content) // 2, len(content) - 2):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+        assert not checksums_agree(path)
+    for length in (len(content) - 12, len(content) - 1):
+        path.write_bytes(content[:length])
+        assert not checksums_agree(path)
+    other = tmp_path / "image.jpg"
+    Image.new("RGB", (8, 8)).save(other)
+    assert not checksums_agree(other)

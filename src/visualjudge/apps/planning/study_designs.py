@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -398,7 +399,7 @@ def _caps(target: Target, design: Design, seed: int) -> tuple[Caps, tuple[str, .
             if len(images) >= design.images and pairs >= wanted:
                 break
             images.add(found.key[0])
-            pairs += min(design.pairs, len(pairs_of(found, seed, caps)))
+            pairs += sum(1 for _ in islice(pairs_of(found, seed, caps), design.pairs))
             groups += 1
         notes = (
             f"`build` draws {many(min(pairs, wanted), 'pair')} on {many(len(images), 'image')}.",

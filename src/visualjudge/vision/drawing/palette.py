@@ -121,6 +121,7 @@ def label_colors(
     return colors, legend_of(colors, {label: name(place[label]) for label in colors})
 
 
+@lru_cache(maxsize=4096)
 def hex_of(color: RGB) -> str:
     """``(230, 25, 75)`` → ``"#E6194B"``."""
     return "#{:02X}{:02X}{:02X}".format(*color)

@@ -163,19 +163,17 @@ def _spots(anchor: Anchor, shape: tuple[int, ...], size: Size, gap: int) -> Iter
     return ((min(max(x, 0), right), min(max(y, 0), bottom)) for x, y in corners)
 
 
-def _around_middle(box: Box, high: int, wide: int) -> list[Point]:
+def _around_middle(box: Box, high: int, wide: int) -> Iterator[Point]:
     x, y = (box[0] + box[2] - wide) // 2, (box[1] + box[3] - high) // 2
+    yield x, y
     rows = (-1, 1, -2, 2, -3, 3)
-    return [
-        (x, y),
-        *((x + dx * wide // 2, y + dy * (high + 1)) for dy in rows for dx in (0, -1, 1)),
-    ]
+    yield from ((x + dx * wide // 2, y + dy * (high + 1)) for dy in rows for dx in (0, -1, 1))
 
 
-def _around_box(box: Box, high: int, wide: int, size: Size, gap: int) -> list[Point]:
+def _around_box(box: Box, high: int, wide: int, size: Size, gap: int) -> Iterator[Point]:
     x1, y1, x2, y2 = box
     above, below, right = y1 - high - gap, y2 + gap, x2 - wide
-    outer = [(x, y) for y in (above, below) if 0 <= y <= size[0] - high for x in (x1, right)]
+    yield from ((x, y) for y in (above, below) if 0 <= y <= size[0] - high for x in (x1, right))
     inner = [(x, y) for y in (y1 + gap, y2 - high - gap) for x in (x1 + gap, right - gap)]
     beside = [
         (x, y)
@@ -184,8 +182,8 @@ def _around_box(box: Box, high: int, wide: int, size: Size, gap: int) -> list[Po
         if 0 <= x <= size[1] - wide
     ]
     roomy = x2 - x1 > wide + 4 * gap and y2 - y1 > 3 * high
-    farther = [(x1, y1 + k * (high + 1)) for k in (-3, 1, -4, 2, -5, 3)]
-    return [*outer, *(inner + beside if roomy else beside + inner), *farther]
+    yield from inner + beside if roomy else beside + inner
+    yield from ((x1, y1 + k * (high + 1)) for k in (-3, 1, -4, 2, -5, 3))
 
 
 class _Taken:

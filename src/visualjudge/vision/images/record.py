@@ -11,7 +11,13 @@ from visualjudge.core.errors import DataError, in_field
 from visualjudge.core.records import Pixels, Size
 from visualjudge.vision import fields
 from visualjudge.vision.base import Payload, Prediction, ReadContext, WriteContext
-from visualjudge.vision.raster.images import read_rgb, resized_rgb, rgb_of_array, write_png
+from visualjudge.vision.raster.images import (
+    checksums_agree,
+    read_rgb,
+    resized_rgb,
+    rgb_of_array,
+    write_png,
+)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -37,6 +43,15 @@ def read(payload: Payload, reading: ReadContext) -> WholeImage:
         return WholeImage(rgb_of_array(stored))
     with in_field("image"):
         return WholeImage(read_rgb(fields.path(stored, reading.root)))
+
+
+def check(payload: Payload, reading: ReadContext) -> None:
+    """Whether the payload's image can be read, without decoding it where its file can tell."""
+    with in_field("image"):
+        file = None if payload.get("image") is None else fields.path(payload["image"], reading.root)
+        if file is not None and checksums_agree(file):
+            return
+    read(payload, reading)
 
 
 def write(prediction: WholeImage, writing: WriteContext) -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import cv2
 import numpy as np
 from numpy.typing import NDArray
@@ -36,10 +34,10 @@ def polygons_of(mask: Mask) -> list[Polygon]:
     """
     if mask.crop.size == 0:
         return []
-    corner = np.array([mask.left, mask.top])
     contours, _ = cv2.findContours(
         mask.crop.view(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE
     )
+    corner = np.array([mask.left, mask.top], dtype=np.int32)
     return [_at_least_three((_simplified(contour) + corner).tolist()) for contour in contours]
 
 
@@ -52,39 +50,28 @@ def _at_least_three(polygon: Polygon) -> Polygon:
 
 def _simplified(contour: NDArray[np.int32]) -> NDArray[np.int32]:
     """The fewest vertices, (n, 2) int, of any step whose fill has IoU ≥ 0.95 with the contour's."""
-    window = cv2.boundingRect(contour)
-    part = np.zeros((window[3], window[2]), dtype=np.uint8)
-    _fill(part, contour, window)
+    left, top, width, height = cv2.boundingRect(contour)
+    part, scratch = np.zeros((2, height, width), dtype=np.uint8)
+    corner = -left, -top
+    cv2.fillPoly(part, [contour], (1,), offset=corner)
     area = cv2.countNonZero(part)
     exact: NDArray[np.int32] = cv2.approxPolyDP(contour, _FINEST, True)
     if area < _SMALL:
         return exact.reshape(-1, 2)
-    low, high = (
-        0,
-        len(_STEPS),
-    )  # the first step that serves, by halving: IoU falls with the tolerance, nearly always
-    best, scratch = exact, np.empty_like(part)
+    # the first step that serves, by halving: IoU falls with the tolerance, nearly always
+    low, high, best, side = 0, len(_STEPS), exact, area**0.5
     while low < high:
         middle = (low + high) // 2
-        tried = cv2.approxPolyDP(contour, max(_FINEST, _STEPS[middle] * area**0.5), True)
+        tried = cv2.approxPolyDP(contour, max(_FINEST, _STEPS[middle] * side), True)
         scratch.fill(0)
-        _fill(scratch, tried, window)
-        filled, apart = (
-            cv2.countNonZero(scratch),
-            cv2.norm(scratch, part, cv2.NORM_HAMMING),
-        )  # of bytes 0 and 1
+        cv2.fillPoly(scratch, [tried], (1,), offset=corner)
+        filled = cv2.countNonZero(scratch)
+        apart = cv2.norm(scratch, part, cv2.NORM_HAMMING)  # of bytes 0 and 1
         if filled + area - apart >= LEAST_IOU * (filled + area + apart):
             best, high = tried, middle
         else:
             low = middle + 1
     return (best if len(best) < len(exact) else exact).reshape(-1, 2)
-
-
-def _fill(canvas: NDArray[np.uint8], polygon: NDArray[np.int32], window: Sequence[int]) -> None:
-    """Ones where ``polygon`` lies, on a canvas of the part of the image that ``window`` (x, y, …)
-    is the corner of.
-    """
-    cv2.fillPoly(canvas, [polygon], (1,), offset=(-window[0], -window[1]))
 
 
 SYMBOLS = "123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

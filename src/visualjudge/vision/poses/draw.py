@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import cv2
-import numpy as np
 
 from visualjudge.core.records import RGB, Pixels, Size
 from visualjudge.vision.drawing.canvas import line_width
@@ -39,19 +38,58 @@ def point_radius(size: Size, *, alone: bool) -> int:
     return 1 if max(size) < 64 else max(2, round((0.01 if alone else 0.008) * max(size)))
 
 
-def person_radius(size: Size, person: Person, *, alone: bool) -> int:
+@dataclass(frozen=True, slots=True)
+class _Figure:
+    """A person as it is drawn; ``number`` counts from 0 in the order of the prediction.
+
+    ``places`` are the (x, y) of the keypoints, None where one is absent; ``limbs`` the parts at
+    both ends of a limb and those ends in whole pixels; ``extent`` is (across, down), that of the
+    keypoints' own box in pixels: 0 for a single keypoint.
+    """
+
+    number: int
+    places: list[tuple[float, float] | None]
+    limbs: list[tuple[int, int, tuple[int, int], tuple[int, int]]]
+    extent: tuple[float, float]
+
+
+def _figures(scene: Scene) -> list[_Figure]:
+    """The persons that have a keypoint, the largest first."""
+    people: tuple[Person, ...] = scene.prediction.items
+    found = [_figure(number, person, scene.size) for number, person in enumerate(people)]
+    return sorted(
+        (figure for figure in found if any(figure.places)), key=lambda one: -sum(one.extent)
+    )
+
+
+def _figure(number: int, person: Person, size: Size) -> _Figure:
+    places = [
+        (x, y) if there else None
+        for (x, y, _), there in zip(person.keypoints.tolist(), person.present.tolist(), strict=True)
+    ]
+    limbs = []
+    for a, b in LIMBS:
+        one, other = places[a], places[b]
+        ends = one and other and _near_image(one, other, _FAR * max(size))
+        if ends:
+            limbs.append((a, b, *ends))
+    xs, ys = zip(*filter(None, places), strict=True) if any(places) else ((0.0,), (0.0,))
+    return _Figure(number, places, limbs, (max(xs) - min(xs), max(ys) - min(ys)))
+
+
+def _person_radius(size: Size, figure: _Figure, *, alone: bool) -> int:
     """:func:`point_radius`, smaller for a person for whom that is more than 3 % of the extent; at
     least 1.
     """
-    extent, radius = _longest(person), point_radius(size, alone=alone)
+    extent, radius = max(figure.extent), point_radius(size, alone=alone)
     return min(radius, max(1, round(0.03 * extent))) if extent else radius
 
 
-def limb_width(size: Size, person: Person) -> int:
+def _limb_width(size: Size, figure: _Figure) -> int:
     """The width of outlines, smaller for a person for whom that is more than 1.5 % of the extent;
     at least 1.
     """
-    return min(line_width(size), max(1, round(0.015 * _longest(person))))
+    return min(line_width(size), max(1, round(0.015 * max(figure.extent))))
 
 
 def draw_people(scene: Scene, style: PoseStyle) -> Encoded:
@@ -59,67 +97,37 @@ def draw_people(scene: Scene, style: PoseStyle) -> Encoded:
 
     A limb between parts has the colour of the part farther from the trunk.
     """
-    people: tuple[Person, ...] = scene.prediction.items
+    figures = scene.once(_figures)
     pixels = scene.canvas(style.canvas)
-    order = sorted(
-        (k for k, person in enumerate(people) if person.present.any()),
-        key=lambda k: -_extent(people[k]),
-    )
-    colors = {k: _colors(k, style) for k in order}
     if style.limbs:
-        for k in order:
-            _limbs(pixels, people[k], colors[k])
-    for k in order:
-        _points(
-            pixels,
-            people[k],
-            colors[k],
-            person_radius(scene.size, people[k], alone=not style.limbs),
-        )
+        for figure in figures:
+            colors, width = _colors(figure, style), _limb_width(scene.size, figure)
+            for a, b, start, end in figure.limbs:
+                cv2.line(pixels, start, end, colors[max(a, b)], width, cv2.LINE_8)
+    for figure in figures:
+        radius = _person_radius(scene.size, figure, alone=not style.limbs)
+        _points(pixels, figure, _colors(figure, style), radius)
     if style.colors == "part":
         return Encoded(pixels, None, legend_of(PART_COLORS, _PART_NAMES), PART_COLORS)
     return Encoded(pixels)
 
 
-def _colors(person: int, style: PoseStyle) -> list[RGB]:
+def _colors(figure: _Figure, style: PoseStyle) -> list[RGB]:
     if style.colors == "part":
         return list(PART_COLORS.values())
-    return [GREEN if style.colors == "single" else color_at(person)] * len(KEYPOINT_NAMES)
+    return [GREEN if style.colors == "single" else color_at(figure.number)] * len(KEYPOINT_NAMES)
 
 
-def _extent(person: Person) -> float:
-    points = person.keypoints[person.present, :2]
-    return float(np.ptp(points, axis=0).sum())
-
-
-def _longest(person: Person) -> float:
-    """The longer side of the keypoints' own box, in pixels; 0 for a single keypoint."""
-    return float(np.ptp(person.keypoints[person.present, :2], axis=0).max())
-
-
-def _limbs(pixels: Pixels, person: Person, colors: list[RGB]) -> None:
-    size = pixels.shape[0], pixels.shape[1]
-    width, present = limb_width(size, person), person.present.tolist()
-    points = person.keypoints[:, :2].tolist()
-    for a, b in LIMBS:
-        if present[a] and present[b]:
-            ends = _near_image(points[a], points[b], _FAR * max(size))
-            if ends is not None:
-                cv2.line(pixels, *ends, colors[max(a, b)], width, cv2.LINE_8)
-
-
-def _points(pixels: Pixels, person: Person, colors: list[RGB], radius: int) -> None:
+def _points(pixels: Pixels, figure: _Figure, colors: list[RGB], radius: int) -> None:
     height, width = pixels.shape[:2]
     reach = radius + 1
-    for (x, y), present, color in zip(
-        person.keypoints[:, :2].tolist(), person.present, colors, strict=True
-    ):
-        if present and -reach < x < width + reach and -reach < y < height + reach:
-            cv2.circle(pixels, (round(x), round(y)), radius, color, -1, cv2.LINE_8)
+    for place, color in zip(figure.places, colors, strict=True):
+        if place and -reach < place[0] < width + reach and -reach < place[1] < height + reach:
+            cv2.circle(pixels, (round(place[0]), round(place[1])), radius, color, -1, cv2.LINE_8)
 
 
 def _near_image(
-    a: list[float], b: list[float], limit: float
+    a: tuple[float, float], b: tuple[float, float], limit: float
 ) -> tuple[tuple[int, int], tuple[int, int]] | None:
     """Both ends as whole pixels; of a limb that reaches very far out, the part within ``limit`` of
     the corner.
@@ -144,8 +152,8 @@ def _near_image(
     return (round(a[0]), round(a[1])), (round(b[0]), round(b[1]))
 
 
-def _between(a: list[float], b: list[float], share: float) -> list[float]:
-    return [start + share * (stop - start) for start, stop in zip(a, b, strict=True)]
+def _between(a: tuple[float, float], b: tuple[float, float], share: float) -> tuple[float, float]:
+    return a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])
 
 
 def people_text(scene: Scene, style: TextStyle) -> Encoded:

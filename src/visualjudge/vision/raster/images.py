@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 import warnings
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
@@ -49,6 +50,8 @@ _ORIENTED: ContextVar[bool] = ContextVar("oriented", default=True)
 warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
 warnings.filterwarnings("ignore", category=UserWarning, module=r"PIL\.")
 _MAY_TELL_ORIENTATION = {b"eXIf", b"iTXt", b"tEXt", b"zTXt"}
+_LARGEST_CHUNK = 64 << 20
+"""Bytes of a PNG's chunk that is held to look at its checksum, at most."""
 _BAND_PIXELS = 2**20
 _DEPTH_BYTES = np.dtype(np.float64).itemsize
 _SCAN = b"\xff\xda"
@@ -245,6 +248,33 @@ def check_whole(path: str | Path) -> tuple[Size, int]:
     if not whole:
         check_image(path)
     return (height, width), stated
+
+
+def checksums_agree(path: str | Path) -> bool:
+    """Whether a file is a PNG up to its end, with the checksums that its writer left in it.
+
+    False tells nothing: other formats have no checksums.
+
+    Raises
+    ------
+    DataError
+        As :func:`opened`.
+    """
+    with opened(path) as image:
+        file = getattr(image, "fp", None)
+        if file is None or image.format != "PNG":
+            return False
+        file.seek(8)
+        for _ in range(MOST_CHUNKS):
+            length, kind = int.from_bytes(file.read(4), "big"), file.read(4)
+            if length > _LARGEST_CHUNK:
+                return False
+            content, stated = file.read(length), file.read(4)
+            if zlib.crc32(content, zlib.crc32(kind)).to_bytes(4, "big") != stated:
+                return False
+            if kind == b"IEND":
+                return True
+    return False
 
 
 def _ends(image: Image.Image) -> bool:

@@ -20,8 +20,8 @@ MOST_COMPARED = 100_000_000
 """Pairs of masks, or of a prediction and a crowd region, of one image, whose boxes are compared."""
 TOGETHER = 1_000_000
 """Pairs that are in memory at once."""
-FEW = 100_000
-"""Pairs of a label that are compared each with each."""
+FEW = 300_000
+"""Pairs of a label whose left edges are near each other, that are all looked at."""
 _SIZES = 60
 """Sizes further apart than 2 to this power, from 1 pixel, count as one."""
 
@@ -86,10 +86,9 @@ def close_pairs(
     DataError
         If there are more than :data:`MOST_PAIRS`.
     """
-    if len(first) * len(second) <= FEW:
-        i, j = np.nonzero(_close(first, second, least))
-        counted.add(near=len(i))
-        yield i, j
+    if (swept := _swept(first, second, least)) is not None:
+        counted.add(near=len(swept[0]))
+        yield swept
         return
     ours, others = _by_size(first, least), _by_size(second, least)
     for (wide, high), mine in ours.items():
@@ -99,16 +98,34 @@ def close_pairs(
                 yield i, j
 
 
-def _close(first: FloatArray, second: FloatArray, least: float) -> BoolArray:
-    """Whether no edges of two boxes are further apart than ``least`` allows, shape (len(first),
-    len(second)).
+def _swept(first: FloatArray, second: FloatArray, least: float) -> tuple[IntArray, IntArray] | None:
+    """The pairs of :func:`close_pairs`, each box compared with those whose left edge is near; None
+    if these are more than :data:`FEW`.
     """
-    ours, others = first[:, None], second[None]
+    order = np.argsort(second[:, 0], kind="stable")
+    edges = second[order, 0]
+    sides = np.maximum(first[:, 2:] - first[:, :2], 0)
+    reach = (1 / least - 1) * (1 + 1e-6) * sides + _rounding(first, second)
+    start = np.searchsorted(edges, first[:, 0] - reach[:, 0])
+    count = np.searchsorted(edges, first[:, 0] + reach[:, 0], side="right") - start
+    if count.sum() > FEW:
+        return None
+    i = np.repeat(np.arange(len(first)), count)
+    j = np.arange(len(i)) + np.repeat(start - np.cumsum(count) + count, count)
+    level = np.abs(first[i, 1] - second[order, 1][j]) <= reach[i, 1]
+    i, j = i[level], order[j[level]]
+    close = _close(first[i], second[j], least)
+    return i[close], j[close]
+
+
+def _close(ours: FloatArray, others: FloatArray, least: float) -> BoolArray:
+    """Whether no edges of two boxes are further apart than ``least`` allows, for the boxes at the
+    same place of (n, 4) and (n, 4).
+    """
     longer = np.maximum(ours[..., 2:] - ours[..., :2], others[..., 2:] - others[..., :2])
-    reach = (1 - least) * (1 + 1e-6) * longer + _rounding(first, second)
+    reach = (1 - least) * (1 + 1e-6) * longer + _rounding(ours, others)
     gaps = np.abs(ours - others)
-    close: BoolArray = np.asarray(((gaps[..., :2] <= reach) & (gaps[..., 2:] <= reach)).all(axis=2))
-    return close
+    return np.asarray(((gaps[..., :2] <= reach) & (gaps[..., 2:] <= reach)).all(axis=1))
 
 
 def _rounding(first: FloatArray, second: FloatArray) -> float:
