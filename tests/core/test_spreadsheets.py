@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from visualjudge.core.spreadsheets import harmless
+from visualjudge.core.text_tables import harmless
 
 
 def test_formulas_become_text_and_numbers_stay() -> None:

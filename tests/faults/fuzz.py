@@ -30,7 +30,7 @@ from visualjudge.apps.mmbench.table import read_table
 from visualjudge.apps.pipelines.config import build_pipes, read_config
 from visualjudge.apps.pipelines.rows import read_rows
 from visualjudge.apps.published.judgebench import read as read_judgebench
-from visualjudge.clients import anthropic, google, openai_protocol, server_errors
+from visualjudge.clients import anthropic, api, google, server_errors
 from visualjudge.clients.cache import read_entry
 from visualjudge.clients.image_parts import image_of_bytes
 from visualjudge.clients.masked_secrets import Redactor, Secret
@@ -152,7 +152,7 @@ TARGETS: dict[str, Target] = {
     "image-size": _file(".png", image_size),
     "image-sent": lambda raw, _: image_of_bytes(raw, "input"),
     "question": lambda raw, _: question_from_wire(parsed(raw, "input")),
-    "chat-completion": lambda raw, _: openai_protocol.reply_of(_object(raw), None),
+    "chat-completion": lambda raw, _: api.reply_of(_object(raw), None),
     "message": lambda raw, _: anthropic.reply_of(_object(raw), None),
     "error-body": lambda raw, _: server_errors.api_error(
         429, raw, {"Retry-After": raw.decode("latin-1")}, _REDACT

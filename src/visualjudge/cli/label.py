@@ -13,7 +13,7 @@ from visualjudge.cli.output import AsJson, end_with, following, print_json, say
 from visualjudge.core.atomic import write_text
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
-from visualjudge.core.spreadsheets import harmless
+from visualjudge.core.text_tables import harmless
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.items_to_label import LabelQueue

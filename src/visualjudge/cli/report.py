@@ -13,7 +13,7 @@ from visualjudge.cli.options import JsonFile, MovedDataset, Task, Where, conditi
 from visualjudge.cli.output import end_with, following, say
 from visualjudge.core.atomic import atomic_path, write_json, write_text
 from visualjudge.core.errors import UsageError, must_end_in
-from visualjudge.core.spreadsheets import harmless
+from visualjudge.core.text_tables import harmless
 
 if TYPE_CHECKING:
     from visualjudge.analysis import Analysis

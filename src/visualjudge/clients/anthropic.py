@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import orjson
 
 from visualjudge.clients.base import FinishReason, Reply, Request, ToolCall, Turn
-from visualjudge.clients.openai_protocol import schema_notes
+from visualjudge.clients.json_schemas import schema_notes
 from visualjudge.clients.refused_parameters import RefusedParameters
 from visualjudge.clients.remote_client import RemoteClient
 from visualjudge.clients.reply_fields import counts_of, name_of, text_of

@@ -10,11 +10,32 @@ import os
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from visualjudge.clients.base import Reply, Request
+import orjson
+
+from visualjudge.clients.base import FinishReason, Reply, Request, ToolCall, Turn
+from visualjudge.clients.json_schemas import response_format, schema_notes
 from visualjudge.clients.masked_secrets import NAME_KEY, Secret, key_secret
-from visualjudge.clients.openai_protocol import chat_pieces, reply_of
+from visualjudge.clients.refused_parameters import RefusedParameters
 from visualjudge.clients.remote_client import RemoteClient
-from visualjudge.core.errors import UsageError
+from visualjudge.clients.reply_fields import (
+    counts_of,
+    member,
+    name_of,
+    text_of,
+    tokens_of,
+    whole_output,
+)
+from visualjudge.clients.request_body import Sampling, conversation_body
+from visualjudge.clients.tool_calls import (
+    call_of,
+    echo_of,
+    result_images,
+    told_reply,
+    told_result,
+    told_results,
+)
+from visualjudge.core.errors import TransportError, UsageError
+from visualjudge.prompts.provider_payloads import Text, openai_style
 
 
 class ApiClient(RemoteClient):
@@ -61,13 +82,9 @@ class ApiClient(RemoteClient):
         )
 
     def _pieces(self, full: Request) -> list[bytes]:
-        return chat_pieces(
-            self.model,
-            full,
-            self.sampling,
-            self.refused_parameters,
-            structured=self.structured_outputs,
-        )
+        known, structured = self.refused_parameters, self.structured_outputs
+        fixed = {"model": self.model} | _parameters(full, self.sampling, known, structured)
+        return conversation_body(full, fixed | _tools(full), openai_style, _turn)
 
     def _authorization(self, key: str) -> dict[str, str]:
         return {"Authorization": f"Bearer {key}"} if key else {}
@@ -77,3 +94,150 @@ class ApiClient(RemoteClient):
 
     def _reply(self, body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply:
         return reply_of(body, schema)
+
+
+_FINISH: dict[str, FinishReason] = {
+    "stop": "stop",
+    "eos": "stop",
+    "eos_token": "stop",
+    "stop_sequence": "stop",
+    "end_turn": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "content_filter": "refusal",
+    "refusal": "refusal",
+}
+_ECHOED = ("tool_calls", "reasoning_content", "reasoning_details")
+"""Fields of a message with calls that go back as they came: some servers refuse calls without their
+reasoning.
+"""
+_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
+
+
+def _tools(request: Request) -> dict[str, Any]:
+    told = [
+        {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
+        for tool in request.tools
+    ]
+    return {"tools": [{"type": "function", "function": tool} for tool in told]} if told else {}
+
+
+def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
+    """Return the model's message and the results; images follow in a user message, because tool
+    messages hold none.
+
+    Source: https://platform.openai.com/docs/api-reference/chat/create (messages).
+    """
+    if not turn.is_native:
+        said = {"role": "assistant", "content": told_reply(turn)}
+        return [said, *openai_style(None, told_results(turn), mark)["messages"]]
+    made = [
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": call.arguments},
+        }
+        for call in (result.call for result in turn.results)
+    ]
+    called = {"tool_calls": made} if turn.echo is None else orjson.loads(turn.echo)
+    messages: list[dict[str, Any]] = [{"role": "assistant", "content": turn.text or None, **called}]
+    messages += [
+        {"role": "tool", "tool_call_id": result.call.id, "content": told_result(result)}
+        for result in turn.results
+    ]
+    images = [part for result in turn.results for part in result_images(result)]
+    return messages + (openai_style(None, images, mark)["messages"] if images else [])
+
+
+def _parameters(
+    request: Request, sampling: Sampling, refused_parameters: RefusedParameters, structured: bool
+) -> dict[str, Any]:
+    tokens = (
+        "max_completion_tokens" if "max_completion_tokens" in refused_parameters else "max_tokens"
+    )
+    wanted: dict[str, Any] = {
+        tokens: request.max_tokens,
+        "temperature": None if "no_temperature" in refused_parameters else request.temperature,
+        "seed": None if "no_seed" in refused_parameters else request.seed,
+        "top_p": None if "no_top_p" in refused_parameters else sampling.top_p,
+    }
+    if request.top_logprobs is not None and "no_logprobs" not in refused_parameters:
+        wanted |= {"logprobs": True, "top_logprobs": request.top_logprobs}
+    if request.schema is not None and "no_schema" not in refused_parameters:
+        wanted |= {"response_format": response_format(request.schema)}
+        if structured and "no_structured_outputs" not in refused_parameters:
+            wanted |= {"structured_outputs": {"json": dict(request.schema)}}
+    return {name: value for name, value in wanted.items() if value is not None} | dict(
+        sampling.extra
+    )
+
+
+def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply:
+    """Return the first choice of a chat completion.
+
+    Parameters
+    ----------
+    body
+        The JSON object that the server sent.
+    schema
+        What the server was asked to keep to.
+
+    Raises
+    ------
+    TransportError
+        If the body is no chat completion: a field that decides what was said is missing or of
+        another kind.
+    """
+    usage, about_usage = _usage(body.get("usage"))
+    try:
+        choice = body["choices"][0]
+        message = choice["message"]
+        refused = message.get("refusal")
+        text = _text(message.get("content")) or (refused if isinstance(refused, str) else "")
+        reason = name_of(choice.get("finish_reason")) or "stop"
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError):
+        raise TransportError(
+            "the server's reply is not a chat completion", cause="no reply in body", usage=usage
+        ) from None
+    finish: FinishReason = "refusal" if refused else _FINISH.get(reason, "other")
+    cause = "content filter" if reason == "content_filter" else None
+    calls, echo = _calls(message)
+    tokens, about_tokens = tokens_of(member(choice.get("logprobs"), "content"))
+    told = (*schema_notes(text, schema), *about_tokens, *about_usage)
+    return Reply(text_of(text), finish, usage, tokens, told, cause=cause, calls=calls, echo=echo)
+
+
+def _text(content: Any) -> str:
+    """Return a string, or the joined text parts of a list (some servers reply in parts)."""
+    if isinstance(content, list):
+        return "".join(
+            text_of(part.get("text")) for part in content if part.get("type", "text") == "text"
+        )
+    return text_of(content)
+
+
+def _calls(message: Mapping[str, Any]) -> tuple[tuple[ToolCall, ...], str | None]:
+    stated = message.get("tool_calls")
+    functions = (
+        [(member(item, "id"), member(item, "function")) for item in stated]
+        if isinstance(stated, list)
+        else []
+    )
+    calls = tuple(
+        call_of(name, k, member(function, "name"), member(function, "arguments"))
+        for k, (name, function) in enumerate(functions)
+    )
+    whole = all(
+        isinstance(name, str) and name == call.id
+        for (name, _), call in zip(functions, calls, strict=True)
+    )
+    sent = {name: message[name] for name in _ECHOED if message.get(name) is not None}
+    return calls, echo_of(sent) if calls and whole else None
+
+
+def _usage(usage: Any) -> tuple[dict[str, int], tuple[str, ...]]:
+    reasoning = member(member(usage, "completion_tokens_details"), "reasoning_tokens")
+    told = {**usage, "reasoning_tokens": reasoning} if isinstance(usage, Mapping) else usage
+    counts, notes = counts_of(told, (*_COUNTS, "reasoning_tokens"))
+    output = whole_output(*map(counts.get, _COUNTS))
+    return counts if output is None else counts | {"completion_tokens": output}, notes

@@ -22,7 +22,7 @@ from visualjudge.clients.base import (
     ToolResult,
     Turn,
 )
-from visualjudge.clients.openai_protocol import schema_notes
+from visualjudge.clients.json_schemas import schema_notes
 from visualjudge.clients.refused_parameters import RefusedParameters
 from visualjudge.clients.remote_client import CONTENT_FILTER, RemoteClient
 from visualjudge.clients.reply_fields import (

@@ -48,6 +48,11 @@ def follows(text: str, schema: Mapping[str, Any]) -> bool:
     )
 
 
+def schema_notes(text: str, schema: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """Return a note if a schema was sent and the reply does not follow it."""
+    return (IGNORED,) if schema is not None and text and not follows(text, schema) else ()
+
+
 def _is(value: Any, rule: Mapping[str, Any]) -> bool:
     if "enum" in rule:
         return value in rule["enum"]

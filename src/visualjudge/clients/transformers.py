@@ -28,7 +28,7 @@ from visualjudge.clients.base import (
     Request,
     Token,
 )
-from visualjudge.clients.openai_protocol import schema_notes
+from visualjudge.clients.json_schemas import schema_notes
 from visualjudge.clients.request_body import Sampling
 from visualjudge.clients.tool_calls import in_text
 from visualjudge.core.errors import TransportError, UsageError

@@ -16,10 +16,10 @@ import orjson
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.image_storage import Part, Place, image_at
-from visualjudge.core.notebook_tables import as_pandas, html_table
 from visualjudge.core.object_stores import located
 from visualjudge.core.records import Question, QuestionType
 from visualjudge.core.registry import note_made_with
+from visualjudge.core.text_tables import as_pandas, html_table
 from visualjudge.dataset.json_form import QUESTIONS, JsonQuestions
 from visualjudge.dataset.parquet_form import INDEX, ParquetQuestions
 from visualjudge.dataset.question_filter import (

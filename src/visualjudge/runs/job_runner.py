@@ -1,4 +1,5 @@
-"""Run jobs with bounded concurrency, one journal record per job. Does not know judges.
+"""Run jobs with bounded concurrency, one journal record per job, until all are done, a budget is
+used up, everything fails, or Ctrl-C. Does not know judges.
 
 Jobs are drawn one by one when a worker is free, so that a million of them need no memory. A record
 is written as soon as it is known, and reported once it is on the disk.
@@ -181,6 +182,37 @@ async def run(
         raise shared.error
     shared.progress.stopped = shared.stop.reason
     return shared.progress
+
+
+@dataclass(frozen=True)
+class RunControl:
+    """What all engines of a run need: its journal and counts, and how it is watched and stopped."""
+
+    journal: Journal
+    concurrency: int
+    progress: Progress
+    on_event: Listener | None = None
+    stop: Stop = field(default_factory=Stop)
+
+    async def run(
+        self,
+        jobs: Iterable[Job],
+        ask: Ask[Job],
+        *,
+        concurrency: int | None = None,
+        give_up: bool = True,
+    ) -> Progress:
+        """Do ``jobs`` as :func:`run` does; ``concurrency`` None = that of the run."""
+        return await run(
+            jobs,
+            ask,
+            self.journal,
+            concurrency=concurrency or self.concurrency,
+            progress=self.progress,
+            on_event=self.on_event,
+            stop=self.stop,
+            give_up=give_up,
+        )
 
 
 @dataclass(slots=True)

@@ -26,7 +26,7 @@ from visualjudge.judges.base import Ask, Judge, Judged, Key, most_calls
 from visualjudge.judges.schema_trial import trial_of
 from visualjudge.runs.budget import Budget
 from visualjudge.runs.folder import COMPACTED_ABOVE, RunFolder
-from visualjudge.runs.job_runner import Ask as AskOne, Listener, Outcome, Progress, Stop, run
+from visualjudge.runs.job_runner import Ask as AskOne, Listener, Outcome, Progress, RunControl, Stop
 from visualjudge.runs.journal import Journal
 from visualjudge.runs.questions_left import Answered, Todo, answered, left_of
 from visualjudge.runs.resume_check import (
@@ -61,25 +61,16 @@ class RunSettings:
 class Engine(Protocol):
     """How the asks of a run reach its judge."""
 
-    async def __call__(
-        self,
-        todo: Todo,
-        ask: AskOne[Ask],
-        journal: Journal,
-        *,
-        concurrency: int,
-        progress: Progress,
-        on_event: Listener | None = None,
-        stop: Stop | None = None,
-    ) -> Progress:
-        """Do all of ``todo``, which may be iterated repeatedly; count in ``progress`` and return
-        it."""
+    async def __call__(self, todo: Todo, ask: AskOne[Ask], control: RunControl) -> Progress:
+        """Do all of ``todo``, which may be iterated repeatedly; return the progress of
+        ``control``.
+        """
         ...
 
 
-async def live(todo: Todo, ask: AskOne[Ask], journal: Journal, **options: Any) -> Progress:
+async def live(todo: Todo, ask: AskOne[Ask], control: RunControl) -> Progress:
     """The engine of live calls: each ask once, at most ``concurrency`` at the same time."""
-    return await run(todo(), ask, journal, **options)
+    return await control.run(todo(), ask)
 
 
 @dataclass(frozen=True)
@@ -208,17 +199,11 @@ async def run_judge(
         folder.write_manifest(manifest)
         left = len(todo.numbers)
         try:
-            progress = await engine(
-                todo,
-                _noting_schema(folder, manifest, judge),
-                journal,
-                concurrency=options.concurrency,
-                progress=Progress(
-                    total=left, budget=budget, server=manifest.get("base_url"), again=again
-                ),
-                on_event=on_event,
-                stop=stop,
+            counts = Progress(
+                total=left, budget=budget, server=manifest.get("base_url"), again=again
             )
+            control = RunControl(journal, options.concurrency, counts, on_event, stop or Stop())
+            progress = await engine(todo, _noting_schema(folder, manifest, judge), control)
         finally:
             await asyncio.shield(judge.aclose())
         diagnostics = _diagnostics(engine, judge)

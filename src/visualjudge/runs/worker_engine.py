@@ -19,8 +19,7 @@ from visualjudge.clients.base import Diagnostics
 from visualjudge.core.engines import AHEAD, EngineName, Worker, WorkerLost, Workers, open_workers
 from visualjudge.judges.base import Ask, Judge
 from visualjudge.judges.schema_trial import trial_of
-from visualjudge.runs.job_runner import Ask as AskOne, Listener, Outcome, Progress, Stop, run
-from visualjudge.runs.journal import Journal
+from visualjudge.runs.job_runner import Ask as AskOne, Outcome, Progress, RunControl
 from visualjudge.runs.judge_dataset import outcome_of
 from visualjudge.runs.questions_left import Todo
 
@@ -81,21 +80,11 @@ class SpreadEngine:
     block: int = 1
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
 
-    async def __call__(
-        self,
-        todo: Todo,
-        ask: AskOne[Ask],
-        journal: Journal,
-        *,
-        concurrency: int,
-        progress: Progress,
-        on_event: Listener | None = None,
-        stop: Stop | None = None,
-    ) -> Progress:
+    async def __call__(self, todo: Todo, ask: AskOne[Ask], control: RunControl) -> Progress:
         """Do all of ``todo``. The first asks are made in this process; workers receive what they
         showed about the server.
         """
-        stop, trial, first = stop or Stop(), trial_of(self.judge), 0
+        trial, first = trial_of(self.judge), 0
 
         def asked_here() -> Iterator[Ask]:
             nonlocal first
@@ -106,31 +95,22 @@ class SpreadEngine:
                 yield one
 
         asks = asked_here() if self.block == 1 else iter(())
-        await run(
-            asks, ask, journal, concurrency=1, progress=progress, on_event=on_event, stop=stop
-        )
+        await control.run(asks, ask, concurrency=1)
         self.diagnostics = getattr(self.judge, "diagnostics", Diagnostics())
         numbers = todo.numbers[first:]
-        if stop.reason is not None or not numbers:
-            return progress
+        if control.stop.reason is not None or not numbers:
+            return control.progress
         service = JudgeService(self.judge, replace(todo, numbers=()))  # they are sent one by one
         with self.open_workers(service) as started:
             each = sys.maxsize if self.block == 1 else AHEAD
             workers = Workers(started, each=each, again=True, option=_OPTION)
-            await run(
-                iter(numbers),
-                _Blocks(workers, self.block).ask,
-                journal,
-                concurrency=concurrency if self.block == 1 else len(started) * self.block * AHEAD,
-                progress=progress,
-                on_event=on_event,
-                stop=stop,
-            )
+            at_once = None if self.block == 1 else len(started) * self.block * AHEAD
+            await control.run(numbers, _Blocks(workers, self.block).ask, concurrency=at_once)
             for worker in workers.workers:
                 if worker.ready.done():  # else it has been asked nothing
                     with suppress(WorkerLost):
                         self._add(await asyncio.wrap_future(worker.call("finish")))
-        return progress
+        return control.progress
 
     def _add(self, more: Diagnostics) -> None:
         own = self.diagnostics

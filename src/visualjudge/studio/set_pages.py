@@ -123,7 +123,7 @@ class SetPages:
         """The selection as CSV: one row a question, with its notes and what each run says of it."""
         import polars as pl
 
-        from visualjudge.core.spreadsheets import harmless
+        from visualjudge.core.text_tables import harmless
 
         shelf = self._shelf(request)
         rows = shelf.select(_state(request.url.query)).rows

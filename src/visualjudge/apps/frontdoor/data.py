@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visualjudge.core.errors import DataError, Problem, summarized
-from visualjudge.core.notebook_tables import as_pandas, html_table
 from visualjudge.core.records import Annotation
+from visualjudge.core.text_tables import as_pandas, html_table
 from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.folder import Dataset, load_dataset
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visualjudge.core.errors import UsageError
-from visualjudge.core.notebook_tables import as_pandas, html_table
+from visualjudge.core.text_tables import as_pandas, html_table
 from visualjudge.runs.budget import token_counts
 from visualjudge.runs.folder import RunFolder
 

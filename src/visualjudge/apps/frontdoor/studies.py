@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from visualjudge.apps.frontdoor.opened_run import Runs, folders_of
 from visualjudge.core.errors import UsageError, must_end_in
-from visualjudge.core.notebook_tables import as_pandas, html_table
+from visualjudge.core.text_tables import as_pandas, html_table
 
 if TYPE_CHECKING:
     import pandas as pd

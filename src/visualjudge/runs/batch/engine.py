@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from visualjudge.clients.batch.batched_client import Batched, Result
@@ -21,8 +20,7 @@ from visualjudge.judges.schema_trial import SchemaTrial
 from visualjudge.runs.batch.ledger import Ledger, Part
 from visualjudge.runs.batch.request_files import Planner
 from visualjudge.runs.batch.submitting import Batches
-from visualjudge.runs.job_runner import Ask as AskOne, Listener, Outcome, Progress, Stop, run
-from visualjudge.runs.journal import Journal
+from visualjudge.runs.job_runner import Ask as AskOne, Outcome, Progress, RunControl
 from visualjudge.runs.questions_left import Todo
 
 _FIRST_LOOK_S = 2.0
@@ -54,39 +52,21 @@ class BatchEngine:
     say: Callable[[str], None] = lambda line: None
     fresh: bool = False
 
-    async def __call__(
-        self,
-        todo: Todo,
-        ask: AskOne[Ask],
-        journal: Journal,
-        *,
-        concurrency: int,
-        progress: Progress,
-        on_event: Listener | None = None,
-        stop: Stop | None = None,
-    ) -> Progress:
+    async def __call__(self, todo: Todo, ask: AskOne[Ask], control: RunControl) -> Progress:
         """Answer all of ``todo``. The provider decides on concurrency."""
-        settings, stop = self.client.settings, stop or Stop()
+        settings, stop = self.client.settings, control.stop
         with Ledger(self.run, self.fresh) as ledger:
             batches = Batches(ledger, self.provider, settings.poll_s, self.say, stop)
             waiting = _WaitingAsks(batches, self.client, self.trial)
             self.client.requests = waiting
-            asked = partial(
-                run,
-                journal=journal,
-                concurrency=1,
-                progress=progress,
-                on_event=on_event,
-                stop=stop,
-                give_up=False,
-            )
             try:
                 for part in ledger.closed_parts() if self.fresh else ():
                     await ledger.reopen(part)
                 for part in ledger.open_parts():
                     await batches.recall(part)
                 while stop.reason is None:
-                    await asked(waiting.left(todo), waiting.asking(ask))
+                    asks = waiting.left(todo)
+                    await control.run(asks, waiting.asking(ask), concurrency=1, give_up=False)
                     if await waiting.refused():
                         continue
                     if not waiting.waits:
@@ -98,8 +78,8 @@ class BatchEngine:
                 await asyncio.shield(self.provider.aclose())
         if batches.problem is not None:
             raise RunError(batches.problem)
-        progress.stopped = stop.reason
-        return progress
+        control.progress.stopped = stop.reason
+        return control.progress
 
 
 class _WaitingAsks:
