@@ -1,11 +1,10 @@
-"""What doubles when the data double: CPU seconds of nine shapes at doubled sizes, and the exponent
-of each doubling.
+"""What doubles when the data double: CPU seconds of fifteen shapes at doubled sizes, and the
+exponent of each doubling.
 
 python benchmarks/growth.py [--doublings 3] [--only "boxes an image, scored"]
 
 An exponent of 1 is linear; one above 1.15 over all doublings is marked, with the reason if there
-is one. Sources, runs, labels and
-raters grow in the analysis: benchmarks/scale.py and benchmarks/analysis.py measure it.
+is one.
 """
 
 from __future__ import annotations
@@ -17,10 +16,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+import many_sources
 import numpy as np
+import polars as pl
 
 from visualjudge import encode, read_reply, score
-from visualjudge.core.records import Annotation
+from visualjudge.analysis import study_of
+from visualjudge.analysis.analysing import analyse_study
+from visualjudge.analysis.decisions.card import usual_card
+from visualjudge.analysis.people_agreement import agreement
+from visualjudge.analysis.statistics import pooled_means
+from visualjudge.analysis.study_table import Study
+from visualjudge.core.records import Annotation, Question, Verdict
 from visualjudge.core.seeding import rng_for
 from visualjudge.dataset.plan import stems_of
 from visualjudge.dataset.sampling import SUBSETS, Caps, sample
@@ -127,6 +134,87 @@ def tasks(count: int) -> Callable[[], object]:
     return sampled(annotations(100, 5), count)
 
 
+def _analysed(study: Study) -> Callable[[], object]:
+    return lambda: usual_card(analyse_study(study))
+
+
+def sources(count: int) -> Callable[[], object]:
+    return _analysed(many_sources.study(count, 20, 1))
+
+
+def _asked(count: int, images: int, runs: int) -> Study:
+    """``count`` pairs of four sources on ``images`` images in turn, answered by ``runs`` judges."""
+    rng = rng_for(0, "growth", count)
+    questions = []
+    for k in range(count):
+        a, b = rng.permutation(4)[:2].tolist()
+        scores = rng.uniform(0, 10, 2).round(3).tolist()
+        questions.append(
+            Question(
+                id=f"q{k}",
+                task="generation_t2i",
+                encoding="pixel",
+                question_type="pairwise",
+                subset=("judge_analysis",),
+                image_id=f"i{k % images}",
+                class_of_interest=None,
+                error_type=None,
+                annotation_ids=(f"a{k}", f"b{k}"),
+                final_scores=tuple(scores),
+                sources=(f"s{a}", f"s{b}"),
+                prompt="",
+                images=(),
+                answer="A" if scores[0] >= scores[1] else "B",
+            )
+        )
+    said = {
+        f"judge{run}": [
+            Verdict(q.id, "AB", str(q.answer) if rng.random() < 0.8 else "A", "ok", "")
+            for q in questions
+        ]
+        for run in range(runs)
+    }
+    return study_of(questions, said)
+
+
+def runs(count: int) -> Callable[[], object]:
+    return _analysed(_asked(200, 40, count))
+
+
+def on_one_image(count: int) -> Callable[[], object]:
+    return _analysed(_asked(count, 1, 1))
+
+
+def an_image_each(count: int) -> Callable[[], object]:
+    return _analysed(_asked(count, count, 1))
+
+
+def labels(count: int) -> Callable[[], object]:
+    rng = rng_for(0, "growth", count)
+    said, system, image = (
+        rng.uniform(0, 10, 10 * count),
+        np.arange(10 * count) % 4,
+        np.arange(10 * count) // 8,
+    )
+    truth = np.where(np.arange(10 * count) < count, said + rng.normal(0, 1, 10 * count), np.nan)
+    return lambda: pooled_means(said, truth, system, image)
+
+
+def raters(count: int) -> Callable[[], object]:
+    rng = rng_for(0, "growth", count)
+    ratings = pl.DataFrame(
+        [
+            (f"i{item}", f"s{source}", f"r{rater}", "quality", float(rng.integers(0, 11)))
+            for rater in range(count)
+            for item in range(20)
+            for source in range(3)
+        ],
+        ["item", "source", "rater", "dimension", "score"],
+        orient="row",
+    )
+    return lambda: agreement(ratings)
+
+
 SHAPES: dict[str, tuple[Callable[[int], Callable[[], object]], int]] = {
     "boxes an image, scored": (scored, 2000),
     "boxes an image, matched for AP": (matched, 2000),
@@ -137,6 +225,12 @@ SHAPES: dict[str, tuple[Callable[[int], Callable[[], object]], int]] = {
     "tasks, sampled": (tasks, 10),
     "labels of 1,000 boxes, scored": (labels_scored, 50),
     "labels of 1,000 boxes, drawn": (labels_drawn, 50),
+    "sources": (sources, 125),
+    "runs": (runs, 5),
+    "questions on one image": (on_one_image, 2500),
+    "questions, an image each": (an_image_each, 2500),
+    "labels": (labels, 1000),
+    "raters": (raters, 10),
 }
 
 

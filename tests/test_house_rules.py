@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from pathlib import Path
-
-import pytest
+from collections.abc import Iterable
 
 import visualjudge
+from package_sources import ROOT, SOURCES, found_in, tree
 from visualjudge.vision.tasks import TASKS
 
-ROOT = Path(visualjudge.__file__).parent
-SOURCES = sorted(ROOT.rglob("*.py"))
 MAY_NAME_TASKS = {"tasks.py", "encodings.py"}
 MAX_LINES = 600
 ONCE = ("Format", "Media", "Options", "Picture", "Reading", "Scene", "Task", "Token")
 
 
-def _compares_with_a_task(tree: ast.AST) -> list[int]:
+def _compares_with_a_task(nodes: Iterable[ast.AST]) -> list[int]:
     lines = []
-    for node in ast.walk(tree):
+    for node in nodes:
         if not isinstance(node, ast.Compare):
             continue
         for side in (node.left, *node.comparators):
@@ -30,22 +27,21 @@ def _compares_with_a_task(tree: ast.AST) -> list[int]:
     return lines
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_code_branches_on_a_row_of_the_task_table_not_on_its_name(path: Path) -> None:
-    if path.name not in MAY_NAME_TASKS:
-        assert _compares_with_a_task(ast.parse(path.read_text("utf-8"))) == []
+def test_code_branches_on_a_row_of_the_task_table_not_on_its_name() -> None:
+    paths = [path for path in SOURCES if path.name not in MAY_NAME_TASKS]
+    assert found_in(paths, _compares_with_a_task) == []
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_file_has_one_subject_and_a_docstring(path: Path) -> None:
-    text = path.read_text("utf-8")
-    assert text.count("\n") <= MAX_LINES
-    assert not text.strip() or ast.get_docstring(ast.parse(text))
-    assert path.name != "utils.py"
+def test_file_has_one_subject_and_a_docstring() -> None:
+    lines = {path: path.read_text("utf-8").count("\n") for path in SOURCES}
+    assert [path for path in SOURCES if lines[path] > MAX_LINES] == []
+    unnamed = [path for path in SOURCES if tree(path).body and not ast.get_docstring(tree(path))]
+    assert unnamed == []
+    assert [path for path in SOURCES if path.name == "utils.py"] == []
 
 
 def test_a_name_stands_for_one_thing() -> None:
-    classes = [node for path in SOURCES for node in ast.parse(path.read_text("utf-8")).body]
+    classes = [node for path in SOURCES for node in tree(path).body]
     times = Counter(node.name for node in classes if isinstance(node, ast.ClassDef))
     assert [name for name in ONCE if times[name] > 1] == []
 
@@ -56,11 +52,7 @@ def test_a_package_does_not_hide_its_modules() -> None:
         modules = {
             path.stem for path in init.parent.iterdir() if path.suffix == ".py" or path.is_dir()
         }
-        nodes = [
-            node
-            for node in ast.walk(ast.parse(init.read_text("utf-8")))
-            if isinstance(node, ast.ImportFrom)
-        ]
+        nodes = [node for node in ast.walk(tree(init)) if isinstance(node, ast.ImportFrom)]
         hidden |= modules & {alias.asname or alias.name for node in nodes for alias in node.names}
     assert hidden == set()
 

@@ -5,12 +5,11 @@ has before it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
 import pytest
 
-import visualjudge
+from package_sources import ROOT, SOURCES, found_in
 from visualjudge.apps.demo.data import _FILL
 from visualjudge.apps.demo.examples import examples
 from visualjudge.prompts.question_text import CONTEXTS
@@ -21,14 +20,9 @@ from visualjudge.vision.metrics import METRICS
 from visualjudge.vision.predictions import TYPES, Prediction
 from visualjudge.vision.tasks import TASKS
 
-ROOT = Path(visualjudge.__file__).parent
 FAMILIES = ("boxes", "depth", "images", "masks", "poses")
 OWN = tuple(f"vision/{name}/" for name in FAMILIES)
-SOURCES = [
-    path
-    for path in sorted(ROOT.rglob("*.py"))
-    if not path.relative_to(ROOT).as_posix().startswith(OWN)
-]
+OTHERS = [path for path in SOURCES if not path.relative_to(ROOT).as_posix().startswith(OWN)]
 MAY_NAME = {
     "vision/built_in_types.py": "the list of the rows",
     "vision/predictions.py": "the records are public names, which a module of this name has had "
@@ -79,17 +73,18 @@ def test_every_record_is_a_prediction() -> None:
     assert all(issubclass(row.record, Prediction) for row in TYPES.own.values())
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_no_module_names_a_type_or_a_task(path: Path) -> None:
-    inside = path.relative_to(ROOT).as_posix()
-    found = list(_names(ast.parse(path.read_text("utf-8"))))
-    if inside.startswith(("formats/", "apps/demo/")):
-        return
-    assert not found or inside in MAY_NAME
+def test_no_module_names_a_type_or_a_task() -> None:
+    paths = [
+        path
+        for path in OTHERS
+        if not (inside := path.relative_to(ROOT).as_posix()).startswith(("formats/", "apps/demo/"))
+        and inside not in MAY_NAME
+    ]
+    assert found_in(paths, _names) == []
 
 
 def test_the_exceptions_are_still_needed() -> None:
-    assert all(list(_names(ast.parse((ROOT / name).read_text("utf-8")))) for name in MAY_NAME)
+    assert all(found_in([ROOT / name], _names) for name in MAY_NAME)
 
 
 @pytest.mark.parametrize(
@@ -103,11 +98,11 @@ def test_the_exceptions_are_still_needed() -> None:
     ],
 )
 def test_the_rule_sees_a_name(code: str) -> None:
-    assert list(_names(ast.parse(code)))
+    assert list(_names(ast.walk(ast.parse(code))))
 
 
-def _names(tree: ast.AST) -> Iterator[int]:
-    for node in ast.walk(tree):
+def _names(nodes: Iterable[ast.AST]) -> Iterator[int]:
+    for node in nodes:
         match node:
             case ast.Constant(value=str(value)) if value in TYPES.own or value in TASKS.own:
                 yield node.lineno
@@ -122,9 +117,8 @@ def _names(tree: ast.AST) -> Iterator[int]:
                     yield node.lineno
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_no_module_branches_on_a_prediction_type(path: Path) -> None:
-    assert list(_branches(ast.parse(path.read_text("utf-8")))) == []
+def test_no_module_branches_on_a_prediction_type() -> None:
+    assert found_in(OTHERS, _branches) == []
 
 
 @pytest.mark.parametrize(
@@ -141,11 +135,11 @@ def test_no_module_branches_on_a_prediction_type(path: Path) -> None:
     ],
 )
 def test_the_rule_sees_a_branch(code: str) -> None:
-    assert list(_branches(ast.parse(code)))
+    assert list(_branches(ast.walk(ast.parse(code))))
 
 
-def _branches(tree: ast.AST) -> Iterator[int]:
-    for node in ast.walk(tree):
+def _branches(nodes: Iterable[ast.AST]) -> Iterator[int]:
+    for node in nodes:
         match node:
             case ast.Compare():
                 sides = (node.left, *node.comparators)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
 import pytest
 
-import visualjudge
+from package_sources import ROOT, SOURCES, found_in
 
-ROOT = Path(visualjudge.__file__).parent
 BAD = re.compile(
     r": is ((an?|no|one|[0-9]+)\b|\{\})|\ban? [\w ]+ (is|are) (an? |one of|H×W|\[)|\b\w+ "
     r"(is|are) one of\b"
@@ -21,11 +19,11 @@ BAD = re.compile(
 """Forms that state the requirement as if it were the finding, and idioms that no manual has."""
 
 
-def _messages(source: str) -> Iterator[tuple[int, str]]:
+def _messages(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
     """Line and text of every message of a raised error, of a recorded problem, and of a help text;
     fields are {}.
     """
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes:
         if not isinstance(node, ast.Call):
             continue
         name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
@@ -48,16 +46,12 @@ def _text(node: ast.expr) -> str:
             return ""
 
 
-@pytest.mark.parametrize(
-    "path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT))
-)
-def test_messages_say_what_must_be(path: Path) -> None:
-    found = [
-        f"line {line}: {text}"
-        for line, text in _messages(path.read_text("utf-8"))
-        if BAD.search(text)
-    ]
-    assert found == []
+def _bad_messages(nodes: Iterable[ast.AST]) -> list[tuple[int, str]]:
+    return [(line, text) for line, text in _messages(nodes) if BAD.search(text)]
+
+
+def test_messages_say_what_must_be() -> None:
+    assert found_in(SOURCES, _bad_messages) == []
 
 
 HOME = ROOT.parent.parent
@@ -115,4 +109,4 @@ def test_an_image_is_called_image_in_code_and_pages() -> None:
     ],
 )
 def test_a_bad_form_is_seen(source: str) -> None:
-    assert [text for _, text in _messages(source) if BAD.search(text)]
+    assert _bad_messages(ast.walk(ast.parse(source)))
