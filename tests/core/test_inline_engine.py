@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cv2
 
-from visualjudge.dataset.engines import open_engine
+from visualjudge.core.engines import open_engine
 
 
 def test_this_process_has_its_threads_of_opencv_back_after_the_work() -> None:
