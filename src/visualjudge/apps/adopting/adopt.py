@@ -20,10 +20,12 @@ from visualjudge.apps.published.importing import SCORES, check_targets, folder_n
 from visualjudge.apps.published.prompts import PROMPT, wording
 from visualjudge.apps.published.reading import TEN
 from visualjudge.apps.published.runs import write_run
+from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import FAILED, TIES, OptionFeatures, Question, Verdict
 from visualjudge.dataset.dataset_files import write_dataset
-from visualjudge.dataset.folder import MEDIA, load_dataset
+from visualjudge.dataset.folder import MEDIA, Dataset
+from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.dataset.staging import staged
 from visualjudge.formats.suspicious_input import warn_of_range
 from visualjudge.prompts.store import PromptAssetStore
@@ -332,7 +334,7 @@ def _save(
             "benchmark": about,
         }
         write_dataset(stage, questions, meta)
-    dataset = load_dataset(target)
+    dataset = Dataset(target, questions, meta, file_sha256(target / QUESTIONS))
     for judge, verdicts in by_judge.items():
         head = {
             "judge": judge,
