@@ -1,4 +1,4 @@
-"""Planted judges of judgekit and judgecal, adopted: which faults are convicted, and how often wrongly.
+"""Planted judges of judgekit and judgecal, adopted: faults convicted, and how often wrongly.
 
     pip install judgekit judgecal
     python benchmarks/planted_text_judges.py [REPEATS]
@@ -67,7 +67,9 @@ def ours(rows: list[dict[str, str]]) -> Flags:
                 yield "interval", FEATURES[row["feature"]]
         if rows[0]["model_a"] != "a":
             own = files("visualjudge.analysis.decisions").joinpath("thresholds.yaml").read_text()
-            (home / "t.yaml").write_text(own.replace("families: {}", f"families: {{{OWN}: [{OWN}]}}"))
+            (home / "t.yaml").write_text(
+                own.replace("families: {}", f"families: {{{OWN}: [{OWN}]}}")
+            )
             card = ["card", str(run), "--thresholds", str(home / "t.yaml")]
             CliRunner().invoke(app, [*card, "--json", str(home / "card.json")])
             for found in _named(json.loads((home / "card.json").read_text()), "self_preference"):
@@ -152,7 +154,9 @@ def main() -> None:
         for fault, dials in planted.items():
             found = Counter(flag for seed in range(repeats) for flag in set(run(seed, dials)))
             for what in planted.keys() - {"clean"}:
-                said = ", ".join(f"{who} {found[who, what]}" for who in ("report", "interval", suite))
+                said = ", ".join(
+                    f"{who} {found[who, what]}" for who in ("report", "interval", suite)
+                )
                 there = "planted" if what == fault else "not there"
                 print(f"{suite}: {fault}: {what} ({there}): {said}", flush=True)
 

@@ -152,9 +152,7 @@ def two_channels(root: Path) -> tuple[str, ...]:
             root / f"{name}.json",
             {"images": [image], "categories": categories, "annotations": rows},
         )
-    return coco_words(
-        "semantic_segmentation", "--gt-pngs", "{}/gt", "--pred-pngs", "{}/pred"
-    )
+    return coco_words("semantic_segmentation", "--gt-pngs", "{}/gt", "--pred-pngs", "{}/pred")
 
 
 def lines(header: str, *rows: str) -> str:
@@ -164,6 +162,7 @@ def lines(header: str, *rows: str) -> str:
 SCORES = tuple(f"q{k},{k % 5 + 1},{(k * 3) % 5 + 1}" for k in range(10))
 SHARES = tuple(f"q{k},{k / 10},{1 - k / 10}" for k in range(10))
 PAIRS = ("q1,A,B", "q2,B,B")
+OUT = ("--source", "m", "--out", "{}/data")
 METRES = "holds whole numbers up to"
 MISTAKES: dict[str, tuple[Make, int, str]] = {
     "id as a file name": (
@@ -226,7 +225,7 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
         1,
         "height and width look exchanged",
     ),
-    "a JPEG of labels": (label_maps(".jpg"), 1, "is a JPEG, which changes the values of pixels"),
+    "a JPEG of labels": (label_maps(".jpg"), 1, "got a JPEG, which changes the values of pixels"),
     "labels on their side": (
         label_maps(".png", lambda values: values.T),
         1,
@@ -309,8 +308,7 @@ MISTAKES: dict[str, tuple[Make, int, str]] = {
     "a file as the folder of XML": (
         lambda root: (
             coco_files(lambda *_: None)(root),
-            ("import", "voc", "--gt", "{}/gt.json", "--images", "{}/images", "--source", "m")
-            + ("--out", "{}/data"),
+            ("import", "voc", "--gt", "{}/gt.json", "--images", "{}/images", *OUT),
         )[-1],
         2,
         "gt.json: must be a folder, got a file",

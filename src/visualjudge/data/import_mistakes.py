@@ -18,8 +18,10 @@ from visualjudge.vision.predictions import Prediction, type_of
 from visualjudge.vision.score import score
 
 FEW_SAMPLES, MOST_SAMPLES = 4, 12
-FEW_GAIN = 3.0
-"""Of fewer images, each must gain this much."""
+FORM_GAIN, FEW_GAIN = 1.0, 3.0
+"""Of fewer images, each must gain this much: of two or three by another form of the numbers, which
+hardly helps other predictions; of one, or by other labels or pairs.
+"""
 MOST_PIXELS = 50_000_000
 """Pixels of all predictions that are kept for a try."""
 LOW, GAIN, MOST_IMAGES = 7.0, 1.5, 0.75
@@ -61,7 +63,9 @@ def likely_mistake(task: str, tried: Tried, options: Mapping[str, Any]) -> str |
     if before is None or not before.size or before.mean() >= LOW:
         return None
     best: tuple[float, str] | None = None
-    for told, sides in _without_mistakes(task, tried.sides):
+    forms = type_of(task).misreadings
+    for number, (told, sides) in enumerate(_without_mistakes(task, tried.sides)):
+        least = FORM_GAIN if number < len(forms) and before.size > 1 else FEW_GAIN
         after = _scores(task, sides, options)
         if after is None or not after.size:
             continue
@@ -70,10 +74,10 @@ def likely_mistake(task: str, tried: Tried, options: Mapping[str, Any]) -> str |
         gain = float(after.mean() - before.mean())
         up, down = int((after > known).sum()), int((after < known).sum())
         if before.size < FEW_SAMPLES:
-            clear = bool((after - known >= FEW_GAIN).all())
+            clear = bool((after - known >= least).all())
         else:
             clear = up >= FEW_SAMPLES - 1 and up >= MOST_IMAGES * (up + down)
-        if gain >= GAIN and clear and (best is None or gain > best[0]):
+        if gain >= min(least, GAIN) and clear and (best is None or gain > best[0]):
             best = gain, f"{told}: the mean score would be {after.mean():.1f}"
     if best is None:
         return None

@@ -171,7 +171,8 @@ def _values(path: Path, channel: int | None) -> NDArray[Any]:
     with opened(path, path.name) as file:
         if file.format == "JPEG":
             raise DataError(
-                f"{path.name}: is a JPEG, which changes the values of pixels; label maps must be PNG"
+                f"{path.name}: label maps must be PNG, got a JPEG, which changes the values of "
+                "pixels"
             )
         values = np.asarray(file)
     if values.ndim == 2:

@@ -180,10 +180,10 @@ def _check(
     if not frame.height:
         raise DataError(f"{name}: has no rows")
     for role in WHOLE:
-        gaps = frame[found[role]].is_null() if role in found else None
-        if gaps is not None and gaps.any() and not gaps.all():
+        gaps = frame[found[role]].is_null().to_list() if role in found else []
+        if any(gaps) and not all(gaps):
             raise DataError(
-                f"{name}: row {gaps.arg_max() + 2}: {found[role]} must be given in all rows or in "
+                f"{name}: row {gaps.index(True) + 2}: {found[role]} must be given in all rows or in "
                 "none; merged cells of a spreadsheet must be filled in each row"
             )
     if {"verdict", "truth"} <= set(found) and found["verdict"] == found["truth"]:

@@ -205,7 +205,10 @@ def _of_result(result: dict[str, Any], several: bool) -> Rows:
     ]
     said = at(result, "response.output")
     text = said if isinstance(said, str) else orjson.dumps(said).decode()
-    item, more = str(result.get("testIdx", 0)), (result.get("vars"), at(result, "testCase.metadata"))
+    item, more = (
+        str(result.get("testIdx", 0)),
+        (result.get("vars"), at(result, "testCase.metadata")),
+    )
     if not judged:
         known = {
             "item": item,
