@@ -183,8 +183,8 @@ def _check(
         gaps = frame[found[role]].is_null().to_list() if role in found else []
         if any(gaps) and not all(gaps):
             raise DataError(
-                f"{name}: row {gaps.index(True) + 2}: {found[role]} must be given in all rows or in "
-                "none; merged cells of a spreadsheet must be filled in each row"
+                f"{name}: row {gaps.index(True) + 2}: {found[role]} must be given in all rows or "
+                "in none; merged cells of a spreadsheet must be filled in each row"
             )
     if {"verdict", "truth"} <= set(found) and found["verdict"] == found["truth"]:
         raise UsageError(f"--column: verdict and truth must be two columns, got {found['truth']}")
