@@ -136,7 +136,7 @@ class TestCoco:
             (box(9, 0, 0, 1, 1), "category_id", "must be a category of gt.json, got 9"),
             (box(1, 0, 0, -1, 1), "bbox", "negative"),
             (box(1, 0, 0, float("nan"), 1), "bbox", "finite"),
-            ({"image_id": 7, "category_id": 1}, "bbox", "four"),
+            ({"image_id": 7, "category_id": 1}, "bbox", "missing"),
         ],
     )
     def test_a_bad_truth_is_told_and_its_image_left_out(
@@ -153,7 +153,7 @@ class TestCoco:
         told = problem(
             coco("object_detection", ground_truth(tmp_path, []), pred, tmp_path / "images")
         )
-        assert told.field == "image_id" and "must be an image of gt.json, got 8" in told.reason
+        assert told.field == "image_id" and "such as 7, got 8" in told.reason
 
     def test_a_size_that_is_not_the_images_is_told(self, tmp_path: Path) -> None:
         told = problem(

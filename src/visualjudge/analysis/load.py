@@ -107,6 +107,8 @@ def read_reply(run: Run, offset: int | None) -> Mapping[str, Any]:
 def _info(folder: Path) -> dict[str, Any]:
     """What ``run.json`` says."""
     run = RunFolder(folder)
+    if folder.is_file():
+        raise DataError(f"{folder}: must be the folder of a run, got a file")
     if not run.manifest_path.is_file():
         raise DataError(
             f"{run.manifest_path}: no such file; name a folder that `visualjudge judge --out` wrote"

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.output import following
+from visualjudge.cli.output import following, warnings_told
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
 from visualjudge.core.registry import added
@@ -99,18 +99,19 @@ def adopt(
     """
     from visualjudge.apps.adopting.adopt import adopt as adopted
 
-    done = adopted(
-        table,
-        out,
-        columns=_pairs(column, "--column"),
-        answers=_pairs(answer, "--answer"),
-        score_range=score_range,
-        judge=judge,
-        use=use.value,
-        format=format,
-        workers=workers,
-        force=force,
-    )
+    with warnings_told():
+        done = adopted(
+            table,
+            out,
+            columns=_pairs(column, "--column"),
+            answers=_pairs(answer, "--answer"),
+            score_range=score_range,
+            judge=judge,
+            use=use.value,
+            format=format,
+            workers=workers,
+            force=force,
+        )
     print("columns: " + ", ".join(f"{role}={name}" for role, name in done.columns.items()))
     if "group" not in done.columns:
         print("group: no column; each item counts as an independent case (--column group=NAME)")

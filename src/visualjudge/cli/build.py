@@ -133,6 +133,11 @@ def build(
     tell(built.problems)
     for line in _left_out(built):
         print(line)
+    if not built.compared:
+        print(
+            "nothing is compared: no image has annotations of two sources or of two scores; "
+            "import another source for pairs and rankings"
+        )
     target = located(out)
     print(
         f"{pluralize(built.questions, 'question')} and {pluralize(built.images, 'image')} in "

@@ -60,5 +60,7 @@ def fetch(
         f"{pluralize(done.downloaded, 'file')} fetched ({done.bytes / 1e6:.1f} MB), "
         f"{done.kept} there already"
     )
+    if not done.downloaded and not done.kept and not done.failed:
+        print(f"{data}: names no https:// or hf:// address")
     end_with(done.failed)
     following("build", data) if out is None else following("judge", out)

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import inspect
 import re
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import GenericAlias, NoneType
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type
 import typer
 
 from visualjudge.cli.lazy import LazyCommands
-from visualjudge.cli.output import following, say, stages, tell
+from visualjudge.cli.output import following, say, stages, tell, warnings_told
 from visualjudge.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -280,7 +279,7 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
     classes = tuple(values.get("class_of_interest") or ("each",))
     left_out = written = 0
     frames = nullcontext() if values["exif"] == "apply" else stored_frames()
-    with importing(outside=values["allow_outside"]), frames, _warnings_told(), ExitStack() as stack:
+    with importing(outside=values["allow_outside"]), frames, warnings_told(), ExitStack() as stack:
         if SCRATCH in own:
             folder = stack.enter_context(TemporaryDirectory(prefix="visualjudge-"))
             given[SCRATCH] = Path(folder)
@@ -336,15 +335,6 @@ def _sources(stated: list[str] | None, preds: Sequence[str], option: str) -> Seq
     return stated or [None] * count
 
 
-@contextmanager
-def _warnings_told() -> Iterator[None]:
-    """What a reader warns of, in a line on stderr."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = lambda message, *_: say(f"warning: {message}")
-        yield
-
-
 def _written(
     writer: FolderWriter, states: Iterator[Imported], source: str, pred: str | None
 ) -> Imported:
@@ -365,19 +355,27 @@ def _written(
 
 def _tell(done: Imported, task: str, source: str | None, out: Path, *, predicted: bool) -> None:
     from visualjudge.data.importing import notices, precision_of
+    from visualjudge.vision.predictions import type_of
 
     named = source or "sources of the table"
     print(
         f"{out}: {task}: {named}: annotations {done.annotations}, images {len(done.images)}, "
         f"truths {done.truths}, predictions {done.predictions}"
     )
+    if not predicted:
+        print("no --pred: the ground truth itself was imported as the predictions")
     for line in notices(task, done):
         print(line)
     ap = precision_of(task, done)
+    if predicted and 0 < done.predictions == done.unscored and type_of(task).ranked is not None:
+        print(
+            "no prediction has a score, so AP and the threshold of best F1 are not computed "
+            "(a confidence of another name is not read)"
+        )
     if ap is not None:
         print(f"AP {ap[0]:.3f}, AP50 {ap[1]:.3f} (COCO's definition, of all predictions)")
     if predicted and done.annotations > 1 and done.exact == done.annotations:
         say(
-            f"warning: all {done.annotations} predictions equal their truth (score 10); "
+            f"warning: all {done.annotations} predictions score 10, the highest; "
             "are --pred and --gt the same files?"
         )

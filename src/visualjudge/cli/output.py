@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+import warnings
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -35,6 +36,15 @@ def say(*lines: object) -> None:
     """Warnings, or what is wrong, on stderr, each in one line."""
     for line in lines:
         print(plain(f"visualjudge: {' '.join(str(line).split())}"), file=sys.stderr)
+
+
+@contextmanager
+def warnings_told() -> Iterator[None]:
+    """Print what is warned of within the block, each in a line on stderr."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = lambda message, *_: say(f"warning: {message}")
+        yield
 
 
 def end_with(problems: Iterable[object]) -> None:

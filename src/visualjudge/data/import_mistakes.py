@@ -17,7 +17,11 @@ from visualjudge.vision.items import LabelledItems
 from visualjudge.vision.predictions import Prediction, type_of
 from visualjudge.vision.score import score
 
-FEWEST_SAMPLES, MOST_SAMPLES = 4, 12
+FEW_SAMPLES, MOST_SAMPLES = 4, 12
+FORM_GAIN, FEW_GAIN = 1.0, 3.0
+"""Of fewer images, each must gain this much: of two or three by another form of the numbers, which
+hardly helps other predictions; of one, or by other labels or pairs.
+"""
 MOST_PIXELS = 50_000_000
 """Pixels of all predictions that are kept for a try."""
 LOW, GAIN, MOST_IMAGES = 7.0, 1.5, 0.75
@@ -56,19 +60,24 @@ def likely_mistake(task: str, tried: Tried, options: Mapping[str, Any]) -> str |
     low score.
     """
     before = _scores(task, tried.sides, options)
-    if before is None or before.size < FEWEST_SAMPLES or before.mean() >= LOW:
+    if before is None or not before.size or before.mean() >= LOW:
         return None
     best: tuple[float, str] | None = None
-    for told, sides in _without_mistakes(task, tried.sides):
+    forms = type_of(task).misreadings
+    for number, (told, sides) in enumerate(_without_mistakes(task, tried.sides)):
+        least = FORM_GAIN if number < len(forms) and before.size > 1 else FEW_GAIN
         after = _scores(task, sides, options)
-        if after is None or after.size < FEWEST_SAMPLES - 1:
+        if after is None or not after.size:
             continue
         # of images paired anew, each is held against the mean
         known = before if after.size == before.size else before.mean()
         gain = float(after.mean() - before.mean())
         up, down = int((after > known).sum()), int((after < known).sum())
-        clear = up >= FEWEST_SAMPLES - 1 and up >= MOST_IMAGES * (up + down)
-        if gain >= GAIN and clear and (best is None or gain > best[0]):
+        if before.size < FEW_SAMPLES:
+            clear = bool((after - known >= least).all())
+        else:
+            clear = up >= FEW_SAMPLES - 1 and up >= MOST_IMAGES * (up + down)
+        if gain >= min(least, GAIN) and clear and (best is None or gain > best[0]):
             best = gain, f"{told}: the mean score would be {after.mean():.1f}"
     if best is None:
         return None
@@ -99,6 +108,9 @@ def _without_mistakes(task: str, sides: Sequence[Sides]) -> Iterator[tuple[str, 
         )
         yield told, [(_renamed(found, renamed), truth) for found, truth in sides]
     found, truths = ([one[side] for one in sides] for side in (0, 1))
+    if len(sides) == 2:
+        yield "the two predictions are exchanged", list(zip(found[::-1], truths, strict=True))
+        return
     yield (
         "each prediction belongs to the image before",
         list(zip(found[1:], truths[:-1], strict=True)),

@@ -86,6 +86,8 @@ class Imported:
     """Predictions without a confidence, in a task where they have one."""
     exact: int = 0
     """Annotations that score 10."""
+    total: float = 0.0
+    """Sum of the scores of all annotations."""
     labels: set[str] = field(default_factory=set)
     """Labels that occur in a truth or a prediction."""
     problems: list[Problem] = field(default_factory=list)
@@ -194,8 +196,8 @@ def check_predicted(done: Imported, pred: str) -> None:
     """
     if done.images and not done.predictions:
         raise DataError(
-            f"{pred}: must hold predictions for images of the ground truth, got none for its "
-            f"{len(done.images)} images"
+            f"{pred}: must hold predictions for images of the ground truth, got none "
+            + ("that is valid" if done.problems else f"for its {len(done.images)} images")
         )
 
 
@@ -284,6 +286,7 @@ def _add(
         writer.add(_annotation(writer, sample, sample.source or source, interest, float(value)))
         done.annotations += 1
         done.exact += sample.truth is not None and value == 10
+        done.total += value
     done.images.add(sample.image_id)
     if sample.truth is not None:
         done.truths += _size(sample.truth)
@@ -371,8 +374,14 @@ def _items(side: Prediction) -> list[Any]:
 
 def notices(task: str, done: Imported) -> Iterator[str]:
     """Return what an import skipped or could not do, one line each."""
+    mean = done.total / done.annotations if done.annotations else 10.0
     if done.mistake:
         yield f"warning: {done.mistake}"
+    elif mean < 1 and done.truths and done.left_out < done.predictions:
+        yield (
+            f"warning: the mean score is {mean:.1f} of 10, and no common mistake explains it; "
+            "compare the classes, the coordinates and the pairing of --pred and --gt"
+        )
     if done.left_out:
         point = done.point
         told = (
@@ -380,7 +389,8 @@ def notices(task: str, done: Imported) -> Iterator[str]:
             if point is None
             else f" below {point.min_score:.4g}, the threshold of best F1 ({point.f1:.3f})"
         )
-        yield f"predictions left out{told}: {done.left_out}; --min-score 0 keeps all"
+        every = ", all there are" if done.left_out == done.predictions else ""
+        yield f"predictions left out{told}: {done.left_out}{every}; --min-score 0 keeps all"
     if done.unmatched:
         yield (
             "no prediction matches a truth at IoU (OKS) 0.5, so all are kept; "

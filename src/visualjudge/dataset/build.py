@@ -67,6 +67,8 @@ class Built:
     questions: int
     images: int
     problems: tuple[Problem, ...]
+    compared: int = 0
+    """Questions that compare annotations: pairs and rankings."""
     undecidable: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
     """Questions not asked because two options look the same: task → encoding → question type →
     count.
@@ -188,7 +190,9 @@ def _fill(
             "unseen_error_types": unseen,
         },
     )
-    return Built(len(asked), len(files) - 2, tuple(folder.problems), undecidable, unseen)
+    compared = sum(item.question_type != "scoring" for item in asked)
+    problems = tuple(folder.problems)
+    return Built(len(asked), len(files) - 2, problems, compared, undecidable, unseen)
 
 
 class _Target:

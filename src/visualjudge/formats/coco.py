@@ -5,6 +5,7 @@ Formats: https://cocodataset.org/#format-data and #format-results; https://www.l
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -66,6 +67,8 @@ def by_class(side: Masks) -> Masks:
 
 KEYPOINT_NUMBERS = 51
 LARGEST_FLOAT = sys.float_info.max
+_COCO_2014 = re.compile(r"^COCO_(train|val|test)2014_")
+"""How LVIS names images of 2014 that the folders of 2017 hold without the prefix."""
 FEDERATED = ("neg_category_ids", "not_exhaustive_category_ids")
 
 
@@ -187,9 +190,11 @@ def read_truth(gt: Path, images: Path) -> CocoTruth:
     if not isinstance(content, Mapping) or not all(
         isinstance(content.get(k), list) for k in ("images", "annotations")
     ):
+        results = isinstance(content, list)
+        hint = ", got an array, as of results; --gt and --pred look exchanged" if results else ""
         raise DataError(
             f"{gt}: must be a COCO ground truth: an object with the lists 'images' and "
-            "'annotations'"
+            f"'annotations'{hint}"
         )
     truth = CocoTruth(gt, _labels(content.get("categories"), gt), {})
     for k, raw in enumerate(content["images"]):
@@ -202,9 +207,8 @@ def read_truth(gt: Path, images: Path) -> CocoTruth:
             truth.problems.append(error.problem)
     truth.images = dict(sorted(truth.images.items(), key=lambda item: _by_number(item[0])))
     for k, raw in enumerate(content["annotations"]):
-        if not isinstance(raw, Mapping) or not isinstance(raw.get("image_id"), int | str):
-            raise DataError(f"{gt}: annotations[{k}]: image_id: must be a number or a string")
-        truth.annotations[raw["image_id"]].append((f"annotations[{k}]", raw))
+        where = f"annotations[{k}]"
+        truth.annotations[_image_id(raw, f"{gt}: {where}")].append((where, raw))
     return truth
 
 
@@ -242,6 +246,9 @@ def _image(raw: Any, where: str, gt: Path, images: Path) -> ImageEntry:
     if not name:
         raise invalid(gt, where, "file_name", "the field is missing")
     try:
+        renamed = _COCO_2014.sub("", name)
+        if renamed != name and not (images / name).is_file() and (images / renamed).is_file():
+            name = renamed
         path = confined_path(images, name, of=str(images))
         size = image_size(path)
     except DataError as error:
@@ -264,9 +271,17 @@ def _results(pred: Path, truth: CocoTruth) -> dict[Any, list[tuple[str, Any]]]:
         raise DataError(f"{pred}: must be a COCO results file: an array of objects")
     found: dict[Any, list[tuple[str, Any]]] = defaultdict(list)
     for k, raw in enumerate(rows):
-        if not isinstance(raw, Mapping) or not isinstance(raw.get("image_id"), int | str):
-            raise DataError(f"{pred}: [{k}]: image_id: must be a number or a string")
-        found[raw["image_id"]].append((f"[{k}]", raw))
+        found[_image_id(raw, f"{pred}: [{k}]")].append((f"[{k}]", raw))
+    return found
+
+
+def _image_id(raw: Any, where: str) -> int | str:
+    """The image of a record; data frames write whole numbers as 99.0."""
+    found = raw.get("image_id") if isinstance(raw, Mapping) else None
+    if isinstance(found, float) and found.is_integer():
+        return int(found)
+    if not isinstance(found, int | str):
+        raise DataError(f"{where}: image_id: must be a whole number or a string, got {found!r:.40}")
     return found
 
 
@@ -279,9 +294,13 @@ def _of_unknown_images(
     known = set(truth.images) | {
         raw["image_id"] for rows in truth.annotations.values() for _, raw in rows
     }
+    example = f", such as {next(iter(truth.images))!r}" if truth.images else ""
     return [
         Problem(
-            pred.name, where, "image_id", f"must be an image of {truth.file.name}, got {number!r}"
+            pred.name,
+            where,
+            "image_id",
+            f"must be the id of an image of {truth.file.name}{example}, got {number!r}",
         )
         for number, rows in results.items()
         if number not in known and not truth.problems
@@ -327,12 +346,18 @@ def _instance(raw: Mapping[str, Any], label: str, image: ImageEntry) -> Instance
 
 def _person(raw: Mapping[str, Any], _label: str, _image: ImageEntry) -> Person:
     numbers = raw.get("keypoints")
+    if numbers is None:
+        raise DataError("keypoints: the field is missing")
     if (
         not isinstance(numbers, list)
         or len(numbers) != KEYPOINT_NUMBERS
         or not all(map(_finite, numbers))
     ):
-        raise DataError("keypoints: must be 51 numbers, x, y, v for each of the 17 COCO keypoints")
+        got = f"{len(numbers)} values" if isinstance(numbers, list) else f"{numbers!r:.40}"
+        raise DataError(
+            "keypoints: must be a list of 51 numbers, x, y, v for each of the 17 COCO keypoints, "
+            f"got {got}"
+        )
     area = (
         raw.get("area")
         if _finite(raw.get("area")) and raw["area"] > 0 and "segmentation" in raw
@@ -361,8 +386,12 @@ def _sample(
 
 
 def _xyxy(box: Any) -> Xyxy:
+    if box is None:
+        raise DataError("bbox: the field is missing")
     if not isinstance(box, list) or len(box) != 4 or not all(map(_finite, box)):
-        raise DataError("bbox: must be [x, y, width, height], four finite numbers")
+        raise DataError(
+            f"bbox: must be [x, y, width, height], four finite numbers, got {box!r:.60}"
+        )
     x, y, w, h = map(float, box)
     if w < 0 or h < 0:
         raise DataError("bbox: must be [x, y, width, height], got a negative width or height")
@@ -473,11 +502,16 @@ def _segments(
             ) from None
         mask = mask_from_array(ids == segment.get("id"))
         if mask.area == 0:
+            two_channels = (
+                "; the file looks like a two-channel PNG of category and instance, which "
+                "panopticapi's 2channels2panoptic_coco_format.py converts"
+            )
+            hint = "" if colours[..., 2].any() else two_channels
             raise invalid(
                 file,
                 f"{where}.segments_info[{k}]",
                 "id",
-                f"must be a value of {path.name}, got {segment.get('id')!r}",
+                f"must be a value of {path.name}, got {segment.get('id')!r}{hint}",
             )
         items.append(Instance(label, mask, None, crowd(segment)))
     return Masks(image.size, tuple(items))

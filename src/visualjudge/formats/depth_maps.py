@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -14,6 +15,10 @@ from visualjudge.vision.raster.images import image_size, read_depth
 
 AS_THEY_ARE = (".npy", ".png")
 """Endings that a data folder holds; other maps are written anew as npy."""
+
+
+FARTHEST_METRES = 255
+"""Depths beyond this in a PNG are taken for numbers of another unit."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,7 @@ def depth_maps(
     truth = DepthForm.of(gt_scale, gt_inverse)
     found = truth if pred is None else DepthForm.of(pred_scale, pred_inverse)
     check_type(task, ("depth",), "depth map")
+    told = set[str]()
     for key, image, (gt_file, pred_file) in aligned(images, gt, gt if pred is None else pred):
         if gt_file is None or pred_file is None:
             side = "truth" if gt_file is None else "prediction"
@@ -93,8 +99,23 @@ def depth_maps(
         except DataError as error:
             yield Problem(image.name, key, "depth", str(error))
             continue
+        sides = [("--gt-scale", gt_file, real, truth), ("--pred-scale", pred_file, guess, found)]
+        for option, file, depth, form in sides[: 1 if pred is None else 2]:
+            if option not in told and _has_no_unit(file, depth, form):
+                told.add(option)
+                warnings.warn(
+                    f"{file}: holds whole numbers up to {depth.values.max():g}, which count as "
+                    f"metres; {option} states their unit, such as 1/1000 or 1/256",
+                    stacklevel=2,
+                )
         kept = pred_file if pred_file.suffix.lower() in AS_THEY_ARE and not resize_pred else None
         yield Sample(image.stem, image, guess, real, file=kept, extra=found.extra() if kept else {})
+
+
+def _has_no_unit(path: Path, depth: DepthMap, form: DepthForm) -> bool:
+    """Whether the values of a PNG look like millimetres or 1/256 m that were read as metres."""
+    unscaled = path.suffix.lower() == ".png" and form == DepthForm()
+    return unscaled and bool(depth.values.max() > FARTHEST_METRES)
 
 
 def _read(

@@ -50,7 +50,11 @@ def image_pairs(
         raise UsageError(
             "give either --gt, the clean images, or --pred with --scores, a table of key and score"
         )
-    table, repeated = _by_key(read_table(scores)) if scores else ({}, [])
+    rows = read_table(scores) if scores else []
+    for column in ("key", "score") if rows else ():
+        if column not in rows[0]:
+            raise UsageError(f"{scores}: must have a column {column!r}, got {', '.join(rows[0])}")
+    table, repeated = _by_key(rows)
     yield from (Problem(str(scores), repr(key), "key", "must occur once") for key in repeated)
     for key, image, (real, found) in aligned(images, gt, gt if pred is None else pred):
         try:
@@ -109,6 +113,15 @@ def _sample(
         return Sample(
             image.stem, image, WholeImage(resized_rgb(restored, asked)), WholeImage(clean)
         )
-    if size == degraded.shape[:2]:
-        raise other_size(f"clean: {real.name}", asked, size, real)
+    if found.samefile(image):
+        raise DataError(
+            f"restored: {found.name} is the degraded image itself, and not of the clean image's "
+            f"size, {asked[0]}×{asked[1]} (height×width); --pred must name the restored images"
+        )
+    if asked == degraded.shape[:2]:
+        raise other_size(f"restored: {found.name}", size, asked, found, remedy=RESIZE_CLEAN)
+    if degraded.shape[:2] == size:
+        raise other_size(
+            f"clean: {real.name}", asked, size, real, remedy="--gt and --images look exchanged"
+        )
     raise other_size(f"restored: {found.name}", size, asked, found, remedy=RESIZE_CLEAN)

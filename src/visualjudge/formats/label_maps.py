@@ -169,6 +169,11 @@ def _read(
 
 def _values(path: Path, channel: int | None) -> NDArray[Any]:
     with opened(path, path.name) as file:
+        if file.format == "JPEG":
+            raise DataError(
+                f"{path.name}: label maps must be PNG, got a JPEG, which changes the values of "
+                "pixels"
+            )
         values = np.asarray(file)
     if values.ndim == 2:
         return values

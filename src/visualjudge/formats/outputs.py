@@ -13,7 +13,7 @@ from typing import Any
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.formats.rating_layouts import LAYOUTS, files_of, with_prompts
 from visualjudge.formats.sample import Found, Sample, check_type, stated_file
-from visualjudge.formats.suspicious_input import warn_of_five
+from visualjudge.formats.suspicious_input import warn_of_range
 from visualjudge.vision.predictions import WholeImage
 from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.tasks import TASKS
@@ -123,8 +123,8 @@ def outputs(
             continue
         rated.setdefault((one.output, one.image_id, one.prompt, one.source), []).append(one)
     if score_range is None:
-        warn_of_five(
-            table,
+        warn_of_range(
+            f"{table}: score",
             [value for ratings in rated.values() for one in ratings for value in one.given],
             limits,
         )

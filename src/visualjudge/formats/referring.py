@@ -203,6 +203,11 @@ def _expressions(gt: Path, instances: Path | None) -> Iterator[Expression]:
                 str(row.get("expression", "")),
                 str(row.get("image", row.get("file_name", ""))),
             )
+            if not file_name:
+                raise DataError(
+                    f"{gt}: [{k}]: must have 'image' with 'expression' or 'objects', or be a ref "
+                    f"with 'sentences', got {', '.join(map(str, row))[:80] or 'no field'}"
+                )
             key = str(row.get("key", row.get("sent_id", k)))
             yield Expression(
                 f"[{k}]", key, file_name, text, row.get("segmentation"), row.get("bbox")

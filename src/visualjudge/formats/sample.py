@@ -6,7 +6,7 @@ import csv
 import json
 import pickle
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
@@ -95,7 +95,8 @@ def folder_at(path: Path) -> Path:
     if "*" in str(path):
         raise UsageError(f"{path}: must be a folder, got a pattern")
     if not path.is_dir():
-        raise UsageError(f"{path}: no such folder")
+        reason = "must be a folder, got a file" if path.is_file() else "no such folder"
+        raise UsageError(f"{path}: {reason}")
     return path
 
 
@@ -122,6 +123,8 @@ def other_size(what: str, found: Size, size: Size, image: Path, *, remedy: str =
     """The error that ``what`` has another (height, width) than its image, and what the reason may
     be.
     """
+    if found == size[::-1]:
+        remedy = "height and width look exchanged"
     hint = exif_hint(found, size, image) or (f"; {remedy}" if remedy else "")
     return DataError(
         f"{what} must be {size[0]}×{size[1]}, got {found[0]}×{found[1]} (height×width){hint}"
@@ -185,7 +188,8 @@ def read_json(path: Path) -> Any:
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read: {error}") from None
     except json.JSONDecodeError as error:
-        raise DataError(f"{path}: line {error.lineno}: is not JSON: {error.msg}") from None
+        hint = "; JSON lines must become one array" if error.msg == "Extra data" else ""
+        raise DataError(f"{path}: line {error.lineno}: is not JSON: {error.msg}{hint}") from None
     except (
         ValueError,
         RecursionError,
@@ -410,13 +414,31 @@ def _put(found: dict[str, Path], key: str, file: Path) -> None:
 def _separated(path: Path, delimiter: str) -> list[dict[str, Any]]:
     text = StringIO(read_text(path), newline="")
     try:
-        rows = list(csv.DictReader(text, delimiter=delimiter, strict=True))
+        table = csv.DictReader(text, delimiter=delimiter, strict=True)
+        check_separated(path, table.fieldnames or ())
+        rows = list(table)
     except csv.Error as error:
         raise DataError(f"{path}: is not a table: {error}") from None
     for number, row in enumerate(rows, 2):
         if None in row or None in row.values():
             raise DataError(f"{path}: row {number}: must have as many cells as the header")
     return rows
+
+
+def check_separated(path: Path, header: Sequence[str]) -> None:
+    """Refuse the header of a table whose cells another character separates.
+
+    Raises
+    ------
+    DataError
+        If it is one column whose name holds semicolons, tabs or commas.
+    """
+    for name, character in (("semicolons", ";"), ("tabs", "\t"), ("commas", ",")):
+        if len(header) == 1 and character in header[0]:
+            raise DataError(
+                f"{path}: its columns are separated by {name}; save it with commas as .csv or "
+                "with tabs as .tsv"
+            )
 
 
 def _object(line: str, path: Path, number: int) -> dict[str, Any]:

@@ -108,21 +108,25 @@ def _doubts(raw: Mapping[str, Any], size: Size | None, seen: set[Any]) -> Iterat
         yield "bbox: leaves its image"
 
 
-def warn_of_five(table: str, ratings: Sequence[float], limits: tuple[float, float]) -> None:
-    """Warn of ratings that look like those of a scale of five where another range is assumed."""
-    if (
-        len(ratings) > 1
-        and limits[1] > 5
-        and all(1 <= value <= 5 and value * 2 % 1 == 0 for value in ratings)
-    ):
-        low, high = limits
-        warnings.warn(
-            f"{table}: all {len(ratings)} scores are whole or half numbers from 1 to 5, and were "
-            "taken to range from "
-            f"{low:g} to {high:g}; state their range: --score-range 1 5, or --score-range "
-            f"{low:g} {high:g}",
-            stacklevel=3,
-        )
+def warn_of_range(where: str, ratings: Sequence[float], limits: tuple[float, float]) -> None:
+    """Warn of ratings that look like those of a scale to 1 or to 5 where another range is
+    assumed.
+    """
+    low, high = limits
+    if len(ratings) < 2 or high <= 1:
+        return
+    if all(0 <= value <= 1 for value in ratings) and any(ratings):
+        look, range_ = "numbers from 0 to 1", "0 1"
+    elif high > 5 and all(1 <= value <= 5 and value * 2 % 1 == 0 for value in ratings):
+        look, range_ = "whole or half numbers from 1 to 5", "1 5"
+    else:
+        return
+    warnings.warn(
+        f"{where}: all {len(ratings)} values are {look}, and were taken to range from "
+        f"{low:g} to {high:g}; state their range: --score-range {range_}, or --score-range "
+        f"{low:g} {high:g}",
+        stacklevel=3,
+    )
 
 
 def _boxes(rows: Rows, sizes: Mapping[Any, Size]) -> tuple[FloatArray, FloatArray]:

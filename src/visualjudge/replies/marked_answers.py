@@ -7,14 +7,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from visualjudge.replies.json_answers import MOST_MARKS, answers
-from visualjudge.replies.phrases import listed
+from visualjudge.replies.phrases import all_words, listed, sign_of
 from visualjudge.replies.prose_answers import read_sentences
 from visualjudge.replies.read_value import Said
 from visualjudge.replies.sentences import has
 from visualjudge.replies.stripped_text import without_markup
-from visualjudge.replies.tokens import Word, plain, tokens
+from visualjudge.replies.tokens import plain, tokens
 
 _TAGS = (
     "answer|final_answer|final|verdict|choice|output|solution|score|rating|ranking|winner|response|result"
@@ -41,6 +42,11 @@ _OPENINGS = {rule: re.compile(opening, _FLAGS) for rule, (opening, _) in _MARKS.
 _PATTERNS = {
     rule: re.compile(f"(?:{opening}){rest}", _FLAGS) for rule, (opening, rest) in _MARKS.items()
 }
+_BLAMES = ("worse", "worst", "worst first")
+NEAR = 6
+"""Words before a mark that can blame what it holds."""
+SHORT = 60
+"""Characters of a mark whose reading is kept."""
 _OF_NUMBER = {"0": "tie", "1": "A", "2": "B"}
 _TIES = {
     "A=B": "tie",
@@ -117,30 +123,62 @@ def _of_mark(mark: Mark, question_type: str, n_options: int) -> Said:
     )
     if tie and question_type == "pairwise":
         return Said(tie, None, mark.start, mark.end, mark.rule, marked=True)  # C: MT-Bench's
-    said = read_sentences(inner, question_type, n_options, marked_only=False)
+    read = _read_short if len(inner) <= SHORT else _read_inner
+    said = read(inner, question_type, n_options)
     if said.value is None:
         return said
     begin = mark.start + said.start if mark.rule != "JSON" else mark.start
     return replace(said, start=begin, end=mark.end, rule=mark.rule, marked=True)
 
 
-def _lead(text: str, mark: Mark) -> list[Word]:
-    """The words of the line before a mark."""
+def _read_inner(inner: str, question_type: str, n_options: int) -> Said:
+    return read_sentences(inner, question_type, n_options, marked_only=False)
+
+
+_read_short = lru_cache(maxsize=4096)(_read_inner)
+"""Most marks hold a letter or a number: each is read once."""
+
+
+def _lead(text: str, mark: Mark) -> str:
+    """The line before a mark."""
     begin = max(text.rfind("\n", 0, mark.opened) + 1, mark.opened - 120)
-    return listed(tokens(plain(text[begin : mark.opened])))
+    return plain(text[begin : mark.opened])
 
 
 def _is_blamed(text: str, mark: Mark) -> bool:
     """Whether the words before a mark make it the worse one: "Worse: \\boxed{A}"."""
-    compared = set(">=") & set(mark.text) or mark.rule == "JSON"
-    return not compared and has(_lead(text, mark)[-6:], "worse", "worst", "worst first")
+    if set(">=") & set(mark.text) or mark.rule == "JSON":
+        return False
+    lead = _lead(text, mark)
+    if lead.isascii() and _is_free(lead.lower()):
+        return False  # which spares most replies the tokens of a line
+    return has(listed(tokens(lead))[-NEAR:], *_BLAMES)
+
+
+def _is_free(lead: str) -> bool:
+    """Whether it is plain that none of the last words of a line in ASCII blames: no sign of such a
+    word stands there, or enough words after the last.
+
+    A word that is part of no entry is a word of its own, and so is at least one between two such.
+    """
+    signs = [*sign_of(*_BLAMES).finditer(lead)]
+    if not signs:
+        return True
+    known, count, within = all_words(), 0, True
+    for part in lead[signs[-1].end() :].partition(" ")[2].split():
+        word = part.rstrip(".,:;")
+        if word not in known and word != "vs" and (word.isalpha() or word.isdigit()):
+            count, within = count + 1, False
+        elif not within and any(map(str.isalnum, part)):
+            count, within = count + 1, True
+    return count >= NEAR
 
 
 def _concludes(marks: Sequence[Mark], text: str) -> bool:
     """Whether the last of different marks replaces the earlier: it stands apart, under no other
     label.
     """
-    last, lead = marks[-1], _lead(text, marks[-1])
+    last, lead = marks[-1], listed(tokens(_lead(text, marks[-1])))
     between = text[marks[-2].end : last.opened]
     if ("\n" not in between and len(between) < 40) or has(lead, "supposes"):
         return False

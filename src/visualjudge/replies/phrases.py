@@ -83,6 +83,32 @@ def words() -> Node:
 
 
 @cache
+def all_words() -> frozenset[str]:
+    """Every word of an entry of a list."""
+    found, nodes = set[str](), [words()]
+    while nodes:
+        node = nodes.pop()
+        found.update(node.next)
+        nodes.extend(node.next.values())
+    return frozenset(found)
+
+
+@cache
+def sign_of(*lists: str) -> re.Pattern[str]:
+    """What finds the longest word of each entry of these lists, in lower case: where it finds none
+    in a text, no entry stands there.
+    """
+    signs = {
+        max((token.text for token in tokens(plain(said))), key=len)
+        for language in source().values()
+        for name in lists
+        for entry in language["words"].get(name, ())  # type: ignore[attr-defined]
+        for said in expanded(str(entry))
+    }
+    return re.compile("|".join(map(re.escape, sorted(signs))))
+
+
+@cache
 def phrases() -> Node:
     """The tree of all phrases."""
     root = Node()
@@ -134,8 +160,13 @@ def listed(found: list[Word]) -> list[Word]:
     at, root = 0, words().next
     while at < len(found):
         token, ends, best = found[at], at + 1, set[str]()
+        node = root.get(token.text)
+        if node is None:
+            out.append(token)
+            at += 1
+            continue
         if not token.option or not token.sure:
-            node, stop = root.get(token.text), at + 1
+            stop = at + 1
             while node is not None:
                 if node.ends:
                     ends, best = stop, node.ends

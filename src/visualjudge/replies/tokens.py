@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 
 _ALONE = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 """Thai, kana, Chinese characters, Hangul syllables: each is a token, so that phrases need no word
@@ -40,7 +41,7 @@ class Word:
     text: str
     start: int
     end: int
-    kinds: frozenset[str] = field(default_factory=frozenset)
+    kinds: frozenset[str] = frozenset()
     option: str = ""
     sure: bool = True
     number: float | None = None
@@ -59,13 +60,14 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> list[Word]:
     """The tokens of :func:`plain` text between two places."""
     found = []
     for match in _TOKEN.finditer(text, start, len(text) if end is None else end):
-        said, at = match[0], match.start()
-        if match.lastgroup == "number" or match["number"]:
-            found.append(Word(said, at, match.end(), number=_number(said)))
-        elif match["word"]:
-            found.append(_word(said, at))
+        said, (at, stop) = match[0], match.span()
+        if match["word"]:
+            text, option, sure, letters = _word(said)
+            found.append(Word(text, at, stop, frozenset(), option, sure, None, letters))
+        elif match["number"]:
+            found.append(Word(said, at, stop, number=_number(said)))
         elif said not in _QUOTES:
-            found.append(Word("," if said == "、" else said, at, match.end()))
+            found.append(Word("," if said == "、" else said, at, stop))
     return found
 
 
@@ -80,17 +82,20 @@ def _number(said: str) -> float:
     return float("inf") if "." in parts or thousands else float(f"{whole or 0}.{parts or 0}")
 
 
-def _word(said: str, at: int) -> Word:
-    """A word; "B" and "B's" are option B, if a capital stands there."""
+@lru_cache(maxsize=8192)
+def _word(said: str) -> tuple[str, str, bool, str]:
+    """Text, option, whether it is sure, and letters of a word; "B" and "B's" are option B, if a
+    capital stands there.
+    """
     letter = _CYRILLIC.get(said, said)[0]
     if letter in "ABCDEFGH" and (len(said) == 1 or said[1:] in ("'s", "’s", "'S", "’S")):
-        return Word(letter.lower(), at, at + len(said), option=letter, sure=said != "A")
+        return letter.lower(), letter, said != "A", ""
     if letter in "OIMPoim" and said[-1] in "ABCD" and said[:-1] in _GLUED:
-        return Word(said[-1].lower(), at, at + len(said), option=said[-1])
+        return said[-1].lower(), said[-1], True, ""
     spelt = said.replace("-", "")
     letters = (
         spelt
         if len(said) < 10 and set(spelt) <= set("ABCDEFGH") and "-" not in (said[0], said[-1])
         else ""
     )
-    return Word(said.lower().replace("’", "'"), at, at + len(said), letters=letters)
+    return said.lower().replace("’", "'"), "", True, letters

@@ -88,7 +88,7 @@ def read_prediction(
     if isinstance(payload, Prediction):
         return payload
     if not isinstance(payload, Mapping):
-        raise DataError("prediction: must be an object")
+        raise DataError(f"prediction: must be an object, got {type(payload).__name__}")
     typed: Prediction = type_of(task).read(payload, ReadContext(size, root, expression))
     return typed
 

@@ -3,7 +3,8 @@
 ::
 
     tables     files and data frames
-    logs       formats of logs, a table that plug-ins may extend; one file a tool: ``*_logs``
+    logs       formats of logs, a table that plug-ins may extend
+    tool_logs  its rows: where items, replies, verdicts and truth stand in the logs of each tool
     zips       members of zip files
     columns    what each column of a table is: its role, the names by which it is guessed
     answers    the spellings of an answer, of a grade, of an order and of a missing value

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from visualjudge.apps.adopting.answers import GRADES, is_missing, is_number
+from visualjudge.apps.adopting.answers import GRADES, is_answer, is_missing, is_number
 from visualjudge.apps.adopting.columns import find_columns
 from visualjudge.apps.adopting.logs import UNIT, Log, Scale, find_format
 from visualjudge.apps.adopting.rereading import ReplyKey, read_replies, reply_key, reread
@@ -20,17 +20,22 @@ from visualjudge.apps.published.importing import SCORES, check_targets, folder_n
 from visualjudge.apps.published.prompts import PROMPT, wording
 from visualjudge.apps.published.reading import TEN
 from visualjudge.apps.published.runs import write_run
+from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import FAILED, TIES, OptionFeatures, Question, Verdict
-from visualjudge.dataset.folder import MEDIA, load_dataset
+from visualjudge.dataset.folder import MEDIA, Dataset
+from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.dataset.staging import staged
 from visualjudge.dataset.write_dataset import write_dataset
+from visualjudge.formats.suspicious_input import warn_of_range
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.replies import Reading
 
 Use = Literal["replies", "verdicts"]
 ENCODING = "adopted"
 NEEDED = ("verdict", "truth")
+WHOLE = ("item", "judge", "model", "model_a", "model_b")
+"""Roles whose column has a value in each row."""
 JUDGE = "judge"
 Files = list[tuple[int, str]]
 
@@ -128,7 +133,8 @@ def adopt(
         print(vj.card([vj.open_run(run) for run in done.runs]))
     """
     files, frame, scale = _loaded(table, format)
-    found = find_columns(frame.columns, {**(columns or {}), **stated})
+    flat = [one.name for one in frame if not one.dtype.is_nested()]
+    found = find_columns(flat, {**(columns or {}), **stated})
     _check(files[0][1], frame, found, answers or {})
     taken = frame.select(pl.col(column).alias(role) for role, column in found.items())
     given = _labelled(taken)
@@ -144,6 +150,12 @@ def adopt(
         graded,
     )
     replies = read_replies(read, workers) if use == "replies" and "reply" in found else {}
+    if not _said(taken, "verdict") and not replies:
+        raise DataError(f"{read.name}: {found['verdict']}: no row has a verdict")
+    if not read.pairs and score_range is None and scale is None and not graded:
+        for role in NEEDED:
+            numbers = [float(value) for value in taken[role].to_list() if is_number(value)]
+            warn_of_range(f"{read.name}: {found[role]}", numbers, read.scale)
     return _written(read, Path(out), judge or JUDGE, replies, frame.height - len(given), force)
 
 
@@ -151,11 +163,13 @@ def _check(
     name: str, frame: pl.DataFrame, found: Mapping[str, str], answers: Mapping[str, str]
 ) -> None:
     """Refuse a table that lacks what it must have, and meanings that there are not."""
+    lists = [one.name for one in frame if one.dtype.is_nested()]
+    nested = f"; columns of lists or objects are not read: {', '.join(lists)}" if lists else ""
     for role in NEEDED:
         if role not in found and not (role == "truth" and set(found) >= {"score_a", "score_b"}):
             raise UsageError(
-                f"{name}: no column is named like the {role}; --column {role}=NAME (it has "
-                f"{', '.join(frame.columns)})"
+                f"{name}: no column is named like the {role}; --column {role}=NAME (its first row "
+                f"has {', '.join(frame.columns)}{nested})"
             )
     for spelling, meaning in answers.items():
         if meaning not in ("A", "B", *TIES, FAILED) and not is_number(meaning):
@@ -165,6 +179,15 @@ def _check(
             )
     if not frame.height:
         raise DataError(f"{name}: has no rows")
+    for role in WHOLE:
+        gaps = frame[found[role]].is_null().to_list() if role in found else []
+        if any(gaps) and not all(gaps):
+            raise DataError(
+                f"{name}: row {gaps.index(True) + 2}: {found[role]} must be given in all rows or "
+                "in none; merged cells of a spreadsheet must be filled in each row"
+            )
+    if {"verdict", "truth"} <= set(found) and found["verdict"] == found["truth"]:
+        raise UsageError(f"--column: verdict and truth must be two columns, got {found['truth']}")
 
 
 def _labelled(taken: pl.DataFrame) -> list[int]:
@@ -192,7 +215,8 @@ def _loaded(tables: Any, form: str | None) -> tuple[Files, pl.DataFrame, Scale |
 
 def _file(path: Path, form: str | None) -> tuple[pl.DataFrame, Scale | None]:
     if not path.is_file():
-        raise UsageError(f"{path}: does not exist")
+        reason = "must be a file, got a folder" if path.is_dir() else "does not exist"
+        raise UsageError(f"{path}: {reason}")
     log = Log(path)
     found = find_format(log, form)
     if found is None:
@@ -216,9 +240,11 @@ def _is_pairs(taken: pl.DataFrame, answers: Mapping[str, str]) -> bool:
         return True
     if answers:
         return not any(is_number(meaning) for meaning in answers.values())
-    roles = (role for role in NEEDED if role in taken.columns)
-    said = next(filter(None, (_said(taken, role) for role in roles)), set())
-    return not all(is_number(value) or value in GRADES for value in said)
+    said = {role: _said(taken, role) for role in NEEDED if role in taken.columns}
+    if any(map(is_answer, said["verdict"])):
+        return True
+    told = said.get("truth") or said["verdict"]
+    return not all(is_number(value) or value in GRADES for value in told)
 
 
 def _said(taken: pl.DataFrame, role: str) -> set[str]:
@@ -308,7 +334,7 @@ def _save(
             "benchmark": about,
         }
         write_dataset(stage, questions, meta)
-    dataset = load_dataset(target)
+    dataset = Dataset(target, questions, meta, file_sha256(target / QUESTIONS))
     for judge, verdicts in by_judge.items():
         head = {
             "judge": judge,

@@ -114,7 +114,7 @@ def letter_of(
         ) from None
 
 
-def order_of(value: Any, where: str) -> Order:
+def order_of(value: Any) -> Order:
     """AB, or BA where option B was shown first.
 
     Raises
@@ -125,4 +125,4 @@ def order_of(value: Any, where: str) -> Order:
     try:
         return ORDERS[str(value).strip().lower()]
     except KeyError:
-        raise DataError(f"{where} must be AB or BA, got {value!r}") from None
+        raise DataError(f" must be AB or BA, got {value!r}") from None

@@ -342,4 +342,8 @@ def _image(row: Row, image: Any, files: Mapping[str, Path]) -> Path | bytes:
         raise row.fault("images", "must hold addresses, paths or images")
     if image in files:
         return files[image]
+    if "://" in image:
+        raise row.fault(
+            "images", f"must be https:// or hf:// (see --allow-private-urls), got {image[:100]!r}"
+        )
     return confined_path(row.path.parent, image, of="the questions")

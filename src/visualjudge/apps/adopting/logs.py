@@ -76,6 +76,14 @@ class Log:
         first = found[0] if isinstance(found, list) and found else found
         return frozenset(first) if isinstance(first, dict) else frozenset()
 
+    def has(self, *names: str) -> bool:
+        """Whether all of these columns are there."""
+        return self.columns.issuperset(names)
+
+    def records(self) -> list[dict[str, Any]]:
+        """The rows of a table, of a JSON array or of JSON lines."""
+        return self.table.to_dicts() if self.document is None else list(self.document)
+
     def fault(self, where: str, reason: str) -> DataError:
         """What is wrong with a part of the file, as an error to raise."""
         return DataError(f"{self.path}: {where}: {reason}")
@@ -115,17 +123,17 @@ class LogFormat:
     read: Callable[[Log], LogRows]
 
 
-_HERE = "visualjudge.apps.adopting"
+_HERE = "visualjudge.apps.adopting.tool_logs"
 LOGS: Registry[str, LogFormat] = Registry(
     "log format",
     {
-        "inspect": f"{_HERE}.inspect_logs:INSPECT",
-        "lmms-eval": f"{_HERE}.lmms_eval_logs:LMMS_EVAL",
-        "vlmevalkit": f"{_HERE}.vlmevalkit_logs:VLMEVALKIT",
-        "promptfoo": f"{_HERE}.promptfoo_logs:PROMPTFOO",
-        "deepeval": f"{_HERE}.deepeval_logs:DEEPEVAL",
-        "langsmith": f"{_HERE}.langsmith_logs:LANGSMITH",
-        "phoenix": f"{_HERE}.phoenix_logs:PHOENIX",
+        "inspect": f"{_HERE}:INSPECT",
+        "lmms-eval": f"{_HERE}:LMMS_EVAL",
+        "vlmevalkit": f"{_HERE}:VLMEVALKIT",
+        "promptfoo": f"{_HERE}:PROMPTFOO",
+        "deepeval": f"{_HERE}:DEEPEVAL",
+        "langsmith": f"{_HERE}:LANGSMITH",
+        "phoenix": f"{_HERE}:PHOENIX",
     },
 )
 
@@ -182,6 +190,28 @@ def log_row(known: Mapping[str, Any], *more: Any) -> dict[str, Any]:
             if isinstance(value, str | int | float | bool):
                 row[f"metadata.{name}" if name in known else name] = value
     return row
+
+
+def at(value: Any, *paths: str) -> Any:
+    """The first value that there is at one of the ``paths``; None where there is none.
+
+    A path is a name, or names and places in lists joined by dots, which may also be one name.
+
+    Examples
+    --------
+    >>> at({"run": {"ids": [7]}, "a.b": 1}, "run.id", "run.ids.0"), at({"a.b": 1}, "a.b")
+    (7, 1)
+    """
+    for path in paths:
+        found = value
+        for step in (path,) if isinstance(value, dict) and path in value else path.split("."):
+            if isinstance(found, list):
+                found = found[int(step)] if step.isdigit() and int(step) < len(found) else None
+            else:
+                found = found.get(step) if isinstance(found, dict) else None
+        if found is not None:
+            return found
+    return None
 
 
 def unit_of(values: Iterable[Any]) -> Scale | None:

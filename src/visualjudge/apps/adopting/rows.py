@@ -190,11 +190,11 @@ def shown_order(table: Table, place: int, row: Mapping[str, Any], turned: bool) 
     """The order shown, of the options as stored."""
     if not table.pairs:
         return "AB"
-    shown = (
-        order_of(row["order"], table.where(place, "order"))
-        if not is_missing(row.get("order"))
-        else "AB"
-    )
+    stated = row.get("order")
+    try:
+        shown = "AB" if is_missing(stated) else order_of(stated)
+    except DataError as error:
+        raise DataError(f"{table.where(place, 'order')}{error}") from None
     return "BA" if (shown == "BA") != turned else "AB"
 
 

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Mapping
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from visualjudge.core.errors import DataError, UsageError
+from visualjudge.formats.sample import check_separated, read_text
 
 
 def frame_of(table: Any) -> pl.DataFrame:
-    """A polars or pandas data frame, or a list of dictionaries, as a data frame."""
+    """A polars or pandas data frame, columns by name, or a list of dictionaries, as a data
+    frame.
+    """
     if isinstance(table, pl.DataFrame):
         return table
+    if isinstance(table, Mapping):
+        return pl.DataFrame(table, strict=False)
     if hasattr(table, "to_dict") and hasattr(table, "columns"):  # pandas, without importing it
         return pl.DataFrame(
             {str(column): table[column].tolist() for column in table.columns}, strict=False
@@ -27,16 +35,18 @@ def read_table(path: Path) -> pl.DataFrame:
     Raises
     ------
     UsageError
-        If there is no such file, it has another ending, or Excel files cannot be read here.
+        If it has another ending, or Excel files cannot be read here.
     DataError
         If it cannot be read.
     """
-    if not path.is_file():
-        raise UsageError(f"{path}: does not exist")
     kind = path.suffix.lower()
     try:
         if kind in (".csv", ".tsv"):
-            return pl.read_csv(path, separator="\t" if kind == ".tsv" else ",", infer_schema=False)
+            separator = "\t" if kind == ".tsv" else ","
+            text = read_text(path)
+            table = _separated(path, text, separator)
+            check_separated(path, table.columns)
+            return table
         if kind in (".jsonl", ".ndjson"):
             return pl.read_ndjson(path, infer_schema_length=None)
         if kind == ".json":
@@ -52,3 +62,19 @@ def read_table(path: Path) -> pl.DataFrame:
     except (pl.exceptions.PolarsError, ValueError, OSError) as error:
         raise DataError(f"{path}: cannot be read: {' '.join(str(error).split())[:300]}") from None
     raise UsageError(f"{path}: must end in .csv, .tsv, .json, .jsonl, .parquet, .xlsx or .eval")
+
+
+def _separated(path: Path, text: str, separator: str) -> pl.DataFrame:
+    """A CSV or TSV file whose rows have at most as many cells as the header."""
+    try:
+        return pl.read_csv(StringIO(text), separator=separator, infer_schema=False)
+    except pl.exceptions.ComputeError:
+        rows = csv.reader(StringIO(text), delimiter=separator)
+        width = len(next(rows))
+        for number, row in enumerate(rows, 2):
+            if len(row) > width:
+                raise DataError(
+                    f"{path}: row {number}: must have {width} cells, got {len(row)}; quote cells "
+                    "that hold the separator"
+                ) from None
+        raise

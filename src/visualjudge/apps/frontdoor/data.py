@@ -182,7 +182,9 @@ def import_samples(
     from visualjudge.data.importing import Imported, Intake, import_samples as scored
     from visualjudge.data.writer import FolderWriter
     from visualjudge.formats.python_samples import samples_of
+    from visualjudge.vision.tasks import task_named
 
+    task_named(task)
     done, intake = Imported(), Intake(min_score=min_score, top_k=top_k)
     with FolderWriter(out, task, replace=replace) as writer:
         for state in scored(

@@ -246,20 +246,34 @@ def read_predictions(path: str | Path, table: Table | None = None) -> Prediction
     Raises
     ------
     DataError
-        If the file is missing or has a different format.
+        If the file is missing or has a different format, or no reply is of the ``table``.
     """
     file = Path(path)
     if not file.is_file():
         raise DataError(f"{file}: no such file")
     if file.suffix.lower() == ".jsonl":
-        return Predictions({i: record["prediction"] for i, record in replies(file).items()})
+        found = {index: record["prediction"] for index, record in replies(file).items()}
+        _check_indexes(file, found, table)
+        return Predictions(found)
     if file.suffix.lower() in (".tsv", ".json"):
         rows = read_table(file)
         lines = _by_index(file, list(rows[0]) if rows else [], rows)
     else:
         lines = read_workbook(file)
     found = {index: cells["prediction"] for index, cells in lines.items()}
+    _check_indexes(file, found, table)
     return Predictions(found, tuple(_notes(file, found, lines, table)))
+
+
+def _check_indexes(file: Path, found: Mapping[int, str], table: Table | None) -> None:
+    """Refuse replies of which none answers a row of the table."""
+    if table is not None and found and not any(index in table.by_index for index in found):
+        raise DataError(
+            f"{file}: index: must be of {table.path}, such as {table.rows[0].index}; none of the "
+            f"{len(found)} replies is, the first: {next(iter(found))}"
+            if table.rows
+            else f"{table.path}: has no rows"
+        )
 
 
 def replies(path: Path) -> dict[int, dict[str, Any]]:

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import InterpolationResolutionError, OmegaConfBaseException
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from yaml import YAMLError
 
@@ -144,10 +144,15 @@ def _user_config(file: Path) -> str:
 def _bases(file: Path, text: str) -> dict[str, Path]:
     """The files that ``_base_`` names, by the name under which their content stands."""
     try:
-        whole = OmegaConf.to_container(_loaded(text))
-        stated = whole.get("_base_", {}) if isinstance(whole, dict) else {}
+        stated = OmegaConf.select(_loaded(text), "_base_")
+        if OmegaConf.is_config(stated):
+            stated = OmegaConf.to_container(stated, resolve=True)
+    except InterpolationResolutionError as error:
+        raise UsageError(f"{file}: {_first_line(error)}") from None
     except (OmegaConfBaseException, YAMLError, ValueError, TypeError, RecursionError):
         return {}  # the reader of the whole file says what is wrong
+    if stated is None:
+        return {}
     if not isinstance(stated, dict):
         raise UsageError(f"{file}: _base_ must name files, such as {{name: path}}")
     found = {str(name): file.parent / str(place) for name, place in stated.items()}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from visualjudge.core.errors import DataError
 from visualjudge.core.records import Xyxy
 from visualjudge.vision.boxes.record import Detections, corners
 from visualjudge.vision.rows import Misreading
@@ -23,12 +22,15 @@ def _each(
 
 
 def _at_size_of_truth(found: Detections, truth: Detections) -> Detections:
-    """Scaled so that both reach equally far to the right and down."""
-    if not found.items or not truth.items:
-        raise DataError("detections: must hold boxes on both sides")
-    reach, wanted = (corners(side)[:, 2:].max(axis=0) for side in (found, truth))
+    """Scaled so that boxes of the same classes reach equally far to the right and down; as it is
+    where there are none.
+    """
+    shared = found.only(truth.labels), truth.only(found.labels)
+    if not shared[0].items or not shared[1].items:
+        return found
+    reach, wanted = (corners(side)[:, 2:].max(axis=0) for side in shared)
     if not (reach > 0).all():
-        raise DataError("detections: must lie on the image")
+        return found
     across, down = wanted / reach
     scaled = _each(lambda x1, y1, x2, y2: (x1 * across, y1 * down, x2 * across, y2 * down))
     return scaled(found, truth)

@@ -21,8 +21,8 @@ def _in_unit_of_truth(found: DepthMap, truth: DepthMap) -> DepthMap:
         raise DataError("depth: must be of the form and size of the truth")
     both = found.valid & truth.valid
     median = float(np.median(found.values[both])) if both.any() else 0.0
-    if not median:
-        raise DataError("depth: must have a median other than 0")
+    if median <= 0:
+        raise DataError("depth: must have a median above 0")
     return replace(found, values=found.values * (float(np.median(truth.values[both])) / median))
 
 
