@@ -16,7 +16,7 @@ from typing import Annotated, Any, TextIO, cast
 import typer
 
 import visualjudge
-from visualjudge.cli.help import write_commands
+from visualjudge.cli.help import WHOLE, all_options, write_commands
 from visualjudge.cli.lazy import LazyCommands
 from visualjudge.cli.output import say
 from visualjudge.cli.terminal import PlainStream
@@ -40,11 +40,11 @@ COMMANDS = {
     "batch": "Show, fetch, cancel or give up the batches of a run",
     "train-local": "Train the local judge on scored predictions",
     "distill": "Train the local judge on the verdicts of a run",
-    "pipeline": "Run judge modules over JSONL rows",
+    "pipeline": "Judge image edits in a JSONL file",
     "report": "Measure how far a judge can be trusted",
     "card": "Check whether a judge can rank your models",
     "correct": "Correct a leaderboard of sources with a few labels",
-    "label": "Draw the items to label next",
+    "label": "Draw the items that people label next",
     "probe": "Build questions with irrelevant changes",
     "drift": "Test whether a judge has changed",
     "cascade": "Find when a cheap judge is enough",
@@ -77,8 +77,15 @@ class Commands(LazyCommands):
         module = importlib.import_module(f"visualjudge.cli.{MODULES.get(name, name)}")
         return typer.main.get_command(module.app)
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        params = super().get_params(ctx)
+        for parameter in params:
+            if parameter.name in ("install_completion", "show_completion"):
+                parameter.hidden = WHOLE not in ctx.meta
+        return [*params, all_options()]
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        write_commands(COMMANDS, formatter)
+        write_commands(COMMANDS, formatter, whole=WHOLE in ctx.meta)
 
 
 app = typer.Typer(
@@ -87,8 +94,7 @@ app = typer.Typer(
     add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # Rich takes longer to import than most commands take to run
-    help="Build judge questions from vision predictions, put them to a VLM, and measure how far "
-    "it can be trusted.",
+    help="Measure how far a vision-language model can be trusted as a judge.",
 )
 
 
