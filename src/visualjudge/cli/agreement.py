@@ -145,7 +145,8 @@ def agreement(
         _show_truth(held)
     if published is not None:
         typer.echo(published[0])
-    following("card", run[0] if run else "RUN")
+    if run:
+        following("card", run[0])
     remarks = of_runs.remarks if of_runs else NO_REMARKS
     say(*remarks.warnings)
     left_out = [*problems, f"{len(problems)} ratings left out"] if problems else []

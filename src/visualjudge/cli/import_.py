@@ -304,7 +304,7 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
             left_out += len(done.problems)
             written += done.annotations
     if written:
-        following("build", values["out"], "--out", "DATASET")
+        following("describe", values["out"])
     if left_out and not values["skip_invalid"]:
         say(f"invalid records left out: {left_out}")
         raise typer.Exit(1)

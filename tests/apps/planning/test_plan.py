@@ -221,8 +221,9 @@ def test_too_few_images_are_told_and_how_many_are_missing(planned: Plan) -> None
 
 def test_a_plan_is_written_and_build_follows_it(planned: Plan, data: Path, tmp_path: Path) -> None:
     file = planned.save(tmp_path / "plan.json")
-    task, seed, caps = read_build(file)
+    task, seed, caps, asked = read_build(file)
     assert (task, seed) == ("object_detection", 42)
+    assert f"judge dataset {' '.join(asked)} --model" in commands(planned)[1]
     vj.build(
         data, tmp_path / "dataset", tasks=[task], subsets=["judge_analysis"], seed=seed, caps=caps
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import asdict
 from html import escape
 from pathlib import Path
@@ -140,15 +141,16 @@ def commands(plan: Plan, file: str = "plan.json") -> tuple[str, str]:
     design, target = plan.chosen.design, plan.target
     data = target.place if target.kind == "data folder" else "DATA"
     made = shlex.join(["visualjudge", "build", data, "--plan", file, "--out", "dataset"])
-    words = [
-        "--type",
-        "pairwise",
-        *(word for name in plan.encodings for word in ("--encoding", name)),
-    ]
-    words += ["--swap"] if design.orders == 2 else []
-    words += ["--repeats", str(design.repeats)] if design.repeats > 1 else []
+    words = judge_options(plan.encodings, swap=design.orders == 2, repeats=design.repeats)
     asked = ["visualjudge", "judge", "dataset", *words, "--model", "MODEL", "--out", "RUN"]
     return made, shlex.join(asked)
+
+
+def judge_options(encodings: Sequence[str], *, swap: bool, repeats: int) -> list[str]:
+    """The options of `judge` that ask a design and nothing else of the dataset."""
+    words = ["--type", "pairwise", *(word for name in encodings for word in ("--encoding", name))]
+    words += ["--swap"] if swap else []
+    return [*words, "--repeats", str(repeats)] if repeats > 1 else words
 
 
 def text(plan: Plan) -> str:
