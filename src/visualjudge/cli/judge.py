@@ -277,7 +277,7 @@ def _dry_run(
     needed["--max-tokens-total"] = (found.tokens_in + found.tokens_out, limits.max_tokens)
     for name, (whole, limit) in needed.items():
         if limit is not None and limit < whole:
-            print(f"{name} {limit} stops the run after about {limit / whole:.0%} of it")
+            print(f"{name} {limit} stops the run after about {100 * limit / whole:.0f} % of it")
 
 
 def _finish(report: RunReport, out: Path, decision: Decision | None = None) -> None:

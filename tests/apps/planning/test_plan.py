@@ -280,7 +280,7 @@ def test_calls_are_of_the_pairs_that_images_have(data: Path, tmp_path: Path) -> 
 def test_wrong_goals_and_effects_are_refused(data: Path) -> None:
     with pytest.raises(UsageError, match="--goal must be one of"):
         plan(data, goal="fame")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="--effect does not go with"):
+    with pytest.raises(UsageError, match="--effect cannot be used with"):
         plan(data, goal="rank", effect=0.1)
     with pytest.raises(UsageError, match="--power must be"):
         plan(data, power=1.0)

@@ -59,7 +59,7 @@ class CheckRow:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The best designs, the chosen one first, and what is supposed.
+    """The best designs, the chosen one first, and what is assumed.
 
     ``goal_reached``: whether the chosen design has the wanted power within the data and the budget.
     """

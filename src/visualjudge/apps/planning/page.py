@@ -156,7 +156,7 @@ def judge_options(encodings: Sequence[str], *, swap: bool, repeats: int) -> list
 def text(plan: Plan) -> str:
     """For a terminal."""
     tables = [designs_table(plan), checks_table(plan)]
-    parts = [folded(f"{QUESTIONS[plan.goal]} {answer(plan)}"), folded(f"Supposed: {plan.claim}.")]
+    parts = [folded(f"{QUESTIONS[plan.goal]} {answer(plan)}"), folded(f"Assumed: {plan.claim}.")]
     parts += [table.text() for table in tables if table is not None]
     return "\n\n".join([*parts, "\n".join(folded(line) for line in plan.notes)])
 
@@ -169,7 +169,7 @@ def markdown(plan: Plan) -> str:
     lines = [
         f"# Plan: {QUESTIONS[plan.goal]}",
         markdown_text(answer(plan)),
-        markdown_text(f"Supposed: {plan.claim}."),
+        markdown_text(f"Assumed: {plan.claim}."),
     ]
     lines += [*tables, "```sh\n" + "\n".join(commands(plan)) + "\n```"]
     return "\n\n".join([*lines, *(markdown_text(note) for note in plan.notes)]) + "\n"
@@ -186,7 +186,7 @@ def body(plan: Plan, *, page: bool = False) -> str:
     notes = "".join(f"<p>{escape(note)}</p>" for note in plan.notes)
     return (
         f'<div class="answer {state}"><strong>{escape(_short(plan))}</strong>'
-        f"<p>{escape(answer(plan))}</p></div><p>Supposed: {escape(plan.claim)}.</p>"
+        f"<p>{escape(answer(plan))}</p></div><p>Assumed: {escape(plan.claim)}.</p>"
         f"<figure>{image}<figcaption>{escape(drawn.caption)}</figcaption></figure>{tables}"
         f"<pre style='overflow-x:auto'>{escape(chr(10).join(commands(plan)))}</pre>{notes}"
     )
@@ -276,7 +276,7 @@ def _drawn(plan: Plan, width: float) -> Canvas:
 
 
 def as_json(plan: Plan) -> dict[str, object]:
-    """The plan as a file: what is built and asked, what is expected, and what is supposed."""
+    """The plan as a file: what is built and asked, what is expected, and what is assumed."""
 
     def option(one: Option) -> dict[str, object]:
         return {**asdict(one.design), "calls": one.calls, "labels": one.labels, "cost": one.cost,

@@ -288,7 +288,7 @@ def _one_channel(file: Path) -> NDArray[Any]:
     differ = float(((red != green) | (green != blue)).mean())
     if differ > 0:
         raise DataError(
-            f"{file}: must have one channel, got {values.shape[2]} that differ in {differ:.0%} "
+            f"{file}: must have one channel, got {values.shape[2]} that differ in {100 * differ:.0f} % "
             "of the pixels; a "
             "colour-mapped depth map cannot be read back: give the values (npy, 16-bit PNG, PFM)"
         )
