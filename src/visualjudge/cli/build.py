@@ -117,7 +117,7 @@ def build(
         from visualjudge.apps.planning.designs import read_build
 
         if building.task or subset:
-            raise UsageError("--plan states what is built: leave --task and --subset out")
+            raise UsageError("--plan determines what is built; leave out --task and --subset")
         task, seed, caps, asked = read_build(plan)
         options = replace(options, seed=seed, tasks=(task,), subsets=(JUDGE_ANALYSIS,), caps=caps)
     with stages() as progress:

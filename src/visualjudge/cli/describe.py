@@ -44,7 +44,9 @@ def describe(
 
     must_end_in("--out", out, IMAGES)
     if (data / "dataset.json").is_file():
-        raise UsageError(f"{data} must be a data folder, got a dataset; `visualjudge audit` reads it")
+        raise UsageError(
+            f"{data} must be a data folder, got a dataset; `visualjudge audit` reads it"
+        )
     with DataFolder(data) as folder:
         tasks = [name for name in folder.tasks if not task or name in task]
         found = [

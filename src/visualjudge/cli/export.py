@@ -134,7 +134,7 @@ def _write_conversations(read: Dataset, run: Path, out: Path, *, force: bool) ->
         print(file)
     if left:
         say(
-            f"left out {left} conversations whose tool results cannot be made again from "
+            f"left out {left} conversations whose tool results cannot be reproduced from "
             f"{read.root}"
         )
 

@@ -102,9 +102,7 @@ def all_options() -> Any:
     ) -> None:
         """Hold the option."""
 
-    return next(
-        option for option in typer.main.get_command(app).params if ALL in option.opts
-    )
+    return next(option for option in typer.main.get_command(app).params if ALL in option.opts)
 
 
 def _show(ctx: typer.Context, wanted: bool) -> None:

@@ -145,7 +145,7 @@ def judge(
         typer.Option(help="Stop early at 'right decided' or 'rank decided'."),
     ] = None,
     check_every: Annotated[
-        int, typer.Option(min=1, help="With --until: look after every N verdicts.")
+        int, typer.Option(min=1, help="With --until: check after every N verdicts.")
     ] = 500,
     panel: Annotated[
         list[Path] | None,
@@ -288,7 +288,10 @@ def _finish(report: RunReport, out: Path, decision: Decision | None = None) -> N
 
     progress = report.progress
     if report.torn_bytes:
-        say(f"{out}: the last line was cut short by a kill; its question was asked again")
+        say(
+            f"{out}: the last line was incomplete because the run was killed; its question was "
+            "asked again"
+        )
     money = spent_in_all(progress, report.total)
     verdicts = (
         f"{pluralize(report.statuses.total(), 'verdict')}: {counted(report.statuses) or 'none'}"

@@ -324,7 +324,9 @@ def _finish(result: InferReport, places: Places) -> None:
         say(f"{cut} cut by the token limit; see --max-tokens")
     if result.cut:
         cut = pluralize(result.cut, "cell was", "cells were")
-        say(f"{places.workbook}: {cut} cut to 32,767 characters; {places.journal} holds the whole")
+        say(
+            f"{places.workbook}: {cut} cut to 32,767 characters; {places.journal} has the full text"
+        )
     if not result.missing:
         return
     if result.causes:

@@ -113,8 +113,8 @@ def perturb(
         raise UsageError(f"--pairing must be matched or ladder, got {pairing!r}")
     if with_truth and pairing == "matched":
         raise UsageError(
-            "--with-truth must be used with --pairing ladder: the truth differs in look from "
-            "matched errors"
+            "--with-truth must be used with --pairing ladder: the truth looks different "
+            "from matched errors"
         )
     from_files = _reader(task, gt, images, classes, gt_pngs, instances, gt_scale, gt_inverse, boxes)
     ids = Ids(id_prefix, id_from)

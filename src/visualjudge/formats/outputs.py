@@ -107,7 +107,7 @@ def outputs(
     ):
         raise UsageError(
             f"{table}: must have a column 'image' with the source images: {task} cannot be "
-            "judged without"
+            "judged without them"
         )
     rated: dict[tuple[Any, ...], list[_Row]] = {}
     for number, row in enumerate(rows, 1):

@@ -100,7 +100,7 @@ def _tifa(files: Sequence[Path], _root: Path, _scratch: Path | None) -> Rows:
                 or not {"image_path", "text", "human_scores"} <= row.keys()
             ):
                 yield Problem(
-                    file.name, key, "human_scores", "must stand beside image_path and text"
+                    file.name, key, "human_scores", "must be given with image_path and text"
                 )
                 continue
             text_id = str(row.get("text_id", key))

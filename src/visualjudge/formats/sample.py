@@ -181,7 +181,7 @@ def read_json(path: Path) -> Any:
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
     except UnicodeEncodeError:
-        raise DataError(f"{path}: holds half of a surrogate pair, which is no character") from None
+        raise DataError(f"{path}: contains an unpaired surrogate") from None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read: {error}") from None
     except json.JSONDecodeError as error:

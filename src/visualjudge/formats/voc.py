@@ -150,7 +150,7 @@ def _root(path: Path) -> ElementTree.Element:
             raise invalid(path, "annotation", "xml", f"must be at most {LARGEST_XML >> 20} MiB")
         text = path.read_bytes()
         if b"<!ENTITY" in text.replace(b"\0", b""):  # as it stands in UTF-16 too
-            raise invalid(path, "annotation", "xml", "declares entities, which no VOC file needs")
+            raise invalid(path, "annotation", "xml", "must not declare entities")
         return ElementTree.fromstring(text)
     except (ElementTree.ParseError, LookupError, ValueError) as error:
         raise invalid(path, "annotation", "xml", f"is not XML: {error}") from None

@@ -79,7 +79,7 @@ class JudgeOptions(TypedDict, total=False):
     read: Annotated[
         Tiers,
         Option(
-            "all", "marked: read JSON, boxes, 'Answer: B' and lines of their own, but no sentences."
+            "all", "marked: read only JSON, boxes, 'Answer: B' and answers on a line of their own."
         ),
     ]
     tools: Annotated["Sequence[str] | None", Option()]

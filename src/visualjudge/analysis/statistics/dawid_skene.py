@@ -70,7 +70,7 @@ def dawid_skene(
         If there is no label, or one is not a class.
     """
     if not labels.size or (labels >= classes).any() or (labels < -1).any() or (labels < 0).all():
-        raise UsageError(f"labels must be 0 to {classes - 1}, or -1, and at least one be given")
+        raise UsageError(f"labels must be 0 to {classes - 1}, or -1, and not all -1")
     said = np.stack([labels == k for k in range(classes)], axis=2).astype(float)  # R × N × K
     count = np.ones(labels.shape[1]) if weights is None else np.asarray(weights, float)
     posterior = majority(labels, classes) if start is None else np.asarray(start, float)

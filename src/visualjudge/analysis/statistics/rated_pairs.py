@@ -66,7 +66,7 @@ def rated_pairs(
         If there is no preference, or one is not 0, 1 or −1.
     """
     if not np.isin(labels, (-1, 0, 1)).all() or not (labels >= 0).any():
-        raise UsageError("preferences must be 0, 1 or -1, and at least one be given")
+        raise UsageError("preferences must be 0, 1 or -1, and not all -1")
     count = np.ones(labels.shape[1]) if weights is None else np.asarray(weights, float)
     slope = np.ones(labels.shape[0]) if start is None else np.asarray(start, float)
     alike, place = np.unique(labels, axis=1, return_inverse=True)

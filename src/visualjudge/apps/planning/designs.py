@@ -424,6 +424,4 @@ def read_build(path: str | Path) -> tuple[str, int, Caps, list[str]]:
     except OSError as error:
         raise DataError(f"{place}: cannot be read: {error.strerror}") from None
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise DataError(
-            f"{place}: must be a plan from `visualjudge plan --json FILE`"
-        ) from None
+        raise DataError(f"{place}: must be a plan from `visualjudge plan --json FILE`") from None

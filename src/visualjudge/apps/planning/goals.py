@@ -135,9 +135,7 @@ def question_of(
     right_state = "pass" if limit.met_by(truth) else "fail"
     if abs(abs(truth) - limit.value) < AT_THRESHOLD:
         said += ", so close to the threshold that more images hardly help"
-    claim = (
-        f"{said}; the goal is that the check says “{right_state}” (threshold {limit.value:g})"
-    )
+    claim = f"{said}; the goal is that the check says “{right_state}” (threshold {limit.value:g})"
 
     def reached(design: Design, count: int, draws: int) -> Power:
         found: list[Any] = []
@@ -171,12 +169,13 @@ def _order(target: Target, effect: float | None, seed: int) -> tuple[float, str]
         )
     count = len(target.pool.sources)
     if count < 2:
-        raise UsageError(
-            f"{target.place}: must have at least two sources to rank, got {count}"
-        )
+        raise UsageError(f"{target.place}: must have at least two sources to rank, got {count}")
     rng = rng_for(seed, "population")
     truth = models.population_tau(target.pool, target.judge, Design(1, 3), rng)
-    return truth, f"the judge orders the {count} sources with τ-b {truth:.2f} on an unlimited number of images"
+    return (
+        truth,
+        f"the judge orders the {count} sources with τ-b {truth:.2f} on unlimited images",
+    )
 
 
 def parts_of(design: Design, count: int) -> list[int]:

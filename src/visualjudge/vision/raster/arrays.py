@@ -84,7 +84,7 @@ def read_pfm(path: Path) -> NDArray[Any]:
 def _array(file: IO[bytes]) -> NDArray[Any]:
     version = npy.read_magic(file)
     if version not in _HEADERS:
-        raise DataError(f"npy format {version} is not read; save the array with format 1.0 or 2.0")
+        raise DataError(f"npy format {version} is not supported; save the array as 1.0 or 2.0")
     shape, by_column, dtype = _HEADERS[version](file, max_header_size=_LONGEST_HEADER)
     if dtype.kind not in _NUMBERS or dtype.hasobject:
         raise DataError(f"must hold real numbers, got dtype {str(dtype)[:60]}")

@@ -288,8 +288,8 @@ def _one_channel(file: Path) -> NDArray[Any]:
     differ = float(((red != green) | (green != blue)).mean())
     if differ > 0:
         raise DataError(
-            f"{file}: must have one channel, got {values.shape[2]} that differ in {100 * differ:.0f} % "
-            "of the pixels; a "
+            f"{file}: must have one channel, got {values.shape[2]} that differ in "
+            f"{100 * differ:.0f} % of the pixels; a "
             "colour-mapped depth map cannot be read back: give the values (npy, 16-bit PNG, PFM)"
         )
     return red
@@ -405,7 +405,7 @@ def opened(path: str | Place | BinaryIO, name: str | None = None) -> Iterator[Im
         raise DataError(f"{name}: no such file") from None
     except UnidentifiedImageError:
         raise DataError(
-            f"{name}: not an image of a format that is read ({', '.join(FORMATS)})"
+            f"{name}: not an image in a supported format ({', '.join(FORMATS)})"
         ) from None
     except DataError as error:
         named = str(error).startswith(name)

@@ -131,8 +131,8 @@ def mask_from_png(path: str | Path, size: Size | None = None) -> Mask:
     between = float(((values > 0.1 * top) & (values < 0.9 * top)).mean())
     if between > MOST_BETWEEN:
         raise DataError(
-            f"{path}: must be black and white, got {100 * between:.0f} % of the pixels in between: is it "
-            "a photograph?"
+            f"{path}: must be black and white, got {100 * between:.0f} % of the pixels in between: "
+            "is it a photograph?"
         )
     if distinct[-1] <= top // 2:
         numbers = ", ".join(map(str, distinct[:4]))
