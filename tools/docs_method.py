@@ -1,0 +1,75 @@
+"""Write the tables of simulations on docs/analysis.md from docs/simulations.json.
+
+    python tools/docs_method.py
+
+``python benchmarks/method.py`` makes the JSON.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from visualjudge.core.atomic import write_text
+from visualjudge.core.text_tables import Table
+
+ROOT = Path(__file__).parents[1]
+FIGURES = ROOT / "docs/simulations.json"
+PAGE = ROOT / "docs/analysis.md"
+BEGIN, END = "<!-- simulations -->", "<!-- end of simulations -->"
+BLOCK = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", re.DOTALL)
+ANSWERS = {"yes": "Yes", "no": "No", "unclear": "Undecided"}
+
+
+def main() -> None:
+    """Replace what stands between the marks."""
+    write_text(PAGE, BLOCK.sub(lambda _: block(), PAGE.read_text("utf-8"), count=1))
+
+
+def block() -> str:
+    """Both tables, with the number of simulations behind them."""
+    told = orjson.loads(FIGURES.read_bytes())
+    designs = "; ".join(f"{n}: {one['design']}" for n, one in enumerate(told["coverage"], 1))
+    parts = [
+        "Share of 95 % intervals that hold the true value, in %, by design "
+        f"({told['simulations']} data sets for shares, τ-b and errors, {told['slow']} for the "
+        "others):",
+        coverage(told["coverage"]).markdown().rstrip(),
+        f"Designs, by images and true accuracy: {designs}. Shares may cover more than 95 %, "
+        "because whole images may fail until errors show otherwise.",
+        f"Answers of the card, in % of {told['runs']} data sets with five sources:",
+        card(told["card"]).markdown().rstrip(),
+        f"Simulated by visualjudge {told['version']} on {told['date']}.",
+    ]
+    return "\n\n".join([BEGIN, *parts, END])
+
+
+def coverage(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """A row for each figure, a column for each design."""
+    names = list(dict.fromkeys(name for row in rows for name in row["covers"]))
+    cells = tuple(
+        (name, *("–" if name not in row["covers"] else _percent(row["covers"][name]) for row in rows))
+        for name in names
+    )
+    return Table(("Figure", *(str(n + 1) for n in range(len(rows)))), cells)
+
+
+def card(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """A row for each judge and number of images."""
+    cells = tuple(
+        (row["judge"], row["deserves"], str(row["images"]), *(_percent(row[key]) for key in ANSWERS))
+        for row in rows
+    )
+    return Table(("Judge", "Deserves", "Images", *ANSWERS.values()), cells)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+if __name__ == "__main__":
+    main()
