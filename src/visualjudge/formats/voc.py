@@ -1,4 +1,5 @@
-"""PASCAL VOC: a folder of XML files; predictions as XML or as VOC's results, a text file a class.
+"""PASCAL VOC: a folder of XML files; predictions as XML or as VOC's results, one text file per
+class.
 
 Format: the VOC2012 development kit. Pixels count from 1 and ``xmax``, ``ymax`` are inside, so that
 x1 = xmin − 1 and x2 = xmax here. ``difficult`` objects neither have to be found nor make a

@@ -23,7 +23,7 @@ class Mark:
 
 
 def mark_of(label: str, score: float | None, box: Xyxy) -> Mark:
-    """The mark of an item with its confidence, where it has one."""
+    """The mark of an item, with its confidence if it has one."""
     return Mark(label if score is None else f"{label} {score:.2f}", box)
 
 
@@ -42,7 +42,7 @@ class Prediction:
 
     @property
     def count(self) -> int | None:
-        """Number of items (boxes, masks, persons); None where there are no items."""
+        """Number of items (boxes, masks, persons); None for types without items."""
         return None
 
     @property
@@ -52,7 +52,7 @@ class Prediction:
 
     @property
     def image(self) -> Pixels | None:
-        """The prediction itself, where it is an image: H×W×3 uint8 RGB."""
+        """The prediction itself if it is an image: H×W×3 uint8 RGB."""
         return None
 
     def items_by_label(self) -> dict[str, list[Any]]:
@@ -68,7 +68,7 @@ class Prediction:
         return self
 
     def regions(self) -> tuple[Mask, ...]:
-        """The masks of the items, where they have masks."""
+        """The masks of the items, if they have masks."""
         return ()
 
     def marks(self) -> Iterator[Mark]:

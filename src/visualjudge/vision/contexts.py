@@ -20,7 +20,7 @@ def classes(asset: Any, scene: Any, _prompts: Prompts) -> list[str]:
 
 
 def type_sentence(asset: Any, scene: Any, _prompts: Prompts) -> list[str]:
-    """The part that bears the prediction type's name."""
+    """The part named after the prediction type."""
     return [asset.part(scene.task.type)]
 
 

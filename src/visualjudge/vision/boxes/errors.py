@@ -35,7 +35,7 @@ def duplicate(
 def background(
     truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator
 ) -> Detections:
-    """Boxes are added where there is no object."""
+    """Add boxes where there is no object."""
     taken = [item.xyxy for item in truth.items]
     extra: list[Detection] = []
     for _ in range(scene.levels):

@@ -69,8 +69,8 @@ def corners(items: list[Detection]) -> FloatArray:
 
 
 def box_areas(items: list[Detection]) -> FloatArray:
-    """Areas in pixels², shape (n,), as pycocotools computes them: width × height as stated, where
-    they are.
+    """Areas in pixels², shape (n,), as pycocotools computes them: the stated width × height, if
+    stated.
     """
     sides = [
         item.extent or (item.xyxy[2] - item.xyxy[0], item.xyxy[3] - item.xyxy[1]) for item in items

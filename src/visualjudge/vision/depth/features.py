@@ -98,7 +98,7 @@ def nearness_of(depth: DepthMap) -> FloatArray:
 
 
 def nearness_in(pixels: Pixels, colour_map: str) -> FloatArray:
-    """Nearness 0..1 that every k-th pixel of an H×W×3 uint8 image shows in a colour map; NaN where
+    """Nearness 0..1 that the colour of every k-th pixel of an H×W×3 uint8 image stands for; NaN if
     it is black.
 
     Raises

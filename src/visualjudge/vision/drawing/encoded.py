@@ -1,4 +1,4 @@
-"""What an encoding gives back, and what it is made from."""
+"""What an encoding returns, and its input."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ class Scene:
     def once(
         self, work: Callable[Concatenate[Scene, P], T], *given: P.args, **named: P.kwargs
     ) -> T:
-        """``work`` of this scene, done once however many of its encodings need it; what it gives is
-        shared.
+        """The result of ``work`` on this scene, computed once and shared by all encodings that need
+        it.
         """
         key = work, *given, *named.items()
         if key not in self._done:

@@ -201,7 +201,8 @@ def _fill_cells(
 
 
 class _Numbers:
-    """The index written in each cell: white with a hard black rim, which stands out on any fill.
+    """The index written in each cell: white with a hard black outline, which is visible on any
+    fill.
 
     The rim is not anti-aliased: each pixel of a cell is either exactly its fill or a grey of the
     number.

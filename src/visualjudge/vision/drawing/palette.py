@@ -114,7 +114,7 @@ def label_colors(
 ) -> tuple[dict[str, RGB], str | None]:
     """Label → colour for ``labels`` in their order, and the legend that names the colours.
 
-    A colour depends on ``classes`` alone where they hold the label.
+    The colour of a label in ``classes`` depends on ``classes`` only.
     """
     place = {label: number for number, label in enumerate(class_order(classes, labels))}
     colors = {label: color(place[label]) for label in dict.fromkeys(labels)}
@@ -127,7 +127,7 @@ def hex_of(color: RGB) -> str:
 
 
 def legend_of(colors: Mapping[str, RGB], names: Mapping[str, str]) -> str | None:
-    """``Legend: person = red (#FF0000), dog = …``, or None where there is nothing to tell."""
+    """``Legend: person = red (#FF0000), dog = …``, or None if no colour needs a name."""
     if not colors:
         return None
     return "Legend: " + ", ".join(

@@ -202,7 +202,7 @@ class _Taken:
         self._map[self._window(*box)] = True
 
     def best(self, spots: Iterable[Point], shape: tuple[int, ...]) -> Point:
-        """The first of ``spots`` where nothing is covered, else the one that covers least."""
+        """The first of ``spots`` that covers nothing, else the one that covers least."""
         least, best = -1, (0, 0)
         for x, y in spots:
             covered = int(

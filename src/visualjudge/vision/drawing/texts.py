@@ -1,4 +1,4 @@
-"""JSON texts, one object a line; nothing but JSON: notes belong to the prompt."""
+"""JSON texts, one object per line and without comments, which belong in the prompt."""
 
 from __future__ import annotations
 

@@ -31,8 +31,8 @@ class ErrorScene:
     """Other objects' masks on the image, for a referring expression's wrong instance."""
 
     def wrong_label(self, label: str, rng: np.random.Generator) -> str:
-        """Another label of the data set; the same where it has only one (the caller leaves such a
-        group out).
+        """Another label of the data set; the same one if there is no other (the caller leaves such
+        a group out).
         """
         rest = sorted(set(self.labels) - {label})
         return rest[int(rng.integers(len(rest)))] if rest else label

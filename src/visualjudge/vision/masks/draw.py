@@ -1,4 +1,4 @@
-"""Masks as an image: instances with their boxes and tags, one fill a class, or one referred
+"""Masks as an image: instances with their boxes and tags, one fill per class, or one referred
 region.
 """
 

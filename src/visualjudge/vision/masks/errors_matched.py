@@ -110,7 +110,7 @@ def semantic_classification(truth: Masks, severity: float, scene: ErrorScene, rn
 
 
 def eaten(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
-    """An equal part of the region is missing, and what is left is moved further and further."""
+    """A constant part of the region is missing, and the rest is moved further with severity."""
     left = errors.eaten(truth, EATEN, scene, rng)
     return MATCHED.localization(left, severity, scene, rng)
 

@@ -92,7 +92,7 @@ BACKGROUND, OTHER = ".", "#"
 
 
 def polygons_text(scene: Scene, style: TextStyle) -> Encoded:
-    """An object a part of a mask; an empty mask keeps one with an empty polygon."""
+    """One object per part of a mask; an empty mask has one with an empty polygon."""
     if style.ids:
         heads = [
             ({"instance_id": k, "label": item.label}, item.mask)
@@ -130,8 +130,8 @@ def _matrix(grid: Grid) -> str:
 
 
 def _symbols(grid: Grid) -> str:
-    """One symbol a number. Numbers past the last symbol close up, so that no class is lost where
-    there are symbols.
+    """One symbol per number. Numbers beyond the last symbol are moved down, so that no class is
+    lost while symbols are left.
     """
     numbers = list(grid.labels)
     if numbers and numbers[-1] > len(SYMBOLS):

@@ -33,8 +33,8 @@ _FAR = 8.0
 
 
 def point_radius(size: Size, *, alone: bool) -> int:
-    """Radius of a keypoint's disc: 0.8 % of the longer side, 1 % where there are no limbs; at least
-    2 (1 below 64).
+    """Radius of a keypoint's disc: 0.8 % of the longer side, 1 % if there are no limbs; at least 2
+    (1 below 64).
     """
     return 1 if max(size) < 64 else max(2, round((0.01 if alone else 0.008) * max(size)))
 

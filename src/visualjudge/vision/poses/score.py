@@ -77,7 +77,7 @@ def person_area(person: Person) -> float:
     """Area in pixels²: the segmentation's where known and above 0, else 0.53 × the box (or the
     keypoints' own box).
 
-    0 where there is neither.
+    0 if there is neither.
     """
     if person.area is not None and person.area > 0:
         return float(person.area)

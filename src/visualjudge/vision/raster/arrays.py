@@ -1,5 +1,5 @@
-"""Arrays in files: ``.npy``, ``.npz`` and ``.pfm``, whose headers are checked before a byte of data
-is read.
+"""Arrays in files: ``.npy``, ``.npz`` and ``.pfm``, whose headers are checked before any data is
+read.
 
 NumPy's own reader allocates what a header claims, reads every member of an archive, and unpickles
 where it is allowed to. Here a header must claim a map of numbers of bounded size, and exactly its
