@@ -51,24 +51,26 @@ def block() -> str:
 def coverage(rows: Sequence[Mapping[str, Any]]) -> Table:
     """A row for each figure, a column for each design."""
     names = list(dict.fromkeys(name for row in rows for name in row["covers"]))
-    cells = tuple(
-        (name, *("–" if name not in row["covers"] else _percent(row["covers"][name]) for row in rows))
-        for name in names
-    )
+    cells = tuple((name, *(_percent(row["covers"].get(name)) for row in rows)) for name in names)
     return Table(("Figure", *(str(n + 1) for n in range(len(rows)))), cells)
 
 
 def card(rows: Sequence[Mapping[str, Any]]) -> Table:
     """A row for each judge and number of images."""
     cells = tuple(
-        (row["judge"], row["deserves"], str(row["images"]), *(_percent(row[key]) for key in ANSWERS))
+        (
+            row["judge"],
+            row["deserves"],
+            str(row["images"]),
+            *(_percent(row[key]) for key in ANSWERS),
+        )
         for row in rows
     )
     return Table(("Judge", "Deserves", "Images", *ANSWERS.values()), cells)
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}"
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f}"
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""Write the tables of published judges in README and docs/published-judges.md, and their plot: from the
-figures in docs/published, or from copies of the benchmarks.
+"""Write the tables of published judges in README and docs/published-judges.md, and their plot:
+from the figures in docs/published, or from copies of the benchmarks.
 
     python tools/readme_table.py [CLONE ...]
 

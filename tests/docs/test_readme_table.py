@@ -16,7 +16,8 @@ from visualjudge.apps.published.atlas import AtlasRow  # noqa: E402
 
 
 @pytest.mark.parametrize(
-    ("page", "rows"), [("README.md", best_of_images(kept()[0])), ("docs/published-judges.md", kept()[0])]
+    ("page", "rows"),
+    [("README.md", best_of_images(kept()[0])), ("docs/published-judges.md", kept()[0])],
 )
 def test_the_table_is_of_the_figures_in_the_repository(page: str, rows: list[AtlasRow]) -> None:
     found = BLOCK.search((ROOT / page).read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""Styles of encodings: a frozen dataclass for each way of drawing, used by a row of the catalogue."""
+"""Styles of encodings: a frozen dataclass for each way of drawing, used in the catalogue."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from visualjudge.vision.view import Features, Given
 
 
 def goal(asset: Any, scene: Any, prompts: Prompts) -> list[str]:
-    """The part named after the task: what the given images are, and the text prompt or instruction."""
+    """The part named after the task: the given images, and the text prompt or instruction."""
     details = [
         ("masked", scene.masked),
         ("controlled", scene.control and scene.original),

@@ -187,7 +187,7 @@ def mask_from_wire(segmentation: Any, size: Size | None = None, root: Path | Non
 
 
 def resized_mask(mask: Mask, size: Size) -> Mask:
-    """The mask at another (height, width), by nearest neighbour; the same mask if it has that size."""
+    """The mask at another (height, width), by nearest neighbour; unchanged if it has that size."""
     if mask.size == size:
         return mask
     return mask_from_array(

@@ -92,8 +92,8 @@ def _totals(
 
 
 def _mean_f1(hits: IntArray, total: IntArray) -> FloatArray:
-    """Mean over the thresholds, the last axis, of 2·TP divided by the items of both sides; 1 without
-    items.
+    """Mean over the thresholds, the last axis, of 2·TP divided by the items of both sides; 1
+    without items.
     """
     shares: FloatArray = np.divide(2 * hits, total, out=np.ones(hits.shape), where=total > 0)
     return np.asarray(shares.mean(axis=-1))
