@@ -41,7 +41,8 @@ def block() -> str:
         coverage(told["coverage"]).markdown().rstrip(),
         f"Designs, by images and true accuracy: {designs}. Shares may cover more than 95 %, "
         "because whole images may fail until errors show otherwise.",
-        f"Answers of the card, in % of {told['runs']} data sets with five sources:",
+        f"Answers of the card, in % of {told['runs']} data sets with five sources, on as many images "
+        "as the column says:",
         card(told["card"]).markdown().rstrip(),
         f"Simulated by visualjudge {told['version']} on {told['date']}.",
     ]
@@ -56,17 +57,15 @@ def coverage(rows: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def card(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """A row for each judge and number of images."""
-    cells = tuple(
-        (
-            row["judge"],
-            row["deserves"],
-            str(row["images"]),
-            *(_percent(row[key]) for key in ANSWERS),
-        )
-        for row in rows
-    )
-    return Table(("Judge", "Deserves", "Images", *ANSWERS.values()), cells)
+    """A row for each judge: the answers on each number of images."""
+    sizes = list(dict.fromkeys(row["images"] for row in rows))
+    columns = [f"{title}, {size}" for size in sizes for title in ANSWERS.values()]
+    cells = []
+    for judge, deserves in dict.fromkeys((row["judge"], row["deserves"]) for row in rows):
+        own = {row["images"]: row for row in rows if row["judge"] == judge}
+        shares = [_percent(own[size][key]) for size in sizes for key in ANSWERS]
+        cells.append((judge, deserves, *shares))
+    return Table(("Judge", "Deserves", *columns), tuple(cells))
 
 
 def _percent(share: float | None) -> str:
