@@ -41,8 +41,8 @@ def block() -> str:
         coverage(told["coverage"]).markdown().rstrip(),
         f"Designs, by images and true accuracy: {designs}. Shares may cover more than 95 %, "
         "because whole images may fail until errors show otherwise.",
-        f"Answers of the card, in % of {told['runs']} data sets with five sources, on as many images "
-        "as the column says:",
+        f"Answers of the card, in % of {told['runs']} data sets with five sources, by number of "
+        "images:",
         card(told["card"]).markdown().rstrip(),
         f"Simulated by visualjudge {told['version']} on {told['date']}.",
     ]
