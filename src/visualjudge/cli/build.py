@@ -148,7 +148,7 @@ def build(
 
 
 def _left_out(built: Built) -> Iterator[str]:
-    """What was not asked because an encoding shows the options alike, an encoding a line."""
+    """What was not asked because an encoding shows the options alike, one encoding per line."""
     for task, by_stem in built.undecidable.items():
         for stem, counts in by_stem.items():
             hidden = ", ".join(built.unseen_error_types.get(task, {}).get(stem, ()))

@@ -1,4 +1,4 @@
-"""``visualjudge cascade``: when a cheap judge's answer stands, and when to ask the better one."""
+"""``visualjudge cascade``: when to accept a cheap judge's answer, or ask the better one."""
 
 from __future__ import annotations
 

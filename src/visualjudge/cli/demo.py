@@ -1,4 +1,4 @@
-"""``visualjudge demo``: from data to report on photographs out of installed packages, offline."""
+"""``visualjudge demo``: from data to report, offline, on photographs from installed packages."""
 
 from __future__ import annotations
 
@@ -122,8 +122,8 @@ def _fill_study(job: tuple[Path, int, str]) -> int:
 
 
 def _together(first: Sequence[object], others: Sequence[Sequence[object]], title: str = "") -> None:
-    """Run a command here while others run in a process of their own; their output is shown when
-    both are done.
+    """Run a command here while others run in another process; their output is shown when both are
+    done.
     """
     with ThreadPoolExecutor(1) as beside:
         later = beside.submit(_captured, others)

@@ -53,7 +53,7 @@ visualjudge judge DATASET --cascade cascade.json --cheap runs/small --model gpt-
 
 @dataclass(frozen=True, kw_only=True)
 class BatchOptions:
-    """Whether and how a run asks by batches."""
+    """Whether and how a run uses batches."""
 
     heading: ClassVar[str] = "Batches"
 
@@ -79,7 +79,7 @@ class BatchOptions:
 
     @property
     def settings(self) -> Settings | None:
-        """How; None without ``--batch``.
+        """The settings of batches; None without ``--batch``.
 
         Raises
         ------
@@ -281,8 +281,8 @@ def _dry_run(
 
 
 def _finish(report: RunReport, out: Path, decision: Decision | None = None) -> None:
-    """Say how it ended; exit status 1 where something failed, or is missing although nothing was
-    decided.
+    """Report how the run ended; exit status 1 if a call failed, or verdicts are missing without a
+    decision.
     """
     from visualjudge.runs.progress import counted, spent_in_all
 
@@ -325,7 +325,7 @@ def _finish(report: RunReport, out: Path, decision: Decision | None = None) -> N
 
 
 def _last_error(report: RunReport) -> str:
-    """The server and its message, which may name the server already."""
+    """The server and its message, in which it may be named already."""
     said = report.last_error or "no reason was given"
     server = report.server or ""
     return f"the last: {said}" if server in said else f"the last: {server}: {said}"

@@ -1,4 +1,4 @@
-"""The command line: one sub-command a file, imported only when it is called; errors become exit
+"""The command line: one file per sub-command, imported only when it is called; errors become exit
 statuses here.
 """
 
@@ -150,7 +150,7 @@ def _terminated(number: int, frame: object) -> None:
 
 
 def _app_and_output() -> None:
-    """The command, and what it printed: a full device shows only when the last of it is written."""
+    """Run the command and flush its output: a full device is noticed only at the last write."""
     try:
         app()
     finally:

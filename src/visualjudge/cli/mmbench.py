@@ -81,7 +81,7 @@ MatcherKey = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class InferClientOptions(ClientOptions):
-    """As for a judge, but that the likeliest reply is asked for."""
+    """As for a judge, but the most probable reply is requested."""
 
     temperature: Annotated[float | None, typer.Option(min=0, help="Sampling temperature.")] = 0.0
     server_temperature: Annotated[
@@ -92,7 +92,7 @@ class InferClientOptions(ClientOptions):
     ] = False
 
     def config(self, key_option: str = "--api-key-env") -> dict[str, Any]:
-        """The fields that a client is made of."""
+        """The fields of the client."""
         hidden = "temperature" if self.server_temperature else ""
         return {name: value for name, value in super().config(key_option).items() if name != hidden}
 

@@ -86,8 +86,8 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
 
 
 def _check_labelled(gt: Path, keys: Collection[str], images: Path) -> None:
-    """Check that the ground truth has labels, and warn of images without: they count as images
-    without objects.
+    """Check that the ground truth has labels, and warn about images without labels, which count as
+    images without objects.
 
     Raises
     ------

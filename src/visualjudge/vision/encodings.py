@@ -19,8 +19,8 @@ CATALOGUE: Registry[tuple[str, str], Encoding] = Registry(
 
 
 def encodings(task: str | None = None) -> list[Encoding]:
-    """The catalogue: 53 final encodings and 2 extended ones, shared rows once a task; of ``task``
-    alone if given.
+    """The catalogue: 53 final encodings and 2 extended ones, shared rows once per task; only those
+    of ``task`` if given.
 
     Raises
     ------

@@ -1,6 +1,4 @@
-"""What a type of prediction consists of: the rows that a plug-in registers, as the types do that
-are built in.
-"""
+"""The parts of a prediction type: the rows that built-in types and plug-ins register."""
 
 from __future__ import annotations
 

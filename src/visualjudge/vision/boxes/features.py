@@ -40,7 +40,7 @@ def box_features(found: Detections, given: Given) -> Features:
 
 
 def _box_rows(view: View, boxes: FloatArray) -> dict[str, FloatArray]:
-    """Features of n boxes (n×4 corners on the view), an array (n,) each."""
+    """Features of n boxes (n×4 corners on the view), each an array of shape (n,)."""
     size = np.stack([boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]], axis=1)
     reach = np.concatenate([-size, size], axis=1) * RING
     outer, inner = boxes + reach, boxes - reach

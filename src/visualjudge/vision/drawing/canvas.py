@@ -123,8 +123,8 @@ def _mixing_table(color: RGB, opacity: float) -> np.ndarray:
 
 
 def largest_first(items: Sequence[Mask]) -> list[int]:
-    """Places of the non-empty masks, by falling area, so that small ones are painted last and stay
-    visible.
+    """Indices of the non-empty masks, by decreasing area, so that small ones are painted last and
+    stay visible.
     """
     areas = [mask.area for mask in items]
     return [k for k in sorted(range(len(items)), key=lambda k: -areas[k]) if areas[k]]
@@ -149,9 +149,7 @@ def paint(
 def _paint_at_once(
     pixels: Pixels, base: Pixels, masks: Sequence[Mask], colors: Sequence[RGB], opacity: float
 ) -> None:
-    """The same fills by way of a map of which mask is on top: one mixing however many large masks
-    there are.
-    """
+    """The same fills, mixed once by a map of the topmost mask, for any number of large masks."""
     top = np.zeros(base.shape[:2], dtype=np.uint8)
     for number, mask in enumerate(masks, start=1):
         here = top[mask.window]

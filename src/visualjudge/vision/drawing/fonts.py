@@ -1,4 +1,4 @@
-"""Letters of any script, from fonts that packages ship, the same on every machine.
+"""Letters of any script, from fonts in installed packages, the same on every machine.
 
 DejaVu Sans (of this package) has Latin, Cyrillic, Greek, Arabic, Hebrew and more; Shobhika
 (devanagari-fonts, OFL) has Devanagari, Noto Sans Thai and Khmer (fontpkg, OFL) have theirs;
@@ -119,7 +119,7 @@ class TextRun:
 
 @lru_cache(maxsize=1)
 def fonts() -> tuple[Path, ...]:
-    """Font files that are there, the first one always."""
+    """Font files that exist; the first one always does."""
     found = [Path(__file__).parent / "assets" / "DejaVuSans.ttf"]
     for package, file, digest in _PACKAGED:
         spec = find_spec(package)

@@ -71,9 +71,7 @@ def color_at(number: int) -> RGB:
 
 
 def name_at(number: int) -> str:
-    """The name that goes with :func:`color_at`; a generated colour is named after its nearest
-    palette colour.
-    """
+    """The name of :func:`color_at`; generated colours are named after the nearest in the palette."""
     if number < len(PALETTE):
         return PALETTE[number][0]
     return (
@@ -195,7 +193,7 @@ def _counted(count: int, taken: set[RGB]) -> tuple[RGB, ...]:
 
 @lru_cache(maxsize=8)
 def _random_colors(count: int) -> tuple[RGB, ...]:
-    """The first ``count`` random colours; apart from each other by a distance that shrinks when it
+    """The first ``count`` random colours; with a minimum distance between them that shrinks when it
     cannot be kept.
     """
     rng = rng_for(0, "random class colours")

@@ -117,8 +117,8 @@ class ItemErrors:
         )
 
     def classification(self, truth: Items, severity: float, scene: ErrorScene, rng: Rng) -> Items:
-        """Items of like shape exchange their labels; with one label, more and more items have
-        another one.
+        """Items of similar shape exchange their labels; if there is one label only, more items get
+        another one with severity.
         """
         items = self._rough(truth.items, scene, rng)
         pairs = like_pairs(
@@ -186,7 +186,9 @@ class ItemErrors:
 
 
 def inside(box: Xyxy, size: Size) -> bool:
-    """Whether a box keeps away from the border: what touches it cannot move without showing it."""
+    """Whether a box keeps away from the border: a box that touches it cannot move without a visible
+    change.
+    """
     x1, y1, x2, y2 = box
     return (
         x1 >= NEAR_BORDER
@@ -236,7 +238,7 @@ def _room(corners: FloatArray, way: FloatArray, size: Size) -> float:
 
 
 def like_pairs(labels: Sequence[str], boxes: Sequence[Xyxy]) -> list[tuple[int, int]]:
-    """Places of items with different labels, two by two, the most alike in size, form and height on
+    """Indices of items with different labels, in pairs, the most alike in size, form and height on
     the image first.
     """
     looks = np.array(

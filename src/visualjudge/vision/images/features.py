@@ -183,9 +183,7 @@ def agreement(output: Source, given: Source) -> dict[str, float]:
 
 
 def _restored(output: Source, given: Source) -> dict[str, float]:
-    """Gain in sharpness; where sizes agree: specks of the input that are left, and what changed
-    elsewhere.
-    """
+    """Gain in sharpness; if sizes agree, specks of the input that remain, and changes elsewhere."""
     gain = output.sharp - given.sharp
     found = {
         "gain": min(gain, 1.0),

@@ -1,4 +1,4 @@
-"""Whole images: all that belongs to restored and to generated ones."""
+"""Whole images: the rows of restored and of generated images."""
 
 from __future__ import annotations
 

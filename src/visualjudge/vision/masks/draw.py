@@ -102,7 +102,7 @@ def draw_segments(scene: Scene, style: MaskStyle) -> Encoded:
 
 
 def inner_square(mask: Mask) -> Box:
-    """The largest square that fits into the mask, about: where a tag is sure to lie on its class.
+    """Roughly the largest square that fits into the mask, where a tag certainly lies on its class.
 
     Found by the distance transform of the mask at a resolution of at most 96 pixels a side.
     """

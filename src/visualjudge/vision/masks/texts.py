@@ -27,8 +27,8 @@ _SMALL = 256
 
 
 def polygons_of(mask: Mask) -> list[Polygon]:
-    """One polygon ``[[x, y], …]`` for each 8-connected part of ``mask``, holes filled, largest
-    tolerance that serves.
+    """One polygon ``[[x, y], …]`` for each 8-connected part of ``mask``, with holes filled, at the
+    largest sufficient tolerance.
 
     Vertices are pixel centres: ``cv2.fillPoly`` gives the part back with IoU ≥ 0.95; parts of less
     than 256 pixels keep all their corners. Contours by Suzuki & Abe 1985 (``cv2.findContours``),
@@ -51,7 +51,9 @@ def _at_least_three(polygon: Polygon) -> Polygon:
 
 
 def _simplified(contour: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The fewest vertices, (n, 2) int, of any step whose fill has IoU ≥ 0.95 with the contour's."""
+    """The polygon with the fewest vertices, (n, 2) int, whose fill has an IoU ≥ 0.95 with the
+    contour's.
+    """
     window = cv2.boundingRect(contour)
     part = np.zeros((window[3], window[2]), dtype=np.uint8)
     _fill(part, contour, window)
@@ -109,7 +111,7 @@ def polygons_text(scene: Scene, style: TextStyle) -> Encoded:
 
 
 def rle_text(scene: Scene, _style: TextStyle) -> Encoded:
-    """``{"instance_id", "label", "rle"}`` an instance, COCO's compressed run lengths."""
+    """``{"instance_id", "label", "rle"}`` per instance, with COCO's compressed run lengths."""
     return Encoded(
         text=array(
             compact({"instance_id": k, "label": item.label, "rle": rle_of(item.mask, closed=True)})
@@ -119,7 +121,7 @@ def rle_text(scene: Scene, _style: TextStyle) -> Encoded:
 
 
 def grid_text(scene: Scene, style: TextStyle) -> Encoded:
-    """The sub-sampled grid as integers or as symbols, a row of cells a line."""
+    """The sub-sampled grid as integers or symbols, one row of cells per line."""
     grid = scene.once(grid_of, merged=not style.ids, region=style.region)
     return Encoded(text=_symbols(grid) if style.layout == "subsample" else _matrix(grid))
 

@@ -149,7 +149,7 @@ def _between(a: list[float], b: list[float], share: float) -> list[float]:
 
 
 def people_text(scene: Scene, style: TextStyle) -> Encoded:
-    """17 keypoints a person, one decimal; an absent one is 0.0, 0.0."""
+    """17 keypoints per person, with one decimal; an absent one is 0.0, 0.0."""
     people: tuple[Person, ...] = scene.prediction.items
     form = {"flat_list": _flat_list, "part_keyed": _part_keyed, "coco_list": _coco_list}[
         style.layout

@@ -135,7 +135,7 @@ def _sorted(limb: tuple[int, int]) -> tuple[int, int]:
 
 
 def _trunk(points: np.ndarray, present: np.ndarray) -> float:
-    """Length of the trunk in pixels, from the limbs there are: the median of what each says."""
+    """Length of the trunk in pixels: the median of the estimates from all visible limbs."""
     said = [
         np.linalg.norm(points[a] - points[b]) / LENGTHS[_sorted((a, b))]
         for a, b in LIMBS

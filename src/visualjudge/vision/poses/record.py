@@ -32,7 +32,7 @@ class Person:
 
     @property
     def present(self) -> BoolArray:
-        """Which keypoints are there: v ≠ 0, and not x = y = 0. Shape (17,)."""
+        """Which keypoints are present: v ≠ 0, and not x = y = 0. Shape (17,)."""
         x, y, v = self.keypoints.T
         return np.asarray((v != 0) & ~((x == 0) & (y == 0)))
 

@@ -102,9 +102,7 @@ def _share_in(person: Person, crowds: list[Person]) -> float:
 
 
 def pose_similarity(found: list[Person], real: list[Person]) -> FloatArray:
-    """OKS as COCOeval.computeOks has it: a truth without keypoints is met anywhere in its box,
-    doubled.
-    """
+    """OKS as in COCOeval.computeOks: truths without keypoints match in their doubled box."""
     points = keypoints_of(found)
     return np.array([_pose(points, person) for person in real]).reshape(len(real), len(found)).T
 

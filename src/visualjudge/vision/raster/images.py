@@ -1,6 +1,4 @@
-"""Images and depth maps: reading with everything applied that a viewer applies, and fast PNG
-writing.
-"""
+"""Images and depth maps: reading as a viewer shows them, and fast PNG writing."""
 
 from __future__ import annotations
 
@@ -187,8 +185,8 @@ def _stated_orientation(image: Image.Image) -> int:
 
 
 def _plain_png(image: Image.Image) -> bool:
-    """A PNG without metadata that may tell an orientation: Pillow would decode it to look behind
-    the pixels.
+    """Whether a PNG has no metadata that may state an orientation; to find out, Pillow would decode
+    it.
     """
     return (
         image.format == "PNG"
@@ -325,7 +323,7 @@ def png_bytes(pixels: Pixels) -> bytes:
 
 
 def through_jpeg(pixels: Pixels, quality: int) -> Pixels:
-    """What is left of an H×W×3 uint8 RGB array after a JPEG file of ``quality``, 0..100."""
+    """An H×W×3 uint8 RGB array after JPEG compression with ``quality``, 0..100."""
     _, stored = cv2.imencode(".jpg", pixels[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality])
     decoded = np.asarray(cv2.imdecode(stored, cv2.IMREAD_COLOR), dtype=np.uint8)
     return np.ascontiguousarray(decoded[:, :, ::-1])

@@ -1,4 +1,4 @@
-"""Masks in every form that files hold: COCO RLE, COCO polygons, PNG paths, arrays."""
+"""Masks in every form found in files: COCO RLE, COCO polygons, PNG paths, arrays."""
 
 from __future__ import annotations
 

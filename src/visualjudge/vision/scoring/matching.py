@@ -185,7 +185,7 @@ def _blocks(ours: IntArray, theirs: IntArray, labels: int) -> Iterator[tuple[Int
 
 
 def _places(codes: IntArray, count: int) -> list[IntArray]:
-    """Indices of each of ``count`` codes, in rising order."""
+    """Indices of each of ``count`` codes, in increasing order."""
     ends = np.cumsum(np.bincount(codes, minlength=count))
     return np.split(np.argsort(codes, kind="stable"), ends[:-1])
 
