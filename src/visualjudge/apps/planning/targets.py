@@ -143,7 +143,7 @@ def _of_run(
     notes += _assumed(judge)
     worth = words.gains(variance_row(own, name))
     if worth != words.NONE:
-        notes.append(f"In the pilot, twice as many count as so many more images: {worth}.")
+        notes.append(f"In the pilot, twice as many of each are worth so many more images: {worth}.")
     return Target("run", str(root), name, pool, judge, rates, tuple(notes))
 
 

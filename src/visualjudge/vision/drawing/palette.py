@@ -71,7 +71,7 @@ def color_at(number: int) -> RGB:
 
 
 def name_at(number: int) -> str:
-    """The name of :func:`color_at`; generated colours are named after the nearest in the palette."""
+    """The name of :func:`color_at`; generated colours have that of the nearest in the palette."""
     if number < len(PALETTE):
         return PALETTE[number][0]
     return (
