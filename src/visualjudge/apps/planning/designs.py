@@ -226,7 +226,7 @@ def plan(
     if first.missing:
         held_images = many(there.pool.images, "image")
         notes.append(
-            f"The data hold {held_images} with such pairs: {first.missing} more are needed."
+            f"The data have {held_images} with such pairs: {first.missing} more are needed."
         )
     checks: tuple[CheckRow, ...] = ()
     if goal not in ("compare", "probe"):
