@@ -214,7 +214,7 @@ def test_an_import_of_no_question_or_of_no_reply_that_matches_fails(tmp_path: Pa
     assert not (tmp_path / "out").exists()
     for path in (copy / "human").rglob("*.tsv"):
         path.write_text("uid\tSD\n", "utf-8")
-    with pytest.raises(DataError, match="holds no question that can be used"):
+    with pytest.raises(DataError, match="has no usable question"):
         import_benchmark("imagenhub", copy, tmp_path / "out/set")
 
 

@@ -225,7 +225,7 @@ def figure(plan: Plan) -> Figure:
         "plan",
         answer(plan),
         "Power against images; bars: twice the simulation's standard error. Large markers: "
-        f"{percent(plan.wanted, 0)} reached. The data hold "
+        f"{percent(plan.wanted, 0)} reached. The data have "
         f"{many(plan.target.pool.images, 'image')}.",
         ("design", "images", "power", "error", "cost"),
         rows,

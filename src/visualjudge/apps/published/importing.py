@@ -190,7 +190,7 @@ def _asked(row: Benchmark, copy: Copy, prompt: Prompt) -> Copy:
 def _check_match(copy: Copy, replies: Sequence[str], home: Path) -> None:
     """Refuse a copy without questions, and replies of which none is of a question."""
     if not copy.items:
-        raise DataError(f"{home}: holds no question that can be used{_first(copy.left_out)}")
+        raise DataError(f"{home}: has no usable question{_first(copy.left_out)}")
     keys = {item.key for item in copy.items}
     for model in replies:
         found = [reply.key for reply in copy.replies[model]()]
