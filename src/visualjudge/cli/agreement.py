@@ -31,6 +31,16 @@ TRUTH = (
     "preferences with Bradley and Terry's and a discrimination for each rater (0: guesses). "
     "Label: the most probable answer. Compare judges with the row “people, mean”."
 )
+TRUTH_COLUMNS = (
+    "Dimension",
+    "Rater",
+    "Items",
+    "Right by label",
+    "By truth",
+    "95 %",
+    "As a fresh person",
+    "Discrimination",
+)
 WEAKER = (
     "No people: each judge is compared with the other judges. This is weaker evidence, since "
     "judges can make the same errors."
@@ -181,18 +191,8 @@ def _show_truth(found: Sequence[TruthRow]) -> None:
         )
         for row in found
     )
-    columns = (
-        "Dimension",
-        "Rater",
-        "Items",
-        "Right by label",
-        "By truth",
-        "95 %",
-        "As a fresh person",
-        "Discrimination",
-    )
-    notes = [TRUTH] + ([WEAKER] if any(row.against == "panel" for row in found) else [])
-    typer.echo(Table(columns, rows, tuple(notes), keys=2).text())
+    notes = (TRUTH, WEAKER) if any(row.against == "panel" for row in found) else (TRUTH,)
+    typer.echo(Table(TRUTH_COLUMNS, rows, notes, keys=2).text())
 
 
 def _unmatched(ratings: pl.DataFrame, named: Sequence[str]) -> list[str]:

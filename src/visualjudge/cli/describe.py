@@ -70,8 +70,8 @@ def describe(
             "no two predictions can be compared: import a second --source into this folder, or "
             "make controlled errors"
         )
-        task_words = ("--task", found[0].task, "--gt", "GT", "--images", "IMAGES")
-        following("perturb", *task_words, "--out", "DATA")
+        places = ("--gt", "GT", "--images", "IMAGES", "--out", "DATA")
+        following("perturb", "--task", found[0].task, *places)
     else:
         named = ("--task", compared[0]) if len(compared) > 1 else ()
         following("plan", data, *named, "--goal", "right", "--json", "plan.json")

@@ -12,7 +12,6 @@ import typer
 WIDTH = 110
 SCREEN, LINES = 80, 30
 """Columns, and lines that a help may take in them before it leaves out the options in RARE."""
-OWN = "Options"
 MOST_EXAMPLES = 2
 """Examples of a shortened help."""
 WHOLE = "visualjudge.help_all"
@@ -62,10 +61,11 @@ def plain(command: Any) -> None:
     command.rich_markup_mode = None
     command.context_settings = {"max_content_width": WIDTH, **(command.context_settings or {})}
     command.params.append(all_options())
-    below = getattr(command, "commands", None)
-    if below is not None:
-        command.format_epilog = lambda ctx, formatter: _epilog(command.epilog, formatter)
-        for child in below.values():
+    command.format_epilog = lambda ctx, formatter: _epilog(
+        command.epilog, formatter, MOST_EXAMPLES if _shortened(command, ctx) else None
+    )
+    if hasattr(command, "commands"):
+        for child in command.commands.values():
             plain(child)
         return
     command.format_options = lambda ctx, formatter: _options(command, ctx, formatter)
@@ -76,9 +76,6 @@ def plain(command: Any) -> None:
         type(command).format_help_text(command, ctx, formatter)
 
     command.format_help_text = format_text
-    command.format_epilog = lambda ctx, formatter: _epilog(
-        command.epilog, formatter, MOST_EXAMPLES if _shortened(command, ctx) else None
-    )
 
 
 def all_options() -> Any:
@@ -167,7 +164,7 @@ def _epilog(text: str | None, formatter: Any, most: int | None = None) -> None:
 
 
 def _own(parameter: Any) -> str:
-    return "Arguments" if parameter.param_type_name == "argument" else OWN
+    return "Arguments" if parameter.param_type_name == "argument" else "Options"
 
 
 def write_commands(commands: Mapping[str, str], formatter: Any, *, whole: bool) -> None:

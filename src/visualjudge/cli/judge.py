@@ -211,8 +211,8 @@ def _watch(
 
     if batches.settings:
         raise UsageError("--until cannot be used together with --batch")
-    ordered = in_random_order(dataset)
-    return Watch(ordered, out, until, every, options["swap"], options["repeats"])  # type: ignore[arg-type]
+    settings = until, every, options["swap"], options["repeats"]
+    return Watch(in_random_order(dataset), out, *settings)  # type: ignore[arg-type]
 
 
 def _tell_batches() -> None:
@@ -229,8 +229,9 @@ def _panel(folders: list[Path]) -> Judge:
     from visualjudge.runs.folder import RunFolder
 
     members = {str(folder): RunFolder(folder).verdicts() for folder in folders}
-    simulated = any(RunFolder(folder).manifest().get("simulated") for folder in folders)
-    return PanelJudge(members, bool(simulated))
+    return PanelJudge(
+        members, any(RunFolder(folder).manifest().get("simulated") for folder in folders)
+    )
 
 
 def _cascade(rule: Path | None, cheap: Path | None, expensive: Judge) -> Judge:
@@ -273,8 +274,8 @@ def _dry_run(
     needed = {
         "--max-calls": (found.calls, limits.max_calls),
         "--max-cost": (found.cost, limits.max_cost),
+        "--max-tokens-total": (found.tokens_in + found.tokens_out, limits.max_tokens),
     }
-    needed["--max-tokens-total"] = (found.tokens_in + found.tokens_out, limits.max_tokens)
     for name, (whole, limit) in needed.items():
         if limit is not None and limit < whole:
             print(f"{name} {limit} stops the run after about {100 * limit / whole:.0f} % of it")

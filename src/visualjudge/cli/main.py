@@ -78,11 +78,11 @@ class Commands(LazyCommands):
         return typer.main.get_command(module.app)
 
     def get_params(self, ctx: Any) -> list[Any]:
-        params = super().get_params(ctx)
+        params: list[Any] = [*super().get_params(ctx), all_options()]
         for parameter in params:
             if parameter.name in ("install_completion", "show_completion"):
                 parameter.hidden = WHOLE not in ctx.meta
-        return [*params, all_options()]
+        return params
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         write_commands(COMMANDS, formatter, whole=WHOLE in ctx.meta)
@@ -125,12 +125,9 @@ def run() -> None:
     try:
         with redirect_stdout(cast(TextIO, PlainStream(sys.stdout))):
             _app_and_output()
-    except UsageError as error:
-        say(error)
-        sys.exit(2)
     except VisualJudgeError as error:
         say(error)
-        sys.exit(1)
+        sys.exit(2 if isinstance(error, UsageError) else 1)
     except BrokenPipeError:
         sys.exit(1)
     except KeyboardInterrupt:

@@ -319,9 +319,8 @@ def _finish(result: InferReport, places: Places) -> None:
     print(f"{places.workbook}: {replied}{statuses} ({places.journal.name} is the record)")
     if money := spent_in_all(result.progress, result.total):
         print(f"spent: {money}")
-    if result.statuses["truncated"]:
-        cut = pluralize(result.statuses["truncated"], "reply was", "replies were")
-        say(f"{cut} cut by the token limit; see --max-tokens")
+    if truncated := result.statuses["truncated"]:
+        say(f"{pluralize(truncated, 'reply was', 'replies were')} cut by --max-tokens")
     if result.cut:
         cut = pluralize(result.cut, "cell was", "cells were")
         say(
@@ -381,8 +380,10 @@ def _summary(numbers: dict[str, Any]) -> None:
         f"{percent(numbers['accuracy'])}"
     )
     if numbers["n_vanilla"] < numbers["n"]:
-        vanilla = percent(numbers["vanilla_accuracy"])
-        print(f"questions without rotations {numbers['n_vanilla']}, vanilla accuracy {vanilla}")
+        print(
+            f"questions without rotations {numbers['n_vanilla']}, vanilla accuracy "
+            f"{percent(numbers['vanilla_accuracy'])}"
+        )
     if numbers["circular_accuracy"] is not None:
         print(
             f"questions {numbers['n_groups']}, circular accuracy "
