@@ -70,6 +70,7 @@ docs: demo
 	@rm -rf docs/prompts && $(BIN)/visualjudge prompts demo-out/dataset --out docs/prompts
 	@$(BIN)/python tools/docs_pages.py
 	@$(BIN)/python tools/poster.py docs/encodings.jpg
+	@$(BIN)/python tools/docs_first.py
 
 # The documentation as a site, in site/; a dead link or a missing page fails
 $(VENV)/.docs: $(VENV)/.runtime

@@ -159,29 +159,33 @@ def _of_tau(figure: Estimate) -> Estimate:
 def coverage(designs: tuple[Design, ...], simulations: int, slow_ones: int) -> None:
     """The table of intervals: ratios over ``simulations``, the other figures over ``slow_ones``."""
     for d, design in enumerate(designs):
-        shift, tally = shift_for(design), Tally()
-        rows = ratios(design, simulations * design.images, shift, np.random.default_rng((1, d)))
-        truth = {
-            row[0]: float(row[1].select(row[2].cast(pl.Float64).mean()).item()) for row in rows
-        }
-        for row in rows:
-            for figure in batch(row, simulations, design.images):
-                tally.add(row[0], figure, truth[row[0]])
-        if slow_ones:
-            known = one(design, POPULATION, shift, (0, d))
-            truth |= {
-                name: figure.value for name, figure in known.items() if figure.value is not None
-            }
-            truth |= {
-                name: 0.0
-                for name in truth
-                if name.startswith(("lean ", "e0 - ")) or name == "difference"
-            }
-        for s in range(slow_ones):
-            for name, figure in one(design, design.images, shift, (2, d, s)).items():
-                tally.add(name, figure, truth.get(name))
+        truth, tally = tallied(d, design, simulations, slow_ones)
         print(design.name)
         tally.show(truth)
+
+
+def tallied(
+    d: int, design: Design, simulations: int, slow_ones: int
+) -> tuple[dict[str, float], Tally]:
+    """The true value of each figure in the ``d``-th design, and how often its intervals hold it."""
+    shift, tally = shift_for(design), Tally()
+    rows = ratios(design, simulations * design.images, shift, np.random.default_rng((1, d)))
+    truth = {row[0]: float(row[1].select(row[2].cast(pl.Float64).mean()).item()) for row in rows}
+    for row in rows:
+        for figure in batch(row, simulations, design.images):
+            tally.add(row[0], figure, truth[row[0]])
+    if slow_ones:
+        known = one(design, POPULATION, shift, (0, d))
+        truth |= {name: figure.value for name, figure in known.items() if figure.value is not None}
+        truth |= {
+            name: 0.0
+            for name in truth
+            if name.startswith(("lean ", "e0 - ")) or name == "difference"
+        }
+    for s in range(slow_ones):
+        for name, figure in one(design, design.images, shift, (2, d, s)).items():
+            tally.add(name, figure, truth.get(name))
+    return truth, tally
 
 
 # ---------------------------------------------------------------- flags, tests, choices

@@ -1,5 +1,5 @@
-"""Write README's table and plot of published judges: from the figures in docs/published, or from
-copies of the benchmarks.
+"""Write the tables of published judges in README and docs/published-judges.md, and their plot:
+from the figures in docs/published, or from copies of the benchmarks.
 
     python tools/readme_table.py [CLONE ...]
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -26,6 +27,8 @@ FIGURES = ROOT / "docs/published/judges.json"
 PLOT = ROOT / "docs/published/judges.svg"
 BEGIN, END = "<!-- published judges -->", "<!-- end of published judges -->"
 BLOCK = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", re.DOTALL)
+MOST = 3
+"""Rows of each part in README."""
 PARTS = {"image_edition": "Image editing", "image_generation": "Image generation"}
 
 
@@ -45,8 +48,11 @@ def main() -> None:
         write_text(
             PLOT, PLOT.read_text("utf-8").replace("<svg ", '<svg style="background:#fff" ', 1)
         )  # on dark pages too
-    readme = ROOT / "README.md"
-    write_text(readme, BLOCK.sub(lambda _: block(), readme.read_text("utf-8"), count=1))
+    rows = kept()[0]
+    for page, shown in (("README.md", best_of_images(rows)), ("docs/published-judges.md", rows)):
+        made = block(shown)
+        place = ROOT / page
+        write_text(place, BLOCK.sub(lambda _, made=made: made, place.read_text("utf-8"), count=1))
 
 
 def kept() -> tuple[tuple[AtlasRow, ...], date]:
@@ -56,12 +62,23 @@ def kept() -> tuple[tuple[AtlasRow, ...], date]:
     return tuple(rows), date.fromisoformat(found["date"])
 
 
-def block() -> str:
-    """README's table of them."""
-    rows, day = kept()
+def best_of_images(rows: Sequence[AtlasRow]) -> list[AtlasRow]:
+    """The most accurate judges of each kind of images, as README shows them."""
+    by_part = {part: [row for row in rows if row.part == part] for part in PARTS}
+    ranked = (sorted(found, key=lambda row: -row.accuracy.value) for found in by_part.values())
+    return [row for found in ranked for row in found[:MOST]]
+
+
+def block(rows: Sequence[AtlasRow]) -> str:
+    """A table of ``rows``; all scores of authors in per cent with one decimal."""
+    day = kept()[1]
     left_out = ("Ties: said / true", "Rank models with it?")
     columns = tuple(name for name in COLUMNS if name not in left_out)
-    own = {**COLUMNS, "Questions": lambda row: PARTS.get(row.part, row.part.capitalize())}
+    own = {
+        **COLUMNS,
+        "Questions": lambda row: PARTS.get(row.part, row.part.capitalize()),
+        "Authors": lambda row: f"{float(row.authors):.1f} %",
+    }
     cells = tuple(tuple(own[name](row) for name in columns) for row in rows)
     made = f"Computed on {day.isoformat()} by `python tools/readme_table.py`."
     return "\n".join([BEGIN, Table(columns, cells).markdown().rstrip(), "", made, END])

@@ -552,7 +552,7 @@ def test_figures_of_a_study_are_called_by_name(runs: list[Path]) -> None:
     ):
         study.plot.encodings("keypoint")
     with pytest.raises(
-        AttributeError, match="a study has the figures baseline, checks, cost, encodings"
+        AttributeError, match="no figure 'pie'; it has: baseline, checks, cost, encodings"
     ):
         _ = study.plot.pie
 

@@ -88,7 +88,7 @@ def replies(made: Example) -> Path:
 
 RANDOM = ("--backend", "baseline", "--model", "random")
 ENDINGS = {
-    "describe": (lambda made: ("describe", made.data), "build"),
+    "describe": (lambda made: ("describe", made.data), "plan"),
     # its ladder errors show without the photograph
     "audit": (lambda made: ("audit", made.dataset), "studio"),
     "export": (

@@ -157,7 +157,7 @@ def test_a_table_names_its_sources_itself(
 ) -> None:
     assert rated(tmp_path, "output,score,prompt,source", "--score-range", "1", "5") == 0
     told = capsys.readouterr()
-    assert "next: visualjudge build" in told.out and "warning" not in told.err
+    assert "next: visualjudge describe" in told.out and "warning" not in told.err
     rows = json.loads((tmp_path / "data/annotations/generation_t2i_annotations.json").read_text())
     assert {(one["source"], one["final_score"]) for one in rows} == {("sdxl", 0.0), ("flux", 10.0)}
     assert rated(tmp_path, "output,score,prompt,model") == 2

@@ -260,7 +260,7 @@ def test_a_dry_run_counts_and_asks_nothing(tmp_path: Path, dataset: Path) -> Non
     assert "images: 72 (36 different files)" in done.stdout
     args = [dataset, "--model", "m", "--swap", "--dry-run", "--out", tmp_path / "run"]
     assert (
-        "--max-calls 6 stops the run after about 25% of it"
+        "--max-calls 6 stops the run after about 25 % of it"
         in judge(tmp_path, *args, "--max-calls", 6).stdout
     )
     assert "stops" not in judge(tmp_path, *args, "--max-calls", 24).stdout

@@ -102,7 +102,7 @@ def test_the_blobs_of_a_hub_snapshot_are_at_home(tmp_path: Path) -> None:
     assert confined_path(snapshot, "images/a.png").read_bytes() == b"x"
     assert confined_path(snapshot / "images", "a.png").read_bytes() == b"x"
     for name in ("images/b.png", "c.png"):
-        with pytest.raises(DataError, match="over a link"):
+        with pytest.raises(DataError, match="through a link"):
             confined_path(snapshot, name)
 
 

@@ -166,5 +166,5 @@ def test_a_linked_shard_is_refused(tmp_path: Path) -> None:
     shard = root / "media/shard-00000.tar"
     shard.rename(tmp_path / "elsewhere")
     shard.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(DataError, match="over a link"):
+    with pytest.raises(DataError, match="through a link"):
         image_at(root, "media/a.png")

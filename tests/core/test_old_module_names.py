@@ -26,7 +26,7 @@ def test_an_old_name_gives_the_new_module_s_names_and_says_so(
     for known in [one for one in sys.modules if one.removeprefix("visualjudge.") in MOVED]:
         monkeypatch.delitem(sys.modules, known)
     with pytest.warns(
-        DeprecationWarning, match=rf"visualjudge\.{re.escape(name)} is visualjudge\."
+        DeprecationWarning, match=rf"visualjudge\.{re.escape(name)} has moved to visualjudge\."
     ):
         old = importlib.import_module(f"visualjudge.{name}")
     new = importlib.import_module(f"visualjudge.{MOVED[name]}")

@@ -318,7 +318,7 @@ def test_a_linked_file_is_not_carried_along(built: Path, tmp_path: Path) -> None
     shutil.copytree(built, root)
     (tmp_path / "secret").write_text("x")
     (root / "media/secret.png").symlink_to(tmp_path / "secret")
-    with pytest.raises(DataError, match="leads out of the dataset over a link"):
+    with pytest.raises(DataError, match="leads out of the dataset through a link"):
         convert(root, tmp_path / "parquet", "parquet")
 
 
@@ -429,7 +429,7 @@ def test_exports_with_images_inside_read_shards_and_those_with_paths_say_what_to
         export(dataset, "parquet", tmp_path / f"export-{name}")
     assert _tree(tmp_path / "export-packed") == _tree(tmp_path / "export-loose")
     with pytest.raises(
-        DataError, match=r"lies in shard-00000\.tar; use visualjudge convert --media files"
+        DataError, match=r"lies in shard-00000\.tar, .*; use visualjudge convert --media files"
     ):
         export(packed, "sharegpt", tmp_path / "a.jsonl")
     assert not (tmp_path / "a.jsonl").exists()

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import runpy
+import shlex
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
+from typer.testing import CliRunner
+from visualjudge.clients.sync import run_sync
 
+import visualjudge as vj
+from clients.loopback import serving
 from visualjudge.analysis.decisions.correct import correct
 from visualjudge.analysis.decisions.items_to_label import label
 from visualjudge.apps.mmbench.table import read_table
-from visualjudge.apps.pipelines import build_pipes, read_config, read_rows
+from visualjudge.apps.pipelines import build_pipes, read_config
+from visualjudge.cli.main import app
 from visualjudge.vision.raster.images import write_png
 
 ROOT = Path(__file__).parents[2]
@@ -64,8 +72,41 @@ def test_configurations_of_judge_modules_are_valid(
     assert list(pipes) == list(yaml.safe_load(text)["metric_configs"])
 
 
-def test_the_rows_of_the_editing_tutorial_are_read(tmp_path: Path) -> None:
-    (text,) = blocks("tutorials/editing.md", "json")
-    (tmp_path / "edits.jsonl").write_text(text, "utf-8")
-    rows, problems = read_rows(tmp_path / "edits.jsonl")
-    assert len(rows) == 2 and not problems
+def test_the_editing_tutorial_leads_from_edits_to_a_card(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its scripts and commands in turn; the judge here always prefers the first image."""
+    page = "tutorials/editing.md"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-some-length")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (head, *pairs) = blocks(page, "csv")[0].splitlines()
+    many = [pairs[k % 2].replace("cup", f"cup{k}").replace("dog", f"dog{k}") for k in range(12)]
+    Path("edits.csv").write_text("\n".join([head, *many]), "utf-8")
+    for k, row in enumerate(csv.DictReader(many, head.split(","))):
+        for shade, name in enumerate(("input_image", "edit_a", "edit_b")):
+            Path(row[name]).parent.mkdir(exist_ok=True)
+            write_png(Path(row[name]), np.full((16, 16, 3), 80 * shade + k, np.uint8))
+    first, second = blocks(page, "python")
+    (config,) = blocks(page, "yaml")
+    asking, judging = blocks(page, "bash")
+    exec(first, {})
+    context = serving('{"winner": "Image A"}')
+    server = run_sync(context.__aenter__())
+    address = f"  backend: api\n  base_url: {server.url}/v1\n"
+    Path("judges.yaml").write_text(config.replace("  backend: api\n", address), "utf-8")
+    call(asking)
+    run_sync(context.__aexit__(None, None, None))
+    assert len(server.bodies) == 48, "12 pairs, two metrics, both orders"
+    exec(second, {})
+    printed = call(judging)
+    verdicts = vj.open_run("study/gpt-4o").verdicts.values()
+    assert Counter(one.order for one in verdicts) == {"AB": 24, "BA": 24}
+    assert "+50.0 points" in printed
+    assert Path("report.html").is_file()
+
+
+def call(commands: str) -> str:
+    """What commands of a page print, run in this process, where the server is."""
+    lines = (shlex.split(line)[1:] for line in commands.splitlines())
+    return "".join(CliRunner().invoke(app, words, catch_exceptions=False).output for words in lines)

@@ -83,4 +83,4 @@ def test_a_judge_is_held_against_people_as_the_page_says(tmp_path: Path) -> None
     assert f"with a fresh person in {judge:.0%}".replace("%", " %") in page
     assert f"with each other in {ceiling:.0%}".replace("%", " %") in page
     assert "people, mean" in classes and "Discrimination" in preferences
-    assert "which is weaker" in panel
+    assert "weaker evidence" in panel

@@ -1,20 +1,28 @@
-"""README's table of published judges is that of the figures in the repository."""
+"""The tables of published judges on the pages are those of the figures in the repository."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
-from readme_table import BLOCK, PLOT, block, kept  # noqa: E402
+from readme_table import BLOCK, PLOT, best_of_images, block, kept  # noqa: E402
+
+from visualjudge.apps.published.atlas import AtlasRow  # noqa: E402
 
 
-def test_the_table_is_of_the_figures_in_the_repository() -> None:
-    found = BLOCK.search((ROOT / "README.md").read_text("utf-8"))
+@pytest.mark.parametrize(
+    ("page", "rows"),
+    [("README.md", best_of_images(kept()[0])), ("docs/published-judges.md", kept()[0])],
+)
+def test_the_table_is_of_the_figures_in_the_repository(page: str, rows: list[AtlasRow]) -> None:
+    found = BLOCK.search((ROOT / page).read_text("utf-8"))
     assert found is not None
-    assert found.group() == block(), "python tools/readme_table.py"
+    assert found.group() == block(rows), "python tools/readme_table.py"
 
 
 def test_the_plot_has_every_judge() -> None:

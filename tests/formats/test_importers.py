@@ -238,7 +238,7 @@ class TestVoc:
         )
         (gt / "a.xml").write_bytes(text.encode(encoding))
         assert (
-            "declares entities"
+            "must not declare entities"
             in problem(voc("object_detection", gt, None, tmp_path / "images")).reason
         )
 

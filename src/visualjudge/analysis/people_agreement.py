@@ -400,8 +400,8 @@ def _same_scale(judge: FloatArray, people: FloatArray) -> None:
     least, most = float(np.nanmin(judge)), float(np.nanmax(judge))
     if most > high + (high - low) or least < low - (high - low):
         raise UsageError(
-            f"scores must be on one scale, got {least:g} to {most:g} of the judge and {low:g} to "
-            f"{high:g} of people"
+            f"scores must be on one scale, got {least:g} to {most:g} from the judge and {low:g} "
+            f"to {high:g} from people"
         )
 
 

@@ -118,7 +118,7 @@ def read_ratings(path: str | Path) -> tuple[pl.DataFrame, Problems]:
         & (pl.col("__raw").cast(pl.String).str.strip_chars().str.len_chars() > 0)
     )
     problems = [
-        Problem(str(path), f"row {line}", "score", f"{value!r} is no number")
+        Problem(str(path), f"row {line}", "score", f"must be a number, got {value!r}")
         for line, value in lost.select("__line", "__raw").iter_rows()
     ]
     bare = [name for name in COLUMNS[:-1] if read[name].null_count()]

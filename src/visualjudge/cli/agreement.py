@@ -27,13 +27,23 @@ NOTHING = (
 )
 
 TRUTH = (
-    "Truth: from the other people, by Dawid and Skene's model, of preferences by Bradley and "
-    "Terry's with a discrimination of each rater (0: a guess); label: its most probable answer. "
-    "Compare judges with the mean of the people."
+    "Truth: estimated from the other people, for classes with Dawid and Skene's model, for "
+    "preferences with Bradley and Terry's and a discrimination for each rater (0: guesses). "
+    "Label: the most probable answer. Compare judges with the row “people, mean”."
+)
+TRUTH_COLUMNS = (
+    "Dimension",
+    "Rater",
+    "Items",
+    "Right by label",
+    "By truth",
+    "95 %",
+    "As a fresh person",
+    "Discrimination",
 )
 WEAKER = (
-    "No people: each judge is held against the other judges, which is weaker, since judges may "
-    "err alike."
+    "No people: each judge is compared with the other judges. This is weaker evidence, since "
+    "judges can make the same errors."
 )
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -62,8 +72,8 @@ def agreement(
         float | None,
         typer.Option(
             "--alt-test",
-            help="Also test whether a judge could replace people, whose answers cost so much "
-            "more (epsilon, e.g. 0.2).",
+            help="Also test whether a judge could replace people; the number is the judge's cost "
+            "advantage (epsilon), such as 0.2.",
             show_default=False,
         ),
     ] = None,
@@ -144,11 +154,17 @@ def agreement(
         _show_truth(held)
     if published is not None:
         typer.echo(published[0])
-    following("card", run[0] if run else "RUN")
+    _next(run)
     remarks = of_runs.remarks if of_runs else NO_REMARKS
     say(*remarks.warnings)
     left_out = [*problems, f"{len(problems)} ratings left out"] if problems else []
     end_with([*lost, *left_out, *remarks.problems])
+
+
+def _next(run: Sequence[Path] | None) -> None:
+    """Of ratings alone there is no card."""
+    if run:
+        following("card", run[0])
 
 
 def _truth(ratings: pl.DataFrame, judges: Sequence[str]) -> list[TruthRow]:
@@ -174,18 +190,8 @@ def _show_truth(found: Sequence[TruthRow]) -> None:
         )
         for row in found
     )
-    columns = (
-        "Dimension",
-        "Rater",
-        "Items",
-        "Right by label",
-        "By truth",
-        "95 %",
-        "As a fresh person",
-        "Discrimination",
-    )
-    notes = [TRUTH] + ([WEAKER] if any(row.against == "panel" for row in found) else [])
-    typer.echo(Table(columns, rows, tuple(notes), keys=2).text())
+    notes = (TRUTH, WEAKER) if any(row.against == "panel" for row in found) else (TRUTH,)
+    typer.echo(Table(TRUTH_COLUMNS, rows, notes, keys=2).text())
 
 
 def _unmatched(ratings: pl.DataFrame, named: Sequence[str]) -> list[str]:

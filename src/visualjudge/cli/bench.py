@@ -25,7 +25,7 @@ SHOWN = 5
 
 
 class PromptName(StrEnum):
-    """In whose words a question is asked."""
+    """Whose prompts are used."""
 
     ours = "ours"
     own = "own"

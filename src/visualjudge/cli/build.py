@@ -112,12 +112,13 @@ def build(
         min_margin,
     )
     options = replace(building.options, subsets=tuple(subset or SUBSETS), caps=caps)
+    asked = ["--swap"]
     if plan is not None:
         from visualjudge.apps.planning.study_designs import read_build
 
         if building.task or subset:
-            raise UsageError("--plan states what is built: leave --task and --subset out")
-        task, seed, caps = read_build(plan)
+            raise UsageError("--plan determines what is built; leave out --task and --subset")
+        task, seed, caps, asked = read_build(plan)
         options = replace(options, seed=seed, tasks=(task,), subsets=(JUDGE_ANALYSIS,), caps=caps)
     with stages() as progress:
         built = build_dataset(
@@ -143,26 +144,16 @@ def build(
         f"{pluralize(built.questions, 'question')} and {pluralize(built.images, 'image')} in "
         f"{target}"
     )
-    following("judge", target, "--swap", "--model", "MODEL", "--out", "RUN")
-    following(
-        "judge",
-        target,
-        "--swap",
-        "--backend",
-        "local",
-        "--model",
-        "default",
-        "--out",
-        "RUN",
-        title="or",
-    )
+    following("judge", target, *asked, "--model", "MODEL", "--out", "RUN")
+    local = ("--backend", "local", "--model", "default")
+    following("judge", target, *asked, *local, "--out", "RUN", title="or")
     if built.problems:
         say(f"{pluralize(len(built.problems), 'invalid record')} left out")
         raise typer.Exit(0 if skip_invalid else 1)
 
 
 def _left_out(built: Built) -> Iterator[str]:
-    """What was not asked because an encoding shows the options alike, an encoding a line."""
+    """What was not asked because an encoding shows the options alike, one encoding per line."""
     for task, by_stem in built.undecidable.items():
         for stem, counts in by_stem.items():
             hidden = ", ".join(built.unseen_error_types.get(task, {}).get(stem, ()))

@@ -1,4 +1,4 @@
-"""``visualjudge cascade``: when a cheap judge's answer stands, and when to ask the better one."""
+"""``visualjudge cascade``: when to accept a cheap judge's answer, or ask the better one."""
 
 from __future__ import annotations
 
@@ -43,20 +43,9 @@ def cascade(
         if not 0 < value < 1:
             raise UsageError(f"{name} must be above 0 and below 1, got {value:g}")
     found = figures(cheap, expensive, risk=risk, delta=delta, dataset=dataset)
-    if json is not None:
-        write_json(json, cascade_json(found))
     typer.echo(str(found))
     if json is not None:
-        following(
-            "judge",
-            "DATASET",
-            "--cascade",
-            json,
-            "--cheap",
-            "RUN",
-            "--model",
-            "MODEL",
-            "--out",
-            "RUN",
-        )
+        write_json(json, cascade_json(found))
+        asked = ("--cascade", json, "--cheap", "RUN", "--model", "MODEL", "--out", "RUN")
+        following("judge", "DATASET", *asked)
     end_with(found.remarks.problems)

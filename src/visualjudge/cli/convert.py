@@ -87,9 +87,7 @@ def _convert_run(run: Path, to: FormName | None, media: MediaName | None, out: P
     from visualjudge.runs.folder import RunFolder
 
     if to is None or media is not None:
-        raise UsageError(
-            f"--to must be given to convert a run, and --media must not: {run} is a run"
-        )
+        raise UsageError(f"{run} is a run: --to must be given, and --media must not")
     if out is not None:
         raise UsageError(
             f"--out must not be given to convert a run, got {out}: {run} is converted where it is"

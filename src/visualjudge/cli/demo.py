@@ -1,4 +1,4 @@
-"""``visualjudge demo``: from data to report on photographs out of installed packages, offline."""
+"""``visualjudge demo``: from data to report, offline, on photographs from installed packages."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ def demo(
     _together(
         report,
         _probed(out, seed),
-        "5  What must not matter: a small set of probes, put to the local judge",
+        "5  Probes: do irrelevant changes influence the local judge?",
     )
     _study(out / "study", seed)
     print(f"\nDone in {time.monotonic() - started:.0f} s.")
     print(f"All tasks and encodings: {(out / 'report.html').resolve()}")
-    print(f"What must not matter to a judge: {(out / 'probes.html').resolve()}")
+    print(f"Probes of the local judge: {(out / 'probes.html').resolve()}")
     print(f"To browse the questions: {shell('visualjudge', 'studio', out / 'dataset')}")
     print(f"Open {(out / 'study' / 'report.html').resolve()}")
 
@@ -94,8 +94,8 @@ def _study(out: Path, seed: int) -> None:
     from visualjudge.core.engines import open_engine
 
     print(
-        "6  A study: may four models be ranked with either of two simulated judges? Their errors "
-        "look alike, so each question is also asked without its photograph"
+        "6  A study: may four models be ranked with either of two simulated judges? The models' "
+        "errors look alike, so each question is also asked without its photograph"
     )
     with open_engine("local", min(os.cpu_count() or 1, len(TASKS))) as engine:
         total = sum(engine.map(_fill_study, [(out / "data", seed, task) for task in TASKS]))
@@ -122,8 +122,8 @@ def _fill_study(job: tuple[Path, int, str]) -> int:
 
 
 def _together(first: Sequence[object], others: Sequence[Sequence[object]], title: str = "") -> None:
-    """Run a command here while others run in a process of their own; their output is shown when
-    both are done.
+    """Run a command here while others run in another process; their output is shown when both are
+    done.
     """
     with ThreadPoolExecutor(1) as beside:
         later = beside.submit(_captured, others)

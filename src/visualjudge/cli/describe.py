@@ -11,7 +11,7 @@ import typer
 from visualjudge.cli.options import JsonFile
 from visualjudge.cli.output import following
 from visualjudge.core.atomic import atomic_path, write_json
-from visualjudge.core.errors import must_end_in
+from visualjudge.core.errors import UsageError, must_end_in
 from visualjudge.core.text_tables import Table
 
 if TYPE_CHECKING:
@@ -43,6 +43,10 @@ def describe(
     from visualjudge.dataset.describe import describe as describe_task, plot
 
     must_end_in("--out", out, IMAGES)
+    if (data / "dataset.json").is_file():
+        raise UsageError(
+            f"{data} must be a data folder, got a dataset; `visualjudge audit` reads it"
+        )
     with DataFolder(data) as folder:
         tasks = [name for name in folder.tasks if not task or name in task]
         found = [
@@ -60,7 +64,17 @@ def describe(
     _show(found)
     for problem in problems:
         print(" ".join(str(problem).split()), file=sys.stderr)
-    following("build", data, "--out", "DATASET")
+    compared = [one.task for one in found if one.whole.row()["pairs"]]
+    if found and not compared:
+        print(
+            "no two predictions can be compared: import a second --source into this folder, or "
+            "make controlled errors"
+        )
+        places = ("--gt", "GT", "--images", "IMAGES", "--out", "DATA")
+        following("perturb", "--task", found[0].task, *places)
+    else:
+        named = ("--task", compared[0]) if len(compared) > 1 else ()
+        following("plan", data, *named, "--goal", "right", "--json", "plan.json")
     if problems:
         raise typer.Exit(1)
 

@@ -42,7 +42,7 @@ def build(
     print(f"{pluralize(made, 'question')} in {target}")
     following("judge", target, *_ASKED)
     print(
-        "Asked in both orders of a judge that repeats its replies, twice before: "
+        "In both orders, with two earlier runs of a judge that repeats its replies: "
         f"{canary_power(made)}"
     )
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visualjudge.cli.output import following_judge, say, stages
-from visualjudge.core.errors import UsageError
 from visualjudge.core.registry import added
 
 if TYPE_CHECKING:
@@ -95,9 +94,11 @@ def export(
     """
     from visualjudge.dataset.exports import embedded_bytes, export as export_dataset
     from visualjudge.dataset.folder import load_dataset, selected
+    from visualjudge.dataset.question_filter import Choice, read_ids
 
     read = selected(load_dataset(dataset), task)
-    read = read if questions is None else _listed(read, questions)
+    if questions is not None:
+        read = read.choose(Choice(ids=read_ids(questions)))
     if margin_at is not None:
         from visualjudge.apps.training.hard_pairs import at_threshold
 
@@ -134,29 +135,9 @@ def _write_conversations(read: Dataset, run: Path, out: Path, *, force: bool) ->
         print(file)
     if left:
         say(
-            f"left out {left} conversations whose tool results cannot be made again from "
+            f"left out {left} conversations whose tool results cannot be reproduced from "
             f"{read.root}"
         )
-
-
-def _listed(read: Dataset, path: Path) -> Dataset:
-    """The questions whose ids a file lists.
-
-    Raises
-    ------
-    UsageError
-        If the file cannot be read, or the dataset lacks one of them.
-    """
-    from visualjudge.dataset.question_filter import read_ids
-
-    ids = read_ids(path)
-    wanted = frozenset(ids)
-    kept = read.filter(lambda question: question.id in wanted)
-    held = {question.id for question in kept}
-    missing = next((name for name in ids if name not in held), None)
-    if missing is not None:
-        raise UsageError(f"--questions: question {missing!r} is not in the dataset")
-    return kept
 
 
 def _without(read: Dataset, others: list[Path]) -> Dataset:

@@ -1,4 +1,4 @@
-"""``visualjudge fetch``: media that are named by addresses."""
+"""``visualjudge fetch``: images behind addresses."""
 
 from __future__ import annotations
 

@@ -78,17 +78,19 @@ def _exhibits() -> Iterator[Exhibit]:
             continue
         image, prediction, expression = subjects[type_name]
         for row in encodings(names[0]):
-            encoded = encode(row.task, row.stem, prediction, image, expression=expression)
-            size = image.shape[0], image.shape[1]
             scene = QuestionScene(
-                TASKS[row.task], row.stem, size, original=True, combo=row.kind == "combo"
+                TASKS[row.task],
+                row.stem,
+                (image.shape[0], image.shape[1]),
+                original=True,
+                combo=row.kind == "combo",
             )
             text = format_text(scene) if row.is_final else ""
             yield Exhibit(
                 row,
                 tuple(names),
                 text or "The predicted image itself." * (row.kind == "pixel"),
-                encoded,
+                encode(row.task, row.stem, prediction, image, expression=expression),
             )
 
 

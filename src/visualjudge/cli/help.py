@@ -4,23 +4,24 @@ without Rich.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
 
 WIDTH = 110
-SCREEN, LINES = 80, 38
+SCREEN, LINES = 80, 30
 """Columns, and lines that a help may take in them before it leaves out the options in RARE."""
-OWN = "Options"
 MOST_EXAMPLES = 2
 """Examples of a shortened help."""
 WHOLE = "visualjudge.help_all"
+ALL = "--help-all"
+"""Listed only in a help that leaves options out."""
 
-GROUPS: Mapping[str, tuple[str, ...]] = {
+GROUPS: dict[str, Sequence[str]] = {
     "Start": ("demo", "doctor", "init"),
     "Data": ("import", "perturb", "describe", "build", "plan", "audit"),
-    "Ask": ("judge", "tune", "probe", "drift"),
+    "Ask": ("judge", "tune", "probe", "drift", "pipeline"),
     "Answer": ("report", "card", "label", "correct", "cascade"),
     "People": ("studio", "agreement"),
     "Share": ("adopt", "bench", "export"),
@@ -31,23 +32,24 @@ RARE = frozenset(
     """
     --accept-changes --allow-outside --allow-private-urls --as-published --attempts
     --batch --batch-folder --batch-size --break-every --cache-dir --calls-per-minute
-    --cascade --cert --cheap --check-every --classes --column --compare --dataset
-    --embed --encoding --encoding-groups --encoding-pairs --epsilon --exclude --exif
-    --extractor-api-key-env --extractor-backend --extractor-base-url --extractor-model
-    --figures --filter --force --gap --gt-inverse --gt-pngs --gt-scale --host --id-from
-    --id-prefix --instances --items --judge-groups --key --known --label-price
-    --least-seconds --mask-white --matcher-api-key-env --matcher-backend
-    --matcher-base-url --matcher-model --max-calls --max-cost --max-image-side
-    --max-side --max-tokens --max-tokens-total --max-tool-calls --media --min-margin
-    --mode --model-index --name --no-cache --no-wait --not-in --overlap --panel
-    --per-group --per-item --poll --port --power --pred-pngs --price --price-in
-    --price-out --processes --prompt-version --prompts --questions --ranking-groups
-    --rater-right --raters --raters-per-question --read --repeats --replace
-    --resize-mask --resize-pred --retries --retry-errors --sample-seed --score-at
-    --scoring-groups --server-temperature --skip-invalid --subset --temperature
-    --template --thresholds --ties --timeout --tokens-per-minute --tool-fault
-    --tools-in-text --top-k --type --url --where
-    """.split()  # noqa: SIM905 - ninety literals, one a line, are harder to read
+    --cascade --cert --cheap --check-every --classes --compare --concurrency
+    --dataset --embed --encoding --encoding-groups --encoding-pairs --engine
+    --epsilon --exclude --exif --extractor-api-key-env --extractor-backend
+    --extractor-base-url --extractor-model --figures --filter --force --format --gap
+    --gt-inverse --gt-pngs --gt-scale --host --id-from --id-prefix --instances
+    --items --judge-groups --key --known --label-price --least-seconds --limit
+    --mask-white --matcher-api-key-env --matcher-backend --matcher-base-url
+    --matcher-model --max-calls --max-cost --max-image-side --max-side --max-tokens
+    --max-tokens-total --max-tool-calls --media --min-margin --mode --model-index
+    --name --no-cache --no-wait --not-in --overlap --panel --per-group --per-item
+    --poll --port --power --pred-pngs --price --price-in --price-out --processes
+    --prompt-version --prompts --questions --ranking-groups --rater-right --raters
+    --raters-per-question --read --repeats --replace --resize-mask --resize-pred
+    --retries --retry-errors --sample-seed --score-at --scoring-groups --seed
+    --server-temperature --skip-invalid --subset --temperature --template
+    --thresholds --ties --timeout --tokens-per-minute --tool-fault --tools-in-text
+    --top-k --type --until --url --where --workers
+    """.split()  # noqa: SIM905 - a hundred literals, one a line, are harder to read
 )
 """Options that a shortened help leaves out."""
 
@@ -59,10 +61,11 @@ def plain(command: Any) -> None:
     command.rich_markup_mode = None
     command.context_settings = {"max_content_width": WIDTH, **(command.context_settings or {})}
     command.params.append(all_options())
-    below = getattr(command, "commands", None)
-    if below is not None:
-        command.format_epilog = lambda ctx, formatter: _epilog(command.epilog, formatter)
-        for child in below.values():
+    command.format_epilog = lambda ctx, formatter: _epilog(
+        command.epilog, formatter, MOST_EXAMPLES if _shortened(command, ctx) else None
+    )
+    if hasattr(command, "commands"):
+        for child in command.commands.values():
             plain(child)
         return
     command.format_options = lambda ctx, formatter: _options(command, ctx, formatter)
@@ -73,9 +76,6 @@ def plain(command: Any) -> None:
         type(command).format_help_text(command, ctx, formatter)
 
     command.format_help_text = format_text
-    command.format_epilog = lambda ctx, formatter: _epilog(
-        command.epilog, formatter, MOST_EXAMPLES if _shortened(command, ctx) else None
-    )
 
 
 def all_options() -> Any:
@@ -89,7 +89,7 @@ def all_options() -> Any:
         whole: Annotated[
             bool,
             typer.Option(
-                "--help-all",
+                ALL,
                 is_eager=True,
                 expose_value=False,
                 callback=_show,
@@ -99,9 +99,7 @@ def all_options() -> Any:
     ) -> None:
         """Hold the option."""
 
-    return next(
-        option for option in typer.main.get_command(app).params if "--help-all" in option.opts
-    )
+    return next(option for option in typer.main.get_command(app).params if ALL in option.opts)
 
 
 def _show(ctx: typer.Context, wanted: bool) -> None:
@@ -129,11 +127,10 @@ def _shortened(command: Any, ctx: Any) -> bool:
 def _options(command: Any, ctx: Any, formatter: Any) -> None:
     short = _shortened(command, ctx)
     sections: dict[str, list[tuple[str, str]]] = {}
-    for parameter in command.get_params(ctx):
+    for parameter in sorted(command.get_params(ctx), key=_place):
         record = parameter.get_help_record(ctx)
-        if record is None or (
-            short and not parameter.required and not RARE.isdisjoint(parameter.opts)
-        ):
+        left_out = not parameter.required and not RARE.isdisjoint(parameter.opts)
+        if record is None or (left_out if short else ALL in parameter.opts):
             continue
         heading = (
             _own(parameter)
@@ -144,6 +141,11 @@ def _options(command: Any, ctx: Any, formatter: Any) -> None:
     for heading, records in sections.items():
         with formatter.section(heading):
             formatter.write_dl(records)
+
+
+def _place(parameter: Any) -> tuple[bool, bool]:
+    """Arguments before options, and what is required before the rest."""
+    return parameter.param_type_name != "argument", not parameter.required
 
 
 def _first(text: str) -> str:
@@ -162,17 +164,17 @@ def _epilog(text: str | None, formatter: Any, most: int | None = None) -> None:
 
 
 def _own(parameter: Any) -> str:
-    return "Arguments" if parameter.param_type_name == "argument" else OWN
+    return "Arguments" if parameter.param_type_name == "argument" else "Options"
 
 
-def write_commands(commands: Mapping[str, str], formatter: Any) -> None:
-    """The commands by group, a line each, and the names of the others."""
+def write_commands(commands: Mapping[str, str], formatter: Any, *, whole: bool) -> None:
+    """The commands by group, a line each, and the others: by name only, unless ``whole``."""
     rows: list[tuple[str, str]] = []
-    for group, names in GROUPS.items():
+    for group, names in (GROUPS | ({"More": _rest(commands)} if whole else {})).items():
         known = [name for name in names if name in commands]
         rows += [(f"{'' if k else group:8}{name}", commands[name]) for k, name in enumerate(known)]
     with formatter.section("Commands"):
-        formatter.write_dl([*rows, ("More", ", ".join(_rest(commands)))])
+        formatter.write_dl(rows if whole else [*rows, ("More", ", ".join(_rest(commands)))])
 
 
 def _rest(commands: Iterable[str]) -> list[str]:

@@ -1,5 +1,5 @@
-"""``visualjudge import``: ground truth and a model's output into a data folder, a sub-command a
-format.
+"""``visualjudge import``: ground truth and a model's output into a data folder, with one
+sub-command per format.
 
 The commands are the rows of :data:`~visualjudge.formats.importers.IMPORTERS`: the parameters of a
 row's reader become options, between those of :func:`first` and :func:`last`, which formats share.
@@ -81,7 +81,7 @@ def first(
     class_of_interest: Sequence[str] = (),
     metric: str | None = None,
 ) -> None:
-    """The options that come before those of a format, as far as it has them.
+    """The options before those of a format, as far as the format has them.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def parameter_help(function: Callable[..., Any]) -> dict[str, str]:
 
 
 def _import(row: Importer, values: dict[str, Any]) -> None:
-    """Import each source in turn; report every problem in a line; exit 1 where there is any, unless
+    """Import each source in turn; report every problem in one line; exit 1 if there is any, unless
     skipped.
     """
     from visualjudge.core.confined_paths import importing
@@ -303,7 +303,7 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
             left_out += len(done.problems)
             written += done.annotations
     if written:
-        following("build", values["out"], "--out", "DATASET")
+        following("describe", values["out"])
     if left_out and not values["skip_invalid"]:
         say(f"invalid records left out: {left_out}")
         raise typer.Exit(1)
@@ -315,7 +315,7 @@ def _mapping(name: str, stated: Sequence[str]) -> dict[str, str]:
     Raises
     ------
     UsageError
-        If one is of another form.
+        If one has another form.
     """
     pairs = [one.partition("=") for one in stated]
     for ours, equals, theirs in pairs:

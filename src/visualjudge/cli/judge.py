@@ -53,7 +53,7 @@ visualjudge judge DATASET --cascade cascade.json --cheap runs/small --model gpt-
 
 @dataclass(frozen=True, kw_only=True)
 class BatchOptions:
-    """Whether and how a run asks by batches."""
+    """Whether and how a run uses batches."""
 
     heading: ClassVar[str] = "Batches"
 
@@ -79,7 +79,7 @@ class BatchOptions:
 
     @property
     def settings(self) -> Settings | None:
-        """How; None without ``--batch``.
+        """The settings of batches; None without ``--batch``.
 
         Raises
         ------
@@ -145,7 +145,7 @@ def judge(
         typer.Option(help="Stop early at 'right decided' or 'rank decided'."),
     ] = None,
     check_every: Annotated[
-        int, typer.Option(min=1, help="With --until: look after every N verdicts.")
+        int, typer.Option(min=1, help="With --until: check after every N verdicts.")
     ] = 500,
     panel: Annotated[
         list[Path] | None,
@@ -211,8 +211,8 @@ def _watch(
 
     if batches.settings:
         raise UsageError("--until cannot be used together with --batch")
-    ordered = in_random_order(dataset)
-    return Watch(ordered, out, until, every, options["swap"], options["repeats"])  # type: ignore[arg-type]
+    settings = until, every, options["swap"], options["repeats"]
+    return Watch(in_random_order(dataset), out, *settings)  # type: ignore[arg-type]
 
 
 def _tell_batches() -> None:
@@ -229,8 +229,9 @@ def _panel(folders: list[Path]) -> Judge:
     from visualjudge.runs.folder import RunFolder
 
     members = {str(folder): RunFolder(folder).verdicts() for folder in folders}
-    simulated = any(RunFolder(folder).manifest().get("simulated") for folder in folders)
-    return PanelJudge(members, bool(simulated))
+    return PanelJudge(
+        members, any(RunFolder(folder).manifest().get("simulated") for folder in folders)
+    )
 
 
 def _cascade(rule: Path | None, cheap: Path | None, expensive: Judge) -> Judge:
@@ -273,22 +274,25 @@ def _dry_run(
     needed = {
         "--max-calls": (found.calls, limits.max_calls),
         "--max-cost": (found.cost, limits.max_cost),
+        "--max-tokens-total": (found.tokens_in + found.tokens_out, limits.max_tokens),
     }
-    needed["--max-tokens-total"] = (found.tokens_in + found.tokens_out, limits.max_tokens)
     for name, (whole, limit) in needed.items():
         if limit is not None and limit < whole:
-            print(f"{name} {limit} stops the run after about {limit / whole:.0%} of it")
+            print(f"{name} {limit} stops the run after about {100 * limit / whole:.0f} % of it")
 
 
 def _finish(report: RunReport, out: Path, decision: Decision | None = None) -> None:
-    """Say how it ended; exit status 1 where something failed, or is missing although nothing was
-    decided.
+    """Report how the run ended; exit status 1 if a call failed, or verdicts are missing without a
+    decision.
     """
     from visualjudge.runs.progress_display import counted, spent_in_all
 
     progress = report.progress
     if report.torn_bytes:
-        say(f"{out}: the last line was cut short by a kill; its question was asked again")
+        say(
+            f"{out}: the last line was incomplete because the run was killed; its question was "
+            "asked again"
+        )
     money = spent_in_all(progress, report.total)
     verdicts = (
         f"{pluralize(report.statuses.total(), 'verdict')}: {counted(report.statuses) or 'none'}"
@@ -322,7 +326,7 @@ def _finish(report: RunReport, out: Path, decision: Decision | None = None) -> N
 
 
 def _last_error(report: RunReport) -> str:
-    """The server and its message, which may name the server already."""
+    """The server and its message, in which it may be named already."""
     said = report.last_error or "no reason was given"
     server = report.server or ""
     return f"the last: {said}" if server in said else f"the last: {server}: {said}"

@@ -1,4 +1,4 @@
-"""Groups of commands that are listed by name, and made when they are called."""
+"""Groups of commands that are listed by name and created when called."""
 
 from __future__ import annotations
 

@@ -58,14 +58,20 @@ def finish_training(done: Trained, out: Path, json: Path | None, figure: str = "
                 "declined": dict(done.declined),
             },
         )
-    cells = []
-    for row in rows:
-        ends = "fewer than 5 images" if row.ci95 is None else percents(row.ci95)
-        cells.append((row.task, percent(row.right), ends, str(row.pairs), str(row.images)))
+    cells = tuple(
+        (
+            row.task,
+            percent(row.right),
+            "fewer than 5 images" if row.ci95 is None else percents(row.ci95),
+            str(row.pairs),
+            str(row.images),
+        )
+        for row in rows
+    )
     typer.echo(
         Table(
             ("Task", f"{figure.capitalize()} on held-out images", "95 %", "Pairs", "Images"),
-            tuple(cells),
+            cells,
         ).text()
     )
     for task, why in done.declined.items():

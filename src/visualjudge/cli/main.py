@@ -1,4 +1,4 @@
-"""The command line: one sub-command a file, imported only when it is called; errors become exit
+"""The command line: one file per sub-command, imported only when it is called; errors become exit
 statuses here.
 """
 
@@ -16,7 +16,7 @@ from typing import Annotated, Any, TextIO, cast
 import typer
 
 import visualjudge
-from visualjudge.cli.help import write_commands
+from visualjudge.cli.help import WHOLE, all_options, write_commands
 from visualjudge.cli.lazy import LazyCommands
 from visualjudge.cli.output import say
 from visualjudge.cli.terminal import PlainStream
@@ -40,11 +40,11 @@ COMMANDS = {
     "batch": "Show, fetch, cancel or give up the batches of a run",
     "train-local": "Train the local judge on scored predictions",
     "distill": "Train the local judge on the verdicts of a run",
-    "pipeline": "Run judge modules over JSONL rows",
+    "pipeline": "Judge image edits in a JSONL file",
     "report": "Measure how far a judge can be trusted",
     "card": "Check whether a judge can rank your models",
     "correct": "Correct a leaderboard of sources with a few labels",
-    "label": "Draw the items to label next",
+    "label": "Draw the items that people label next",
     "probe": "Build questions with irrelevant changes",
     "drift": "Test whether a judge has changed",
     "cascade": "Find when a cheap judge is enough",
@@ -77,8 +77,15 @@ class Commands(LazyCommands):
         module = importlib.import_module(f"visualjudge.cli.{MODULES.get(name, name)}")
         return typer.main.get_command(module.app)
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        params: list[Any] = [*super().get_params(ctx), all_options()]
+        for parameter in params:
+            if parameter.name in ("install_completion", "show_completion"):
+                parameter.hidden = WHOLE not in ctx.meta
+        return params
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        write_commands(COMMANDS, formatter)
+        write_commands(COMMANDS, formatter, whole=WHOLE in ctx.meta)
 
 
 app = typer.Typer(
@@ -87,8 +94,7 @@ app = typer.Typer(
     add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # Rich takes longer to import than most commands take to run
-    help="Build judge questions from vision predictions, put them to a VLM, and measure how far "
-    "it can be trusted.",
+    help="Measure how far a vision-language model can be trusted as a judge.",
 )
 
 
@@ -119,12 +125,9 @@ def run() -> None:
     try:
         with redirect_stdout(cast(TextIO, PlainStream(sys.stdout))):
             _app_and_output()
-    except UsageError as error:
-        say(error)
-        sys.exit(2)
     except VisualJudgeError as error:
         say(error)
-        sys.exit(1)
+        sys.exit(2 if isinstance(error, UsageError) else 1)
     except BrokenPipeError:
         sys.exit(1)
     except KeyboardInterrupt:
@@ -144,7 +147,7 @@ def _terminated(number: int, frame: object) -> None:
 
 
 def _app_and_output() -> None:
-    """The command, and what it printed: a full device shows only when the last of it is written."""
+    """Run the command and flush its output: a full device is noticed only at the last write."""
     try:
         app()
     finally:

@@ -81,7 +81,7 @@ MatcherKey = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class InferClientOptions(ClientOptions):
-    """As for a judge, but that the likeliest reply is asked for."""
+    """As for a judge, but the most probable reply is requested."""
 
     temperature: Annotated[float | None, typer.Option(min=0, help="Sampling temperature.")] = 0.0
     server_temperature: Annotated[
@@ -92,7 +92,7 @@ class InferClientOptions(ClientOptions):
     ] = False
 
     def config(self, key_option: str = "--api-key-env") -> dict[str, Any]:
-        """The fields that a client is made of."""
+        """The fields of the client."""
         hidden = "temperature" if self.server_temperature else ""
         return {name: value for name, value in super().config(key_option).items() if name != hidden}
 
@@ -319,12 +319,13 @@ def _finish(result: InferReport, places: Places) -> None:
     print(f"{places.workbook}: {replied}{statuses} ({places.journal.name} is the record)")
     if money := spent_in_all(result.progress, result.total):
         print(f"spent: {money}")
-    if result.statuses["truncated"]:
-        cut = pluralize(result.statuses["truncated"], "reply was", "replies were")
-        say(f"{cut} cut by the token limit; see --max-tokens")
+    if truncated := result.statuses["truncated"]:
+        say(f"{pluralize(truncated, 'reply was', 'replies were')} cut by --max-tokens")
     if result.cut:
         cut = pluralize(result.cut, "cell was", "cells were")
-        say(f"{places.workbook}: {cut} cut to 32,767 characters; {places.journal} holds the whole")
+        say(
+            f"{places.workbook}: {cut} cut to 32,767 characters; {places.journal} has the full text"
+        )
     if not result.missing:
         return
     if result.causes:
@@ -379,8 +380,10 @@ def _summary(numbers: dict[str, Any]) -> None:
         f"{percent(numbers['accuracy'])}"
     )
     if numbers["n_vanilla"] < numbers["n"]:
-        vanilla = percent(numbers["vanilla_accuracy"])
-        print(f"questions without rotations {numbers['n_vanilla']}, vanilla accuracy {vanilla}")
+        print(
+            f"questions without rotations {numbers['n_vanilla']}, vanilla accuracy "
+            f"{percent(numbers['vanilla_accuracy'])}"
+        )
     if numbers["circular_accuracy"] is not None:
         print(
             f"questions {numbers['n_groups']}, circular accuracy "

@@ -58,7 +58,7 @@ def key_of(variable: str | None, option: str = "--api-key-env") -> str | None:
     Raises
     ------
     UsageError
-        If the variable is named and not set.
+        If the variable is named but not set.
     """
     if variable is None:
         return None
@@ -228,7 +228,7 @@ class ExtractorOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How a run goes, and how it goes on."""
+    """How a run is executed and continued."""
 
     heading: ClassVar[str] = "Run"
 
@@ -243,7 +243,7 @@ class RunOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetOptions:
-    """What a run may spend; it stops before it would spend more."""
+    """What a run may spend; it stops before spending more."""
 
     heading: ClassVar[str] = "Budget"
 
@@ -344,21 +344,21 @@ class QuestionOptions:
 
 
 class Work(TypedDict):
-    """Who builds: how many processes, and of which engine."""
+    """How many processes build, and with which engine."""
 
     workers: int
     engine: EngineName
 
 
 class FormName(StrEnum):
-    """How a dataset keeps its questions, or a run its verdicts."""
+    """How the questions of a dataset, or the verdicts of a run, are stored."""
 
     parquet = "parquet"
     json = "json"
 
 
 class MediaName(StrEnum):
-    """How a dataset keeps its images."""
+    """How the images of a dataset are stored."""
 
     files = "files"
     shards = "shards"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -113,8 +114,8 @@ def perturb(
         raise UsageError(f"--pairing must be matched or ladder, got {pairing!r}")
     if with_truth and pairing == "matched":
         raise UsageError(
-            "--with-truth must be used with --pairing ladder: the truth differs in look from "
-            "matched errors"
+            "--with-truth must be used with --pairing ladder: the truth looks different "
+            "from matched errors"
         )
     from_files = _reader(task, gt, images, classes, gt_pngs, instances, gt_scale, gt_inverse, boxes)
     ids = Ids(id_prefix, id_from)
@@ -155,53 +156,37 @@ def _reader(
     gt_inverse: bool,
     boxes: bool,
 ) -> Callable[[], Found]:
-    """A function that reads the ground truth's samples from the start."""
+    """A function that reads the ground truth's samples from the start.
+
+    Raises
+    ------
+    UsageError
+        If label maps are given without their classes.
+    """
     from visualjudge.core.registry import added
-    from visualjudge.formats.coco import coco
     from visualjudge.formats.importers import IMPORTERS
     from visualjudge.vision.tasks import task_named
 
-    def semantic() -> Found:
-        from visualjudge.formats.label_maps import label_maps
-
-        if gt_pngs is not None:
-            return coco(task, Path(gt), None, Path(images), gt_pngs=gt_pngs)
-        if classes is None:
-            raise UsageError(
-                "semantic_segmentation needs --classes for label maps, or --gt-pngs for panoptic "
-                "files"
-            )
-        return label_maps(task, gt, None, images, classes)
-
-    def referring() -> Found:
-        from visualjudge.formats.referring import referring as read
-
-        return read(task, Path(gt), None, Path(images), instances, boxes=boxes)
-
-    def depth() -> Found:
-        from visualjudge.formats.depth_maps import depth_maps
-
-        return depth_maps(task, gt, None, images, gt_scale=gt_scale, gt_inverse=gt_inverse)
-
-    def restoration() -> Found:
-        from visualjudge.formats.image_pairs import image_pairs
-
-        return image_pairs(task, images, gt=gt)
-
-    def instance() -> Found:
-        return coco(task, Path(gt), None, Path(images))
-
-    readers: dict[Any, Callable[[], Found]] = {
-        "semantic": semantic,
-        "referring": referring,
-        "depth": depth,
-        "restoration": restoration,
-    }
     kind = task_named(task).type
     for name in added("importer"):
         if kind in IMPORTERS[name].types:
-            return lambda: IMPORTERS[name].reader(task, gt, None, images)
-    return readers.get(kind, instance)
+            return partial(IMPORTERS[name].reader, task, gt, None, images)
+    if kind == "semantic" and gt_pngs is None and classes is None:
+        raise UsageError(
+            "semantic_segmentation needs --classes for label maps, or --gt-pngs for panoptic files"
+        )
+    label_maps = ("label-map", {"classes": classes})
+    panoptic = ("coco", {"gt_pngs": gt_pngs})
+    readers: dict[Any, tuple[str, dict[str, Any]]] = {
+        "semantic": label_maps if gt_pngs is None else panoptic,
+        "referring": ("referring", {"instances": instances, "boxes": boxes}),
+        "depth": ("depth", {"gt_scale": gt_scale, "gt_inverse": gt_inverse}),
+        "restoration": ("pairs", {}),
+    }
+    name, own = readers.get(kind, ("coco", {}))
+    place: Any = Path if name in ("coco", "referring") else str  # others take patterns
+    files = {"gt": place(gt), "images": place(images), "pred": None}
+    return partial(IMPORTERS[name].reader, task=task, **files, **own)
 
 
 def _tell(done: Made, task: str, out: Path, skip_invalid: bool) -> None:

@@ -136,10 +136,7 @@ def _finish(
         say(f"and {pluralize(len(lines) - _MOST_LINES, 'more row', 'more rows')} without a result")
     if report.unchecked:
         unchecked = pluralize(report.unchecked, "result is", "results are")
-        say(
-            f"{out}: {unchecked} of an earlier version, which did not record what rows its "
-            "results are of"
-        )
+        say(f"{out}: {unchecked} from an earlier version, which did not record their rows")
     if report.missing:
         missing = pluralize(report.missing, "row is", "rows are")
         say(f"{report.progress.stopped or 'stopped'}; {missing} missing; continue with --resume")

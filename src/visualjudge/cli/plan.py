@@ -60,20 +60,18 @@ def plan(
     effect: Annotated[
         float | None,
         typer.Option(
-            help="True effect to show: right: share right above the card's threshold; bias: lean; "
-            "compare: difference of two judges; probe: effect of the cue. Default: the pilot's "
-            "(without one 0.1 for right), 0.05 for compare, 0 for probe."
+            help="True effect to show: right: share right above the card's threshold; bias: "
+            "position bias; compare: difference of two judges; probe: effect of the cue. Default: "
+            "the pilot's (without one 0.1 for right), 0.05 for compare, 0 for probe."
         ),
     ] = None,
-    power: Annotated[
-        float, typer.Option(help="Probability with which the goal is to be reached.")
-    ] = 0.8,
+    power: Annotated[float, typer.Option(help="Probability of reaching the goal.")] = 0.8,
     task: Annotated[
         str | None, typer.Option(help="Task to plan for, if there are several.")
     ] = None,
     encoding: Annotated[
         list[str] | None,
-        typer.Option(help="Encoding to use; may be repeated, the first one first."),
+        typer.Option(help="Encoding to use; may be repeated, in order of preference."),
     ] = None,
     json: Annotated[
         Path | None, typer.Option("--json", help="Write the plan, for `build --plan`.")

@@ -163,7 +163,7 @@ class Cached(Wrapping):
 
     def _stop(self, error: Exception) -> None:
         self._full = True
-        _log.warning("replies are not kept from here on: %s", error)
+        _log.warning("replies are no longer cached: %s", error)
 
 
 def write_entry(path: Path, reply: Reply, secret: bytes) -> None:

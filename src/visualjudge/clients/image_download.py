@@ -84,7 +84,7 @@ async def _hop(
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise DataError(
-            "an image's URL must begin with http:// or https://, and so must every redirect"
+            "the URLs of an image and of its redirects must begin with http:// or https://"
         )
     asked = URL(url)
     _check_literal(

@@ -339,7 +339,7 @@ class RemoteClient(ABC):
         except Exception as error:
             said = one_line(self._redact(str(error)))
             failure = TransportError(
-                f"{self.base_url}: the reply is not what the API's documentation says "
+                f"{self.base_url}: the reply does not follow the API's documentation "
                 f"({type(error).__name__}: {said})",
                 cause="no reply in body",
             )

@@ -63,7 +63,7 @@ def submit(work: Coroutine[Any, Any, Result]) -> Future[Result]:
     """
     if _background.is_here():
         work.close()
-        raise RuntimeError("a plain call inside asynchronous work would wait for itself: await it")
+        raise RuntimeError("a synchronous call inside asynchronous code would block; await it")
     return asyncio.run_coroutine_threadsafe(work, _background.loop())
 
 

@@ -63,7 +63,7 @@ def confined_path(root: str | Path, name: object, *, of: str = "the dataset") ->
     path = Path(root, _printable(name) if _ALLOWED.get() else stated_path(name, of=of))
     if not _ALLOWED.get() and not _is_at_home(os.path.realpath(path), os.path.realpath(root)):
         raise DataError(
-            f"{_shown(name)} leads out of {of} over a link; a file must lie inside it{_HINT.get()}"
+            f"{_shown(name)} leads out of {of} through a link; files must be inside{_HINT.get()}"
         )
     try:
         mode = path.stat().st_mode

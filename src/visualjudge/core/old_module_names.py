@@ -74,7 +74,7 @@ class Moved(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Give the module the attributes of its replacement."""
         new = ROOT + MOVED[module.__name__[len(ROOT) :]]
-        warnings.warn(f"{module.__name__} is {new} now", DeprecationWarning, stacklevel=2)
+        warnings.warn(f"{module.__name__} has moved to {new}", DeprecationWarning, stacklevel=2)
         home = importlib.import_module(new)
         module.__doc__ = home.__doc__
         module.__dict__["__getattr__"] = lambda name: getattr(home, name)

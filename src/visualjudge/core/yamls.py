@@ -83,7 +83,7 @@ def _check(text: str) -> None:
                     raise ValueError(f"a text must hold at most {MOST_REFERENCES} interpolations")
         if count > MOST_NODES:
             raise ValueError(
-                f"must hold at most {MOST_NODES} values, aliases counted as what they stand for"
+                f"must hold at most {MOST_NODES} values, counting what aliases refer to"
             )
 
 

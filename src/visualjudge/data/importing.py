@@ -301,7 +301,7 @@ def _interests(task: str, sample: Sample, classes: tuple[str, ...]) -> list[tupl
     )
     if looked_at > MOST_LOOKED_AT:
         raise DataError(
-            f"labels: times the predictions of the image must be at most {MOST_LOOKED_AT:,}, got "
+            f"labels: labels × predictions of an image must be at most {MOST_LOOKED_AT:,}, got "
             f"{looked_at:,}; "
             "--class-of-interest all makes one annotation for all classes"
         )

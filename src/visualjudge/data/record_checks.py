@@ -33,21 +33,19 @@ LONGEST_NAME = 180
 
 def _without_mark(text: str) -> str:
     if IMAGE_MARK in text:
-        raise ValueError(
-            f"holds {IMAGE_MARK!r}, which marks an image in the questions; write it another way"
-        )
+        raise ValueError(f"holds {IMAGE_MARK!r}, which marks an image in the questions; replace it")
     return text
 
 
 def _short(text: str) -> str:
     if len(text.encode()) > LONGEST_NAME:
-        raise ValueError(f"is longer than {LONGEST_NAME} bytes, and becomes part of a file name")
+        raise ValueError(f"must be at most {LONGEST_NAME} bytes long, for use in file names")
     return text
 
 
 def _writable(text: str) -> str:
     if _CONTROL.search(text):
-        raise ValueError("must not hold control characters or halves of surrogate pairs")
+        raise ValueError("must not contain control characters or unpaired surrogates")
     return text
 
 

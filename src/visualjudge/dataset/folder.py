@@ -236,8 +236,7 @@ class Dataset:
         found = self.image(relative)
         if isinstance(found, Part):
             raise DataError(
-                f"{self.root}: {relative} has no file of its own, since it lies in "
-                f"{found.shard.name}; "
+                f"{self.root}: {relative} lies in {found.shard.name}, not in its own file; "
                 "use visualjudge convert --media files"
             )
         return found

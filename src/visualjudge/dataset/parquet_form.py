@@ -125,7 +125,7 @@ class ParquetQuestions(QuestionFiles):
                 )
             height = parquet_height(path)
             if height > path.stat().st_size:
-                raise DataError(f"{path}: must have at most one question a byte, got {height:,}")
+                raise DataError(f"{path}: must have at most one question per byte, got {height:,}")
             self._first.append(self._count)
             self._count += height
         self._group: tuple[int, Any] = (0, None)
@@ -356,7 +356,7 @@ def _check_together(rows: pl.DataFrame, values: dict[str, Sequence[Any]]) -> Non
 
 def _must(holds: bool | None, what: str) -> None:
     if not holds:
-        raise ValueError(f"{what} must be as questions have it")
+        raise ValueError(f"{what} must match the questions")
 
 
 # ---------------------------------------------------------------- a column

@@ -1,4 +1,5 @@
-"""COCO instances, boxes, keypoints and results; LVIS, which differs in what it leaves unsaid.
+"""COCO instances, boxes, keypoints and results, and LVIS, whose images are not labelled
+exhaustively.
 
 Formats: https://cocodataset.org/#format-data and #format-results; https://www.lvisdataset.org.
 """
@@ -60,7 +61,7 @@ def flattened(side: Masks) -> Masks:
 
 
 def by_class(side: Masks) -> Masks:
-    """One segment a class, in the order of the labels."""
+    """One segment per class, in the order of the labels."""
     joined = sorted(side.union_by_label().items())
     return side.with_items(Instance(label, mask_from_array(dense)) for label, dense in joined)
 
@@ -86,7 +87,7 @@ class ImageEntry:
 
 @dataclass(eq=False)
 class CocoTruth:
-    """A COCO ground truth file, indexed; ``broken`` holds the images one of whose records cannot be
+    """A COCO ground truth file, indexed; ``broken`` lists the images with a record that cannot be
     used.
     """
 
@@ -179,7 +180,7 @@ def lvis(
 
 
 def read_truth(gt: Path, images: Path) -> CocoTruth:
-    """Categories, images and annotations of a COCO file (the annotations as they stand).
+    """Categories, images and annotations of a COCO file (annotations unchanged).
 
     Raises
     ------
@@ -213,7 +214,7 @@ def read_truth(gt: Path, images: Path) -> CocoTruth:
 
 
 def _by_number(image_id: int | str) -> tuple[bool, int, str]:
-    """Numbers first, rising, as pycocotools evaluates: that order decides between equal
+    """Sort numbers first, in rising order, as pycocotools does: the order decides between equal
     confidences.
     """
     return (True, 0, image_id) if isinstance(image_id, str) else (False, image_id, "")
@@ -288,8 +289,8 @@ def _image_id(raw: Any, where: str) -> int | str:
 def _of_unknown_images(
     results: Mapping[Any, Sequence[tuple[str, Any]]], truth: CocoTruth, pred: Path
 ) -> list[Problem]:
-    """Results on images that the ground truth does not have; those on an image left out have been
-    told already.
+    """Results on images that the ground truth does not have; those on an image that was left out
+    were already reported.
     """
     known = set(truth.images) | {
         raw["image_id"] for rows in truth.annotations.values() for _, raw in rows

@@ -23,7 +23,7 @@ FARTHEST_METRES = 255
 
 @dataclass(frozen=True)
 class DepthForm:
-    """How stored values are meant: depth = value × ``scale``, or disparity where ``inverse``."""
+    """How to interpret stored values: depth = value × ``scale``, or a disparity if ``inverse``."""
 
     scale: float = 1.0
     inverse: bool = False
@@ -64,8 +64,8 @@ def depth_maps(
     """Samples of depth maps paired with images by name; without ``pred`` the truth is its own
     prediction.
 
-    ``gt``, ``pred`` and ``images`` are as :func:`~visualjudge.formats.sample.files_by_key` takes
-    them.
+    ``gt``, ``pred`` and ``images`` are arguments of
+    :func:`~visualjudge.formats.sample.files_by_key`.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Hugging Face data sets on disk: a folder of ``save_to_disk``, or Parquet files; read with polars
 alone.
 
-An image is a struct of ``bytes`` and ``path``, the names of classes stand in the schema's metadata;
+An image is a struct of ``bytes`` and ``path``, the names of classes are in the schema's metadata;
 see https://huggingface.co/docs/datasets/about_arrow and /object_detection. Images are unpacked into
 a folder, and the files there are read as those of COCO or as label maps.
 """
@@ -54,7 +54,7 @@ def is_hugging_face(path: Path) -> bool:
 
 
 def read_data_set(path: Path, scratch: Path) -> Table:
-    """The rows of a data set on disk; each image is written below ``scratch`` when its row comes.
+    """The rows of a data set on disk; each image is written below ``scratch`` when its row is read.
 
     Raises
     ------
@@ -308,9 +308,7 @@ def _is_image(value: Any) -> bool:
 
 
 def _image(cell: Mapping[str, Any], number: str, file: Path, folder: Path) -> Path | None:
-    """The file of an image: its bytes in ``folder``, under the name that the data set has for it,
-    else its number.
-    """
+    """Write an image into ``folder``, named as in the data set, or else by its number."""
     stated, content = cell["path"], cell["bytes"]
     if content is None:
         return None if stated is None else _beside(file, stated, folder.name)
@@ -340,8 +338,8 @@ def _features(file: Path) -> dict[str, Any]:
 
 
 def _class_names(node: Any) -> list[str]:
-    """Names of the first ``ClassLabel`` below a feature, or of one that lists ``names`` for a label
-    map.
+    """Names of the first ``ClassLabel`` in a feature, or of a feature that lists ``names`` for a
+    label map.
     """
     if isinstance(node, list):
         return next((names for one in node if (names := _class_names(one))), [])

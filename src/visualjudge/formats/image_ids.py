@@ -14,8 +14,8 @@ KINDS = ("name", "folder")
 @dataclass(frozen=True, slots=True)
 class Ids:
     """``image_id`` is ``prefix`` and the image's file name without its suffix; with ``folder`` its
-    folder's name and ``_`` come before that. An id that the input itself gives (a table's column)
-    takes the prefix alone.
+    folder's name and ``_`` come before that. An id from the input itself (a column of a table) only
+    gets the prefix.
     """
 
     prefix: str = ""

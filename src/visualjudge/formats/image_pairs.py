@@ -1,4 +1,4 @@
-"""Restorations: images degraded, restored and, where there is one, clean."""
+"""Restored images, with the degraded and, if there is one, the clean image."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def image_pairs(
     """Samples of images paired by name; scored against ``gt``, or by a table of ``key`` and
     ``score``.
 
-    Without ``pred`` the clean image is its own prediction. Paths are as
-    :func:`~visualjudge.formats.sample.files_by_key` takes them.
+    Without ``pred`` the clean image is its own prediction. Paths are arguments of
+    :func:`~visualjudge.formats.sample.files_by_key`.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def image_pairs(
 
 
 def _by_key(rows: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], list[str]]:
-    """The rows of a table by their key, and the keys that stand more than once."""
+    """The rows of a table by their key, and the keys that occur more than once."""
     found: dict[str, Any] = {}
     repeated: dict[str, None] = {}
     for row in rows:

@@ -1,7 +1,7 @@
 """Predictions that Python libraries hold in memory: supervision's ``Detections`` and FiftyOne
 samples.
 
-Neither library is imported: an object with the same attributes serves. Formats:
+Neither library is imported: any object with the same attributes works. Formats:
 https://supervision.roboflow.com/latest/detection/core and
 https://docs.voxel51.com/user_guide/using_datasets.
 """
@@ -28,8 +28,7 @@ def from_supervision(
     *,
     task: str = "object_detection",
 ) -> Detections | Masks:
-    """The prediction of supervision's ``Detections``: boxes, or masks where the task is one of
-    instances.
+    """The prediction in supervision's ``Detections``: boxes, or masks for instance segmentation.
 
     Parameters
     ----------
@@ -172,7 +171,7 @@ def _items(sample: Any, field: str) -> Iterator[Any]:
 
 
 def _placed(item: Any, size: Size) -> Xyxy:
-    """Corners in pixels of a box in shares of an image of (height, width) ``size``."""
+    """Corners in pixels of a box that is given in shares of the image ``size`` (height, width)."""
     x, y, width, height = (float(v) for v in item.bounding_box)
     if not (x >= -0.05 and y >= -0.05 and x + width <= 1.05 and y + height <= 1.05):
         raise DataError(

@@ -89,8 +89,8 @@ def label_maps(
 
 def class_table(path: Path) -> dict[int, str]:
     """Names by value: a CSV or TSV with a column of numbers (id, idx, index, value, …) and one of
-    names (name, class); JSON, ``{"1": "road"}`` or an array of such rows; or a text with a name a
-    line, counted from 0.
+    names (name, class); JSON, ``{"1": "road"}`` or an array of such rows; or a text file with one
+    name per line, counted from 0.
 
     Of a name such as ADE20K's ``person;individual;someone`` the part before the first ``;`` is the
     name, unless another class begins with it too.

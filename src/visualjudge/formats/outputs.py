@@ -36,7 +36,7 @@ def outputs(
     column: Mapping[str, str] | None = None,
     scratch: Path | None = None,
 ) -> Found:
-    """Samples of a table with a row an output and rating.
+    """Samples of a table with one row per output and rating.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def outputs(
     ):
         raise UsageError(
             f"{table}: must have a column 'image' with the source images: {task} cannot be "
-            "judged without"
+            "judged without them"
         )
     rated: dict[tuple[Any, ...], list[_Row]] = {}
     for number, row in enumerate(rows, 1):
@@ -161,7 +161,7 @@ def _renamed(row: dict[str, Any] | Problem, columns: Mapping[str, str]) -> dict[
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One row, its paths found and its scores as given and as ``final_score``."""
+    """One row, with its paths resolved and its scores as given and as ``final_score``."""
 
     output: Path
     image_id: str
@@ -176,7 +176,9 @@ class _Row:
 def _samples(
     task: str, table: str, rated: Sequence[Sequence[_Row]], masks: Mapping[str, Any]
 ) -> Found:
-    """A sample an output, with the mean of its ratings; outputs of one file name get numbers."""
+    """One sample per output, with the mean of its ratings; outputs with the same file name are
+    numbered.
+    """
     seen: Counter[tuple[str, str, str | None]] = Counter()
     for ratings in rated:
         first = ratings[0]
@@ -214,7 +216,7 @@ def given_score(value: Any, limits: tuple[float, float]) -> float:
     Raises
     ------
     DataError
-        If it is no number or lies outside.
+        If it is not a number, or outside the limits.
     """
     try:
         number = float(value)

@@ -78,12 +78,12 @@ def _sample(row: Any, number: int) -> Sample:
 
 
 def _missing(value: Any) -> bool:
-    """None, and the NaN that pandas has in its place."""
+    """Whether a value is None, or the NaN that pandas uses for it."""
     return value is None or (isinstance(value, float) and np.isnan(value))
 
 
 def _typed(task: str, sample: Sample) -> Sample:
-    """The sample with paths and records in place of the forms that stand for them."""
+    """The sample with paths and records in place of their shorthand forms."""
     image, file, mask, control = (
         _path(name, getattr(sample, name)) for name in ("image", "file", "mask", "control")
     )

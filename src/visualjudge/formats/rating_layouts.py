@@ -100,7 +100,7 @@ def _tifa(files: Sequence[Path], _root: Path, _scratch: Path | None) -> Rows:
                 or not {"image_path", "text", "human_scores"} <= row.keys()
             ):
                 yield Problem(
-                    file.name, key, "human_scores", "must stand beside image_path and text"
+                    file.name, key, "human_scores", "must be given with image_path and text"
                 )
                 continue
             text_id = str(row.get("text_id", key))
@@ -153,7 +153,7 @@ def _ranked(images: Any, ranks: Any) -> bool:
 
 
 def _editscore(files: Sequence[Path], _root: Path, _scratch: Path | None) -> Rows:
-    """A line a pair; its paths end in ``images/NAME``, which lies in the folder of results."""
+    """One pair per line; its paths end in ``images/NAME``, in the folder of results."""
     for file in files:
         for number, row in enumerate(read_table(file), 1):
             lists: list[Any] = [row.get(name) for name in ("output_images", "score", "key")]
@@ -173,8 +173,8 @@ def _last_two(path: Any) -> str:
 
 
 def _imagenhub(files: Sequence[Path], root: Path, _scratch: Path | None) -> Rows:
-    """A file a rater, a row an input, a column a model; a cell is ``[SC, PQ]``, and the score √(SC
-    · PQ).
+    """One file per rater, one row per input, one column per model; a cell is ``[SC, PQ]``, and the
+    score √(SC · PQ).
     """
     for file in files:
         for row in read_table(file):

@@ -1,4 +1,4 @@
-"""What every importer yields, and the two things all of them need: files by name, and tables."""
+"""What every importer yields, and what all of them need: files by name, and tables."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def folder_at(path: Path) -> Path:
     Raises
     ------
     UsageError
-        If there is no such folder: one line, however many files were looked for in it.
+        If there is no such folder: one message, however many files were looked up in it.
     """
     if "*" in str(path):
         raise UsageError(f"{path}: must be a folder, got a pattern")
@@ -101,7 +101,7 @@ def folder_at(path: Path) -> Path:
 
 
 def invalid(file: Path, record: str, field: str, reason: str) -> InvalidRecord:
-    """The error that one record of a file cannot be used."""
+    """Return the error for a record that cannot be used."""
     return InvalidRecord(Problem(file.name, record, field, reason))
 
 
@@ -112,16 +112,16 @@ def stated_file(root: Path, name: object, field: str) -> Path:
     Raises
     ------
     DataError
-        If there is no such file, or the path is absolute or leads out of ``root``, also over a
-        link.
+        If there is no such file, or the path is absolute or leads out of ``root`` (also through a
+        link).
     """
     with in_field(field):
         return confined_path(root, name, of=str(root))
 
 
 def other_size(what: str, found: Size, size: Size, image: Path, *, remedy: str = "") -> DataError:
-    """The error that ``what`` has another (height, width) than its image, and what the reason may
-    be.
+    """Return the error for a ``what`` whose (height, width) differs from its image, with a likely
+    reason.
     """
     if found == size[::-1]:
         remedy = "height and width look exchanged"
@@ -184,7 +184,7 @@ def read_json(path: Path) -> Any:
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
     except UnicodeEncodeError:
-        raise DataError(f"{path}: holds half of a surrogate pair, which is no character") from None
+        raise DataError(f"{path}: contains an unpaired surrogate") from None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read: {error}") from None
     except json.JSONDecodeError as error:
@@ -272,7 +272,9 @@ def read_table(path: Path) -> list[dict[str, Any]]:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """The lines of a file as :func:`read_text` reads it; one in UTF-8 is never in memory whole."""
+    """The lines of a file that :func:`read_text` could read; UTF-8 files are never read into memory
+    as a whole.
+    """
     try:
         with path.open("rb") as file:
             wide = file.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE)
@@ -323,8 +325,8 @@ def read_text(path: Path) -> str:
 
 
 def names_by_line(path: Path) -> dict[int, str]:
-    """The names of a text with a name a line, counted from 0; an empty line names nothing and is
-    counted.
+    """The names in a text with one name per line, counted from 0; empty lines count, but name
+    nothing.
     """
     return {k: line.strip() for k, line in enumerate(read_text(path).splitlines()) if line.strip()}
 

@@ -268,7 +268,7 @@ def _cvat(record: Any, size: Size, _predicted: bool) -> Iterator[LabelledShape]:
 
 
 def _json_files(folder: Path) -> Iterator[tuple[str, Any]]:
-    """A JSON an image; ``a.jpg.json`` belongs to ``a.jpg`` as ``a.json`` does."""
+    """One JSON file per image: ``a.jpg.json`` or ``a.json`` for ``a.jpg``."""
     for path in sorted(folder_at(folder).glob("*.json")):
         inner = PurePosixPath(path.stem)
         record = read_json(path)

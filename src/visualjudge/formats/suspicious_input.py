@@ -1,6 +1,4 @@
-"""Input that reads without an error and means something else: found by what the numbers look
-like.
-"""
+"""Find input that can be read but probably means something else, from its numbers."""
 
 from __future__ import annotations
 
@@ -45,13 +43,12 @@ def check_not_exchanged(truths: Rows, results: Rows, gt: Path, pred: Path) -> No
 
 
 def check_boxes(rows: Rows, sizes: Mapping[Any, Size], file: Path) -> None:
-    """Refuse boxes that are normalised, or are corners where ``[x, y, width, height]`` is due.
+    """Refuse boxes that are normalised, or are corners instead of ``[x, y, width, height]``.
 
     Raises
     ------
     DataError
-        If nearly nothing would match though the boxes are right; the message says what the numbers
-        look like.
+        If almost no box would match; the message says what the numbers look like.
     """
     boxes, frames = _boxes(rows, sizes)
     count = len(boxes)
@@ -77,7 +74,7 @@ def check_boxes(rows: Rows, sizes: Mapping[Any, Size], file: Path) -> None:
 
 
 def warn_of_truths(rows: Rows, sizes: Mapping[Any, Size], file: Path) -> None:
-    """Warn of ground truth that reads and is most likely a mistake: each kind in a line, with the
+    """Warn about ground truth that can be read but is probably wrong: one line per kind, with the
     first record.
     """
     found: dict[str, list[str]] = {}

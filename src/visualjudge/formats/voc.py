@@ -1,4 +1,5 @@
-"""PASCAL VOC: a folder of XML files; predictions as XML or as VOC's results, a text file a class.
+"""PASCAL VOC: a folder of XML files; predictions as XML or as VOC's results, one text file per
+class.
 
 Format: the VOC2012 development kit. Pixels count from 1 and ``xmax``, ``ymax`` are inside, so that
 x1 = xmin − 1 and x2 = xmax here. ``difficult`` objects neither have to be found nor make a
@@ -150,7 +151,7 @@ def _root(path: Path) -> ElementTree.Element:
             raise invalid(path, "annotation", "xml", f"must be at most {LARGEST_XML >> 20} MiB")
         text = path.read_bytes()
         if b"<!ENTITY" in text.replace(b"\0", b""):  # as it stands in UTF-16 too
-            raise invalid(path, "annotation", "xml", "declares entities, which no VOC file needs")
+            raise invalid(path, "annotation", "xml", "must not declare entities")
         return ElementTree.fromstring(text)
     except (ElementTree.ParseError, LookupError, ValueError) as error:
         raise invalid(path, "annotation", "xml", f"is not XML: {error}") from None

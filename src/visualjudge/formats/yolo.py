@@ -1,5 +1,5 @@
-"""YOLO text files: a file an image, a line an object, coordinates as shares of the image's width
-and height.
+"""YOLO text files: one file per image, one line per object, coordinates as shares of the image's
+width and height.
 
 Format: https://docs.ultralytics.com/datasets/detect and /segment. ``class cx cy w h [confidence]``
 is a box, ``class x y x y x y … [confidence]`` a polygon. No file means no object, as there.
@@ -86,8 +86,8 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
 
 
 def _check_labelled(gt: Path, keys: Collection[str], images: Path) -> None:
-    """Check that the ground truth has labels, and warn of images without: they count as images
-    without objects.
+    """Check that the ground truth has labels, and warn about images without labels, which count as
+    images without objects.
 
     Raises
     ------
@@ -110,7 +110,9 @@ def _check_labelled(gt: Path, keys: Collection[str], images: Path) -> None:
 
 
 def class_names(path: Path) -> dict[int, str]:
-    """Names by number: ``names`` of a data.yaml (list or mapping), or a text with a name a line."""
+    """Names by number: ``names`` of a data.yaml (list or mapping), or a text file with one name per
+    line.
+    """
     if path.suffix.lower() not in (".yaml", ".yml"):
         return names_by_line(path)
     content = read_yaml(path)
@@ -134,8 +136,8 @@ def _read(path: Path, names: dict[int, str], size: Size, item: Item, gather: Gat
 def _numbers(
     cells: list[str], names: dict[int, str], size: Size, file: str, line: int
 ) -> tuple[str, NDArray[np.float64], float | None, Size, Wrong]:
-    """Label, coordinates in pixels (x, y, x, y, …), confidence; and the image's size and how an
-    error is told.
+    """Label, coordinates in pixels (x, y, x, y, …), confidence; the image's size, and a function
+    that makes errors.
     """
 
     def wrong(field: str, reason: str) -> InvalidRecord:

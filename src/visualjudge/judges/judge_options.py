@@ -78,9 +78,7 @@ class JudgeOptions(TypedDict, total=False):
     ]
     read: Annotated[
         Tiers,
-        Option(
-            "all", "marked: read JSON, boxes, 'Answer: B' and lines of their own, but no sentences."
-        ),
+        Option("all", "marked: read only JSON, boxes, 'Answer: B' and lines with only an answer."),
     ]
     tools: Annotated["Sequence[str] | None", Option()]
     max_tool_calls: Annotated[

@@ -80,8 +80,8 @@ V1 = PromptSet()
 def prompt_set(
     prompts: str | Path | PromptSet | None = None, version: str | None = None
 ) -> PromptSet:
-    """The set that ``prompts`` names: a version (``"v2"``), or a folder of assets (``"./v2"`` where
-    it bears such a name), in ``version``.
+    """The set that ``prompts`` names: a version (``"v2"``), or a folder of assets (``"./v2"`` if
+    its name looks like a version), in ``version``.
 
     Raises
     ------

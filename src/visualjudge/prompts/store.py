@@ -311,8 +311,7 @@ def _from_blocks(content: dict[str, Any], path: Path) -> dict[str, Any]:
         before = kind
     if order != sorted(order):
         raise PromptError(
-            f"{path}: user_prompt: the images must stand in the order source, first edit, second "
-            "edit"
+            f"{path}: user_prompt: the images must be in the order source, first edit, second edit"
         )
     return {**content, "user": user, "system": system or None}
 

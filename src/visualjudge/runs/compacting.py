@@ -206,7 +206,7 @@ class CompactedFile:
         self._group: tuple[int, pl.DataFrame] | None = None
         self.count = parquet_height(path)
         if self.count > path.stat().st_size:
-            raise DataError(f"{path}: must have at most one verdict a byte, got {self.count:,}")
+            raise DataError(f"{path}: must have at most one verdict per byte, got {self.count:,}")
 
     @property
     def digest(self) -> str | None:

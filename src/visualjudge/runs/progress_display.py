@@ -85,7 +85,7 @@ def spent_in_all(progress: Progress, total: Spending) -> str:
         else ""
     )
     share = (
-        f"; batch prices, {budget.prices.share:.0%} of the list's"
+        f"; batch prices, {100 * budget.prices.share:.0f} % of the list's"
         if budget.cost and budget.prices.share < 1
         else ""
     )

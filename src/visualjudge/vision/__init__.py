@@ -1,1 +1,1 @@
-"""WHAT IS JUDGED: a folder for each family of predictions, and the toolkits that they share."""
+"""WHAT IS JUDGED: a folder for each type of prediction, and the code that they share."""

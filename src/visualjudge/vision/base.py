@@ -1,6 +1,4 @@
-"""What every prediction can be asked. What a type consists of is in
-:mod:`visualjudge.vision.rows`.
-"""
+"""Methods of every prediction. The parts of a type are in :mod:`visualjudge.vision.rows`."""
 
 from __future__ import annotations
 
@@ -23,12 +21,12 @@ class Mark:
 
 
 def mark_of(label: str, score: float | None, box: Xyxy) -> Mark:
-    """The mark of an item with its confidence, where it has one."""
+    """The mark of an item, with its confidence if it has one."""
     return Mark(label if score is None else f"{label} {score:.2f}", box)
 
 
 class Prediction:
-    """What a model says of one image, typed. Base class of the records of this package.
+    """What a model states about one image, typed. Base class of the records of this package.
 
     The defaults are those of a prediction that has no labelled items and may have any size.
     """
@@ -42,17 +40,17 @@ class Prediction:
 
     @property
     def count(self) -> int | None:
-        """Number of items (boxes, masks, persons); None where there are no items."""
+        """Number of items (boxes, masks, persons); None for types without items."""
         return None
 
     @property
     def extent(self) -> Size | None:
-        """(height, width) of the image that the prediction itself tells, or None."""
+        """(height, width) of the image as stated by the prediction itself, or None."""
         return None
 
     @property
     def image(self) -> Pixels | None:
-        """The prediction itself, where it is an image: H×W×3 uint8 RGB."""
+        """The prediction itself if it is an image: H×W×3 uint8 RGB."""
         return None
 
     def items_by_label(self) -> dict[str, list[Any]]:
@@ -60,15 +58,15 @@ class Prediction:
         return {}
 
     def only(self, labels: Collection[str]) -> Self:
-        """The prediction without the items of other labels; itself where items have no labels."""
+        """The prediction without the items of other labels; unchanged if items have no labels."""
         return self
 
     def without_crowds(self) -> Self:
-        """A truth as a prediction that says the same: items that need not be found are left out."""
+        """The ground truth as a prediction: without items that need not be found."""
         return self
 
     def regions(self) -> tuple[Mask, ...]:
-        """The masks of the items, where they have masks."""
+        """The masks of the items, if they have masks."""
         return ()
 
     def marks(self) -> Iterator[Mark]:
@@ -77,7 +75,7 @@ class Prediction:
 
     def coverage(self, size: Size) -> BoolArray | None:
         """Which pixels of an image of (height, width) ``size`` boxes or masks cover, H×W bool; None
-        without such.
+        without boxes or masks.
         """
         return None
 
@@ -97,7 +95,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class ReadContext:
-    """What a payload is read with.
+    """The context for reading a payload.
 
     ``size`` is the image's (height, width), where known; paths are relative to ``root``;
     ``expression`` is the annotation's referring expression.
@@ -110,7 +108,7 @@ class ReadContext:
 
 @dataclass(frozen=True, slots=True)
 class WriteContext:
-    """What a payload is written with.
+    """The context for writing a payload.
 
     Files are written to ``root``/``stem`` plus a suffix, and named in the payload relative to
     ``root``; coordinates are rounded to ``digits`` decimals, or not at all where that is None.

@@ -1,5 +1,5 @@
-"""The types that are built in, in the order of the tables. Each folder's ``type.py`` names all of
-its own.
+"""The built-in types, in the order of the tables. The ``type.py`` of each folder defines everything
+about its type.
 """
 
 from __future__ import annotations

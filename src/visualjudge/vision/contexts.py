@@ -1,4 +1,4 @@
-"""What a prompt says of the task after the role sentence. The words are in the assets.
+"""What a prompt says about the task after the role sentence. The words are in the assets.
 
 Each function takes the asset ``questions/context``
 (:class:`~visualjudge.prompts.store.PromptTemplate`), what the options share
@@ -14,13 +14,13 @@ Prompts = Sequence[str | None]
 
 
 def classes(asset: Any, scene: Any, _prompts: Prompts) -> list[str]:
-    """The class of interest, or that all categories are of interest."""
+    """The class of interest, or the statement that all categories are of interest."""
     shown = ", ".join(scene.class_of_interest or ())
     return [asset.part("classes", {"classes": shown}) if shown else asset.part("all_classes")]
 
 
 def type_sentence(asset: Any, scene: Any, _prompts: Prompts) -> list[str]:
-    """The part that bears the prediction type's name."""
+    """The part named after the prediction type."""
     return [asset.part(scene.task.type)]
 
 

@@ -90,7 +90,7 @@ def encode_each(
     expression: str | None = None,
 ) -> Iterator[tuple[str, Encoded]]:
     """One prediction in several encodings, each with its stem; what encodings have in common is
-    worked out once.
+    computed once.
 
     Parameters and errors as for :func:`encode`. A combo comes right before the encoding that has
     the same image, and both give the same array.

@@ -19,8 +19,8 @@ CATALOGUE: Registry[tuple[str, str], Encoding] = Registry(
 
 
 def encodings(task: str | None = None) -> list[Encoding]:
-    """The catalogue: 53 final encodings and 2 extended ones, shared rows once a task; of ``task``
-    alone if given.
+    """The catalogue: 53 final encodings and 2 extended ones, shared rows once per task; only those
+    of ``task`` if given.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def encodings(task: str | None = None) -> list[Encoding]:
 
 
 def order_of(row: Encoding) -> tuple[str, bool]:
-    """Sorts a combo right before the encoding whose image it shows."""
+    """Sort a combo directly before the encoding whose image it shows."""
     return (row.style.pixel, False) if isinstance(row.style, ComboStyle) else (row.stem, True)
 
 
@@ -65,8 +65,6 @@ def encoding_named(task: str, stem: str) -> Encoding:
 
 
 def encoding_title(task: str, stem: str) -> str:
-    """The short name of an encoding such as "Boxes with labels"; the stem itself where it has
-    none.
-    """
+    """The short name of an encoding such as "Boxes with labels"; the stem itself if it has none."""
     row = CATALOGUE.get((TASKS[task].type, stem)) if task in TASKS else None
     return stem if row is None else row.title or stem

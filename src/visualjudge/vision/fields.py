@@ -42,7 +42,7 @@ def label(item: Payload, where: str) -> str:
 
 
 def number(value: Any, field: str, *, largest: float = LARGEST_NUMBER) -> float:
-    """A finite number of bounded size; text, booleans, lists and objects are none."""
+    """A finite number of bounded size; text, booleans, lists and objects are not numbers."""
     plain = isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_)
     if not plain or not abs(value) <= largest:  # NaN compares false; an int of any length compares
         shown = f"{value!r}"[:40] if plain and not isinstance(value, int) else type(value).__name__
@@ -75,7 +75,7 @@ def box(value: Any, field: str) -> Xyxy:
 
 
 def path(stored: Any, root: Path | None) -> Path:
-    """A path of the payload, below ``root`` where that is given."""
+    """A path of the payload, below ``root`` if that is given."""
     if not isinstance(stored, str | Path):
         raise DataError(f"must be a path, got {type(stored).__name__}")
     if root is None:
@@ -98,7 +98,7 @@ def named_file(field: str) -> Callable[[Payload], Iterator[tuple[str, str]]]:
 
 
 def height_width(size: Size) -> str:
-    """A size as messages show it."""
+    """A size for messages."""
     return f"{size[0]}×{size[1]}"
 
 

@@ -1,5 +1,5 @@
-"""PREDICTIONS: what a model says of an image, a file a type: its record, reading, writing and
-checks.
+"""PREDICTIONS: what a model states about an image, with one file per type: its record, reading,
+writing and checks.
 
 :data:`TYPES` has a row for each type; :class:`~visualjudge.vision.tasks.Task` names the type of its
 predictions.
@@ -60,7 +60,7 @@ def read_prediction(
     root: Path | None = None,
     expression: str | None = None,
 ) -> Prediction:
-    """The typed prediction of a payload; one that is typed already is returned as it is.
+    """The typed prediction of a payload; one that is already typed is returned unchanged.
 
     Parameters
     ----------

@@ -1,6 +1,4 @@
-"""What a type of prediction consists of: the rows that a plug-in registers, as the types do that
-are built in.
-"""
+"""The parts of a prediction type: the rows that built-in types and plug-ins register."""
 
 from __future__ import annotations
 
@@ -169,7 +167,7 @@ class ErrorType:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """What average precision needs of a type whose items bear a confidence, ``score``.
+    """What average precision needs of a type whose items have a confidence, ``score``.
 
     Attributes
     ----------
@@ -188,8 +186,7 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class Misreading:
-    """A way in which predictions of a type are often handed over wrongly, tried where an import
-    scores low.
+    """A common mistake in predictions of a type, tried when an import scores low.
 
     Attributes
     ----------

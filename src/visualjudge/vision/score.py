@@ -139,9 +139,7 @@ def _named(options: Mapping[str, Any]) -> dict[str, Any]:
 def _read_both(
     task: str, prediction: Payload | Prediction, truth: Payload | Prediction, size: Size | None
 ) -> tuple[Prediction, Prediction]:
-    """Both sides, read; the size that an RLE or PNG of one side tells serves the polygons of the
-    other.
-    """
+    """Both sides as records; polygons of one side use the size in an RLE or PNG of the other."""
     size = size or _told_size(task, truth) or _told_size(task, prediction)
     return read_prediction(task, prediction, size=size), read_prediction(task, truth, size=size)
 

@@ -106,7 +106,7 @@ class Given:
     _done: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def once(self, work: Callable[[Given], T]) -> T:
-        """``work`` of what is given, done once for all options."""
+        """The result of ``work`` on what is given, computed once for all options."""
         if work not in self._done:
             self._done[work] = work(self)
         return cast(T, self._done[work])
@@ -131,8 +131,8 @@ def shrunk(pixels: Pixels) -> Pixels:
 
 
 def strided(plane: np.ndarray) -> np.ndarray:
-    """Every k-th row and column of an H×W×… array, its longer side at least ``SIDE``: fine
-    structure stays as it is.
+    """Every k-th row and column of an H×W×… array, with a longer side of at least ``SIDE``, so that
+    fine structure is unchanged.
     """
     step = max(1, max(plane.shape[:2]) // SIDE)
     return np.ascontiguousarray(plane[::step, ::step])

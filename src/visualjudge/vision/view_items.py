@@ -67,7 +67,7 @@ def alike(labels: Sequence[str], looks: FloatArray) -> Features:
 
 
 def covering(view: View, inside: BoolArray) -> Features:
-    """Share of the image that lies inside, and how much more of what stands out in it does."""
+    """Share of the image inside, and how much more of the salient part is inside."""
     where = inside.view(np.uint8)
     covered = float(cv2.countNonZero(where)) / inside.size
     return {

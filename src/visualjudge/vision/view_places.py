@@ -1,9 +1,9 @@
-"""Does a prediction lie where the photograph says, rather than a little or far beside it?
+"""Does a prediction fit the photograph better at its own place than elsewhere?
 
-What is seen at the place of an item is held against what the same item would meet at other places
-of the same photograph: shifted a little, shifted far and resized, and anywhere on a grid. The
-difference is evidence from the photograph alone. What an item is by itself, its size and form,
-cancels; over uniform grey every difference is 0.
+Measurements at the place of an item are compared with those of the same item at other places of the
+photograph: shifted a little, shifted far and resized, and anywhere on a grid. The difference is
+evidence from the photograph alone. What an item is by itself, its size and form, cancels; over
+uniform grey every difference is 0.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Samples:
 
 
 def samples_of_mask(mask: BoolArray) -> Samples | None:
-    """The points of a mask (h×w bool); None where it is too small."""
+    """The points of a mask (h×w bool); None if it is too small."""
     area = int(np.count_nonzero(mask))
     if area < 9:
         return None

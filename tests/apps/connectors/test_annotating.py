@@ -128,7 +128,7 @@ def test_what_cannot_be_asked_or_read_is_named(dataset: Dataset, tmp_path: Path)
         UsageError, match="must hold pairs alone or scores alone, got pairwise, ranking, scoring"
     ):
         label_studio_config(dataset)
-    with pytest.raises(DataError, match="an answer of u is to 'gone', which is not a question of"):
+    with pytest.raises(DataError, match="u answered 'gone', which is not a question of"):
         people_run(dataset, iter([Given("gone", "u", "A")]), tmp_path / "run")
     path = tmp_path / "export.json"
     path.write_text('[{"data": {}}]')

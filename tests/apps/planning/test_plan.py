@@ -227,8 +227,9 @@ def test_too_few_images_are_told_and_how_many_are_missing(planned: Plan) -> None
 
 def test_a_plan_is_written_and_build_follows_it(planned: Plan, data: Path, tmp_path: Path) -> None:
     file = planned.save(tmp_path / "plan.json")
-    task, seed, caps = read_build(file)
+    task, seed, caps, asked = read_build(file)
     assert (task, seed) == ("object_detection", 42)
+    assert f"judge dataset {' '.join(asked)} --model" in commands(planned)[1]
     vj.build(
         data, tmp_path / "dataset", tasks=[task], subsets=["judge_analysis"], seed=seed, caps=caps
     )
@@ -285,7 +286,7 @@ def test_calls_are_of_the_pairs_that_images_have(data: Path, tmp_path: Path) -> 
 def test_wrong_goals_and_effects_are_refused(data: Path) -> None:
     with pytest.raises(UsageError, match="--goal must be one of"):
         plan(data, goal="fame")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="--effect does not go with"):
+    with pytest.raises(UsageError, match="--effect cannot be used with"):
         plan(data, goal="rank", effect=0.1)
     with pytest.raises(UsageError, match="--power must be"):
         plan(data, power=1.0)

@@ -67,7 +67,7 @@ def published(done: Imported) -> dict[str, float | None]:
 @pytest.mark.parametrize("models", [5, {"gen": []}, {"gen": 5}])
 def test_what_no_check_foresaw_is_said_of_the_copy(tmp_path: Path, models: object) -> None:
     copies.write(tmp_path / "copy" / "t2vscore_alignment_score.json", {"0": {"models": models}})
-    with pytest.raises(DataError, match="copy: is not as t2vscore is: "):
+    with pytest.raises(DataError, match="copy: does not have the layout of t2vscore: "):
         import_benchmark("t2vscore", tmp_path / "copy", tmp_path / "out" / "set")
 
 
@@ -209,12 +209,12 @@ def test_an_import_of_no_question_or_of_no_reply_that_matches_fails(tmp_path: Pa
     for path in (copy / "results_gpt4o").rglob("*.json"):
         held = json.loads(path.read_text("utf-8"))
         path.write_text(json.dumps({f"other-{uid}": said for uid, said in held.items()}), "utf-8")
-    with pytest.raises(DataError, match="replies of gpt4o: none is of a question of the copy"):
+    with pytest.raises(DataError, match="replies of gpt4o: no id belongs to a question"):
         import_benchmark("imagenhub", copy, tmp_path / "out/set", replies=["gpt4o"])
     assert not (tmp_path / "out").exists()
     for path in (copy / "human").rglob("*.tsv"):
         path.write_text("uid\tSD\n", "utf-8")
-    with pytest.raises(DataError, match="holds no question that can be used"):
+    with pytest.raises(DataError, match="has no usable question"):
         import_benchmark("imagenhub", copy, tmp_path / "out/set")
 
 

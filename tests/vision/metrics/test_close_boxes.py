@@ -117,8 +117,6 @@ def test_one_image_with_too_many_boxes_costs_that_image(tmp_path: Path) -> None:
         vj.Sample(f"{len(side.items)}", tmp_path / "x.png", side, side, side.labels)
         for side in (many, one)
     ]
-    with pytest.warns(
-        UserWarning, match=r"4500: labels: times the predictions of the image must be"
-    ):
+    with pytest.warns(UserWarning, match=r"4500: labels: labels × predictions of an image must be"):
         data = vj.import_samples("object_detection", samples, tmp_path / "data", source="me")
     assert [note.image_id for note in data.annotations("object_detection")] == ["1"]

@@ -220,7 +220,7 @@ def read_thresholds(path: str | Path | None = None) -> Thresholds:
     unknown = [str(key) for key in given if key not in default["checks"]]
     if unknown:
         raise DataError(
-            f"{name}: checks must be of {', '.join(default['checks'])}, got {unknown[0]}"
+            f"{name}: checks must be among {', '.join(default['checks'])}, got {unknown[0]}"
         )
     merged = {**default["checks"], **given}
     least = own.get("least_images", default["least_images"])

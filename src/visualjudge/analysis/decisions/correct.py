@@ -180,9 +180,7 @@ def _means(
 ) -> PooledMeans:
     out = f"; {many(len(problems), 'label')} left out, the first: {problems[0]}" if problems else ""
     if not np.isfinite(placed.y).any():
-        raise DataError(
-            f"{labels}: no label is on an item that the runs judged, and can be read{out}"
-        )
+        raise DataError(f"{labels}: no readable label belongs to an item that the runs judged{out}")
     means = pooled_means(
         found.filled(), placed.y, found.source, found.image, probability=placed.probability
     )

@@ -141,8 +141,7 @@ def people_run(dataset: Dataset, answers: Iterator[Given], out: str | Path) -> P
     for given in answers:
         if given.id not in questions:
             raise DataError(
-                f"an answer of {given.rater} is to {given.id!r}, which is not a question of "
-                f"{dataset.root}"
+                f"{given.rater} answered {given.id!r}, which is not a question of {dataset.root}"
             )
         verdicts.append(_verdict(questions[given.id], given, repeats[given.id]))
         repeats[given.id] += 1

@@ -35,7 +35,8 @@ class Plots:
         from visualjudge.analysis.report.plots import PLOTS
 
         if name.startswith("_") or name not in PLOTS:
-            raise AttributeError(f"a study has the figures {', '.join(dir(self))}, got {name!r}")
+            known = ", ".join(dir(self))
+            raise AttributeError(f"a study has no figure {name!r}; it has: {known}")
         return lambda: self._drawn(name)
 
     def _drawn(self, name: str) -> Figure:

@@ -73,6 +73,7 @@ def _from_file(path: Path) -> PromptTemplate:
         unknown = sorted(set(PLACEHOLDER.findall(parts[name])) - allowed)
         if unknown:
             raise PromptError(
-                f"{path}: {name}: nothing fills {{{{{unknown[0]}}}}}; it may have {sorted(allowed)}"
+                f"{path}: {name}: unknown placeholder {{{{{unknown[0]}}}}}; known: "
+                f"{sorted(allowed)}"
             )
     return PromptTemplate(str(path), "file", parts={name: parts[name] for name in _PARTS})

@@ -255,7 +255,7 @@ class _Reader:
         name = f"index {row.index}"
         if row.index in self.rows:
             raise self._invalid(
-                record, name, "index", f"is also that of line {self.rows[row.index].line}"
+                record, name, "index", f"is also the index of line {self.rows[row.index].line}"
             )
         if row.answer and row.answer not in row.options:
             letters = ", ".join(row.options) or "none"

@@ -393,7 +393,7 @@ def source_sums(studies: Studies, b: int) -> Sums:
 def population_tau(
     pool: Pool, judge: JudgeModel, design: Design, rng: np.random.Generator
 ) -> float:
-    """τ-b that an endless study would have."""
+    """τ-b that a study of unlimited size would have."""
     many = replace(
         design, images=POPULATION_IMAGES // max(1, design.pairs * design.encodings // 4), repeats=1
     )

@@ -148,7 +148,7 @@ def _of_run(
     notes += _assumed(judge)
     worth = words.gains(variance_row(own, name))
     if worth != words.NONE:
-        notes.append(f"In the pilot, twice as many count as so many more images: {worth}.")
+        notes.append(f"In the pilot, twice as many of each are worth so many more images: {worth}.")
     return Target("run", str(root), name, pool, judge, rates, tuple(notes))
 
 
@@ -156,7 +156,7 @@ def _assumed(judge: JudgeModel) -> list[str]:
     if not judge.assumed:
         return []
     return [
-        f"Not in the pilot, and supposed to be as usual: variance of {', '.join(judge.assumed)}."
+        f"Not in the pilot, so typical values are assumed: variance of {', '.join(judge.assumed)}."
     ]
 
 
@@ -213,12 +213,12 @@ def _usual(pool: Pool) -> JudgeModel:
 def _without_pilot(pool: Pool) -> tuple[str, ...]:
     image, pair, encoding, order = USUAL.shared
     return (
-        f"No pilot: a usual judge is supposed, right {USUAL.level:.0%} of the time where no share "
-        "is stated above, better on wide margins; verdicts correlate "
-        f"{image:g} within an image, {pair:g} on a pair, {encoding:g} in one encoding of it, "
-        f"{order:g} in one order; lean {USUAL.lean:g}; "
-        f"{USUAL.failed:.0%} of replies fail. Judge 50 to 200 questions and plan from that run for "
-        "figures of your judge.",
+        "No pilot: the plan assumes a typical judge, right "
+        f"{100 * USUAL.level:.0f} % of the time unless stated above, and more often for wide "
+        f"margins; verdicts correlate {image:g} within an image, {pair:g} on a pair, "
+        f"{encoding:g} in one encoding of it, {order:g} in one order; position bias "
+        f"{USUAL.lean:g}; {100 * USUAL.failed:.0f} % of replies fail. To use figures of your "
+        "judge, judge 50 to 200 questions and plan from that run.",
         "Tokens are estimated as `judge --dry-run` estimates them, with reasons in each reply.",
     )
 

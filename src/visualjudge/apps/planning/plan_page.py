@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import asdict
 from html import escape
 from pathlib import Path
@@ -140,21 +141,22 @@ def commands(plan: Plan, file: str = "plan.json") -> tuple[str, str]:
     design, target = plan.chosen.design, plan.target
     data = target.place if target.kind == "data folder" else "DATA"
     made = shlex.join(["visualjudge", "build", data, "--plan", file, "--out", "dataset"])
-    words = [
-        "--type",
-        "pairwise",
-        *(word for name in plan.encodings for word in ("--encoding", name)),
-    ]
-    words += ["--swap"] if design.orders == 2 else []
-    words += ["--repeats", str(design.repeats)] if design.repeats > 1 else []
+    words = judge_options(plan.encodings, swap=design.orders == 2, repeats=design.repeats)
     asked = ["visualjudge", "judge", "dataset", *words, "--model", "MODEL", "--out", "RUN"]
     return made, shlex.join(asked)
+
+
+def judge_options(encodings: Sequence[str], *, swap: bool, repeats: int) -> list[str]:
+    """The options of `judge` that ask a design and nothing else of the dataset."""
+    words = ["--type", "pairwise", *(word for name in encodings for word in ("--encoding", name))]
+    words += ["--swap"] if swap else []
+    return [*words, "--repeats", str(repeats)] if repeats > 1 else words
 
 
 def text(plan: Plan) -> str:
     """For a terminal."""
     tables = [designs_table(plan), checks_table(plan)]
-    parts = [folded(f"{QUESTIONS[plan.goal]} {answer(plan)}"), folded(f"Supposed: {plan.claim}.")]
+    parts = [folded(f"{QUESTIONS[plan.goal]} {answer(plan)}"), folded(f"Assumed: {plan.claim}.")]
     parts += [table.text() for table in tables if table is not None]
     return "\n\n".join([*parts, "\n".join(folded(line) for line in plan.notes)])
 
@@ -167,7 +169,7 @@ def markdown(plan: Plan) -> str:
     lines = [
         f"# Plan: {QUESTIONS[plan.goal]}",
         markdown_text(answer(plan)),
-        markdown_text(f"Supposed: {plan.claim}."),
+        markdown_text(f"Assumed: {plan.claim}."),
     ]
     lines += [*tables, "```sh\n" + "\n".join(commands(plan)) + "\n```"]
     return "\n\n".join([*lines, *(markdown_text(note) for note in plan.notes)]) + "\n"
@@ -184,7 +186,7 @@ def body(plan: Plan, *, page: bool = False) -> str:
     notes = "".join(f"<p>{escape(note)}</p>" for note in plan.notes)
     return (
         f'<div class="answer {state}"><strong>{escape(_short(plan))}</strong>'
-        f"<p>{escape(answer(plan))}</p></div><p>Supposed: {escape(plan.claim)}.</p>"
+        f"<p>{escape(answer(plan))}</p></div><p>Assumed: {escape(plan.claim)}.</p>"
         f"<figure>{image}<figcaption>{escape(drawn.caption)}</figcaption></figure>{tables}"
         f"<pre style='overflow-x:auto'>{escape(chr(10).join(commands(plan)))}</pre>{notes}"
     )
@@ -223,7 +225,7 @@ def figure(plan: Plan) -> Figure:
         "plan",
         answer(plan),
         "Power against images; bars: twice the simulation's standard error. Large markers: "
-        f"{percent(plan.wanted, 0)} reached. The data hold "
+        f"{percent(plan.wanted, 0)} reached. The data have "
         f"{many(plan.target.pool.images, 'image')}.",
         ("design", "images", "power", "error", "cost"),
         rows,
@@ -274,7 +276,7 @@ def _drawn(plan: Plan, width: float) -> Canvas:
 
 
 def as_json(plan: Plan) -> dict[str, object]:
-    """The plan as a file: what is built and asked, what is expected, and what is supposed."""
+    """The plan as a file: what is built and asked, what is expected, and what is assumed."""
 
     def option(one: Option) -> dict[str, object]:
         return {**asdict(one.design), "calls": one.calls, "labels": one.labels, "cost": one.cost,

@@ -108,7 +108,7 @@ def _right(complete: _Complete, most: int) -> Decision | None:
         return None
     word = "above" if side > 0 else "below"
     share = right.sum() / asked.sum()
-    seen = f"{share:.0%} of {asked.sum():.0f} verdicts"
+    seen = f"{100 * share:.0f} % of {asked.sum():.0f} verdicts"
     said = f"right decided: the share right is {word} {limit:g} ({seen})"
     return Decision(said, len(complete))
 

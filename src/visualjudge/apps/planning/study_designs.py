@@ -68,7 +68,7 @@ class CheckRow:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The best designs, the chosen one first, and what is supposed.
+    """The best designs, the chosen one first, and what is assumed.
 
     ``goal_reached``: whether the chosen design has the wanted power within the data and the budget.
     """
@@ -235,7 +235,7 @@ def plan(
     if first.missing:
         held_images = many(there.pool.images, "image")
         notes.append(
-            f"The data hold {held_images} with such pairs: {first.missing} more are needed."
+            f"The data have {held_images} with such pairs: {first.missing} more are needed."
         )
     checks: tuple[CheckRow, ...] = ()
     if goal not in ("compare", "probe"):
@@ -407,18 +407,23 @@ def _caps(target: Target, design: Design, seed: int) -> tuple[Caps, tuple[str, .
     return Caps(0, 0, groups, wanted, 0, 0), notes
 
 
-def read_build(path: str | Path) -> tuple[str, int, Caps]:
-    """Task, seed and caps of a plan that :meth:`Plan.save` wrote.
+def read_build(path: str | Path) -> tuple[str, int, Caps, list[str]]:
+    """Task, seed and caps of a plan that :meth:`Plan.save` wrote, and the options of `judge` that
+    ask its design.
 
     Raises
     ------
     DataError
         If the file is no such plan.
     """
+    from visualjudge.apps.planning.page import judge_options
+
     place = Path(path)
     try:
-        told = jsons.read(place, jsons.LARGEST_META)["build"]
+        plan = jsons.read(place, jsons.LARGEST_META)
+        told, asked = plan["build"], plan["judge"]
         task, seed, caps = told["task"], told["seed"], told["caps"]
+        options = judge_options(asked["encodings"], swap=asked["swap"], repeats=asked["repeats"])
         known = {one.name for one in fields(Caps)}
         if not isinstance(task, str) or type(seed) is not int or set(caps) - known:
             raise TypeError
@@ -426,10 +431,8 @@ def read_build(path: str | Path) -> tuple[str, int, Caps]:
             isinstance(value, bool) or not isinstance(value, int | float) for value in caps.values()
         ):
             raise TypeError
-        return task, seed, Caps(**caps)
+        return task, seed, Caps(**caps), options
     except OSError as error:
         raise DataError(f"{place}: cannot be read: {error.strerror}") from None
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise DataError(
-            f"{place}: must be a plan from `visualjudge plan --out FILE.json`"
-        ) from None
+        raise DataError(f"{place}: must be a plan from `visualjudge plan --json FILE`") from None

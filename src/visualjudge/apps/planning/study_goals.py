@@ -1,4 +1,4 @@
-"""Is the goal reached: what is supposed of the judge, and the power of a design to show it."""
+"""Is the goal reached: what is assumed of the judge, and the power of a design to show it."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ GOAL_CHECK: Mapping[str, str] = {
 GAP = 0.05
 """The difference of two judges that is looked for unless ``effect`` says otherwise."""
 USUAL_LEAD = 0.1
-"""How far above the threshold a judge of which nothing is known is supposed to be right."""
+"""How far above the threshold a judge of which nothing is known is assumed to be right."""
 ALIKE = 0.5
-"""How alike two judges' errors are supposed to be: 0 not at all, 1 the same."""
+"""How alike two judges' errors are assumed to be: 0 not at all, 1 the same."""
 AT_THRESHOLD = 0.01
-"""A share, or τ-b, so near its threshold is hardly ever settled."""
+"""A share, or τ-b, this close to its threshold is hardly ever settled."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Terms:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A goal made exact: what is supposed, and the power of a design to reach it."""
+    """A goal made exact: what is assumed, and the power of a design to reach it."""
 
     claim: str
     judge: JudgeModel
@@ -131,15 +131,13 @@ def question_of(
     elif goal == "bias":
         truth = judge.lean if effect is None else effect
         judge = replace(judge, lean=truth)
-        said = f"the judge leans {truth:+.3f} to the option shown first"
+        said = f"the judge has a position bias of {truth:+.3f}"
     else:
         truth, said = _order(target, effect, seed)
     right_state = "pass" if limit.met_by(truth) else "fail"
     if abs(abs(truth) - limit.value) < AT_THRESHOLD:
-        said += ", so near the threshold that hardly any number of images settles it"
-    claim = (
-        f"{said}; reached where the check comes out as “{right_state}” (threshold {limit.value:g})"
-    )
+        said += ", so close to the threshold that more images hardly help"
+    claim = f"{said}; the goal is that the check says “{right_state}” (threshold {limit.value:g})"
 
     def reached(design: Design, count: int, draws: int) -> Power:
         found: list[Any] = []
@@ -164,23 +162,21 @@ def _right(
             f"--effect must leave the share right between 0.01 and 0.99, got {share:.2f}"
         )
     truth = share * (1 - wrong) + (1 - share) * wrong
-    return judge.at(share, pool), truth, f"the judge is right {truth:.1%} of the time"
+    return judge.at(share, pool), truth, f"the judge is right {100 * truth:.3g} % of the time"
 
 
 def _order(target: Target, effect: float | None, seed: int) -> tuple[float, str]:
-    """The order that endless images would show."""
+    """The order that unlimited images would show."""
     if effect is not None:
         raise UsageError(
-            "--effect does not go with --goal rank: what is ordered are the sources at hand"
+            "--effect cannot be used with --goal rank, which orders the sources in the data"
         )
     count = len(target.pool.sources)
     if count < 2:
-        raise UsageError(
-            f"{target.place}: names fewer than two sources, so that there is nothing to rank"
-        )
+        raise UsageError(f"{target.place}: must have at least two sources to rank, got {count}")
     rng = rng_for(seed, "population")
     truth = judge_simulation.population_tau(target.pool, target.judge, Design(1, 3), rng)
-    return truth, f"the judge orders the {count} sources with τ-b {truth:.2f} on endless images"
+    return truth, f"the judge orders the {count} sources with τ-b {truth:.2f} on unlimited images"
 
 
 def parts_of(design: Design, count: int) -> list[int]:
@@ -228,7 +224,7 @@ def _probe(judge: JudgeModel, effect: float, drawn: Callable[..., Any]) -> Quest
         return judge_simulation.power_of([state == right_state for state in states], (), states)
 
     claim = (
-        f"a cue moves the judge by {effect:g}; reached where the probe comes out as "
+        f"a cue moves the judge by {effect:g}; the goal is that the probe comes out as "
         f"“{right_state}” (margin {margin:g})"
     )
     return Question(claim, judge, reached)

@@ -157,7 +157,7 @@ def _foreign(row: Benchmark, home: Path) -> Iterator[None]:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise DataError(
-            f"{home}: is not as {row.name} is: {type(error).__name__}: {error}"
+            f"{home}: does not have the layout of {row.name}: {type(error).__name__}: {error}"
         ) from error
 
 
@@ -190,15 +190,15 @@ def _asked(row: Benchmark, copy: Copy, prompt: Prompt) -> Copy:
 def _check_match(copy: Copy, replies: Sequence[str], home: Path) -> None:
     """Refuse a copy without questions, and replies of which none is of a question."""
     if not copy.items:
-        raise DataError(f"{home}: holds no question that can be used{_first(copy.left_out)}")
+        raise DataError(f"{home}: has no usable question{_first(copy.left_out)}")
     keys = {item.key for item in copy.items}
     for model in replies:
         found = [reply.key for reply in copy.replies[model]()]
         if keys.isdisjoint(found):
             shown = f"{found[0]!r} is not one of them" if found else "it has none"
             raise DataError(
-                f"{home}: replies of {model}: none is of a question of the copy; {shown}, which "
-                f"are such as {copy.items[0].key!r}"
+                f"{home}: replies of {model}: no id belongs to a question of the copy; {shown}; "
+                f"ids of the copy look like {copy.items[0].key!r}"
             )
 
 

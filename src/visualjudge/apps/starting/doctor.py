@@ -122,7 +122,7 @@ def keys(environ: Mapping[str, str] | None = None) -> Iterator[Check]:
                 name,
                 "missing",
                 "not set",
-                f"needed only for --backend {backend} at its maker's own server",
+                f"needed only for --backend {backend} without --base-url",
             )
 
 

@@ -278,7 +278,7 @@ def _build(task: str, example: Example) -> None:
         if built.problems:
             raise DataError(str(built.problems[0]))
         if built.questions < QUESTIONS:
-            raise DataError(f"must come to at least {QUESTIONS} questions, got {built.questions}")
+            raise DataError(f"must build at least {QUESTIONS} questions, got {built.questions}")
         with DataFolder(root / "data") as data:
             if not data.entries(task):
                 raise DataError("must leave annotations that can be read")

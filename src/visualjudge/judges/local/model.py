@@ -138,7 +138,9 @@ def _weights(row: Mapping[str, Any]) -> Weights:
     scoring = {part: tuple(float(v) for v in row.get(part, ())) for part in SCORING}
     lengths = {len(names), len(numbers["scale"]), len(numbers["weights"])}
     if len(lengths) > 1 or len(numbers["quality"]) != len(numbers["score"]):
-        raise ValueError("names, scale and weights must be equally long, quality and score too")
+        raise ValueError(
+            "names, scale and weights must be of equal length, as must quality and score"
+        )
     if {len(values) for values in scoring.values()} not in ({0}, lengths):
         raise ValueError(f"{', '.join(SCORING)} must be as long as names, or empty")
     temperature = float(row["temperature"])

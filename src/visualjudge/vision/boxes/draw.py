@@ -1,4 +1,4 @@
-"""Boxes as an image, coloured, with or without label tags, and as a text."""
+"""Boxes as a coloured image, with or without label tags, and as text."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def draw_boxes(scene: Scene, style: BoxStyle) -> Encoded:
 
 
 def _visible(items: tuple[Detection, ...], scene: Scene) -> list[tuple[str, Box]]:
-    """(label, box in whole pixels) of what lies inside the image, by falling area."""
+    """(label, box in whole pixels) of the boxes inside the image, by decreasing area."""
     clipped = [(item.label, pixel_box(item.xyxy, scene.size)) for item in items]
     inside = [(label, box) for label, box in clipped if box is not None]
     return sorted(
@@ -49,8 +49,8 @@ def _visible(items: tuple[Detection, ...], scene: Scene) -> list[tuple[str, Box]
 
 
 def boxes_text(scene: Scene, style: TextStyle) -> Encoded:
-    """``{"label", "bbox"}`` a detection, whole pixels, not clipped: the text keeps what the image
-    cannot show.
+    """``{"label", "bbox"}`` per detection, in whole pixels, not clipped: the text keeps what the
+    image cannot show.
     """
     items: tuple[Detection, ...] = scene.prediction.items
     bbox = {"xyxy": _xyxy, "xywh": _xywh}[style.layout]

@@ -1,4 +1,4 @@
-"""Errors of object detection that are of boxes alone, by TIDE's names (Bolya et al., ECCV 2020)."""
+"""Errors of object detection that only boxes have, with TIDE's names (Bolya et al., ECCV 2020)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def duplicate(
 def background(
     truth: Detections, severity: float, scene: ErrorScene, rng: np.random.Generator
 ) -> Detections:
-    """Boxes are added where there is no object."""
+    """Add boxes where there is no object."""
     taken = [item.xyxy for item in truth.items]
     extra: list[Detection] = []
     for _ in range(scene.levels):
@@ -47,9 +47,7 @@ def background(
 
 
 def moved(item: Detection, iou: float, scene: ErrorScene, rng: np.random.Generator) -> Detection:
-    """The item on its way to a box far from it, where its IoU with itself has come down to
-    ``iou``.
-    """
+    """The item moved towards a distant box until its IoU with the original is ``iou``."""
     goal = _astray(item.xyxy, scene, rng)
     share = reach(lambda t: box_iou(item.xyxy, _between(item.xyxy, goal, t)), iou)
     return replace(item, xyxy=_between(item.xyxy, goal, share))

@@ -1,5 +1,5 @@
-"""Features of boxes: do they lie on edges, set apart what they hold, and neither repeat nor leave
-out?
+"""Features of boxes: do they follow edges, separate their content from its surroundings, and
+neither repeat nor miss objects?
 
 Each item gets a few numbers; a set is described by their sums, so that a wrong item lowers the sum
 and a missing one too. Cues: edges along the boundary and contrast across it (Alexe et al.,
@@ -40,7 +40,7 @@ def box_features(found: Detections, given: Given) -> Features:
 
 
 def _box_rows(view: View, boxes: FloatArray) -> dict[str, FloatArray]:
-    """Features of n boxes (n×4 corners on the view), an array (n,) each."""
+    """Features of n boxes (n×4 corners on the view), each an array of shape (n,)."""
     size = np.stack([boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]], axis=1)
     reach = np.concatenate([-size, size], axis=1) * RING
     outer, inner = boxes + reach, boxes - reach
@@ -101,7 +101,7 @@ def _mean(sums: np.ndarray, boxes: FloatArray) -> FloatArray:
 
 
 def _between(sums: np.ndarray, inner: FloatArray, outer: FloatArray) -> FloatArray:
-    """Means of ``outer`` without ``inner``; of ``inner`` where nothing is left."""
+    """Means of ``outer`` without ``inner``, or of ``inner`` if nothing is left."""
     (big, area), (small, hole) = _totals(sums, outer), _totals(sums, inner)
     left = area > hole
     return np.where(

@@ -1,4 +1,4 @@
-"""Boxes that were handed over in another form than ``[x1, y1, x2, y2]`` in pixels of the image."""
+"""Boxes in another form than ``[x1, y1, x2, y2]`` in pixels of the image."""
 
 from __future__ import annotations
 

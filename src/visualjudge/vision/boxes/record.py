@@ -18,7 +18,7 @@ from visualjudge.vision.items import LabelledItems
 class Detection:
     """One box with its label; ``score`` is the detector's confidence.
 
-    ``extent`` is the (width, height) that a file states beside x and y; ``x2 - x1`` may differ from
+    ``extent`` is the (width, height) that a file states with x and y; ``x2 - x1`` may differ from
     it by rounding.
     """
 

@@ -40,8 +40,8 @@ def box_f1_by_class(
 def _alike(
     found: list[Detection], real: list[Detection], counted: Pairs
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Pairs of IoU :data:`~visualjudge.vision.scoring.matching.LEAST` or more: places of both, and
-    IoU.
+    """Pairs with an IoU of :data:`~visualjudge.vision.scoring.matching.LEAST` or more: indices of
+    both, and IoU.
     """
     first, second = corners(found), corners(real)
     parts = []
@@ -69,8 +69,8 @@ def corners(items: list[Detection]) -> FloatArray:
 
 
 def box_areas(items: list[Detection]) -> FloatArray:
-    """Areas in pixels², shape (n,), as pycocotools computes them: width × height as stated, where
-    they are.
+    """Areas in pixels², shape (n,), as pycocotools computes them: the stated width × height, if
+    stated.
     """
     sides = [
         item.extent or (item.xyxy[2] - item.xyxy[0], item.xyxy[3] - item.xyxy[1]) for item in items
@@ -99,8 +99,8 @@ def iou(
 
 
 def iou_of_pairs(first: FloatArray, second: FloatArray) -> FloatArray:
-    """IoU of each box of (n, 4) with the one at its place in (n, 4), shape (n,): the numbers that
-    :func:`iou` gives.
+    """IoU of each box of (n, 4) with the box of the same index in (n, 4), shape (n,), equal to
+    those of :func:`iou`.
     """
     inter = _intersection(first, second)
     union = _area(first) + _area(second) - inter
@@ -111,7 +111,7 @@ def iou_of_pairs(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 def _intersection(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Area in common of boxes (…, 4) and (…, 4) of shapes that fit each other."""
+    """Area in common of boxes (…, 4) and (…, 4), which are broadcast."""
     width, height = (
         np.clip(
             np.minimum(first[..., k + 2], second[..., k + 2])
@@ -142,7 +142,7 @@ def _area(boxes: FloatArray) -> FloatArray:
 
 
 def box_similarity(found: list[Detection], real: list[Detection]) -> FloatArray:
-    """IoU as COCOeval has it, with areas as the file states them."""
+    """IoU as in COCOeval, with the areas stated in the file."""
     areas = box_areas(found), box_areas(real)
     return by_crowd(
         lambda a, b, crowd=False: iou(corners(a), corners(b), crowd=crowd, areas=areas), found, real

@@ -1,4 +1,4 @@
-"""Boxes: all that belongs to the type."""
+"""Boxes: the row of the type."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def draw_depth(scene: Scene, style: DepthStyle) -> Encoded:
 
 
 def _nearness(scene: Scene) -> tuple[NDArray[np.uint8], BoolArray | None]:
-    """H×W uint8 round(255·nearness), and which pixels are invalid, or None where none is."""
+    """H×W uint8 round(255·nearness), and which pixels are invalid, or None if none is."""
     depth: DepthMap = scene.prediction
     valid = depth.valid
     near = np.zeros(depth.values.shape, dtype=np.uint8)
@@ -95,7 +95,7 @@ def _percentiles(values: FloatArray, valid: BoolArray | None) -> tuple[float, fl
 
 
 def _at_rank(chosen: NDArray[Any], rank: float) -> float:
-    """The value at ``rank``, between two linearly interpolated."""
+    """The value at ``rank``, linearly interpolated."""
     first, second = int(rank), min(int(rank) + 1, chosen.size - 1)
     near, before = _around(chosen, first, second)
     near = near.copy() if near is chosen else near  # which may be the prediction's own values

@@ -49,8 +49,8 @@ scale, blur, noise, ordinal = (
 
 
 def _dense(truth: DepthMap) -> FloatArray:
-    """The map with the nearest known value wherever there is none: where values lack shows where
-    objects are.
+    """The map with gaps filled by the nearest known value, because gaps would reveal where objects
+    are.
     """
     valid = truth.valid & (truth.values > 0)
     _, nearest = cv2.distanceTransformWithLabels(

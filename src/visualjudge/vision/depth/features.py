@@ -49,7 +49,7 @@ def _noise(fine: Plane, known: np.ndarray) -> float:
 
 
 def _trend(small: Plane, seen: np.ndarray) -> float:
-    """Correlation of nearness with the row: positive where the bottom of the image is near."""
+    """Correlation of nearness with the row: positive if the bottom of the image is near."""
     rows = np.broadcast_to(np.arange(small.shape[0], dtype=np.float32)[:, None], small.shape)[seen]
     values = small[seen]
     if values.size < 2 or values.std() < 1e-6:
@@ -58,9 +58,7 @@ def _trend(small: Plane, seen: np.ndarray) -> float:
 
 
 def _explained(small: Plane, seen: np.ndarray, view: View) -> float:
-    """Mean share of the map's local variance that the image's lightness explains: one colour at one
-    depth.
-    """
+    """Mean share of the map's local variance that the image's lightness explains."""
     guide = view.lab[..., 0]
     mean, light, both, squared, own = (
         np.asarray(cv2.blur(plane, WINDOW))
@@ -98,7 +96,7 @@ def nearness_of(depth: DepthMap) -> FloatArray:
 
 
 def nearness_in(pixels: Pixels, colour_map: str) -> FloatArray:
-    """Nearness 0..1 that every k-th pixel of an H×W×3 uint8 image shows in a colour map; NaN where
+    """Nearness 0..1 that the colour of every k-th pixel of an H×W×3 uint8 image stands for; NaN if
     it is black.
 
     Raises

@@ -1,4 +1,4 @@
-"""Depth maps that were handed over in another unit or as disparities."""
+"""Depth maps in another unit, or stored as disparities."""
 
 from __future__ import annotations
 

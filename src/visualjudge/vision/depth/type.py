@@ -1,4 +1,4 @@
-"""Depth maps: all that belongs to the type."""
+"""Depth maps: the row of the type."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What encodings of all types draw and write with."""
+"""Drawing and writing for the encodings of all types."""

@@ -30,8 +30,8 @@ def line_width(size: Size) -> int:
 
 
 def pixel_box(box: Xyxy, size: Size) -> Box | None:
-    """``box`` clipped to the image and rounded, at least one pixel wide and high; None if nothing
-    of it is inside.
+    """``box`` clipped to the image and rounded, at least one pixel wide and high; None if it is
+    outside.
     """
     height, width = size
     x1, y1, x2, y2 = (
@@ -48,8 +48,8 @@ def pixel_box(box: Xyxy, size: Size) -> Box | None:
 
 
 def _pixels(start: float, end: float, length: int) -> tuple[int, int]:
-    """First pixel and one past the last; an extent that rounds to nothing is the pixel that its
-    middle lies in.
+    """First pixel and one past the last; an extent that rounds to nothing becomes the pixel at its
+    centre.
     """
     if round(end) > round(start):
         return round(start), round(end)

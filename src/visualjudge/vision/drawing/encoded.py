@@ -1,4 +1,4 @@
-"""What an encoding gives back, and what it is made from."""
+"""What an encoding returns, and its input."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Encoded:
-    """A prediction as a judge is shown it.
+    """A prediction as shown to a judge.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Encoded:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Scene:
-    """One prediction on one photograph, as the drawing functions take it.
+    """One prediction on one photograph, as passed to the drawing functions.
 
     ``image`` is C-contiguous H×W×3 uint8 and must not be written to.
     """
@@ -77,8 +77,8 @@ class Scene:
     def once(
         self, work: Callable[Concatenate[Scene, P], T], *given: P.args, **named: P.kwargs
     ) -> T:
-        """``work`` of this scene, done once however many of its encodings need it; what it gives is
-        shared.
+        """The result of ``work`` on this scene, computed once and shared by all encodings that need
+        it.
         """
         key = work, *given, *named.items()
         if key not in self._done:
@@ -86,7 +86,7 @@ class Scene:
         return cast(T, self._done[key])
 
     def drawn(self, draw: Draw, style: Any) -> Encoded:
-        """One encoding: what :meth:`once` holds of it, which is let go, or drawn anew."""
+        """Discard what :meth:`once` holds for one encoding, so that it is drawn again."""
         held: Encoded | None = self._done.pop((draw, style), None)
         return held or draw(self, style)
 

@@ -1,4 +1,4 @@
-"""Letters of any script, from fonts that packages ship, the same on every machine.
+"""Letters of any script, from fonts in installed packages, the same on every machine.
 
 DejaVu Sans (of this package) has Latin, Cyrillic, Greek, Arabic, Hebrew and more; Shobhika
 (devanagari-fonts, OFL) has Devanagari, Noto Sans Thai and Khmer (fontpkg, OFL) have theirs;
@@ -27,7 +27,7 @@ _UNICODE = (0, 3)
 
 
 def code_points(file: bytes) -> frozenset[int]:
-    """Code points with a glyph of their own, in a font's file or the first font of a collection.
+    """Code points that have a glyph in a font file, or in the first font of a collection.
 
     Source: https://learn.microsoft.com/typography/opentype/spec/cmap, formats 4 and 12. Only for
     fonts whose content is known: nothing is checked.
@@ -53,7 +53,7 @@ def _parts(file: bytes, cmap: int) -> Iterator[Iterator[int]]:
 
 
 def _segments(file: bytes, at: int) -> Iterator[int]:
-    """Format 4: segments of 16-bit codes, each with a shift of its own or a list of glyphs."""
+    """Format 4: segments of 16-bit codes, each with its own shift or list of glyphs."""
     length, _, doubled = struct.unpack_from(">HHH", file, at + 2)
     words, count = np.frombuffer(file, ">u2", length // 2, at).astype(np.int64), doubled // 2
     ends, starts = words[7 : 7 + count], words[8 + count : 8 + 2 * count]
@@ -119,7 +119,7 @@ class TextRun:
 
 @lru_cache(maxsize=1)
 def fonts() -> tuple[Path, ...]:
-    """Font files that are there, the first one always."""
+    """Font files that exist; the first one always does."""
     found = [Path(__file__).parent / "assets" / "DejaVuSans.ttf"]
     for package, file, digest in _PACKAGED:
         spec = find_spec(package)

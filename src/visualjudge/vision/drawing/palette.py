@@ -71,9 +71,7 @@ def color_at(number: int) -> RGB:
 
 
 def name_at(number: int) -> str:
-    """The name that goes with :func:`color_at`; a generated colour is named after its nearest
-    palette colour.
-    """
+    """The name of :func:`color_at`; generated colours have that of the nearest in the palette."""
     if number < len(PALETTE):
         return PALETTE[number][0]
     return (
@@ -114,7 +112,7 @@ def label_colors(
 ) -> tuple[dict[str, RGB], str | None]:
     """Label → colour for ``labels`` in their order, and the legend that names the colours.
 
-    A colour depends on ``classes`` alone where they hold the label.
+    The colour of a label in ``classes`` depends on ``classes`` only.
     """
     place = {label: number for number, label in enumerate(class_order(classes, labels))}
     colors = {label: color(place[label]) for label in dict.fromkeys(labels)}
@@ -128,7 +126,7 @@ def hex_of(color: RGB) -> str:
 
 
 def legend_of(colors: Mapping[str, RGB], names: Mapping[str, str]) -> str | None:
-    """``Legend: person = red (#FF0000), dog = …``, or None where there is nothing to tell."""
+    """``Legend: person = red (#FF0000), dog = …``, or None if no colour needs a name."""
     if not colors:
         return None
     return "Legend: " + ", ".join(
@@ -196,7 +194,7 @@ def _counted(count: int, taken: set[RGB]) -> tuple[RGB, ...]:
 
 @lru_cache(maxsize=8)
 def _random_colors(count: int) -> tuple[RGB, ...]:
-    """The first ``count`` random colours; apart from each other by a distance that shrinks when it
+    """The first ``count`` random colours; with a minimum distance between them that shrinks when it
     cannot be kept.
     """
     rng = rng_for(0, "random class colours")

@@ -1,6 +1,4 @@
-"""How encodings look: a frozen dataclass for each way of drawing, held by a row of the
-catalogue.
-"""
+"""Styles of encodings: a frozen dataclass for each way of drawing, used in the catalogue."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def font_size(size: Size) -> int:
 
 
 def words(label: str) -> str:
-    """``label`` as it is drawn: on one line, a letter that no font has as its code point."""
+    """``label`` as drawn: on one line, with letters that no font has as code points."""
     return " ".join("".join(run.text for run in runs(label)).split())
 
 
@@ -102,7 +102,7 @@ def text_bitmap(text: str, font: int) -> np.ndarray:
 
 
 def _font_size(size: Size, anchors: Sequence[Anchor]) -> int:
-    """The image's letter size, smaller where so many tags would cover too much of it."""
+    """The image's letter size, smaller if the tags would cover too much of it."""
     font = font_size(size)
     smallest = min(font, max(_SMALLEST, round(0.6 * font)))
     area = sum((len(anchor.label) * 0.6 + 0.5) * 1.3 * font * font for anchor in anchors)
@@ -200,7 +200,7 @@ class _Taken:
         self._map[self._window(*box)] = True
 
     def best(self, spots: Iterable[Point], shape: tuple[int, ...]) -> Point:
-        """The first of ``spots`` where nothing is covered, else the one that covers least."""
+        """The first of ``spots`` that covers nothing, else the one that covers least."""
         least, best = -1, (0, 0)
         for x, y in spots:
             covered = int(

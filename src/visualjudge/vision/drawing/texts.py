@@ -1,4 +1,4 @@
-"""JSON texts, one object a line; nothing but JSON: notes belong to the prompt."""
+"""JSON texts, one object per line and without comments, which belong in the prompt."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import orjson
 
 
 def array(lines: Iterable[str]) -> str:
-    """A JSON array of objects already written, one a line."""
+    """A JSON array of objects that are already JSON, one per line."""
     body = ",\n".join(lines)
     return f"[\n{body}\n]" if body else "[]"
 

@@ -84,7 +84,7 @@ def graded(
 
 
 def _balanced(group: list[Graded]) -> list[Graded]:
-    """Predictions of as many severities below ½ as above: in pairs from the outside inwards."""
+    """Predictions of as many severities below ½ as above: in pairs, from the outside inwards."""
     low = [item for item in group if item.severity < 0.5]
     high = [item for item in group if item.severity > 0.5]
     n = min(len(low), len(high))

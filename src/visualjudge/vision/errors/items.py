@@ -1,6 +1,6 @@
 """Errors of labelled items, boxes or masks alike, by TIDE's names (Bolya et al., ECCV 2020).
 
-Each is nested, so that a severer prediction holds the milder one's errors and more.
+Each is nested, so that a more severe prediction has the errors of the milder one and more.
 """
 
 from __future__ import annotations

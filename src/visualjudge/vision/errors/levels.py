@@ -16,7 +16,7 @@ from visualjudge.core.records import Pixels, Size
 
 @dataclass(frozen=True)
 class ErrorScene:
-    """What an error may draw on beside the truth itself.
+    """What an error may use besides the truth itself.
 
     ``labels`` are those of the data set, ``size`` is (height, width), ``levels`` the number of
     severities wanted, and ``degraded`` the input of a restoration task, H×W×3 uint8 RGB (or
@@ -31,8 +31,8 @@ class ErrorScene:
     """Other objects' masks on the image, for a referring expression's wrong instance."""
 
     def wrong_label(self, label: str, rng: np.random.Generator) -> str:
-        """Another label of the data set; the same where it has only one (the caller leaves such a
-        group out).
+        """Another label of the data set; the same one if there is no other (the caller leaves such
+        a group out).
         """
         rest = sorted(set(self.labels) - {label})
         return rest[int(rng.integers(len(rest)))] if rest else label
@@ -47,5 +47,5 @@ def severities(levels: int) -> tuple[float, ...]:
 
 
 def counted(severity: float, total: int) -> int:
-    """How many of ``total`` things an error of ``severity`` strikes: at least one, all at 1."""
+    """How many of ``total`` items an error of ``severity`` affects: at least one, all at 1."""
     return min(total, max(1, math.ceil(severity * total - 1e-9)))

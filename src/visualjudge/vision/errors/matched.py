@@ -87,8 +87,8 @@ class ItemErrors:
         return truth.with_items(self.moves.shifted(item, *(severity * step)) for item in items)
 
     def background(self, truth: Items, severity: float, scene: ErrorScene, rng: Rng) -> Items:
-        """As many items with a false one among them; more and more of the others lie where there is
-        no object.
+        """The number of items stays the same, one is false, and with severity more of the others
+        are placed where there is no object.
         """
         items, places = self._traded(truth, severity, scene, rng)
         like = truth.items[int(rng.integers(len(truth.items)))]
@@ -97,7 +97,9 @@ class ItemErrors:
         return truth.with_items([*items, extra] if items else truth.items)
 
     def duplicate(self, truth: Items, severity: float, scene: ErrorScene, rng: Rng) -> Items:
-        """Half of the items are there twice; more and more of them lie where there is no object."""
+        """Half of the items occur twice; with severity, more of them are placed where there is no
+        object.
+        """
         items, _ = self._traded(truth, severity, scene, rng)
         twice = rng.permutation(len(items))[: math.ceil(len(items) / 2)]
         return truth.with_items(
@@ -105,7 +107,9 @@ class ItemErrors:
         )
 
     def missed(self, truth: Items, severity: float, scene: ErrorScene, rng: Rng) -> Items:
-        """As many items are missing; more and more of the others lie where there is no object."""
+        """The same number of items is missing; with severity, more of the others are placed where
+        there is no object.
+        """
         items, _ = self._traded(truth, severity, scene, rng)
         gone = set(rng.permutation(len(items))[: math.ceil(len(items) / 4)].tolist())
         return truth.with_items(
@@ -113,8 +117,8 @@ class ItemErrors:
         )
 
     def classification(self, truth: Items, severity: float, scene: ErrorScene, rng: Rng) -> Items:
-        """Items of like shape exchange their labels; with one label, more and more items have
-        another one.
+        """Items of similar shape exchange their labels; if there is one label only, more items get
+        another one with severity.
         """
         items = self._rough(truth.items, scene, rng)
         pairs = like_pairs(
@@ -182,7 +186,9 @@ class ItemErrors:
 
 
 def inside(box: Xyxy, size: Size) -> bool:
-    """Whether a box keeps away from the border: what touches it cannot move without showing it."""
+    """Whether a box keeps away from the border: a box that touches it cannot move without a visible
+    change.
+    """
     x1, y1, x2, y2 = box
     return (
         x1 >= NEAR_BORDER
@@ -232,7 +238,7 @@ def _room(corners: FloatArray, way: FloatArray, size: Size) -> float:
 
 
 def like_pairs(labels: Sequence[str], boxes: Sequence[Xyxy]) -> list[tuple[int, int]]:
-    """Places of items with different labels, two by two, the most alike in size, form and height on
+    """Indices of items with different labels, in pairs, the most alike in size, form and height on
     the image first.
     """
     looks = np.array(

@@ -39,7 +39,7 @@ FOCUS = 0.6
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """An H×W×3 uint8 image, and what is measured of it, each when it is first asked for."""
+    """An H×W×3 uint8 image and its measurements, each computed at first use."""
 
     pixels: Pixels
 
@@ -55,7 +55,7 @@ class Source:
 
     @cached_property
     def coarse(self) -> Plane:
-        """``small`` without what is finer than 4 pixels."""
+        """``small`` without details finer than 4 pixels."""
         return np.asarray(cv2.GaussianBlur(self.small, (0, 0), 4))
 
     @cached_property
@@ -105,7 +105,7 @@ class Source:
 
 
 def source_of(given: Given) -> Source:
-    """The source image as restored and generated images are held against it."""
+    """The source image, as restored and generated images are compared with it."""
     if given.image is None:
         raise ValueError("a question without a source image has no view")
     return Source(given.image)
@@ -121,8 +121,8 @@ def restored_look(found: WholeImage, given: Given) -> Features:
 
 
 def generated_look(found: WholeImage, given: Given) -> Features:
-    """Nothing where the prompt is all there is: without a language model no image can be held
-    against a text.
+    """No features if only a prompt is given: without a language model, an image cannot be compared
+    with a text.
     """
     if given.image is None and given.control is None:
         return NOTHING
@@ -183,9 +183,7 @@ def agreement(output: Source, given: Source) -> dict[str, float]:
 
 
 def _restored(output: Source, given: Source) -> dict[str, float]:
-    """Gain in sharpness; where sizes agree: specks of the input that are left, and what changed
-    elsewhere.
-    """
+    """Gain in sharpness; if sizes agree, specks of the input that remain, and changes elsewhere."""
     gain = output.sharp - given.sharp
     found = {
         "gain": min(gain, 1.0),
@@ -271,9 +269,7 @@ def _structure(one: np.ndarray, two: np.ndarray) -> float:
 
 
 def _flat_noise(gray: Plane, smooth: Plane) -> float:
-    """Log of the mean departure from the smoothed image in the flatter half, where there is little
-    to smooth away.
-    """
+    """Log of the mean difference from the smoothed image, in the flatter half of the image."""
     slope = cv2.magnitude(cv2.Sobel(smooth, cv2.CV_32F, 1, 0), cv2.Sobel(smooth, cv2.CV_32F, 0, 1))
     flat = slope <= np.partition(slope.ravel()[::4], slope.size // 8)[slope.size // 8]
     return float(np.log1p(np.abs(gray - smooth)[flat].mean())) if flat.any() else 0.0

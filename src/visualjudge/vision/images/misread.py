@@ -1,4 +1,4 @@
-"""Restorations whose pixels were handed over in another form."""
+"""Restored images whose pixels were stored in another form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole images: all that belongs to restored and to generated ones."""
+"""Whole images: the rows of restored and of generated images."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ from visualjudge.vision.view import Features, Given
 
 
 def goal(asset: Any, scene: Any, prompts: Prompts) -> list[str]:
-    """The part that bears the task's name, what the given images are, and the text prompt or
-    instruction.
-    """
+    """The part named after the task: the given images, and the text prompt or instruction."""
     details = [
         ("masked", scene.masked),
         ("controlled", scene.control and scene.original),

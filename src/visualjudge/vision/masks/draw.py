@@ -1,4 +1,4 @@
-"""Masks as an image: instances with their boxes and tags, one fill a class, or one referred
+"""Masks as an image: instances with their boxes and tags, one fill per class, or one referred
 region.
 """
 
@@ -118,7 +118,7 @@ def _inner_squares(scene: Scene) -> dict[int, Box]:
 
 
 def inner_square(mask: Mask) -> Box:
-    """The largest square that fits into the mask, about: where a tag is sure to lie on its class.
+    """Roughly the largest square that fits into the mask, where a tag certainly lies on its class.
 
     Found by the distance transform of the mask at a resolution of at most 96 pixels a side.
     """

@@ -47,7 +47,7 @@ def duplicate(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.G
 
 
 def background(truth: Masks, severity: float, scene: ErrorScene, rng: np.random.Generator) -> Masks:
-    """Masks with the outline of an object are added where there is no object."""
+    """Add masks with the outline of an object where there is no object."""
     taken = [item.mask.box for item in truth.items]
     extra = []
     for _ in range(scene.levels):

@@ -84,9 +84,8 @@ semantic_background = misplaced(errors.semantic_background, MILD)
 
 
 def semantic_classification(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
-    """Segments of like size and height exchange their labels; all outlines are equally rough.
-
-    Where there is one segment, a larger and larger part of it has another label.
+    """Segments of similar size and height exchange their labels; all outlines are equally rough. If
+    there is one segment only, an increasing part of it has another label.
     """
     pairs = like_pairs(
         [item.label for item in truth.items], [item.mask.box for item in truth.items]
@@ -110,14 +109,14 @@ def semantic_classification(truth: Masks, severity: float, scene: ErrorScene, rn
 
 
 def eaten(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
-    """An equal part of the region is missing, and what is left is moved further and further."""
+    """A constant part of the region is missing, and the rest is moved further with severity."""
     left = errors.eaten(truth, EATEN, scene, rng)
     return MATCHED.localization(left, severity, scene, rng)
 
 
 def wrong_instance(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
-    """Parts of the right region and of another object of like size, more and more of the other
-    one.
+    """Parts of the right region and of another object of similar size, with an increasing share of
+    the other.
     """
     area = truth.items[0].mask.area
     like = tuple(mask for mask in scene.others if area / LIKE_AREA <= mask.area <= area * LIKE_AREA)

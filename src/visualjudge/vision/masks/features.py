@@ -51,7 +51,7 @@ def mask_features(found: Masks, given: Given) -> Features:
 
 
 def mask_on_view(view: View, mask: Mask) -> BoolArray:
-    """The mask at the pixels of the view, h×w bool; empty where it is too thin to be met by any."""
+    """The mask at the pixels of the view, h×w bool; empty if it is too thin to contain any."""
     found = np.zeros(view.edges.shape, dtype=np.bool_)
     if not mask.crop.size:
         return found
@@ -114,7 +114,7 @@ _MASK = ("edge", "step", "contrast", "apart", "salient", "rough", "parts", "log_
 
 
 def _window(mask: BoolArray) -> tuple[slice, slice]:
-    """Rows and columns of what is near a mask."""
+    """Rows and columns of the neighbourhood of a mask."""
     x, y, width, height = cv2.boundingRect(mask.view(np.uint8))
     margin = BAND + 2
     return slice(max(0, y - margin), y + height + margin), slice(

@@ -202,7 +202,7 @@ def segment_files(payload: Payload) -> Iterator[tuple[str, str]]:
 
 
 def told_size(name: str, payload: Payload) -> Size | None:
-    """The size of the first RLE, array or PNG among the items; polygons do not tell it."""
+    """The size of the first RLE, array or PNG among the items; polygons do not state it."""
     items = payload.get(name) if name else [payload]
     for item in items if isinstance(items, list | tuple) else []:
         form = item.get("segmentation") if isinstance(item, Mapping) else None

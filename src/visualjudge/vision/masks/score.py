@@ -61,8 +61,8 @@ def mean_iou(prediction: Masks, truth: Masks) -> float:
     """Mean IoU over the labels that are in truth or prediction; pixels unlabelled in the truth are
     left out.
 
-    A label predicted on unlabelled pixels alone is not counted. 0..1; 1 where nothing is labelled
-    on either side.
+    A label predicted on unlabelled pixels alone is not counted. 0..1; 1 if neither side has a
+    label.
     """
     _same_size(prediction, truth)
     if not any(item.mask.area for item in truth.items):
@@ -94,8 +94,8 @@ def mask_ious(
     """Mask IoU, shape (len(first), len(second)); with ``crowd``, intersection over the first mask's
     own area.
 
-    Source: pycocotools' ``iou``, whose results these are, computed on the overlap of the bounding
-    boxes alone.
+    The results equal pycocotools' ``iou``, but are computed on the overlap of the bounding boxes
+    only.
     """
     areas_first = np.array([item.mask.area for item in first], dtype=np.float64)
     areas_second = np.array([item.mask.area for item in second], dtype=np.float64)

@@ -25,8 +25,8 @@ _SMALL = 256
 
 
 def polygons_of(mask: Mask) -> list[Polygon]:
-    """One polygon ``[[x, y], …]`` for each 8-connected part of ``mask``, holes filled, largest
-    tolerance that serves.
+    """One polygon ``[[x, y], …]`` for each 8-connected part of ``mask``, with holes filled, at the
+    largest sufficient tolerance.
 
     Vertices are pixel centres: ``cv2.fillPoly`` gives the part back with IoU ≥ 0.95; parts of less
     than 256 pixels keep all their corners. Contours by Suzuki & Abe 1985 (``cv2.findContours``),
@@ -79,7 +79,7 @@ BACKGROUND, OTHER = ".", "#"
 
 
 def polygons_text(scene: Scene, style: TextStyle) -> Encoded:
-    """An object a part of a mask; an empty mask keeps one with an empty polygon."""
+    """One object per part of a mask; an empty mask has one with an empty polygon."""
     if style.ids:
         heads = [
             ({"instance_id": k, "label": item.label}, item.mask)
@@ -96,7 +96,7 @@ def polygons_text(scene: Scene, style: TextStyle) -> Encoded:
 
 
 def rle_text(scene: Scene, _style: TextStyle) -> Encoded:
-    """``{"instance_id", "label", "rle"}`` an instance, COCO's compressed run lengths."""
+    """``{"instance_id", "label", "rle"}`` per instance, with COCO's compressed run lengths."""
     return Encoded(
         text=array(
             compact({"instance_id": k, "label": item.label, "rle": rle_of(item.mask, closed=True)})
@@ -106,7 +106,7 @@ def rle_text(scene: Scene, _style: TextStyle) -> Encoded:
 
 
 def grid_text(scene: Scene, style: TextStyle) -> Encoded:
-    """The sub-sampled grid as integers or as symbols, a row of cells a line."""
+    """The sub-sampled grid as integers or symbols, one row of cells per line."""
     grid = scene.once(grid_of, merged=not style.ids, region=style.region)
     return Encoded(text=_symbols(grid) if style.layout == "subsample" else _matrix(grid))
 
@@ -117,8 +117,8 @@ def _matrix(grid: Grid) -> str:
 
 
 def _symbols(grid: Grid) -> str:
-    """One symbol a number. Numbers past the last symbol close up, so that no class is lost where
-    there are symbols.
+    """One symbol per number. Numbers beyond the last symbol are moved down, so that no class is
+    lost while symbols are left.
     """
     numbers = list(grid.labels)
     if numbers and numbers[-1] > len(SYMBOLS):

@@ -1,4 +1,4 @@
-"""Masks: all that belongs to instances, label maps and the region of a referring expression."""
+"""Masks: the rows of instances, label maps and referring expressions."""
 
 from __future__ import annotations
 

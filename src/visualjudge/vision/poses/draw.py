@@ -32,8 +32,8 @@ _FAR = 8.0
 
 
 def point_radius(size: Size, *, alone: bool) -> int:
-    """Radius of a keypoint's disc: 0.8 % of the longer side, 1 % where there are no limbs; at least
-    2 (1 below 64).
+    """Radius of a keypoint's disc: 0.8 % of the longer side, 1 % if there are no limbs; at least 2
+    (1 below 64).
     """
     return 1 if max(size) < 64 else max(2, round((0.01 if alone else 0.008) * max(size)))
 
@@ -157,7 +157,7 @@ def _between(a: tuple[float, float], b: tuple[float, float], share: float) -> tu
 
 
 def people_text(scene: Scene, style: TextStyle) -> Encoded:
-    """17 keypoints a person, one decimal; an absent one is 0.0, 0.0."""
+    """17 keypoints per person, with one decimal; an absent one is 0.0, 0.0."""
     people: tuple[Person, ...] = scene.prediction.items
     form = {"flat_list": _flat_list, "part_keyed": _part_keyed, "coco_list": _coco_list}[
         style.layout

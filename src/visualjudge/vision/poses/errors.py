@@ -113,7 +113,7 @@ def _people(truth: People, points: list[FloatArray]) -> People:
 
 
 def a_mirrored_pair(truth: People, _scene: ErrorScene) -> bool:
-    """Whether somebody has a left and a right keypoint of one kind."""
+    """Whether a person has both keypoints of a left–right pair."""
     return any(
         person.present[a] and person.present[b] for person in truth.items for a, b in MIRRORED
     )

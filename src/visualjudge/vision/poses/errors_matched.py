@@ -21,9 +21,7 @@ LIMBS = ((5, 7, 9), (6, 8, 10), (11, 13, 15), (12, 14, 16))
 
 
 def displaced(error: Perturbation) -> Perturbation:
-    """An error of poses at one severity, and all people moved further and further off in one
-    direction.
-    """
+    """An error of poses at one severity, with all people moved further in one direction."""
 
     def matched(
         truth: People, severity: float, scene: ErrorScene, rng: np.random.Generator
@@ -48,9 +46,7 @@ jitter, swap, missed = (displaced(error) for error in (errors.jitter, errors.swa
 def inversion(
     truth: People, severity: float, scene: ErrorScene, rng: np.random.Generator
 ) -> People:
-    """More and more arms and legs point to the other side, mirrored at the joint that they hang
-    from.
-    """
+    """More arms and legs point to the other side with severity, mirrored at their upper joint."""
     limbs = [
         (k, limb)
         for k, p in enumerate(truth.items)
@@ -97,6 +93,6 @@ def _moved(person: Person, step: np.ndarray) -> Person:
 
 
 def _fits(person: Person, step: np.ndarray, scene: ErrorScene) -> bool:
-    """Whether no keypoint leaves the image that was on it."""
+    """Whether all keypoints that were on the image stay on it."""
     points = person.keypoints[person.present, :2]
     return bool(((points + step > 0) & (points + step < scene.size[::-1])).all())

@@ -81,7 +81,7 @@ def _person(view: View, person: Person) -> dict[str, float]:
 
 
 def _places(view: View, points: np.ndarray, present: np.ndarray, unit: float) -> dict[str, float]:
-    """What is seen along the limbs and beside them, where they lie and at other places."""
+    """Measurements along and beside the limbs, at their place and at others."""
     limbs = np.array([limb for limb in BODY if present[list(limb)].all()], dtype=int)
     if not len(limbs):
         return dict(view_places.NOWHERE)
@@ -135,7 +135,7 @@ def _sorted(limb: tuple[int, int]) -> tuple[int, int]:
 
 
 def _trunk(points: np.ndarray, present: np.ndarray) -> float:
-    """Length of the trunk in pixels, from the limbs there are: the median of what each says."""
+    """Length of the trunk in pixels: the median of the estimates from all visible limbs."""
     said = [
         np.linalg.norm(points[a] - points[b]) / LENGTHS[_sorted((a, b))]
         for a, b in LIMBS

@@ -1,4 +1,4 @@
-"""Poses whose coordinates or keypoints were handed over in another order than COCO's."""
+"""Poses whose coordinates or keypoints are in a different order than COCO's."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Person:
 
     @property
     def present(self) -> BoolArray:
-        """Which keypoints are there: v ≠ 0, and not x = y = 0. Shape (17,)."""
+        """Which keypoints are present: v ≠ 0, and not x = y = 0. Shape (17,)."""
         x, y, v = self.keypoints.T
         return np.asarray((v != 0) & ~((x == 0) & (y == 0)))
 
@@ -119,7 +119,7 @@ def _item(item: Person, digits: int | None) -> dict[str, Any]:
 
 
 def corners(found: People) -> FloatArray:
-    """n×4 corners of the keypoints that are present, a row a person who has any."""
+    """n×4 corners of the keypoints that are present, one row per person with any."""
     points = [
         person.keypoints[person.present, :2] for person in found.items if person.present.any()
     ]

@@ -77,7 +77,7 @@ def person_area(person: Person) -> float:
     """Area in pixels²: the segmentation's where known and above 0, else 0.53 × the box (or the
     keypoints' own box).
 
-    0 where there is neither.
+    0 if there is neither.
     """
     if person.area is not None and person.area > 0:
         return float(person.area)
@@ -102,9 +102,7 @@ def _share_in(person: Person, crowds: list[Person]) -> float:
 
 
 def pose_similarity(found: list[Person], real: list[Person]) -> FloatArray:
-    """OKS as COCOeval.computeOks has it: a truth without keypoints is met anywhere in its box,
-    doubled.
-    """
+    """OKS as in COCOeval.computeOks: truths without keypoints match in their doubled box."""
     points = keypoints_of(found)
     return np.array([_pose(points, person) for person in real]).reshape(len(real), len(found)).T
 

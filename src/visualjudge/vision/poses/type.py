@@ -1,4 +1,4 @@
-"""Poses: all that belongs to the type."""
+"""Poses: the row of the type."""
 
 from __future__ import annotations
 

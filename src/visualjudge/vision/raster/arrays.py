@@ -1,5 +1,5 @@
-"""Arrays in files: ``.npy``, ``.npz`` and ``.pfm``, whose headers are checked before a byte of data
-is read.
+"""Arrays in files: ``.npy``, ``.npz`` and ``.pfm``, whose headers are checked before any data is
+read.
 
 NumPy's own reader allocates what a header claims, reads every member of an archive, and unpickles
 where it is allowed to. Here a header must claim a map of numbers of bounded size, and exactly its
@@ -84,7 +84,7 @@ def read_pfm(path: Path) -> NDArray[Any]:
 def _array(file: IO[bytes]) -> NDArray[Any]:
     version = npy.read_magic(file)
     if version not in _HEADERS:
-        raise DataError(f"npy format {version} is not read; save the array with format 1.0 or 2.0")
+        raise DataError(f"npy format {version} is not supported; save the array as 1.0 or 2.0")
     shape, by_column, dtype = _HEADERS[version](file, max_header_size=_LONGEST_HEADER)
     if dtype.kind not in _NUMBERS or dtype.hasobject:
         raise DataError(f"must hold real numbers, got dtype {str(dtype)[:60]}")

@@ -1,6 +1,4 @@
-"""Images and depth maps: reading with everything applied that a viewer applies, and fast PNG
-writing.
-"""
+"""Images and depth maps: reading as a viewer shows them, and fast PNG writing."""
 
 from __future__ import annotations
 
@@ -106,8 +104,8 @@ def _over_white(image: Image.Image) -> Pixels:
 
 
 def _upright(image: Image.Image) -> Image.Image:
-    """The image turned as its EXIF orientation says; itself where it is upright (Pillow would copy
-    it).
+    """The image rotated by its EXIF orientation; the same object if it is upright (Pillow would
+    copy it).
     """
     image.load()  # some formats tell their orientation behind the pixels
     return image if image.getexif().get(0x0112, 1) == 1 else ImageOps.exif_transpose(image)
@@ -135,7 +133,7 @@ def read_gray(path: str | Path) -> NDArray[Any]:
     """A single-channel file as it is stored, H×W of uint8, uint16 or int32 (palette indices, not
     colours).
 
-    An image of several channels gives its largest channel, so that a mask saved as RGB still reads.
+    An image of several channels gives its largest channel, so that a mask saved as RGB can be read.
     """
     return largest_channel(read_samples(path)[0])
 
@@ -179,7 +177,7 @@ def image_size(path: str | Place | BinaryIO, name: str | None = None) -> Size:
 
 
 def orientation(path: str | Path) -> int:
-    """The EXIF orientation that a file states, 1 to 8; 1 where it states none."""
+    """The EXIF orientation in a file, 1 to 8; 1 if it has none."""
     with opened(path) as image:
         return _stated_orientation(image)
 
@@ -190,8 +188,8 @@ def _stated_orientation(image: Image.Image) -> int:
 
 
 def _plain_png(image: Image.Image) -> bool:
-    """A PNG without metadata that may tell an orientation: Pillow would decode it to look behind
-    the pixels.
+    """Whether a PNG has no metadata that may state an orientation; to find out, Pillow would decode
+    it.
     """
     return (
         image.format == "PNG"
@@ -318,8 +316,8 @@ def _one_channel(file: Path) -> NDArray[Any]:
     differ = float(((red != green) | (green != blue)).mean())
     if differ > 0:
         raise DataError(
-            f"{file}: must have one channel, got {values.shape[2]} that differ in {differ:.0%} "
-            "of the pixels; a "
+            f"{file}: must have one channel, got {values.shape[2]} that differ in "
+            f"{100 * differ:.0f} % of the pixels; a "
             "colour-mapped depth map cannot be read back: give the values (npy, 16-bit PNG, PFM)"
         )
     return red
@@ -342,7 +340,7 @@ def _map_of(file: Path, read: Callable[[Path], NDArray[Any]]) -> NDArray[Any]:
 
 
 def png_bytes(pixels: Pixels) -> bytes:
-    """An H×W×3 uint8 RGB array as PNG, lossless; by fpng where it is installed, else OpenCV at
+    """An H×W×3 uint8 RGB array as PNG, lossless; by fpng if it is installed, else by OpenCV at
     level 1.
     """
     array = np.ascontiguousarray(pixels)
@@ -355,7 +353,7 @@ def png_bytes(pixels: Pixels) -> bytes:
 
 
 def through_jpeg(pixels: Pixels, quality: int) -> Pixels:
-    """What is left of an H×W×3 uint8 RGB array after a JPEG file of ``quality``, 0..100."""
+    """An H×W×3 uint8 RGB array after JPEG compression with ``quality``, 0..100."""
     _, stored = cv2.imencode(".jpg", pixels[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality])
     decoded = np.asarray(cv2.imdecode(stored, cv2.IMREAD_COLOR), dtype=np.uint8)
     return np.ascontiguousarray(decoded[:, :, ::-1])
@@ -368,8 +366,8 @@ def to_uint8(values: FloatArray) -> Pixels:
 
 
 def fitted_size(size: Size, max_side: int | None) -> Size:
-    """(height, width) with a longer side of at most ``max_side``, proportions kept; ``size`` where
-    it fits.
+    """(height, width) with a longer side of at most ``max_side``, with the same proportions;
+    ``size`` if it fits.
     """
     longest = max(size)
     if max_side is None or longest <= max_side:
@@ -378,7 +376,9 @@ def fitted_size(size: Size, max_side: int | None) -> Size:
 
 
 def resized_rgb(pixels: Pixels, size: Size) -> Pixels:
-    """H×W×3 uint8 at another (height, width), by area averaging; itself where it has that size."""
+    """H×W×3 uint8 at another (height, width), by area averaging; the same array if it has that
+    size.
+    """
     if pixels.shape[:2] == size:
         return pixels
     return np.asarray(cv2.resize(pixels, size[::-1], interpolation=cv2.INTER_AREA), dtype=np.uint8)
@@ -408,8 +408,8 @@ def _png_chunks(file: IO[bytes] | None) -> set[bytes]:
 
 @contextmanager
 def opened(path: str | Place | BinaryIO, name: str | None = None) -> Iterator[Image.Image]:
-    """An image file whose header was read and whose size is within bounds; pixels are decoded when
-    asked for.
+    """An image file whose header was read and whose size is within bounds; pixels are decoded on
+    demand.
 
     The seam to image decoders: whatever they raise, in here or in the block, is a DataError that
     names the file, or ``name`` where that is given.
@@ -435,7 +435,7 @@ def opened(path: str | Place | BinaryIO, name: str | None = None) -> Iterator[Im
         raise DataError(f"{name}: no such file") from None
     except UnidentifiedImageError:
         raise DataError(
-            f"{name}: not an image of a format that is read ({', '.join(FORMATS)})"
+            f"{name}: not an image in a supported format ({', '.join(FORMATS)})"
         ) from None
     except DataError as error:
         named = str(error).startswith(name)
@@ -475,7 +475,7 @@ def _bytes_per_pixel(image: Image.Image) -> int:
 
 
 def _check_scans(image: Image.Image) -> None:
-    """Refuse a JPEG of very many scans; one of a single scan, as most are, is told by its
+    """Refuse a JPEG of very many scans; one with a single scan, as most have, is recognised by its
     header.
     """
     file = getattr(image, "fp", None)

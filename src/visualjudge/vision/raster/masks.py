@@ -1,4 +1,4 @@
-"""Masks in every form that files hold: COCO RLE, COCO polygons, PNG paths, arrays."""
+"""Masks in every form found in files: COCO RLE, COCO polygons, PNG paths, arrays."""
 
 from __future__ import annotations
 
@@ -131,8 +131,8 @@ def mask_from_png(path: str | Path, size: Size | None = None) -> Mask:
     between = float(((values > 0.1 * top) & (values < 0.9 * top)).mean())
     if between > MOST_BETWEEN:
         raise DataError(
-            f"{path}: must be black and white, got {between:.0%} of the pixels in between: is it "
-            "a photograph?"
+            f"{path}: must be black and white, got {100 * between:.0f} % of the pixels in between: "
+            "is it a photograph?"
         )
     if distinct[-1] <= top // 2:
         numbers = ", ".join(map(str, distinct[:4]))
@@ -151,9 +151,7 @@ def distinct_values(values: NDArray[Any]) -> list[int]:
 
 
 def _check_not_in_alpha(path: str | Path, values: NDArray[Any]) -> None:
-    """A mask that is drawn in transparency alone has no white: which side is meant cannot be
-    told.
-    """
+    """A mask drawn in the alpha channel only has no white, so its meaning is unknown."""
     colours, alpha = values[:, :, :-1], values[:, :, -1]
     if alpha.min() < alpha.max() and (colours == colours[:1, :1]).all():
         raise DataError(f"{path}: must be black and white, got a mask in the alpha channel alone")
@@ -189,7 +187,7 @@ def mask_from_wire(segmentation: Any, size: Size | None = None, root: Path | Non
 
 
 def resized_mask(mask: Mask, size: Size) -> Mask:
-    """The mask at another (height, width), to the nearest pixel; itself where it has that size."""
+    """The mask at another (height, width), by nearest neighbour; unchanged if it has that size."""
     if mask.size == size:
         return mask
     return mask_from_array(

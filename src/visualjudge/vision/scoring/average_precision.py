@@ -28,8 +28,8 @@ Labelled = list[tuple[str, Any]]
 
 @dataclass
 class MatchedClass:
-    """Predictions of one class: confidences, and a bit a threshold for whether one was right or is
-    left out.
+    """Predictions of one class: confidences, and one bit per threshold for whether one was right or
+    is left out.
     """
 
     scores: list[float] = field(default_factory=list)
@@ -140,8 +140,8 @@ def _ranked(kind: Ranked, items: list[Any]) -> list[Any]:
 
 
 def _blocks(found: Items, real: Items) -> Iterator[tuple[Items, Items]]:
-    """Predictions and truths that are compared in one array: all labels of an image, or one where
-    they are many.
+    """Predictions and truths that are compared in one array: all labels of an image, or one at a
+    time if there are many.
     """
     if sum(map(len, found.values())) * sum(map(len, real.values())) <= COMPARED_TOGETHER:
         yield found, real

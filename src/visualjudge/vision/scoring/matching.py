@@ -92,7 +92,9 @@ def _totals(
 
 
 def _mean_f1(hits: IntArray, total: IntArray) -> FloatArray:
-    """Mean over the thresholds, the last axis, of 2·TP over what is there; 1 where nothing is."""
+    """Mean over the thresholds, the last axis, of 2·TP divided by the items of both sides; 1
+    without items.
+    """
     shares: FloatArray = np.divide(2 * hits, total, out=np.ones(hits.shape), where=total > 0)
     return np.asarray(shares.mean(axis=-1))
 
@@ -172,7 +174,7 @@ def _matched_by_label(
 
 
 def _blocks(ours: IntArray, theirs: IntArray, labels: int) -> Iterator[tuple[IntArray, IntArray]]:
-    """Places of predictions and truths that are compared at once: all, or those of a label where
+    """Indices of predictions and truths that are compared at once: all, or those of one label if
     there are many.
     """
     if len(ours) * len(theirs) <= COMPARED_TOGETHER:
@@ -183,7 +185,7 @@ def _blocks(ours: IntArray, theirs: IntArray, labels: int) -> Iterator[tuple[Int
 
 
 def _places(codes: IntArray, count: int) -> list[IntArray]:
-    """Where each of ``count`` codes stands, rising."""
+    """Indices of each of ``count`` codes, in increasing order."""
     ends = np.cumsum(np.bincount(codes, minlength=count))
     return np.split(np.argsort(codes, kind="stable"), ends[:-1])
 

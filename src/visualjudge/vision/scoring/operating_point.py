@@ -20,8 +20,8 @@ SIMILARITY = 0.5
 
 @dataclass(frozen=True, slots=True)
 class OperatingPoint:
-    """The least confidence that counts, and F1 of what is left at IoU (OKS) 0.5, over all classes
-    together.
+    """The lowest confidence that counts, and F1 of the remaining items at IoU (OKS) 0.5, over all
+    classes.
     """
 
     min_score: float

@@ -1,4 +1,4 @@
-"""A tool, what it may look at, and what it returns."""
+"""A tool, its input and its result."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def tool(
 
 
 def _typed(tool_name: str, argument: inspect.Parameter) -> dict[str, str]:
-    """The JSON type of an argument, whose annotation may be the text of one."""
+    """The JSON type of an argument, whose annotation may be a string."""
     hint = argument.annotation
     hint = (hint if isinstance(hint, str) else getattr(hint, "__name__", str(hint))).split(" | ")[0]
     if hint not in _JSON_TYPES:

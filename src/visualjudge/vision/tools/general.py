@@ -126,7 +126,8 @@ def difference(seen: Seen, option: str = "A", other_option: str = "B") -> Shown:
 
 
 def _differences(one: Pixels, other: Pixels) -> tuple[Pixels, float, Box, int] | None:
-    """The absolute difference, halved as :func:`halved` does; which share differs, where, how much.
+    """The absolute difference, halved as :func:`halved` does, with the share of pixels that differ,
+    where, and by how much.
 
     Bands of rows stay in the processor's cache: three times as fast as whole images of 12
     megapixels.

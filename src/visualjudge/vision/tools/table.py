@@ -1,4 +1,4 @@
-"""The tools by type and name; ``""`` as the type stands for all types."""
+"""The tools by type and name; the type ``""`` means all types."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def tools_of(kind: str) -> dict[str, Tool]:
 
 
 def check_names(names: Sequence[str]) -> tuple[str, ...]:
-    """The names of tools, each once; ``all`` stands for every tool.
+    """The names of tools, each once; ``all`` means every tool.
 
     Raises
     ------

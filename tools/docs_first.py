@@ -1,0 +1,85 @@
+"""Write the first image of README and site, ``docs/first.svg``: a question and the card's answer.
+
+    python tools/docs_first.py [DEMO] [OUT]
+
+Both come from the study in the demo's folder (``demo-out`` by default), so run ``make demo`` first.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+
+import visualjudge as vj
+from visualjudge.analysis.decisions.check_figures import checks_of
+from visualjudge.core.atomic import write_text
+from visualjudge.dataset.sampling import Caps
+
+ROOT = Path(__file__).parents[1]
+WIDTH, TILE = 760, (372, 279)
+"""Of the image, and (width, height) of an option, in pixels."""
+ENCODING, IMAGE = "pixel_s1_m0", "astronaut_024"
+TEXT = "font-family='DejaVu Sans, Verdana, sans-serif' fill='#111'"
+
+
+def main(demo: str = "demo-out", out: str = "docs/first.svg") -> None:
+    """Build the questions again, ask the simulated judge of README, and draw both."""
+    with tempfile.TemporaryDirectory() as scratch:
+        place = Path(scratch)
+        caps = Caps(judge_groups=100, judge_pairs=100)
+        tasks = ["object_detection"]
+        dataset = vj.build(f"{demo}/study/data", place / "dataset", tasks=tasks, caps=caps)
+        judge = vj.client("baseline", model="oracle:0.97")
+        run = vj.judge(dataset, judge, place / "run", swap=True, progress=False)
+        checks_of(vj.card([run]).judges).save(place / "checks.svg")
+        checks = (place / "checks.svg").read_text("utf-8")
+        question = next(
+            one
+            for one in dataset.filter(question_type="pairwise")
+            if (one.encoding, one.image_id) == (ENCODING, IMAGE)
+        )
+        options = [_tile(place / "dataset" / name) for name in question.images[1:]]
+    scores = zip("AB", question.final_scores, strict=True)
+    told = ", ".join(f"{letter} {score:.1f}" for letter, score in scores)
+    asked = "A question: which prediction is better? The judge sees the photograph, A and B."
+    known = f"What it does not see: the scores against the ground truth, {told} of 10."
+    top = 60 + TILE[1]
+    parts = [
+        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {WIDTH} {top + 305}'>",
+        f"<rect width='{WIDTH}' height='{top + 305}' fill='#fff'/>",
+        f"<text x='4' y='22' font-size='15' {TEXT}>{asked}</text>",
+        *(_option(n, option) for n, option in enumerate(options)),
+        f"<text x='4' y='{top + 6}' font-size='13' {TEXT}>{known}</text>",
+        f"<text x='4' y='{top + 52}' font-size='15' {TEXT}>"
+        "After 100 images: may four detectors be ranked with this judge?</text>",
+        f"<svg x='4' y='{top + 70}' width='{WIDTH - 40}' height='240'>{checks}</svg></svg>",
+    ]
+    write_text(ROOT / out, "\n".join(parts) + "\n")
+
+
+def _tile(path: Path) -> str:
+    """The image at ``path``, cut to a tile, as the address of its bytes."""
+    shown = Image.open(path).convert("RGB")
+    scale = max(TILE[0] / shown.width, TILE[1] / shown.height)
+    shown = shown.resize((round(shown.width * scale), round(shown.height * scale)))
+    data = io.BytesIO()
+    shown.crop((0, 0, *TILE)).save(data, "JPEG", quality=85)
+    return f"data:image/jpeg;base64,{base64.b64encode(data.getvalue()).decode()}"
+
+
+def _option(number: int, address: str) -> str:
+    left, letter = 4 + number * (TILE[0] + 8), "AB"[number]
+    return (
+        f"<image x='{left}' y='34' width='{TILE[0]}' height='{TILE[1]}' href='{address}'/>"
+        f"<rect x='{left}' y='34' width='26' height='26' fill='#fff'/>"
+        f"<text x='{left + 7}' y='53' font-size='17' font-weight='bold' {TEXT}>{letter}</text>"
+    )
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
