@@ -59,7 +59,7 @@ def progress(
     spent = (last[-1] - last[0]).total_seconds() if len(last) > 1 else 0.0
     return Progress(
         name=rater.name,
-        answered=len(rater.lines),
+        answered=rater.counted,
         left=left,
         measured=measured,
         per_hour=3600 * (len(last) - 1) / spent if spent > 0 else None,

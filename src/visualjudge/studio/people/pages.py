@@ -373,10 +373,11 @@ class PeoplePages:
     ) -> Response:
         rater, left = self.run.raters[name], self.run.left(name)
         question = None if shown is None else {**asdict(shown), "given": given}
-        code = None if left else self.tokens.code(name)
+        code = None if left or question else self.tokens.code(name)
         state = {
             "question": question,
-            "answered": len(rater.slots),
+            "answered": rater.counted,
+            "past": len(rater.slots),
             "left": left,
             "code": code,
             "feedback": feedback,

@@ -144,6 +144,11 @@ class Rater:
         """Pairs that were answered."""
         return sum(slot.shown in ("AB", "BA") for slot in self.slots)
 
+    @property
+    def counted(self) -> int:
+        """Answers but those of practice, which count for nothing."""
+        return len(self.slots) - self.count("practice")
+
     def count(self, purpose: Purpose) -> int:
         """How many of a purpose were answered."""
         return sum(slot.purpose == purpose for slot in self.slots)
@@ -295,10 +300,7 @@ class RatingRun:
         """How many questions the rater may still get, at most."""
         with self._lock:
             rater, settings = self.raters[name], self.plan.settings
-            known = sum(
-                rater.name not in self._taken.get(i, ())
-                for i in (*self.plan.known, *self.plan.practice)
-            )
+            known = sum(rater.name not in self._taken.get(i, ()) for i in self.plan.known)
             ordinary = sum(1 for _ in self._open(rater))
             again = min(settings.repeats, rater.count("question") + ordinary) - rater.count(
                 "repeat"
@@ -313,8 +315,8 @@ class RatingRun:
     def is_break(self, name: str) -> bool:
         """Whether the rater is to take a break before the next question."""
         every, rater = self.plan.settings.break_every, self.raters[name]
-        answered = len(rater.slots) - rater.count("practice")
-        return every > 0 and answered > 0 and answered % every == 0 and self.left(name) > 0
+        counted = rater.counted
+        return every > 0 and counted > 0 and counted % every == 0 and self.left(name) > 0
 
     def back(self, name: str, steps: int) -> tuple[Slot, dict[str, Any]] | None:
         """What the rater answered ``steps`` questions ago (1 = the last), to change it."""
@@ -329,7 +331,8 @@ class RatingRun:
     # ---------------------------------------------------------------- taking in
 
     def write(self, name: str, key: tuple[str, int], given: Given, *, revise: bool) -> None:
-        """Append an answer. ``synced`` has to follow before anybody is told.
+        """Append an answer, unless it is what the rater has said already. ``synced`` has to follow
+        before anybody is told.
 
         Raises
         ------
@@ -342,6 +345,13 @@ class RatingRun:
             rater = self.raters[name]
             before = {slot.key: line for slot, line in zip(rater.slots, rater.lines, strict=True)}
             if revise and key in before:
+                line = before[key]
+                if (line["value"], line["status"], line.get("note")) == (
+                    given.value,
+                    given.status,
+                    given.note,
+                ):
+                    return  # the rater looked at an answer and left it as it is
                 slot, repeat = _slot_of(before[key]), before[key].get("repeat", 0)
             elif rater.pending is not None and rater.pending.key == key and key not in before:
                 slot, repeat = rater.pending, self._keys[key[0], rater.pending.order]
