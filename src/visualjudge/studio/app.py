@@ -24,15 +24,16 @@ from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.image_storage import Place
 from visualjudge.core.records import LETTERS, Question
 from visualjudge.studio import question_views as views
-from visualjudge.studio.facets import shown_facet
+from visualjudge.studio.facets import named_pairs, shown_facet
 from visualjudge.studio.guard import LOOPBACK, Guard
 from visualjudge.studio.home_figure import tasks_svg
 from visualjudge.studio.places import DatasetPlace, RunPlace
+from visualjudge.studio.probed import STATES, UNITS, judge_probes
 from visualjudge.studio.question_views import card, option_images, original_images
 from visualjudge.studio.selection import SORTS, Shelf, State, matrices
 from visualjudge.studio.set_pages import SetPages
 from visualjudge.studio.site import NotIndexed, Site, StillIndexing, watched
-from visualjudge.studio.slices import judge_probes, slices
+from visualjudge.studio.slices import slices
 from visualjudge.studio.summary import OUTCOMES
 from visualjudge.studio.thumbnails import WIDTHS, confined, image_response
 from visualjudge.studio.tool_calls import looked_at
@@ -204,12 +205,23 @@ class Pages:
         place, shelf = self._shelf(request)
         runs, params = [run for run, _ in shelf.runs], request.query_params
         kinds = shelf.index.columns.vocabulary.get("type", ())
-        pairs = [pair for pair in params.multi_items() if pair[0] not in ("a", "b", "at")]
-        if kinds and not any(name == "type" for name, _ in pairs):
-            pairs.append(("type", kinds[0]))
         chosen = [_chosen(runs, params.get(name), k) for k, name in enumerate("ab")]
-        tables = matrices(shelf, chosen, pairs) if runs else []
-        values = {"runs": runs, "chosen": chosen, "tables": tables, "pairs": pairs, "kinds": kinds}
+        # The outcomes of both are the sides of the tables, as where the grid's address is of a number.
+        sides = {f"{side}.{run.slug}" for run in chosen if run for side in ("outcome", "order")}
+        back = [pair for pair in params.multi_items() if pair[0] not in {"a", "b", "at", *sides}]
+        kind = next((v for name, v in back if name == "type"), kinds[0] if kinds else "pairwise")
+        pairs = [*(pair for pair in back if pair[0] != "type"), ("type", kind)]
+        values = {
+            "runs": runs,
+            "chosen": chosen,
+            "tables": matrices(shelf, chosen, pairs) if runs else [],
+            "filters": named_pairs(shelf.facets(), pairs),
+            "pairs": pairs,
+            "back": back,
+            "kind": kind,
+            "kinds": kinds,
+            "judges": [(name, run.slug) for name, run in zip("ab", chosen, strict=True) if run],
+        }
         return self._page("judges.html.j2", dataset=place, marks=MARKS, **values)
 
     def slices(self, request: Request) -> Response:
@@ -223,16 +235,9 @@ class Pages:
             (kind for kind in params.getlist("type") if kind in kinds),
             kinds[0] if kinds else "pairwise",
         )
-        pairs = [
-            pair
-            for pair in params.multi_items()
-            if pair[0] not in ("by", "at", "sort", "type", facet.name)
-        ]
-        probed = (
-            judge_probes(shelf)
-            if facet.name == "probe" and shelf.index.columns.changed.any()
-            else []
-        )
+        back = [pair for pair in params.multi_items() if pair[0] not in ("by", "at", "order_by")]
+        pairs = [pair for pair in back if pair[0] not in ("sort", "type", facet.name)]
+        probed = facet.name == "probe" and shelf.index.columns.changed.any()
         not_right = {
             run.slug: [
                 (f"outcome.{run.slug}", name)
@@ -241,18 +246,22 @@ class Pages:
             for run, _ in shelf.runs
         }
         values = {
-            "table": slices(shelf, facet, kind, pairs),
-            "probed": probed,
+            "table": slices(shelf, facet, kind, pairs, params.get("order_by", "")),
+            "probed": judge_probes(shelf) if probed else [],
+            "filters": named_pairs(shelf.facets(), pairs),
             "pairs": pairs,
+            "back": back,
             "kinds": kinds,
             "not_right": not_right,
+            "states": STATES,
+            "units": UNITS,
         }
         return self._page(
             "slices.html.j2",
             dataset=place,
             by=facet.name,
             kind=kind,
-            facets=list(facets.values()),
+            facets=[x for x in facets.values() if len(x.values) > 1 or x is facet],
             **values,
         )
 

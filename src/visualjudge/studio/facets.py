@@ -42,6 +42,7 @@ TITLES = {
 MARGINS = (0.5, 1.0, 2.0, 4.0)
 MARGIN_NAMES = ("below 0.5", "0.5 to 1", "1 to 2", "2 to 4", "4 and more", "one option")
 MOST_VALUES = 12
+UNTAGGED = "(no tag)"
 Pair = tuple[str, str]
 _KINDS = {"pixel": "drawn", "combo": "drawn and text", "text": "text"}
 
@@ -224,6 +225,11 @@ def mark_facets(index: DatasetIndex, marks: Mapping[str, Marked]) -> list[Facet]
     for row, mark in known:
         star[row], note[row] = mark.star, bool(mark.note)
     rows, codes = np.array(pairs, np.int32).reshape(-1, 2).T
+    if tags:
+        untagged = np.setdiff1d(np.arange(count, dtype=np.int32), rows)
+        rows = np.concatenate([rows, untagged])
+        codes = np.concatenate([codes, np.full(untagged.size, len(tags), np.int32)])
+        tags = (*tags, UNTAGGED)
     return [
         OneValue("star", TITLES["star"], ("not starred", "starred"), star),
         ManyValues("tag", TITLES["tag"], tags, codes, rows, count),
@@ -325,3 +331,17 @@ def _found(facet: Facet, codes: Counts, needle: str) -> Counts:
         if needle in facet.label(value).casefold() or needle in value.casefold()
     ]
     return np.array(found, np.int64)
+
+
+def named_pairs(facets: Sequence[Facet], pairs: Sequence[Pair]) -> list[str]:
+    """The filters of a query as people read them."""
+    known = {facet.name: facet for facet in facets}
+    found = []
+    for name, value in pairs:
+        facet = known.get(name)
+        if facet is not None:
+            group = f"{facet.group}, " if facet.group else ""
+            found.append(f"{group}{facet.title}: {facet.label(value)}")
+        elif name == "q":
+            found.append(f"Words: {value}")
+    return found

@@ -225,7 +225,8 @@ class Reply:
     run: str
     judge: str
     order: str
-    repeat: int
+    asked: str
+    """Which time it was asked, or what for, where a person was checked; empty for the first."""
     rater: str | None
     outcome: str
     said: str
@@ -393,7 +394,7 @@ def _reply(place: RunPlace, verdict: Mapping[str, Any], question: Question) -> R
         run=place.slug,
         judge=place.name,
         order=order,
-        repeat=verdict["repeat"] if isinstance(verdict.get("repeat"), int) else 0,
+        asked=_asked(verdict),
         rater=_text(verdict, "rater"),
         outcome=outcome(recorded, status, question),
         said=said(recorded) if isinstance(recorded, str | int | float) else str(recorded),
@@ -415,6 +416,14 @@ def _reply(place: RunPlace, verdict: Mapping[str, Any], question: Question) -> R
         note=_text(verdict, "note"),
         calls=tuple(calls_of(verdict)),
     )
+
+
+def _asked(verdict: Mapping[str, Any]) -> str:
+    """In a run of people, ``repeat`` only tells the raters apart."""
+    purpose, repeat = verdict.get("purpose"), verdict.get("repeat")
+    if isinstance(purpose, str):
+        return {"question": "", "known": "known item"}.get(purpose, purpose)
+    return f"repeat {repeat}" if isinstance(repeat, int) and repeat else ""
 
 
 def reading(

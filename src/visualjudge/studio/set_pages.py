@@ -6,8 +6,9 @@ What writes here changes only the notes on a dataset; the guard refuses requests
 from __future__ import annotations
 
 import asyncio
+import math
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -73,18 +74,19 @@ class SetPages:
             changed = shelf.working.change(map(str, names), change)
         except DataError as error:
             raise HTTPException(422, str(error)) from None
-        return _json({"changed": changed})
+        return _json({"changed": changed, "undo": shelf.working.undoable})
 
     async def undo(self, request: Request) -> Response:
-        """Take back the last change of notes."""
+        """Take back the last change of notes or views, and say what it was."""
         shelf = self._shelf(request)
-        return _json({"changed": await asyncio.to_thread(shelf.working.undo)})
+        undone = await asyncio.to_thread(shelf.working.undo)
+        return _json({"undone": undone, **_views(shelf)})
 
     # ---------------------------------------------------------------- views
 
     def views(self, request: Request) -> Response:
-        """The saved views, by name."""
-        return _json(dict(self._shelf(request).working.views()))
+        """The saved views, by name, and what can be taken back."""
+        return _json(_views(self._shelf(request)))
 
     def view(self, request: Request) -> Response:
         """A saved view by its name: the grid with its query."""
@@ -105,7 +107,7 @@ class SetPages:
             await asyncio.to_thread(shelf.working.save_view, name, query)
         except DataError as error:
             raise HTTPException(422, str(error)) from None
-        return _json(dict(shelf.working.views()))
+        return _json(_views(shelf))
 
     # ---------------------------------------------------------------- a selection as a file
 
@@ -121,10 +123,6 @@ class SetPages:
 
     def table(self, request: Request) -> Response:
         """The selection as CSV: one row a question, with its notes and what each run says of it."""
-        import polars as pl
-
-        from visualjudge.core.spreadsheets import harmless
-
         shelf = self._shelf(request)
         rows = shelf.select(_state(request.url.query)).rows
         names, marks = shelf.index.identities(rows), shelf.working.marks()
@@ -133,7 +131,8 @@ class SetPages:
         for facet in shelf.facets():
             if facet.name in COLUMNS and isinstance(facet, OneValue):
                 held[facet.name] = [facet.values[code] for code in facet.codes[rows].tolist()]
-        held["margin"] = shelf.index.columns.margin[rows].tolist()
+        margins = shelf.index.columns.margin[rows].tolist()
+        held["margin"] = [None if math.isnan(value) else round(value, 4) for value in margins]
         held["star"] = [mark.star for mark in noted]
         held["tags"] = [" | ".join(mark.tags) for mark in noted]
         held["note"] = [mark.note for mark in noted]
@@ -141,8 +140,7 @@ class SetPages:
             held[f"{place.name}: outcome"] = [
                 OUTCOMES[code] for code in run.summary().outcome[rows].tolist()
             ]
-        table = pl.DataFrame(held).with_columns(pl.col("margin").fill_nan(None).round(4))
-        return _file(harmless(table).write_csv(), "text/csv; charset=utf-8", "selection.csv")
+        return csv_file(held, "selection.csv")
 
     def commands(self, request: Request) -> Response:
         """What to type to ask a judge, or people, the questions of the file of ids, or to train on
@@ -188,8 +186,24 @@ async def _body(request: Request) -> Mapping[str, Any]:
     return value
 
 
+def _views(shelf: Shelf) -> dict[str, Any]:
+    return {"views": dict(shelf.working.views()), "undo": shelf.working.undoable}
+
+
 def _json(value: Any) -> Response:
     return Response(orjson.dumps(value), media_type="application/json")
+
+
+def csv_file(
+    table: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]], name: str
+) -> Response:
+    """A table as a CSV file that a spreadsheet runs nothing of."""
+    import polars as pl
+
+    from visualjudge.core.spreadsheets import harmless
+
+    frame = pl.DataFrame(table, infer_schema_length=None)
+    return _file(harmless(frame).write_csv(), "text/csv; charset=utf-8", name)
 
 
 def _file(text: str, kind: str, name: str) -> Response:

@@ -375,6 +375,9 @@ class Watched:
 
     id: str
     order: str
+    """Of the options; empty where there is one."""
+    purpose: str
+    """practice, known or repeat, where people were checked; else empty."""
     said: str
     status: str
     cause: str
@@ -388,11 +391,13 @@ def watched(index: RunIndex, count: int) -> list[Watched]:
 
 
 def _watched(verdict: Mapping[str, Any]) -> Watched:
-    seconds = verdict.get("latency_s")
+    seconds, value = verdict.get("latency_s"), verdict.get("value")
+    purpose = str(verdict.get("purpose", "question"))
     return Watched(
         id=str(verdict["id"]),
-        order=str(verdict.get("order")),
-        said=str(verdict.get("value")),
+        order="" if isinstance(value, int | float) else str(verdict.get("order")),
+        purpose={"question": "", "known": "known item"}.get(purpose, purpose),
+        said=str(value),
         status=str(verdict.get("status")),
         cause=str(verdict.get("cause") or ""),
         reply=str(verdict.get("raw_response") or verdict.get("error") or "")[:LONGEST_SHOWN],

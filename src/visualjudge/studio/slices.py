@@ -1,24 +1,17 @@
-"""The share of right answers by the values of a facet and by judge, each with its questions, and
-what probes show.
-"""
+"""The share of right answers by the values of a facet and by judge, each with its questions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visualjudge.core.errors import VisualJudgeError
 from visualjudge.studio.facets import Facet, Pair, task_label, unchanged_only
 from visualjudge.studio.places import RunPlace
 from visualjudge.studio.selection import Shelf, State
 from visualjudge.studio.summary import Summary
-
-if TYPE_CHECKING:
-    from visualjudge.analysis.probe_figures import ProbeResult
 
 MOST_ROWS = 60
 ORDERED = ("margin",)
@@ -68,8 +61,12 @@ class Slices:
     more: int
 
 
-def slices(shelf: Shelf, facet: Facet, kind: str, pairs: Sequence[Pair]) -> Slices:
+def slices(
+    shelf: Shelf, facet: Facet, kind: str, pairs: Sequence[Pair], order: str = ""
+) -> Slices:
     """The questions of type ``kind`` that ``pairs`` choose, by the values of ``facet``.
+
+    ``order``: the slug of a judge by whose share rows are sorted, lowest first; empty: by questions.
 
     Questions that a probe has changed are left out, as in a report's accuracy, unless the facet or
     a filter names probes. Every failed verdict is wrong. The intervals are those of the report:
@@ -102,6 +99,11 @@ def slices(shelf: Shelf, facet: Facet, kind: str, pairs: Sequence[Pair]) -> Slic
         for k, code in enumerate(shown.tolist())
     )
     judges = tuple(place for place, _ in shelf.runs)
+    if order in {judge.slug for judge in judges}:
+        k = [judge.slug for judge in judges].index(order)
+        shares = [row.cells[k].share for row in table]
+        ranked_rows = sorted(zip(shares, table, strict=True), key=lambda one: (one[0] is None, one[0] or 0.0))
+        table = tuple(row for _, row in ranked_rows)
     return Slices(facet.title, judges, table, int(held.size - shown.size))
 
 
@@ -145,27 +147,3 @@ def _cells(
 
 def _known(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeProbes:
-    """What the probes show of one judge, or ``why`` that cannot be said."""
-
-    judge: RunPlace
-    results: tuple[ProbeResult, ...]
-    why: str = ""
-
-
-def judge_probes(shelf: Shelf) -> list[JudgeProbes]:
-    """The report's states of every probe, for each judge."""
-    from visualjudge.analysis.load import load_study
-    from visualjudge.analysis.probes import probe_results
-
-    found = []
-    for place, _ in shelf.runs:
-        try:
-            study = load_study([place.root], dataset=shelf.index.root)
-            found.append(JudgeProbes(place, probe_results(study.answered[0])))
-        except VisualJudgeError as error:
-            found.append(JudgeProbes(place, (), str(error)))
-    return found

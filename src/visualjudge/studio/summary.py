@@ -114,7 +114,7 @@ def _shares(
     rows: Rows, dataset: DatasetIndex, good: NDArray[np.bool_], right: NDArray[np.bool_]
 ) -> tuple[Share, ...]:
     columns, q = dataset.columns, rows["q"]
-    counts = (rows["check"] == 0) & (columns.changed[q] == 0)
+    counts = columns.changed[q] == 0
     names = columns.vocabulary.get("type", ())
     tallies = [
         np.bincount(columns.single["type"][q[chosen]], minlength=len(names)).tolist()
@@ -135,6 +135,9 @@ def _mean(rows: Rows, values: NDArray[Any], n: int) -> NDArray[np.float32]:
 
 
 def summary_of(rows: Rows, dataset: DatasetIndex) -> Summary:
+    """What the verdicts say of each question; those that only check a rater count for nothing."""
+    verdicts = int(rows.size)
+    rows = rows[rows["check"] == 0]
     n, q = dataset.columns.count, rows["q"]
     good = usable(rows, dataset)
     right = _right(rows, dataset, good)
@@ -148,7 +151,7 @@ def summary_of(rows: Rows, dataset: DatasetIndex) -> Summary:
         [0, 4, 5, 6, 1, 3],
         default=2,
     ).astype(np.int32)
-    counted = (rows["check"] == 0) & ~open_ended[q]
+    counted = ~open_ended[q]
     statuses = np.zeros(n, np.uint16)
     np.bitwise_or.at(statuses, q, np.left_shift(1, rows["status"]).astype(np.uint16))
     chars = np.zeros(n, np.int32)
@@ -172,7 +175,7 @@ def summary_of(rows: Rows, dataset: DatasetIndex) -> Summary:
         chars=chars,
         value=value,
         number=number,
-        verdicts=int(rows.size),
+        verdicts=verdicts,
         shares=_shares(rows, dataset, good, right),
         failed=int((~good & ~unsure).sum()),
     )

@@ -10,10 +10,10 @@ import asyncio
 import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
 import orjson
 from markupsafe import Markup
@@ -26,6 +26,7 @@ from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import IMAGE_MARK, Question
 from visualjudge.prompts.spans import spans_of
+from visualjudge.runs.folder import RunFolder
 from visualjudge.studio.app import application, renderer, static
 from visualjudge.studio.guard import LOOPBACK
 from visualjudge.studio.index import DatasetIndex
@@ -40,16 +41,25 @@ from visualjudge.studio.people.access import (
 )
 from visualjudge.studio.people.choosing import drawn_rows, named_rows, plan_of
 from visualjudge.studio.people.instructions import Instructions, read_instructions
-from visualjudge.studio.people.monitor import agreement, progress
+from visualjudge.studio.people.monitor import (
+    Progress,
+    agreement,
+    answer_row,
+    progress,
+    rater_row,
+)
 from visualjudge.studio.people.plan import Settings, Slot
 from visualjudge.studio.people.rating_run import Given, RatingRun, Stale, as_shown, read_answer
 from visualjudge.studio.people.wording import for_people
 from visualjudge.studio.question_views import option_images, option_texts, original_images, outcome
+from visualjudge.studio.set_pages import csv_file
 from visualjudge.studio.site import Site
 from visualjudge.studio.thumbnails import confined, image_response
 
 _LAYOUT = re.compile(r"^\s*(Options:|[A-E]\.|Image:.*)\s*$", re.MULTILINE)
 _GAPS = re.compile(r"\n{3,}")
+_OF_FILES = {"items", "questions", "known_questions", "instructions"}
+"""Settings that are checksums of files."""
 Render = Callable[..., Response]
 LONGEST_NAME = 60
 
@@ -152,6 +162,8 @@ class PeoplePages:
         """Address, handler and method."""
         return [
             ("/", self.overview, "GET"),
+            ("/answers.csv", self.answers, "GET"),
+            ("/raters.csv", self.raters_table, "GET"),
             ("/instructions-image/{number:int}", self.instructions_image, "GET"),
             ("/people-image/{rater}/{slot}/{number:int}", self.image, "GET"),
             ("/people/{rater}", self.page, "GET"),
@@ -182,11 +194,7 @@ class PeoplePages:
         token = self.access.page_token(request, ADMIN)
         if token is None:
             return self._begin(request, None)
-        plan = self.run.plan
-        raters = [
-            progress(rater, self.run.left(rater.name), plan.settings.rules, self._question)
-            for rater in self.run.raters.values()
-        ]
+        plan, raters = self.run.plan, self._progress()
         return self.render(
             "people.html.j2",
             raters=raters,
@@ -197,8 +205,32 @@ class PeoplePages:
             agreement=agreement(self.run.raters.values(), plan),
             used={name: self.once.is_used(name) for name in self.run.raters} if self.once else None,
             token=token,
+            link_token="" if self.once else token,
             coverage=sorted(self.run.coverage().items()),
         )
+
+    def _progress(self) -> list[Progress]:
+        rules = self.run.plan.settings.rules
+        return [
+            progress(rater, self.run.left(rater.name), rules, self._question)
+            for rater in self.run.raters.values()
+        ]
+
+    def answers(self, request: Request) -> Response:
+        """The answers that count, as CSV: a row a rater, question and time it was asked."""
+        self._administers(request)
+        out = {rater.name for rater in self._progress() if rater.broken}
+        rows = [answer_row(line, out) for r in self.run.raters.values() for line in r.lines]
+        return csv_file(rows, "answers.csv")
+
+    def raters_table(self, request: Request) -> Response:
+        """The overview's table of raters as CSV."""
+        self._administers(request)
+        return csv_file([rater_row(rater) for rater in self._progress()], "raters.csv")
+
+    def _administers(self, request: Request) -> None:
+        if self.access.page_token(request, ADMIN) is None:
+            raise refused()
 
     def page(self, request: Request) -> Response:
         """Where a rater answers."""
@@ -484,6 +516,23 @@ def people_pages(
     if elsewhere:
         access = OneTimeAccess(tokens, site.home / "links" / f"{tokens.study}.json")
     return PeoplePages(run, shelf.index, tokens, renderer(), told, access)
+
+
+def going_on(folder: Path, settings: Settings, *, named: bool) -> Settings:
+    """The settings to go on with: those of the study in ``folder`` where the command states none.
+
+    Of a new study, questions whose predictions are text alone are left out unless they are asked
+    for: by ``settings.encoding``, or ``named`` by a file of questions.
+    """
+    stored = RunFolder(folder).manifest().get("parameters")
+    chosen = {"form", "encoding"} & {name for name, _ in parse_qsl(settings.filter.lstrip("?"))}
+    if not isinstance(stored, dict):
+        drawn = not (settings.encoding or named or chosen)
+        return replace(settings, encoding="drawn") if drawn else settings
+    if settings == Settings() and not named:
+        names = {one.name for one in fields(Settings)} - _OF_FILES
+        return Settings(**{name: stored[name] for name in names & stored.keys()})
+    return replace(settings, encoding=settings.encoding or stored.get("encoding", ""))
 
 
 def people_app(

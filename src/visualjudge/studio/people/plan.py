@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from visualjudge.analysis.figure_text import many
 from visualjudge.core.errors import UsageError
 from visualjudge.core.records import Order, QuestionType
 from visualjudge.core.seeding import rng_for
-from visualjudge.studio.people.rules import Rule, read_rules
+from visualjudge.studio.people.rules import Measure, Rule, check_rules, read_rules
 
 Purpose = Literal["question", "repeat", "known", "practice"]
 REPEAT_AFTER = 8
@@ -23,6 +24,7 @@ _KNOWN_AT, _REPEAT_AT = 4, 9
 _ORDERS: tuple[Order, Order] = ("AB", "BA")
 
 
+ENCODINGS = ("drawn", "text", "all")
 LEAST_SECONDS, MOST_LEAST_SECONDS = 0.5, 600
 
 
@@ -64,6 +66,9 @@ class Settings:
         Rules by which raters are left out (:mod:`visualjudge.studio.people.rules`).
     break_every
         A rater is asked to take a break after so many answers; 0 = never.
+    encoding
+        "drawn": questions whose predictions are shown as text alone are left out; "text": the
+        others are; "all" and empty: none.
     """
 
     seed: int = 42
@@ -81,6 +86,7 @@ class Settings:
     least_seconds: float = LEAST_SECONDS
     exclude: tuple[str, ...] = ()
     break_every: int = 0
+    encoding: str = ""
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
@@ -94,6 +100,8 @@ class Settings:
                 f"--least-seconds must be from 0 to {MOST_LEAST_SECONDS}, got "
                 f"{self.least_seconds:g}"
             )
+        if self.encoding not in ("", *ENCODINGS):
+            raise UsageError(f"--encoding must be {', '.join(ENCODINGS)}, got {self.encoding!r}")
         if not 0 <= self.overlap <= 1:
             raise UsageError(f"--overlap must be from 0 to 1, got {self.overlap:g}")
         least = {
@@ -147,6 +155,36 @@ class Plan:
     items: tuple[Item, ...]
     known: tuple[str, ...]
     practice: tuple[str, ...] = ()
+    textual: int = 0
+    """Items whose predictions are shown as text alone."""
+    left_out: int = 0
+    """Questions that ``settings.encoding`` leaves out."""
+
+    @property
+    def said(self) -> str:
+        """What is asked, and what that leaves of the questions that were drawn."""
+        parts = [many(len(self.wanted), "question")]
+        parts += [many(len(self.known), "known item")] if self.known else []
+        parts += [many(len(self.practice), "practice question")] if self.practice else []
+        return parts[0] if len(parts) == 1 else f"{', '.join(parts)}: {len(self.items)} in all"
+
+    def check(self) -> None:
+        """Refuse rules that can never apply.
+
+        Raises
+        ------
+        UsageError
+            If there is one.
+        """
+        repeats = min(self.settings.repeats, len(self.wanted))
+        answers = len(self.wanted) + len(self.known) + repeats
+        cases: dict[Measure, int] = {
+            "known": len(self.known),
+            "repeats": repeats,
+            "cannot_tell": answers,
+            "seconds": answers,
+        }
+        check_rules(self.settings.rules, cases)
 
     @cached_property
     def by_id(self) -> Mapping[str, Item]:

@@ -19,7 +19,7 @@ from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import FAILED, TIES, Answer, QuestionType, Status
 from visualjudge.runs.folder import PEOPLE, RunFolder, excluded_raters
-from visualjudge.runs.resume_check import changes, check_changes
+from visualjudge.runs.resume_check import changes
 from visualjudge.studio.people.plan import (
     REPEAT_AFTER,
     Plan,
@@ -177,9 +177,15 @@ class RatingRun:
         self._keys: Counter[tuple[str, str]] = Counter()
         old = self._folder.manifest()
         self._manifest = _manifest(plan, dataset, old)
-        if old:
-            check_changes(folder, changes(old, self._manifest), accept=False)
-        elif self._folder.journal_path.exists():
+        changed = changes(old, self._manifest) if old else []
+        if changed:
+            raise UsageError(
+                f"{folder}: cannot go on with other settings: {'; '.join(map(str, changed))}. "
+                "Begin another study in another --people"
+            )
+        if not old:
+            plan.check()
+        if not old and self._folder.journal_path.exists():
             raise UsageError(f"{folder}: holds verdicts without a run.json; name another --people")
         self._journal = self._folder.open_journal(resume=True)
         for record in self._journal.records():

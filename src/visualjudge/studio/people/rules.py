@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -15,6 +15,19 @@ could not tell, and the median time of an answer in seconds.
 """
 FEWEST: dict[Measure, int] = {"known": 3, "repeats": 3, "cannot_tell": 10, "seconds": 10}
 """From so many cases on a rule is applied: below, one slip would decide."""
+_ANSWERS, _QUESTIONS = "answers", "the questions"
+_CASES: dict[Measure, str] = {
+    "known": "known items",
+    "repeats": "repeats",
+    "cannot_tell": _ANSWERS,
+    "seconds": _ANSWERS,
+}
+_MORE: dict[Measure, str] = {
+    "known": "--known",
+    "repeats": "--repeats",
+    "cannot_tell": _QUESTIONS,
+    "seconds": _QUESTIONS,
+}
 _RULE = re.compile(r"\s*([a-z_]+)\s*([<>])\s*(\d+(?:\.\d+)?)\s*")
 
 
@@ -42,6 +55,24 @@ class Rule:
         if found.value is None or found.cases < FEWEST[self.measure]:
             return False
         return found.value < self.bound if self.less else found.value > self.bound
+
+
+def check_rules(rules: Sequence[Rule], cases: Mapping[Measure, int]) -> None:
+    """Refuse a rule that can never apply; ``cases``: the most of each measure that a rater can have.
+
+    Raises
+    ------
+    UsageError
+        If a measure never reaches the cases from which on a rule is applied.
+    """
+    for rule in rules:
+        most, fewest = cases[rule.measure], FEWEST[rule.measure]
+        if most < fewest:
+            raise UsageError(
+                f"--exclude {rule}: a rule on {rule.measure} is applied from {fewest} "
+                f"{_CASES[rule.measure]} on, and a rater of this study has at most {most}: "
+                f"{_MORE[rule.measure]} must be at least {fewest}, got {most}"
+            )
 
 
 def read_rules(texts: Sequence[str]) -> tuple[Rule, ...]:

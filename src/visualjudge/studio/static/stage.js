@@ -145,7 +145,7 @@ class Stage extends HTMLElement {
   look() {
     if (!this.base || this.truthShown || this.opacity < 1 || ["slider", "difference"].includes(this.mode)) return;
     const scale = this.scale();
-    if (!Number.isFinite(scale)) return; // an SVG without a size of its own
+    if (!(scale > 0) || !Number.isFinite(scale)) return; // no room, or an SVG without a size of its own
     [...this.panes.children].forEach((figure, i) => {
       const layer = this.layer(this.shown[i]);
       if (!layer?.bitmap) return;
@@ -328,7 +328,7 @@ class Stage extends HTMLElement {
     while (this.panes.children.length < panes.length) this.panes.append(h("figure", {}, h("canvas"), h("figcaption")));
     this.panes.classList.toggle("many", panes.length > 3);
     this.panes.dataset.count = panes.length;
-    if (this.base) this.view = this.clamped();
+    if (this.base && this.scale() > 0) this.view = this.clamped();
     panes.forEach((key, i) => this.paintPane(this.panes.children[i], key));
     this.dataset.scale = this.base ? this.scale().toFixed(4) : "";
     this.dataset.mode = this.mode;
