@@ -43,6 +43,8 @@ def rating(folder: Path, tmp_path: Path) -> Iterator[Studio]:
         "40",
         "--known",
         "2",
+        "--encoding",
+        "all",
     )
     made = Studio(str(folder / "ds"), *people, cache=folder / "cache")
     yield made
@@ -110,7 +112,8 @@ def test_undo_note_and_cannot_tell_by_keyboard(browser: Any, rating: Studio) -> 
 def test_a_corrected_ranking_is_written_with_the_new_order(
     browser: Any, folder: Path, tmp_path: Path
 ) -> None:
-    people = ("--people", str(tmp_path / "people"), "--rater", "anna", "--filter", "type=ranking")
+    people = ("--people", str(tmp_path / "people"), "--rater", "anna")
+    people += ("--filter", "type=ranking", "--encoding", "all")
     study = Studio(str(folder / "ds"), *people, cache=folder / "cache")
     try:
         browser.open(study.links["anna"])
@@ -131,7 +134,8 @@ def test_a_corrected_ranking_is_written_with_the_new_order(
 def test_a_letter_of_a_ranking_does_not_change_the_view(
     browser: Any, folder: Path, tmp_path: Path
 ) -> None:
-    people = ("--people", str(tmp_path / "people"), "--rater", "anna", "--filter", "type=ranking")
+    people = ("--people", str(tmp_path / "people"), "--rater", "anna")
+    people += ("--filter", "type=ranking", "--encoding", "all")
     study = Studio(str(folder / "ds"), *people, cache=folder / "cache")
     try:
         browser.open(study.links["anna"])
@@ -185,7 +189,7 @@ def test_instructions_practice_and_ties(browser: Any, tmp_path: Path) -> None:
         "--instructions",
         str(tmp_path / "how.md"),
     )
-    people = ("--people", str(tmp_path / "people"), "--rater", "anna", *design)
+    people = ("--people", str(tmp_path / "people"), "--rater", "anna", "--encoding", "all", *design)
     study = Studio(str(dataset), *people, cache=tmp_path / "cache")
     try:
         browser.open(study.links["anna"])

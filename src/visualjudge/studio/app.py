@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import shlex
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -78,6 +79,7 @@ def templates() -> Environment:
         f"{100 * part / whole:.1f} %" if whole else "\N{EN DASH}"
     )
     env.filters["moment"] = lambda text: str(text)[:16].replace("T", " ")
+    env.filters["shell"] = lambda path: shlex.quote(str(path))
     env.filters["query"] = lambda pairs: urlencode(pairs)
     return env
 

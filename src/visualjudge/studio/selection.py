@@ -283,6 +283,16 @@ class Matrix:
     columns: tuple[str, ...]
     cells: tuple[tuple[Cell, ...], ...]
 
+    @property
+    def apart(self) -> int:
+        """Questions of which the row says another thing than the column."""
+        return sum(cell.count for row in self.cells for cell in row if not cell.same)
+
+    @property
+    def total(self) -> int:
+        """Questions in the table."""
+        return sum(cell.count for row in self.cells for cell in row)
+
 
 def matrices(
     shelf: Shelf, chosen: Sequence[RunPlace | None], pairs: Sequence[Pair]

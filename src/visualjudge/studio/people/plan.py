@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from visualjudge.analysis.figure_text import many
 from visualjudge.core.errors import UsageError
+from visualjudge.core.plurals import plural
 from visualjudge.core.records import Order, QuestionType
 from visualjudge.core.seeding import rng_for
 from visualjudge.studio.people.rules import Measure, Rule, check_rules, read_rules
@@ -163,10 +163,13 @@ class Plan:
     @property
     def said(self) -> str:
         """What is asked, and what that leaves of the questions that were drawn."""
-        parts = [many(len(self.wanted), "question")]
-        parts += [many(len(self.known), "known item")] if self.known else []
-        parts += [many(len(self.practice), "practice question")] if self.practice else []
-        return parts[0] if len(parts) == 1 else f"{', '.join(parts)}: {len(self.items)} in all"
+        counts = {
+            "question": len(self.wanted),
+            "known item": len(self.known),
+            "practice question": len(self.practice),
+        }
+        parts = [f"{n:,} {plural(n, noun)}" for noun, n in counts.items() if n or noun == "question"]
+        return parts[0] if len(parts) == 1 else f"{', '.join(parts)}: {len(self.items):,} in all"
 
     def check(self) -> None:
         """Refuse rules that can never apply.

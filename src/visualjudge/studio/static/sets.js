@@ -21,8 +21,9 @@ class Mark extends HTMLElement {
     this.note = h("textarea", { rows: 2, maxlength: 4000, placeholder: "Note", "aria-label": "Note", oninput: () => this.noted(), onchange: () => this.keep() }, this.dataset.note);
     this.list = h("span", { class: "chips" });
     this.said = h("p", { class: "soft small", role: "status" });
+    this.toast = h("p", { class: "toast", "aria-hidden": "true" });
     const form = h("form", { class: "tag-form", onsubmit: (event) => { event.preventDefault(); this.add(); } }, this.field, h("button", {}, "Add"));
-    this.append(h("div", { class: "mark-line" }, this.star, form), this.list, this.note, this.said);
+    this.append(h("div", { class: "mark-line" }, this.star, form), this.list, this.note, this.said, this.toast);
     this.listen = (event) => {
       if (event.key.toLowerCase() === "m" && !typing(event) && !event.ctrlKey && !event.metaKey && !event.altKey) this.toggle();
     };
@@ -73,6 +74,8 @@ class Mark extends HTMLElement {
     this.starred = !this.starred;
     if (!(await this.change({ star: this.starred }))) this.starred = !this.starred;
     this.draw();
+    this.toast.textContent = this.said.textContent === "Saved." ? this.star.textContent : this.said.textContent;
+    setTimeout(() => (this.toast.textContent = ""), 2000);
   }
 
   async add() {

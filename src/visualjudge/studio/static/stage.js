@@ -44,6 +44,7 @@ class Stage extends HTMLElement {
   async know() {
     const { marks, truth } = await (await fetch(this.dataset.labels)).json();
     this.labels = marks;
+    for (const hint of document.querySelectorAll("[data-without=truth]")) hint.hidden = Boolean(truth);
     if (!truth) return;
     this.truth = { key: "truth", title: "Ground truth", src: truth };
     this.truthButton.hidden = false;
