@@ -5,10 +5,10 @@ unseen?
 
 Two to five raters answer in a Chromium each (Selenium), the last of them by touch on a phone, the
 others by keyboard, with corrections, second tabs, losses of the network, held keys, double taps,
-pinches, and answers before the images were looked at, while the server is killed 20 times. What the
-pages sent, and which images had been on the screen by then, is recorded in the browsers and compared
-with the study's file; counts, Krippendorff's α, Cohen's κ and Kendall's τ of the overview with those
-of independent code. Ends with 1 where anything differs.
+pinches, and answers before the images were looked at, while the server is killed 20 times. What
+the pages sent, and which images had been on the screen by then, is recorded in the browsers and
+compared with the study's file; counts, Krippendorff's α, Cohen's κ and Kendall's τ of the overview
+with those of independent code. Ends with 1 where anything differs.
 """
 
 from __future__ import annotations

@@ -248,7 +248,7 @@ def test_the_part_of_a_reply_that_was_read_is_marked_with_its_rule(tmp_path: Pat
     marked = text.split("<mark>")[1].split("</mark>")[0]
     assert "B" in marked
     assert "A has &lt;i&gt;nice&lt;/i&gt; edges." in text.split("<mark>")[0]
-    assert "Read by rule" in text
+    assert "Read by the rule" in text
     assert "reads it differently" not in text
 
 

@@ -17,8 +17,8 @@ from visualjudge.analysis.load import load_study
 from visualjudge.core.records import Probe
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
-from visualjudge.studio.site import Site
 from visualjudge.studio.probed import judge_probes
+from visualjudge.studio.site import Site
 from visualjudge.studio.slices import slices
 
 TASKS = ("object_detection", "keypoint")

@@ -27,9 +27,9 @@ from visualjudge.core.records import TIES
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.runs.folder import RunFolder
 from visualjudge.studio.people.access import ADMIN
+from visualjudge.studio.people.choosing import plan_of
 from visualjudge.studio.people.instructions import read_instructions
 from visualjudge.studio.people.monitor import agreement, progress
-from visualjudge.studio.people.choosing import plan_of
 from visualjudge.studio.people.pages import PeoplePages, going_on, people_app, people_pages
 from visualjudge.studio.people.plan import Settings
 from visualjudge.studio.people.rules import Measured, read_rules
@@ -254,7 +254,10 @@ def test_a_rule_is_applied_from_a_few_cases_on() -> None:
     [
         (Settings(known=2, exclude=("known<0.6",)), "--known must be at least 3, got 2"),
         (Settings(repeats=2, exclude=("repeats<0.6",)), "--repeats must be at least 3, got 2"),
-        (Settings(sample=9, exclude=("seconds<2",)), "the questions must be at least 10, got 9"),
+        (
+            Settings(sample=9, exclude=("seconds<2",)),
+            "the number of answers of a rater must be at least 10, got 9",
+        ),
     ],
 )
 def test_a_rule_that_can_never_apply_is_refused_at_the_start(
@@ -292,9 +295,7 @@ def test_predictions_as_text_are_asked_only_when_named(tmp_path: Path) -> None:
         ("all", set(range(9)), 0, 3),
     ):
         site = Site(find_places([dataset]), tmp_path / "cache")
-        plan = plan_of(
-            site.shelf(site.places.datasets[0].slug), Settings(encoding=encoding)
-        )
+        plan = plan_of(site.shelf(site.places.datasets[0].slug), Settings(encoding=encoding))
         assert set(plan.by_id) == {f"q{i}" for i in ids}
         assert (plan.left_out, plan.textual) == (left_out, textual)
     with pytest.raises(UsageError, match="--encoding must be drawn, text, all"):
@@ -328,9 +329,7 @@ def test_the_same_answer_again_is_no_correction(dataset: Path) -> None:
 
 
 def test_orders_that_are_alike_have_a_high_tau_where_alpha_has_none(tmp_path: Path) -> None:
-    dataset = write_dataset(
-        tmp_path / "ds", [ranking(i, (1.0, 5.0, 9.0, 3.0)) for i in range(4)]
-    )
+    dataset = write_dataset(tmp_path / "ds", [ranking(i, (1.0, 5.0, 9.0, 3.0)) for i in range(4)])
     study = Study(dataset, Settings(raters_per_question=3), "anna", "ben", "carl")
     orders = {"anna": "ABCD", "ben": "BACD", "carl": "ABDC"}
     for rater, order in orders.items():

@@ -110,7 +110,10 @@ def test_a_view_has_a_name_and_an_address(client: TestClient, slug: str) -> None
     location = client.get(f"/d/{slug}/v/hostile", follow_redirects=False).headers["location"]
     assert location.startswith(f"/d/{slug}?")
     assert "\n" not in location
-    assert _post(client, f"/d/{slug}/save-view", name="hostile", query=None).json()["views"] == saved["views"]
+    assert (
+        _post(client, f"/d/{slug}/save-view", name="hostile", query=None).json()["views"]
+        == saved["views"]
+    )
 
 
 def test_a_selection_as_a_file(client: TestClient, slug: str, tmp_path: Path, folder: Path) -> None:

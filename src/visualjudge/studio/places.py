@@ -41,7 +41,7 @@ class DatasetPlace:
 
     @property
     def data_beside(self) -> Path | None:
-        """A data folder in the folder of the dataset, which may be the one that it was built from."""
+        """A data folder beside the dataset, which may be the one that it was built from."""
         return next((folder for folder in _children(self.root.parent) if _is_data(folder)), None)
 
     @property

@@ -1,4 +1,4 @@
-"""What the probes show of each judge: passed, failed or undecided, and a question on which it shows."""
+"""What the probes show of each judge: what it fails, passes or leaves open, and an example."""
 
 from __future__ import annotations
 
@@ -130,10 +130,10 @@ def more_needed(result: ProbeResult, questions: int) -> int | None:
         return None
     if questions < LEAST_QUESTIONS:
         return LEAST_QUESTIONS - questions
-    value, ends = result.effect.value, result.effect.interval
-    if value is None or ends is None:
+    value, (low, high) = result.effect.value, result.effect.interval or (None, None)
+    if value is None or low is None or high is None:
         return None
-    half = (ends[1] - ends[0]) / 2
+    half = (high - low) / 2
     room = result.margin - abs(value)
     factor = INNER * half / room if room > 0 else half / abs(value) if value else math.inf
     needed = questions * factor**2 - questions

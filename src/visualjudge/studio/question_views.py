@@ -9,7 +9,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -83,14 +83,16 @@ def original_images(question: Question) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class CardOption:
-    """One option on a card: an image, or the beginning of its text."""
+class Option:
+    """One option with all that is known of it."""
 
     letter: str
     image: str | None
-    text: str | None
+    text: str
     score: float
     source: str | None
+    annotation: str
+    best: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,7 @@ class Card:
     """The beginning of the prompt where no option has an image or a text to show."""
     star: bool
     tags: tuple[str, ...]
-    options: tuple[CardOption, ...]
+    options: tuple[Option, ...]
     verdicts: tuple[CardVerdict, ...]
     """Of the runs that asked it."""
 
@@ -130,9 +132,9 @@ def card(shelf: Shelf, row: int) -> Card:
     """The card of one question."""
     question = shelf.index.question(row)
     margin = float(shelf.index.columns.margin[row])
-    originals, options = original_images(question), tuple(_options(question))
+    originals, shown = original_images(question), tuple(map(_excerpt, options(question)))
     mark = shelf.working.marks().get(question.id, UNMARKED)
-    bare = not originals and not any(option.image or option.text for option in options)
+    bare = not originals and not any(option.image or option.text for option in shown)
     return Card(
         id=question.id,
         type=question.question_type,
@@ -146,29 +148,19 @@ def card(shelf: Shelf, row: int) -> Card:
         prompt=question.prompt[:LONGEST_PROMPT].strip() if bare else None,
         star=mark.star,
         tags=mark.tags,
-        options=options,
+        options=shown,
         verdicts=_verdicts(shelf, row),
     )
+
+
+def _excerpt(option: Option) -> Option:
+    """As a card shows it: an image, or the beginning of the text."""
+    return replace(option, text="" if option.image else option.text[:EXCERPT])
 
 
 def said(answer: str | float) -> str:
     """An answer as people read it."""
     return answer.replace("_", " ") if isinstance(answer, str) else f"{answer:g}"
-
-
-def _options(question: Question) -> Sequence[CardOption]:
-    images, texts = option_images(question), option_texts(question)
-    letters = LETTERS if question.question_type != "scoring" else " " * 5
-    return [
-        CardOption(
-            letters[k],
-            images[k],
-            None if images[k] else texts[k][:EXCERPT],
-            score,
-            question.sources[k],
-        )
-        for k, score in enumerate(question.final_scores)
-    ]
 
 
 def _verdicts(shelf: Shelf, row: int) -> tuple[CardVerdict, ...]:
@@ -195,18 +187,6 @@ class Layer:
     key: str
     title: str
     name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One option with all that is known of it."""
-
-    letter: str
-    score: float
-    source: str | None
-    annotation: str
-    text: str
-    best: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,20 +297,18 @@ def _layers(question: Question) -> list[Layer]:
 
 def options(question: Question) -> list[Option]:
     """The options in stored order."""
-    texts = option_texts(question)
-    best = (
-        str(question.answer)[:1]
-        if question.question_type != "scoring" and has_answer(question)
-        else ""
-    )
+    images, texts = option_images(question), option_texts(question)
+    best = str(question.answer)[:1] if has_answer(question) else ""
+    letters = LETTERS if question.question_type != "scoring" else " " * 5
     return [
         Option(
-            LETTERS[k],
+            letters[k],
+            images[k],
+            texts[k],
             score,
             question.sources[k],
             question.annotation_ids[k],
-            texts[k],
-            LETTERS[k] == best,
+            letters[k] == best,
         )
         for k, score in enumerate(question.final_scores)
     ]

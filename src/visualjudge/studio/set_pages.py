@@ -19,7 +19,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
-from visualjudge.studio.facets import OneValue
+from visualjudge.studio.facets import ManyValues
 from visualjudge.studio.places import DatasetPlace
 from visualjudge.studio.selection import Shelf, State
 from visualjudge.studio.site import Site
@@ -74,32 +74,32 @@ class SetPages:
             changed = shelf.working.change(map(str, names), change)
         except DataError as error:
             raise HTTPException(422, str(error)) from None
-        return _json({"changed": changed, "undo": shelf.working.undoable})
+        return json_response({"changed": changed, "undo": shelf.working.undoable})
 
     async def undo(self, request: Request) -> Response:
         """Take back the last change of notes or views, and say what it was."""
-        shelf = self._shelf(request)
+        _, shelf = self._shelf(request)
         undone = await asyncio.to_thread(shelf.working.undo)
-        return _json({"undone": undone, **_views(shelf)})
+        return json_response({"undone": undone, **_views(shelf)})
 
     # ---------------------------------------------------------------- views
 
     def views(self, request: Request) -> Response:
         """The saved views, by name, and what can be taken back."""
-        return _json(_views(self._shelf(request)))
+        return json_response(_views(self._shelf(request)[1]))
 
     def view(self, request: Request) -> Response:
         """A saved view by its name: the grid with its query."""
-        shelf, name = self._shelf(request), request.path_params["name"]
+        (_, shelf), name = self._shelf(request), request.path_params["name"]
         query = shelf.working.views().get(name)
         if query is None:
-            raise HTTPException(404, "no such view")
+            raise missing("view")
         pairs = parse_qsl(query, keep_blank_values=True)
         return RedirectResponse(f"/d/{request.path_params['slug']}?{urlencode(pairs)}", 303)
 
     async def save_view(self, request: Request) -> Response:
         """Save a view under a name, or remove it."""
-        shelf, raw = self._shelf(request), await _body(request)
+        (_, shelf), raw = self._shelf(request), await _body(request)
         name, query = raw.get("name"), raw.get("query")
         try:
             if not isinstance(name, str) or not (query is None or isinstance(query, str)):
@@ -107,7 +107,7 @@ class SetPages:
             await asyncio.to_thread(shelf.working.save_view, name, query)
         except DataError as error:
             raise HTTPException(422, str(error)) from None
-        return _json(_views(shelf))
+        return json_response(_views(shelf))
 
     # ---------------------------------------------------------------- a selection as a file
 
@@ -115,7 +115,7 @@ class SetPages:
         """The ids of the selection, one a line: what ``judge --questions`` and ``studio
         --questions`` take.
         """
-        shelf = self._shelf(request)
+        _, shelf = self._shelf(request)
         names = shelf.index.identities(shelf.select(_state(request.url.query)).rows)
         return _file(
             "".join(f"{name}\n" for name in names), "text/plain; charset=utf-8", "questions.txt"
@@ -123,13 +123,13 @@ class SetPages:
 
     def table(self, request: Request) -> Response:
         """The selection as CSV: one row a question, with its notes and what each run says of it."""
-        shelf = self._shelf(request)
+        _, shelf = self._shelf(request)
         rows = shelf.select(_state(request.url.query)).rows
         names, marks = shelf.index.identities(rows), shelf.working.marks()
         noted = [marks.get(name, UNMARKED) for name in names]
         held: dict[str, Any] = {"id": names}
         for facet in shelf.facets():
-            if facet.name in COLUMNS and isinstance(facet, OneValue):
+            if facet.name in COLUMNS and not isinstance(facet, ManyValues):
                 held[facet.name] = [facet.values[code] for code in facet.codes[rows].tolist()]
         margins = shelf.index.columns.margin[rows].tolist()
         held["margin"] = [None if math.isnan(value) else round(value, 4) for value in margins]
@@ -158,18 +158,19 @@ class SetPages:
         training = (
             f"visualjudge export {dataset} --format trl --questions questions.txt --out train.jsonl"
         )
-        return _json({"judge": judge, "people": people, "training": training})
+        return json_response({"judge": judge, "people": people, "training": training})
 
     # ---------------------------------------------------------------- helpers
 
     def _place(self, request: Request) -> DatasetPlace:
         place = self.site.dataset(request.path_params["slug"])
         if place is None:
-            raise HTTPException(404, "no such dataset")
+            raise missing("dataset")
         return place
 
-    def _shelf(self, request: Request) -> Shelf:
-        return self.site.shelf(self._place(request).slug)
+    def _shelf(self, request: Request, *, refresh: bool = True) -> tuple[DatasetPlace, Shelf]:
+        place = self._place(request)
+        return place, self.site.shelf(place.slug, refresh=refresh)
 
 
 def _state(query: str) -> State:
@@ -190,8 +191,15 @@ def _views(shelf: Shelf) -> dict[str, Any]:
     return {"views": dict(shelf.working.views()), "undo": shelf.working.undoable}
 
 
-def _json(value: Any) -> Response:
-    return Response(orjson.dumps(value), media_type="application/json")
+def json_response(value: Any) -> Response:
+    """A value as JSON, with arrays as lists."""
+    content = orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
+    return Response(content, media_type="application/json")
+
+
+def missing(what: str) -> HTTPException:
+    """What is raised where an address names nothing."""
+    return HTTPException(404, f"no such {what}")
 
 
 def csv_file(

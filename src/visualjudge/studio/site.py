@@ -30,7 +30,6 @@ from visualjudge.studio.places import DatasetPlace, Places, RunPlace, cache_home
 from visualjudge.studio.selection import Shelf
 from visualjudge.studio.summary import OUTCOMES, Share, Summary
 from visualjudge.studio.thumbnails import Thumbnails
-from visualjudge.studio.verdict_reading import STATUSES
 from visualjudge.studio.verdicts import RunIndex
 
 if TYPE_CHECKING:
@@ -77,7 +76,6 @@ class RunState:
     shares: tuple[Share, ...]
     failed: int
     outcomes: tuple[OutcomeRow, ...]
-    statuses: tuple[tuple[str, int], ...]
     causes: tuple[tuple[str, int], ...]
     tokens: int
     cost: str | None
@@ -268,14 +266,11 @@ class Site:
         """How a run stands now."""
         info, index = run.info(), self.run_index(run)
         summary = index.summary() if index else None
-        rows = index.rows if index else None
         done = summary.verdicts if summary else sum(_counts(info.get("statuses")).values())
         asked = info.get("asked") if isinstance(info.get("asked"), int) else None
         spent = spent_in(*(index.tokens if index else (0, 0)), info)
         rate = self._rate(run.slug, done)
         running = _state(run, info, complete=asked is not None and done >= asked)
-        codes = Counter(rows["status"].tolist()) if rows is not None else Counter()
-        statuses = {STATUSES[code]: n for code, n in codes.items()} or _counts(info.get("statuses"))
         return RunState(
             slug=run.slug,
             name=run.name,
@@ -294,7 +289,6 @@ class Site:
             )
             if summary and run.dataset
             else (),
-            statuses=tuple(sorted(statuses.items(), key=lambda pair: -pair[1])),
             causes=tuple(
                 (index.causes if index else Counter(_counts(info.get("causes")))).most_common(6)
             ),

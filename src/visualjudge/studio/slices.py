@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,12 @@ from visualjudge.studio.places import RunPlace
 from visualjudge.studio.selection import Shelf, State
 from visualjudge.studio.summary import Summary
 
+if TYPE_CHECKING:
+    from visualjudge.analysis.value_and_interval import Estimate
+
 MOST_ROWS = 60
+WIDTH, MOST_TASKS = 350.0, 5
+"""Of the figure of the home page: pixels and rows."""
 ORDERED = ("margin",)
 """Facets whose values are shown in their own order, not by how many questions have them."""
 OF_PROBES = ("probe", "group")
@@ -61,12 +67,10 @@ class Slices:
     more: int
 
 
-def slices(
-    shelf: Shelf, facet: Facet, kind: str, pairs: Sequence[Pair], order: str = ""
-) -> Slices:
+def slices(shelf: Shelf, facet: Facet, kind: str, pairs: Sequence[Pair], order: str = "") -> Slices:
     """The questions of type ``kind`` that ``pairs`` choose, by the values of ``facet``.
 
-    ``order``: the slug of a judge by whose share rows are sorted, lowest first; empty: by questions.
+    ``order``: the slug of a judge, by whose share rows are sorted, lowest first; else by questions.
 
     Questions that a probe has changed are left out, as in a report's accuracy, unless the facet or
     a filter names probes. Every failed verdict is wrong. The intervals are those of the report:
@@ -102,7 +106,9 @@ def slices(
     if order in {judge.slug for judge in judges}:
         k = [judge.slug for judge in judges].index(order)
         shares = [row.cells[k].share for row in table]
-        ranked_rows = sorted(zip(shares, table, strict=True), key=lambda one: (one[0] is None, one[0] or 0.0))
+        ranked_rows = sorted(
+            zip(shares, table, strict=True), key=lambda one: (one[0] is None, one[0] or 0.0)
+        )
         table = tuple(row for _, row in ranked_rows)
     return Slices(facet.title, judges, table, int(held.size - shown.size))
 
@@ -147,3 +153,36 @@ def _cells(
 
 def _known(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
+
+
+def tasks_svg(shelf: Shelf, *, dark: bool) -> str | None:
+    """An SVG file in the colours of one theme; None where no pair of the dataset was judged.
+
+    The tasks with most questions, and the first runs as far as colours tell them apart.
+    """
+    # These load the whole analysis, which the page itself does not need.
+    from visualjudge.analysis.plots.canvas import DARK, LIGHT
+    from visualjudge.analysis.plots.forest import ForestRow, forest
+    from visualjudge.analysis.report.accuracy_plots import MOST_SERIES, SHARES
+
+    facet = next(facet for facet in shelf.facets() if facet.name == "task")
+    table = slices(shelf, facet, "pairwise", [])
+    rows = [
+        ForestRow(row.label, tuple(map(_estimate, row.cells[:MOST_SERIES])))
+        for row in table.rows[:MOST_TASKS]
+        if any(cell.share is not None for cell in row.cells[:MOST_SERIES])
+    ]
+    if not rows:
+        return None
+    names = [judge.name for judge in table.judges[:MOST_SERIES]]
+    drawn = forest(rows, names, SHARES, WIDTH)
+    return drawn.svg("Right answers to pairs by task", colours=DARK if dark else LIGHT)
+
+
+def _estimate(cell: Cell) -> Estimate:
+    from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES
+    from visualjudge.analysis.value_and_interval import Estimate
+
+    ends = None if cell.low is None and cell.high is None else (cell.low, cell.high)
+    images = LEAST_IMAGES if ends else 1
+    return Estimate(cell.share, ends, cell.verdicts, images)

@@ -48,12 +48,12 @@ class Share:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Summary:
-    """What a run says of each question of the dataset; every array has one entry a question."""
+    """What a run says of each question of the dataset; an array has one entry a question."""
 
     outcome: NDArray[np.int32]
     """Code into OUTCOMES."""
-    statuses: NDArray[np.uint16]
-    """One bit for each status of STATUSES that occurs."""
+    statuses: tuple[NDArray[np.int32], NDArray[np.int32]]
+    """Rows, and codes into STATUSES: each status of a question once. An entry a status."""
     consistency: NDArray[np.int32]
     """Code into CONSISTENCY."""
     asked: NDArray[np.int32]
@@ -152,8 +152,7 @@ def summary_of(rows: Rows, dataset: DatasetIndex) -> Summary:
         default=2,
     ).astype(np.int32)
     counted = ~open_ended[q]
-    statuses = np.zeros(n, np.uint16)
-    np.bitwise_or.at(statuses, q, np.left_shift(1, rows["status"]).astype(np.uint16))
+    entries = np.unique(q.astype(np.int64) * len(STATUSES) + rows["status"])
     chars = np.zeros(n, np.int32)
     np.maximum.at(chars, q, rows["chars"])
     value, number = np.full(n, -1, np.int32), np.full(n, np.nan, np.float32)
@@ -162,7 +161,10 @@ def summary_of(rows: Rows, dataset: DatasetIndex) -> Summary:
     p = rows["probability"]
     return Summary(
         outcome=outcome,
-        statuses=statuses,
+        statuses=(
+            (entries // len(STATUSES)).astype(np.int32),
+            (entries % len(STATUSES)).astype(np.int32),
+        ),
         consistency=_consistency(rows, good, n),
         asked=np.bincount(q[counted], minlength=n).astype(np.int32),
         answered=np.bincount(q[counted & good], minlength=n).astype(np.int32),

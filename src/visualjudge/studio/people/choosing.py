@@ -115,9 +115,7 @@ def plan_of(
     easy = [items[k].id for k in _easiest(columns, rows).tolist()]
     checks = shelf.index.identities(chosen) if known is not None else easy[: settings.known]
     practice = [name for name in easy if name not in checks][: settings.practice]
-    return Plan(
-        settings, items, tuple(checks), tuple(practice), int(textual[rows].sum()), left_out
-    )
+    return Plan(settings, items, tuple(checks), tuple(practice), int(textual[rows].sum()), left_out)
 
 
 def _textual(columns: Columns) -> NDArray[np.bool_]:

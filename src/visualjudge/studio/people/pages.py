@@ -33,7 +33,6 @@ from visualjudge.studio.index import DatasetIndex
 from visualjudge.studio.people.access import (
     ADMIN,
     COOKIE_S,
-    Access,
     OneTimeAccess,
     TokenAccess,
     Tokens,
@@ -52,7 +51,7 @@ from visualjudge.studio.people.plan import Settings, Slot
 from visualjudge.studio.people.rating_run import Given, RatingRun, Stale, as_shown, read_answer
 from visualjudge.studio.people.wording import for_people
 from visualjudge.studio.question_views import option_images, option_texts, original_images, outcome
-from visualjudge.studio.set_pages import csv_file
+from visualjudge.studio.set_pages import csv_file, json_response, missing
 from visualjudge.studio.site import Site
 from visualjudge.studio.thumbnails import confined, image_response
 
@@ -149,7 +148,7 @@ class PeoplePages:
         tokens: Tokens,
         render: Render,
         told: Instructions | None = None,
-        access: Access | None = None,
+        access: TokenAccess | None = None,
     ) -> None:
         self.access = access or TokenAccess(tokens)
         self.run = run
@@ -261,7 +260,7 @@ class PeoplePages:
         if self.once is None or (name != ADMIN and name not in self.run.raters):
             raise refused()
         browser = self.once.begin(name, token)
-        response = Response(orjson.dumps({}), media_type="application/json")
+        response = json_response({})
         response.set_cookie(
             self.once.cookie(name),
             browser,
@@ -277,32 +276,32 @@ class PeoplePages:
         self.access.check(request, ADMIN)
         name = _body(await request.body()).get("rater")
         if self.once is None or name not in self.run.raters:
-            raise HTTPException(404, "no such rater")
+            raise missing("rater")
         self.once.renew(str(name))
-        return Response(orjson.dumps({"link": self.link(str(name))}), media_type="application/json")
+        return json_response({"link": self.link(str(name))})
 
     def instructions_image(self, request: Request) -> Response:
         """An image of the instructions, by its place in them."""
         self.access.check_any(request)
         number = request.path_params["number"]
         if self.told is None or number >= len(self.told.images):
-            raise HTTPException(404, "no such image")
+            raise missing("image")
         return image_response(self.told.images[number])
 
     def image(self, request: Request) -> Response:
         """An image of a question, by its place; the name of the question tells nothing of it."""
         rater, number = request.path_params["rater"], request.path_params["number"]
         if rater not in self.run.raters:
-            raise HTTPException(404, "no such image")
+            raise missing("image")
         self.access.check(request, rater, header=False)
         try:
             slot = self._named(rater, request.path_params["slot"])
         except (KeyError, Stale):
-            raise HTTPException(404, "no such image") from None
+            raise missing("image") from None
         images = shown_images(self._question(slot.id), slot)
         path = confined(self.index.root, images[number]) if number < len(images) else None
         if path is None:
-            raise HTTPException(404, "no such image")
+            raise missing("image")
         return image_response(path)
 
     # ---------------------------------------------------------------- questions and answers
@@ -415,7 +414,7 @@ class PeoplePages:
             "feedback": feedback,
             "pause": pause,
         }
-        return Response(orjson.dumps(state), media_type="application/json")
+        return json_response(state)
 
     def _apply_rules(self, name: str) -> None:
         """Write down whether the rater is left out now."""
@@ -512,7 +511,7 @@ def people_pages(
         list(raters),
     )
     tokens = Tokens(site.home, folder)
-    access: Access = TokenAccess(tokens)
+    access = TokenAccess(tokens)
     if elsewhere:
         access = OneTimeAccess(tokens, site.home / "links" / f"{tokens.study}.json")
     return PeoplePages(run, shelf.index, tokens, renderer(), told, access)

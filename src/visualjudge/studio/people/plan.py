@@ -168,7 +168,9 @@ class Plan:
             "known item": len(self.known),
             "practice question": len(self.practice),
         }
-        parts = [f"{n:,} {plural(n, noun)}" for noun, n in counts.items() if n or noun == "question"]
+        parts = [
+            f"{n:,} {plural(n, noun)}" for noun, n in counts.items() if n or noun == "question"
+        ]
         return parts[0] if len(parts) == 1 else f"{', '.join(parts)}: {len(self.items):,} in all"
 
     def check(self) -> None:

@@ -15,19 +15,6 @@ could not tell, and the median time of an answer in seconds.
 """
 FEWEST: dict[Measure, int] = {"known": 3, "repeats": 3, "cannot_tell": 10, "seconds": 10}
 """From so many cases on a rule is applied: below, one slip would decide."""
-_ANSWERS, _QUESTIONS = "answers", "the questions"
-_CASES: dict[Measure, str] = {
-    "known": "known items",
-    "repeats": "repeats",
-    "cannot_tell": _ANSWERS,
-    "seconds": _ANSWERS,
-}
-_MORE: dict[Measure, str] = {
-    "known": "--known",
-    "repeats": "--repeats",
-    "cannot_tell": _QUESTIONS,
-    "seconds": _QUESTIONS,
-}
 _RULE = re.compile(r"\s*([a-z_]+)\s*([<>])\s*(\d+(?:\.\d+)?)\s*")
 
 
@@ -58,7 +45,7 @@ class Rule:
 
 
 def check_rules(rules: Sequence[Rule], cases: Mapping[Measure, int]) -> None:
-    """Refuse a rule that can never apply; ``cases``: the most of each measure that a rater can have.
+    """Refuse a rule that can never apply; ``cases``: the most that a rater can have of a measure.
 
     Raises
     ------
@@ -68,10 +55,11 @@ def check_rules(rules: Sequence[Rule], cases: Mapping[Measure, int]) -> None:
     for rule in rules:
         most, fewest = cases[rule.measure], FEWEST[rule.measure]
         if most < fewest:
+            named = rule.measure in ("known", "repeats")
+            what = f"--{rule.measure}" if named else "the number of answers of a rater"
             raise UsageError(
-                f"--exclude {rule}: a rule on {rule.measure} is applied from {fewest} "
-                f"{_CASES[rule.measure]} on, and a rater of this study has at most {most}: "
-                f"{_MORE[rule.measure]} must be at least {fewest}, got {most}"
+                f"--exclude {rule} is applied from {fewest} cases on: {what} must be at least "
+                f"{fewest}, got {most}"
             )
 
 

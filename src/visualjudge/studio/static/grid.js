@@ -179,7 +179,7 @@ class Grid extends HTMLElement {
         ? h("img", { src: thumb(this.dataset_, option.image, width), alt: "", loading: "lazy", decoding: "async" })
         : card.original && !option.text
           ? h("img", { src: thumb(this.dataset_, card.original, width), alt: "", loading: "lazy", class: "faint" })
-          : h("pre", {}, option.text ?? "");
+          : h("pre", {}, option.text);
       const score = h("span", { class: "score", title: option.source ?? "" }, option.score.toFixed(digits));
       const letter = option.letter.trim() ? h("span", { class: "letter" }, option.letter) : null;
       return h("span", { class: `option${option.letter === best ? " best" : ""}` }, shown, letter, score);
