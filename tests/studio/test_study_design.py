@@ -28,12 +28,10 @@ from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.runs.folder import RunFolder
 from visualjudge.studio.people.access import ADMIN
 from visualjudge.studio.people.choosing import plan_of
-from visualjudge.studio.people.instructions import read_instructions
 from visualjudge.studio.people.monitor import agreement, progress
 from visualjudge.studio.people.pages import PeoplePages, going_on, people_app, people_pages
-from visualjudge.studio.people.plan import Settings
-from visualjudge.studio.people.rules import Measured, read_rules
-from visualjudge.studio.people.wording import ASKED, for_people
+from visualjudge.studio.people.plan import Measured, Settings, read_rules
+from visualjudge.studio.people.reading import ASKED, for_people, read_instructions
 from visualjudge.studio.places import find_places
 from visualjudge.studio.site import Site
 

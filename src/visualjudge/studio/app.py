@@ -32,16 +32,19 @@ from visualjudge.studio.probed import STATES, UNITS, judge_probes
 from visualjudge.studio.question_views import card, option_images, original_images
 from visualjudge.studio.selection import SORTS, Shelf, State, matrices
 from visualjudge.studio.set_pages import SetPages, json_response, missing
-from visualjudge.studio.site import NotIndexed, Site, StillIndexing, watched
+from visualjudge.studio.site import NotIndexed, Site, StillIndexing
 from visualjudge.studio.slices import slices, tasks_svg
 from visualjudge.studio.summary import OUTCOMES
 from visualjudge.studio.thumbnails import WIDTHS, confined, image_response
 from visualjudge.studio.tool_calls import looked_at
+from visualjudge.studio.verdicts import RunIndex
 from visualjudge.studio.working_sets import UNMARKED
 from visualjudge.vision.raster.images import image_size, png_bytes, read_rgb
 
 MOST_CARDS = 120
 MOST_WATCHED = 30
+LONGEST_SHOWN = 2000
+"""Characters of a reply on the page of a run."""
 LIVE_EVERY_S = 1.0
 MARKS = {
     "right": "✓",
@@ -86,11 +89,8 @@ def templates() -> Environment:
 def create_app(site: Site) -> Any:
     """The application over ``site``."""
     pages = Pages(site, renderer())
-    reading = {**pages.routes(), **pages.reading()}
-    routes = [(path, handler, "GET") for path, handler in reading.items()]
-    return application(
-        [*routes, *((path, handler, "POST") for path, handler in pages.writing().items())]
-    )
+    routes = [(path, handler, "GET") for path, handler in pages.routes().items()]
+    return application([*routes, *pages.set_routes()])
 
 
 def application(
@@ -496,14 +496,29 @@ async def _new_verdicts(site: Site, request: Request, place: RunPlace) -> AsyncI
         if index.total != seen:
             fresh = MOST_WATCHED if seen < 0 else min(MOST_WATCHED, max(index.total - seen, 0))
             seen = index.total
-            latest = await asyncio.to_thread(watched, index, fresh)
-            yield (
-                b"event: verdicts\ndata: "
-                + orjson.dumps([asdict(verdict) for verdict in latest])
-                + b"\n\n"
-            )
+            latest = await asyncio.to_thread(_latest, index, fresh)
+            yield b"event: verdicts\ndata: " + orjson.dumps(latest) + b"\n\n"
         yield b": here\n\n"
         await asyncio.sleep(LIVE_EVERY_S)
+
+
+def _latest(index: RunIndex, count: int) -> list[dict[str, Any]]:
+    return [_watched(verdict) for verdict in index.latest(count)] if count else []
+
+
+def _watched(verdict: Mapping[str, Any]) -> dict[str, Any]:
+    """A verdict as the page of a run shows it; the order only where options have one."""
+    value, seconds = verdict.get("value"), verdict.get("latency_s")
+    return {
+        "id": str(verdict["id"]),
+        "order": "" if isinstance(value, int | float) else str(verdict.get("order")),
+        "purpose": views.asked(verdict),
+        "said": str(value),
+        "status": str(verdict.get("status")),
+        "cause": str(verdict.get("cause") or ""),
+        "reply": str(verdict.get("raw_response") or verdict.get("error") or "")[:LONGEST_SHOWN],
+        "seconds": seconds if isinstance(seconds, int | float) else None,
+    }
 
 
 def _chosen(runs: Sequence[RunPlace], slug: str | None, default: int) -> RunPlace | None:

@@ -33,16 +33,22 @@ MOST_MORE = 100_000
 
 @dataclass(frozen=True, slots=True)
 class ShownProbe:
-    """One probe of one judge; ``more``: about how many questions more would decide."""
+    """One probe of one judge; ``more``: about how many questions more would decide.
+
+    Attributes
+    ----------
+    example
+        Id of a question on which the judge failed; None where there is none.
+    unchanged
+        Id of the question that the probe has changed, where it was asked.
+    """
 
     result: ProbeResult
     about: str
     questions: int
     more: int | None
     example: str | None
-    """Id of a question on which the judge failed; None where there is none."""
     unchanged: str | None
-    """Id of the question that the probe has changed, where it was asked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,15 @@ class CardVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One question of the grid."""
+    """One question of the grid.
+
+    Attributes
+    ----------
+    prompt
+        The beginning of the prompt where no option has an image or a text to show.
+    verdicts
+        Of the runs that asked it.
+    """
 
     id: str
     type: str
@@ -120,12 +128,10 @@ class Card:
     answer: str
     margin: float | None
     prompt: str | None
-    """The beginning of the prompt where no option has an image or a text to show."""
     star: bool
     tags: tuple[str, ...]
     options: tuple[Option, ...]
     verdicts: tuple[CardVerdict, ...]
-    """Of the runs that asked it."""
 
 
 def card(shelf: Shelf, row: int) -> Card:
@@ -200,13 +206,26 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One verdict with its reply cut at the part that was read."""
+    """One verdict with its reply cut at the part that was read.
+
+    Attributes
+    ----------
+    asked
+        Which time it was asked, or what for, where a person was checked; empty for the first.
+    read_by
+        The tier that read it: marked or prose.
+    turned
+        Where the options were exchanged: which stored option a letter of the reply is.
+    differs
+        This version reads another value than the run recorded.
+    calls
+        The tools that the judge called before it answered.
+    """
 
     run: str
     judge: str
     order: str
     asked: str
-    """Which time it was asked, or what for, where a person was checked; empty for the first."""
     rater: str | None
     outcome: str
     said: str
@@ -217,17 +236,13 @@ class Reply:
     after: str
     rule: str | None
     read_by: str | None
-    """The tier that read it: marked or prose."""
     turned: str
-    """Where the options were exchanged: which stored option a letter of the reply is."""
     differs: bool
-    """This version reads another value than the run recorded."""
     latency: float | None
     probability_a: float | None
     tokens: str
     note: str | None
     calls: tuple[CallShown, ...] = ()
-    """The tools that the judge called before it answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,7 +387,7 @@ def _reply(place: RunPlace, verdict: Mapping[str, Any], question: Question) -> R
         run=place.slug,
         judge=place.name,
         order=order,
-        asked=_asked(verdict),
+        asked=asked(verdict),
         rater=_text(verdict, "rater"),
         outcome=outcome(recorded, status, question),
         said=said(recorded) if isinstance(recorded, str | int | float) else str(recorded),
@@ -396,8 +411,11 @@ def _reply(place: RunPlace, verdict: Mapping[str, Any], question: Question) -> R
     )
 
 
-def _asked(verdict: Mapping[str, Any]) -> str:
-    """In a run of people, ``repeat`` only tells the raters apart."""
+def asked(verdict: Mapping[str, Any]) -> str:
+    """Which time it was asked, or what for, where a person was checked; empty for the first.
+
+    In a run of people, ``repeat`` only tells the raters apart.
+    """
     purpose, repeat = verdict.get("purpose"), verdict.get("repeat")
     if isinstance(purpose, str):
         return {"question": "", "known": "known item"}.get(purpose, purpose)

@@ -26,6 +26,7 @@ from visualjudge.studio.site import Site
 from visualjudge.studio.summary import OUTCOMES
 from visualjudge.studio.working_sets import UNMARKED, read_change
 
+Route = tuple[str, Callable[[Request], Any], str]
 COLUMNS = ("task", "encoding", "type", "image", "error_type", "probe", "margin", "answer")
 """Facets of a question that stand in the CSV."""
 
@@ -36,23 +37,18 @@ class SetPages:
     def __init__(self, site: Site) -> None:
         self.site = site
 
-    def reading(self) -> dict[str, Callable[[Request], Any]]:
-        """Address and handler of what changes nothing."""
-        return {
-            "/d/{slug}/views": self.views,
-            "/d/{slug}/v/{name}": self.view,
-            "/d/{slug}/selection.csv": self.table,
-            "/d/{slug}/selection.txt": self.identities,
-            "/d/{slug}/commands": self.commands,
-        }
-
-    def writing(self) -> dict[str, Callable[[Request], Any]]:
-        """Address and handler of what changes notes."""
-        return {
-            "/d/{slug}/marks": self.mark,
-            "/d/{slug}/undo": self.undo,
-            "/d/{slug}/save-view": self.save_view,
-        }
+    def set_routes(self) -> list[Route]:
+        """Address, handler and method; POST changes notes."""
+        return [
+            ("/d/{slug}/views", self.views, "GET"),
+            ("/d/{slug}/v/{name}", self.view, "GET"),
+            ("/d/{slug}/selection.csv", self.table, "GET"),
+            ("/d/{slug}/selection.txt", self.identities, "GET"),
+            ("/d/{slug}/commands", self.commands, "GET"),
+            ("/d/{slug}/marks", self.mark, "POST"),
+            ("/d/{slug}/undo", self.undo, "POST"),
+            ("/d/{slug}/save-view", self.save_view, "POST"),
+        ]
 
     # ---------------------------------------------------------------- notes
 

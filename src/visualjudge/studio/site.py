@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 
 RATE_WINDOW_S = 30.0
-LONGEST_SHOWN = 2000
-"""Characters of a reply on the page of a run."""
 TYPE_TITLES = {"pairwise": "pairs", "ranking": "rankings", "scoring": "scores"}
 STOPPED_WITHIN_S = 15.0
 """The end of an index, which is not told of in parts, takes some seconds."""
@@ -50,17 +48,27 @@ STALE_AFTER_S = 60.0
 class OutcomeRow:
     """How many questions of one kind have each outcome in a run, in the order of OUTCOMES but the
     first.
+
+    Attributes
+    ----------
+    pairs
+        The query that chooses the kind.
     """
 
     title: str
     pairs: tuple[Pair, ...]
-    """The query that chooses the kind."""
     counts: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """How a run stands, for the home page and its live updates."""
+    """How a run stands, for the home page and its live updates.
+
+    Attributes
+    ----------
+    state
+        running | finished | stopped | no dataset
+    """
 
     slug: str
     name: str
@@ -69,7 +77,6 @@ class RunState:
     backend: str
     simulated: bool
     state: str
-    """running | finished | stopped | no dataset"""
     started: str
     done: int
     asked: int | None
@@ -363,55 +370,17 @@ def _outcome_row(title: str, pairs: list[Pair], outcomes: NDArray[np.int32]) -> 
     return OutcomeRow(title, tuple(pairs), tuple(counts[1:]))
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """A verdict as the page of a run shows it."""
-
-    id: str
-    order: str
-    """Of the options; empty where there is one."""
-    purpose: str
-    """practice, known or repeat, where people were checked; else empty."""
-    said: str
-    status: str
-    cause: str
-    reply: str
-    seconds: float | None
-
-
-def watched(index: RunIndex, count: int) -> list[Watched]:
-    """The newest verdicts of a run, newest first."""
-    return [_watched(verdict) for verdict in index.latest(count)] if count else []
-
-
-def _watched(verdict: Mapping[str, Any]) -> Watched:
-    seconds, value = verdict.get("latency_s"), verdict.get("value")
-    purpose = str(verdict.get("purpose", "question"))
-    return Watched(
-        id=str(verdict["id"]),
-        order="" if isinstance(value, int | float) else str(verdict.get("order")),
-        purpose={"question": "", "known": "known item"}.get(purpose, purpose),
-        said=str(value),
-        status=str(verdict.get("status")),
-        cause=str(verdict.get("cause") or ""),
-        reply=str(verdict.get("raw_response") or verdict.get("error") or "")[:LONGEST_SHOWN],
-        seconds=float(seconds) if isinstance(seconds, int | float) else None,
-    )
-
-
 _ARENA_MAX, _MMAP_THRESHOLD = -8, -3
 
 
+# Pools of free memory; glibc makes up to eight for each core, and each keeps what its threads have
+# freed.
 _ARENAS = 2
-"""Pools of free memory; glibc makes up to eight for each core, and each keeps what its threads have
-freed.
-"""
 
 
+# Bytes from which an array has pages of its own. Stated, since glibc raises it up to 32 MB by what
+# it sees.
 _LARGE = 256 * 2**10
-"""Bytes from which an array has pages of its own. Stated, since glibc raises it up to 32 MB by what
-it sees.
-"""
 
 
 def keep_small() -> None:

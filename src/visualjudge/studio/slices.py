@@ -47,13 +47,17 @@ class Cell:
 class Row:
     """One value of the facet; ``part`` is its number of questions over that of the value that has
     most.
+
+    Attributes
+    ----------
+    pairs
+        The query that chooses its questions.
     """
 
     label: str
     questions: int
     part: float
     pairs: tuple[Pair, ...]
-    """The query that chooses its questions."""
     cells: tuple[Cell, ...]
 
 

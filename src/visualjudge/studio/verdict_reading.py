@@ -79,26 +79,31 @@ LARGEST = 1e30
 """A number beyond this is none."""
 _MOST_TOKENS = 2**31 - 1
 _STATED = ("id", "order", "value", "status", "repeat")
+# Fields of ``more`` on which the columns of a verdict depend.
 _IN_MORE = '"(purpose|paid)"'
-"""Fields of ``more`` on which the columns of a verdict depend."""
+# What the index calls them.
 _FIELDS = {"probability_a": "probability", "latency_s": "latency"}
-"""What the index calls them."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ReadPart:
-    """The verdicts in a part of a file; ``q`` and ``text`` of ``rows`` are filled in by the
-    index.
+    """The verdicts in a part of a file; ``q`` and ``text`` of ``rows`` are filled in by the index.
+
+    Attributes
+    ----------
+    ids
+        The question of each row.
+    texts
+        The words of each reply; None without one.
+    stop
+        Where the last whole line ends.
     """
 
     rows: Rows
     ids: list[str]
-    """The question of each row."""
     texts: list[Words | None]
-    """The words of each reply; None without one."""
     causes: Counter[str]
     stop: int
-    """Where the last whole line ends."""
 
 
 def end_of(path: Path) -> int:
@@ -118,8 +123,8 @@ def _opened(path: Path, written: int) -> CompactedFile:
     return CompactedFile(path)
 
 
+# A line with all line breaks after it: a file of line breaks is one step.
 _LINE = re.compile(rb"[^\n]*\n+")
-"""A line with all line breaks after it: a file of line breaks is one step."""
 
 
 def ranges(path: Path, start: int, stop: int) -> Iterator[tuple[int, int]]:

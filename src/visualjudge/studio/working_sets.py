@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -45,13 +45,19 @@ UNMARKED = Marked()
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What to do to some questions; None leaves a field as it is."""
+    """What to do to some questions; None leaves a field as it is.
+
+    Attributes
+    ----------
+    add
+        A tag.
+    remove
+        A tag.
+    """
 
     star: bool | None = None
     add: str | None = None
-    """A tag."""
     remove: str | None = None
-    """A tag."""
     note: str | None = None
 
     @property
@@ -228,7 +234,7 @@ class WorkingSets:
 
     def _write_marks(self, act: Callable[[], Mapping[str, Marked]]) -> dict[str, Marked]:
         """Write what has changed; the marks of those questions before."""
-        with self._lock, closing(self._locked("marks.json")):
+        with self._locked("marks.json"):
             changed = act()
             before = {name: self._marks.get(name, UNMARKED) for name in changed}
             if changed:
@@ -267,26 +273,21 @@ class WorkingSets:
 
     def _write_views(self, act: Callable[[], Mapping[str, str]]) -> Mapping[str, str]:
         """Write the views; those before."""
-        with self._lock, closing(self._locked("views.json")):
+        with self._locked("views.json"):
             before, after = self.views(), dict(sorted(act().items()))
             write_json(self.folder / "views.json", after)
             self._stamps["views.json"] = self._stamp("views.json")
             self._views = after
             return before
 
-    def _locked(self, name: str) -> _Held:
-        return _Held(FileLock(self.folder / name))
-
-
-@dataclass(frozen=True, slots=True)
-class _Held:
-    """A lock that ``closing`` releases."""
-
-    lock: FileLock
-
-    def close(self) -> None:
-        """Release it."""
-        self.lock.release()
+    @contextmanager
+    def _locked(self, name: str) -> Iterator[None]:
+        with self._lock:
+            lock = FileLock(self.folder / name)
+            try:
+                yield
+            finally:
+                lock.release()
 
 
 def _query(path: Path, name: str, value: Any) -> str:

@@ -18,8 +18,8 @@ from visualjudge.studio.people.plan import Item, Plan, Settings
 from visualjudge.studio.selection import Shelf, State
 from visualjudge.vision.encodings import encodings
 
+# What an address of the grid says beside the filters.
 _OF_PAGES = frozenset({"sort", "at", "a", "b"})
-"""What an address of the grid says beside the filters."""
 
 
 def named_rows(shelf: Shelf, path: Path) -> list[int]:

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.core.records import Question, QuestionType
-from visualjudge.studio.people.plan import Plan
+from visualjudge.studio.people.plan import Measure, Measured, Plan, Rule
 from visualjudge.studio.people.rating_run import Rater
-from visualjudge.studio.people.rules import Measure, Measured, Rule
 from visualjudge.studio.question_views import outcome
 from visualjudge.studio.summary import CLOSE
 
@@ -30,18 +29,25 @@ PACE_OVER = 20
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """One rater on the overview."""
+    """One rater on the overview.
+
+    Attributes
+    ----------
+    per_hour
+        Answers an hour over the last ones.
+    idle_s
+        Seconds since the last answer.
+    broken
+        The study's rules that leave this rater out.
+    """
 
     name: str
     answered: int
     left: int
     measured: Mapping[Measure, Measured]
     per_hour: float | None
-    """Answers an hour over the last ones."""
     idle_s: float | None
-    """Seconds since the last answer."""
     broken: tuple[str, ...]
-    """The study's rules that leave this rater out."""
 
     @property
     def ask_again(self) -> bool:
@@ -124,6 +130,11 @@ class Agreement:
     ``tau`` says how alike they are: Kendall's τ of the orders of two raters, the mean over the
     pairs of raters of a question and then over questions; None for other types. ``kappa`` is
     Cohen's κ, of two raters and answers that are no scores; else None.
+
+    Attributes
+    ----------
+    shared
+        Questions that two raters or more have answered.
     """
 
     kind: QuestionType
@@ -132,7 +143,6 @@ class Agreement:
     tau: float | None
     kappa: float | None
     shared: int
-    """Questions that two raters or more have answered."""
 
 
 def agreement(raters: Iterable[Rater], plan: Plan) -> list[Agreement]:

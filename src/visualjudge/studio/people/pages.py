@@ -39,7 +39,6 @@ from visualjudge.studio.people.access import (
     refused,
 )
 from visualjudge.studio.people.choosing import drawn_rows, named_rows, plan_of
-from visualjudge.studio.people.instructions import Instructions, read_instructions
 from visualjudge.studio.people.monitor import (
     Progress,
     agreement,
@@ -49,7 +48,7 @@ from visualjudge.studio.people.monitor import (
 )
 from visualjudge.studio.people.plan import Settings, Slot
 from visualjudge.studio.people.rating_run import Given, RatingRun, Stale, as_shown, read_answer
-from visualjudge.studio.people.wording import for_people
+from visualjudge.studio.people.reading import Instructions, for_people, read_instructions
 from visualjudge.studio.question_views import option_images, option_texts, original_images, outcome
 from visualjudge.studio.set_pages import csv_file, json_response, missing
 from visualjudge.studio.site import Site
@@ -57,8 +56,8 @@ from visualjudge.studio.thumbnails import confined, image_response
 
 _LAYOUT = re.compile(r"^\s*(Options:|[A-E]\.|Image:.*)\s*$", re.MULTILINE)
 _GAPS = re.compile(r"\n{3,}")
+# Settings that are checksums of files.
 _OF_FILES = {"items", "questions", "known_questions", "instructions"}
-"""Settings that are checksums of files."""
 Render = Callable[..., Response]
 LONGEST_NAME = 60
 
@@ -74,7 +73,13 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What is sent to the rater's page; images are addresses that tell nothing."""
+    """What is sent to the rater's page; images are addresses that tell nothing.
+
+    Attributes
+    ----------
+    ties
+        What may be said of a pair beside A and B.
+    """
 
     slot: str
     type: str
@@ -83,7 +88,6 @@ class View:
     originals: tuple[str, ...]
     options: tuple[Choice, ...]
     ties: tuple[str, ...]
-    """What may be said of a pair beside A and B."""
     practice: bool
 
 

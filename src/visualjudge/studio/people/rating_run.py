@@ -36,6 +36,7 @@ LEASE_S = 1800.0
 """A question that was shown to a rater and not answered for so long may go to another."""
 
 
+# What a line of a study holds; it may come from a stranger.
 _ROW = {
     **dict.fromkeys(("id", "rater", "order", "shown", "purpose", "status"), str),
     **dict.fromkeys(("turn", "repeat"), int),
@@ -43,7 +44,6 @@ _ROW = {
     "latency_s": (int, float, None),
     "note": (str, None),
 }
-"""What a line of a study holds; it may come from a stranger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +116,9 @@ def as_shown(value: Answer, slot: Slot) -> Answer:
     return "".join("ABCDE"[slot.shown.index(letter)] for letter in value if letter in slot.shown)
 
 
+# Settings that every study states; others stand in ``run.json`` where they are not as by default,
+# so that a study of an earlier version goes on.
 _FIRST = ("seed", "overlap", "raters_per_question", "repeats", "known", "sample", "filter", "items")
-"""Settings that every study states; others stand in ``run.json`` where they are not as by default,
-so that a study of an earlier version goes on.
-"""
 _DEFAULTS = asdict(Settings())
 
 
