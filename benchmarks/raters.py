@@ -3,16 +3,19 @@ unseen?
 
     python benchmarks/raters.py --seeds 0 1 2
 
-Two to five raters answer by keyboard in a Chromium each (Selenium), with corrections, second tabs,
-losses of the network and held keys, while the server is killed 20 times. What the pages sent is
-recorded in the browsers and compared with the study's file; counts, Krippendorff's α and Cohen's κ
-of the overview with those of independent code. Ends with 1 where anything differs.
+Two to five raters answer in a Chromium each (Selenium), the last of them by touch on a phone, the
+others by keyboard, with corrections, second tabs, losses of the network, held keys, double taps,
+pinches, and answers before the images were looked at, while the server is killed 20 times. What
+the pages sent, and which images had been on the screen by then, is recorded in the browsers and
+compared with the study's file; counts, Krippendorff's α, Cohen's κ and Kendall's τ of the overview
+with those of independent code. Ends with 1 where anything differs.
 """
 
 from __future__ import annotations
 
 import argparse
 import html
+import itertools
 import json
 import re
 import sys
@@ -27,6 +30,7 @@ from typing import Any
 import krippendorff
 import numpy as np
 from PIL import Image
+from scipy.stats import kendalltau
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
@@ -37,8 +41,19 @@ LEAST = 0.4
 KILLS = 20
 NAMES = ("anna", "ben", "carl", "dora", "eve")
 RECORD = """
-const frames = {};
-let last = null;
+const frames = {}, colours = {};
+let last = null, sampled = 0;
+const sample = (slot) => {
+  const seen = (colours[slot] ??= new Set());
+  for (const canvas of document.querySelectorAll("vj-stage canvas")) {
+    const box = canvas.getBoundingClientRect();
+    const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
+    if (document.elementFromPoint(x, y) !== canvas) continue;
+    const context = canvas.getContext("2d");
+    const middle = context.getImageData(canvas.width / 2, canvas.height / 2, 1, 1).data;
+    seen.add([...middle].slice(0, 3).join(" "));
+  }
+};
 const look = (now) => {
   const page = document.querySelector("vj-rater");
   const shown = page?.querySelector(".choices") && page.question;
@@ -48,6 +63,10 @@ const look = (now) => {
   if (shown && last !== null && !document.hidden && !open && drawn)
     frames[shown.slot] = (frames[shown.slot] ?? 0) + now - last;
   last = now;
+  if (shown && !document.hidden && now - sampled > 60) {
+    sampled = now;
+    sample(shown.slot);
+  }
   requestAnimationFrame(look);
 };
 requestAnimationFrame(look);
@@ -59,7 +78,8 @@ window.fetch = async (path, options = {}) => {
   const key = `sent ${Date.now()} ${Math.random()}`;
   const { type, before, after, options: shown } = page.question;
   const texts = Object.fromEntries(shown.map((o) => [o.letter, o.text]));
-  const seen = { at: Date.now(), frames: frames[body.slot] ?? 0 };
+  sample(body.slot);
+  const seen = { at: Date.now(), frames: frames[body.slot] ?? 0, colours: [...colours[body.slot]] };
   const entry = { ...body, ...seen, status: null, type, before: `${before} ${after}`, texts };
   localStorage.setItem(key, JSON.stringify(entry));
   const reply = await real(path, options);
@@ -81,6 +101,7 @@ return {
   code: Boolean(page && !q && !page.held && page.querySelector("code")),
   dialog: Boolean(document.querySelector("dialog[open]")),
   toast: document.querySelector(".toast")?.textContent ?? "",
+  unseen: q && !page.held ? page.unseen.length : 0,
 };
 """
 SENT = (
@@ -91,6 +112,19 @@ HELD_KEY = (
     "for (let i = 0; i < 12; i++) setTimeout(() => document.body.dispatchEvent(new KeyboardEvent("
     "'keydown', {key: 'b', repeat: i > 0, bubbles: true})), 30 * i)"
 )
+
+
+TAP = (
+    "const e = document.querySelector(arguments[0]); if (!e) return null;"
+    "if (arguments[1]) e.scrollIntoView({block: 'center'});"
+    "const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]"
+)
+
+
+def colours(case: int) -> list[str]:
+    """Those of the two images of a case, as the page records them; none where it has no image."""
+    shades = ((5 * case % 255, 90, 160), (5 * case % 255, 160, 90))
+    return [" ".join(map(str, shade)) for shade in shades] if case < 36 and case % 2 else []
 
 
 def study(root: Path) -> Path:
@@ -119,8 +153,9 @@ def study(root: Path) -> Path:
     made = write_dataset(root / "ds", questions)
     (made / "media").mkdir()
     for k, question in enumerate(questions):
-        for name in question.images:
-            Image.new("RGB", (320, 240), (5 * k % 255, 90, 160)).save(made / name)
+        for name, shade in zip(question.images, colours(k), strict=True):
+            red, green, blue = map(int, shade.split())
+            Image.new("RGB", (320, 240), (red, green, blue)).save(made / name)
     (root / "how.md").write_text("# Look well\n")
     return made
 
@@ -134,7 +169,8 @@ class Rater(threading.Thread):
         self.rng = np.random.default_rng(seed)
         self.browser = Browser(profile)
         self._record()
-        self.done = dict.fromkeys(("answer", "correct", "tab", "offline", "hold", "reload"), 0)
+        kinds = ("answer", "correct", "tab", "offline", "hold", "reload", "hasty", "pinch")
+        self.done = dict.fromkeys(kinds, 0)
         self.error: BaseException | None = None
         self.sent: list[dict[str, Any]] = []
 
@@ -152,6 +188,9 @@ class Rater(threading.Thread):
             self.error = error
         finally:
             self.browser.driver.quit()
+
+    def _undo(self) -> None:
+        self.browser.keys("u")
 
     def _open(self) -> None:
         from selenium.common.exceptions import WebDriverException
@@ -218,7 +257,7 @@ class Rater(threading.Thread):
             time.sleep(0.5)
 
     def _correct(self, state: dict[str, Any]) -> None:
-        self.browser.keys("u")
+        self._undo()
         back = self._wait(lambda s: s["slot"] not in (None, state["slot"]) and s["ready"], 4)
         if back:
             self._answer(self._state())
@@ -253,6 +292,102 @@ class Rater(threading.Thread):
 
     def _hold(self, state: dict[str, Any]) -> None:
         self.browser.js(HELD_KEY)
+        self._wait(lambda s: s["slot"] != state["slot"], 2)
+
+
+class TouchRater(Rater):
+    """A rater who has a phone and no keyboard."""
+
+    def _record(self) -> None:
+        super()._record()
+        touch = {"enabled": True, "maxTouchPoints": 2}
+        self.browser.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", touch)
+        self.browser.size(400, 800)
+
+    def _fingers(self, start: Any, stop: Any, steps: int = 4) -> None:
+        """Fingers that move from one set of places on the screen to another."""
+        a, b = np.array(start, float), np.array(stop, float)
+        moves = [("touchStart", 0.0), *(("touchMove", k / steps) for k in range(1, steps + 1))]
+        for kind, part in moves if steps else moves[:1]:
+            points = [{"x": x, "y": y, "id": k} for k, (x, y) in enumerate(a + (b - a) * part)]
+            self._dispatch(kind, points)
+        self._dispatch("touchEnd", [])
+
+    def _dispatch(self, kind: str, points: list[dict[str, float]]) -> None:
+        event = {"type": kind, "touchPoints": points}
+        self.browser.driver.execute_cdp_cmd("Input.dispatchTouchEvent", event)
+
+    def _tap(self, element: str, *, scroll: bool = False) -> None:
+        place = self.browser.js(TAP, element, scroll)
+        if place:
+            self._fingers([place], [place], 0)
+
+    def _undo(self) -> None:
+        self._tap("[aria-keyshortcuts=U]", scroll=True)
+
+    def _answer(self, state: dict[str, Any]) -> None:
+        if self.rng.random() < 0.3:
+            self._pinch()
+        if self.rng.random() < 0.3:  # before looking: refused, unless all has been in view
+            self.done["hasty"] += 1
+            self._choose(state)
+        else:
+            self._see()
+            self._choose(state)
+        moved = self._wait(lambda s: s["slot"] != state["slot"] or s["toast"] or s["held"], 5)
+        if not moved or "reached" in self._state()["toast"]:
+            time.sleep(0.5)
+
+    def _pinch(self) -> None:
+        middle = self.browser.js(TAP, "vj-stage .panes", False)
+        if not middle:
+            return
+        self.done["pinch"] += 1
+        x, y = middle
+        near, far = sorted(self.rng.uniform(15, 110, 2))
+        if self.rng.random() < 0.5:
+            near, far = far, near
+        self._fingers([(x - near, y), (x + near, y)], [(x - far, y), (x + far, y)])
+        for _ in range(int(self.rng.integers(4))):
+            across, down = self.rng.uniform(-120, 120, 2)
+            self._fingers([(x, y)], [(x + across, y + down)])
+
+    def _see(self) -> None:
+        """Look at all there is: scroll through texts, swipe through images."""
+        for _ in range(8):
+            if not self._state().get("unseen"):
+                return
+            self._tap(".zooms [aria-keyshortcuts='0']", scroll=True)
+            for n in range(2):
+                self.browser.js(
+                    "document.querySelectorAll('.text-option')[arguments[0]]?.scrollIntoView("
+                    "{block: 'start'})", n + int(self.rng.integers(3)),
+                )  # fmt: skip
+                time.sleep(0.05)
+            middle = self.browser.js(TAP, "vj-stage .panes", False)
+            if middle:
+                x, y = middle
+                self._fingers([(x + 60, y)], [(x - 60, y)])
+            time.sleep(0.1)
+
+    def _choose(self, state: dict[str, Any]) -> None:
+        if state["type"] == "pairwise":
+            ties = [{"tie": "T", "both_bad": "W"}[tie] for tie in state["ties"]]
+            key = str(self.rng.choice(["A", "A", "B", "B", "C", *ties]))
+            self._tap(f".decide [aria-keyshortcuts={key}]")
+        elif state["type"] == "ranking":
+            for letter in self.rng.permutation(list(state["letters"])):
+                self._tap(f".rest [aria-label='Rank {letter} next']")
+            self._tap(".decide .confirm")
+        else:
+            self._tap(f".scale button:nth-child({int(self.rng.integers(1, 12))})")
+            self._tap(".decide .confirm")
+
+    def _hold(self, state: dict[str, Any]) -> None:
+        """A double tap, and another."""
+        self._see()
+        for _ in range(4):
+            self._tap(".decide .choice")
         self._wait(lambda s: s["slot"] != state["slot"], 2)
 
 
@@ -292,6 +427,10 @@ def compare(name: str, sent: list[dict[str, Any]], lines: list[dict[str, Any]]) 
         for entry in sent
         if entry["status"] == 200 and entry["frames"] < 1000 * LEAST - 60
     ]
+    for (case, _), entry in keyed(sent):
+        missing = set(colours(int(case))) - set(entry["colours"])
+        if entry["status"] == 200 and missing:
+            faults.append(f"{name}: case {case} answered without a look at {missing}")
     for key in of_file.keys() | of_page.keys():
         faults += [f"{name} {key}: {fault}" for fault in differing(of_page[key], of_file[key])]
     return faults
@@ -318,7 +457,8 @@ def differing(asked: list[dict[str, Any]], found: list[dict[str, Any]]) -> list[
     faults = []
     if found and sum(not line.get("revised") for line in found) != 1:
         faults.append(f"doubled: {values}")
-    if not len(sure) <= len(found) <= len(asked):
+    said = [stored(entry) for entry in sure]  # the same again is no correction, and has no line
+    if not sum(1 for _ in itertools.groupby(said)) <= len(found) <= len(asked):
         faults.append(f"{len(found)} lines of {len(asked)} sent, {len(sure)} sure")
     if not set(values) <= set(given):
         faults.append(f"changed: {values}, sent {given}")
@@ -334,7 +474,9 @@ def figures(overview: str, lines: list[dict[str, Any]]) -> list[str]:
     last = {(line["rater"], line["id"], line["turn"]): line for line in lines}
     for name in sorted({line["rater"] for line in lines}):
         row = re.findall(rf'<th scope="row">{name}</th><td>.*?</td><td>(\S+?)</td>', overview)
-        count = sum(rater == name for rater, _, _ in last)
+        count = sum(
+            line["rater"] == name and line["purpose"] != "practice" for line in last.values()
+        )
         if row != [str(count)]:
             faults.append(f"{name}: the overview says {row}, the file {count}")
     for kind, level in (("pairwise", "nominal"), ("ranking", "nominal"), ("scoring", "interval")):
@@ -347,8 +489,12 @@ def figures(overview: str, lines: list[dict[str, Any]]) -> list[str]:
             rf'<th scope="row">{kind}</th><td>(.*?)</td><td>(.*?)</td><td>(.*?)</td>', overview
         )
         said = [html.unescape(cell) for cell in cells[0]] if cells else None
-        wanted = [_alpha(answers, level), _kappa(answers) if kind != "scoring" else "–"]
-        if said is None or said[:2] != wanted:
+        wanted = [
+            _alpha(answers, level),
+            _kappa(answers) if kind != "scoring" else "–",
+            _tau(answers) if kind == "ranking" else "–",
+        ]
+        if said != wanted:
             faults.append(f"{kind}: the overview says {said}, other code {wanted}")
     return faults
 
@@ -369,6 +515,19 @@ def _alpha(answers: dict[tuple[str, str], Any], level: str) -> str:
         return f"{krippendorff.alpha(table, level_of_measurement=level):.3f}"
     except ValueError:
         return "–"
+
+
+def _tau(answers: dict[tuple[str, str], Any]) -> str:
+    """Mean of SciPy's Kendall's τ over two raters of a question, then over questions."""
+    of_item: dict[str, list[list[int]]] = defaultdict(list)
+    for (_, item), order in answers.items():
+        of_item[item].append([order.index(letter) for letter in sorted(order)])
+    means = [
+        np.mean([kendalltau(a, b).statistic for a, b in itertools.combinations(orders, 2)])
+        for orders in of_item.values()
+        if len(orders) > 1
+    ]
+    return f"{np.mean(means):.3f}" if means else "–"
 
 
 def _kappa(answers: dict[tuple[str, str], Any]) -> str:
@@ -404,11 +563,13 @@ def trial(seed: int) -> list[str]:
         words = ["--people", str(root / "people"), "--seed", str(seed), "--repeats", "3"]
         words += ["--known", "2", "--practice", "1", "--break-every", "9", "--per-item", "2"]
         words += ["--least-seconds", str(LEAST), "--instructions", str(root / "how.md")]
-        words += ["--sample", "30"]
+        words += ["--sample", "30", "--encoding", "all"]
         words += [word for name in raters for word in ("--rater", name)]
         server = Studio(str(dataset), *words, cache=root / "cache")
         threads = [
-            Rater(server.links[name], (seed, k), root / f"profile-{name}")
+            (TouchRater if name == raters[-1] else Rater)(
+                server.links[name], (seed, k), root / f"profile-{name}"
+            )
             for k, name in enumerate(raters)
         ]
         for thread in threads:

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from judged_records import pair, said, scoring, write_dataset, write_run
+from judged_records import pair, ranking, said, scoring, write_dataset, write_run
 from visualjudge.analysis.people_agreement import agreement, panels
 from visualjudge.analysis.rating_table import _choices, ratings_of_runs
 from visualjudge.core.records import Verdict
@@ -87,6 +87,43 @@ def test_alpha_between_raters(runs: Any, letter: str, dimension: str, level: Any
     expected = krippendorff.alpha(reliability_data=_table(told, letter), level_of_measurement=level)
     assert alpha.alpha == pytest.approx(expected, abs=1e-9)
     assert alpha.people == 3
+
+
+def test_alpha_of_all_tasks_together(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    questions: list[Any] = [
+        pair(i, (8.0, 1.0), image_id=f"i{i}", task=("object_detection", "keypoint")[i % 2])
+        for i in range(40)
+    ]
+    questions += [ranking(i, (1.0, 5.0, 9.0), image_id=f"r{i}") for i in range(3)]
+    root = write_dataset(tmp_path / "ds", questions)
+    told = {name: {q.id: "AB"[int(rng.random() < 0.3)] for q in questions[:40]} for name in RATERS}
+    verdicts = [
+        said(q, told[name].get(q.id, "CBA"), repeat=k, extra={"rater": name, "purpose": "question"})
+        for k, name in enumerate(RATERS)
+        for q in questions
+    ]
+    people = write_run(tmp_path / "people", root, [], backend="people", judge="people")
+    lines = [{**vars_of(v), **v.extra} for v in verdicts]
+    (people / "verdicts.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    ratings = ratings_of_runs([people])
+    found = agreement(ratings.table, level="nominal", of_tasks=True)
+    assert [row.dimension for row in found.alpha] == [
+        "keypoint/pairwise",
+        "object_detection/pairwise",
+        "all tasks/pairwise",
+    ]
+    expected = krippendorff.alpha(_table(told, "q"), level_of_measurement="nominal")
+    assert found.alpha[-1].alpha == pytest.approx(expected, abs=1e-9)
+    assert {row.dimension for row in found.rows} == {
+        "keypoint/pairwise",
+        "object_detection/pairwise",
+    }
+    assert ratings.rankings == 9
+    command = [sys.executable, "-m", "visualjudge", "agreement", "--run", str(people)]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "all tasks/pairwise: Krippendorff's α" in shown
+    assert "9 rankings by people are left out" in shown
 
 
 def test_the_judge_is_held_against_the_peoples_mean(runs: Any) -> None:

@@ -140,7 +140,38 @@ def test_judges_are_compared_within_the_filters_of_the_grid(
     browser.until("return new URLSearchParams(location.search).get('margin') === '2 to 4'")
     browser.js("document.querySelector('a[href*=judges]').click()")
     browser.until("return location.pathname.endsWith('/judges')")
-    assert "margin 2 to 4" in browser.js("return document.querySelector('main').textContent")
+    assert "Margin: 2 to 4" in browser.js("return document.querySelector('main').textContent")
+
+
+def test_a_note_is_saved_while_one_types(browser: Any, studio: Any, slug: str) -> None:
+    address = f"{studio.address}/d/{slug}/q/q9"
+    browser.open(address)
+    browser.until("return document.querySelector('vj-mark textarea')")
+    browser.js("document.querySelector('vj-mark textarea').focus()")
+    browser.keys(*"why")
+    assert browser.js("return document.querySelector('vj-mark textarea').value") == "why"
+    browser.driver.refresh()  # at once: the page that goes saves it
+    browser.until("return document.querySelector('vj-mark textarea')?.value === 'why'")
+    browser.js("document.querySelector('vj-mark textarea').focus()")
+    browser.keys("?")
+    browser.until("return document.querySelector('vj-mark [role=status]').textContent === 'Saved.'")
+    assert browser.js("return document.activeElement.localName") == "textarea"
+
+
+def test_one_tag_alone_is_a_filter(browser: Any, studio: Any, slug: str) -> None:
+    browser.open(f"{studio.address}/d/{slug}/q/q11")
+    browser.until("return document.querySelector('vj-mark button')")
+    browser.js("document.querySelector('vj-mark input').value = 'alone'")
+    browser.js("document.querySelector('vj-mark form button').click()")
+    browser.until("return document.querySelector('vj-mark .chip')")
+    browser.open(f"{studio.address}/d/{slug}?type=ranking")
+    browser.until("return document.querySelector('vj-facets summary')")
+    browser.open(f"{studio.address}/d/{slug}")
+    browser.until("return document.getElementById('f-tag-alone')")
+    browser.js("document.querySelector('.sets summary').click()")
+    browser.until(
+        "return document.querySelector('.set-line').textContent.includes('Undo: tag alone')"
+    )
 
 
 def test_questions_are_starred_tagged_and_saved_as_a_view(

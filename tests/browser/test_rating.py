@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from browsing import Studio, faults
-from judged_records import pair, write_dataset
+from judged_records import pair, ranking, write_dataset
 
 SLOT = "return document.querySelector('vj-rater[data-ready]:has(.choices)')?.question?.slot"
 NEXT = SLOT + " !== arguments[0] && " + SLOT.removeprefix("return ")
@@ -23,7 +23,7 @@ PRESS = (
     "const press = (repeat) => document.body.dispatchEvent("
     "new KeyboardEvent('keydown', {key: 'a', repeat, bubbles: true}));"
 )
-UNSEEN = "return document.querySelector('vj-stage')?.unseen"
+UNSEEN = "return document.querySelector('vj-stage')?.unseen.length"
 KIND = (
     "const q = document.querySelector('vj-rater').question; return [q.type, q.options.map((o) => "
     "o.letter).join('')]"
@@ -43,6 +43,8 @@ def rating(folder: Path, tmp_path: Path) -> Iterator[Studio]:
         "40",
         "--known",
         "2",
+        "--encoding",
+        "all",
     )
     made = Studio(str(folder / "ds"), *people, cache=folder / "cache")
     yield made
@@ -110,7 +112,8 @@ def test_undo_note_and_cannot_tell_by_keyboard(browser: Any, rating: Studio) -> 
 def test_a_corrected_ranking_is_written_with_the_new_order(
     browser: Any, folder: Path, tmp_path: Path
 ) -> None:
-    people = ("--people", str(tmp_path / "people"), "--rater", "anna", "--filter", "type=ranking")
+    people = ("--people", str(tmp_path / "people"), "--rater", "anna")
+    people += ("--filter", "type=ranking", "--encoding", "all")
     study = Studio(str(folder / "ds"), *people, cache=folder / "cache")
     try:
         browser.open(study.links["anna"])
@@ -131,7 +134,8 @@ def test_a_corrected_ranking_is_written_with_the_new_order(
 def test_a_letter_of_a_ranking_does_not_change_the_view(
     browser: Any, folder: Path, tmp_path: Path
 ) -> None:
-    people = ("--people", str(tmp_path / "people"), "--rater", "anna", "--filter", "type=ranking")
+    people = ("--people", str(tmp_path / "people"), "--rater", "anna")
+    people += ("--filter", "type=ranking", "--encoding", "all")
     study = Studio(str(folder / "ds"), *people, cache=folder / "cache")
     try:
         browser.open(study.links["anna"])
@@ -185,7 +189,7 @@ def test_instructions_practice_and_ties(browser: Any, tmp_path: Path) -> None:
         "--instructions",
         str(tmp_path / "how.md"),
     )
-    people = ("--people", str(tmp_path / "people"), "--rater", "anna", *design)
+    people = ("--people", str(tmp_path / "people"), "--rater", "anna", "--encoding", "all", *design)
     study = Studio(str(dataset), *people, cache=tmp_path / "cache")
     try:
         browser.open(study.links["anna"])
@@ -255,7 +259,7 @@ def _on_a_phone(browser: Any, rating: Studio) -> None:
             assert browser.js(UNSEEN) == 2
             browser.keys("a")
             browser.until(
-                "return document.querySelector('.toast').textContent.includes('all images first')"
+                "return document.querySelector('.toast').textContent.startsWith('Look at all')"
             )
             before = (
                 len(_lines(rating))
@@ -265,7 +269,7 @@ def _on_a_phone(browser: Any, rating: Studio) -> None:
             for left in (1, 0):
                 _swipe(browser, -120)
                 browser.until(
-                    "return document.querySelector('vj-stage').unseen === arguments[0]", left
+                    "return document.querySelector('vj-stage').unseen.length === arguments[0]", left
                 )
             _swipe(browser, 120)
             browser.until("return document.querySelector('vj-stage').dataset.shown === 'A'")
@@ -292,6 +296,152 @@ def _swipe(browser: Any, across: int) -> None:
     ]
     for kind, part in steps:
         points = [] if part is None else [{"x": x + across * part, "y": y}]
+        browser.driver.execute_cdp_cmd(
+            "Input.dispatchTouchEvent", {"type": kind, "touchPoints": points}
+        )
+
+
+@pytest.fixture
+def phone(browser: Any) -> Iterator[Any]:
+    browser.driver.execute_cdp_cmd(
+        "Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 2}
+    )
+    browser.size(400, 800)
+    yield browser
+    browser.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+
+
+def test_no_pinch_or_swipe_moves_an_image_out_of_the_stage(phone: Any, rating: Studio) -> None:
+    phone.open(rating.links["anna"])
+    slot = phone.until(SLOT)
+    while phone.js(KIND)[0] != "pairwise":
+        slot = phone.until(NEXT, _answer(phone, None))
+    fitted = phone.until("return Number(document.querySelector('vj-stage').dataset.scale)")
+    _touch(phone, [(-50, 0), (50, 0)], [(-30, 0), (30, 0)])  # inwards: not below Fit
+    assert phone.js("return Number(document.querySelector('vj-stage').dataset.scale)") == fitted
+    _touch(phone, [(0, 0)], [(-120, 0)])
+    phone.until("return document.querySelector('vj-stage').dataset.shown === 'A'")
+    _touch(phone, [(-30, 0), (30, 0)], [(-90, 0), (90, 0)])
+    phone.until("return Number(document.querySelector('vj-stage').dataset.scale) > arguments[0]",
+                1.5 * fitted)  # fmt: skip
+    for _ in range(5):
+        _touch(phone, [(100, 100)], [(-100, -100)])
+    assert phone.js(DRAWN) > 0.5
+    # B is on the stage now, but most of it is outside
+    phone.js("[...document.querySelectorAll('.picks button')].at(-1).click()")
+    phone.until("return document.querySelector('vj-stage').dataset.shown === 'B'")
+    phone.keys("a")
+    phone.until(
+        "return document.querySelector('.toast').textContent.startsWith('Look at all of it first: "
+        "B.')"
+    )
+    fit = "document.querySelector('.zooms button[aria-keyshortcuts=\"0\"]')"
+    assert phone.js(f"return {fit}.getBoundingClientRect().width") > 0
+    phone.js(f"{fit}.click()")
+    phone.until(UNSEEN + " === 0")
+    phone.keys("a")
+    phone.until(NEXT, slot)
+    assert _lines(rating)[-1]["status"] == "ok"
+
+
+def test_an_option_that_is_covered_or_scrolled_away_is_not_seen(phone: Any, rating: Studio) -> None:
+    phone.open(rating.links["anna"])
+    phone.until(SLOT)
+    while phone.js(KIND)[0] != "pairwise":
+        phone.until(NEXT, _answer(phone, None))
+    phone.js(
+        "const cover = document.createElement('div'); cover.id = 'cover';"
+        "cover.style.cssText = 'position: fixed; inset: 0; z-index: 9';"
+        "document.body.append(cover); document.querySelector('vj-stage').seen.forEach((s) => "
+        "s.clear())"
+    )
+    for left in (3, 3, 3):
+        _next_image(phone)
+        assert phone.js(UNSEEN) == left
+    phone.js("document.querySelector('#cover').remove()")
+    for left in (2, 1, 0):
+        _next_image(phone)
+        phone.until(UNSEEN + " === arguments[0]", left)
+
+
+def _next_image(browser: Any) -> None:
+    shown = browser.js("return document.querySelector('vj-stage').dataset.shown")
+    browser.keys("\ue014")
+    browser.until("return document.querySelector('vj-stage').dataset.shown !== arguments[0]", shown)
+
+
+def test_an_image_keeps_its_shape_in_every_view(phone: Any, folder: Path, tmp_path: Path) -> None:
+    names = tuple(f"media/image_{i}.png" for i in range(6))
+    options = "\n\n".join(f"{letter}. <image>" for letter in "ABCDE")
+    prompt = f"<image>\n\nOptions:\n\n{options}\n\nRank them."
+    five = ranking(
+        0, (1.0, 5.0, 9.0, 3.0, 2.0), prompt=prompt, images=names, encoding="pixel_s0_m0"
+    )
+    dataset = write_dataset(tmp_path / "ds", [five])
+    (tmp_path / "ds/media").mkdir()
+    for name in names:
+        (tmp_path / "ds" / name).write_bytes((folder / "ds" / name).read_bytes())
+    study = Studio(
+        str(dataset), "--people", str(tmp_path / "p"), "--rater", "anna", cache=tmp_path / "cache"
+    )
+    try:
+        for width in (400, 1280):
+            phone.size(width, 800)
+            phone.open(study.links["anna"])
+            phone.until(SLOT)
+            for mode in ("side", "one", "flicker", "side", "difference", "one"):
+                phone.js(f"document.querySelector('[data-mode={mode}]').click()")
+                phone.until(f"return document.querySelector('vj-stage').dataset.mode === '{mode}'")
+                shapes = phone.js(
+                    "return [...document.querySelectorAll('vj-stage canvas')].map((c) => [c.width, "
+                    "c.height, c.clientWidth, c.clientHeight])"
+                )
+                assert all(shape[:2] == shape[2:] for shape in shapes), (width, mode, shapes)
+    finally:
+        study.kill()
+
+
+def test_an_earlier_answer_can_be_left_as_it_is(browser: Any, rating: Studio) -> None:
+    browser.open(rating.links["anna"])
+    slot = _answer(browser)
+    now = browser.until(NEXT, slot)
+    browser.keys("u")
+    browser.until(SLOT + " === arguments[0]", slot)
+    browser.keys("k")
+    browser.until(SLOT + " === arguments[0]", now)
+    assert len(_lines(rating)) == 1
+
+
+def test_an_image_that_was_not_served_is_asked_for_again(browser: Any, rating: Studio) -> None:
+    browser.driver.execute_cdp_cmd("Network.enable", {})
+    browser.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": ["*/people-image/*"]})
+    browser.open(rating.links["anna"])
+    browser.until("return document.querySelector('.toast').textContent.includes('asked for again')")
+    assert browser.js(SLOT) is None
+    browser.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": []})
+    browser.until(SLOT)
+    browser.complaints()
+
+
+DRAWN = """
+const canvas = document.querySelector('vj-stage canvas');
+const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+let drawn = 0;
+for (let i = 3; i < data.length; i += 4) drawn += data[i] > 0;
+return (4 * drawn) / data.length;
+"""
+"""Share of the stage on which something is drawn."""
+
+
+def _touch(browser: Any, start: list[Any], stop: list[Any]) -> None:
+    """Fingers that move from one set of places to another, from the middle of the stage."""
+    box = browser.js("return document.querySelector('.panes').getBoundingClientRect()")
+    middle = np.array([box["x"] + box["width"] / 2, box["y"] + box["height"] / 2])
+    a, b = np.array(start, float), np.array(stop, float)
+    steps = [("touchStart", 0.0), *(("touchMove", part / 6) for part in range(1, 7))]
+    for kind, part in [*steps, ("touchEnd", None)]:
+        places = [] if part is None else (middle + a + (b - a) * part).tolist()
+        points = [{"x": x, "y": y, "id": k} for k, (x, y) in enumerate(places)]
         browser.driver.execute_cdp_cmd(
             "Input.dispatchTouchEvent", {"type": kind, "touchPoints": points}
         )

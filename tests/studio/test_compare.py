@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import io
 import json
 import os
@@ -247,7 +248,7 @@ def test_the_part_of_a_reply_that_was_read_is_marked_with_its_rule(tmp_path: Pat
     marked = text.split("<mark>")[1].split("</mark>")[0]
     assert "B" in marked
     assert "A has &lt;i&gt;nice&lt;/i&gt; edges." in text.split("<mark>")[0]
-    assert "Read by rule" in text
+    assert "Read by the rule" in text
     assert "reads it differently" not in text
 
 
@@ -318,9 +319,25 @@ def test_a_question_of_many_images_is_shown(tmp_path: Path) -> None:
 def test_judges_are_compared_on_one_type_and_within_the_filters(asked: TestClient) -> None:
     slug = _slug(asked)
     text = asked.get(f"/d/{slug}/judges?margin=4+and+more&task=keypoint").text
-    assert "type pairwise" in text
-    assert "margin 4 and more" in text
+    assert "Question type: pairwise" in text
+    assert "Margin: 4 and more" in text
     assert "outcome." not in text  # no question of this task
+
+
+def test_the_pair_of_judges_stays_and_their_outcomes_are_no_filter(asked: TestClient) -> None:
+    slug = _slug(asked)
+    runs = re.findall(r'data-run="([^"]*)"', asked.get("/").text)
+    first, second = runs[1], runs[0]
+    page = html.unescape(asked.get(f"/d/{slug}/judges?a={first}&b={second}").text)
+    cell = re.findall(r'class="heat[^>]*><a href="([^"]*)">', page)[0].partition("?")[2]
+    again = html.unescape(asked.get(f"/d/{slug}/judges?{cell}").text)
+    for page_ in (page, again):
+        assert re.findall(r'<option value="([^"]*)" selected>', page_) == [first, second]
+    assert re.findall(r"<td class=.heat.*?</td>", again) == re.findall(
+        r"<td class=.heat.*?</td>", page
+    )
+    crumb = re.findall(r'class="crumbs">.*?href="([^"]*)"', asked.get(f"/d/{slug}/judges").text)
+    assert crumb == [f"/d/{slug}?"]  # no filter that nobody has set
 
 
 def test_runs_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:

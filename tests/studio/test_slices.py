@@ -17,8 +17,9 @@ from visualjudge.analysis.load import load_study
 from visualjudge.core.records import Probe
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
+from visualjudge.studio.probed import judge_probes
 from visualjudge.studio.site import Site
-from visualjudge.studio.slices import judge_probes, slices
+from visualjudge.studio.slices import slices
 
 TASKS = ("object_detection", "keypoint")
 
@@ -119,13 +120,13 @@ def test_what_a_probe_shows_is_the_reports_state(judged: Site) -> None:
     slug = judged.places.datasets[0].slug
     client = TestClient(create_app(judged), base_url="http://127.0.0.1:1")
     shelf = judged.shelf(slug)
-    assert [(one.judge.name, one.results[0].state) for one in judge_probes(shelf)] == [
+    assert [(one.judge.name, one.probes[0].result.state) for one in judge_probes(shelf)] == [
         ("good", "fail"),
         ("poor", "fail"),
     ]
     page = client.get(f"/d/{slug}/slices?by=probe").text
     assert "What the probes show" in page
-    assert 'class="wrong">fail' in page
+    assert 'class="wrong"><b>✕ fails' in page
     probe = next(one for one in shelf.facets() if one.name == "probe")
     rows = {row.label: row for row in slices(shelf, probe, "pairwise", []).rows}
     assert rows["same_option"].cells[0].share is None  # no answer is right

@@ -4,6 +4,9 @@ exclusion, monitor.
 
 from __future__ import annotations
 
+import csv
+import io
+import itertools
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,6 +16,7 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 from PIL import Image
+from scipy.stats import kendalltau
 
 from judged_records import pair, ranking, scoring, write_dataset
 from visualjudge.analysis.decisions.label_files import read_labels
@@ -23,12 +27,11 @@ from visualjudge.core.records import TIES
 from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.runs.folder import RunFolder
 from visualjudge.studio.people.access import ADMIN
-from visualjudge.studio.people.instructions import read_instructions
+from visualjudge.studio.people.choosing import plan_of
 from visualjudge.studio.people.monitor import agreement, progress
-from visualjudge.studio.people.pages import PeoplePages, people_app, people_pages
-from visualjudge.studio.people.plan import Settings
-from visualjudge.studio.people.rules import Measured, read_rules
-from visualjudge.studio.people.wording import ASKED, for_people
+from visualjudge.studio.people.pages import PeoplePages, going_on, people_app, people_pages
+from visualjudge.studio.people.plan import Measured, Settings, read_rules
+from visualjudge.studio.people.reading import ASKED, for_people, read_instructions
 from visualjudge.studio.places import find_places
 from visualjudge.studio.site import Site
 
@@ -242,6 +245,127 @@ def test_a_rule_is_applied_from_a_few_cases_on() -> None:
     assert not known.breaks(Measured(0.8, 30))
     assert not known.breaks(Measured(None, 0))
     assert seconds.breaks(Measured(61.0, 10))
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        (Settings(known=2, exclude=("known<0.6",)), "--known must be at least 3, got 2"),
+        (Settings(repeats=2, exclude=("repeats<0.6",)), "--repeats must be at least 3, got 2"),
+        (
+            Settings(sample=9, exclude=("seconds<2",)),
+            "the number of answers of a rater must be at least 10, got 9",
+        ),
+    ],
+)
+def test_a_rule_that_can_never_apply_is_refused_at_the_start(
+    dataset: Path, settings: Settings, told: str
+) -> None:
+    with pytest.raises(UsageError, match=re.escape(told)):
+        Study(dataset, settings)
+    assert not RunFolder(dataset.parent / "people").manifest_path.exists()
+
+
+def test_a_study_goes_on_without_naming_its_settings_again(dataset: Path) -> None:
+    settings = Settings(known=3, sample=9, repeats=1, exclude=("known<0.5",), encoding="text")
+    study = Study(dataset, settings)
+    assert going_on(study.folder, Settings(), named=False) == settings
+    study.pages.run.close()
+    with pytest.raises(UsageError, match="known was 3, now 4") as refused:
+        Study(dataset, Settings(known=4, sample=9, repeats=1, encoding="text"))
+    assert "--people" in str(refused.value)
+    assert "--accept-changes" not in str(refused.value)
+    assert "--out" not in str(refused.value)
+
+
+def test_predictions_as_text_are_asked_only_when_named(tmp_path: Path) -> None:
+    questions = [
+        pair(i, (9.0, 1.0), encoding="pixel_s0_m0" if i % 3 else "text_xyxy") for i in range(9)
+    ]
+    dataset = write_dataset(tmp_path / "ds", questions)
+    new = tmp_path / "people"
+    assert going_on(new, Settings(), named=False).encoding == "drawn"
+    assert going_on(new, Settings(), named=True).encoding == ""
+    assert going_on(new, Settings(filter="?encoding=a%2Fb"), named=False).encoding == ""
+    for encoding, ids, left_out, textual in (
+        ("drawn", {1, 2, 4, 5, 7, 8}, 3, 0),
+        ("text", {0, 3, 6}, 6, 3),
+        ("all", set(range(9)), 0, 3),
+    ):
+        site = Site(find_places([dataset]), tmp_path / "cache")
+        plan = plan_of(site.shelf(site.places.datasets[0].slug), Settings(encoding=encoding))
+        assert set(plan.by_id) == {f"q{i}" for i in ids}
+        assert (plan.left_out, plan.textual) == (left_out, textual)
+    with pytest.raises(UsageError, match="--encoding must be drawn, text, all"):
+        Settings(encoding="pixels")
+
+
+def test_practice_is_in_no_count(dataset: Path) -> None:
+    study = Study(dataset, Settings(practice=2, known=3, sample=10))
+    assert study.pages.run.plan.said == (
+        "5 questions, 3 known items, 2 practice questions: 10 in all"
+    )
+    state = study.next()
+    for k in range(10):
+        assert (state["answered"], state["left"]) == (max(0, k - 2), 8 - max(0, k - 2))
+        question = state["question"]
+        state = study.answer(question, value=_first(question)).json()
+    assert (state["question"], state["code"] is None) == (None, False)
+    page = study.client.get(study.pages.link(ADMIN)).text
+    assert re.search(r"anna</th><td><span class=\"right\">done</span></td><td>8</td>", page)
+
+
+def test_the_same_answer_again_is_no_correction(dataset: Path) -> None:
+    study = Study(dataset, Settings())
+    question = study.next()["question"]
+    value = _first(question)
+    study.answer(question, value=value)
+    assert study.answer(question, value=value, revise=True).status_code == 200
+    assert len(RunFolder(study.folder).journal_path.read_text().splitlines()) == 1
+    study.answer(question, value=value, revise=True, note="sure")
+    assert len(RunFolder(study.folder).journal_path.read_text().splitlines()) == 2
+
+
+def test_orders_that_are_alike_have_a_high_tau_where_alpha_has_none(tmp_path: Path) -> None:
+    dataset = write_dataset(tmp_path / "ds", [ranking(i, (1.0, 5.0, 9.0, 3.0)) for i in range(4)])
+    study = Study(dataset, Settings(raters_per_question=3), "anna", "ben", "carl")
+    orders = {"anna": "ABCD", "ben": "BACD", "carl": "ABDC"}
+    for rater, order in orders.items():
+
+        def choose(question: Any, rater: str = rater, order: str = order) -> str:
+            shown = study.pages.run.raters[rater].pending.shown  # type: ignore[union-attr]
+            return "".join("ABCD"[shown.index(letter)] for letter in order)
+
+        study.all(choose, rater)
+    (found,) = agreement(study.pages.run.raters.values(), study.pages.run.plan)
+    taus = [kendalltau(*([o.index(x) for x in "ABCD"] for o in pair_)).statistic
+            for pair_ in itertools.combinations(orders.values(), 2)]  # fmt: skip
+    assert (found.level, found.tau) == ("nominal", pytest.approx(np.mean(taus)))
+    assert found.alpha is not None
+    assert found.alpha < 0.1 < found.tau
+    page = study.client.get(study.pages.link(ADMIN)).text
+    assert f"<td>{found.tau:.3f}</td>" in page
+
+
+def test_the_monitor_is_given_out_as_csv(dataset: Path) -> None:
+    study = Study(dataset, Settings(practice=1, sample=6), "anna", "ben")
+    study.all(_first)
+    question = study.next("ben")["question"]
+    study.answer(question, "ben", cannot_tell=True, note="=1+1")
+    link = study.pages.link(ADMIN)
+    answers, raters = (
+        list(csv.DictReader(io.StringIO(study.client.get(f"/{name}.csv{link[1:]}").text)))
+        for name in ("answers", "raters")
+    )
+    assert [row["rater"] for row in answers] == ["anna"] * 6 + ["ben"]
+    assert [row["purpose"] for row in answers] == ["practice", *["question"] * 5, "practice"]
+    assert (answers[-1]["answer"], answers[-1]["note"]) == ("", "'=1+1")
+    assert {row["rater"]: (row["answered"], row["left"]) for row in raters} == {
+        "anna": ("5", "0"),
+        "ben": ("0", "5"),
+    }
+    for address in ("/answers.csv", "/raters.csv", "/answers.csv?token=wrong"):
+        assert study.client.get(address).status_code == 403
 
 
 def test_who_falls_under_a_rule_is_left_out_of_reports_and_labels(dataset: Path) -> None:

@@ -26,19 +26,21 @@ def _post(client: TestClient, address: str, **body: Any) -> Any:
 
 
 def test_marks_are_facets_and_stay(client: TestClient, slug: str, site: Site, folder: Path) -> None:
+    said = "star, tag hard of 2 questions"
     assert _post(client, f"/d/{slug}/marks", ids=["q1", "r0"], star=True, add="hard").json() == {
-        "changed": 2
+        "changed": 2,
+        "undo": said,
     }
-    assert _post(client, f"/d/{slug}/marks", ids=["q1"], note="why?", add="odd").json() == {
-        "changed": 1
-    }
-    assert _post(client, f"/d/{slug}/marks", ids=["q1"], add="odd").json() == {"changed": 0}
+    noted = _post(client, f"/d/{slug}/marks", ids=["q1"], note="why?", add="odd").json()
+    assert noted == {"changed": 1, "undo": "tag odd, note of 1 question"}
+    assert _post(client, f"/d/{slug}/marks", ids=["q1"], add="odd").json()["changed"] == 0
     for query, total in (
         ("star=starred", 2),
         ("tag=hard", 2),
         ("tag=odd", 1),
         ("note=with+a+note", 1),
         ("tag=none", 0),
+        ("tag=(no+tag)", 68),
     ):
         assert client.get(f"/d/{slug}/facets?{query}").json()["total"] == total, query
     card = client.get(f"/d/{slug}/cards?tag=odd").json()["cards"][0]
@@ -54,23 +56,49 @@ def test_marks_are_facets_and_stay(client: TestClient, slug: str, site: Site, fo
 
 def test_a_whole_selection_is_tagged_and_taken_back(client: TestClient, slug: str) -> None:
     _post(client, f"/d/{slug}/marks", ids=["r1"], add="known")
-    assert _post(client, f"/d/{slug}/marks", query="type=ranking", add="known").json() == {
-        "changed": 4
-    }
+    tagged = _post(client, f"/d/{slug}/marks", query="type=ranking", add="known").json()
+    assert tagged == {"changed": 4, "undo": "tag known of 4 questions"}
     assert client.get(f"/d/{slug}/facets?tag=known").json()["total"] == 5
-    assert _post(client, f"/d/{slug}/undo").json() == {"changed": 4}
+    assert _post(client, f"/d/{slug}/undo").json() == {
+        "undone": "tag known of 4 questions",
+        "views": {},
+        "undo": "tag known of 1 question",
+    }
     assert [card["id"] for card in client.get(f"/d/{slug}/cards?tag=known").json()["cards"]] == [
         "r1"
     ]
-    assert _post(client, f"/d/{slug}/undo").json() == {"changed": 1}
-    assert _post(client, f"/d/{slug}/undo").json() == {"changed": 0}
+    assert _post(client, f"/d/{slug}/undo").json()["undone"] == "tag known of 1 question"
+    assert _post(client, f"/d/{slug}/undo").json() == {"undone": None, "views": {}, "undo": None}
+
+
+def test_one_tag_is_a_filter_and_so_is_none(client: TestClient, slug: str) -> None:
+    _post(client, f"/d/{slug}/marks", query="type=ranking", add="order flip")
+    facets = client.get(f"/d/{slug}/facets").json()["facets"]
+    found = next(facet for facet in facets if facet["name"] == "tag")
+    assert {value["label"]: value["count"] for value in found["values"]} == {
+        "order flip": 5,
+        "(no tag)": 65,
+    }
+
+
+def test_a_view_that_was_replaced_or_removed_comes_back(client: TestClient, slug: str) -> None:
+    for query in ("margin=4+and+more", "type=ranking", None):
+        _post(client, f"/d/{slug}/save-view", name="wide", query=query)
+    for undone, views in (
+        ("removal of the view wide", {"wide": "type=ranking"}),
+        ("change of the view wide", {"wide": "margin=4+and+more"}),
+        ("saving of the view wide", {}),
+    ):
+        reply = _post(client, f"/d/{slug}/undo").json()
+        assert (reply["undone"], reply["views"]) == (undone, views)
+        assert client.get(f"/d/{slug}/views").json()["views"] == views
 
 
 def test_a_view_has_a_name_and_an_address(client: TestClient, slug: str) -> None:
     saved = _post(
         client, f"/d/{slug}/save-view", name="wide & right", query="margin=4+and+more&q=zebra"
     ).json()
-    assert saved == {"wide & right": "margin=4+and+more&q=zebra"}
+    assert saved["views"] == {"wide & right": "margin=4+and+more&q=zebra"}
     reply = client.get(f"/d/{slug}/v/wide%20%26%20right", follow_redirects=False)
     assert (reply.status_code, reply.headers["location"]) == (
         303,
@@ -82,7 +110,10 @@ def test_a_view_has_a_name_and_an_address(client: TestClient, slug: str) -> None
     location = client.get(f"/d/{slug}/v/hostile", follow_redirects=False).headers["location"]
     assert location.startswith(f"/d/{slug}?")
     assert "\n" not in location
-    assert _post(client, f"/d/{slug}/save-view", name="hostile", query=None).json() == saved
+    assert (
+        _post(client, f"/d/{slug}/save-view", name="hostile", query=None).json()["views"]
+        == saved["views"]
+    )
 
 
 def test_a_selection_as_a_file(client: TestClient, slug: str, tmp_path: Path, folder: Path) -> None:
@@ -198,6 +229,6 @@ def test_undo_takes_back_each_change(
             states.append(dict(sets.marks()))
     while len(states) > 1:
         states.pop()
-        assert sets.undo() > 0
+        assert sets.undo()
         assert dict(WorkingSets(sets.folder).marks()) == states[-1]
-    assert sets.undo() == 0
+    assert sets.undo() is None

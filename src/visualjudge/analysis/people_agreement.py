@@ -27,6 +27,7 @@ from visualjudge.core.records import FloatArray, IntArray
 LEAST_ITEMS = 3
 LEAST_UNITS = 5
 OTHERS = "the other people"
+ALL_TASKS = "all tasks"
 Interval = tuple[float | None, float | None]
 Kind = Literal["judge", "person", "ceiling"]
 Weighted = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
@@ -405,23 +406,40 @@ def _same_scale(judge: FloatArray, people: FloatArray) -> None:
         )
 
 
+def _all_tasks(table: pl.DataFrame) -> pl.DataFrame:
+    """The ratings of scores, and those of choices, as one dimension each, where either is of
+    several tasks.
+    """
+    kind = pl.col("dimension").str.extract("(/[^/]*)$").fill_null("")
+    named = table.with_columns(
+        item=pl.concat_str("dimension", "item", separator="|"),
+        dimension=pl.lit(ALL_TASKS) + kind,
+        task=pl.col("dimension"),
+    )
+    return named.filter(pl.col("task").n_unique().over("dimension") > 1).drop("task")
+
+
 def agreement(
     table: pl.DataFrame,
     judges: Sequence[str] = (),
     *,
     level: Level = "ordinal",
     epsilon: float | None = None,
+    of_tasks: bool = False,
 ) -> PeopleAgreement:
     """Everything by dimension: ``rows`` (judges and people), ``alpha`` (where people rated),
     ``sources``.
 
     ``epsilon``: what a person's answer costs more than a judge's (:func:`alt_test`); None: no such
-    test.
+    test. ``of_tasks``: the dimensions are tasks on one scale, so that ``alpha`` is also of all of
+    them together, scores and choices apart.
     """
     found = panels(table, judges)
+    together = panels(_all_tasks(table)) if of_tasks else []
+    rated = [panel for panel in (*found, *together) if panel.people.shape[0]]
     return PeopleAgreement(
         tuple(row for panel in found for row in panel_rows(panel)),
-        tuple(alpha_row(panel, level) for panel in found if panel.people.shape[0]),
+        tuple(alpha_row(panel, level) for panel in rated),
         {panel.dimension: panel.sources for panel in found},
         ()
         if epsilon is None

@@ -290,6 +290,8 @@ class RunRatings:
 
     table: pl.DataFrame
     judges: tuple[str, ...]
+    rankings: int = 0
+    """Answers of people to rankings, which are no ratings."""
     remarks: Remarks = NO_REMARKS
 
 
@@ -305,12 +307,13 @@ def ratings_of_runs(folders: Sequence[str | Path]) -> RunRatings:
     """
     studies = [load_study([folder]) for folder in folders]
     asked = any(study.runs[0].of_people for study in studies)
-    tables = []
+    tables, rankings = [], 0
     for study in studies:
         run, joined = study.runs[0], study.joined[0]
         if run.of_people:
             named = joined.filter("parsed")
             tables += [_scores(named), _choices(named, "person")]
+            rankings += named.filter(pl.col("kind") == "ranking").height
         else:
             tables.append(ratings_of_run(joined, run.name))
             tables += (
@@ -318,7 +321,7 @@ def ratings_of_runs(folders: Sequence[str | Path]) -> RunRatings:
             )
     judges = tuple(study.runs[0].name for study in studies if not study.runs[0].of_people)
     runs = (study.runs[0] for study in studies)
-    return RunRatings(pl.concat(tables, how="vertical"), judges, remarks_on(runs))
+    return RunRatings(pl.concat(tables, how="vertical"), judges, rankings, remarks_on(runs))
 
 
 def _scores(named: pl.DataFrame) -> pl.DataFrame:

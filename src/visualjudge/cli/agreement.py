@@ -135,7 +135,13 @@ def agreement(
     tables += [of_runs.table] if of_runs else []
     every = pl.concat(tables, how="diagonal")
     with Console(stderr=True).status("comparing raters"):
-        result = figures(every, judge or (), level=level, epsilon=alt_test)  # type: ignore[arg-type]
+        result = figures(
+            every,
+            judge or (),
+            level=level,  # type: ignore[arg-type]
+            epsilon=alt_test,
+            of_tasks=not ratings,
+        )
     held = _truth(every, judge or ()) if truth else []
     lost = _unmatched(every, [*(judge or []), *(of_runs.judges if of_runs else ())])
     if not result.rows and not held:
@@ -150,6 +156,11 @@ def agreement(
     if out is not None:
         write_text(out, html(result))
     _show(result)
+    if of_runs is not None and of_runs.rankings:
+        typer.echo(
+            f"{of_runs.rankings} rankings by people are left out: an order is no rating. The overview "
+            "of the study has their agreement."
+        )
     if held:
         _show_truth(held)
     if published is not None:
@@ -221,6 +232,7 @@ def _published(ratings: Any, judges: list[str], scheme: str) -> tuple[str, Any]:
 
 def _show(result: PeopleAgreement) -> None:
     from visualjudge.analysis.figure_text import number, span
+    from visualjudge.analysis.people_agreement import LEAST_UNITS
     from visualjudge.analysis.report.agreement_page import agreement_table
 
     if result.rows:
@@ -228,6 +240,13 @@ def _show(result: PeopleAgreement) -> None:
     for unit in result.alpha:
         of = f"{unit.people} people, {unit.level}"
         name = f"{unit.dimension}: Krippendorff's α"
+        if unit.alpha is None and unit.people > 1:
+            few = f"{unit.units} units that two people rated" + (
+                f"; at least {LEAST_UNITS} are needed"
+                if unit.units < LEAST_UNITS
+                else ", all alike"
+            )
+            typer.echo(f"{name} none ({few})")
         if unit.alpha is not None:
             every = "" if unit.judged_units in (None, unit.units) else "of all that people rated, "
             typer.echo(

@@ -131,6 +131,15 @@ def studio(
         int,
         typer.Option(min=0, help="With --people: suggest a break after so many answers; 0: never."),
     ] = 0,
+    encoding: Annotated[
+        str,
+        typer.Option(
+            help="With --people: ask drawn predictions, those shown as text, or all; default: "
+            "drawn, or what --questions, --items or --filter names.",
+            metavar="drawn|text|all",
+            show_default=False,
+        ),
+    ] = "",
     exclude: Annotated[
         list[str] | None,
         typer.Option(
@@ -174,6 +183,7 @@ def studio(
         least_seconds=least_seconds,
         exclude=tuple(exclude or ()),
         break_every=break_every,
+        encoding=encoding,
     )
     asked = StudyFiles(items, questions, known_questions, instructions)
     address = address_of(host, port, url, certified=cert is not None)
@@ -222,12 +232,14 @@ def serve_people(
     """Serve the questions of one dataset to named raters until Ctrl-C."""
     check_installed()
     from visualjudge.studio.people.access import ADMIN
-    from visualjudge.studio.people.pages import people_app, people_pages
+    from visualjudge.studio.people.pages import going_on, people_app, people_pages
     from visualjudge.studio.places import find_places
     from visualjudge.studio.site import Site
 
     site = Site(find_places(folders))
     check_free(address.port, address.host)
+    named = files.items is not None or files.questions is not None
+    settings = going_on(people, settings, named=named)
     more = _tls(site.home, address, cert, key) if address.elsewhere else {}
     pages = people_pages(
         site,
@@ -242,6 +254,20 @@ def serve_people(
     )
     if not pages.run.raters:
         raise UsageError("--people needs at least one --rater")
+    plan = pages.run.plan
+    typer.echo(plan.said, err=True)
+    if plan.left_out:
+        typer.echo(
+            f"{plan.left_out} questions show predictions as text and are left out; --encoding all "
+            "asks them too",
+            err=True,
+        )
+    if plan.textual:
+        typer.echo(
+            f"{plan.textual} of these questions show predictions as text, such as coordinates, "
+            "which people can hardly judge",
+            err=True,
+        )
     several, many = settings.raters_per_question, len(pages.run.raters)
     if many < several and settings.overlap > 0:
         typer.echo(

@@ -30,12 +30,17 @@ Subject = tuple[str, tuple[str, ...] | None, str | None]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An annotation in a data folder; its prediction stays on disk."""
+    """An annotation in a data folder; its prediction stays on disk.
+
+    Attributes
+    ----------
+    image
+        The image that it is about; None for a task without one.
+    """
 
     entry: Entry
     root: Path
     image: Path | None
-    """The image that it is about; None for a task without one."""
 
     @property
     def is_truth(self) -> bool:

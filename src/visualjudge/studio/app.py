@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import shlex
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -24,23 +25,26 @@ from visualjudge.core.errors import DataError, RunError
 from visualjudge.core.image_storage import Place
 from visualjudge.core.records import LETTERS, Question
 from visualjudge.studio import question_views as views
-from visualjudge.studio.facets import shown_facet
+from visualjudge.studio.facets import named_pairs, shown_facet
 from visualjudge.studio.guard import LOOPBACK, Guard
-from visualjudge.studio.home_figure import tasks_svg
 from visualjudge.studio.places import DatasetPlace, RunPlace
+from visualjudge.studio.probed import STATES, UNITS, judge_probes
 from visualjudge.studio.question_views import card, option_images, original_images
 from visualjudge.studio.selection import SORTS, Shelf, State, matrices
-from visualjudge.studio.set_pages import SetPages
-from visualjudge.studio.site import NotIndexed, Site, StillIndexing, watched
-from visualjudge.studio.slices import judge_probes, slices
+from visualjudge.studio.set_pages import SetPages, json_response, missing
+from visualjudge.studio.site import NotIndexed, Site, StillIndexing
+from visualjudge.studio.slices import slices, tasks_svg
 from visualjudge.studio.summary import OUTCOMES
 from visualjudge.studio.thumbnails import WIDTHS, confined, image_response
 from visualjudge.studio.tool_calls import looked_at
+from visualjudge.studio.verdicts import RunIndex
 from visualjudge.studio.working_sets import UNMARKED
 from visualjudge.vision.raster.images import image_size, png_bytes, read_rgb
 
 MOST_CARDS = 120
 MOST_WATCHED = 30
+LONGEST_SHOWN = 2000
+"""Characters of a reply on the page of a run."""
 LIVE_EVERY_S = 1.0
 MARKS = {
     "right": "✓",
@@ -77,6 +81,7 @@ def templates() -> Environment:
         f"{100 * part / whole:.1f} %" if whole else "\N{EN DASH}"
     )
     env.filters["moment"] = lambda text: str(text)[:16].replace("T", " ")
+    env.filters["shell"] = lambda path: shlex.quote(str(path))
     env.filters["query"] = lambda pairs: urlencode(pairs)
     return env
 
@@ -84,12 +89,8 @@ def templates() -> Environment:
 def create_app(site: Site) -> Any:
     """The application over ``site``."""
     pages = Pages(site, renderer())
-    sets = SetPages(site)
-    reading = {**pages.routes(), **sets.reading()}
-    routes = [(path, handler, "GET") for path, handler in reading.items()]
-    return application(
-        [*routes, *((path, handler, "POST") for path, handler in sets.writing().items())]
-    )
+    routes = [(path, handler, "GET") for path, handler in pages.routes().items()]
+    return application([*routes, *pages.set_routes()])
 
 
 def application(
@@ -127,15 +128,15 @@ def static(request: Request) -> Response:
     file = files("visualjudge.studio") / "static" / request.path_params["name"]
     kind = _STATIC.get("." + file.name.rpartition(".")[2])
     if kind is None or "/" in file.name or not file.is_file():
-        raise _missing("file")
+        raise missing("file")
     return Response(file.read_bytes(), media_type=kind, headers={"cache-control": "no-cache"})
 
 
-class Pages:
-    """One method an address."""
+class Pages(SetPages):
+    """One method an address; what changes notes is in SetPages."""
 
     def __init__(self, site: Site, page: Callable[..., Response]) -> None:
-        self.site = site
+        super().__init__(site)
         self._page = page
 
     def routes(self) -> dict[str, Callable[[Request], Any]]:
@@ -181,14 +182,16 @@ class Pages:
 
     def progress(self, request: Request) -> Response:
         """What is still to be indexed, in words for the page; empty when all is."""
-        return _json({"lines": [_line(self.site, *one) for one in self.site.indexing().items()]})
+        return json_response(
+            {"lines": [_line(self.site, *one) for one in self.site.indexing().items()]}
+        )
 
     def tasks(self, request: Request) -> Response:
         """Accuracy by task and run, as an image of the home page."""
         _, shelf = self._shelf(request)
         drawn = tasks_svg(shelf, dark=request.query_params.get("theme") == "dark")
         if drawn is None:
-            raise _missing("figure")
+            raise missing("figure")
         return Response(drawn, media_type="image/svg+xml")
 
     def grid(self, request: Request) -> Response:
@@ -204,12 +207,23 @@ class Pages:
         place, shelf = self._shelf(request)
         runs, params = [run for run, _ in shelf.runs], request.query_params
         kinds = shelf.index.columns.vocabulary.get("type", ())
-        pairs = [pair for pair in params.multi_items() if pair[0] not in ("a", "b", "at")]
-        if kinds and not any(name == "type" for name, _ in pairs):
-            pairs.append(("type", kinds[0]))
         chosen = [_chosen(runs, params.get(name), k) for k, name in enumerate("ab")]
-        tables = matrices(shelf, chosen, pairs) if runs else []
-        values = {"runs": runs, "chosen": chosen, "tables": tables, "pairs": pairs, "kinds": kinds}
+        # Outcomes of both are the sides of the tables: the address of a number's grid names them.
+        sides = {f"{side}.{run.slug}" for run in chosen if run for side in ("outcome", "order")}
+        back = [pair for pair in params.multi_items() if pair[0] not in {"a", "b", "at", *sides}]
+        kind = next((v for name, v in back if name == "type"), kinds[0] if kinds else "pairwise")
+        pairs = [*(pair for pair in back if pair[0] != "type"), ("type", kind)]
+        values = {
+            "runs": runs,
+            "chosen": chosen,
+            "tables": matrices(shelf, chosen, pairs) if runs else [],
+            "filters": named_pairs(shelf.facets(), pairs),
+            "pairs": pairs,
+            "back": back,
+            "kind": kind,
+            "kinds": kinds,
+            "judges": [(name, run.slug) for name, run in zip("ab", chosen, strict=True) if run],
+        }
         return self._page("judges.html.j2", dataset=place, marks=MARKS, **values)
 
     def slices(self, request: Request) -> Response:
@@ -223,16 +237,9 @@ class Pages:
             (kind for kind in params.getlist("type") if kind in kinds),
             kinds[0] if kinds else "pairwise",
         )
-        pairs = [
-            pair
-            for pair in params.multi_items()
-            if pair[0] not in ("by", "at", "sort", "type", facet.name)
-        ]
-        probed = (
-            judge_probes(shelf)
-            if facet.name == "probe" and shelf.index.columns.changed.any()
-            else []
-        )
+        back = [pair for pair in params.multi_items() if pair[0] not in ("by", "at", "order_by")]
+        pairs = [pair for pair in back if pair[0] not in ("sort", "type", facet.name)]
+        probed = facet.name == "probe" and shelf.index.columns.changed.any()
         not_right = {
             run.slug: [
                 (f"outcome.{run.slug}", name)
@@ -241,18 +248,22 @@ class Pages:
             for run, _ in shelf.runs
         }
         values = {
-            "table": slices(shelf, facet, kind, pairs),
-            "probed": probed,
+            "table": slices(shelf, facet, kind, pairs, params.get("order_by", "")),
+            "probed": judge_probes(shelf) if probed else [],
+            "filters": named_pairs(shelf.facets(), pairs),
             "pairs": pairs,
+            "back": back,
             "kinds": kinds,
             "not_right": not_right,
+            "states": STATES,
+            "units": UNITS,
         }
         return self._page(
             "slices.html.j2",
             dataset=place,
             by=facet.name,
             kind=kind,
-            facets=list(facets.values()),
+            facets=[x for x in facets.values() if len(x.values) > 1 or x is facet],
             **values,
         )
 
@@ -299,11 +310,11 @@ class Pages:
         (place, _, _, question), params = self._question(request), request.query_params
         parts = views.prompts(question).get(params.get("order", "AB"))
         if parts is None:
-            raise _missing("order")
+            raise missing("order")
         if any(
             confined(place.root, part.image) is None for part in parts if part.image is not None
         ):
-            raise _missing("image in the dataset")
+            raise missing("image in the dataset")
         run = self.site.run(params.get("run", ""))
         write = views.as_python if params.get("as") == "python" else views.as_curl
         return PlainTextResponse(write(place.root, parts, run.info() if run else {}))
@@ -328,7 +339,7 @@ class Pages:
         marks = [[asdict(mark) for mark in marks_of(prediction)] for prediction in known]
         truth = any(place.is_truth for place in self.site.annotations.peers(question))
         address = f"/d/{place.slug}/q/{quote(question.id, safe='')}/truth"
-        return _json(
+        return json_response(
             {"marks": dict(zip(LETTERS, marks, strict=False)), "truth": address if truth else None}
         )
 
@@ -344,7 +355,7 @@ class Pages:
         original = None if path is None else read_rgb(path)
         drawn = truth_image(question, self.site.annotations.peers(question), original)
         if drawn is None:
-            raise _missing("ground truth")
+            raise missing("ground truth")
         return Response(png_bytes(drawn), media_type="image/png")
 
     # ---------------------------------------------------------------- data for the grid
@@ -362,7 +373,7 @@ class Pages:
             shown_facet(x, selection.among(x.name), chosen.get(x.name, ())) for x in shelf.facets()
         ]
         total = shelf.index.columns.count
-        return _json(
+        return json_response(
             {
                 "total": int(selection.rows.size),
                 "of": total,
@@ -379,12 +390,14 @@ class Pages:
         )
         named = [x for x in shelf.facets() if x.name == params.get("name")]
         if not named:
-            raise _missing("facet")
+            raise missing("facet")
         among, chosen = (
             shelf.select(state).among(named[0].name),
             dict(state.chosen).get(named[0].name, ()),
         )
-        return _json(asdict(shown_facet(named[0], among, chosen, params.get("find", ""), most=200)))
+        return json_response(
+            asdict(shown_facet(named[0], among, chosen, params.get("find", ""), most=200))
+        )
 
     def cards(self, request: Request) -> Response:
         """Some cards of the selection, from ``start`` on."""
@@ -395,7 +408,7 @@ class Pages:
             min(_whole(params.get("count"), 60), MOST_CARDS),
         )
         rows = selection.rows[start : start + count]
-        return _json(
+        return json_response(
             {
                 "start": start,
                 "total": int(selection.rows.size),
@@ -413,7 +426,7 @@ class Pages:
         """An image at the size shown."""
         path, width = self._image(request), request.path_params["width"]
         if width not in WIDTHS:
-            raise _missing("width")
+            raise missing("width")
         small = self.site.thumbnails.get(path, width)
         return Response(
             small, media_type="image/jpeg", headers={"cache-control": "private, max-age=3600"}
@@ -429,7 +442,7 @@ class Pages:
         """The newest replies of a run, and each new one."""
         place = self._run(request)
         if place.dataset is None:
-            raise _missing("dataset of the run")
+            raise missing("dataset of the run")
         return StreamingResponse(
             _new_verdicts(self.site, request, place), media_type="text/event-stream"
         )
@@ -439,20 +452,14 @@ class Pages:
     def _run(self, request: Request) -> RunPlace:
         place = self.site.run(request.path_params["slug"])
         if place is None:
-            raise _missing("run")
+            raise missing("run")
         return place
-
-    def _shelf(self, request: Request, *, refresh: bool = True) -> tuple[DatasetPlace, Shelf]:
-        place = self.site.dataset(request.path_params["slug"])
-        if place is None:
-            raise _missing("dataset")
-        return place, self.site.shelf(place.slug, refresh=refresh)
 
     def _question(self, request: Request) -> tuple[DatasetPlace, Shelf, int, Question]:
         place, shelf = self._shelf(request)
         row = shelf.index.row_of(request.path_params["identity"])
         if row is None:
-            raise _missing("question")
+            raise missing("question")
         return place, shelf, row, shelf.index.question(row)
 
     def _image(self, request: Request) -> Place:
@@ -461,7 +468,7 @@ class Pages:
         name = request.path_params["name"]
         path = confined(place.root, name) if shelf.index.has_image(name) else None
         if path is None:
-            raise _missing("image")
+            raise missing("image")
         return path
 
 
@@ -489,14 +496,29 @@ async def _new_verdicts(site: Site, request: Request, place: RunPlace) -> AsyncI
         if index.total != seen:
             fresh = MOST_WATCHED if seen < 0 else min(MOST_WATCHED, max(index.total - seen, 0))
             seen = index.total
-            latest = await asyncio.to_thread(watched, index, fresh)
-            yield (
-                b"event: verdicts\ndata: "
-                + orjson.dumps([asdict(verdict) for verdict in latest])
-                + b"\n\n"
-            )
+            latest = await asyncio.to_thread(_latest, index, fresh)
+            yield b"event: verdicts\ndata: " + orjson.dumps(latest) + b"\n\n"
         yield b": here\n\n"
         await asyncio.sleep(LIVE_EVERY_S)
+
+
+def _latest(index: RunIndex, count: int) -> list[dict[str, Any]]:
+    return [_watched(verdict) for verdict in index.latest(count)] if count else []
+
+
+def _watched(verdict: Mapping[str, Any]) -> dict[str, Any]:
+    """A verdict as the page of a run shows it; the order only where options have one."""
+    value, seconds = verdict.get("value"), verdict.get("latency_s")
+    return {
+        "id": str(verdict["id"]),
+        "order": "" if isinstance(value, int | float) else str(verdict.get("order")),
+        "purpose": views.asked(verdict),
+        "said": str(value),
+        "status": str(verdict.get("status")),
+        "cause": str(verdict.get("cause") or ""),
+        "reply": str(verdict.get("raw_response") or verdict.get("error") or "")[:LONGEST_SHOWN],
+        "seconds": seconds if isinstance(seconds, int | float) else None,
+    }
 
 
 def _chosen(runs: Sequence[RunPlace], slug: str | None, default: int) -> RunPlace | None:
@@ -507,15 +529,6 @@ def _chosen(runs: Sequence[RunPlace], slug: str | None, default: int) -> RunPlac
 
 def _whole(text: str | None, default: int) -> int:
     return min(int(text), 2**31) if text and text.isascii() and text.isdecimal() else default
-
-
-def _json(value: Any) -> Response:
-    content = orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
-    return Response(content, media_type="application/json")
-
-
-def _missing(what: str) -> HTTPException:
-    return HTTPException(404, f"no such {what}")
 
 
 def _refused(_request: Request, error: Any) -> Response:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -42,62 +41,49 @@ TITLES = {
 MARGINS = (0.5, 1.0, 2.0, 4.0)
 MARGIN_NAMES = ("below 0.5", "0.5 to 1", "1 to 2", "2 to 4", "4 and more", "one option")
 MOST_VALUES = 12
+UNTAGGED = "(no tag)"
 Pair = tuple[str, str]
 _KINDS = {"pixel": "drawn", "combo": "drawn and text", "text": "text"}
 
 
 @dataclass(frozen=True, eq=False)
-class Facet(ABC):
-    """One way to choose questions.
+class Facet:
+    """One way to choose questions, with one value a question.
 
-    ``name`` stands in addresses, ``title`` and the ``values`` (by code) on the page; ``group`` is
-    the run that it belongs to, empty for a facet of the questions themselves.
+    ``name`` stands in addresses, ``title`` and the ``values`` (by code) on the page; ``codes`` has
+    an entry a question; ``group`` is the run that it belongs to, empty for a facet of the questions
+    themselves.
     """
 
     name: str
     title: str
     values: tuple[str, ...]
+    codes: NDArray[np.int32]
     group: str = field(default="", kw_only=True)
 
-    @abstractmethod
     def mask(self, codes: Sequence[int]) -> Mask:
         """The questions that have any of the values."""
-
-    @abstractmethod
-    def counts(self, among: Mask) -> Counts:
-        """For each value, how many of the questions ``among`` have it."""
-
-    @abstractmethod
-    def members(self, among: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The questions ``among`` and their values: rows and codes, one entry a question and
-        value.
-        """
-
-    def label(self, value: str) -> str:
-        """A value as people read it."""
-        return _LABELS.get(self.name, str)(value)
-
-
-@dataclass(frozen=True, eq=False)
-class OneValue(Facet):
-    """A facet with one value a question."""
-
-    codes: NDArray[np.int32]
-
-    def mask(self, codes: Sequence[int]) -> Mask:
         wanted = np.zeros(len(self.values), dtype=bool)
         wanted[list(codes)] = True
         return wanted[self.codes]
 
     def counts(self, among: Mask) -> Counts:
-        """Counted from the smaller side: the others are taken from the totals."""
+        """For each value, how many of the questions ``among`` have it. Counted from the smaller
+        side: the others are taken from the totals.
+        """
         if 2 * np.count_nonzero(among) <= among.size:
             return self._tally(self._of(among))
         return self._totals - self._tally(self._of(~among))
 
     def members(self, among: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        rows = np.flatnonzero(among)
-        return rows, self.codes[rows].astype(np.int64)
+        """The questions ``among`` and their values: rows and codes, one entry a question and
+        value.
+        """
+        return np.flatnonzero(among), self._of(among).astype(np.int64)
+
+    def label(self, value: str) -> str:
+        """A value as people read it."""
+        return _LABELS.get(self.name.partition(".")[0], str)(value)
 
     def _of(self, among: Mask) -> NDArray[np.int32]:
         """The codes of the questions ``among``."""
@@ -112,7 +98,7 @@ class OneValue(Facet):
 
 
 @dataclass(frozen=True, eq=False)
-class ManyValues(OneValue):
+class ManyValues(Facet):
     """A facet with any number of values a question, as pairs of row and code; ``size`` questions in
     all.
     """
@@ -126,36 +112,10 @@ class ManyValues(OneValue):
         return mask
 
     def members(self, among: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        kept = among[self.rows]
-        return self.rows[kept].astype(np.int64), self.codes[kept].astype(np.int64)
+        return self.rows[among[self.rows]].astype(np.int64), self._of(among).astype(np.int64)
 
     def _of(self, among: Mask) -> NDArray[np.int32]:
         return self.codes[among[self.rows]]
-
-
-@dataclass(frozen=True, eq=False)
-class Bits(Facet):
-    """A facet of few values, any number a question, as bits."""
-
-    bits: NDArray[np.uint16]
-
-    def mask(self, codes: Sequence[int]) -> Mask:
-        return np.asarray((self.bits & sum(1 << code for code in set(codes))) != 0)
-
-    def counts(self, among: Mask) -> Counts:
-        found = self.bits[among]
-        return np.array([np.count_nonzero(found & (1 << code)) for code in range(len(self.values))])
-
-    def members(self, among: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        parts = [
-            np.flatnonzero(among & (self.bits & (1 << code) != 0))
-            for code in range(len(self.values))
-        ]
-        codes = np.repeat(np.arange(len(parts)), [part.size for part in parts])
-        return np.concatenate(parts), codes
-
-    def label(self, value: str) -> str:
-        return value.replace("_", " ")
 
 
 def encoding_label(value: str) -> str:
@@ -182,10 +142,10 @@ def dataset_facets(index: DatasetIndex) -> list[Facet]:
         np.isnan(columns.margin), len(MARGINS) + 1, np.digitize(columns.margin, MARGINS)
     )
     found: dict[str, Facet] = {
-        "margin": OneValue("margin", TITLES["margin"], MARGIN_NAMES, margin.astype(np.int32))
+        "margin": Facet("margin", TITLES["margin"], MARGIN_NAMES, margin.astype(np.int32))
     }
     for name in SINGLE:
-        found[name] = OneValue(
+        found[name] = Facet(
             name, TITLES[name], columns.vocabulary.get(name, ()), columns.single[name]
         )
     for name in MULTIPLE:
@@ -197,7 +157,7 @@ def dataset_facets(index: DatasetIndex) -> list[Facet]:
     return [found[name] for name in TITLES if name in found]
 
 
-def _forms(columns: Columns) -> OneValue:
+def _forms(columns: Columns) -> Facet:
     """Whether the options of a task are drawn or text: many encodings as one value."""
     kinds = {row.stem: row.kind for row in encodings()}
     names = columns.vocabulary.get("encoding", ())
@@ -207,7 +167,7 @@ def _forms(columns: Columns) -> OneValue:
     ]
     values = tuple(dict.fromkeys(forms))
     codes = np.array([values.index(form) for form in forms], np.int32)
-    return OneValue("form", TITLES["form"], values, codes[columns.single["encoding"]])
+    return Facet("form", TITLES["form"], values, codes[columns.single["encoding"]])
 
 
 def mark_facets(index: DatasetIndex, marks: Mapping[str, Marked]) -> list[Facet]:
@@ -224,10 +184,15 @@ def mark_facets(index: DatasetIndex, marks: Mapping[str, Marked]) -> list[Facet]
     for row, mark in known:
         star[row], note[row] = mark.star, bool(mark.note)
     rows, codes = np.array(pairs, np.int32).reshape(-1, 2).T
+    if tags:
+        untagged = np.setdiff1d(np.arange(count, dtype=np.int32), rows)
+        rows = np.concatenate([rows, untagged])
+        codes = np.concatenate([codes, np.full(untagged.size, len(tags), np.int32)])
+        tags = (*tags, UNTAGGED)
     return [
-        OneValue("star", TITLES["star"], ("not starred", "starred"), star),
+        Facet("star", TITLES["star"], ("not starred", "starred"), star),
         ManyValues("tag", TITLES["tag"], tags, codes, rows, count),
-        OneValue("note", TITLES["note"], ("without a note", "with a note"), note),
+        Facet("note", TITLES["note"], ("without a note", "with a note"), note),
     ]
 
 
@@ -242,10 +207,13 @@ def unchanged_only(columns: Columns) -> list[Pair]:
 def run_facets(slug: str, name: str, run: RunIndex) -> list[Facet]:
     """The facets that one run adds."""
     summary = run.summary()
+    rows, codes = summary.statuses
     return [
-        OneValue(f"outcome.{slug}", "Outcome", OUTCOMES, summary.outcome, group=name),
-        Bits(f"status.{slug}", "Status", STATUSES, summary.statuses, group=name),
-        OneValue(f"order.{slug}", "Both orders", CONSISTENCY, summary.consistency, group=name),
+        Facet(f"outcome.{slug}", "Outcome", OUTCOMES, summary.outcome, group=name),
+        ManyValues(
+            f"status.{slug}", "Status", STATUSES, codes, rows, summary.outcome.size, group=name
+        ),
+        Facet(f"order.{slug}", "Both orders", CONSISTENCY, summary.consistency, group=name),
     ]
 
 
@@ -253,6 +221,7 @@ _LABELS: dict[str, Callable[[str], str]] = {
     "encoding": encoding_label,
     "task": task_label,
     "form": form_label,
+    "status": lambda value: value.replace("_", " "),
 }
 
 
@@ -325,3 +294,17 @@ def _found(facet: Facet, codes: Counts, needle: str) -> Counts:
         if needle in facet.label(value).casefold() or needle in value.casefold()
     ]
     return np.array(found, np.int64)
+
+
+def named_pairs(facets: Sequence[Facet], pairs: Sequence[Pair]) -> list[str]:
+    """The filters of a query as people read them."""
+    known = {facet.name: facet for facet in facets}
+    found = []
+    for name, value in pairs:
+        facet = known.get(name)
+        if facet is not None:
+            group = f"{facet.group}, " if facet.group else ""
+            found.append(f"{group}{facet.title}: {facet.label(value)}")
+        elif name == "q":
+            found.append(f"Words: {value}")
+    return found

@@ -47,11 +47,11 @@ LARGE = 32 * 2**20
 index is made while the pages are served.
 """
 _MOST_PROCESSES = 4
+# Questions of a part that is not a range of bytes.
 _QUESTIONS = 4000
-"""Questions of a part that is not a range of bytes."""
 FORMAT = "8"
+# SQLite allows 999 parameters in its older versions.
 _IDS_A_STATEMENT = 900
-"""SQLite allows 999 parameters in its older versions."""
 _SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT);
 CREATE TABLE question (row INTEGER PRIMARY KEY, id TEXT UNIQUE, start INTEGER, stop INTEGER);
@@ -102,10 +102,17 @@ class _Codes(dict[str, int]):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Part:
-    """Some questions in the order of the dataset; codes and rows count from 0 in each part."""
+    """Some questions in the order of the dataset; codes and rows count from 0 in each part.
+
+    Attributes
+    ----------
+    places
+        Id, start and stop.
+    multiple
+        Rows and codes.
+    """
 
     places: list[tuple[str, int, int]] = field(default_factory=list)
-    """Id, start and stop."""
     images: set[str] = field(default_factory=set)
     texts: list[Words] = field(default_factory=list)
     codes: dict[str, _Codes] = field(
@@ -122,7 +129,6 @@ class Part:
     multiple: dict[str, tuple[array[int], array[int]]] = field(
         default_factory=lambda: {name: (array("i"), array("i")) for name in MULTIPLE}
     )
-    """Rows and codes."""
 
 
 def parts(stored: QuestionFiles, engine: Engine) -> Iterator[Part]:
@@ -231,6 +237,22 @@ class Columns:
 
     ``single`` and ``multiple`` hold codes into ``vocabulary``; ``multiple[name]`` is (rows, codes),
     sorted by row.
+
+    Attributes
+    ----------
+    margin
+        Difference of the highest and the lowest score; NaN for a question with one option.
+    truth
+        The answer where it is a number, else NaN.
+    length
+        Characters of the prompt.
+    changed
+        1 where a probe has changed the question: its answer says nothing of how often a judge is
+        right.
+    open_ended
+        1 where no answer is right, as where both options are the same.
+    text
+        Code of the prompt's words in the full-text index.
     """
 
     count: int
@@ -238,20 +260,12 @@ class Columns:
     multiple: Mapping[str, tuple[Codes, Codes]]
     vocabulary: Mapping[str, tuple[str, ...]]
     margin: NDArray[np.float32]
-    """Difference of the highest and the lowest score; NaN for a question with one option."""
     truth: NDArray[np.float32]
-    """The answer where it is a number, else NaN."""
     options: NDArray[np.int32]
     length: NDArray[np.int32]
-    """Characters of the prompt."""
     changed: NDArray[np.int32]
-    """1 where a probe has changed the question: its answer says nothing of how often a judge is
-    right.
-    """
     open_ended: NDArray[np.int32]
-    """1 where no answer is right, as where both options are the same."""
     text: Codes
-    """Code of the prompt's words in the full-text index."""
 
 
 class DatasetIndex:

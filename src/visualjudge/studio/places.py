@@ -40,6 +40,11 @@ class DatasetPlace:
         return stated
 
     @property
+    def data_beside(self) -> Path | None:
+        """A data folder beside the dataset, which may be the one that it was built from."""
+        return next((folder for folder in _children(self.root.parent) if _is_data(folder)), None)
+
+    @property
     def labels_only(self) -> bool:
         """Whether it holds answers without the images or texts that they are about."""
         return self.meta.get("benchmark", {}).get("labels_only") is True
@@ -161,7 +166,7 @@ class _Found:
         if _is_run(folder):
             known = True
             self.runs.setdefault(folder.resolve(), _info(folder))
-        if (folder / "annotations").is_dir() and (folder / "images").is_dir():
+        if _is_data(folder):
             known = True
             self.data.setdefault(folder.resolve())
         return known
@@ -242,6 +247,10 @@ def _meta(folder: Path) -> Mapping[str, Any]:
         return read_meta(folder)
     except DataError:
         return {}
+
+
+def _is_data(folder: Path) -> bool:
+    return (folder / "annotations").is_dir() and (folder / "images").is_dir()
 
 
 def _is_run(folder: Path) -> bool:

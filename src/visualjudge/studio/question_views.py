@@ -9,7 +9,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -83,14 +83,16 @@ def original_images(question: Question) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class CardOption:
-    """One option on a card: an image, or the beginning of its text."""
+class Option:
+    """One option with all that is known of it."""
 
     letter: str
     image: str | None
-    text: str | None
+    text: str
     score: float
     source: str | None
+    annotation: str
+    best: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,15 @@ class CardVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One question of the grid."""
+    """One question of the grid.
+
+    Attributes
+    ----------
+    prompt
+        The beginning of the prompt where no option has an image or a text to show.
+    verdicts
+        Of the runs that asked it.
+    """
 
     id: str
     type: str
@@ -118,21 +128,19 @@ class Card:
     answer: str
     margin: float | None
     prompt: str | None
-    """The beginning of the prompt where no option has an image or a text to show."""
     star: bool
     tags: tuple[str, ...]
-    options: tuple[CardOption, ...]
+    options: tuple[Option, ...]
     verdicts: tuple[CardVerdict, ...]
-    """Of the runs that asked it."""
 
 
 def card(shelf: Shelf, row: int) -> Card:
     """The card of one question."""
     question = shelf.index.question(row)
     margin = float(shelf.index.columns.margin[row])
-    originals, options = original_images(question), tuple(_options(question))
+    originals, shown = original_images(question), tuple(map(_excerpt, options(question)))
     mark = shelf.working.marks().get(question.id, UNMARKED)
-    bare = not originals and not any(option.image or option.text for option in options)
+    bare = not originals and not any(option.image or option.text for option in shown)
     return Card(
         id=question.id,
         type=question.question_type,
@@ -146,29 +154,19 @@ def card(shelf: Shelf, row: int) -> Card:
         prompt=question.prompt[:LONGEST_PROMPT].strip() if bare else None,
         star=mark.star,
         tags=mark.tags,
-        options=options,
+        options=shown,
         verdicts=_verdicts(shelf, row),
     )
+
+
+def _excerpt(option: Option) -> Option:
+    """As a card shows it: an image, or the beginning of the text."""
+    return replace(option, text="" if option.image else option.text[:EXCERPT])
 
 
 def said(answer: str | float) -> str:
     """An answer as people read it."""
     return answer.replace("_", " ") if isinstance(answer, str) else f"{answer:g}"
-
-
-def _options(question: Question) -> Sequence[CardOption]:
-    images, texts = option_images(question), option_texts(question)
-    letters = LETTERS if question.question_type != "scoring" else " " * 5
-    return [
-        CardOption(
-            letters[k],
-            images[k],
-            None if images[k] else texts[k][:EXCERPT],
-            score,
-            question.sources[k],
-        )
-        for k, score in enumerate(question.final_scores)
-    ]
 
 
 def _verdicts(shelf: Shelf, row: int) -> tuple[CardVerdict, ...]:
@@ -198,18 +196,6 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
-    """One option with all that is known of it."""
-
-    letter: str
-    score: float
-    source: str | None
-    annotation: str
-    text: str
-    best: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Part:
     """A run of the prompt: text, or the image that stands there."""
 
@@ -220,12 +206,26 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One verdict with its reply cut at the part that was read."""
+    """One verdict with its reply cut at the part that was read.
+
+    Attributes
+    ----------
+    asked
+        Which time it was asked, or what for, where a person was checked; empty for the first.
+    read_by
+        The tier that read it: marked or prose.
+    turned
+        Where the options were exchanged: which stored option a letter of the reply is.
+    differs
+        This version reads another value than the run recorded.
+    calls
+        The tools that the judge called before it answered.
+    """
 
     run: str
     judge: str
     order: str
-    repeat: int
+    asked: str
     rater: str | None
     outcome: str
     said: str
@@ -236,17 +236,13 @@ class Reply:
     after: str
     rule: str | None
     read_by: str | None
-    """The tier that read it: marked or prose."""
     turned: str
-    """Where the options were exchanged: which stored option a letter of the reply is."""
     differs: bool
-    """This version reads another value than the run recorded."""
     latency: float | None
     probability_a: float | None
     tokens: str
     note: str | None
     calls: tuple[CallShown, ...] = ()
-    """The tools that the judge called before it answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,20 +312,18 @@ def _layers(question: Question) -> list[Layer]:
 
 def options(question: Question) -> list[Option]:
     """The options in stored order."""
-    texts = option_texts(question)
-    best = (
-        str(question.answer)[:1]
-        if question.question_type != "scoring" and has_answer(question)
-        else ""
-    )
+    images, texts = option_images(question), option_texts(question)
+    best = str(question.answer)[:1] if has_answer(question) else ""
+    letters = LETTERS if question.question_type != "scoring" else " " * 5
     return [
         Option(
-            LETTERS[k],
+            letters[k],
+            images[k],
+            texts[k],
             score,
             question.sources[k],
             question.annotation_ids[k],
-            texts[k],
-            LETTERS[k] == best,
+            letters[k] == best,
         )
         for k, score in enumerate(question.final_scores)
     ]
@@ -393,7 +387,7 @@ def _reply(place: RunPlace, verdict: Mapping[str, Any], question: Question) -> R
         run=place.slug,
         judge=place.name,
         order=order,
-        repeat=verdict["repeat"] if isinstance(verdict.get("repeat"), int) else 0,
+        asked=asked(verdict),
         rater=_text(verdict, "rater"),
         outcome=outcome(recorded, status, question),
         said=said(recorded) if isinstance(recorded, str | int | float) else str(recorded),
@@ -415,6 +409,17 @@ def _reply(place: RunPlace, verdict: Mapping[str, Any], question: Question) -> R
         note=_text(verdict, "note"),
         calls=tuple(calls_of(verdict)),
     )
+
+
+def asked(verdict: Mapping[str, Any]) -> str:
+    """Which time it was asked, or what for, where a person was checked; empty for the first.
+
+    In a run of people, ``repeat`` only tells the raters apart.
+    """
+    purpose, repeat = verdict.get("purpose"), verdict.get("repeat")
+    if isinstance(purpose, str):
+        return {"question": "", "known": "known item"}.get(purpose, purpose)
+    return f"repeat {repeat}" if isinstance(repeat, int) and repeat else ""
 
 
 def reading(

@@ -38,8 +38,8 @@ KEPT_WORDS = 64
 """Searches that are remembered: 0.2 MB each."""
 KEPT_ORDERS = 3
 """Orders that are remembered: 1.6 MB each."""
+# SQLite searches without holding the interpreter's lock.
 _SEARCHING = ThreadPoolExecutor(4, "studio-search")
-"""SQLite searches without holding the interpreter's lock."""
 SORTS = {
     "file": "Order of the file",
     "margin": "Smallest margin",
@@ -88,12 +88,17 @@ class State:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Selection:
-    """The questions that fit, in order, and for each facet which fit all other filters."""
+    """The questions that fit, in order, and for each facet which fit all other filters.
+
+    Attributes
+    ----------
+    but
+        For a facet that has values chosen: the questions that fit all filters but its own.
+    """
 
     rows: NDArray[np.int32]
     matching: Mask
     but: Mapping[str, Mask]
-    """For a facet that has values chosen: the questions that fit all filters but its own."""
 
     def among(self, facet: str) -> Mask:
         """The questions that the facet's counts are of."""
@@ -282,6 +287,16 @@ class Matrix:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     cells: tuple[tuple[Cell, ...], ...]
+
+    @property
+    def apart(self) -> int:
+        """Questions of which the row says another thing than the column."""
+        return sum(cell.count for row in self.cells for cell in row if not cell.same)
+
+    @property
+    def total(self) -> int:
+        """Questions in the table."""
+        return sum(cell.count for row in self.cells for cell in row)
 
 
 def matrices(

@@ -6,8 +6,9 @@ What writes here changes only the notes on a dataset; the guard refuses requests
 from __future__ import annotations
 
 import asyncio
+import math
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -18,13 +19,14 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from visualjudge.core import jsons
 from visualjudge.core.errors import DataError
-from visualjudge.studio.facets import OneValue
+from visualjudge.studio.facets import ManyValues
 from visualjudge.studio.places import DatasetPlace
 from visualjudge.studio.selection import Shelf, State
 from visualjudge.studio.site import Site
 from visualjudge.studio.summary import OUTCOMES
 from visualjudge.studio.working_sets import UNMARKED, read_change
 
+Route = tuple[str, Callable[[Request], Any], str]
 COLUMNS = ("task", "encoding", "type", "image", "error_type", "probe", "margin", "answer")
 """Facets of a question that stand in the CSV."""
 
@@ -35,23 +37,18 @@ class SetPages:
     def __init__(self, site: Site) -> None:
         self.site = site
 
-    def reading(self) -> dict[str, Callable[[Request], Any]]:
-        """Address and handler of what changes nothing."""
-        return {
-            "/d/{slug}/views": self.views,
-            "/d/{slug}/v/{name}": self.view,
-            "/d/{slug}/selection.csv": self.table,
-            "/d/{slug}/selection.txt": self.identities,
-            "/d/{slug}/commands": self.commands,
-        }
-
-    def writing(self) -> dict[str, Callable[[Request], Any]]:
-        """Address and handler of what changes notes."""
-        return {
-            "/d/{slug}/marks": self.mark,
-            "/d/{slug}/undo": self.undo,
-            "/d/{slug}/save-view": self.save_view,
-        }
+    def set_routes(self) -> list[Route]:
+        """Address, handler and method; POST changes notes."""
+        return [
+            ("/d/{slug}/views", self.views, "GET"),
+            ("/d/{slug}/v/{name}", self.view, "GET"),
+            ("/d/{slug}/selection.csv", self.table, "GET"),
+            ("/d/{slug}/selection.txt", self.identities, "GET"),
+            ("/d/{slug}/commands", self.commands, "GET"),
+            ("/d/{slug}/marks", self.mark, "POST"),
+            ("/d/{slug}/undo", self.undo, "POST"),
+            ("/d/{slug}/save-view", self.save_view, "POST"),
+        ]
 
     # ---------------------------------------------------------------- notes
 
@@ -73,31 +70,32 @@ class SetPages:
             changed = shelf.working.change(map(str, names), change)
         except DataError as error:
             raise HTTPException(422, str(error)) from None
-        return _json({"changed": changed})
+        return json_response({"changed": changed, "undo": shelf.working.undoable})
 
     async def undo(self, request: Request) -> Response:
-        """Take back the last change of notes."""
-        shelf = self._shelf(request)
-        return _json({"changed": await asyncio.to_thread(shelf.working.undo)})
+        """Take back the last change of notes or views, and say what it was."""
+        _, shelf = self._shelf(request)
+        undone = await asyncio.to_thread(shelf.working.undo)
+        return json_response({"undone": undone, **_views(shelf)})
 
     # ---------------------------------------------------------------- views
 
     def views(self, request: Request) -> Response:
-        """The saved views, by name."""
-        return _json(dict(self._shelf(request).working.views()))
+        """The saved views, by name, and what can be taken back."""
+        return json_response(_views(self._shelf(request)[1]))
 
     def view(self, request: Request) -> Response:
         """A saved view by its name: the grid with its query."""
-        shelf, name = self._shelf(request), request.path_params["name"]
+        (_, shelf), name = self._shelf(request), request.path_params["name"]
         query = shelf.working.views().get(name)
         if query is None:
-            raise HTTPException(404, "no such view")
+            raise missing("view")
         pairs = parse_qsl(query, keep_blank_values=True)
         return RedirectResponse(f"/d/{request.path_params['slug']}?{urlencode(pairs)}", 303)
 
     async def save_view(self, request: Request) -> Response:
         """Save a view under a name, or remove it."""
-        shelf, raw = self._shelf(request), await _body(request)
+        (_, shelf), raw = self._shelf(request), await _body(request)
         name, query = raw.get("name"), raw.get("query")
         try:
             if not isinstance(name, str) or not (query is None or isinstance(query, str)):
@@ -105,7 +103,7 @@ class SetPages:
             await asyncio.to_thread(shelf.working.save_view, name, query)
         except DataError as error:
             raise HTTPException(422, str(error)) from None
-        return _json(dict(shelf.working.views()))
+        return json_response(_views(shelf))
 
     # ---------------------------------------------------------------- a selection as a file
 
@@ -113,7 +111,7 @@ class SetPages:
         """The ids of the selection, one a line: what ``judge --questions`` and ``studio
         --questions`` take.
         """
-        shelf = self._shelf(request)
+        _, shelf = self._shelf(request)
         names = shelf.index.identities(shelf.select(_state(request.url.query)).rows)
         return _file(
             "".join(f"{name}\n" for name in names), "text/plain; charset=utf-8", "questions.txt"
@@ -121,19 +119,16 @@ class SetPages:
 
     def table(self, request: Request) -> Response:
         """The selection as CSV: one row a question, with its notes and what each run says of it."""
-        import polars as pl
-
-        from visualjudge.core.text_tables import harmless
-
-        shelf = self._shelf(request)
+        _, shelf = self._shelf(request)
         rows = shelf.select(_state(request.url.query)).rows
         names, marks = shelf.index.identities(rows), shelf.working.marks()
         noted = [marks.get(name, UNMARKED) for name in names]
         held: dict[str, Any] = {"id": names}
         for facet in shelf.facets():
-            if facet.name in COLUMNS and isinstance(facet, OneValue):
+            if facet.name in COLUMNS and not isinstance(facet, ManyValues):
                 held[facet.name] = [facet.values[code] for code in facet.codes[rows].tolist()]
-        held["margin"] = shelf.index.columns.margin[rows].tolist()
+        margins = shelf.index.columns.margin[rows].tolist()
+        held["margin"] = [None if math.isnan(value) else round(value, 4) for value in margins]
         held["star"] = [mark.star for mark in noted]
         held["tags"] = [" | ".join(mark.tags) for mark in noted]
         held["note"] = [mark.note for mark in noted]
@@ -141,8 +136,7 @@ class SetPages:
             held[f"{place.name}: outcome"] = [
                 OUTCOMES[code] for code in run.summary().outcome[rows].tolist()
             ]
-        table = pl.DataFrame(held).with_columns(pl.col("margin").fill_nan(None).round(4))
-        return _file(harmless(table).write_csv(), "text/csv; charset=utf-8", "selection.csv")
+        return csv_file(held, "selection.csv")
 
     def commands(self, request: Request) -> Response:
         """What to type to ask a judge, or people, the questions of the file of ids, or to train on
@@ -160,18 +154,19 @@ class SetPages:
         training = (
             f"visualjudge export {dataset} --format trl --questions questions.txt --out train.jsonl"
         )
-        return _json({"judge": judge, "people": people, "training": training})
+        return json_response({"judge": judge, "people": people, "training": training})
 
     # ---------------------------------------------------------------- helpers
 
     def _place(self, request: Request) -> DatasetPlace:
         place = self.site.dataset(request.path_params["slug"])
         if place is None:
-            raise HTTPException(404, "no such dataset")
+            raise missing("dataset")
         return place
 
-    def _shelf(self, request: Request) -> Shelf:
-        return self.site.shelf(self._place(request).slug)
+    def _shelf(self, request: Request, *, refresh: bool = True) -> tuple[DatasetPlace, Shelf]:
+        place = self._place(request)
+        return place, self.site.shelf(place.slug, refresh=refresh)
 
 
 def _state(query: str) -> State:
@@ -188,8 +183,31 @@ async def _body(request: Request) -> Mapping[str, Any]:
     return value
 
 
-def _json(value: Any) -> Response:
-    return Response(orjson.dumps(value), media_type="application/json")
+def _views(shelf: Shelf) -> dict[str, Any]:
+    return {"views": dict(shelf.working.views()), "undo": shelf.working.undoable}
+
+
+def json_response(value: Any) -> Response:
+    """A value as JSON, with arrays as lists."""
+    content = orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
+    return Response(content, media_type="application/json")
+
+
+def missing(what: str) -> HTTPException:
+    """What is raised where an address names nothing."""
+    return HTTPException(404, f"no such {what}")
+
+
+def csv_file(
+    table: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]], name: str
+) -> Response:
+    """A table as a CSV file that a spreadsheet runs nothing of."""
+    import polars as pl
+
+    from visualjudge.core.text_tables import harmless
+
+    frame = pl.DataFrame(table, infer_schema_length=None)
+    return _file(harmless(frame).write_csv(), "text/csv; charset=utf-8", name)
 
 
 def _file(text: str, kind: str, name: str) -> Response:

@@ -30,7 +30,6 @@ from visualjudge.studio.places import DatasetPlace, Places, RunPlace, cache_home
 from visualjudge.studio.selection import Shelf
 from visualjudge.studio.summary import OUTCOMES, Share, Summary
 from visualjudge.studio.thumbnails import Thumbnails
-from visualjudge.studio.verdict_reading import STATUSES
 from visualjudge.studio.verdicts import RunIndex
 
 if TYPE_CHECKING:
@@ -38,8 +37,6 @@ if TYPE_CHECKING:
 
 
 RATE_WINDOW_S = 30.0
-LONGEST_SHOWN = 2000
-"""Characters of a reply on the page of a run."""
 TYPE_TITLES = {"pairwise": "pairs", "ranking": "rankings", "scoring": "scores"}
 STOPPED_WITHIN_S = 15.0
 """The end of an index, which is not told of in parts, takes some seconds."""
@@ -51,17 +48,27 @@ STALE_AFTER_S = 60.0
 class OutcomeRow:
     """How many questions of one kind have each outcome in a run, in the order of OUTCOMES but the
     first.
+
+    Attributes
+    ----------
+    pairs
+        The query that chooses the kind.
     """
 
     title: str
     pairs: tuple[Pair, ...]
-    """The query that chooses the kind."""
     counts: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """How a run stands, for the home page and its live updates."""
+    """How a run stands, for the home page and its live updates.
+
+    Attributes
+    ----------
+    state
+        running | finished | stopped | no dataset
+    """
 
     slug: str
     name: str
@@ -70,14 +77,12 @@ class RunState:
     backend: str
     simulated: bool
     state: str
-    """running | finished | stopped | no dataset"""
     started: str
     done: int
     asked: int | None
     shares: tuple[Share, ...]
     failed: int
     outcomes: tuple[OutcomeRow, ...]
-    statuses: tuple[tuple[str, int], ...]
     causes: tuple[tuple[str, int], ...]
     tokens: int
     cost: str | None
@@ -268,14 +273,11 @@ class Site:
         """How a run stands now."""
         info, index = run.info(), self.run_index(run)
         summary = index.summary() if index else None
-        rows = index.rows if index else None
         done = summary.verdicts if summary else sum(_counts(info.get("statuses")).values())
         asked = info.get("asked") if isinstance(info.get("asked"), int) else None
         spent = spent_in(*(index.tokens if index else (0, 0)), info)
         rate = self._rate(run.slug, done)
         running = _state(run, info, complete=asked is not None and done >= asked)
-        codes = Counter(rows["status"].tolist()) if rows is not None else Counter()
-        statuses = {STATUSES[code]: n for code, n in codes.items()} or _counts(info.get("statuses"))
         return RunState(
             slug=run.slug,
             name=run.name,
@@ -294,7 +296,6 @@ class Site:
             )
             if summary and run.dataset
             else (),
-            statuses=tuple(sorted(statuses.items(), key=lambda pair: -pair[1])),
             causes=tuple(
                 (index.causes if index else Counter(_counts(info.get("causes")))).most_common(6)
             ),
@@ -369,50 +370,17 @@ def _outcome_row(title: str, pairs: list[Pair], outcomes: NDArray[np.int32]) -> 
     return OutcomeRow(title, tuple(pairs), tuple(counts[1:]))
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """A verdict as the page of a run shows it."""
-
-    id: str
-    order: str
-    said: str
-    status: str
-    cause: str
-    reply: str
-    seconds: float | None
-
-
-def watched(index: RunIndex, count: int) -> list[Watched]:
-    """The newest verdicts of a run, newest first."""
-    return [_watched(verdict) for verdict in index.latest(count)] if count else []
-
-
-def _watched(verdict: Mapping[str, Any]) -> Watched:
-    seconds = verdict.get("latency_s")
-    return Watched(
-        id=str(verdict["id"]),
-        order=str(verdict.get("order")),
-        said=str(verdict.get("value")),
-        status=str(verdict.get("status")),
-        cause=str(verdict.get("cause") or ""),
-        reply=str(verdict.get("raw_response") or verdict.get("error") or "")[:LONGEST_SHOWN],
-        seconds=float(seconds) if isinstance(seconds, int | float) else None,
-    )
-
-
 _ARENA_MAX, _MMAP_THRESHOLD = -8, -3
 
 
+# Pools of free memory; glibc makes up to eight for each core, and each keeps what its threads have
+# freed.
 _ARENAS = 2
-"""Pools of free memory; glibc makes up to eight for each core, and each keeps what its threads have
-freed.
-"""
 
 
+# Bytes from which an array has pages of its own. Stated, since glibc raises it up to 32 MB by what
+# it sees.
 _LARGE = 256 * 2**10
-"""Bytes from which an array has pages of its own. Stated, since glibc raises it up to 32 MB by what
-it sees.
-"""
 
 
 def keep_small() -> None:

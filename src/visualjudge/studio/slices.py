@@ -1,6 +1,4 @@
-"""The share of right answers by the values of a facet and by judge, each with its questions, and
-what probes show.
-"""
+"""The share of right answers by the values of a facet and by judge, each with its questions."""
 
 from __future__ import annotations
 
@@ -11,16 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from visualjudge.core.errors import VisualJudgeError
 from visualjudge.studio.facets import Facet, Pair, task_label, unchanged_only
 from visualjudge.studio.places import RunPlace
 from visualjudge.studio.selection import Shelf, State
 from visualjudge.studio.summary import Summary
 
 if TYPE_CHECKING:
-    from visualjudge.analysis.figures import ProbeResult
+    from visualjudge.analysis.value_and_interval import Estimate
 
 MOST_ROWS = 60
+WIDTH, MOST_TASKS = 350.0, 5
+"""Of the figure of the home page: pixels and rows."""
 ORDERED = ("margin",)
 """Facets whose values are shown in their own order, not by how many questions have them."""
 OF_PROBES = ("probe", "group")
@@ -48,13 +47,17 @@ class Cell:
 class Row:
     """One value of the facet; ``part`` is its number of questions over that of the value that has
     most.
+
+    Attributes
+    ----------
+    pairs
+        The query that chooses its questions.
     """
 
     label: str
     questions: int
     part: float
     pairs: tuple[Pair, ...]
-    """The query that chooses its questions."""
     cells: tuple[Cell, ...]
 
 
@@ -68,8 +71,10 @@ class Slices:
     more: int
 
 
-def slices(shelf: Shelf, facet: Facet, kind: str, pairs: Sequence[Pair]) -> Slices:
+def slices(shelf: Shelf, facet: Facet, kind: str, pairs: Sequence[Pair], order: str = "") -> Slices:
     """The questions of type ``kind`` that ``pairs`` choose, by the values of ``facet``.
+
+    ``order``: the slug of a judge, by whose share rows are sorted, lowest first; else by questions.
 
     Questions that a probe has changed are left out, as in a report's accuracy, unless the facet or
     a filter names probes. Every failed verdict is wrong. The intervals are those of the report:
@@ -102,6 +107,13 @@ def slices(shelf: Shelf, facet: Facet, kind: str, pairs: Sequence[Pair]) -> Slic
         for k, code in enumerate(shown.tolist())
     )
     judges = tuple(place for place, _ in shelf.runs)
+    if order in {judge.slug for judge in judges}:
+        k = [judge.slug for judge in judges].index(order)
+        shares = [row.cells[k].share for row in table]
+        ranked_rows = sorted(
+            zip(shares, table, strict=True), key=lambda one: (one[0] is None, one[0] or 0.0)
+        )
+        table = tuple(row for _, row in ranked_rows)
     return Slices(facet.title, judges, table, int(held.size - shown.size))
 
 
@@ -147,25 +159,34 @@ def _known(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeProbes:
-    """What the probes show of one judge, or ``why`` that cannot be said."""
+def tasks_svg(shelf: Shelf, *, dark: bool) -> str | None:
+    """An SVG file in the colours of one theme; None where no pair of the dataset was judged.
 
-    judge: RunPlace
-    results: tuple[ProbeResult, ...]
-    why: str = ""
+    The tasks with most questions, and the first runs as far as colours tell them apart.
+    """
+    # These load the whole analysis, which the page itself does not need.
+    from visualjudge.analysis.plots.canvas import DARK, LIGHT
+    from visualjudge.analysis.plots.forest import ForestRow, forest
+    from visualjudge.analysis.report.accuracy_plots import MOST_SERIES, SHARES
+
+    facet = next(facet for facet in shelf.facets() if facet.name == "task")
+    table = slices(shelf, facet, "pairwise", [])
+    rows = [
+        ForestRow(row.label, tuple(map(_estimate, row.cells[:MOST_SERIES])))
+        for row in table.rows[:MOST_TASKS]
+        if any(cell.share is not None for cell in row.cells[:MOST_SERIES])
+    ]
+    if not rows:
+        return None
+    names = [judge.name for judge in table.judges[:MOST_SERIES]]
+    drawn = forest(rows, names, SHARES, WIDTH)
+    return drawn.svg("Right answers to pairs by task", colours=DARK if dark else LIGHT)
 
 
-def judge_probes(shelf: Shelf) -> list[JudgeProbes]:
-    """The report's states of every probe, for each judge."""
-    from visualjudge.analysis.load import load_study
-    from visualjudge.analysis.probes import probe_results
+def _estimate(cell: Cell) -> Estimate:
+    from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES
+    from visualjudge.analysis.value_and_interval import Estimate
 
-    found = []
-    for place, _ in shelf.runs:
-        try:
-            study = load_study([place.root], dataset=shelf.index.root)
-            found.append(JudgeProbes(place, probe_results(study.answered[0])))
-        except VisualJudgeError as error:
-            found.append(JudgeProbes(place, (), str(error)))
-    return found
+    ends = None if cell.low is None and cell.high is None else (cell.low, cell.high)
+    images = LEAST_IMAGES if ends else 1
+    return Estimate(cell.share, ends, cell.verdicts, images)

@@ -13,10 +13,9 @@ from visualjudge.studio.index import DatasetIndex
 from visualjudge.studio.verdict_reading import STATUSES, VALUE_CODE, VALUES, Rows
 
 OUTCOMES = ("not asked", "right", "mixed", "wrong", "failed", "cannot tell", "no right answer")
+# The only status whose value counts; what a second reader extracted counts as failed, as in every
+# figure.
 _OK = STATUSES.index("ok")
-"""The only status whose value counts; what a second reader extracted counts as failed, as in every
-figure.
-"""
 CONSISTENCY = (
     "not asked in both orders",
     "same answer",
@@ -35,47 +34,66 @@ _SIZE = np.array(
 class Share:
     """Right verdicts on one question type, among all that its accuracy counts: as :class:`Summary`
     sums them.
+
+    Attributes
+    ----------
+    answered
+        Those that could be read; where there are none, nothing is said of how often the judge is
+        right.
     """
 
     question_type: str
     right: int
     verdicts: int
     answered: int
-    """Those that could be read; where there are none, nothing is said of how often the judge is
-    right.
-    """
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Summary:
-    """What a run says of each question of the dataset; every array has one entry a question."""
+    """What a run says of each question of the dataset; an array has one entry a question.
+
+    Attributes
+    ----------
+    outcome
+        Code into OUTCOMES.
+    statuses
+        Rows, and codes into STATUSES: each status of a question once. An entry a status.
+    consistency
+        Code into CONSISTENCY.
+    asked
+        Verdicts that accuracy counts; those that only check a rater are left out.
+    answered
+        Those of ``asked`` that could be read.
+    right
+        Those of ``asked`` that are right; a failed one is not.
+    share_right
+        Right verdicts among all; NaN where undefined.
+    confidence
+        Probability of the answer given, mean over verdicts; NaN where the backend does not tell.
+    chars
+        Characters of the longest reply.
+    value
+        Code into VALUES of the first usable verdict, -1 if not found.
+    number
+        The first usable verdict where it is a score, else NaN.
+    shares
+        By question type. What a probe has changed and what only checks a rater is left out.
+    """
 
     outcome: NDArray[np.int32]
-    """Code into OUTCOMES."""
-    statuses: NDArray[np.uint16]
-    """One bit for each status of STATUSES that occurs."""
+    statuses: tuple[NDArray[np.int32], NDArray[np.int32]]
     consistency: NDArray[np.int32]
-    """Code into CONSISTENCY."""
     asked: NDArray[np.int32]
-    """Verdicts that accuracy counts; those that only check a rater are left out."""
     answered: NDArray[np.int32]
-    """Those of ``asked`` that could be read."""
     right: NDArray[np.int32]
-    """Those of ``asked`` that are right; a failed one is not."""
     share_right: NDArray[np.float32]
-    """Right verdicts among all; NaN where undefined."""
     confidence: NDArray[np.float32]
-    """Probability of the answer given, mean over verdicts; NaN where the backend does not tell."""
     latency: NDArray[np.float32]
     chars: NDArray[np.int32]
-    """Characters of the longest reply."""
     value: NDArray[np.int32]
-    """Code into VALUES of the first usable verdict, -1 if not found."""
     number: NDArray[np.float32]
-    """The first usable verdict where it is a score, else NaN."""
     verdicts: int
     shares: tuple[Share, ...]
-    """By question type. What a probe has changed and what only checks a rater is left out."""
     failed: int
 
 
@@ -114,7 +132,7 @@ def _shares(
     rows: Rows, dataset: DatasetIndex, good: NDArray[np.bool_], right: NDArray[np.bool_]
 ) -> tuple[Share, ...]:
     columns, q = dataset.columns, rows["q"]
-    counts = (rows["check"] == 0) & (columns.changed[q] == 0)
+    counts = columns.changed[q] == 0
     names = columns.vocabulary.get("type", ())
     tallies = [
         np.bincount(columns.single["type"][q[chosen]], minlength=len(names)).tolist()
@@ -135,6 +153,9 @@ def _mean(rows: Rows, values: NDArray[Any], n: int) -> NDArray[np.float32]:
 
 
 def summary_of(rows: Rows, dataset: DatasetIndex) -> Summary:
+    """What the verdicts say of each question; those that only check a rater count for nothing."""
+    verdicts = int(rows.size)
+    rows = rows[rows["check"] == 0]
     n, q = dataset.columns.count, rows["q"]
     good = usable(rows, dataset)
     right = _right(rows, dataset, good)
@@ -148,9 +169,8 @@ def summary_of(rows: Rows, dataset: DatasetIndex) -> Summary:
         [0, 4, 5, 6, 1, 3],
         default=2,
     ).astype(np.int32)
-    counted = (rows["check"] == 0) & ~open_ended[q]
-    statuses = np.zeros(n, np.uint16)
-    np.bitwise_or.at(statuses, q, np.left_shift(1, rows["status"]).astype(np.uint16))
+    counted = ~open_ended[q]
+    entries = np.unique(q.astype(np.int64) * len(STATUSES) + rows["status"])
     chars = np.zeros(n, np.int32)
     np.maximum.at(chars, q, rows["chars"])
     value, number = np.full(n, -1, np.int32), np.full(n, np.nan, np.float32)
@@ -159,7 +179,10 @@ def summary_of(rows: Rows, dataset: DatasetIndex) -> Summary:
     p = rows["probability"]
     return Summary(
         outcome=outcome,
-        statuses=statuses,
+        statuses=(
+            (entries // len(STATUSES)).astype(np.int32),
+            (entries % len(STATUSES)).astype(np.int32),
+        ),
         consistency=_consistency(rows, good, n),
         asked=np.bincount(q[counted], minlength=n).astype(np.int32),
         answered=np.bincount(q[counted & good], minlength=n).astype(np.int32),
@@ -172,7 +195,7 @@ def summary_of(rows: Rows, dataset: DatasetIndex) -> Summary:
         chars=chars,
         value=value,
         number=number,
-        verdicts=int(rows.size),
+        verdicts=verdicts,
         shares=_shares(rows, dataset, good, right),
         failed=int((~good & ~unsure).sum()),
     )

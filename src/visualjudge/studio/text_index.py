@@ -24,18 +24,16 @@ Mask = NDArray[np.bool_]
 
 FEWEST_TEXTS = 10_000
 """Indexes of fewer texts are searched without bits."""
+# A word is frequent if at least one text in so many holds it; rarer ones are found in a few
+# milliseconds anyway.
 _SHARE = 8
-"""A word is frequent if at least one text in so many holds it; rarer ones are found in a few
-milliseconds anyway.
-"""
 _MOST_WORDS = 32
 LONGEST = 20_000
 """Bytes of a text that are indexed."""
 _BATCH = 4000
+# One text in so many is looked at to find the frequent words: a scan of the index takes ten times
+# as long.
 _SAMPLED = 16
-"""One text in so many is looked at to find the frequent words: a scan of the index takes ten times
-as long.
-"""
 _REMEMBERED = 400_000
 _KEPT = bytes(b if b >= 128 or chr(b).isalpha() else 32 for b in range(256))
 _WORD = re.compile(r'"[^"]+"|\S+')
@@ -51,8 +49,8 @@ INSERT INTO frequent_covers VALUES (0);
 """
 Words = tuple[int, str]
 """The words of a text, after a digest of them."""
+# Shared by all indexes: another one would only wait for a core.
 _THREADS = ThreadPoolExecutor(2, "studio-index")
-"""Shared by all indexes: another one would only wait for a core."""
 
 
 class StatementThread:

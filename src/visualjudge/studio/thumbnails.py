@@ -34,14 +34,13 @@ TYPES = {
 }
 LARGEST_CACHE = 512 * 2**20
 _QUALITY = 82
+# Makes thumbnails in the order of the requests, so that none waits long.
 _MAKING = ThreadPoolExecutor(2, "studio-thumbnails")
-"""Makes thumbnails in the order of the requests, so that none waits long."""
+# Writes them behind the answers.
 _KEEPING = ThreadPoolExecutor(1, "studio-keeping")
-"""Writes them behind the answers."""
+# Pixels from which an image is decoded while no other large one is, since its samples are in memory
+# at once.
 _LARGE = 4 * 10**6
-"""Pixels from which an image is decoded while no other large one is, since its samples are in
-memory at once.
-"""
 _LARGE_ONE = threading.Lock()
 
 

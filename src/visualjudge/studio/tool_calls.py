@@ -20,7 +20,13 @@ POINT = 4
 
 @dataclass(frozen=True, slots=True)
 class CallShown:
-    """One call: its number from 1, its arguments and result, and the box that it looked at."""
+    """One call: its number from 1, its arguments and result, and the box that it looked at.
+
+    Attributes
+    ----------
+    box
+        x, y, width, height in pixels of the image.
+    """
 
     number: int
     name: str
@@ -28,7 +34,6 @@ class CallShown:
     result: str
     failed: bool
     box: tuple[float, float, float, float] | None
-    """x, y, width, height in pixels of the image."""
 
 
 @dataclass(frozen=True, slots=True)

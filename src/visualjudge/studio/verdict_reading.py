@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -25,7 +25,6 @@ from visualjudge.runs.compacting import GROUP, CompactedFile
 from visualjudge.runs.spending import paid_counts
 from visualjudge.studio.index import line_ranges
 from visualjudge.studio.text_index import Words, words_of
-from visualjudge.studio.verdict_columns import coded, columns_of, has_plain_columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -76,22 +75,35 @@ LONG_REPLY = 400
 """Characters from which a reply is hardly ever given twice."""
 LONGEST_CAUSE = 80
 """Characters of a failure's cause that are kept."""
+LARGEST = 1e30
+"""A number beyond this is none."""
+_MOST_TOKENS = 2**31 - 1
+_STATED = ("id", "order", "value", "status", "repeat")
+# Fields of ``more`` on which the columns of a verdict depend.
+_IN_MORE = '"(purpose|paid)"'
+# What the index calls them.
+_FIELDS = {"probability_a": "probability", "latency_s": "latency"}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ReadPart:
-    """The verdicts in a part of a file; ``q`` and ``text`` of ``rows`` are filled in by the
-    index.
+    """The verdicts in a part of a file; ``q`` and ``text`` of ``rows`` are filled in by the index.
+
+    Attributes
+    ----------
+    ids
+        The question of each row.
+    texts
+        The words of each reply; None without one.
+    stop
+        Where the last whole line ends.
     """
 
     rows: Rows
     ids: list[str]
-    """The question of each row."""
     texts: list[Words | None]
-    """The words of each reply; None without one."""
     causes: Counter[str]
     stop: int
-    """Where the last whole line ends."""
 
 
 def end_of(path: Path) -> int:
@@ -111,8 +123,8 @@ def _opened(path: Path, written: int) -> CompactedFile:
     return CompactedFile(path)
 
 
+# A line with all line breaks after it: a file of line breaks is one step.
 _LINE = re.compile(rb"[^\n]*\n+")
-"""A line with all line breaks after it: a file of line breaks is one step."""
 
 
 def ranges(path: Path, start: int, stop: int) -> Iterator[tuple[int, int]]:
@@ -146,7 +158,7 @@ def read_part(part: tuple[Path, int, int]) -> ReadPart:
         read.take(lines_of(path, start, stop))
         return read.part()
     for first, frame in _compacted(path).frames(start, stop):
-        if has_plain_columns(frame):
+        if _has_plain_columns(frame):
             read.take_columns(first, frame)
         else:
             read.take(lines_of(path, first, first + frame.height))
@@ -181,27 +193,62 @@ class _Read:
         self.chunks.append(np.array(rows, ROW))
 
     def take_columns(self, first: int, frame: pl.DataFrame) -> None:
-        """Rows of a Parquet file, of which ``first`` is the number of the first."""
-        found = columns_of(frame)
+        """Rows of a Parquet file that :func:`_has_plain_columns`: three times as fast as line by
+        line. ``first`` is the number of the first.
+        """
         self.stop = first + frame.height
         rows = np.zeros(frame.height, ROW)
         rows["q"] = rows["text"] = -1
         rows["start"] = np.arange(first, self.stop)
         rows["stop"] = rows["start"] + 1
-        rows["order"] = coded(found.order, {name: code for code, name in enumerate(ORDERS)}, 0)
-        rows["status"] = coded(found.status, _STATUS_CODE, len(STATUSES) - 1)
-        rows["value"] = coded(found.value, VALUE_CODE, -1)
-        for name, column in found.numbers.items():
-            rows[name] = column
+        rows["order"] = _coded(frame["order"], {name: code for code, name in enumerate(ORDERS)}, 0)
+        rows["status"] = _coded(frame["status"], _STATUS_CODE, len(STATUSES) - 1)
+        none = frame["value"].clear(frame.height)  # a number has its own column
+        said = frame["value"].zip_with(frame["number"].is_null(), none)
+        rows["value"] = _coded(said, VALUE_CODE, -1)
+        rows["repeat"] = frame["repeat"].to_numpy()
+        rows["chars"] = frame["raw_response"].str.len_chars().fill_null(0).to_numpy()
+        for name in ("number", "probability_a", "latency_s"):
+            rows[_FIELDS.get(name, name)] = _real(frame[name])
+        for name in ("tokens_in", "tokens_out"):
+            rows[name] = frame[name].fill_null(0).clip(0, _MOST_TOKENS).to_numpy()
         self.chunks.append(rows)
-        self.ids += found.ids
-        self.texts += map(_indexed, found.replies)
-        self.causes += Counter(cause[:LONGEST_CAUSE] for cause in found.causes)
+        self.ids += frame["id"].to_list()
+        self.texts += map(_indexed, frame["raw_response"].to_list())
+        self.causes += Counter(
+            cause[:LONGEST_CAUSE] for cause in frame["cause"].drop_nulls() if cause
+        )
 
     def part(self) -> ReadPart:
         """All that was taken."""
         rows = np.concatenate(self.chunks) if self.chunks else np.zeros(0, ROW)
         return ReadPart(rows, self.ids, self.texts, self.causes, self.stop)
+
+
+def _has_plain_columns(frame: pl.DataFrame) -> bool:
+    """Whether the columns alone are the verdicts: nothing is missing, or stands elsewhere."""
+    if frame["json"].null_count() < frame.height or any(
+        frame[name].null_count() for name in _STATED
+    ):
+        return False
+    if (frame["repeat"] < 0).any() or not frame["order"].is_in(ORDERS).all():
+        return False
+    return not frame["more"].str.contains(_IN_MORE).any()
+
+
+def _coded(column: pl.Series, codes: Mapping[str, int], other: int) -> NDArray[np.int32]:
+    """The code of each text; ``other`` for a text without one and for null."""
+    import polars as pl
+
+    names, numbers = list(codes), list(codes.values())
+    found = column.replace_strict(names, numbers, default=other, return_dtype=pl.Int32)
+    return np.asarray(found.fill_null(other).to_numpy())
+
+
+def _real(column: pl.Series) -> NDArray[np.float64]:
+    found = np.array(column.fill_null(float("nan")).to_numpy(), dtype=np.float64)
+    found[~(np.abs(found) < LARGEST)] = np.nan
+    return found
 
 
 def _indexed(raw: Any) -> Words | None:
@@ -252,10 +299,10 @@ def _row(verdict: dict[str, Any], start: int, stop: int) -> tuple[Any, ...] | No
 def _tokens(verdict: dict[str, Any]) -> tuple[int, int]:
     """Those that were paid for."""
     tokens_in, tokens_out = paid_counts(verdict)
-    return min(tokens_in or 0, 2**31 - 1), min(tokens_out or 0, 2**31 - 1)
+    return min(tokens_in or 0, _MOST_TOKENS), min(tokens_out or 0, _MOST_TOKENS)
 
 
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return float("nan")
-    return float(value) if abs(value) < 1e30 else float("nan")
+    return float(value) if abs(value) < LARGEST else float("nan")

@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -45,14 +45,32 @@ UNMARKED = Marked()
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What to do to some questions; None leaves a field as it is."""
+    """What to do to some questions; None leaves a field as it is.
+
+    Attributes
+    ----------
+    add
+        A tag.
+    remove
+        A tag.
+    """
 
     star: bool | None = None
     add: str | None = None
-    """A tag."""
     remove: str | None = None
-    """A tag."""
     note: str | None = None
+
+    @property
+    def said(self) -> str:
+        """What it does, in words."""
+        parts = {
+            "star": self.star,
+            "no star": self.star is False,
+            f"tag {self.add}": self.add,
+            f"no tag {self.remove}": self.remove,
+            "note": self.note is not None,
+        }
+        return ", ".join(name for name, done in parts.items() if done)
 
     def applied(self, before: Marked) -> Marked:
         """What is noted after the change.
@@ -72,6 +90,15 @@ class Change:
             tuple(sorted(tags)),
             before.note if self.note is None else self.note,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """A change that can be taken back: what it was, in words, and the marks or the views before."""
+
+    said: str
+    marks: Mapping[str, Marked]
+    views: Mapping[str, str] | None = None
 
 
 def read_change(raw: Mapping[str, Any]) -> Change:
@@ -114,7 +141,7 @@ class WorkingSets:
         self._marks: dict[str, Marked] = {}
         self._views: dict[str, str] = {}
         self._stamps: dict[str, tuple[int, int, int] | None] = {}
-        self._undone: list[dict[str, Marked]] = []
+        self._undone: list[Undo] = []
         self._lock = threading.RLock()
 
     # ---------------------------------------------------------------- reading
@@ -178,35 +205,46 @@ class WorkingSets:
             after = {name: change.applied(marks.get(name, UNMARKED)) for name in identities}
             return {name: mark for name, mark in after.items() if mark != marks.get(name, UNMARKED)}
 
-        return self._write_marks(act, undoing=False)
+        before = self._write_marks(act)
+        if before:
+            said = f"{change.said} of {len(before)} question{'s' if len(before) > 1 else ''}"
+            self._keep(Undo(said, before))
+        return len(before)
 
-    def undo(self) -> int:
-        """Take back the last change that is not taken back yet; how many questions it had
-        changed.
-        """
+    @property
+    def undoable(self) -> str | None:
+        """What :meth:`undo` would take back, in words; None where nothing is left."""
+        return self._undone[-1].said if self._undone else None
+
+    def undo(self) -> str | None:
+        """Take back the last change that is not taken back yet; what it was, in words."""
         with self._lock:
             if not self._undone:
-                return 0
-            before = self._undone.pop()
-            return self._write_marks(lambda: before, undoing=True)
+                return None
+            last = self._undone.pop()
+            if last.views is None:
+                self._write_marks(lambda: last.marks)
+            else:
+                views = last.views
+                self._write_views(lambda: views)
+            return last.said
 
-    def _write_marks(self, act: Callable[[], Mapping[str, Marked]], *, undoing: bool) -> int:
-        with self._lock, closing(self._locked("marks.json")):
+    def _keep(self, undo: Undo) -> None:
+        self._undone = [*self._undone[1 - MOST_UNDONE :], undo]
+
+    def _write_marks(self, act: Callable[[], Mapping[str, Marked]]) -> dict[str, Marked]:
+        """Write what has changed; the marks of those questions before."""
+        with self._locked("marks.json"):
             changed = act()
-            if not changed:
-                return 0
             before = {name: self._marks.get(name, UNMARKED) for name in changed}
-            after = {
-                name: mark for name, mark in {**self._marks, **changed}.items() if mark != UNMARKED
-            }
-            write_json(
-                self.folder / "marks.json", {name: after[name].wire() for name in sorted(after)}
-            )
-            self._stamps["marks.json"] = self._stamp("marks.json")
-            self._marks, self.generation = after, self.generation + 1
-            if not undoing:
-                self._undone = [*self._undone[1 - MOST_UNDONE :], before]
-            return len(changed)
+            if changed:
+                every = {**self._marks, **changed}
+                self._marks = {name: mark for name, mark in every.items() if mark != UNMARKED}
+                wire = {name: self._marks[name].wire() for name in sorted(self._marks)}
+                write_json(self.folder / "marks.json", wire)
+                self._stamps["marks.json"] = self._stamp("marks.json")
+                self.generation += 1
+            return before
 
     def save_view(self, name: str, query: str | None) -> None:
         """Save a view, or remove it where ``query`` is None.
@@ -224,27 +262,32 @@ class WorkingSets:
             )
         if query is not None and len(query) > LONGEST_QUERY:
             raise DataError(f"query must be at most {LONGEST_QUERY} characters")
-        with self._lock, closing(self._locked("views.json")):
-            views = {**self.views(), **({} if query is None else {name: query})}
-            if query is None:
-                views.pop(name, None)
-            write_json(self.folder / "views.json", dict(sorted(views.items())))
+
+        def act() -> Mapping[str, str]:
+            kept = {key: held for key, held in self.views().items() if key != name}
+            return kept if query is None else {**kept, name: query}
+
+        before = self._write_views(act)
+        done = "removal" if query is None else "change" if name in before else "saving"
+        self._keep(Undo(f"{done} of the view {name}", {}, before))
+
+    def _write_views(self, act: Callable[[], Mapping[str, str]]) -> Mapping[str, str]:
+        """Write the views; those before."""
+        with self._locked("views.json"):
+            before, after = self.views(), dict(sorted(act().items()))
+            write_json(self.folder / "views.json", after)
             self._stamps["views.json"] = self._stamp("views.json")
-            self._views = views
+            self._views = after
+            return before
 
-    def _locked(self, name: str) -> _Held:
-        return _Held(FileLock(self.folder / name))
-
-
-@dataclass(frozen=True, slots=True)
-class _Held:
-    """A lock that ``closing`` releases."""
-
-    lock: FileLock
-
-    def close(self) -> None:
-        """Release it."""
-        self.lock.release()
+    @contextmanager
+    def _locked(self, name: str) -> Iterator[None]:
+        with self._lock:
+            lock = FileLock(self.folder / name)
+            try:
+                yield
+            finally:
+                lock.release()
 
 
 def _query(path: Path, name: str, value: Any) -> str:

@@ -7,7 +7,6 @@ import hmac
 import json
 import secrets
 import threading
-from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
@@ -67,14 +66,16 @@ class Tokens:
         ).hexdigest()[:length]
 
 
-class Access(ABC):
-    """Whose request it is."""
+class TokenAccess:
+    """Whose request it is, on this machine: the token of the link is that of every request."""
 
-    @abstractmethod
+    def __init__(self, tokens: Tokens) -> None:
+        self.tokens = tokens
+
     def link_token(self, name: str) -> str:
         """What the link of a rater, or of ADMIN, holds."""
+        return self.tokens.token(name)
 
-    @abstractmethod
     def page_token(self, request: Request, name: str) -> str | None:
         """What the page of ``name`` sends with each request; None where the link is to be used
         first.
@@ -84,6 +85,10 @@ class Access(ABC):
         HTTPException
             If the request may not see the page.
         """
+        token = self.tokens.token(name)
+        if not same_token(request.query_params.get("token"), token):
+            raise refused()
+        return token
 
     def check_any(self, request: Request) -> None:
         """Refuse an image of the instructions where no link was used.
@@ -93,9 +98,7 @@ class Access(ABC):
         HTTPException
             If none was.
         """
-        return
 
-    @abstractmethod
     def check(self, request: Request, name: str, *, header: bool = True) -> None:
         """Refuse what the page of ``name`` did not send; ``header``: it is no image.
 
@@ -104,29 +107,11 @@ class Access(ABC):
         HTTPException
             If it did not.
         """
-
-
-class TokenAccess(Access):
-    """For this machine alone: the token of the link is the token of every request."""
-
-    def __init__(self, tokens: Tokens) -> None:
-        self.tokens = tokens
-
-    def link_token(self, name: str) -> str:
-        return self.tokens.token(name)
-
-    def page_token(self, request: Request, name: str) -> str | None:
-        token = self.tokens.token(name)
-        if not same_token(request.query_params.get("token"), token):
-            raise refused()
-        return token
-
-    def check(self, request: Request, name: str, *, header: bool = True) -> None:
         if header and not same_token(request.headers.get(TOKEN_HEADER), self.tokens.token(name)):
             raise refused()
 
 
-class OneTimeAccess(Access):
+class OneTimeAccess(TokenAccess):
     """For other machines: a link works once, and binds the study's page to the browser that used
     it.
 
@@ -134,7 +119,7 @@ class OneTimeAccess(Access):
     """
 
     def __init__(self, tokens: Tokens, path: Path) -> None:
-        self.tokens = tokens
+        super().__init__(tokens)
         self._path = path
         self._lock = threading.Lock()
         self._known = _stored(path)

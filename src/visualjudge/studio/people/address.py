@@ -14,16 +14,23 @@ HERE = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where the server listens, and under which address a browser finds it."""
+    """Where the server listens, and under which address a browser finds it.
+
+    Attributes
+    ----------
+    url
+        Without a slash at its end.
+    elsewhere
+        Whether browsers of other machines are to open it.
+    own_tls
+        Whether the server speaks TLS itself.
+    """
 
     host: str
     port: int
     url: str
-    """Without a slash at its end."""
     elsewhere: bool
-    """Whether browsers of other machines are to open it."""
     own_tls: bool
-    """Whether the server speaks TLS itself."""
 
     @property
     def name(self) -> str:

@@ -18,6 +18,9 @@ from visualjudge.studio.people.plan import Item, Plan, Settings
 from visualjudge.studio.selection import Shelf, State
 from visualjudge.vision.encodings import encodings
 
+# What an address of the grid says beside the filters.
+_OF_PAGES = frozenset({"sort", "at", "a", "b"})
+
 
 def named_rows(shelf: Shelf, path: Path) -> list[int]:
     """The rows of the ids in a file.
@@ -77,6 +80,15 @@ def plan_of(
     """
     columns = shelf.index.columns
     rows = np.sort(shelf.select(_state_of(shelf, settings.filter)).rows)
+    textual, fit = _textual(columns), rows.size
+    if settings.encoding in ("drawn", "text"):
+        rows = rows[textual[rows] == (settings.encoding == "text")]
+        if fit and not rows.size:
+            raise UsageError(
+                f"--encoding {settings.encoding}: no question that fits is so; name another "
+                f"(drawn, text or all)"
+            )
+    left_out = fit - rows.size
     if drawn is not None:
         rows = rows[np.isin(rows, list(drawn))]
     if named is not None:
@@ -103,7 +115,15 @@ def plan_of(
     easy = [items[k].id for k in _easiest(columns, rows).tolist()]
     checks = shelf.index.identities(chosen) if known is not None else easy[: settings.known]
     practice = [name for name in easy if name not in checks][: settings.practice]
-    return Plan(settings, items, tuple(checks), tuple(practice))
+    return Plan(settings, items, tuple(checks), tuple(practice), int(textual[rows].sum()), left_out)
+
+
+def _textual(columns: Columns) -> NDArray[np.bool_]:
+    """The questions whose predictions are shown as text alone."""
+    kinds = {row.stem: row.kind for row in encodings()}
+    stems = [name.rpartition("/")[2] for name in columns.vocabulary.get("encoding", ())]
+    text = np.array([kinds.get(stem) == "text" for stem in stems], dtype=bool)
+    return np.asarray(text[columns.single["encoding"]])
 
 
 def _state_of(shelf: Shelf, query: str) -> State:
@@ -116,11 +136,11 @@ def _state_of(shelf: Shelf, query: str) -> State:
         other questions.
     """
     pairs = parse_qsl(query.lstrip("?"), keep_blank_values=True)
-    names = {facet.name for facet in shelf.facets()} | {"q", "sort", "at"}
+    names = {facet.name for facet in shelf.facets()} | {"q", *_OF_PAGES}
     for name, _ in pairs:
         if name not in names:
             raise UsageError(
-                f"--filter must name {', '.join(sorted(names - {'at'}))}; got {name!r}"
+                f"--filter must name {', '.join(sorted(names - _OF_PAGES))}; got {name!r}"
             )
     return State.from_query(pairs)
 
@@ -137,11 +157,7 @@ def _easiest(columns: Columns, rows: NDArray[np.int32]) -> NDArray[np.intp]:
         if "pairwise" in columns.vocabulary["type"]
         else -1
     )
-    kinds = {row.stem: row.kind for row in encodings()}
-    stems = [name.rpartition("/")[2] for name in columns.vocabulary["encoding"]]
-    text = np.array([kinds.get(stem) == "text" for stem in stems], dtype=bool)[
-        columns.single["encoding"][rows]
-    ]
+    text = _textual(columns)[rows]
     fit = (columns.single["type"][rows] == pair) & (columns.changed[rows] == 0) & (margin > 0)
     order: NDArray[np.intp] = np.lexsort((-margin, text))
     easy: NDArray[np.intp] = order[fit[order]]

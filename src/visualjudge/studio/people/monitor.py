@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visualjudge.core.records import Question, QuestionType
-from visualjudge.studio.people.plan import Plan
+from visualjudge.studio.people.plan import Measure, Measured, Plan, Rule
 from visualjudge.studio.people.rating_run import Rater
-from visualjudge.studio.people.rules import Measure, Measured, Rule
 from visualjudge.studio.question_views import outcome
 from visualjudge.studio.summary import CLOSE
+
+if TYPE_CHECKING:
+    from visualjudge.analysis.statistics.alpha import Level
 
 IDLE_S = 900.0
 """A rater who has not answered for so long, and has questions left, is to be asked again."""
@@ -26,18 +29,25 @@ PACE_OVER = 20
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """One rater on the overview."""
+    """One rater on the overview.
+
+    Attributes
+    ----------
+    per_hour
+        Answers an hour over the last ones.
+    idle_s
+        Seconds since the last answer.
+    broken
+        The study's rules that leave this rater out.
+    """
 
     name: str
     answered: int
     left: int
     measured: Mapping[Measure, Measured]
     per_hour: float | None
-    """Answers an hour over the last ones."""
     idle_s: float | None
-    """Seconds since the last answer."""
     broken: tuple[str, ...]
-    """The study's rules that leave this rater out."""
 
     @property
     def ask_again(self) -> bool:
@@ -59,7 +69,7 @@ def progress(
     spent = (last[-1] - last[0]).total_seconds() if len(last) > 1 else 0.0
     return Progress(
         name=rater.name,
-        answered=len(rater.lines),
+        answered=rater.counted,
         left=left,
         measured=measured,
         per_hour=3600 * (len(last) - 1) / spent if spent > 0 else None,
@@ -116,21 +126,30 @@ class Agreement:
     """Krippendorff's α of one question type; None where no two raters answered a question, or all
     say the same.
 
-    ``kappa`` is Cohen's κ, of two raters and answers that are no scores; else None.
+    α of rankings is nominal, on whole orders: orders that differ in two places count as unlike.
+    ``tau`` says how alike they are: Kendall's τ of the orders of two raters, the mean over the
+    pairs of raters of a question and then over questions; None for other types. ``kappa`` is
+    Cohen's κ, of two raters and answers that are no scores; else None.
+
+    Attributes
+    ----------
+    shared
+        Questions that two raters or more have answered.
     """
 
     kind: QuestionType
+    level: Level
     alpha: float | None
+    tau: float | None
     kappa: float | None
     shared: int
-    """Questions that two raters or more have answered."""
 
 
 def agreement(raters: Iterable[Rater], plan: Plan) -> list[Agreement]:
-    """Agreement on ordinary questions: of pairs and rankings nominal, of scores by squared
-    distance.
+    """Agreement on ordinary questions of all tasks: of pairs and rankings nominal, of scores by
+    squared distance.
     """
-    from visualjudge.analysis.statistics.alpha import Level, alpha  # loads the analysis
+    from visualjudge.analysis.statistics.alpha import alpha  # loads the analysis
 
     said: dict[QuestionType, dict[str, dict[str, Any]]] = {}
     for rater in raters:
@@ -154,8 +173,47 @@ def agreement(raters: Iterable[Rater], plan: Plan) -> list[Agreement]:
         shared = sum(len(answers) > 1 for answers in items.values())
         level: Level = "interval" if kind == "scoring" else "nominal"
         kappa = _kappa(ratings) if len(names) == 2 and kind != "scoring" else None
-        found.append(Agreement(kind, alpha(ratings, level) if shared else None, kappa, shared))
+        orders = [list(answers.values()) for answers in items.values()]
+        tau = _mean_tau(orders) if kind == "ranking" else None
+        measured = alpha(ratings, level) if shared else None
+        found.append(Agreement(kind, level, measured, tau, kappa, shared))
     return found
+
+
+def _mean_tau(orders: Sequence[Sequence[str]]) -> float | None:
+    """Mean of Kendall's τ (Kendall 1938) over two raters' orders of a question, then over
+    questions; None where no question has two.
+    """
+    means = [
+        statistics.fmean(_tau(a, b) for a, b in itertools.combinations(said, 2))
+        for said in orders
+        if len(said) > 1
+    ]
+    return statistics.fmean(means) if means else None
+
+
+def _tau(one: str, other: str) -> float:
+    pairs = list(itertools.combinations(one, 2))
+    return statistics.fmean(1 if other.index(a) < other.index(b) else -1 for a, b in pairs)
+
+
+def answer_row(line: Mapping[str, Any], out: Collection[str]) -> dict[str, Any]:
+    """An answer as a row of a table; ``out``: the raters that a rule leaves out."""
+    names = ("rater", "id", "purpose", "turn", "shown", "status", "latency_s", "answered", "note")
+    said = str(line["value"]) if line["status"] == "ok" else None
+    return {name: line.get(name) for name in names} | {
+        "answer": said,
+        "left_out": line["rater"] in out,
+    }
+
+
+def rater_row(rater: Progress) -> dict[str, Any]:
+    """A rater as a row of a table: shares with the number of cases beside them."""
+    row = {"rater": rater.name, "answered": rater.answered, "left": rater.left}
+    for measure, found in rater.measured.items():
+        row |= {measure: found.value, f"{measure}_cases": found.cases}
+    rules = ", ".join(rater.broken)
+    return row | {"per_hour": rater.per_hour, "idle_s": rater.idle_s, "left_out_by": rules}
 
 
 def _kappa(ratings: NDArray[np.float64]) -> float | None:

@@ -10,10 +10,10 @@ import asyncio
 import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
 import orjson
 from markupsafe import Markup
@@ -26,30 +26,38 @@ from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import IMAGE_MARK, Question
 from visualjudge.prompts.spans import spans_of
+from visualjudge.runs.folder import RunFolder
 from visualjudge.studio.app import application, renderer, static
 from visualjudge.studio.guard import LOOPBACK
 from visualjudge.studio.index import DatasetIndex
 from visualjudge.studio.people.access import (
     ADMIN,
     COOKIE_S,
-    Access,
     OneTimeAccess,
     TokenAccess,
     Tokens,
     refused,
 )
 from visualjudge.studio.people.choosing import drawn_rows, named_rows, plan_of
-from visualjudge.studio.people.instructions import Instructions, read_instructions
-from visualjudge.studio.people.monitor import agreement, progress
+from visualjudge.studio.people.monitor import (
+    Progress,
+    agreement,
+    answer_row,
+    progress,
+    rater_row,
+)
 from visualjudge.studio.people.plan import Settings, Slot
 from visualjudge.studio.people.rating_run import Given, RatingRun, Stale, as_shown, read_answer
-from visualjudge.studio.people.wording import for_people
+from visualjudge.studio.people.reading import Instructions, for_people, read_instructions
 from visualjudge.studio.question_views import option_images, option_texts, original_images, outcome
+from visualjudge.studio.set_pages import csv_file, json_response, missing
 from visualjudge.studio.site import Site
 from visualjudge.studio.thumbnails import confined, image_response
 
 _LAYOUT = re.compile(r"^\s*(Options:|[A-E]\.|Image:.*)\s*$", re.MULTILINE)
 _GAPS = re.compile(r"\n{3,}")
+# Settings that are checksums of files.
+_OF_FILES = {"items", "questions", "known_questions", "instructions"}
 Render = Callable[..., Response]
 LONGEST_NAME = 60
 
@@ -65,7 +73,13 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What is sent to the rater's page; images are addresses that tell nothing."""
+    """What is sent to the rater's page; images are addresses that tell nothing.
+
+    Attributes
+    ----------
+    ties
+        What may be said of a pair beside A and B.
+    """
 
     slot: str
     type: str
@@ -74,7 +88,6 @@ class View:
     originals: tuple[str, ...]
     options: tuple[Choice, ...]
     ties: tuple[str, ...]
-    """What may be said of a pair beside A and B."""
     practice: bool
 
 
@@ -139,7 +152,7 @@ class PeoplePages:
         tokens: Tokens,
         render: Render,
         told: Instructions | None = None,
-        access: Access | None = None,
+        access: TokenAccess | None = None,
     ) -> None:
         self.access = access or TokenAccess(tokens)
         self.run = run
@@ -152,6 +165,8 @@ class PeoplePages:
         """Address, handler and method."""
         return [
             ("/", self.overview, "GET"),
+            ("/answers.csv", self.answers, "GET"),
+            ("/raters.csv", self.raters_table, "GET"),
             ("/instructions-image/{number:int}", self.instructions_image, "GET"),
             ("/people-image/{rater}/{slot}/{number:int}", self.image, "GET"),
             ("/people/{rater}", self.page, "GET"),
@@ -182,11 +197,7 @@ class PeoplePages:
         token = self.access.page_token(request, ADMIN)
         if token is None:
             return self._begin(request, None)
-        plan = self.run.plan
-        raters = [
-            progress(rater, self.run.left(rater.name), plan.settings.rules, self._question)
-            for rater in self.run.raters.values()
-        ]
+        plan, raters = self.run.plan, self._progress()
         return self.render(
             "people.html.j2",
             raters=raters,
@@ -197,8 +208,32 @@ class PeoplePages:
             agreement=agreement(self.run.raters.values(), plan),
             used={name: self.once.is_used(name) for name in self.run.raters} if self.once else None,
             token=token,
+            link_token="" if self.once else token,
             coverage=sorted(self.run.coverage().items()),
         )
+
+    def _progress(self) -> list[Progress]:
+        rules = self.run.plan.settings.rules
+        return [
+            progress(rater, self.run.left(rater.name), rules, self._question)
+            for rater in self.run.raters.values()
+        ]
+
+    def answers(self, request: Request) -> Response:
+        """The answers that count, as CSV: a row a rater, question and time it was asked."""
+        self._administers(request)
+        out = {rater.name for rater in self._progress() if rater.broken}
+        rows = [answer_row(line, out) for r in self.run.raters.values() for line in r.lines]
+        return csv_file(rows, "answers.csv")
+
+    def raters_table(self, request: Request) -> Response:
+        """The overview's table of raters as CSV."""
+        self._administers(request)
+        return csv_file([rater_row(rater) for rater in self._progress()], "raters.csv")
+
+    def _administers(self, request: Request) -> None:
+        if self.access.page_token(request, ADMIN) is None:
+            raise refused()
 
     def page(self, request: Request) -> Response:
         """Where a rater answers."""
@@ -229,7 +264,7 @@ class PeoplePages:
         if self.once is None or (name != ADMIN and name not in self.run.raters):
             raise refused()
         browser = self.once.begin(name, token)
-        response = Response(orjson.dumps({}), media_type="application/json")
+        response = json_response({})
         response.set_cookie(
             self.once.cookie(name),
             browser,
@@ -245,32 +280,32 @@ class PeoplePages:
         self.access.check(request, ADMIN)
         name = _body(await request.body()).get("rater")
         if self.once is None or name not in self.run.raters:
-            raise HTTPException(404, "no such rater")
+            raise missing("rater")
         self.once.renew(str(name))
-        return Response(orjson.dumps({"link": self.link(str(name))}), media_type="application/json")
+        return json_response({"link": self.link(str(name))})
 
     def instructions_image(self, request: Request) -> Response:
         """An image of the instructions, by its place in them."""
         self.access.check_any(request)
         number = request.path_params["number"]
         if self.told is None or number >= len(self.told.images):
-            raise HTTPException(404, "no such image")
+            raise missing("image")
         return image_response(self.told.images[number])
 
     def image(self, request: Request) -> Response:
         """An image of a question, by its place; the name of the question tells nothing of it."""
         rater, number = request.path_params["rater"], request.path_params["number"]
         if rater not in self.run.raters:
-            raise HTTPException(404, "no such image")
+            raise missing("image")
         self.access.check(request, rater, header=False)
         try:
             slot = self._named(rater, request.path_params["slot"])
         except (KeyError, Stale):
-            raise HTTPException(404, "no such image") from None
+            raise missing("image") from None
         images = shown_images(self._question(slot.id), slot)
         path = confined(self.index.root, images[number]) if number < len(images) else None
         if path is None:
-            raise HTTPException(404, "no such image")
+            raise missing("image")
         return image_response(path)
 
     # ---------------------------------------------------------------- questions and answers
@@ -373,16 +408,17 @@ class PeoplePages:
     ) -> Response:
         rater, left = self.run.raters[name], self.run.left(name)
         question = None if shown is None else {**asdict(shown), "given": given}
-        code = None if left else self.tokens.code(name)
+        code = None if left or question else self.tokens.code(name)
         state = {
             "question": question,
-            "answered": len(rater.slots),
+            "answered": rater.counted,
+            "past": len(rater.slots),
             "left": left,
             "code": code,
             "feedback": feedback,
             "pause": pause,
         }
-        return Response(orjson.dumps(state), media_type="application/json")
+        return json_response(state)
 
     def _apply_rules(self, name: str) -> None:
         """Write down whether the rater is left out now."""
@@ -479,10 +515,27 @@ def people_pages(
         list(raters),
     )
     tokens = Tokens(site.home, folder)
-    access: Access = TokenAccess(tokens)
+    access = TokenAccess(tokens)
     if elsewhere:
         access = OneTimeAccess(tokens, site.home / "links" / f"{tokens.study}.json")
     return PeoplePages(run, shelf.index, tokens, renderer(), told, access)
+
+
+def going_on(folder: Path, settings: Settings, *, named: bool) -> Settings:
+    """The settings to go on with: those of the study in ``folder`` where the command states none.
+
+    Of a new study, questions whose predictions are text alone are left out unless they are asked
+    for: by ``settings.encoding``, or ``named`` by a file of questions.
+    """
+    stored = RunFolder(folder).manifest().get("parameters")
+    chosen = {"form", "encoding"} & {name for name, _ in parse_qsl(settings.filter.lstrip("?"))}
+    if not isinstance(stored, dict):
+        drawn = not (settings.encoding or named or chosen)
+        return replace(settings, encoding="drawn") if drawn else settings
+    if settings == Settings() and not named:
+        names = {one.name for one in fields(Settings)} - _OF_FILES
+        return Settings(**{name: stored[name] for name in names & stored.keys()})
+    return replace(settings, encoding=settings.encoding or stored.get("encoding", ""))
 
 
 def people_app(

@@ -4,15 +4,96 @@ restart.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, get_args
 
 from visualjudge.core.errors import UsageError
+from visualjudge.core.plurals import plural
 from visualjudge.core.records import Order, QuestionType
 from visualjudge.core.seeding import rng_for
-from visualjudge.studio.people.rules import Rule, read_rules
+
+Measure = Literal["known", "repeats", "cannot_tell", "seconds"]
+"""Share of known items that are right, share of repeats with the same answer, share that the rater
+could not tell, and the median time of an answer in seconds.
+"""
+FEWEST: dict[Measure, int] = {"known": 3, "repeats": 3, "cannot_tell": 10, "seconds": 10}
+"""From so many cases on a rule is applied: below, one slip would decide."""
+_RULE = re.compile(r"\s*([a-z_]+)\s*([<>])\s*(\d+(?:\.\d+)?)\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A rater's value of a measure and the cases that it is from; None without cases."""
+
+    value: float | None
+    cases: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Leave out a rater whose ``measure`` is less (or more) than ``bound``."""
+
+    measure: Measure
+    less: bool
+    bound: float
+
+    def __str__(self) -> str:
+        return f"{self.measure}{'<' if self.less else '>'}{self.bound:g}"
+
+    def breaks(self, found: Measured) -> bool:
+        """Whether a rater falls under the rule."""
+        if found.value is None or found.cases < FEWEST[self.measure]:
+            return False
+        return found.value < self.bound if self.less else found.value > self.bound
+
+
+def check_rules(rules: Sequence[Rule], cases: Mapping[Measure, int]) -> None:
+    """Refuse a rule that can never apply; ``cases``: the most that a rater can have of a measure.
+
+    Raises
+    ------
+    UsageError
+        If a measure never reaches the cases from which on a rule is applied.
+    """
+    for rule in rules:
+        most, fewest = cases[rule.measure], FEWEST[rule.measure]
+        if most < fewest:
+            named = rule.measure in ("known", "repeats")
+            what = f"--{rule.measure}" if named else "the number of answers of a rater"
+            raise UsageError(
+                f"--exclude {rule} is applied from {fewest} cases on: {what} must be at least "
+                f"{fewest}, got {most}"
+            )
+
+
+def read_rules(texts: Sequence[str]) -> tuple[Rule, ...]:
+    """Rules such as ``known<0.8``.
+
+    Raises
+    ------
+    UsageError
+        If one cannot be read.
+    """
+    return tuple(_rule(text) for text in texts)
+
+
+def _rule(text: str) -> Rule:
+    match = _RULE.fullmatch(text)
+    measures = get_args(Measure)
+    if match is None or match[1] not in measures:
+        raise UsageError(
+            f"--exclude must be MEASURE<NUMBER or MEASURE>NUMBER with {', '.join(measures)}; got "
+            f"{text!r}"
+        )
+    measure: Measure = next(name for name in measures if name == match[1])
+    bound = float(match[3])
+    if measure != "seconds" and bound > 1:
+        raise UsageError(f"--exclude: {measure} is a share, from 0 to 1; got {text!r}")
+    return Rule(measure, match[2] == "<", bound)
+
 
 Purpose = Literal["question", "repeat", "known", "practice"]
 REPEAT_AFTER = 8
@@ -23,6 +104,7 @@ _KNOWN_AT, _REPEAT_AT = 4, 9
 _ORDERS: tuple[Order, Order] = ("AB", "BA")
 
 
+ENCODINGS = ("drawn", "text", "all")
 LEAST_SECONDS, MOST_LEAST_SECONDS = 0.5, 600
 
 
@@ -61,9 +143,12 @@ class Settings:
     least_seconds
         A question must have been in view for so long before its answer is taken.
     exclude
-        Rules by which raters are left out (:mod:`visualjudge.studio.people.rules`).
+        Rules by which raters are left out (:class:`Rule`).
     break_every
         A rater is asked to take a break after so many answers; 0 = never.
+    encoding
+        "drawn": questions whose predictions are shown as text alone are left out; "text": the
+        others are; "all" and empty: none.
     """
 
     seed: int = 42
@@ -81,6 +166,7 @@ class Settings:
     least_seconds: float = LEAST_SECONDS
     exclude: tuple[str, ...] = ()
     break_every: int = 0
+    encoding: str = ""
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
@@ -94,6 +180,8 @@ class Settings:
                 f"--least-seconds must be from 0 to {MOST_LEAST_SECONDS}, got "
                 f"{self.least_seconds:g}"
             )
+        if self.encoding not in ("", *ENCODINGS):
+            raise UsageError(f"--encoding must be {', '.join(ENCODINGS)}, got {self.encoding!r}")
         if not 0 <= self.overlap <= 1:
             raise UsageError(f"--overlap must be from 0 to 1, got {self.overlap:g}")
         least = {
@@ -110,13 +198,18 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A question of the queue, as far as the plan needs it."""
+    """A question of the queue, as far as the plan needs it.
+
+    Attributes
+    ----------
+    probability
+        With which it was drawn to be labelled, where it was.
+    """
 
     id: str
     type: QuestionType
     options: int
     probability: float | None = None
-    """With which it was drawn to be labelled, where it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +234,52 @@ class Slot:
 class Plan:
     """The queue: ``items`` in the order of the dataset; ``known`` and ``practice`` are ids of some
     of them.
+
+    Attributes
+    ----------
+    textual
+        Items whose predictions are shown as text alone.
+    left_out
+        Questions that ``settings.encoding`` leaves out.
     """
 
     settings: Settings
     items: tuple[Item, ...]
     known: tuple[str, ...]
     practice: tuple[str, ...] = ()
+    textual: int = 0
+    left_out: int = 0
+
+    @property
+    def said(self) -> str:
+        """What is asked, and what that leaves of the questions that were drawn."""
+        counts = {
+            "question": len(self.wanted),
+            "known item": len(self.known),
+            "practice question": len(self.practice),
+        }
+        parts = [
+            f"{n:,} {plural(n, noun)}" for noun, n in counts.items() if n or noun == "question"
+        ]
+        return parts[0] if len(parts) == 1 else f"{', '.join(parts)}: {len(self.items):,} in all"
+
+    def check(self) -> None:
+        """Refuse rules that can never apply.
+
+        Raises
+        ------
+        UsageError
+            If there is one.
+        """
+        repeats = min(self.settings.repeats, len(self.wanted))
+        answers = len(self.wanted) + len(self.known) + repeats
+        cases: dict[Measure, int] = {
+            "known": len(self.known),
+            "repeats": repeats,
+            "cannot_tell": answers,
+            "seconds": answers,
+        }
+        check_rules(self.settings.rules, cases)
 
     @cached_property
     def by_id(self) -> Mapping[str, Item]:

@@ -19,7 +19,7 @@ from visualjudge.core import jsons
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.core.records import FAILED, TIES, Answer, QuestionType, Status
 from visualjudge.runs.folder import PEOPLE, RunFolder, excluded_raters
-from visualjudge.runs.resume_check import changes, check_changes
+from visualjudge.runs.resume_check import changes
 from visualjudge.studio.people.plan import (
     REPEAT_AFTER,
     Plan,
@@ -36,6 +36,7 @@ LEASE_S = 1800.0
 """A question that was shown to a rater and not answered for so long may go to another."""
 
 
+# What a line of a study holds; it may come from a stranger.
 _ROW = {
     **dict.fromkeys(("id", "rater", "order", "shown", "purpose", "status"), str),
     **dict.fromkeys(("turn", "repeat"), int),
@@ -43,7 +44,6 @@ _ROW = {
     "latency_s": (int, float, None),
     "note": (str, None),
 }
-"""What a line of a study holds; it may come from a stranger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +116,9 @@ def as_shown(value: Answer, slot: Slot) -> Answer:
     return "".join("ABCDE"[slot.shown.index(letter)] for letter in value if letter in slot.shown)
 
 
+# Settings that every study states; others stand in ``run.json`` where they are not as by default,
+# so that a study of an earlier version goes on.
 _FIRST = ("seed", "overlap", "raters_per_question", "repeats", "known", "sample", "filter", "items")
-"""Settings that every study states; others stand in ``run.json`` where they are not as by default,
-so that a study of an earlier version goes on.
-"""
 _DEFAULTS = asdict(Settings())
 
 
@@ -143,6 +142,11 @@ class Rater:
     def pairs(self) -> int:
         """Pairs that were answered."""
         return sum(slot.shown in ("AB", "BA") for slot in self.slots)
+
+    @property
+    def counted(self) -> int:
+        """Answers but those of practice, which count for nothing."""
+        return len(self.slots) - self.count("practice")
 
     def count(self, purpose: Purpose) -> int:
         """How many of a purpose were answered."""
@@ -172,9 +176,15 @@ class RatingRun:
         self._keys: Counter[tuple[str, str]] = Counter()
         old = self._folder.manifest()
         self._manifest = _manifest(plan, dataset, old)
-        if old:
-            check_changes(folder, changes(old, self._manifest), accept=False)
-        elif self._folder.journal_path.exists():
+        changed = changes(old, self._manifest) if old else []
+        if changed:
+            raise UsageError(
+                f"{folder}: cannot go on with other settings: {'; '.join(map(str, changed))}. "
+                "Begin another study in another --people"
+            )
+        if not old:
+            plan.check()
+        if not old and self._folder.journal_path.exists():
             raise UsageError(f"{folder}: holds verdicts without a run.json; name another --people")
         self._journal = self._folder.open_journal(resume=True)
         for record in self._journal.records():
@@ -295,10 +305,7 @@ class RatingRun:
         """How many questions the rater may still get, at most."""
         with self._lock:
             rater, settings = self.raters[name], self.plan.settings
-            known = sum(
-                rater.name not in self._taken.get(i, ())
-                for i in (*self.plan.known, *self.plan.practice)
-            )
+            known = sum(rater.name not in self._taken.get(i, ()) for i in self.plan.known)
             ordinary = sum(1 for _ in self._open(rater))
             again = min(settings.repeats, rater.count("question") + ordinary) - rater.count(
                 "repeat"
@@ -313,8 +320,8 @@ class RatingRun:
     def is_break(self, name: str) -> bool:
         """Whether the rater is to take a break before the next question."""
         every, rater = self.plan.settings.break_every, self.raters[name]
-        answered = len(rater.slots) - rater.count("practice")
-        return every > 0 and answered > 0 and answered % every == 0 and self.left(name) > 0
+        counted = rater.counted
+        return every > 0 and counted > 0 and counted % every == 0 and self.left(name) > 0
 
     def back(self, name: str, steps: int) -> tuple[Slot, dict[str, Any]] | None:
         """What the rater answered ``steps`` questions ago (1 = the last), to change it."""
@@ -329,7 +336,8 @@ class RatingRun:
     # ---------------------------------------------------------------- taking in
 
     def write(self, name: str, key: tuple[str, int], given: Given, *, revise: bool) -> None:
-        """Append an answer. ``synced`` has to follow before anybody is told.
+        """Append an answer, unless it is what the rater has said already. ``synced`` has to follow
+        before anybody is told.
 
         Raises
         ------
@@ -342,6 +350,13 @@ class RatingRun:
             rater = self.raters[name]
             before = {slot.key: line for slot, line in zip(rater.slots, rater.lines, strict=True)}
             if revise and key in before:
+                line = before[key]
+                if (line["value"], line["status"], line.get("note")) == (
+                    given.value,
+                    given.status,
+                    given.note,
+                ):
+                    return  # the rater looked at an answer and left it as it is
                 slot, repeat = _slot_of(before[key]), before[key].get("repeat", 0)
             elif rater.pending is not None and rater.pending.key == key and key not in before:
                 slot, repeat = rater.pending, self._keys[key[0], rater.pending.order]

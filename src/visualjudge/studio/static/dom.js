@@ -39,3 +39,12 @@ export function range(label, min, max, value, set, stage) {
   const input = h("input", { type: "range", min, max, value, oninput: () => { set(Number(input.value)); stage.draw(); } });
   return h("label", { class: "range" }, h("span", {}, label), input);
 }
+
+/** How many parts partsInView() tells apart. */
+export const PARTS = 9;
+
+/** The parts (0 to 8, row by row) of a box on the screen whose middle can be seen on `element`, not outside or covered. */
+export function partsInView({ left, top, width, height }, element) {
+  const middles = [...Array(PARTS).keys()].map((part) => [left + (width * (2 * (part % 3) + 1)) / 6, top + (height * (2 * Math.floor(part / 3) + 1)) / 6]);
+  return middles.flatMap((at, part) => (element.contains(document.elementFromPoint(...at)) ? [part] : []));
+}

@@ -6,6 +6,7 @@ class Facets extends HTMLElement {
   connectedCallback() {
     this.dataset_ = this.closest("[data-dataset]").dataset.dataset;
     this.open = new Map();
+    this.useful = new Set();
     addEventListener("vj-state", () => this.load());
     addEventListener("vj-indexed", () => this.load());
     this.load();
@@ -26,7 +27,9 @@ class Facets extends HTMLElement {
   show({ facets, behind }) {
     const focused = document.activeElement?.closest?.("vj-facets") ? document.activeElement.id : null;
     const top = this.scrollTop;
-    const useful = facets.filter((facet) => facet.values.length > 1 || facet.chosen.length);
+    // What was shown once stays, so that the others keep their place.
+    for (const facet of facets) if (facet.values.length > 1 || facet.chosen.length) this.useful.add(facet.name);
+    const useful = facets.filter((facet) => this.useful.has(facet.name) && facet.values.length);
     const groups = Map.groupBy ? Map.groupBy(useful, (f) => f.group) : group(useful);
     this.replaceChildren(
       h("div", { class: "facets-head" }, h("h2", {}, "Filters"), h("button", { type: "button", class: "close", onclick: () => document.body.classList.remove("drawer") }, "Done")),

@@ -8,6 +8,8 @@ const MAX_HEIGHT = 8_000_000;
 const PAGE = 60;
 const GAP = 12;
 const OVERSCAN = 2;
+const CHIP = 140;
+const CHIP_LINE = 23;
 
 class Grid extends HTMLElement {
   connectedCallback() {
@@ -64,7 +66,10 @@ class Grid extends HTMLElement {
     const least = width < 500 ? Math.min(width, 340) : 300;
     this.columns = Math.max(1, Math.floor((width + GAP) / (least + GAP)));
     this.cardWidth = (width - GAP * (this.columns - 1)) / this.columns;
-    this.rowHeight = (width < 500 ? 236 : 252) + GAP;
+    this.chips = Math.max(2, Math.floor(this.cardWidth / CHIP)); // of verdicts in a line; two lines at most
+    const lines = Math.min(2, Math.max(1, Math.ceil(Number(this.dataset.runs) / this.chips)));
+    this.chips *= lines;
+    this.rowHeight = (width < 500 ? 236 : 252) + CHIP_LINE * (lines - 1) + GAP;
     const real = Math.ceil(this.total / this.columns) * this.rowHeight + GAP;
     this.height = Math.min(real, MAX_HEIGHT);
     this.pageHeight = this.height / 100;
@@ -174,7 +179,7 @@ class Grid extends HTMLElement {
         ? h("img", { src: thumb(this.dataset_, option.image, width), alt: "", loading: "lazy", decoding: "async" })
         : card.original && !option.text
           ? h("img", { src: thumb(this.dataset_, card.original, width), alt: "", loading: "lazy", class: "faint" })
-          : h("pre", {}, option.text ?? "");
+          : h("pre", {}, option.text);
       const score = h("span", { class: "score", title: option.source ?? "" }, option.score.toFixed(digits));
       const letter = option.letter.trim() ? h("span", { class: "letter" }, option.letter) : null;
       return h("span", { class: `option${option.letter === best ? " best" : ""}` }, shown, letter, score);
@@ -190,8 +195,7 @@ class Grid extends HTMLElement {
   }
 
   verdicts(card) {
-    const most = Math.max(2, Math.floor(this.cardWidth / 92));
-    const chips = card.verdicts.slice(0, most).map((v) =>
+    const chips = card.verdicts.slice(0, this.chips).map((v) =>
       h("span", { class: `verdict ${v.outcome.replaceAll(" ", "-")}`, title: `${v.judge}: ${v.outcome}${v.flipped ? ", flipped by order" : ""}` },
         h("i", { "aria-hidden": "true" }, MARKS[v.outcome]), h("b", { class: "hidden" }, v.outcome), h("span", {}, v.judge), v.said ? h("em", {}, v.said) : null));
     const more = card.verdicts.length - chips.length;

@@ -1,5 +1,5 @@
 // <vj-rater>: one question after another, answered by keyboard or pointer. An answer is on the disk before the next shows.
-import { count, h, typing } from "./dom.js";
+import { PARTS, count, h, partsInView, typing } from "./dom.js";
 
 const HELP = {
   pairwise: ["A", "B", "C cannot tell"],
@@ -15,6 +15,8 @@ class Rater extends HTMLElement {
     this.steps = 0;
     this.listen = (event) => this.pressed(event);
     addEventListener("keydown", this.listen);
+    this.scrolled = () => this.look();
+    addEventListener("scroll", this.scrolled, { passive: true, capture: true });
     document.addEventListener("visibilitychange", () => this.clock());
     this.least = Number(this.dataset.least);
     this.instructions = document.querySelector("dialog.instructions");
@@ -23,6 +25,7 @@ class Rater extends HTMLElement {
 
   disconnectedCallback() {
     removeEventListener("keydown", this.listen);
+    removeEventListener("scroll", this.scrolled, { capture: true });
   }
 
   // ------------------------------------------------------------------ talking to the server
@@ -52,8 +55,9 @@ class Rater extends HTMLElement {
       this.say("Look at the question first: an answer is taken a little after its images have loaded.");
       return;
     }
-    if (this.querySelector("vj-stage")?.unseen) {
-      this.say("Look at all images first: swipe, or press the arrow keys.");
+    const unseen = this.unseen;
+    if (unseen.length) {
+      this.say(`Look at all of it first: ${unseen.join(", ")}. ${this.querySelector("vj-stage") ? "Swipe, press an arrow key, or Fit (0)." : "Scroll."}`);
       return;
     }
     this.sending = true;
@@ -92,16 +96,16 @@ class Rater extends HTMLElement {
 
   // ------------------------------------------------------------------ showing
 
-  show({ question, answered, left, code }) {
+  show({ question, answered, past, left, code }) {
     this.question = question;
     this.held = null;
-    if (answered === 0 && question && !this.told) this.instruct();
+    if (past === 0 && question && !this.told) this.instruct();
     this.dataset.answered = answered;
     const total = answered + left;
     const bar = h("progress", { max: total || 1, value: answered, "aria-label": `${answered} of at most ${total} answered` });
     if (!question) {
       this.replaceChildren(h("div", { class: "page finished", role: "status" }, h("h1", {}, "That was all. Thank you."),
-        h("p", { class: "soft" }, `${count(answered)} answers are saved.`), code ? h("p", {}, "Your code: ", h("code", {}, code)) : null, answered ? this.undoButton() : null), this.status());
+        h("p", { class: "soft" }, `${count(answered)} answers are saved.`), code ? h("p", {}, "Your code: ", h("code", {}, code)) : null, past ? this.undoButton() : null), this.status());
       return;
     }
     this.chosen = "";
@@ -119,40 +123,55 @@ class Rater extends HTMLElement {
     this.choices = h("div", { class: "choices", role: "group", "aria-label": "Your answer" });
     const aside = h("div", { class: "answer panel" },
       h("div", { class: "rater-head" }, h("span", { class: "soft grow" }, given ? "Changing an earlier answer" : question.practice ? "Practice: this does not count" : `${count(answered)} answered, at most ${count(left)} left`),
-        this.instructions ? h("button", { type: "button", class: "undo", onclick: () => this.instruct() }, "Instructions") : null, this.undoButton(answered <= this.steps)), bar,
+        this.instructions ? h("button", { type: "button", class: "undo", onclick: () => this.instruct() }, "Instructions") : null,
+        given ? h("button", { type: "button", class: "keep", "aria-keyshortcuts": "K", onclick: () => this.keep() }, "Keep it") : null, this.undoButton(past <= this.steps)), bar,
       question.before ? h("div", { class: "brief", tabindex: 0, role: "group", "aria-label": "What is asked" }, question.before) : null,
       h("div", { class: "decide" }, h("h2", {}, question.after || "Your answer"),
         this.choices,
         h("button", { type: "button", class: "cannot", "aria-keyshortcuts": question.type === "pairwise" ? "C" : "X", onclick: () => this.send({ cannot_tell: true }) },
           given?.cannot_tell ? "Cannot tell (your answer)" : "Cannot tell")),
       this.note,
-      h("p", { class: "soft small keys-line" }, [...HELP[question.type], ...question.ties.map((tie) => `${TIE_KEYS[tie]} ${{ tie: "equal", both_bad: "both bad" }[tie]}`), "U undo", "N note", "F flicker", "+ − zoom"].map((text) => h("span", {}, text))));
-    const stage = layers.length ? h("vj-stage", { class: "stage", "data-layers": JSON.stringify(layers), "data-all": "1", "data-digits": "off" }) : null;
+      h("p", { class: "soft small keys-line" }, [...HELP[question.type], ...question.ties.map((tie) => `${TIE_KEYS[tie]} ${{ tie: "equal", both_bad: "both bad" }[tie]}`), given ? "K keep it" : null, "U undo", "N note", "F flicker", "+ − zoom"].filter(Boolean).map((text) => h("span", {}, text))));
+    const stage = layers.length ? h("vj-stage", { class: "stage", "data-layers": JSON.stringify(layers), "data-all": "1", "data-digits": "off", "data-patient": "" }) : null;
     this.replaceChildren(h("div", { class: "rate" }, h("div", { class: "rate-main" }, stage,
       texts.length ? h("section", { class: "texts", "aria-label": "Options as text" }, texts.map((o) =>
         h("div", { class: "text-option" }, h("h3", {}, question.type === "scoring" ? "Prediction" : o.letter), h("pre", { tabindex: 0 }, o.text)))) : null), aside), this.status());
     this.draw();
-    this.wait(layers.map((layer) => layer.src));
+    this.wait(stage);
+  }
+
+  /** The options of which most has not been in view. */
+  get unseen() {
+    this.look();
+    const texts = [...this.querySelectorAll(".text-option")].filter((option) => this.read.get(option).size <= PARTS / 2);
+    const images = this.querySelector("vj-stage")?.unseen ?? [];
+    return [...images.map((layer) => layer.title), ...texts.map((option) => option.firstElementChild.textContent)];
+  }
+
+  look() {
+    for (const option of this.querySelectorAll(".text-option")) {
+      if (!this.read.has(option)) this.read.set(option, new Set());
+      for (const part of partsInView(option.getBoundingClientRect(), option)) this.read.get(option).add(part);
+    }
   }
 
   // The clock starts, and answers are accepted, when the images can be seen.
-  async wait(sources) {
+  async wait(stage) {
     const { question } = this;
     this.ready = false;
+    this.read = new Map();
     this.removeAttribute("data-ready");
     this.clock(true);
-    try {
-      await Promise.all(sources.map((src) => Object.assign(new Image(), { src }).decode()));
-    } catch {
-      if (this.question === question) this.say("An image could not be loaded. Reload the page.");
-      return;
-    }
+    stage?.addEventListener("vj-missing", () => this.say("An image could not be loaded. It is asked for again until it comes."));
+    await stage?.loaded;
     if (this.instructions?.open) await new Promise((resolve) => this.instructions.addEventListener("close", resolve, { once: true }));
     if (this.question === question) this.clock(true);
     while (this.question === question && this.seconds() < this.least) {
       await new Promise((resolve) => setTimeout(resolve, 1000 * (this.least - this.spent / 1000) + 5));
     }
     if (this.question !== question) return;
+    stage?.look();
+    this.look();
     this.ready = true;
     this.toggleAttribute("data-ready", true);
   }
@@ -257,6 +276,12 @@ class Rater extends HTMLElement {
     return h("button", { type: "button", class: "primary confirm", disabled: !ready, onclick: act }, "Confirm");
   }
 
+  /** Leave an earlier answer as it is, and go on where the rater was. */
+  keep() {
+    this.steps = 0;
+    this.load("next");
+  }
+
   undo() {
     this.steps += 1;
     this.load(`back?steps=${this.steps}`);
@@ -277,6 +302,7 @@ class Rater extends HTMLElement {
 
   general(key) {
     if (key === "U") { this.undo(); return true; }
+    if (key === "K" && this.question?.given) { this.keep(); return true; }
     if (key === "N" && this.question) { this.note.focus(); return true; }
     return false;
   }

@@ -4,8 +4,10 @@ import { filters, update } from "./state.js";
 
 const root = (element) => `/d/${element.closest("[data-dataset]").dataset.dataset}`;
 
-async function post(address, body = {}) {
-  const response = await fetch(address, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+const NOTE_MS = 500;
+
+async function post(address, body = {}, keepalive = false) {
+  const response = await fetch(address, { method: "POST", keepalive, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
   if (!response.ok) throw new Error(await response.text());
   return response.json();
 }
@@ -16,20 +18,38 @@ class Mark extends HTMLElement {
     this.starred = this.dataset.star !== "";
     this.star = h("button", { type: "button", title: "Star (M)", "aria-keyshortcuts": "M", onclick: () => this.toggle() });
     this.field = h("input", { type: "text", maxlength: 40, placeholder: "Add a tag", "aria-label": "Add a tag" });
-    this.note = h("textarea", { rows: 2, maxlength: 4000, placeholder: "Note", "aria-label": "Note", onchange: () => this.change({ note: this.note.value }) }, this.dataset.note);
+    this.note = h("textarea", { rows: 2, maxlength: 4000, placeholder: "Note", "aria-label": "Note", oninput: () => this.noted(), onchange: () => this.keep() }, this.dataset.note);
     this.list = h("span", { class: "chips" });
     this.said = h("p", { class: "soft small", role: "status" });
+    this.toast = h("p", { class: "toast", "aria-hidden": "true" });
     const form = h("form", { class: "tag-form", onsubmit: (event) => { event.preventDefault(); this.add(); } }, this.field, h("button", {}, "Add"));
-    this.append(h("div", { class: "mark-line" }, this.star, form), this.list, this.note, this.said);
+    this.append(h("div", { class: "mark-line" }, this.star, form), this.list, this.note, this.said, this.toast);
     this.listen = (event) => {
       if (event.key.toLowerCase() === "m" && !typing(event) && !event.ctrlKey && !event.metaKey && !event.altKey) this.toggle();
     };
     addEventListener("keydown", this.listen);
+    this.left = () => this.keep(true);
+    addEventListener("pagehide", this.left);
     this.draw();
   }
 
   disconnectedCallback() {
     removeEventListener("keydown", this.listen);
+    removeEventListener("pagehide", this.left);
+  }
+
+  noted() {
+    this.said.textContent = "Not saved yet.";
+    clearTimeout(this.writing);
+    this.writing = setTimeout(() => this.keep(), NOTE_MS);
+  }
+
+  /** Save the note where it has changed; `leaving`: the page goes, and the request must outlive it. */
+  async keep(leaving = false) {
+    clearTimeout(this.writing);
+    const note = this.note.value;
+    if (note === this.dataset.note) return;
+    if (await this.change({ note }, leaving)) this.dataset.note = note;
   }
 
   draw() {
@@ -38,9 +58,9 @@ class Mark extends HTMLElement {
     this.list.replaceChildren(...this.tags.map((tag) => h("button", { type: "button", class: "chip", "aria-label": `Remove the tag ${tag}`, onclick: () => this.remove(tag) }, tag, h("span", { "aria-hidden": "true" }, "✕"))));
   }
 
-  async change(fields) {
+  async change(fields, leaving = false) {
     try {
-      await post(`${root(this)}/marks`, { ids: [this.dataset.id], ...fields });
+      await post(`${root(this)}/marks`, { ids: [this.dataset.id], ...fields }, leaving);
       this.said.textContent = "Saved.";
       this.draw();
       return true;
@@ -54,6 +74,8 @@ class Mark extends HTMLElement {
     this.starred = !this.starred;
     if (!(await this.change({ star: this.starred }))) this.starred = !this.starred;
     this.draw();
+    this.toast.textContent = this.said.textContent === "Saved." ? this.star.textContent : this.said.textContent;
+    setTimeout(() => (this.toast.textContent = ""), 2000);
   }
 
   async add() {
@@ -84,10 +106,12 @@ class Sets extends HTMLElement {
       this.tag, button("Tag all", null, "submit"), button("Untag all", () => this.marked({ remove: this.tag.value.trim() })));
     const viewForm = h("form", { onsubmit: (event) => { event.preventDefault(); this.save(this.name.value.trim(), filters().toString()); } },
       this.name, button("Save view", null, "submit"));
+    this.all = h("h3", {}, "All questions that fit");
+    this.back = button("Undo", () => this.undo());
     this.panel = h("details", { class: "sets", ontoggle: () => this.panel.open && this.refresh() }, h("summary", { class: "button" }, "Selection"),
       h("div", { class: "panel" },
-        h("h3", {}, "All questions that fit"),
-        h("div", { class: "set-line" }, button("Star all", () => this.marked({ star: true })), button("Unstar all", () => this.marked({ star: false })), button("Undo", () => this.undo())),
+        this.all,
+        h("div", { class: "set-line" }, button("Star all", () => this.marked({ star: true })), button("Unstar all", () => this.marked({ star: false })), this.back),
         tagForm,
         h("div", { class: "set-line" }, this.links),
         h("h3", {}, "Ask them again"), this.commands,
@@ -116,19 +140,30 @@ class Sets extends HTMLElement {
     this.links.forEach((link, i) => { link.href = `${root(this)}/selection.${["csv", "txt"][i]}?${filters()}`; });
     const [views, commands] = await Promise.all(["views", "commands"].map(async (name) => (await fetch(`${root(this)}/${name}`)).json()));
     this.show(views);
+    this.all.textContent = `All ${document.querySelector("vj-bar .total")?.textContent ?? "questions"} that fit`;
     this.commands.replaceChildren(h("p", { class: "soft small" }, "Save the ids as questions.txt, then:"), ...Object.values(commands).map((text) => h("pre", { tabindex: 0 }, text)));
   }
 
-  show(views) {
+  show({ views, undo }) {
+    this.undoes(undo);
     this.list.replaceChildren(...Object.keys(views).map((name) => h("li", {}, h("a", { href: `${root(this)}/v/${encodeURIComponent(name)}` }, name),
       h("button", { type: "button", "aria-label": `Remove the view ${name}`, onclick: () => this.save(name, null) }, "✕"))));
   }
 
+  /** The button names what it takes back, which may lie outside the filters. */
+  undoes(said) {
+    this.back.disabled = !said;
+    this.back.textContent = said ? `Undo: ${said}` : "Undo";
+    this.back.title = said ? "" : "Nothing was changed since the studio was started";
+  }
+
   /** Does it, and says what came of it. */
-  async act(act) {
+  async act(act, say) {
     try {
-      const { changed } = await act();
-      this.said.textContent = `${count(changed)} ${changed === 1 ? "question" : "questions"} changed.`;
+      const done = await act();
+      if (done.views) this.show(done);
+      else this.undoes(done.undo);
+      this.said.textContent = say(done);
       update(() => {}, { keep: true });
     } catch (error) {
       this.said.textContent = `Not saved: ${error.message}`;
@@ -136,21 +171,20 @@ class Sets extends HTMLElement {
   }
 
   marked(fields) {
-    if ("add" in fields && !fields.add || "remove" in fields && !fields.remove) return;
-    this.act(() => post(`${root(this)}/marks`, { query: filters().toString(), ...fields }));
+    if ("add" in fields && !fields.add || "remove" in fields && !fields.remove) {
+      this.said.textContent = "Name the tag first.";
+      return;
+    }
+    this.act(() => post(`${root(this)}/marks`, { query: filters().toString(), ...fields }),
+      ({ changed }) => `${count(changed)} ${changed === 1 ? "question" : "questions"} changed.`);
   }
 
   undo() {
-    this.act(() => post(`${root(this)}/undo`));
+    this.act(() => post(`${root(this)}/undo`), ({ undone }) => `Undone: ${undone ?? "nothing"}.`);
   }
 
-  async save(name, query) {
-    try {
-      this.show(await post(`${root(this)}/save-view`, { name, query }));
-      this.said.textContent = query === null ? "Removed." : "Saved.";
-    } catch (error) {
-      this.said.textContent = `Not saved: ${error.message}`;
-    }
+  save(name, query) {
+    this.act(() => post(`${root(this)}/save-view`, { name, query }), ({ undo }) => `Done: ${undo}. Undo brings back what was before.`);
   }
 }
 

@@ -1,13 +1,14 @@
 // <vj-stage>: images under one zoom and one pan, to the pixel. Side by side, flicker, slider and difference.
 // All images share the coordinates of the first one; an image of another size is laid over the same field.
 import { amplified } from "./difference.js";
-import { h, image, range, typing } from "./dom.js";
+import { PARTS, h, image, partsInView, range, typing } from "./dom.js";
 import { drawCursor, drawLabel, drawPixelGrid, smallestAt } from "./marks.js";
 
 const MODES = [["side", "Side by side", "S"], ["flicker", "Flicker", "F"], ["slider", "Slider", "L"], ["difference", "Difference", "D"], ["one", "One", "O"]];
 const NARROW = 500;
 const SWIPE = 40;
 const GRID_FROM = 12;
+const RETRY_MS = 1500;
 
 class Stage extends HTMLElement {
   async connectedCallback() {
@@ -23,13 +24,16 @@ class Stage extends HTMLElement {
     this.b = (options[1] ?? this.layers[0]).key;
     this.original = this.layers.find((layer) => layer.key === "o0")?.key;
     this.at = 0;
-    this.seen = new Set();
+    this.seen = new Map(this.layers.map((layer) => [layer.key, new Set()]));
     this.build();
     this.listen = (event) => this.pressed(event);
     addEventListener("keydown", this.listen);
     this.watch = new ResizeObserver(() => this.draw());
-    this.watch.observe(this);
-    await Promise.all(this.layers.map((layer) => this.fetch(layer)));
+    this.watch.observe(this.panes);
+    this.scrolled = () => this.look();
+    addEventListener("scroll", this.scrolled, { passive: true, capture: true });
+    this.loaded = Promise.all(this.layers.map((layer) => this.fetch(layer)));
+    await this.loaded;
     this.base = this.layers.find((layer) => layer.bitmap);
     this.classList.add("ready");
     this.draw();
@@ -40,6 +44,7 @@ class Stage extends HTMLElement {
   async know() {
     const { marks, truth } = await (await fetch(this.dataset.labels)).json();
     this.labels = marks;
+    for (const hint of document.querySelectorAll("[data-without=truth]")) hint.hidden = Boolean(truth);
     if (!truth) return;
     this.truth = { key: "truth", title: "Ground truth", src: truth };
     this.truthButton.hidden = false;
@@ -48,19 +53,25 @@ class Stage extends HTMLElement {
 
   disconnectedCallback() {
     removeEventListener("keydown", this.listen);
+    removeEventListener("scroll", this.scrolled, { capture: true });
     this.watch.disconnect();
   }
 
+  /** With data-patient, an image that cannot be loaded is asked for again, as while the server starts anew. */
   async fetch(layer) {
     const bitmap = new Image();
     bitmap.src = layer.src ?? image(this.dataset_, layer.name);
     try {
       await bitmap.decode();
-      Object.assign(layer, { bitmap, width: bitmap.naturalWidth, height: bitmap.naturalHeight });
+      Object.assign(layer, { bitmap, width: bitmap.naturalWidth, height: bitmap.naturalHeight, missing: false });
     } catch {
       layer.missing = true;
     }
     this.draw();
+    if (!layer.missing || !("patient" in this.dataset) || !this.isConnected) return;
+    this.dispatchEvent(new Event("vj-missing"));
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    await this.fetch(layer);
   }
 
   layer(key) {
@@ -77,7 +88,7 @@ class Stage extends HTMLElement {
         this.layers.map((layer) => h("option", { value: layer.key, selected: layer.key === this[which] }, layer.title))));
     this.modes = MODES.map(([mode, title, key]) =>
       h("button", { type: "button", "data-mode": mode, title: `${title} (${key})`, "aria-keyshortcuts": key, onclick: () => this.setMode(mode) }, title));
-    const zoom = (label, title, act) => h("button", { type: "button", title, "aria-label": `${label} ${title}`, onclick: act }, label);
+    const zoom = (label, title, act) => h("button", { type: "button", title, "aria-keyshortcuts": title.match(/\((.)\)/)[1], "aria-label": `${label} ${title}`, onclick: act }, label);
     this.readout = h("output", { class: "readout", "aria-live": "off" });
     this.tools = {
       slider: range("Position", 0, 100, 50, (v) => { this.cut = v / 100; }, this),
@@ -95,7 +106,7 @@ class Stage extends HTMLElement {
         several ? choose("a", "Left") : null, several ? choose("b", "Right") : null,
         Object.values(this.tools), this.truthButton,
         h("span", { class: "grow" }),
-        h("div", { class: "segments" }, zoom("−", "Zoom out (−)", () => this.zoom(0.5)), zoom("Fit", "Fit (0)", () => this.fit()),
+        h("div", { class: "segments zooms" }, zoom("−", "Zoom out (−)", () => this.zoom(0.5)), zoom("Fit", "Fit (0)", () => this.fit()),
           zoom("1:1", "One screen pixel each (1)", () => this.zoomTo(1)), zoom("+", "Zoom in (+)", () => this.zoom(2)))),
       this.panes, this.readout);
     this.setMode(this.layers.length > 1 && this.dataset.all && this.clientWidth < NARROW ? "one" : "side");
@@ -103,6 +114,7 @@ class Stage extends HTMLElement {
     this.panes.addEventListener("pointerdown", (event) => this.grab(event));
     this.panes.addEventListener("pointermove", (event) => this.point(event));
     this.panes.addEventListener("pointerleave", () => { this.cursor = null; this.draw(); });
+    this.panes.addEventListener("dblclick", (event) => (this.zoomed ? this.fit() : this.zoom(2, ...(this.place(event) ?? []))));
   }
 
   setMode(mode) {
@@ -124,9 +136,25 @@ class Stage extends HTMLElement {
     this.draw();
   }
 
-  /** Images that have not been on the screen yet, where only one is at a time. */
+  /** The images of which most has not been in view yet; one that could not be loaded is among them. */
   get unseen() {
-    return this.mode === "one" ? this.layers.filter((layer) => !layer.missing && !this.seen.has(layer.key)).length : 0;
+    this.look();
+    return this.layers.filter(({ key }) => this.seen.get(key).size <= PARTS / 2);
+  }
+
+  /** Note which parts of the images are in view. A difference shows no image, and a slider half of each. */
+  look() {
+    if (!this.base || this.truthShown || this.opacity < 1 || ["slider", "difference"].includes(this.mode)) return;
+    const scale = this.scale();
+    if (!(scale > 0) || !Number.isFinite(scale)) return; // no room, or an SVG without a size of its own
+    [...this.panes.children].forEach((figure, i) => {
+      const layer = this.layer(this.shown[i]);
+      if (!layer?.bitmap) return;
+      const box = figure.getBoundingClientRect();
+      const [left, top] = this.corner(box.width, box.height, scale);
+      const drawn = new DOMRect(box.left + left, box.top + top, this.base.width * scale, this.base.height * scale);
+      for (const part of partsInView(drawn, figure)) this.seen.get(layer.key).add(part);
+    });
   }
 
   /** Shows the ground truth in place of the options (in slider and difference: of the second image), and back. */
@@ -151,7 +179,7 @@ class Stage extends HTMLElement {
       ...(range_ ? {} : { ArrowLeft: pan(1, 0), ArrowRight: pan(-1, 0), ArrowUp: pan(0, 1), ArrowDown: pan(0, -1) }),
     }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!act) return;
-    if (event.key.startsWith("Arrow") && this.view.scale === 0) {
+    if (event.key.startsWith("Arrow") && !this.zoomed) {
       if (this.mode === "one" && /Left|Right/.test(event.key)) this.step(event.key === "ArrowRight" ? 1 : -1);
       return;
     }
@@ -175,6 +203,21 @@ class Stage extends HTMLElement {
     return this.view.scale || this.fitted();
   }
 
+  /** Whether part of the image is outside the pane. */
+  get zoomed() {
+    return this.scale() > 1.001 * this.fitted();
+  }
+
+  /** The view with the image kept inside the pane, or the pane inside the image where that is larger. */
+  clamped() {
+    const { width, height } = this.field();
+    const within = (at, size, room) => {
+      const most = Math.max(0, (size - room / this.scale()) / 2);
+      return Math.max(-most, Math.min(most, at));
+    };
+    return { scale: this.view.scale, x: within(this.view.x, this.base.width, width), y: within(this.view.y, this.base.height, height) };
+  }
+
   fit() {
     this.view = { scale: 0, x: 0, y: 0 };
     this.draw();
@@ -185,13 +228,17 @@ class Stage extends HTMLElement {
     const { width, height } = this.field();
     const [cx, cy] = [px ?? width / 2, py ?? height / 2];
     const [ix, iy] = this.toImage(cx, cy);
-    const next = Math.max(Math.min(1, this.fitted() / 4), Math.min(scale, 96));
+    const next = Math.max(Math.min(1, this.fitted()), Math.min(scale, 96));
     this.view = { scale: next, x: ix - (cx - width / 2) / next - this.base.width / 2, y: iy - (cy - height / 2) / next - this.base.height / 2 };
     this.draw();
   }
 
   zoom(factor, px, py) {
     const now = this.scale() * factor;
+    if (factor < 1 && now <= this.fitted()) {
+      this.fit();
+      return;
+    }
     const whole = now > 1 ? Math.max(1, Math.round(now)) : now;
     this.zoomTo(factor === 2 || factor === 0.5 ? whole : now, px, py);
   }
@@ -218,7 +265,7 @@ class Stage extends HTMLElement {
   wheel(event) {
     const at = this.place(event);
     if (!at || !this.base) return;
-    if (!event.ctrlKey && !event.metaKey && this.view.scale === 0 && event.deltaY > 0) return; // the page scrolls on
+    if (!event.ctrlKey && !event.metaKey && !this.zoomed && event.deltaY > 0) return; // the page scrolls on
     event.preventDefault();
     this.zoom(Math.exp(-event.deltaY * (event.ctrlKey ? 0.01 : 0.002)), ...at);
   }
@@ -228,11 +275,15 @@ class Stage extends HTMLElement {
     this.pointers ??= new Map();
     this.pointers.set(event.pointerId, [event.clientX, event.clientY]);
     event.target.setPointerCapture?.(event.pointerId);
-    const swiping = this.mode === "one" && this.view.scale === 0;
-    const move = (e) => (swiping && this.pointers.size === 1 ? null : this.drag(e));
+    this.pinched = this.pointers.size > 1;
+    const swiping = () => !this.pinched && this.mode === "one" && !this.zoomed;
+    const move = (e) => (swiping() ? null : this.drag(e));
     const done = (e) => {
       const across = e.clientX - event.clientX;
-      if (swiping && this.view.scale === 0 && this.pointers.size === 1 && Math.abs(across) > SWIPE && e.type === "pointerup") this.step(across < 0 ? 1 : -1); this.pointers.delete(event.pointerId); event.target.removeEventListener("pointermove", move); };
+      if (swiping() && Math.abs(across) > SWIPE && e.type === "pointerup") this.step(across < 0 ? 1 : -1);
+      this.pointers.delete(event.pointerId);
+      event.target.removeEventListener("pointermove", move);
+    };
     event.target.addEventListener("pointermove", move);
     event.target.addEventListener("pointerup", done, { once: true });
     event.target.addEventListener("pointercancel", done, { once: true });
@@ -248,7 +299,7 @@ class Stage extends HTMLElement {
     } else if (this.mode === "slider" && Math.abs(this.place(event)[0] - this.cut * this.field().width) < 24) {
       this.cut = Math.max(0, Math.min(1, this.place(event)[0] / this.field().width));
       this.tools.slider.querySelector("input").value = this.cut * 100;
-    } else {
+    } else if (this.zoomed) {
       const scale = this.scale();
       this.view = { scale, x: this.view.x - (event.clientX - before[0]) / scale, y: this.view.y - (event.clientY - before[1]) / scale };
     }
@@ -276,14 +327,16 @@ class Stage extends HTMLElement {
     const panes = this.layers.length === 1 ? [this.a] : shown;
     while (this.panes.children.length > panes.length) this.panes.lastElementChild.remove();
     while (this.panes.children.length < panes.length) this.panes.append(h("figure", {}, h("canvas"), h("figcaption")));
+    this.panes.classList.toggle("many", panes.length > 3);
+    this.panes.dataset.count = panes.length;
+    if (this.base && this.scale() > 0) this.view = this.clamped();
     panes.forEach((key, i) => this.paintPane(this.panes.children[i], key));
     this.dataset.scale = this.base ? this.scale().toFixed(4) : "";
     this.dataset.mode = this.mode;
-    for (const key of panes) if (this.layer(key)?.bitmap) this.seen.add(key);
+    this.shown = panes;
+    this.look();
     [...this.picks.children].forEach((button, i) => button.setAttribute("aria-pressed", String(i === this.at)));
     this.dataset.shown = this.truthShown ? "truth" : panes.join(",");
-    this.panes.classList.toggle("many", panes.length > 3);
-    this.panes.dataset.count = panes.length;
     this.tell();
   }
 
@@ -337,12 +390,17 @@ class Stage extends HTMLElement {
     context.globalAlpha = 1;
   }
 
+  /** Where in a pane the upper left corner of the image is. */
+  corner(width, height, scale) {
+    return [width / 2 - (this.base.width / 2 + this.view.x) * scale, height / 2 - (this.base.height / 2 + this.view.y) * scale];
+  }
+
   put(context, width, height, layer) {
     if (!layer?.bitmap) return;
     const scale = this.scale();
     context.imageSmoothingEnabled = scale < 2;
     context.imageSmoothingQuality = "high";
-    const [left, top] = [width / 2 - (this.base.width / 2 + this.view.x) * scale, height / 2 - (this.base.height / 2 + this.view.y) * scale];
+    const [left, top] = this.corner(width, height, scale);
     context.drawImage(layer.bitmap, left, top, this.base.width * scale, this.base.height * scale);
   }
 

@@ -22,10 +22,11 @@ class Watch extends HTMLElement {
 
   article(v) {
     const link = `/d/${this.dataset.dataset}/q/${encodeURIComponent(v.id)}`;
-    const failure = `! ${v.status.replaceAll("_", " ")}${v.cause ? `: ${v.cause}` : ""}`;
+    const unsure = v.status === "cannot_tell";
+    const failure = unsure ? "? cannot tell" : `! ${v.status.replaceAll("_", " ")}${v.cause ? `: ${v.cause}` : ""}`;
     return h("article", { class: "panel" },
-      h("header", {}, h("a", { href: link }, v.id), h("span", { class: "badge quiet" }, v.order), h("span", { class: "grow" }),
-        v.status.startsWith("ok") ? h("b", {}, v.said) : h("span", { class: "failed" }, failure),
+      h("header", {}, h("a", { href: link }, v.id), v.order ? h("span", { class: "badge quiet" }, v.order) : null, v.purpose ? h("span", { class: "badge quiet" }, v.purpose) : null, h("span", { class: "grow" }),
+        v.status.startsWith("ok") ? h("b", {}, v.said) : h("span", { class: unsure ? "cannot-tell" : "failed" }, failure),
         v.seconds ? h("span", { class: "soft" }, `${v.seconds.toFixed(2)} s`) : null),
       v.reply ? h("pre", { tabindex: "0" }, v.reply) : null);
   }

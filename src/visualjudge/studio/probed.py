@@ -1,0 +1,146 @@
+"""What the probes show of each judge: what it fails, passes or leaves open, and an example."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from visualjudge.core.errors import VisualJudgeError
+from visualjudge.studio.places import RunPlace
+from visualjudge.studio.selection import Shelf
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from visualjudge.analysis.probe_figures import ProbeResult
+
+STATES = {"fail": "fails", "not_shown": "undecided", "pass": "passes"}
+"""A state in words; what is failed comes first."""
+UNITS: Mapping[str, str] = {
+    "cue": "more often the option with it (−0.5 to 0.5)",
+    "change": "share right with it less that without (−1 to 1)",
+    "same": "more often the first place (−0.5 to 0.5)",
+    "withheld": "more often right though nothing tells (−0.5 to 0.5)",
+    "staircase": "steps scored in the wrong order less those in the right one (−1 to 1)",
+}
+"""What an effect is, by design; see :mod:`visualjudge.analysis.probes`."""
+INNER = 1.645 / 1.960
+"""Of the half-width of a 95 % interval to that of the 90 % interval, which decides on a pass."""
+MOST_MORE = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class ShownProbe:
+    """One probe of one judge; ``more``: about how many questions more would decide.
+
+    Attributes
+    ----------
+    example
+        Id of a question on which the judge failed; None where there is none.
+    unchanged
+        Id of the question that the probe has changed, where it was asked.
+    """
+
+    result: ProbeResult
+    about: str
+    questions: int
+    more: int | None
+    example: str | None
+    unchanged: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeProbes:
+    """What the probes show of one judge, or ``why`` that cannot be said."""
+
+    judge: RunPlace
+    probes: tuple[ShownProbe, ...]
+    why: str = ""
+
+
+def judge_probes(shelf: Shelf) -> list[JudgeProbes]:
+    """The report's state of every probe, for each judge, failed ones first."""
+    from visualjudge.analysis.load import load_study
+    from visualjudge.analysis.probes import probe_results
+
+    found = []
+    for place, _ in shelf.runs:
+        try:
+            answered = load_study([place.root], dataset=shelf.index.root).answered[0]
+            shown = sorted(
+                _shown(answered, probe_results(answered)),
+                key=lambda one: list(STATES).index(one.result.state),
+            )
+            found.append(JudgeProbes(place, tuple(shown)))
+        except VisualJudgeError as error:
+            found.append(JudgeProbes(place, (), str(error)))
+    return found
+
+
+def _shown(answered: pl.DataFrame, results: Sequence[ProbeResult]) -> Iterator[ShownProbe]:
+    import polars as pl
+
+    from visualjudge.apps.probes.kinds import PROBES
+
+    about = {name: kind.about for name, kind in PROBES.items()}
+    control = answered.filter(probe_design="control")
+    unchanged = dict(control.unique("probe_group").select("probe_group", "id").iter_rows())
+    for result in results:
+        table = answered.filter(pl.col("probe_name") == result.name)
+        questions = table["id"].n_unique()
+        failed = failing(table, control, result)
+        example = failed.row(0, named=True) if failed.height else None
+        yield ShownProbe(
+            result,
+            about.get(result.name, ""),
+            questions,
+            more_needed(result, questions),
+            None if example is None else str(example["id"]),
+            None if example is None else unchanged.get(example["probe_group"]),
+        )
+
+
+def failing(table: pl.DataFrame, control: pl.DataFrame, result: ProbeResult) -> pl.DataFrame:
+    """The verdicts on a probe that add to its effect; a reply that could not be read is none."""
+    import polars as pl
+
+    read = table.filter("parsed")
+    if result.design == "change":
+        right = control.filter("right").unique(["probe_group", "order"])
+        return read.filter(~pl.col("right")).join(right, on=["probe_group", "order"], how="semi")
+    if result.design == "cue":
+        return read.filter((pl.col("text") == pl.col("probe_cue")) & ~pl.col("right"))
+    if result.design == "same":
+        return read.filter(pl.col("said_first") == ((result.effect.value or 0.0) >= 0))
+    if result.design == "withheld":
+        return read.filter("right")
+    worse = read.join(read, on="probe_group", suffix="_better").filter(
+        pl.col("probe_level") > pl.col("probe_level_better"),
+        pl.col("number") > pl.col("number_better"),
+    )
+    return worse.unique("id", maintain_order=True)
+
+
+def more_needed(result: ProbeResult, questions: int) -> int | None:
+    """About how many questions more would decide, were the effect as it is measured; None where
+    the probe is decided, or no number of questions can be named.
+
+    Half-widths shrink by the square root of the number of questions: the whole 90 % interval must
+    be within the margin to pass, and the 95 % interval leave out 0 to fail.
+    """
+    from visualjudge.analysis.probes import LEAST_QUESTIONS
+
+    if result.state != "not_shown":
+        return None
+    if questions < LEAST_QUESTIONS:
+        return LEAST_QUESTIONS - questions
+    value, (low, high) = result.effect.value, result.effect.interval or (None, None)
+    if value is None or low is None or high is None:
+        return None
+    half = (high - low) / 2
+    room = result.margin - abs(value)
+    factor = INNER * half / room if room > 0 else half / abs(value) if value else math.inf
+    needed = questions * factor**2 - questions
+    return max(1, math.ceil(needed)) if needed < MOST_MORE else None
