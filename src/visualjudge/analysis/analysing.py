@@ -237,6 +237,7 @@ def judge_result(
         for kind, needed in (("ranking", RANKED), ("scoring", SCORED))
     }
     answered, asked = study.answered[index], pairwise_asked(study, index)
+    pairwise = pairwise_figures(pairs, guessed(asked))
     told = answered.select(
         *(_sum_of(name) for name in ("tokens_in", "tokens_out")), pl.col("latency_s").median()
     )
@@ -259,7 +260,7 @@ def judge_result(
         info={
             k: v for k, v in run.info.items() if isinstance(v, (str, int, float, bool, dict, list))
         },
-        pairwise=pairwise_figures(pairs, guessed(asked)),
+        pairwise=pairwise,
         ranking=ranking_figures(kinds["ranking"]),
         scoring=scoring_figures(kinds["scoring"]),
         by_task=_by(cells, kinds, ["task"]),
@@ -268,7 +269,7 @@ def judge_result(
         by_margin=accuracy_cells(cells, ["margin_bin"]),
         by_task_error_type=accuracy_cells(cells, ["task", "error_type"]),
         cells=accuracy_cells(cells, CELL),
-        bias=preferences(pairs),
+        bias=preferences(pairs, pairwise),
         sensitivity=_sensitivity(pairs, resampling, guessed_among_allowed(asked)),
         encodings=_encodings(pairs, study.seed, guessed_by_task(asked)),
         variance=_variance(pairs, study.questions),

@@ -20,9 +20,9 @@ import polars as pl
 from scipy import special
 
 from visualjudge.analysis.accuracy_cells import image_sums, mean_of, share_of
-from visualjudge.analysis.figures import NO_SHARE, Estimate, Preference, Swap
+from visualjudge.analysis.figures import NO_SHARE, Estimate, Pairwise, Preference, Swap
 from visualjudge.analysis.statistics.bias_within_strata import Cases, lean
-from visualjudge.analysis.statistics.jackknife import FEW, holm, renumbered, sums
+from visualjudge.analysis.statistics.jackknife import FEW, TAIL, holm, renumbered, sums
 from visualjudge.analysis.study_table import more
 from visualjudge.analysis.verdicts_without_answer import withheld
 from visualjudge.core.records import FloatArray, IntArray
@@ -162,7 +162,25 @@ def _with_both_orders(
     return max(-0.5, min(ends[0], value - reach)), ends[1]
 
 
-def preferences(table: pl.DataFrame) -> tuple[Preference, ...]:
+def with_swap(place: Estimate, pairwise: Pairwise) -> Estimate:
+    """The lean to the option shown first; 0 by construction where each question has one answer in
+    both orders.
+
+    A question whose answers differ moves the lean by at most half its share; so does one that was
+    asked, or read, in one order alone.
+    """
+    swap = pairwise.swap
+    if swap.consistency_parsed != 1:
+        return place
+    both = round((swap.consistency.value or 0.0) * swap.consistency.n)
+    alone = 1 - both / max(pairwise.questions, both, 1)
+    reach = min(0.5, (1 - TAIL ** (1 / both) + alone) / 2)
+    low, high = place.interval or (-reach, reach)
+    ends = (max(-reach, -0.5 if low is None else low), min(reach, 0.5 if high is None else high))
+    return Estimate(place.value or 0.0, ends, place.n, swap.consistency.images)
+
+
+def preferences(table: pl.DataFrame, pairwise: Pairwise) -> tuple[Preference, ...]:
     """Every preference of a judge, p adjusted by Holm over the features; ``flagged`` below 5 %."""
     told = map(_more, PREFERRED)
     usable = (
@@ -172,6 +190,7 @@ def preferences(table: pl.DataFrame) -> tuple[Preference, ...]:
         .collect()
     )
     rows = [preference(usable, feature) for feature in PREFERRED]
+    rows[0] = replace(rows[0], estimate=with_swap(rows[0].estimate, pairwise))
     adjusted = holm([row.p for row in rows])
     return tuple(
         replace(row, p_holm=p, flagged=p is not None and p < LEVEL)

@@ -55,6 +55,16 @@ class Above:
 
 
 @dataclass(frozen=True)
+class TaskGap:
+    """The same two judges in one task; ``p_holm``: by Holm over all tasks and pairs of judges."""
+
+    task: str
+    gap: Estimate
+    p: float | None
+    p_holm: float | None = None
+
+
+@dataclass(frozen=True)
 class Comparison:
     """Two judges on the questions, orders and repeats that both answered; ``gap`` = a less b."""
 
@@ -78,6 +88,8 @@ class Comparison:
     images_range: Ends | None
     more_images: int | None
     p_holm: float | None = None
+    by_task: tuple[TaskGap, ...] = ()
+    """The gap in each task of the common questions."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.accuracy_cells import estimate_of, image_sums, test_of
-from visualjudge.analysis.figures import Agreement, Comparison, Ends, Estimate
+from visualjudge.analysis.figures import Agreement, Comparison, Ends, Estimate, TaskGap
+from visualjudge.analysis.repeated_rows import ALL
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.alpha import Level, alpha, alpha_interval
 from visualjudge.analysis.statistics.jackknife import holm
@@ -52,12 +53,12 @@ def _common(study: Study, i: int, j: int) -> pl.DataFrame:
     on its question.
     """
     keys = ["question"] if study.runs[i].of_people or study.runs[j].of_people else KEYS
-    keep = [*keys, "right", "parsed", "cluster"]
+    keep = [*keys, "right", "parsed", "cluster", "task"]
     a, b = (
         study.joined[k].lazy().filter(pl.col("kind") == "pairwise").select(keep).collect()
         for k in (i, j)
     )
-    return a.join(b.drop("cluster"), on=keys, suffix="_b")
+    return a.join(b.drop("cluster", "task"), on=keys, suffix="_b")
 
 
 def compare(study: Study, i: int, j: int, gap: float) -> Comparison:
@@ -91,18 +92,11 @@ def _nothing(names: tuple[str, str], why: Estimate, gap: float) -> Comparison:
 
 
 def paired(both: pl.DataFrame, names: tuple[str, str], asked_gap: float) -> Comparison:
-    """The comparison of two judges from rows with ``right``, ``right_b`` and ``cluster``."""
-    a, b = pl.col("right"), pl.col("right_b")
-    values = {"n": a.is_not_null(), "gap": a.cast(pl.Int8) - b.cast(pl.Int8), "apart": a != b}
-    sums = image_sums(both, [], values)
-    weights, nowhere = sums.columns["n"], np.zeros(sums.cluster.size, dtype=np.int64)
-    value, influence = ratio_influence(sums.columns["gap"], weights, nowhere, 1)
-    found = jackknife.spread(influence, weights, nowhere, 1)
-    n, images = both.height, int(found.images[0])
-    apart = float(sums.total("apart")[0])
-    figure = estimate_of(
-        value, found, gap_ends(value, found, np.array([apart]), np.array([float(n)])), n
-    )
+    """The comparison of two judges from rows with ``right``, ``right_b``, ``cluster`` and
+    ``task``.
+    """
+    ((_, figure, p),), found = _gaps(both, [])
+    a, b, n = pl.col("right"), pl.col("right_b"), both.height
     only_a, only_b = (int(both.select(expr.sum()).item()) for expr in (a & ~b, b & ~a))
     effect = _design_effect(float(found.variance[0]), only_a, only_b, n)
     needed = cases_needed(only_a / n, only_b / n, effect)
@@ -114,7 +108,7 @@ def paired(both: pl.DataFrame, names: tuple[str, str], asked_gap: float) -> Comp
         accuracy_a=float(both["right"].mean()),  # type: ignore[arg-type]
         accuracy_b=float(both["right_b"].mean()),  # type: ignore[arg-type]
         gap=figure,
-        p=test_of(value, found),
+        p=p,
         only_a_right=only_a,
         only_b_right=only_b,
         design_effect=effect,
@@ -123,8 +117,29 @@ def paired(both: pl.DataFrame, names: tuple[str, str], asked_gap: float) -> Comp
         asked_gap=asked_gap,
         images_needed=wanted,
         images_range=reach,
-        more_images=None if wanted is None else max(0, wanted - images),
+        more_images=None if wanted is None else max(0, wanted - figure.images),
+        by_task=tuple(TaskGap(*row) for row in _gaps(both, ["task"])[0]),
     )
+
+
+def _gaps(
+    both: pl.DataFrame, by: Sequence[str]
+) -> tuple[list[tuple[str, Estimate, float | None]], jackknife.Spread]:
+    """Name, difference and p of all rows or, ``by`` a column, of each of its values."""
+    a, b = pl.col("right"), pl.col("right_b")
+    values = {"n": a.is_not_null(), "gap": a.cast(pl.Int8) - b.cast(pl.Int8), "apart": a != b}
+    sums = image_sums(both, list(by), values)
+    weights = sums.columns["n"]
+    value, influence = ratio_influence(sums.columns["gap"], weights, sums.cell, sums.cells)
+    found = jackknife.spread(influence, weights, sums.cell, sums.cells)
+    n = sums.total("n")
+    ends = gap_ends(value, found, sums.total("apart"), n)
+    names = [str(name) for column in by for name in sums.keys[column]] or [ALL]
+    rows = [
+        (name, estimate_of(value, found, ends, int(n[k]), k), test_of(value, found, k))
+        for k, name in enumerate(names)
+    ]
+    return rows, found
 
 
 def _design_effect(variance: float, only_a: int, only_b: int, n: int) -> float:
@@ -158,12 +173,26 @@ def comparisons(study: Study, gap: float) -> tuple[Comparison, ...]:
     twos = list(combinations(range(len(study.runs)), 2))
     rows = [compare(study, i, j, gap) for i, j in twos]
     real = [not (study.runs[i].simulated or study.runs[j].simulated) for i, j in twos]
+    adjusted = _adjusted([row.p for row in rows], real)
+    tasks = [(told, held) for row, held in zip(rows, real, strict=True) for told in row.by_task]
+    of_tasks = iter(_adjusted([told.p for told, _ in tasks], [held for _, held in tasks]))
+    return tuple(
+        replace(
+            row,
+            p_holm=p,
+            by_task=tuple(replace(told, p_holm=next(of_tasks)) for told in row.by_task),
+        )
+        for row, p in zip(rows, adjusted, strict=True)
+    )
+
+
+def _adjusted(p: list[float | None], real: list[bool]) -> list[float | None]:
+    """By Holm over those of real judges, and apart over the others."""
     families = (
-        holm([row.p if held is family else None for row, held in zip(rows, real, strict=True)])
+        holm([one if held is family else None for one, held in zip(p, real, strict=True)])
         for family in (True, False)
     )
-    adjusted = [a if b is None else b for a, b in zip(*families, strict=True)]
-    return tuple(replace(row, p_holm=p) for row, p in zip(rows, adjusted, strict=True))
+    return [a if b is None else b for a, b in zip(*families, strict=True)]
 
 
 def _ratings(

@@ -19,6 +19,7 @@ from visualjudge.analysis.comparison_figures import (
     Above as Above,
     Agreement as Agreement,
     Comparison as Comparison,
+    TaskGap as TaskGap,
     RaterChecks as RaterChecks,
 )
 from visualjudge.analysis.dataset_figures import DatasetFacts as DatasetFacts, Leak as Leak
@@ -344,11 +345,10 @@ class Results:
 
     @property
     def shown(self) -> tuple[int, ...]:
-        """Which judges a report is about: the real ones, the others stand in its appendix; all
-        where none is real.
+        """The judges that a report is about: all but a local baseline that the report itself ran,
+        which the others are compared with.
         """
-        every = tuple(range(len(self.judges)))
-        return tuple(i for i in every if not self.judges[i].simulated) or every
+        return tuple(i for i, judge in enumerate(self.judges) if judge.info.get("kept", True))
 
     @property
     def groups(self) -> tuple[tuple[JudgeResult, ...], ...]:
@@ -359,8 +359,3 @@ class Results:
         return tuple(
             tuple(judge for judge in self.judges if judge.asked_like == like) for like in likes
         )
-
-    @property
-    def appendix(self) -> tuple[JudgeResult, ...]:
-        """The simulated judges beside real ones."""
-        return tuple(judge for i, judge in enumerate(self.judges) if i not in self.shown)

@@ -45,8 +45,13 @@ class Photograph:
 
     @property
     def first(self) -> Without:
-        """The one whose gain is stated."""
+        """The one whose gain tables have."""
         return self.asked[0]
+
+    @property
+    def least(self) -> Estimate:
+        """The smaller gain: a judge that needs the photograph has one over both."""
+        return min((part.gain for part in self.asked), key=lambda gain: gain.value or 0.0)
 
     @property
     def questions(self) -> int:

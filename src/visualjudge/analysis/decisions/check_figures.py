@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from visualjudge.analysis.decisions.checks import LABELS, STATES
+from visualjudge.analysis.decisions.checks import LABELS, STATES, WITHIN
 from visualjudge.analysis.decisions.decision_tables import number
-from visualjudge.analysis.figure_text import counted, listed, many, percent, points
+from visualjudge.analysis.figure_text import about_images, counted, listed, many, percent, points
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.thresholds import CheckRow, Held, thresholds
 
@@ -23,6 +23,7 @@ MOST_JUDGES = 6
 """Judges whose checks are drawn."""
 MOST_NAMED = 4
 """From so many judges on, the finding does not name the checks that fail."""
+CLOSE = "too close to the threshold"
 ENDS = {
     "macro_accuracy": (0.0, 1.0),
     "right_in_both_orders": (0.0, 1.0),
@@ -138,7 +139,9 @@ def _passing(threshold: Threshold, ends: tuple[float, float]) -> tuple[float, fl
 
 def _said(line: Check) -> str:
     """79 %: undecided, about 40 more images."""
-    needed = f", about {many(line.needs_images, 'more image')}" if line.needs_images else ""
+    needed = f", {about_images(line.needs_images)}" if line.needs_images else ""
+    if line.state == "undecided" and not needed:
+        needed = f", {CLOSE if line.interval and line.why == WITHIN else line.why}"
     value = f"{shown_value(line, digits=2)}: " if line.value is not None else ""
     return f"{value}{STATES[line.state]}{needed}"
 

@@ -82,11 +82,12 @@ class KindOfSystem:
             return 0, (0, 0), None
         value, _, s = max(places)
         way = "above" if self.found.favours[s].value > 0 else "below"
+        among = f" of {self.groups[s]}" if len(set(self.groups)) > 1 else ""
         ends = max(ends[0] for _, ends, _ in places), max(ends[1] for _, ends, _ in places)
         return (
             value,
             ends,
-            f"{self.names[s]} stands {many(value, 'rank')} {way} where a fair judge would put it",
+            f"“{self.names[s]}”{among} stands {many(value, 'rank')} {way} where a fair judge would put it",
         )
 
     def _ends(self, source: int, favour: Favour) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
@@ -53,10 +54,10 @@ class Figure:
         caption and data.
         """
         link = f'<a class="csv" download="{escape(self.name)}.csv" href="{self.csv_link}">CSV</a>'
+        finding, caption = (escape(unbroken(said)) for said in (self.finding, self.caption))
         return (
-            "<figure "
-            f'id="figure-{escape(self.name)}"><{heading}>{escape(self.finding)}</{heading}>{self.inline()}'
-            f"<figcaption>{escape(self.caption)} {link}</figcaption></figure>"
+            f'<figure id="figure-{escape(self.name)}"><{heading}>{finding}</{heading}>'
+            f"{self.inline()}<figcaption>{caption} {link}</figcaption></figure>"
         )
 
     @property
@@ -102,6 +103,13 @@ class Figure:
             f"<p><strong>{escape(self.finding)}</strong></p>{self.svg()}"
             f"<figcaption>{escape(self.caption)}</figcaption></figure>"
         )
+
+
+def unbroken(text: str) -> str:
+    """The text with numbers, their intervals and their % kept on one line."""
+    return re.sub(
+        r"(?<=\d) (?=%)|(?<=\d) to (?=[\d\u2212])", lambda m: m[0].replace(" ", "\u00a0"), text
+    )
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.plots.squares import heat_map
 from visualjudge.analysis.report.readings import plain_name, points_tick, rough_points, rough_share
+from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.vision.encodings import encoding_title
 
@@ -35,7 +36,8 @@ SHARES = Scale(0.0, 1.0, percent_tick, rough_share, "Right answers")
 ESTIMATE = ("value", "low", "high", "n", "images")
 SHADES = "Per cent; the further from guessing, the darker, blue above it and brown below."
 ICONS_OF_TASKS = (
-    "The icons are the card's answer for each task: ✓ for yes, ✗ for no, ? for undecided."
+    "Icons say, judge by judge, whether models of the task may be ranked: ✓ yes, ✗ no, ? can’t "
+    "tell yet, – not measured."
 )
 INTERVALS = (
     "Lines are 95 % intervals with images as the unit; hollow markers stand for fewer than 5 "
@@ -92,7 +94,7 @@ def by_task(analysis: Analysis) -> Figure | LeftOut:
     }
     silent = [plain_name(name) for name in every if name not in cells]
     states = _answers(usual_card(analysis))
-    baseline, notes = _baseline(judges), photograph_notes(analysis.metrics["judges"])
+    baseline, notes = _baseline(judges), photograph_notes(judges)
     chance = judges[0].pairwise.chance
     rows = [
         ForestRow(
@@ -169,30 +171,36 @@ def _answers(card: Card) -> Mapping[str, Mapping[str, str]]:
 
 
 def _baseline(judges: Sequence[JudgeResult]) -> dict[str, float]:
-    """How often the local baseline is right, by task."""
-    rows = (row for judge in judges for row in judge.above_baseline if row.scope == "task")
-    return {row.value: row.baseline_right for row in rows if row.baseline_right is not None}
+    """How often the local baseline is right, by task; nothing where it is one of the judges."""
+    names = {judge.name for judge in judges}
+    rows = [row for judge in judges for row in judge.above_baseline if row.scope == "task"]
+    return {
+        row.value: row.baseline_right
+        for row in rows
+        if row.baseline_right is not None and row.baseline not in names
+    }
 
 
-def photograph_notes(judges: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """By task, whether the judges need the photograph, where ``metrics.json`` has it (of
-    ``judges``).
+def photograph_notes(judges: Iterable[JudgeResult]) -> dict[str, str]:
+    """By task, which judges need the photograph, or that it adds little; nothing where it is
+    undecided.
     """
-    out: dict[str, str] = {}
+    states: dict[str, dict[str, list[str]]] = {}
     for judge in judges:
-        for task, row in ((judge.get("photograph") or {}).get("by_task") or {}).items():
-            low = (row.get("interval") or (None,))[0]
-            state = row.get("state") or ("needed" if low is not None and low > 0 else "not_shown")
-            if state == "needed":
-                out[task] = "needs the photograph"
-            elif state == "not_needed":
-                out.setdefault(task, "photograph not needed")
+        for row in judge.photograph.by_task if judge.photograph else ():
+            states.setdefault(row.task, {}).setdefault(row.state, []).append(judge.name)
+    out = {}
+    for task, found in states.items():
+        needed = found.get("needed", [])
+        if needed:
+            who = "" if len(found) == 1 else f" ({listed(needed, 2)})"
+            out[task] = f"needs the photograph{who}"
+        elif list(found) == ["not_needed"]:
+            out[task] = "photograph adds little"
     return out
 
 
-def _task_finding(
-    judges: Sequence[JudgeResult], cells: Mapping[str, tuple[Estimate | None, ...]], chance: float
-) -> str:
+def _task_finding(judges: Sequence[JudgeResult], cells: Cells, chance: float) -> str:
     names = list(cells)
     if not names:
         return "Nothing was answered"
@@ -208,16 +216,38 @@ def _task_finding(
         said = f"{name} is {'' if count else 'not certain to be '}above chance"
     if len(judges) > 1:
         said = counted("Tasks above chance", above)
-    certain = [
-        (found.value, plain_name(name), judge.name)
-        for name in names
-        for found, judge in zip(cells[name], judges, strict=True)
-        if found is not None and found.value is not None and found.interval is not None
-    ]
-    if len({task for _, task, _ in certain}) < 2:
-        return said
-    _, task, who = min(certain)
-    return f"{said}. Weakest: {task}" + (f" ({who})" if len(judges) > 1 else "")
+    weakest = _extreme(judges, cells, lowest=True)
+    return f"{said}. Weakest{_known(cells)}: {weakest}" if weakest else said
+
+
+Cells = Mapping[str, tuple[Estimate | None, ...]]
+
+
+def _extreme(judges: Sequence[JudgeResult], cells: Cells, *, lowest: bool) -> str:
+    """The row in which each judge is least (else most) often right, of those with an interval; ""
+    where fewer than two have one. Of many judges, by their mean.
+    """
+    said: dict[str, list[str]] = {}
+    for k, judge in enumerate(judges):
+        known = [
+            (found.value if lowest else -found.value, plain_name(name))
+            for name, row in cells.items()
+            if (found := row[k]) is not None and found.value is not None and found.interval
+        ]
+        if len(known) > 1:
+            said.setdefault(min(known)[1], []).append(judge.name)
+    if len(said) == 1:
+        return next(iter(said))
+    named = [f"{row} ({listed(names, 3)})" for row, names in said.items()]
+    return listed(named, 4)
+
+
+def _known(cells: Cells) -> str:
+    """What the extremes are of, where some rows have too few images."""
+    few = any(
+        e is not None and e.value is not None and not e.interval for r in cells.values() for e in r
+    )
+    return f" (of those on at least {LEAST_IMAGES} images)" if few else ""
 
 
 def _above(estimate: Estimate | None, chance: float) -> bool:
@@ -238,12 +268,10 @@ def by_error_type(analysis: Analysis) -> Figure | LeftOut:
         for name in names
         for judge, estimate in zip(judges, cells[name], strict=True)
     ]
-    certain = [
-        name for name in names if any(e is not None and e.interval is not None for e in cells[name])
-    ]
     finding = "Too few images to tell which errors are hard to see"
-    if len(certain) > 1:
-        finding = f"Hardest to see: {plain_name(certain[-1])}; easiest: {plain_name(certain[0])}"
+    hardest, easiest = (_extreme(judges, cells, lowest=low) for low in (True, False))
+    if hardest:
+        finding = f"Hardest to see{_known(cells)}: {hardest}; easiest: {easiest}"
     marks = INTERVALS if len(judges) <= MOST_SERIES else SHADES
     caption = f"Right answers to pairs by the type of error in the worse option. {marks}"
     drawing = _accuracy_drawing(rows, names_of(judges), colours_of(analysis, judges))
@@ -401,13 +429,12 @@ def margin(analysis: Analysis, against: str = "margin") -> Figure | LeftOut:
         for chart in charts
         for point in chart.row.points
     ]
-    caption = (
-        "Points are the data, larger where more verdicts are behind them; the curve is the fit, "
-        "its band "
-        "the curve with its 75 % point at the ends of the 95 % interval. The line down is at the "
-        "75 % "
-        "point."
-    )
+    caption = "Points are the data, larger where more verdicts are behind them."
+    if any(chart.row.jnd.value is not None for chart in charts):
+        caption += (
+            " The curve is the fit, its band the curve with its 75 % point at the ends of the 95 % "
+            "interval. The line down is at the 75 % point."
+        )
     columns = ("judge", against, "accuracy", "n")
     finding = grouped((_smallest(chart), chart.title) for chart in charts)
     return Figure(
@@ -418,6 +445,13 @@ def margin(analysis: Analysis, against: str = "margin") -> Figure | LeftOut:
 def _smallest(chart: Curve) -> str:
     jnd = chart.row.jnd
     if jnd.value is None:
-        return f"undecided, {chart.row.reason}"
+        first = min(chart.row.points, key=lambda point: point.x)
+        already = (
+            f"already right in {100 * first.share:.0f} % at the smallest difference asked, "
+            f"{number(first.x, 1)}; where it falls to 75 % is "
+            if first.share >= 0.75
+            else ""
+        )
+        return f"{already}undecided, {chart.row.reason}"
     what = "of 10 points" if chart.row.against == "margin" else "in severity"
     return f"sees a difference of {number(jnd.value)} ({span(jnd.interval)}) {what} in 3 of 4 pairs"

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import usual_card
 from visualjudge.analysis.decisions.check_figures import checks_of
-from visualjudge.analysis.figure_text import grouped, listed, rule
+from visualjudge.analysis.figure_text import grouped, listed, opposite, rule
 from visualjudge.analysis.figures import JudgeResult, SourceRow
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, forest
@@ -24,6 +24,7 @@ from visualjudge.analysis.report.accuracy_plots import (
     shown,
 )
 from visualjudge.analysis.report.readings import plain_name, rough_share
+from visualjudge.analysis.value_and_interval import Share
 
 MOST_PANELS = 4
 """Judges beside each other in a slope chart."""
@@ -78,7 +79,7 @@ def sources(analysis: Analysis, group: str | None = None) -> Figure | LeftOut:
     ]
     count = max(len(_rows(judge, group)) for judge in judges)
     caption = (
-        f"Sources of {_group_name(group)}, by rank. "
+        "Sources by rank, those of one rank level; a number after an error type is its severity. "
         + (
             "The bars left of the markers, one for each source in the order of the rows, span the "
             "ranks that it may have (95 %, of this source alone); a source without one may have "
@@ -112,13 +113,16 @@ def sources(analysis: Analysis, group: str | None = None) -> Figure | LeftOut:
         "true_strength",
         "images",
     )
-    told = [(_first(_rows(judge, group)), judge.name) for judge in judges]
-    finding = told[0][0][:1].upper() + told[0][0][1:] if len(judges) == 1 else grouped(told)
+    told = grouped((_first(_rows(judge, group)), judge.name) for judge in judges)
+    if len(judges) == 1:
+        told = _first(_rows(judges[0], group))
+    finding = f"{group_name(group).capitalize()}: {told}"
     name = "sources" if group == groups[0] else f"sources-{groups.index(group) + 1}"
     return Figure(name, finding, caption, columns, tuple(data), lambda width: slopes(charts, width))
 
 
-def _group_name(group: str) -> str:
+def group_name(group: str) -> str:
+    """The tasks of a group of sources, in words."""
     return listed([plain_name(task) for task in group.split(" + ")])
 
 
@@ -146,10 +150,10 @@ def _first(rows: Sequence[SourceRow]) -> str:
     ahead = min(rows, key=lambda row: row.rank)
     true = [row.source for row in rows if row.true_rank == 1]
     if ahead.source in true:
-        return f"first is {ahead.source}, as by the truth"
+        return f"“{ahead.source}” is first, by the judge and by the truth"
     if len(true) < 3:
-        return f"first is {ahead.source}, by the truth {listed(true)}"
-    return f"first is {ahead.source}; by the truth {len(true)} sources share the first place"
+        return f"first is “{ahead.source}”, by the truth {listed([f'“{name}”' for name in true])}"
+    return f"first is “{ahead.source}”; by the truth {len(true)} sources share the first place"
 
 
 def rules(analysis: Analysis) -> Figure | LeftOut:
@@ -161,9 +165,13 @@ def rules(analysis: Analysis) -> Figure | LeftOut:
     rows = [ForestRow(rule(row), (row.share,), GUESS) for row in found]
     flagged = [row for row in found if row.flagged]
     best = max(flagged or found, key=lambda row: abs((row.share.value or GUESS) - GUESS))
-    below = (best.share.value or GUESS) < GUESS
-    said = f"“{rule(best)}” is right in {rough_share(best.share)}"
-    said += ", its opposite in the rest" if flagged and below else ""
+    taken, share = rule(best), best.share
+    if (share.value or GUESS) < GUESS:
+        low, high = share.interval or (None, None)
+        ends = None if low is None or high is None else (1 - high, 1 - low)
+        value = 1 - (share.value or 0.0)
+        taken, share = opposite(best), Share(value, ends, share.n, share.images, share.why)
+    said = f"“{taken}” is right in {rough_share(share)}"
     finding = (
         f"They can be gamed: {said}" if flagged else f"No rule is certain to beat guessing; {said}"
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from visualjudge.analysis import repeated_rows
 from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.figure_text import counted, listed, many
+from visualjudge.analysis.figure_text import about_images, counted, listed, many
 from visualjudge.analysis.figures import Comparison
 from visualjudge.analysis.plots.cost import Priced, cost_plot, front
 from visualjudge.analysis.plots.figure import Figure, LeftOut
@@ -23,6 +23,7 @@ from visualjudge.analysis.report.accuracy_plots import (
 )
 from visualjudge.analysis.report.readings import plain_name, points_tick, rough_points
 from visualjudge.analysis.value_and_interval import Estimate
+from visualjudge.judges.registry import LOCAL
 
 
 def compared(analysis: Analysis) -> Figure | LeftOut:
@@ -97,7 +98,7 @@ def _better(pairs: Sequence[Comparison]) -> str:
         ahead_of = f"No judge is certain to be better than {listed(first, 6)}; s" if first else "S"
         return f"{ahead_of}ome other judge is better than {listed(sorted(beaten), 6)}"
     more = (
-        f"; about {many(row.more_images, 'more image')} would show {100 * row.asked_gap:g} points"
+        f"; {about_images(row.more_images)} would show {100 * row.asked_gap:g} points"
         if row.more_images
         else ""
     )
@@ -106,15 +107,95 @@ def _better(pairs: Sequence[Comparison]) -> str:
         if len(pairs) == 1
         else f"among {listed(sorted({n for p in pairs for n in (p.a, p.b)}))}"
     )
-    return f"No difference {among} is certain{more}"
+    return f"Over all questions together, no difference {among} is certain{more}"
+
+
+def compared_by_task(analysis: Analysis) -> Figure | LeftOut:
+    """A row for each task: the difference between two judges, or between the most accurate one and
+    each other.
+    """
+    judges = shown(analysis)
+    names = {judge.name for judge in judges}
+    pairs = [r for r in analysis.results.comparisons if {r.a, r.b} <= names and len(r.by_task) > 1]
+    if not pairs or len(judges) > MOST_SERIES:
+        reason = (
+            f"drawn for up to {MOST_SERIES} judges" if pairs else "no two judges share two tasks"
+        )
+        return LeftOut("judges_by_task", reason)
+    accurate = sorted(judges, key=lambda j: -(j.pairwise.accuracy.shown.value or 0.0))
+    first = judges[0].name if len(judges) == 2 else accurate[0].name
+    beside = {
+        r.b if r.a == first else r.a: {
+            row.task: (row.gap if r.a == first else minus(row.gap), row.p_holm) for row in r.by_task
+        }
+        for r in pairs
+        if first in (r.a, r.b)
+    }
+    tasks = list(dict.fromkeys(task for found in beside.values() for task in found))
+    rows = [
+        ForestRow(
+            plain_name(task),
+            tuple(found[task][0] if task in found else None for found in beside.values()),
+        )
+        for task in tasks
+    ]
+    end = reach((e for row in rows for e in row.estimates), 0.05)
+    other = next(iter(beside)) if len(beside) == 1 else "the other judge"
+    label = f"← {other} is better, points · {first} is better →"
+    scale = Scale(-end, end, points_tick, rough_points, label, 0.0)
+    colours = colours_of(analysis, [judge for judge in judges if judge.name in beside])
+    titles = [judge.name for judge in judges if judge.name in beside]
+    data = [
+        (r.a, r.b, row.task, *figures_of(row.gap), row.p_holm) for r in pairs for row in r.by_task
+    ]
+    caption = (
+        f"Right answers of {first} less those of "
+        f"{other if len(beside) == 1 else 'each other judge'}, task by task, on the questions that "
+        f"both were asked. {INTERVALS} They are unadjusted; the title counts differences that are "
+        "certain after Holm over all tasks and judges."
+    )
+    return Figure(
+        "judges_by_task",
+        "; ".join(_where_better(first, name, beside[name]) for name in titles),
+        caption,
+        ("first", "second", "task", *ESTIMATE, "p_holm"),
+        tuple(data),
+        lambda width: forest(rows, titles, scale, width, colours=colours),
+    )
+
+
+def _where_better(
+    first: str, other: str, found: Mapping[str, tuple[Estimate, float | None]]
+) -> str:
+    """ "careful is better than hasty at object detection, worse at instance segmentation"."""
+    certain = {
+        task: gap.value or 0.0 for task, (gap, p) in found.items() if p is not None and p < LEVEL
+    }
+    better = [plain_name(task) for task, gap in certain.items() if gap > 0]
+    worse = [plain_name(task) for task, gap in certain.items() if gap < 0]
+    if not certain:
+        return f"{first} and {other}: no difference in any of {len(found)} tasks is certain"
+    said = [
+        f"{word} {than}at {listed(names, 3)}"
+        for word, than, names in (
+            ("better", f"than {other} ", better),
+            ("worse", "" if better else f"than {other} ", worse),
+        )
+        if names
+    ]
+    return f"{first} is {', '.join(said)}"
 
 
 def baseline(analysis: Analysis) -> Figure | LeftOut:
     """A row for each task: how far each judge is above the local baseline."""
     judges = [judge for judge in shown(analysis) if judge.above_baseline][:MOST_SERIES]
     if not judges:
+        alone = any(judge.info.get("backend") == LOCAL for judge in shown(analysis))
         return LeftOut(
-            "baseline", "no run of the local baseline is beside these judges (--baseline adds one)"
+            "baseline",
+            "the local baseline is the only judge"
+            if alone
+            else "no run of the local baseline is beside these judges (--baseline adds one)",
         )
     found = [
         {

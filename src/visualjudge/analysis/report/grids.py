@@ -26,24 +26,38 @@ def grid(
     *,
     hit: Callable[[Row], bool] = lambda _: False,
 ) -> Table:
-    """The rows under the titles of their columns; ``hit`` marks rows."""
+    """The rows under the titles of their columns, but for columns without a figure; ``hit`` marks
+    rows.
+    """
     found = list(rows)
+    cells = [columns.cells(row) for row in found]
+    kept = [k for k in range(len(columns.shown)) if any(set(row[k]) - EMPTY for row in cells)]
     return Table(
-        tuple(columns.titles),
-        tuple(tuple(columns.cells(row)) for row in found),
-        numeric=tuple(not column.text for column in columns.shown),
+        tuple(columns.titles[k] for k in kept),
+        tuple(tuple(row[k] for k in kept) for row in cells),
+        numeric=tuple(not columns.shown[k].text for k in kept),
         marked=frozenset(k for k, row in enumerate(found) if hit(row)),
     )
 
 
+EMPTY = frozenset(f"{NONE} ()")
+"""Characters of a cell that says nothing."""
+READ = "of what was read"
+
+
 def headline_grid(judges: Sequence[JudgeResult]) -> Table:
-    """The judges' headline figures that any of them has, a column a judge."""
-    columns = [JUDGE.cells(judge) for judge in judges]
-    rows = [
-        (title, *(column[k] for column in columns))
-        for k, title in enumerate(JUDGE.titles)
-        if any(column[k] != NONE for column in columns)
-    ]
+    """The judges' headline figures that any of them has, a column a judge: intervals beside their
+    figures; what is of read replies only where some were not read.
+    """
+    figures = list(zip(*(JUDGE.cells(judge) for judge in judges), strict=True))
+    rows: list[tuple[str, ...]] = []
+    for k, (title, cells) in enumerate(zip(JUDGE.titles, figures, strict=True)):
+        if title == "95 %":
+            name, *values = rows.pop()
+            both = (v if e == NONE else f"{v} ({e})" for v, e in zip(values, cells, strict=True))
+            rows.append((name, *both))
+        elif set(cells) != {NONE} and not (title.endswith(READ) and cells in figures[:k]):
+            rows.append((title, *cells))
     return _by_judge(["Figure"], judges, rows)
 
 

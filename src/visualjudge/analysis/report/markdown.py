@@ -158,13 +158,6 @@ def markdown(analysis: Analysis, compare: tuple[int, int] | None = None) -> str:
     parts.append(of(columns.AGREEMENT, results.agreement))
     for judge in shown:
         parts += _judge_parts(judge)
-    if results.appendix:
-        others = [row for row in results.comparisons if not {row.a, row.b} <= about]
-        parts += [
-            "## Appendix: simulated judges\n",
-            _headline(results.appendix),
-            of(columns.COMPARISON, others),
-        ]
     parts += ["## Methods\n", _cell(methods(results)) + "\n"]
     dataset = results.dataset
     parts.append(f"\nDataset `{dataset.questions_sha256}`, {dataset.extent}.\n")

@@ -20,6 +20,7 @@ PLOTS: Mapping[str, Drawing] = {
     "tasks": accuracy.by_task,
     "sources": answer.sources,
     "checks": answer.checks,
+    "judges_by_task": comparison.compared_by_task,
     "judges": comparison.compared,
     "baseline": comparison.baseline,
     "errors": accuracy.by_error_type,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.plots.figure import Figure, LeftOut
@@ -13,6 +13,8 @@ from visualjudge.core.text_tables import Table
 
 SHORT = 12
 """Rows of tables that need no click where they are all that a section has."""
+PRINTED = 60
+"""Rows of tables that are printed; longer ones are in the CSV."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class Section:
     """Whether its tables are open, whatever their length."""
     missing: str = ""
     """Why a question that every reader has is not answered; "" where it is."""
+    detail: bool = False
+    """Whether it stands after the questions, among the details."""
 
     @property
     def tables(self) -> list[Table]:
@@ -42,11 +46,21 @@ class Section:
         return [table for table in self.asked if table.rows]
 
     @property
+    def folded(self) -> list[tuple[str, str]]:
+        """The title of each table, and the table without it."""
+        return [(table.title, replace(table, title="").html()) for table in self.tables]
+
+    @property
     def unfolded(self) -> bool:
         """Whether its tables are open: short ones are where nothing else answers the question."""
         rows = sum(len(table.rows) for table in self.tables)
         alone = not (self.figures or self.examples)
         return self.open or (alone and rows <= SHORT)
+
+    @property
+    def printed(self) -> bool:
+        """Whether its tables are short enough for paper."""
+        return sum(len(table.rows) for table in self.tables) <= PRINTED
 
     @property
     def told(self) -> bool:
