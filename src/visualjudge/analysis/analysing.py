@@ -26,7 +26,7 @@ from visualjudge.analysis.accuracy_cells import (
 )
 from visualjudge.analysis.benchmark_pair_rules import as_published
 from visualjudge.analysis.benchmark_scores import benchmark_scores, benchmarks_of
-from visualjudge.analysis.bias import binomial_p, both_orders, preferences, swap_figures
+from visualjudge.analysis.bias import binomial_p, both_orders, preferences, swap_figures, with_swap
 from visualjudge.analysis.chance_accuracy import (
     guessed,
     guessed_among_allowed,
@@ -238,6 +238,7 @@ def judge_result(
     }
     answered, asked = study.answered[index], pairwise_asked(study, index)
     pairwise = pairwise_figures(pairs, guessed(asked))
+    place, *features = preferences(pairs)
     told = answered.select(
         *(_sum_of(name) for name in ("tokens_in", "tokens_out")), pl.col("latency_s").median()
     )
@@ -269,7 +270,7 @@ def judge_result(
         by_margin=accuracy_cells(cells, ["margin_bin"]),
         by_task_error_type=accuracy_cells(cells, ["task", "error_type"]),
         cells=accuracy_cells(cells, CELL),
-        bias=preferences(pairs, pairwise),
+        bias=(with_swap(place, pairwise), *features),
         sensitivity=_sensitivity(pairs, resampling, guessed_among_allowed(asked)),
         encodings=_encodings(pairs, study.seed, guessed_by_task(asked)),
         variance=_variance(pairs, study.questions),

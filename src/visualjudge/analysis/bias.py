@@ -162,7 +162,7 @@ def _with_both_orders(
     return max(-0.5, min(ends[0], value - reach)), ends[1]
 
 
-def with_swap(place: Estimate, pairwise: Pairwise) -> Estimate:
+def with_swap(place: Preference, pairwise: Pairwise) -> Preference:
     """The lean to the option shown first; 0 by construction where each question has one answer in
     both orders.
 
@@ -175,12 +175,14 @@ def with_swap(place: Estimate, pairwise: Pairwise) -> Estimate:
     both = round((swap.consistency.value or 0.0) * swap.consistency.n)
     alone = 1 - both / max(pairwise.questions, both, 1)
     reach = min(0.5, (1 - TAIL ** (1 / both) + alone) / 2)
-    low, high = place.interval or (-reach, reach)
+    found = place.estimate
+    low, high = found.interval or (-reach, reach)
     ends = (max(-reach, -0.5 if low is None else low), min(reach, 0.5 if high is None else high))
-    return Estimate(place.value or 0.0, ends, place.n, swap.consistency.images)
+    held = Estimate(found.value or 0.0, ends, found.n, swap.consistency.images)
+    return replace(place, estimate=held)
 
 
-def preferences(table: pl.DataFrame, pairwise: Pairwise) -> tuple[Preference, ...]:
+def preferences(table: pl.DataFrame) -> tuple[Preference, ...]:
     """Every preference of a judge, p adjusted by Holm over the features; ``flagged`` below 5 %."""
     told = map(_more, PREFERRED)
     usable = (
@@ -190,7 +192,6 @@ def preferences(table: pl.DataFrame, pairwise: Pairwise) -> tuple[Preference, ..
         .collect()
     )
     rows = [preference(usable, feature) for feature in PREFERRED]
-    rows[0] = replace(rows[0], estimate=with_swap(rows[0].estimate, pairwise))
     adjusted = holm([row.p for row in rows])
     return tuple(
         replace(row, p_holm=p, flagged=p is not None and p < LEVEL)

@@ -454,18 +454,6 @@ def facet_gains(row: Facet) -> str:
     return gains(row.variance, {**UNITS, "item": "questions", "item_x_encoding": f"{row.name}s"})
 
 
-def controls(judge: JudgeResult) -> list[str]:
-    """What the covariates of each group add, in log odds of a usual difference."""
-    parts: dict[str, list[str]] = {}
-    for row in judge.leaderboard.controls:
-        said = f"{row.name} {number(row.effect.value)} ({span(row.effect.interval)})"
-        parts.setdefault(row.group, []).append(said)
-    return [
-        f"{judge.name}, {group}: controlled for {', '.join(said)}; log odds of a usual difference."
-        for group, said in parts.items()
-    ]
-
-
 def leanings(judge: JudgeResult) -> list[str]:
     """A sentence for each bias that is flagged."""
     out = []

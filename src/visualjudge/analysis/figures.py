@@ -19,8 +19,8 @@ from visualjudge.analysis.comparison_figures import (
     Above as Above,
     Agreement as Agreement,
     Comparison as Comparison,
-    TaskGap as TaskGap,
     RaterChecks as RaterChecks,
+    TaskGap as TaskGap,
 )
 from visualjudge.analysis.dataset_figures import DatasetFacts as DatasetFacts, Leak as Leak
 from visualjudge.analysis.pairwise_figures import (

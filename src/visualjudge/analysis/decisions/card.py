@@ -232,7 +232,7 @@ def _task(study: Study, run: int, result: JudgeResult, task: str, rules: Thresho
     pairwise = pairwise_figures(pairs, guessed(pairwise_asked(own, 0)))
     shown = Shown(
         pairwise,
-        with_swap(preference(pairs.filter("parsed"), "position").estimate, pairwise),
+        with_swap(preference(pairs.filter("parsed"), "position"), pairwise).estimate,
         None if cell.ranking is None else cell.ranking.tau,
         None if cell.scoring is None else cell.scoring.within,
     )

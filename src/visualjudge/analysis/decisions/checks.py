@@ -181,7 +181,7 @@ def _state(
         needed = max(short, projected or 0) if state == "undecided" else short
         return (
             "undecided",
-            f"only {many(found.images, 'image')}; at least {least} are needed",
+            f"only {many(found.images, 'image')} of at least {least}",
             needed,
         )
     if state is None:

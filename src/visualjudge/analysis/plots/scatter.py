@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from visualjudge.analysis.plots.axes import Box, panels, percent_tick, x_axis, y_axis
 from visualjudge.analysis.plots.canvas import Canvas, colour
 
-HEIGHT = 290
+SIDE = 210
+"""Pixels of a panel's axes, which are square."""
 LARGEST = 7.0
 
 
@@ -30,12 +31,12 @@ def scatters(
     charts: Sequence[Scatter], ends: tuple[float, float], labels: tuple[str, str], width: float
 ) -> Canvas:
     """A panel for each judge, both axes over ``ends``; ``labels``: of x and of y."""
-    canvas = Canvas(width)
+    canvas = Canvas(min(width, len(charts) * (SIDE + 76)))
     show: Callable[[float], str] = percent_tick if ends == (0.0, 1.0) else "{:g}".format
     for chart, (left, top, across) in zip(
-        charts, panels(width, len(charts), HEIGHT, 0), strict=True
+        charts, panels(canvas.width, len(charts), SIDE + 90, 0, SIDE + 60), strict=True
     ):
-        box = Box(left + 46, left + min(across, 420) - 14, top + 40, top + HEIGHT - 42, ends, ends)
+        box = Box(left + 46, left + 46 + SIDE, top + 40, top + 40 + SIDE, ends, ends)
         canvas.marker(left + 8, top + 9, chart.series)
         canvas.text(left + 18, top + 13, chart.title, "strong", room=across - 30)
         x_axis(canvas, box, show, labels[0])

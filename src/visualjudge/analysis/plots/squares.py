@@ -32,9 +32,9 @@ class Swapped:
 
 def swap_flow(charts: Sequence[Swapped], width: float) -> Canvas:
     """A 2×2 table for each judge; the area of each square is its share of the questions."""
-    canvas = Canvas(width)
+    canvas = Canvas(min(width, len(charts) * (2 * (SIDE + BESIDE) + 40)))
     for chart, (left, top, _) in zip(
-        charts, panels(width, len(charts), 2 * SIDE + 86, 0), strict=True
+        charts, panels(canvas.width, len(charts), 2 * SIDE + 86, 0), strict=True
     ):
         _flow(canvas, chart, left, top)
     return canvas

@@ -224,22 +224,21 @@ Cells = Mapping[str, tuple[Estimate | None, ...]]
 
 
 def _extreme(judges: Sequence[JudgeResult], cells: Cells, *, lowest: bool) -> str:
-    """The row in which each judge is least (else most) often right, of those with an interval; ""
-    where fewer than two have one. Of many judges, by their mean.
+    """The row in which each judge is least (else most) often right, of those with an interval; of
+    more than two judges, all together; "" where fewer than two rows have one.
     """
+    of_each = [([judge.name], [k]) for k, judge in enumerate(judges)]
     said: dict[str, list[str]] = {}
-    for k, judge in enumerate(judges):
-        known = [
-            (found.value if lowest else -found.value, plain_name(name))
+    for names, kept in of_each if len(judges) < 3 else [([""], range(len(judges)))]:
+        means = {
+            name: _mean(e for k in kept if (e := row[k]) is not None and e.interval)
             for name, row in cells.items()
-            if (found := row[k]) is not None and found.value is not None and found.interval
-        ]
+        }
+        known = sorted((mean, plain_name(name)) for name, mean in means.items() if mean >= 0)
         if len(known) > 1:
-            said.setdefault(min(known)[1], []).append(judge.name)
-    if len(said) == 1:
-        return next(iter(said))
-    named = [f"{row} ({listed(names, 3)})" for row, names in said.items()]
-    return listed(named, 4)
+            said.setdefault(known[0 if lowest else -1][1], []).extend(names)
+    named = [f"{row} ({listed(names)})" for row, names in said.items()]
+    return listed(named) if len(said) > 1 else "".join(said)
 
 
 def _known(cells: Cells) -> str:
@@ -437,9 +436,21 @@ def margin(analysis: Analysis, against: str = "margin") -> Figure | LeftOut:
         )
     columns = ("judge", against, "accuracy", "n")
     finding = grouped((_smallest(chart), chart.title) for chart in charts)
+    if len(charts) > 2:
+        finding = _all_smallest(charts)
     return Figure(
         against, finding, caption, columns, tuple(data), lambda width: curves(charts, label, width)
     )
+
+
+def _all_smallest(charts: Sequence[Curve]) -> str:
+    """The same of many judges, briefly."""
+    known = [
+        f"{chart.title} {number(chart.row.jnd.value)}" for chart in charts if chart.row.jnd.value
+    ]
+    open_ = [chart.title for chart in charts if not chart.row.jnd.value]
+    said = [f"The difference seen in 3 of 4 pairs: {', '.join(known)}"] if known else []
+    return "; ".join([*said, *([f"undecided for {listed(open_)}"] if open_ else [])])
 
 
 def _smallest(chart: Curve) -> str:

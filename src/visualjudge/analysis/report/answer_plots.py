@@ -28,7 +28,8 @@ from visualjudge.analysis.value_and_interval import Share
 
 MOST_PANELS = 4
 """Judges beside each other in a slope chart."""
-MOST_SOURCES = 14
+MOST_SOURCES, FEW_SOURCES = 14, 7
+"""Sources of a slope chart, of up to two judges and of more."""
 GUESS = 0.5
 """Right answers of a rule that tells nothing."""
 
@@ -60,7 +61,8 @@ def sources(analysis: Analysis, group: str | None = None) -> Figure | LeftOut:
     group = groups[0] if group is None else group
     judges = [judge for judge in shown(analysis) if _rows(judge, group)]
     places = zip(judges[:MOST_PANELS], colours_of(analysis, judges), strict=False)
-    charts = [_slope(judge, k, _rows(judge, group)) for judge, k in places]
+    most = MOST_SOURCES if len(judges) < 3 else FEW_SOURCES
+    charts = [_slope(judge, k, _rows(judge, group), most) for judge, k in places]
     data = [
         (
             judge.name,
@@ -88,11 +90,7 @@ def sources(analysis: Analysis, group: str | None = None) -> Figure | LeftOut:
             else "Each source may have any rank (95 %). "
         )
         + "Lines that cross are sources that judge and truth put in a different order."
-        + (
-            f" The first {MOST_SOURCES} of {count} sources are drawn."
-            if count > MOST_SOURCES
-            else ""
-        )
+        + (f" The first {most} of {count} sources are drawn." if count > most else "")
         + (
             f" The first {MOST_PANELS} of {len(judges)} judges are drawn."
             if len(judges) > MOST_PANELS
@@ -116,6 +114,9 @@ def sources(analysis: Analysis, group: str | None = None) -> Figure | LeftOut:
     told = grouped((_first(_rows(judge, group)), judge.name) for judge in judges)
     if len(judges) == 1:
         told = _first(_rows(judges[0], group))
+    if len(judges) > 2:
+        alike = sum(_agreed(_rows(judge, group)) for judge in judges)
+        told = f"{alike} of {len(judges)} judges put first a source that the truth puts first"
     finding = f"{group_name(group).capitalize()}: {told}"
     name = "sources" if group == groups[0] else f"sources-{groups.index(group) + 1}"
     return Figure(name, finding, caption, columns, tuple(data), lambda width: slopes(charts, width))
@@ -137,10 +138,15 @@ def _narrowed(rows: Sequence[SourceRow]) -> bool:
     return any(row.rank_set and row.rank_set[1] - row.rank_set[0] + 1 < len(rows) for row in rows)
 
 
-def _slope(judge: JudgeResult, series: int, rows: Sequence[SourceRow]) -> Slope:
-    kept = sorted(rows, key=lambda row: row.rank)[:MOST_SOURCES]
+def _slope(judge: JudgeResult, series: int, rows: Sequence[SourceRow], most: int) -> Slope:
+    kept = sorted(rows, key=lambda row: row.rank)[:most]
     drawn = tuple(SlopeRow(row.source, row.rank, row.rank_set, row.true_rank) for row in kept)
     return Slope(judge.name, series, drawn, len(rows))
+
+
+def _agreed(rows: Sequence[SourceRow]) -> bool:
+    """Whether the judge's first source is one of those that the truth puts first."""
+    return min(rows, key=lambda row: row.rank).true_rank == 1
 
 
 def _first(rows: Sequence[SourceRow]) -> str:

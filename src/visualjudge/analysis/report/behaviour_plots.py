@@ -189,7 +189,7 @@ def scores(analysis: Analysis) -> Figure | LeftOut:
     columns = ("judge", "true_score", "mean_score", "n")
     return Figure(
         "scores",
-        grouped(said),
+        grouped(said) if len(said) < 3 else _orders(shown(analysis)),
         caption,
         columns,
         tuple(data),
@@ -228,6 +228,13 @@ def _follows(judge: JudgeResult, means: Sequence[tuple[float, float, int]]) -> s
     if within.value is None:
         return said
     return f"{said}; order inside an image τ-b {number(within.value)} ({span(within.interval)})"
+
+
+def _orders(judges: Sequence[JudgeResult]) -> str:
+    """How well each of many judges orders the predictions of an image."""
+    known = [(judge.scoring.within.value, judge.name) for judge in judges]
+    told = sorted(((tau, name) for tau, name in known if tau is not None), reverse=True)
+    return "Order inside an image (τ-b): " + ", ".join(f"{n} {number(tau)}" for tau, n in told[:6])
 
 
 def reliability(analysis: Analysis) -> Figure | LeftOut:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from visualjudge.analysis import repeated_rows
 from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.figure_text import about_images, counted, listed, many
+from visualjudge.analysis.figure_text import about_images, counted, grouped, listed, many
 from visualjudge.analysis.figures import Comparison
 from visualjudge.analysis.plots.cost import Priced, cost_plot, front
 from visualjudge.analysis.plots.figure import Figure, LeftOut
@@ -131,11 +131,14 @@ def compared_by_task(analysis: Analysis) -> Figure | LeftOut:
         for r in pairs
         if first in (r.a, r.b)
     }
-    tasks = list(dict.fromkeys(task for found in beside.values() for task in found))
+    others = [judge for judge in judges if judge.name in beside]
+    titles = [judge.name for judge in others]
+    ordered = [beside[name] for name in titles]
+    tasks = list(dict.fromkeys(task for found in ordered for task in found))
     rows = [
         ForestRow(
             plain_name(task),
-            tuple(found[task][0] if task in found else None for found in beside.values()),
+            tuple(found[task][0] if task in found else None for found in ordered),
         )
         for task in tasks
     ]
@@ -143,8 +146,7 @@ def compared_by_task(analysis: Analysis) -> Figure | LeftOut:
     other = next(iter(beside)) if len(beside) == 1 else "the other judge"
     label = f"← {other} is better, points · {first} is better →"
     scale = Scale(-end, end, points_tick, rough_points, label, 0.0)
-    colours = colours_of(analysis, [judge for judge in judges if judge.name in beside])
-    titles = [judge.name for judge in judges if judge.name in beside]
+    series, colours = ([""], [0]) if len(others) == 1 else (titles, colours_of(analysis, others))
     data = [
         (r.a, r.b, row.task, *figures_of(row.gap), row.p_holm) for r in pairs for row in r.by_task
     ]
@@ -156,34 +158,27 @@ def compared_by_task(analysis: Analysis) -> Figure | LeftOut:
     )
     return Figure(
         "judges_by_task",
-        "; ".join(_where_better(first, name, beside[name]) for name in titles),
+        f"{first} compared with " + grouped((_where_better(beside[name]), name) for name in titles),
         caption,
         ("first", "second", "task", *ESTIMATE, "p_holm"),
         tuple(data),
-        lambda width: forest(rows, titles, scale, width, colours=colours),
+        lambda width: forest(rows, series, scale, width, colours=colours),
     )
 
 
-def _where_better(
-    first: str, other: str, found: Mapping[str, tuple[Estimate, float | None]]
-) -> str:
-    """ "careful is better than hasty at object detection, worse at instance segmentation"."""
-    certain = {
-        task: gap.value or 0.0 for task, (gap, p) in found.items() if p is not None and p < LEVEL
-    }
-    better = [plain_name(task) for task, gap in certain.items() if gap > 0]
-    worse = [plain_name(task) for task, gap in certain.items() if gap < 0]
-    if not certain:
-        return f"{first} and {other}: no difference in any of {len(found)} tasks is certain"
-    said = [
-        f"{word} {than}at {listed(names, 3)}"
-        for word, than, names in (
-            ("better", f"than {other} ", better),
-            ("worse", "" if better else f"than {other} ", worse),
-        )
-        if names
+def _where_better(found: Mapping[str, tuple[Estimate, float | None]]) -> str:
+    """ "better at object detection, worse at instance segmentation"."""
+    certain = [
+        (plain_name(task), gap.value or 0.0)
+        for task, (gap, p) in found.items()
+        if p is not None and p < LEVEL and gap.interval is not None
     ]
-    return f"{first} is {', '.join(said)}"
+    ways = (
+        ("better", [task for task, gap in certain if gap > 0]),
+        ("worse", [task for task, gap in certain if gap < 0]),
+    )
+    said = [f"{word} at {listed(names, 3)}" for word, names in ways if names]
+    return ", ".join(said) or f"no difference in any of {many(len(found), 'task')} is certain"
 
 
 def baseline(analysis: Analysis) -> Figure | LeftOut:

@@ -392,11 +392,14 @@ def _shown_images(root: Path, question: Question, row: VerdictRow) -> list[Thumb
             if name[-1] in told
         ]
         return [replace(thumbnail(root, question.images[0]), name=INPUT), *texts]
-    if count == options + 1:
-        named = [(INPUT, ""), *named]
-    elif count != options:
+    if count < options:
         named = [(path, "") for path in question.images]
-    legends = {f"Option {letter}": tuple(COLOUR.findall(said)) for letter, said in told.items()}
+    inputs = range(1, count - len(named) + 1)
+    named = [(INPUT if len(inputs) == 1 else f"{INPUT} {k}", "") for k in inputs] + named
+    legends = {
+        f"Option {letter}": tuple(COLOUR.findall(said)[:MOST_COLOURS])
+        for letter, said in told.items()
+    }
     return [
         replace(thumbnail(root, path), name=name, truth=truth, legend=legends.get(name, ()))
         for path, (name, truth) in zip(question.images, named, strict=True)
@@ -406,7 +409,7 @@ def _shown_images(root: Path, question: Question, row: VerdictRow) -> list[Thumb
 INPUT = "Input image"
 OPTION = re.compile(r"^([A-E])\. ", re.MULTILINE)
 COLOUR = re.compile(r"(?:^Legend: |, )([^,=]+?) = [^,(]*\((#[0-9A-Fa-f]{6})\)", re.MULTILINE)
-LONGEST_OPTION = 1200
+LONGEST_OPTION, MOST_COLOURS = 1200, 9
 
 
 def _options_told(prompt: str) -> dict[str, str]:

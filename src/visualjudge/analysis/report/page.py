@@ -32,6 +32,8 @@ from visualjudge.analysis.report.section import those_drawn
 from visualjudge.analysis.report.sections import pair, sections
 
 BEST_FIRST = ("pass", "undecided", "fail", "not_measured")
+TALL = 6
+"""More tasks than these make a figure as tall as the two others of the first screen."""
 MOST_NAMES = 16
 """Judges that a line of the answer names; all are in the section in words."""
 
@@ -173,6 +175,8 @@ def context(
     card = usual_card(analysis)
     drawn = {name: draw(analysis) for name, draw in PLOTS.items()}
     script = _asset("report.js")
+    tall = any(len(judge.by_task) > TALL for judge in judges)
+    beside = ("checks", "sources") if tall else ("sources", "checks")
     found = sections(analysis, judges, card, drawn, questions)
     folders = [str(run.folder) for run in analysis.study.runs if run.folder is not None]
     return {
@@ -183,7 +187,7 @@ def context(
         "many": len(judges) > MOST_SERIES,
         "most": MOST_SERIES,
         "sentences": [card.judges[i].answer for i in shown],
-        "first": those_drawn(drawn["tasks"], drawn["checks"], drawn["sources"]),
+        "first": those_drawn(*(drawn[name] for name in ("tasks", *beside))),
         "left_out": [found for found in drawn.values() if isinstance(found, LeftOut)],
         "sections": found,
         "anchors": {section.anchor for section in found},

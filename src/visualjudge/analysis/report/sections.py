@@ -87,7 +87,7 @@ def _answered(judges: Sequence[JudgeResult], cards: Sequence[JudgeCard]) -> Sect
     for card in cards:
         for task in card.tasks if len(card.tasks) > 1 else ():
             more = "; ".join(
-                filter(None, [due(task), needs(task.needs_images) if task.needs_images else ""])
+                filter(None, [due(task), task.needs_images and needs(task.needs_images)])
             )
             cell = Styled(said(task), below=more, state=task.state, icon=ICONS[task.state])
             found.setdefault(plain_name(task.task), {})[card.judge] = cell
@@ -200,11 +200,7 @@ def _sensitivity(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | Lef
             found.setdefault(f"{plain_name(row.value)} · {row.against}", {})[judge.name] = (
                 words.jnd_text(row)
             )
-    rest = (
-        f" It is undecided in {words.many(missing, 'part')} (tasks and error types) of the questions."
-        if missing
-        else ""
-    )
+    rest = f" It is undecided for {words.many(missing, 'task or error type')}." if missing else ""
     return Section(
         "sensitivity", "How small a difference does it see?",
         "The distance between two options at which the judge is 75 % right; lower is a sharper "
@@ -239,8 +235,8 @@ def _sways(
         Section(
             "leaks",
             "Can the questions be gamed?",
-            "How far a judge gets that only takes the option with more, or with less, of something. "
-            "No judge is involved: this is the dataset.",
+            "How far a judge gets that only takes the option with more, or with less, of "
+            "something. No judge is involved: this is the dataset.",
             [replace(grid(LEAK, flagged, hit=lambda row: row.flagged), notes=(BOLD_RULES,))],
             figures=those_drawn(drawn["rules"]),
             missing=why_none(drawn["rules"]),
@@ -289,7 +285,11 @@ def _uses(analysis: Analysis, judges: Sequence[JudgeResult]) -> list[Section]:
             "sources",
             "The sources as it ranks them",
             SOURCES,
-            [*boards[:-1], *(replace(board, notes=(words.SOURCES,)) for board in boards[-1:])],
+            [
+                *boards[:-1],
+                *(replace(board, notes=(words.SOURCES,)) for board in boards[-1:]),
+                _controls(judges),
+            ],
             notes=_board_notes(judges),
             more=those_drawn(
                 *(
@@ -318,6 +318,22 @@ def _sources(judge: JudgeResult, group: str, rows: Sequence[SourceRow]) -> list[
         numeric=(False,) * len(titles),
     )
     return [board, matrix]
+
+
+def _controls(judges: Sequence[JudgeResult]) -> Table:
+    """What the covariates of each group of sources add to the strengths."""
+    rows = tuple(
+        (
+            judge.name,
+            answer_plots.group_name(row.group),
+            row.name,
+            f"{words.number(row.effect.value)} ({words.span(row.effect.interval)})",
+        )
+        for judge in judges
+        for row in judge.leaderboard.controls
+    )
+    title = "What else decides, in log odds of a usual difference (95 %)"
+    return Table(("Judge", "Sources of", "Covariate", "Effect"), rows, title=title)
 
 
 SOURCES = (
@@ -370,8 +386,7 @@ def _board_notes(judges: Sequence[JudgeResult]) -> list[str]:
         for name, board in boards
         if board.spearman is not None
     ]
-    controlled = [line for judge in judges for line in words.controls(judge)]
-    return controlled + [f"{words.grouped(said)}." for said in (apart, order) if said]
+    return [f"{words.grouped(said)}." for said in (apart, order) if said]
 
 
 def _unread(judges: Sequence[JudgeResult]) -> Section:
@@ -412,7 +427,8 @@ def _unread(judges: Sequence[JudgeResult]) -> Section:
         "unread",
         "What could not be read",
         "A reply that could not be read counts as wrong, and so does a question that a judge "
-        "declined or a person could not tell. Below, how the replies end that could not be read; each digit is shown as 0.",
+        "declined or a person could not tell. Below, how the replies end that could not be read; "
+        "each digit is shown as 0.",
         [
             by_rows(["All question types"], judges, found),
             *each(judges, lambda j: grid(columns.SHAPE, j.unread.shapes)),
@@ -435,10 +451,9 @@ def _telling(analysis: Analysis, shown: Sequence[int], count: int) -> Section:
     return Section(
         "questions",
         "Show me its errors",
-        "Wrong at a wide margin, flipped by the order, not read; each on another pair, ranking "
-        "or annotation. The true "
-        "scores appear while the pointer or the focus is on the images. Marked words decided how "
-        "a reply was read.",
+        "Wrong at a wide margin, another answer when the options were exchanged, not read; task by "
+        "task, each on another image where there are enough. Letters are those that the judge saw. "
+        "Marked words decided how a reply was read.",
         examples=[(name, rows) for name, rows in found if rows],
         notes=[f"Of the first {len(kept)} judges; --questions sets the number."]
         if len(kept) < len(shown)
