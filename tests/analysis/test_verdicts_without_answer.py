@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from judged_records import pair, ranking, said, write_dataset, write_run
+from page_text import page
 from visualjudge.analysis import analyse
 from visualjudge.analysis.columns import JUDGE
 from visualjudge.analysis.decisions.card import card_of
 from visualjudge.analysis.figure_text import answer, failed, failures, headline, verdict
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.report.markdown import markdown
-from visualjudge.analysis.report.page import html as page
 from visualjudge.analysis.report.terminal import text
 from visualjudge.analysis.verdicts_without_answer import Unanswered, unanswered
 from visualjudge.core.records import Probe, Question, Verdict

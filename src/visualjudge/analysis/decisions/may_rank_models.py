@@ -88,7 +88,7 @@ class KindOfSystem:
         return (
             value,
             ends,
-            f"“{self.names[s]}”{among} stands {many(value, 'rank')} {way} "
+            f"{self.names[s]}{among} stands {many(value, 'rank')} {way} "
             "where a fair judge would put it",
         )
 

@@ -28,6 +28,7 @@ from visualjudge.analysis.plots.squares import heat_map
 from visualjudge.analysis.report.readings import plain_name, points_tick, rough_points, rough_share
 from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES
 from visualjudge.analysis.value_and_interval import Estimate
+from visualjudge.judges.registry import LOCAL
 from visualjudge.vision.encodings import encoding_title
 
 MOST_SERIES = 6
@@ -96,12 +97,13 @@ def by_task(analysis: Analysis) -> Figure | LeftOut:
     states = _answers(usual_card(analysis))
     baseline, notes = _baseline(judges), photograph_notes(judges)
     chance = judges[0].pairwise.chance
+    judged = any(judge.info.get("backend") == LOCAL for judge in judges)
     rows = [
         ForestRow(
             plain_name(name),
             estimates,
             chance,
-            baseline.get(name),
+            None if judged else baseline.get(name),
             tuple(
                 states[judge.name][name] for judge in judges if name in states.get(judge.name, {})
             ),
@@ -116,7 +118,9 @@ def by_task(analysis: Analysis) -> Figure | LeftOut:
     ]
     marks = SHADES
     if len(judges) <= MOST_SERIES:
-        beside = ", the triangle the local baseline on the same pairs" if baseline else ""
+        beside = (
+            ", the triangle the local baseline on the same pairs" if baseline and not judged else ""
+        )
         marks = f"The dashed line is what guessing gets{beside}. {INTERVALS} {ICONS_OF_TASKS}"
     caption = (
         f"Right answers to pairs by task; a reply without an answer counts as wrong. {marks}"
@@ -171,14 +175,9 @@ def _answers(card: Card) -> Mapping[str, Mapping[str, str]]:
 
 
 def _baseline(judges: Sequence[JudgeResult]) -> dict[str, float]:
-    """How often the local baseline is right, by task; nothing where it is one of the judges."""
-    names = {judge.name for judge in judges}
-    rows = [row for judge in judges for row in judge.above_baseline if row.scope == "task"]
-    return {
-        row.value: row.baseline_right
-        for row in rows
-        if row.baseline_right is not None and row.baseline not in names
-    }
+    """How often the local baseline is right, by task."""
+    rows = (row for judge in judges for row in judge.above_baseline if row.scope == "task")
+    return {row.value: row.baseline_right for row in rows if row.baseline_right is not None}
 
 
 def photograph_notes(judges: Iterable[JudgeResult]) -> dict[str, str]:

@@ -277,7 +277,8 @@ def changed(study: Study, first: int, second: int, count: int = USUAL) -> list[E
         part = apart.filter(pl.col("right") == right).with_columns(
             distance=pl.col("margin"), why=way
         )
-        found += _firsts(part.drop("before", "right_before"), -(-count // 2))
+        half = -(-count // 2)
+        found += _firsts(part.drop("before", "right_before"), half)[:half]
     known = study.find([row["id"] for row in found])
     return [_example(study, second, row, known.get(row["id"])) for row in found[:count]]
 
