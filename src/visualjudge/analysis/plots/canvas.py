@@ -53,7 +53,9 @@ FONT = 12
 
 STYLE = """.plot text{font-size:12px;fill:var(--soft)}.plot .name{fill:var(--ink)}
 .plot .strong{fill:var(--ink);font-weight:600}
-.plot .small{font-size:11px}.plot .grid{stroke:var(--line)}.plot .axis{stroke:var(--soft)}
+.plot .small{font-size:11px}
+.plot .name,.plot .small{paint-order:stroke;stroke:var(--paper);stroke-width:3px}
+.plot .grid{stroke:var(--line)}.plot .axis{stroke:var(--soft)}
 .plot .chance{stroke:var(--soft);stroke-dasharray:3 3}
 .plot .base{fill:none;stroke:var(--ink);stroke-width:1.3}
 .plot .threshold{stroke:var(--ink);stroke-width:1.6}

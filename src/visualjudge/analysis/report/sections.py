@@ -200,7 +200,7 @@ def _sensitivity(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | Lef
             found.setdefault(f"{plain_name(row.value)} · {row.against}", {})[judge.name] = (
                 words.jnd_text(row)
             )
-    rest = f" It is undecided for {words.many(missing, 'task or error type')}." if missing else ""
+    rest = f" Curves of tasks and error types that are undecided: {missing}." if missing else ""
     return Section(
         "sensitivity", "How small a difference does it see?",
         "The distance between two options at which the judge is 75 % right; lower is a sharper "
@@ -215,7 +215,11 @@ def _sensitivity(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | Lef
 def _sways(
     results: Results, judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]
 ) -> list[Section]:
-    flagged = [row for row in scopes.leaks(results.leaks) if row.scope == "all" or row.flagged]
+    flagged = [
+        row
+        for row in scopes.leaks(results.leaks)
+        if row.flagged or (row.scope == "all" and row.share.n)
+    ]
     return [
         Section(
             "bias",
@@ -250,7 +254,8 @@ BOLD_RULES = (
 
 
 def _leanings(judge: JudgeResult) -> Table:
-    found = grid(columns.PREFERENCE, judge.bias, hit=lambda row: row.flagged)
+    rows = [row for row in judge.bias if row.estimate.n]
+    found = grid(columns.PREFERENCE, rows, hit=lambda row: row.flagged)
     return replace(found, notes=("In bold rows p is below 5 %.",))
 
 
