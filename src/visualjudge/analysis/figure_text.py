@@ -47,7 +47,7 @@ RULES = {
     "count": "more boxes, masks or points",
     "area": "the larger marked area",
     "png_bytes": "the larger image file",
-    "combined": "a rule from all of these but the position, learned on other images",
+    "combined": "all of these but the position, combined",
 }
 
 

@@ -237,7 +237,8 @@ class Canvas:
             + ".plot text{font-family:Helvetica,Arial,'DejaVu Sans',sans-serif}"
         )
         size = f'width="{width}" height="{height}"'
-        paper = f'<rect width="{width}" height="{height}" fill="{colours["paper"]}"/>'
+        beyond = f'x="-4" y="-4" width="{self.width + 8:.0f}" height="{self.height + 12:.0f}"'
+        paper = f'<rect {beyond} fill="{colours["paper"]}"/>'
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="plot" {size} {named}>'
             f"<style>{style}</style>{paper}{body}</svg>\n"

@@ -33,7 +33,9 @@ def curves(charts: Sequence[Curve], label: str, width: float) -> Canvas:
     top = legend(canvas, [chart.title for chart in charts], [chart.series for chart in charts]) + 24
     seen = [point.x for chart in charts for point in chart.row.points]
     seen += [chart.row.jnd.value for chart in charts if chart.row.jnd.value is not None]
-    box = Box(48, width - 12, top, top + HEIGHT - 60, (0.0, 1.05 * max(seen) or 1.0), (0.0, 1.0))
+    least = min((point.share for chart in charts for point in chart.row.points), default=0.0)
+    ends = (0.4 if least > 0.45 else 0.0, 1.0)
+    box = Box(48, width - 12, top, top + HEIGHT - 60, (0.0, 1.05 * max(seen) or 1.0), ends)
     x_axis(canvas, box, "{:g}".format, label)
     y_axis(canvas, box, percent_tick, "Right answers")
     for share in (0.5, 0.75):
