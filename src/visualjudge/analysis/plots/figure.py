@@ -108,7 +108,9 @@ class Figure:
 def unbroken(text: str) -> str:
     """The text with numbers, their intervals and their % kept on one line."""
     return re.sub(
-        r"(?<=\d) (?=%)|(?<=\d) to (?=[\d\u2212])", lambda m: m[0].replace(" ", "\u00a0"), text
+        r"(?<=\d) (?=%)|(?<=[≥≤±]) (?=\d)|(?<=\d) to (?=[\d\u2212])",
+        lambda m: m[0].replace(" ", "\u00a0"),
+        text,
     )
 
 

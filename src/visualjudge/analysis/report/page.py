@@ -123,7 +123,11 @@ def _of_tasks(found: JudgeCard) -> tuple[Reason, ...]:
         state: [plain_name(task.task) for task in found.tasks if task.state == state]
         for state in ("pass", "fail")
     }
-    if len(found.tasks) < 2 or not any(states.values()):
+    if (
+        len(found.tasks) < 2
+        or not any(states.values())
+        or {t.state for t in found.tasks} == {found.state}
+    ):
         return ()
     said = [
         f"{word} for {words.listed(names)}"

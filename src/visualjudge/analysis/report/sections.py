@@ -86,10 +86,13 @@ def _answered(judges: Sequence[JudgeResult], cards: Sequence[JudgeCard]) -> Sect
     found: dict[str, dict[str, str]] = {}
     for card in cards:
         for task in card.tasks if len(card.tasks) > 1 else ():
-            more = "; ".join(
-                filter(None, [due(task), task.needs_images and needs(task.needs_images)])
+            more = [due(task), *([needs(task.needs_images)] if task.needs_images else [])]
+            cell = Styled(
+                said(task),
+                below="; ".join(filter(None, more)),
+                state=task.state,
+                icon=ICONS[task.state],
             )
-            cell = Styled(said(task), below=more, state=task.state, icon=ICONS[task.state])
             found.setdefault(plain_name(task.task), {})[card.judge] = cell
     table = by_rows(["Task"], judges, found)
     return Section(
