@@ -150,9 +150,18 @@ def converted(svg: str, kind: str) -> bytes:
     return bytes(vl_convert.svg_to_png(svg, scale=POINTS_PER_PX, ppi=PNG_DPI))
 
 
+_SCROLL = (
+    ".wide{--b:var(--paper);background:"
+    "linear-gradient(90deg,var(--b) 40%,transparent) 0/36px 100% no-repeat local,"
+    "linear-gradient(270deg,var(--b) 40%,transparent) 100%/36px 100% no-repeat local,"
+    "linear-gradient(90deg,var(--soft),transparent) 0/7px 100% no-repeat,"
+    "linear-gradient(270deg,var(--soft),transparent) 100%/7px 100% no-repeat var(--b)}"
+)
+"""A table that is wider than its page has a shade at the edge where more of it is."""
 FIGURES_ON_PAGES = STYLE + (
     ".plot{display:block;width:100%;height:auto}.on-phone{display:none}"
     "@media screen and (max-width:560px){.on-screen{display:none}.on-phone{display:block}}"
+    + _SCROLL
 )
 BEHIND = ("#f6f6f3", "#121210")
 """What is behind the figures of a page: light, dark."""

@@ -394,6 +394,8 @@ def reach(estimates: Iterable[Estimate | None], least: float = 0.1, most: float 
     )
 
 
+AT_POINT = 0.75
+"""Right answers at the point that the curve is read at."""
 LEAST_DISTANCES = 3
 """Differences between options of which points without a curve are drawn."""
 
@@ -455,13 +457,13 @@ def _all_smallest(charts: Sequence[Curve]) -> str:
 def _smallest(chart: Curve) -> str:
     jnd = chart.row.jnd
     if jnd.value is None:
-        first = min(chart.row.points, key=lambda point: point.x)
-        already = (
-            f"already right in {100 * first.share:.0f} % at the smallest difference asked, "
-            f"{number(first.x, 1)}; where it falls to 75 % is "
-            if first.share >= 0.75
-            else ""
+        least = min(point.share for point in chart.row.points)
+        if least < AT_POINT:
+            return f"undecided, {chart.row.reason}"
+        smallest = number(min(point.x for point in chart.row.points), 1)
+        return (
+            f"right in {100 * least:.0f} % or more at every difference asked, down to {smallest}; "
+            f"where it falls to {100 * AT_POINT:.0f} % is undecided"
         )
-        return f"{already}undecided, {chart.row.reason}"
     what = "of 10 points" if chart.row.against == "margin" else "in severity"
     return f"sees a difference of {number(jnd.value)} ({span(jnd.interval)}) {what} in 3 of 4 pairs"
