@@ -521,7 +521,15 @@ def test_the_command_writes_figures_and_tables_for_a_paper(
         assert (folder / f"tasks.{kind}").stat().st_size > 100
     assert "- **tasks**:" in (folder / "captions.md").read_text()
     table = (folder / "table-task.tex").read_text()
-    assert table.startswith("\\begin{tabular}") and "object\\_detection" in table and "\\%" in table
+    assert table.startswith("\\begin{tabular}") and "object detection" in table and "\\%" in table
+    for one in folder.glob("*.tex"):
+        assert len(one.read_text().split("{")[2].split("}")[0]) <= 7, one.name
+    wide, column = (Image.open(folder / name) for name in ("tasks.png", "tasks-column.png"))
+    assert wide.width == pytest.approx(178 / 25.4 * 300, abs=3)
+    assert column.width == pytest.approx(86 / 25.4 * 300, abs=3)
+    for drawn_at in (wide, column):
+        edge = drawn_at.convert("RGB").crop((0, 0, 1, drawn_at.height))
+        assert edge.getextrema() == ((255, 255),) * 3, "no stray line at the edge"
     text = out.read_text()
     assert text.index('id="pair"') < text.index('id="answer"')
     assert "hasty less careful" in done.output.replace("\n", " ")
