@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 
 from visualjudge.analysis import repeated_rows
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.figure_text import about_images, counted, grouped, listed, many
-from visualjudge.analysis.figures import Comparison
+from visualjudge.analysis.figures import Comparison, JudgeResult
 from visualjudge.analysis.plots.cost import Priced, cost_plot, front
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
@@ -25,12 +26,35 @@ from visualjudge.analysis.report.readings import plain_name, points_tick, rough_
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.judges.registry import LOCAL
 
+LEVEL = 0.05
+
+
+def _first(analysis: Analysis, judges: Sequence[JudgeResult]) -> str:
+    """The judge that the others are compared with: the first of two; of more, the one that is
+    certain to be better than most others, then the most accurate.
+    """
+    if len(judges) == 2:
+        return judges[0].name
+    wins = Counter(
+        row.a if (row.gap.value or 0.0) > 0 else row.b
+        for row in analysis.results.comparisons
+        if row.p_holm is not None and row.p_holm < LEVEL
+    )
+    known = [(wins[j.name], j.pairwise.accuracy.shown.value or 0.0, j.name) for j in judges]
+    return max(known)[2]
+
+
+def _from(first: str, row: Comparison) -> tuple[str, Callable[[Estimate], Estimate]]:
+    """The other judge, and what turns a difference of the row into that of ``first`` less it."""
+    return (row.b, lambda gap: gap) if row.a == first else (row.a, minus)
+
 
 def compared(analysis: Analysis) -> Figure | LeftOut:
-    """A row for every two judges: the difference in accuracy on the questions that both were
-    asked.
+    """A row for each other judge: by how much the best one is better, on the questions that both
+    were asked.
     """
-    names = {judge.name for judge in shown(analysis)}
+    judges = shown(analysis)
+    first, names = _first(analysis, judges), {judge.name for judge in judges}
     pairs = [
         row
         for row in analysis.results.comparisons
@@ -41,109 +65,81 @@ def compared(analysis: Analysis) -> Figure | LeftOut:
             "judges",
             "a single judge was asked" if len(names) == 1 else "no two judges share a question",
         )
-    pairs.sort(key=lambda row: -abs(row.gap.value or 0.0))
-    best = shown(analysis)[0].name if len(names) > MOST_SERIES else None
-    beside = [_from(best, row) for row in pairs if best in (row.a, row.b)] if best else []
-    rows = [ForestRow(f"{row.a} − {row.b}", (row.gap,)) for row in pairs]
-    label, whose = "Difference in accuracy, points", "First judge less second"
-    if best:
-        rows = [ForestRow(name, (gap,)) for name, gap, _ in beside]
-        label, whose = f"Points by which {best} is better", f"{best} less each other judge,"
-    end = reach((row.estimates[0] for row in rows), 0.05)
+    mine = sorted(
+        (row for row in pairs if first in (row.a, row.b)), key=lambda row: -abs(row.gap.value or 0)
+    )
+    turned = [(name, turn(row.gap), row) for row in mine for name, turn in [_from(first, row)]]
+    rows = [ForestRow(name, (gap,)) for name, gap, _ in turned]
+    end = reach((gap for _, gap, _ in turned), 0.05)
+    label = f"Points by which {first} is better"
     scale = Scale(-end, end, points_tick, rough_points, label, 0.0)
     left = " The other differences are in the table." if len(pairs) > len(rows) else ""
     caption = (
-        f"{whose} on the questions that both were asked. {INTERVALS} They are unadjusted.{left}"
+        f"{first} less each other judge, on the questions that both were asked. {INTERVALS} They "
+        f"are unadjusted.{left}"
     )
     data = [(row.a, row.b, *figures_of(row.gap), row.p_holm) for row in pairs]
-    columns = ("first", "second", *ESTIMATE, "p_holm")
     return Figure(
         "judges",
-        _better(pairs) if best is None else _ahead(best, beside),
+        _better(first, turned),
         caption,
-        columns,
+        ("first", "second", *ESTIMATE, "p_holm"),
         tuple(data),
         lambda width: forest(rows, [""], scale, width),
     )
 
 
-LEVEL = 0.05
-
-
-def _from(name: str, row: Comparison) -> tuple[str, Estimate, bool]:
-    """The other judge, by how much the named one is better, and whether that is certain."""
-    other, gap = (row.b, row.gap) if row.a == name else (row.a, minus(row.gap))
-    return other, gap, row.p_holm is not None and row.p_holm < LEVEL and (gap.value or 0) > 0
-
-
-def _ahead(best: str, beside: Sequence[tuple[str, Estimate, bool]]) -> str:
-    level = [name for name, _, certain in beside if not certain]
-    said = f"{best} is better than {len(beside) - len(level)} of {len(beside)} other judges"
-    return f"{said}; undecided beside {listed(level, 6)}" if level else said
-
-
-def _better(pairs: Sequence[Comparison]) -> str:
-    known = [row for row in pairs if row.p_holm is not None and row.p_holm < LEVEL]
-    row = (known or pairs)[0]
-    ahead = (row.gap.value or 0) > 0
-    if known and len(pairs) == 1:
-        up, down, gap = (row.a, row.b, row.gap) if ahead else (row.b, row.a, minus(row.gap))
-        return f"{up} is better than {down} by {rough_points(gap).lstrip('+')} points"
-    if known:
-        names = sorted({name for row in pairs for name in (row.a, row.b)})
-        beaten = {row.b if (row.gap.value or 0) > 0 else row.a for row in known}
-        first = [name for name in names if name not in beaten]
-        if len(first) == 1 and sum(first[0] in (row.a, row.b) for row in known) == len(beaten):
-            return f"{first[0]} is better than {listed(sorted(beaten), 6)}"
-        ahead_of = f"No judge is certain to be better than {listed(first, 6)}; s" if first else "S"
-        return f"{ahead_of}ome other judge is better than {listed(sorted(beaten), 6)}"
-    more = (
-        f"; {about_images(row.more_images)} would show {100 * row.asked_gap:g} points"
-        if row.more_images
-        else ""
-    )
-    among = (
-        f"between {row.a} and {row.b}"
-        if len(pairs) == 1
-        else f"among {listed(sorted({n for p in pairs for n in (p.a, p.b)}))}"
-    )
-    return f"Over all questions together, no difference {among} is certain{more}"
+def _better(first: str, beside: Sequence[tuple[str, Estimate, Comparison]]) -> str:
+    """Than whom the first judge is certain to be better or worse."""
+    certain = {n: gap for n, gap, row in beside if row.p_holm is not None and row.p_holm < LEVEL}
+    level = [name for name, _, _ in beside if name not in certain]
+    if not certain:
+        row = beside[0][2]
+        more = (
+            f"; {about_images(row.more_images)} would show {100 * row.asked_gap:g} points"
+            if row.more_images
+            else ""
+        )
+        return (
+            f"Over all questions together, no difference between {first} and {listed(level)} is "
+            f"certain{more}"
+        )
+    said = []
+    for word, sign in (("better", 1), ("worse", -1)):
+        names = [name for name, gap in certain.items() if sign * (gap.value or 0.0) > 0]
+        by = f" by {rough_points(certain[names[0]]).lstrip('+')} points" if len(beside) == 1 else ""
+        said += [f"{word} than {listed(names, 6)}{by}"] if names else []
+    rest = f"; undecided beside {listed(level, 6)}" if level else ""
+    return f"{first} is {', '.join(said)}{rest}"
 
 
 def compared_by_task(analysis: Analysis) -> Figure | LeftOut:
-    """A row for each task: the difference between two judges, or between the most accurate one and
-    each other.
+    """A row for each task: the difference between two judges, or between the best one and each
+    other.
     """
     judges = shown(analysis)
-    names = {judge.name for judge in judges}
+    first, names = _first(analysis, judges), {judge.name for judge in judges}
     pairs = [r for r in analysis.results.comparisons if {r.a, r.b} <= names and len(r.by_task) > 1]
     if not pairs or len(judges) > MOST_SERIES:
         reason = (
             f"drawn for up to {MOST_SERIES} judges" if pairs else "no two judges share two tasks"
         )
         return LeftOut("judges_by_task", reason)
-    accurate = sorted(judges, key=lambda j: -(j.pairwise.accuracy.shown.value or 0.0))
-    first = judges[0].name if len(judges) == 2 else accurate[0].name
     beside = {
-        r.b if r.a == first else r.a: {
-            row.task: (row.gap if r.a == first else minus(row.gap), row.p_holm) for row in r.by_task
-        }
+        name: {row.task: (turn(row.gap), row.p_holm) for row in r.by_task}
         for r in pairs
         if first in (r.a, r.b)
+        for name, turn in [_from(first, r)]
     }
     others = [judge for judge in judges if judge.name in beside]
     titles = [judge.name for judge in others]
-    ordered = [beside[name] for name in titles]
-    tasks = list(dict.fromkeys(task for found in ordered for task in found))
+    tasks = list(dict.fromkeys(task for found in beside.values() for task in found))
     rows = [
-        ForestRow(
-            plain_name(task),
-            tuple(found[task][0] if task in found else None for found in ordered),
-        )
+        ForestRow(plain_name(task), tuple(beside[n].get(task, (None,))[0] for n in titles))
         for task in tasks
     ]
     end = reach((e for row in rows for e in row.estimates), 0.05)
-    other = next(iter(beside)) if len(beside) == 1 else "the other judge"
+    other = titles[0] if len(beside) == 1 else "the other judge"
     label = f"← {other} is better, points · {first} is better →"
     scale = Scale(-end, end, points_tick, rough_points, label, 0.0)
     series, colours = ([""], [0]) if len(others) == 1 else (titles, colours_of(analysis, others))
