@@ -27,11 +27,10 @@ from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.figure_text import counted, grouped, number
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.plots.canvas import DARK, LIGHT, STYLE, Canvas, ticks
-from visualjudge.analysis.plots.cost import Priced, front
 from visualjudge.analysis.plots.figure import BEHIND, Figure, LeftOut, converted
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
-from visualjudge.analysis.plots.slope import Slope, SlopeRow, slopes
-from visualjudge.analysis.plots.squares import Swapped, swap_flow
+from visualjudge.analysis.plots.panels import Slope, SlopeRow, Swapped, slopes, swap_flow
+from visualjudge.analysis.plots.points import Priced, front
 from visualjudge.analysis.report import printing
 from visualjudge.analysis.report.accuracy_plots import encoding_name, photograph_notes, shown
 from visualjudge.analysis.report.paired import differences, in_common
@@ -636,7 +635,7 @@ def test_many_judges_are_rows_and_one_answer_a_line(tmp_path: Path) -> None:
     assert drawn(analysis, "checks").svg().count("judge-07</text>") == 1
     compared = drawn(analysis, "judges")
     assert compared.finding.startswith("judge-07 is better than ")
-    assert "of 7 other judges" in compared.finding
+    assert "undecided beside judge-06" in compared.finding
     assert len(compared.rows) == 8 * 7 / 2
 
 

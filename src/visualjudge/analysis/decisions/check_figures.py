@@ -9,7 +9,7 @@ from visualjudge.analysis.decisions.checks import LABELS, STATES, UNSKILLED, WIT
 from visualjudge.analysis.decisions.decision_tables import number
 from visualjudge.analysis.figure_text import about_images, counted, listed, many, percent, points
 from visualjudge.analysis.plots.figure import Figure, LeftOut
-from visualjudge.analysis.plots.thresholds import CheckRow, Held, thresholds
+from visualjudge.analysis.plots.panels import CheckRow, Held, thresholds
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import JudgeCard

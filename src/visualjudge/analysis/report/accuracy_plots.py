@@ -20,11 +20,11 @@ from visualjudge.analysis.figure_text import (
     span,
 )
 from visualjudge.analysis.figures import Cell, EncodingChoice, JudgeResult
-from visualjudge.analysis.plots.axes import percent_tick
-from visualjudge.analysis.plots.curve import Curve, curves
+from visualjudge.analysis.plots.canvas import percent_tick
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
-from visualjudge.analysis.plots.squares import heat_map
+from visualjudge.analysis.plots.panels import heat_map
+from visualjudge.analysis.plots.points import Curve, curves
 from visualjudge.analysis.report.readings import plain_name, points_tick, rough_points, rough_share
 from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES
 from visualjudge.analysis.value_and_interval import Estimate

@@ -13,7 +13,7 @@ from visualjudge.analysis.figure_text import grouped, listed, opposite, rule
 from visualjudge.analysis.figures import JudgeResult, SourceRow
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, forest
-from visualjudge.analysis.plots.slope import Slope, SlopeRow, slopes
+from visualjudge.analysis.plots.panels import Slope, SlopeRow, slopes
 from visualjudge.analysis.report.accuracy_plots import (
     ESTIMATE,
     INTERVALS,

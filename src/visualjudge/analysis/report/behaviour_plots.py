@@ -20,11 +20,11 @@ from visualjudge.analysis.figure_text import (
 )
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.photograph_figures import MARGIN, Photograph
-from visualjudge.analysis.plots.axes import percent_tick
+from visualjudge.analysis.plots.canvas import percent_tick
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
-from visualjudge.analysis.plots.scatter import Scatter, scatters
-from visualjudge.analysis.plots.squares import Swapped, swap_flow
+from visualjudge.analysis.plots.panels import Swapped, swap_flow
+from visualjudge.analysis.plots.points import Scatter, scatters
 from visualjudge.analysis.probe_figures import ToolTrust
 from visualjudge.analysis.report.accuracy_plots import (
     ESTIMATE,

@@ -9,9 +9,9 @@ from visualjudge.analysis import repeated_rows
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.figure_text import about_images, counted, grouped, listed, many
 from visualjudge.analysis.figures import Comparison, JudgeResult
-from visualjudge.analysis.plots.cost import Priced, cost_plot, front
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
+from visualjudge.analysis.plots.points import Priced, cost_plot, front
 from visualjudge.analysis.report.accuracy_plots import (
     ESTIMATE,
     INTERVALS,
@@ -104,11 +104,15 @@ def _better(first: str, beside: Sequence[tuple[str, Estimate, Comparison]]) -> s
             f"Over all questions together, no difference between {first} and {listed(level)} is "
             f"certain{more}"
         )
-    said = []
-    for word, sign in (("better", 1), ("worse", -1)):
-        names = [name for name, gap in certain.items() if sign * (gap.value or 0.0) > 0]
-        by = f" by {rough_points(certain[names[0]]).lstrip('+')} points" if len(beside) == 1 else ""
-        said += [f"{word} than {listed(names, 6)}{by}"] if names else []
+    alone = len(beside) == 1
+    gap = beside[0][1]
+    size = rough_points(gap if (gap.value or 0.0) > 0 else minus(gap)).lstrip("+")
+    by = f" by {size} points" if alone else ""
+    ways = (
+        ("better", [name for name, gap in certain.items() if (gap.value or 0.0) > 0]),
+        ("worse", [name for name, gap in certain.items() if (gap.value or 0.0) < 0]),
+    )
+    said = [f"{word} than {listed(names, 6)}{by}" for word, names in ways if names]
     rest = f"; undecided beside {listed(level, 6)}" if level else ""
     return f"{first} is {', '.join(said)}{rest}"
 

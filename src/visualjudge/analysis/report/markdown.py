@@ -19,8 +19,13 @@ from visualjudge.analysis.figures import Cell, JudgeResult, Results
 from visualjudge.analysis.plots.figure import LeftOut
 from visualjudge.analysis.report.examples import changed
 from visualjudge.analysis.report.methods import methods
-from visualjudge.analysis.report.paired import differences, gaps_by_task, in_common, titles
-from visualjudge.analysis.report.tools import tool_tables
+from visualjudge.analysis.report.paired import (
+    differences,
+    gaps_by_task,
+    in_common,
+    titles,
+    tool_tables,
+)
 from visualjudge.core.text_tables import Table, markdown_text as _cell
 
 Row = TypeVar("Row")

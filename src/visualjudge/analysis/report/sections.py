@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from visualjudge.analysis import (
     columns,
@@ -35,22 +35,13 @@ from visualjudge.analysis.report.grids import (
     headline_grid,
     titled,
 )
-from visualjudge.analysis.report.paired import differences, in_common, titles
+from visualjudge.analysis.report.paired import differences, in_common, titles, tool_tables
 from visualjudge.analysis.report.readings import plain_name
 from visualjudge.analysis.report.section import Section, each, those_drawn, why_none
-from visualjudge.analysis.report.tools import tool_tables
 from visualjudge.analysis.verdicts_without_answer import unanswered
 from visualjudge.core.text_tables import Styled, Table
 
 MOST_EXAMPLES = 18
-
-
-@dataclass(frozen=True)
-class Group:
-    """Judges that were asked the same questions, in one table."""
-
-    judges: Sequence[JudgeResult]
-    headline: Table
 
 
 COUNTED = (
@@ -58,24 +49,16 @@ COUNTED = (
 )
 
 
-def _groups(judges: Sequence[JudgeResult]) -> list[Group]:
-    """Judges that were asked the same questions stand together; others stand apart."""
-    out = []
-    for like in dict.fromkeys(judge.asked_like for judge in judges):
-        part = [judge for judge in judges if judge.asked_like == like]
-        out.append(Group(part, headline_grid(part)))
-    return out
-
-
 def _headline(judges: Sequence[JudgeResult]) -> Section:
-    groups = _groups(judges)
+    """A table of judges that were asked the same questions; others stand apart."""
+    groups = {j.asked_like: [o for o in judges if o.asked_like == j.asked_like] for j in judges}
     apart = len(groups) > 1
-    captions = [
-        f"Set {g.judges[0].asked_like + 1}: {', '.join(j.name for j in g.judges)}" for g in groups
-    ]
     tables = [
-        titled(caption if apart else "", group.headline)
-        for caption, group in zip(captions, groups, strict=True)
+        titled(
+            f"Set {like + 1}: {', '.join(j.name for j in group)}" if apart else "",
+            headline_grid(group),
+        )
+        for like, group in groups.items()
     ]
     why = words.APART if apart else ""
     return Section("headline", "Headline figures", why, tables, open=True, detail=True)
