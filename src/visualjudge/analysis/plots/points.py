@@ -1,5 +1,5 @@
 """Points on two axes: values against the truth, accuracy against distance with its curve, and
-accuracy against cost with the judges that no other is both cheaper and better than (the Pareto front).
+accuracy against cost, with the judges that no other is both cheaper and better than.
 """
 
 from __future__ import annotations

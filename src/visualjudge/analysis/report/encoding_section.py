@@ -14,9 +14,8 @@ from visualjudge.analysis.figure_text import listed
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.plots.figure import Figure
 from visualjudge.analysis.report.accuracy_plots import encodings
-from visualjudge.analysis.report.grids import across, grid, titled
 from visualjudge.analysis.report.readings import plain_name
-from visualjudge.analysis.report.section import Section, each
+from visualjudge.analysis.report.section import Section, across, each, grid, titled
 from visualjudge.core.text_tables import Styled, Table
 from visualjudge.vision.encodings import encoding_title
 

@@ -14,9 +14,9 @@ from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.report_opening import opening
 from visualjudge.analysis.plots.figure import COLUMN_MM, LeftOut
 from visualjudge.analysis.report.accuracy_plots import shown
-from visualjudge.analysis.report.grids import headline_grid
 from visualjudge.analysis.report.plots import figures
 from visualjudge.analysis.report.readings import plain_name
+from visualjudge.analysis.report.section import headline_grid
 from visualjudge.core.atomic import write_text
 from visualjudge.core.text_tables import Table, markdown_text
 

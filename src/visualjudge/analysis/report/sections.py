@@ -17,7 +17,7 @@ from visualjudge.analysis.decisions.card_page import TASKS_NOTE, due, said
 from visualjudge.analysis.decisions.checks import ICONS, needs
 from visualjudge.analysis.figures import JudgeResult, Results, SourceRow
 from visualjudge.analysis.plots.figure import Figure, LeftOut
-from visualjudge.analysis.report import answer_plots
+from visualjudge.analysis.report import comparison_plots
 from visualjudge.analysis.report.accuracy_plots import MOST_SERIES
 from visualjudge.analysis.report.encoding_section import encoding_section
 from visualjudge.analysis.report.examples import (
@@ -27,17 +27,20 @@ from visualjudge.analysis.report.examples import (
     examples,
     probe_examples,
 )
-from visualjudge.analysis.report.grids import (
-    EMPTY,
-    across,
-    by_rows,
-    grid,
-    headline_grid,
-    titled,
-)
 from visualjudge.analysis.report.paired import differences, in_common, titles, tool_tables
 from visualjudge.analysis.report.readings import plain_name
-from visualjudge.analysis.report.section import Section, each, those_drawn, why_none
+from visualjudge.analysis.report.section import (
+    EMPTY,
+    Section,
+    across,
+    by_rows,
+    each,
+    grid,
+    headline_grid,
+    those_drawn,
+    titled,
+    why_none,
+)
 from visualjudge.analysis.verdicts_without_answer import unanswered
 from visualjudge.core.text_tables import Styled, Table
 
@@ -284,8 +287,8 @@ def _uses(analysis: Analysis, judges: Sequence[JudgeResult]) -> list[Section]:
             notes=_board_notes(judges),
             more=those_drawn(
                 *(
-                    answer_plots.sources(analysis, group)
-                    for group in answer_plots.groups_of(analysis)[1:]
+                    comparison_plots.sources(analysis, group)
+                    for group in comparison_plots.groups_of(analysis)[1:]
                 )
             ),
             detail=True,
@@ -298,7 +301,7 @@ def _sources(judge: JudgeResult, group: str, rows: Sequence[SourceRow]) -> list[
     """The sources of one group, and the matrix of their differences."""
     own = [row for row in judge.leaderboard.contrasts if row.group == group]
     titles, cells = columns.contrasts(rows, own)
-    title = f"{judge.name}: {answer_plots.group_name(group)}"
+    title = f"{judge.name}: {comparison_plots.group_name(group)}"
     board = titled(title, grid(columns.SOURCE, rows))
     if all(set(cell) <= EMPTY for row in cells for cell in row[1:]):
         return [board]
@@ -316,7 +319,7 @@ def _controls(judges: Sequence[JudgeResult]) -> Table:
     rows = tuple(
         (
             judge.name,
-            answer_plots.group_name(row.group),
+            comparison_plots.group_name(row.group),
             row.name,
             f"{words.number(row.effect.value)} ({words.span(row.effect.interval)})",
         )
