@@ -378,9 +378,9 @@ def sources(analysis: Analysis, group: str | None = None) -> Figure | LeftOut:
         "true_strength",
         "images",
     )
-    told = grouped((_first(_rows(judge, group)), judge.name) for judge in judges)
+    told = grouped((_first_source(_rows(judge, group)), judge.name) for judge in judges)
     if len(judges) == 1:
-        told = _first(_rows(judges[0], group))
+        told = _first_source(_rows(judges[0], group))
     if len(judges) > 2:
         alike = sum(_agreed(_rows(judge, group)) for judge in judges)
         told = f"{alike} of {len(judges)} judges put first a source that the truth puts first"
@@ -416,7 +416,7 @@ def _agreed(rows: Sequence[SourceRow]) -> bool:
     return min(rows, key=lambda row: row.rank).true_rank == 1
 
 
-def _first(rows: Sequence[SourceRow]) -> str:
+def _first_source(rows: Sequence[SourceRow]) -> str:
     """Whether judge and truth agree on the best source."""
     if len({row.true_rank for row in rows}) == 1:
         return f"not measured, the truth puts all {len(rows)} sources level"
