@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from judged_records import pair, said, scoring, write_dataset, write_run
+from page_text import page
 from visualjudge.analysis import Analysis, analyse
 from visualjudge.analysis.decisions.card import usual_card
 from visualjudge.analysis.plots.figure import Figure, LeftOut
-from visualjudge.analysis.report.page import html as page
 from visualjudge.analysis.report.plots import PLOTS, figures
 from visualjudge.core.records import OptionFeatures, Probe, Question
 
@@ -172,6 +172,14 @@ def judges(analysis: Analysis) -> list[Row]:
     ]  # fmt: skip
 
 
+def judges_by_task(analysis: Analysis) -> list[Row]:
+    return [
+        [row["a"], row["b"], task, *ends(told, "difference", "ci95"), told["p_holm"]]
+        for row in analysis.metrics["comparisons"]
+        for task, told in row["by_task"].items()
+    ]
+
+
 def points(against: str) -> Callable[[Analysis], list[Row]]:
     def rows(judge: Mapping[str, Any]) -> list[Row]:
         return [
@@ -222,9 +230,19 @@ def baseline(analysis: Analysis) -> list[Row]:
 def photograph(analysis: Analysis) -> list[Row]:
     def rows(judge: Mapping[str, Any]) -> list[Row]:
         cells = {"all": judge["photograph"], **judge["photograph"]["by_task"]}
-        return [[name, *ends(row, "gain", "interval"), row["state"]] for name, row in cells.items()]
+        return [[name, *_least(row), row["state"]] for name, row in cells.items()]
 
     return of_judges(analysis.metrics, rows)
+
+
+def _least(row: Mapping[str, Any]) -> list[Any]:
+    """The smaller of the gains over grey and over another photograph."""
+    low = (
+        ("gain_over_other", "interval_over_other")
+        if (row["gain_over_other"] or 1.0) < row["gain"]
+        else ("gain", "interval")
+    )
+    return ends(row, *low)
 
 
 def tokens(judge: Mapping[str, Any]) -> float:
@@ -235,6 +253,7 @@ EXPECTED: Mapping[str, Callable[[Analysis], list[Row]]] = {
     "tasks": tasks,
     "sources": sources,
     "checks": checks,
+    "judges_by_task": judges_by_task,
     "judges": judges,
     "baseline": baseline,
     "errors": lambda a: of_judges(

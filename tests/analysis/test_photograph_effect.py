@@ -17,10 +17,10 @@ from visualjudge.analysis.decisions import card_page
 from visualjudge.analysis.decisions.card import card_of
 from visualjudge.analysis.decisions.decision_json import card_json
 from visualjudge.analysis.figure_text import percents, photograph_gain
-from visualjudge.analysis.figures import Photograph, PhotographNeed
+from visualjudge.analysis.figures import Photograph, PhotographNeed, Without
 from visualjudge.analysis.probes import photograph_need
 from visualjudge.analysis.study_table import study_of
-from visualjudge.analysis.value_and_interval import Estimate
+from visualjudge.analysis.value_and_interval import Estimate, Share
 from visualjudge.core.records import Probe, Question, Verdict
 
 Rng = np.random.Generator
@@ -142,11 +142,14 @@ def test_metrics_and_the_report_say_that_a_judge_does_not_need_the_photograph() 
     assert row["by_task"]["object_detection"]["gain"] == 0
     assert analysis.metrics["judges"][0]["pairwise"]["n"] == 60
 
+    from page_text import page
     from visualjudge.analysis.report.markdown import markdown
-    from visualjudge.analysis.report.page import html
 
-    gain = f"Does not need the photograph: 0.0 points, {percents(row['interval'])}"
-    assert f"judge: {gain} (90.0 % right with it" in html(analysis)
+    gain = (
+        "Gains less than 15 points from the photograph: 0.0 points "
+        f"({percents(row['interval_over_other'])})"
+    )
+    assert f"judge: {gain} (90.0 % right with it" in page(analysis)
     card = card_of(analysis)
     for told in (
         markdown(analysis),
@@ -160,12 +163,26 @@ def test_metrics_and_the_report_say_that_a_judge_does_not_need_the_photograph() 
 
 @pytest.mark.parametrize(
     ("state", "said"),
-    [("needed", "Needs the"), ("not_needed", "Does not need"), ("not_shown", "Undecided whether")],
+    [
+        ("needed", "Needs the photograph: "),
+        ("not_needed", "Gains less than 15 points from the photograph: "),
+        ("not_shown", "Undecided whether it needs the photograph: "),
+    ],
 )
 def test_the_states_in_words(state: str, said: str) -> None:
     gain = Estimate(0.124, (0.081, 0.169), 400, 40, None)
-    row = SimpleNamespace(state=state, first=SimpleNamespace(gain=gain))
-    assert photograph_gain(cast("Photograph", row)).startswith(said)
-    assert photograph_gain(cast("Photograph", row)).endswith(
-        " the photograph: +12.4 points, 8.1 to 16.9"
+    row = SimpleNamespace(state=state, least=gain)
+    assert photograph_gain(cast("Photograph", row)) == f"{said}+12.4 points (8.1 to 16.9)"
+
+
+def test_the_gain_that_is_stated_is_the_smaller_one() -> None:
+    def without(gain: float, low: float) -> Without:
+        share = Share(0.7, (0.6, 0.8), 400, 40)
+        return Without(share, share, Estimate(gain, (low, 0.3), 400, 40), (low, 0.2), 400)
+
+    row = Photograph("all", without(0.3, 0.1), without(0.1, -0.05))
+    assert row.least.value == 0.1 and row.state == "not_shown"
+    assert (
+        photograph_gain(row)
+        == "Undecided whether it needs the photograph: +10.0 points (−5.0 to 30.0)"
     )

@@ -11,6 +11,8 @@ import re
 import sys
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 from xml.etree import ElementTree
 
 import pytest
@@ -19,18 +21,18 @@ from typer.testing import CliRunner
 
 import visualjudge
 from judged_records import pair, said, scoring, write_dataset, write_run
+from page_text import page
 from visualjudge.analysis import analyse
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.figure_text import counted, grouped, number
+from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.plots.canvas import DARK, LIGHT, STYLE, Canvas, ticks
-from visualjudge.analysis.plots.cost import Priced, front
 from visualjudge.analysis.plots.figure import BEHIND, Figure, LeftOut, converted
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
-from visualjudge.analysis.plots.slope import Slope, SlopeRow, slopes
-from visualjudge.analysis.plots.squares import Swapped, swap_flow
+from visualjudge.analysis.plots.panels import Slope, SlopeRow, Swapped, slopes, swap_flow
+from visualjudge.analysis.plots.points import Priced, front
 from visualjudge.analysis.report import printing
 from visualjudge.analysis.report.accuracy_plots import encoding_name, photograph_notes, shown
-from visualjudge.analysis.report.page import html as page
 from visualjudge.analysis.report.paired import differences, in_common
 from visualjudge.analysis.report.plots import PLOTS, figures
 from visualjudge.analysis.report.readings import rough_points, rough_share
@@ -273,7 +275,7 @@ def test_each_figure_of_the_page_is_drawn_for_a_screen_and_a_phone(analysis: Ana
         if isinstance(found, Figure):
             part = text.split(f'id="figure-{found.name}"')[1].split("</figure>")[0]
             widths = re.findall(r'viewBox="0 0 (\d+) ', part)
-            assert widths == ["720", "350"]
+            assert int(widths[0]) <= 720 and int(widths[1]) <= 350
             assert found.csv_link in part
 
 
@@ -454,15 +456,21 @@ def test_the_name_of_a_task_does_not_leave_the_folder() -> None:
 
 
 def test_a_task_that_needs_the_photograph_says_so_beside_its_row() -> None:
-    rows = {
-        "a": {"interval": [0.01, 0.2]},
-        "b": {"interval": [-0.1, 0.2]},
-        "c": {"interval": [-0.01, 0.01], "state": "not_needed"},
-        "d": {"interval": None, "state": "needed"},
+    def judge(name: str, **states: str) -> JudgeResult:
+        rows = [SimpleNamespace(task=task, state=state) for task, state in states.items()]
+        return cast(
+            "JudgeResult", SimpleNamespace(name=name, photograph=SimpleNamespace(by_task=rows))
+        )
+
+    eye = judge("eye", a="needed", b="not_shown", c="not_needed", d="needed")
+    blind = judge("blind", a="needed", b="not_shown", c="not_needed", d="not_needed")
+    unasked = cast("JudgeResult", SimpleNamespace(name="x", photograph=None))
+    notes = photograph_notes([eye, blind, unasked])
+    assert notes == {
+        "a": "needs the photograph",
+        "c": "photograph adds little",
+        "d": "needs the photograph (eye)",
     }
-    notes = photograph_notes([{"photograph": {"by_task": rows}}, {"photograph": None}, {}])
-    said = {"a": "needs the photograph", "c": "photograph not needed", "d": "needs the photograph"}
-    assert notes == said
     row = ForestRow("a", (Estimate(0.5, None, 9, 9),), note=notes["a"])
     for width in (350, 700):
         assert "needs the photograph" in forest(
@@ -512,7 +520,15 @@ def test_the_command_writes_figures_and_tables_for_a_paper(
         assert (folder / f"tasks.{kind}").stat().st_size > 100
     assert "- **tasks**:" in (folder / "captions.md").read_text()
     table = (folder / "table-task.tex").read_text()
-    assert table.startswith("\\begin{tabular}") and "object\\_detection" in table and "\\%" in table
+    assert table.startswith("\\begin{tabular}") and "object detection" in table and "\\%" in table
+    for one in folder.glob("*.tex"):
+        assert len(one.read_text().split("{")[2].split("}")[0]) <= 7, one.name
+    wide, column = (Image.open(folder / name) for name in ("tasks.png", "tasks-column.png"))
+    assert wide.width == pytest.approx(178 / 25.4 * 300, abs=3)
+    assert column.width == pytest.approx(86 / 25.4 * 300, abs=3)
+    for drawn_at in (wide, column):
+        edge = drawn_at.convert("RGB").crop((0, 0, 1, drawn_at.height))
+        assert edge.getextrema() == ((255, 255),) * 3, "no stray line at the edge"
     text = out.read_text()
     assert text.index('id="pair"') < text.index('id="answer"')
     assert "hasty less careful" in done.output.replace("\n", " ")
@@ -619,7 +635,7 @@ def test_many_judges_are_rows_and_one_answer_a_line(tmp_path: Path) -> None:
     assert drawn(analysis, "checks").svg().count("judge-07</text>") == 1
     compared = drawn(analysis, "judges")
     assert compared.finding.startswith("judge-07 is better than ")
-    assert "of 7 other judges" in compared.finding
+    assert "undecided beside judge-06" in compared.finding
     assert len(compared.rows) == 8 * 7 / 2
 
 

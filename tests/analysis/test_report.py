@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 
 from judged_records import features, pair, ranking, said, scoring, write_dataset, write_run
 from making import make_folder
+from page_text import page
 from visualjudge.analysis import analyse, figure_text, repeated_rows
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.figures import ProbeResult
@@ -26,7 +27,6 @@ from visualjudge.analysis.load import load_study
 from visualjudge.analysis.report.examples import Example, examples
 from visualjudge.analysis.report.markdown import markdown
 from visualjudge.analysis.report.methods import methods
-from visualjudge.analysis.report.page import html as page
 from visualjudge.analysis.report.terminal import text as terminal
 from visualjudge.analysis.statistics.jackknife import holm
 from visualjudge.analysis.value_and_interval import NOTHING
@@ -298,9 +298,6 @@ def test_an_example_asked_in_the_other_order_is_shown_as_the_judge_saw_it(tmp_pa
         assert right == [f"Option {one.answer}"]
         told = next(image.truth for image in one.images if image.name == "Option A")
         assert told.startswith(f"true score {question.final_scores[1]:.2f}")
-    assert "options exchanged; letters, prompt and images as shown" in page(
-        analyse([tmp_path / "run"])
-    )
 
 
 def test_examples_show_each_pair_once(tmp_path: Path) -> None:
@@ -334,24 +331,42 @@ def test_encoding_is_recommended_only_where_the_judge_beats_chance(
     assert ("undecided whether better than chance" in markdown(analysis)) is not recommended
 
 
-def test_simulated_judge_beside_a_real_one_stands_in_the_appendix_only(tmp_path: Path) -> None:
+def test_every_run_that_is_named_is_a_judge_of_the_report(tmp_path: Path) -> None:
+    """A simulated judge without a name is called as its folder, and compared like any other."""
     questions = [pair(i, (8.0, 1.0)) for i in range(30)]
     dataset = write_dataset(tmp_path / "ds", questions)
     verdicts = [said(q, "B" if i % 3 == 0 else "A") for i, q in enumerate(questions)]
     runs = [
-        write_run(tmp_path / name, dataset, verdicts, judge=name, simulated=name == "oracle")
-        for name in ("real", "oracle")
-    ]
+        write_run(tmp_path / "real", dataset, verdicts, judge="real"),
+        write_run(
+            tmp_path / "gamma", dataset, verdicts, judge="oracle:0.9", model="oracle:0.9",
+            simulated=True,
+        ),
+        write_run(tmp_path / "own", dataset, verdicts, judge="own name", simulated=True),
+    ]  # fmt: skip
     analysis = analyse(runs)
-    shown, appendix = page(analysis).split('id="simulated"')
-    opening = shown.split('id="answer"')[1].split("</section>")[0]
-    assert "real" in opening
-    assert "oracle" not in opening
-    assert "oracle" in appendix
-    before, after = markdown(analysis).split("## Appendix: simulated judges")
-    assert "| real |" in before
-    assert "oracle" not in before
-    assert "oracle (simulated)" in after
+    names = [judge.name for judge in analysis.results.judges]
+    assert names == ["real", "gamma", "own name"]
+    opening = page(analysis).split('id="answer"')[1].split("</section>")[0]
+    for name in names:
+        assert f"<b>{name}</b>" in opening
+    assert opening.count("simulated judge") == 2
+    assert 'id="figure-judges"' in page(analysis)
+    assert "| gamma (simulated) |" in markdown(analysis)
+
+
+def test_a_baseline_that_the_report_ran_is_no_judge_of_it(tmp_path: Path) -> None:
+    questions = [pair(i, (8.0, 1.0)) for i in range(30)]
+    dataset = write_dataset(tmp_path / "ds", questions)
+    verdicts = [said(q, "A") for q in questions]
+    runs = [
+        write_run(tmp_path / "real", dataset, verdicts, judge="real"),
+        write_run(
+            tmp_path / "x", dataset, verdicts, judge="local baseline", backend="local", kept=False
+        ),
+    ]
+    opening = page(analyse(runs)).split('id="answer"')[1].split("</section>")[0]
+    assert "<b>real</b>" in opening and "<b>local baseline</b>" not in opening
 
 
 def test_judges_that_were_asked_different_questions_stand_in_tables_of_their_own(
@@ -457,8 +472,9 @@ def test_rows_of_the_only_task_are_shown_once_and_kept_in_files(tmp_path: Path) 
         )
 
     one, two = of("object_detection"), of("object_detection", "keypoint_detection")
-    assert "other part" not in page(one)
-    assert re.search("undecided in [0-9]+ other parts of the questions", page(two))
+    undecided = "Curves of tasks and error types that are undecided: [0-9]+"
+    assert not re.search(undecided, page(one))
+    assert re.search(undecided, page(two))
     for analysis, times in ((one, 0), (two, 2)):  # the error type is one in both; the tasks are two
         assert markdown(analysis).count("| Task | Verdicts |") == times
         assert ('id="tasks"' in page(analysis)) == bool(times)
@@ -536,7 +552,32 @@ def test_marked_words_are_in_the_letters_that_the_judge_saw(tmp_path: Path) -> N
     assert (found.said, found.answer) == ("A", "B")
 
 
-def test_a_text_encoding_shows_the_photograph(tmp_path: Path) -> None:
+def test_a_text_encoding_shows_the_input_and_what_the_prompt_says_of_the_options(
+    tmp_path: Path,
+) -> None:
     found = replied(tmp_path, "B", "B", images=("i.png",))
-    assert [image.name for image in found.images] == ["Photograph"]
+    assert [image.name for image in found.images] == ["Input image"]
     assert found.scores == "A 8.00 (one), B 1.00 (two)"
+    prompt = (
+        "<image>\n\nJudge. The class is cat.\n\nOptions:\n\nA. [1, 2]\n\nB. [3]\n\nWhich? A or B."
+    )
+    told = replied(tmp_path / "told", "B", "B", images=("i.png",), prompt=prompt)
+    assert [(i.name, i.text) for i in told.images[1:]] == [
+        ("Option A", "[1, 2]"),
+        ("Option B", "[3]"),
+    ]
+    assert told.images[1].truth == "true score 8.00 (one), right" and not told.scores
+    assert told.context == "The class is cat."
+
+
+def test_the_colours_of_the_legend_stand_below_each_option(tmp_path: Path) -> None:
+    prompt = (
+        "<image>\n\nJudge.\n\nOptions:\n\nA. <image>\nLegend: 1 eye = red (#FF0000), 2 nose = iris "
+        "(#6258C4)\n\nB. <image>\nLegend: 1 eye = red (#FF0000)\n\nWhich?"
+    )
+    found = replied(tmp_path, "B", "B", images=("i.png", "a.png", "b.png"), prompt=prompt)
+    assert [image.legend for image in found.images] == [
+        (),
+        (("1 eye", "#FF0000"), ("2 nose", "#6258C4")),
+        (("1 eye", "#FF0000"),),
+    ]

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from judged_records import pair, said, write_dataset, write_run
+from page_text import page
 from visualjudge.analysis import Analysis, analyse
 from visualjudge.analysis.figure_text import points
 from visualjudge.analysis.plots.figure import Figure
 from visualjudge.analysis.report.examples import examples
 from visualjudge.analysis.report.markdown import markdown
-from visualjudge.analysis.report.page import context, html as page
+from visualjudge.analysis.report.page import context
 from visualjudge.analysis.report.paired import differences
 from visualjudge.analysis.report.section import Section
 from visualjudge.core.records import Question
@@ -79,9 +80,13 @@ def test_encodings_that_do_not_differ_are_said_in_a_sentence(tmp_path: Path) -> 
         [said(q, "AB"[bool(w)]) for q, w in zip(pairs, wrong, strict=True)],
     )
     found = section(analyse([run]), "encodings")
-    assert [figure.name for figure in found.figures] == ["encoding-keypoint"]
-    assert [figure.name for figure in found.more] == ["encoding-object_detection"]
-    assert found.notes[0].startswith("As accurate in every encoding, on the same pairs: object")
+    assert not found.figures, "neither difference is certain"
+    assert {f.name for f in found.more} == {"encoding-keypoint", "encoding-object_detection"}
+    assert found.notes[0].startswith("Undecided, as no encoding is known to be better or worse: ")
+    assert not any("do not depend on the encoding" in note for note in found.notes)
+    alike = [said(q, "AB"[q.image_id == "i1"]) for q in pairs]
+    same = section(analyse([write_run(tmp_path / "same", dataset, alike)]), "encodings")
+    assert any("do not depend on the encoding" in note for note in same.notes)
 
 
 def test_short_tables_are_open_where_nothing_else_answers(small: Analysis) -> None:
@@ -100,19 +105,30 @@ def test_a_pair_is_an_example_once(tmp_path: Path) -> None:
     found = examples(analyse([write_run(tmp_path / "run", dataset, verdicts)]).study, 0)
     images = [entry.image for entry in found]
     assert len(images) == len(set(images)) > 2
-    assert {entry.why.partition(" at ")[0] for entry in found} == {
-        "wrong",
-        "the other answer when swapped",
-    }
+    flipped = "wrong, and the other option when the two were exchanged"
+    assert {entry.why == flipped for entry in found} == {True, False}
+    assert all(entry.said != entry.answer for entry in found), "each is an error"
 
 
-def test_what_was_declined_is_called_so(tmp_path: Path) -> None:
+def test_what_was_declined_is_no_error(tmp_path: Path) -> None:
     pairs = [pair(i, (8.0, 2.0)) for i in range(8)]
     dataset = write_dataset(tmp_path / "ds", pairs)
-    verdicts = [said(q, "A") for q in pairs[:-1]]
+    verdicts = [said(q, "A") for q in pairs[:-2]]
+    verdicts.append(said(pairs[-2], None, status="unparseable", cause="unparseable: no answer"))
     verdicts.append(said(pairs[-1], None, status="refusal", cause="declined"))
-    analysis = analyse([write_run(tmp_path / "run", dataset, verdicts)])
-    assert [entry.why for entry in examples(analysis.study, 0)] == ["no answer: declined"]
+    found = examples(analyse([write_run(tmp_path / "run", dataset, verdicts)]).study, 0)
+    assert [entry.image for entry in found] == [pairs[-2].image_id]
+
+
+def test_errors_are_of_every_task_and_of_as_many_images_as_there_are(tmp_path: Path) -> None:
+    """Of 40 errors of one task on one image and 2 of another task on others, both others show."""
+    pairs = [pair(i, (9.0, 1.0), image_id="one") for i in range(40)]
+    pairs += [pair(40 + i, (6.0, 4.0), image_id=f"i{i}", task="keypoint") for i in range(2)]
+    dataset = write_dataset(tmp_path / "ds", pairs)
+    run = write_run(tmp_path / "run", dataset, [said(q, "B") for q in pairs])
+    found = examples(analyse([run]).study, 0)
+    assert {entry.image for entry in found[:3]} == {"one", "i0", "i1"}
+    assert len(found) == 9
 
 
 def test_a_comparison_stands_in_markdown_as_on_the_page(tmp_path: Path) -> None:

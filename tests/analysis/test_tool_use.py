@@ -8,7 +8,7 @@ from pathlib import Path
 
 from judged_records import pair, said, write_dataset, write_run
 from visualjudge.analysis import analyse
-from visualjudge.analysis.report.tools import tool_lines, tool_tables
+from visualjudge.analysis.report.paired import tool_lines, tool_tables
 from visualjudge.analysis.tool_use import answer_cost, by_size, tool_use
 from visualjudge.core.records import OptionFeatures
 

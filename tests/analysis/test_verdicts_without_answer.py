@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from judged_records import pair, ranking, said, write_dataset, write_run
+from page_text import page
 from visualjudge.analysis import analyse
 from visualjudge.analysis.columns import JUDGE
 from visualjudge.analysis.decisions.card import card_of
@@ -18,7 +19,6 @@ from visualjudge.analysis.figure_text import answer, failed, failures, headline,
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.pairwise_figures import Unanswered, unanswered
 from visualjudge.analysis.report.markdown import markdown
-from visualjudge.analysis.report.page import html as page
 from visualjudge.analysis.report.terminal import text
 from visualjudge.core.records import Probe, Question, Verdict
 

@@ -78,14 +78,29 @@ def test_axe_finds_no_serious_fault(
     assert set(browser.complaints()) == {address}
 
 
-def test_the_true_scores_appear_where_the_pointer_or_the_focus_is(
-    browser: Any, address: str
-) -> None:
+def test_the_true_scores_are_seen_and_a_card_is_enlarged(browser: Any, address: str) -> None:
+    browser.size(1440, 900)
     browser.open(address)
     seen = "return getComputedStyle(document.querySelector('.strip .truth')).visibility"
-    assert browser.js(seen) == "hidden"
-    browser.js("document.querySelector('.strip figure[tabindex]').focus()")
     assert browser.js(seen) == "visible"
+    wide = "return document.querySelector('.miss').getBoundingClientRect().width"
+    before = browser.js(wide)
+    for pressed in (".miss .zoom", ".miss img"):
+        browser.js(f"document.querySelector('{pressed}').click()")
+        larger = browser.js(wide)
+        browser.js("document.querySelector('.miss .zoom').click()")
+        assert larger > 1.5 * before and browser.js(wide) == before, pressed
+    assert set(browser.complaints()) == {address}
+
+
+def test_all_that_is_folded_is_printed_but_long_tables(browser: Any, address: str) -> None:
+    browser.open(address)
+    browser.js("dispatchEvent(new Event('beforeprint'))")
+    closed = "return [...document.querySelectorAll('details:not([open])')].map(d => d.className)"
+    inside = "return document.querySelectorAll('.miss details:not([open])').length"
+    names = [name for name in browser.js(closed) if name]
+    assert all("long" in name or "setup" in name for name in names), names
+    assert len(browser.js(closed)) - len(names) == browser.js(inside)
     assert set(browser.complaints()) == {address}
 
 

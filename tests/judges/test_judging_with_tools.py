@@ -27,7 +27,7 @@ from aiohttp import web
 import visualjudge as vj
 from clients.tool_protocols import call, openai
 from runs.made_dataset import make_dataset
-from visualjudge.analysis.report.tools import tool_lines
+from visualjudge.analysis.report.paired import tool_lines
 from visualjudge.analysis.tool_use import answer_cost
 from visualjudge.apps.training.conversations import write_conversations
 from visualjudge.clients import ScriptedClient

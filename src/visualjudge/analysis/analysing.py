@@ -29,7 +29,7 @@ from visualjudge.analysis.accuracy_cells import (
 )
 from visualjudge.analysis.benchmark_pair_rules import as_published
 from visualjudge.analysis.benchmark_scores import benchmark_scores, benchmarks_of
-from visualjudge.analysis.bias import binomial_p, both_orders, preferences, swap_figures
+from visualjudge.analysis.bias import binomial_p, both_orders, preferences, swap_figures, with_swap
 from visualjudge.analysis.comparisons import (
     above_baseline,
     asked_like,
@@ -238,6 +238,8 @@ def judge_result(
         for kind, needed in (("ranking", RANKED), ("scoring", SCORED))
     }
     answered, asked = study.answered[index], pairwise_asked(study, index)
+    pairwise = pairwise_figures(pairs, guessed(asked))
+    place, *features = preferences(pairs)
     told = answered.select(
         *(_sum_of(name) for name in ("tokens_in", "tokens_out")), pl.col("latency_s").median()
     )
@@ -260,7 +262,7 @@ def judge_result(
         info={
             k: v for k, v in run.info.items() if isinstance(v, (str, int, float, bool, dict, list))
         },
-        pairwise=pairwise_figures(pairs, guessed(asked)),
+        pairwise=pairwise,
         ranking=ranking_figures(kinds["ranking"]),
         scoring=scoring_figures(kinds["scoring"]),
         by_task=_by(cells, kinds, ["task"]),
@@ -269,7 +271,7 @@ def judge_result(
         by_margin=accuracy_cells(cells, ["margin_bin"]),
         by_task_error_type=accuracy_cells(cells, ["task", "error_type"]),
         cells=accuracy_cells(cells, CELL),
-        bias=preferences(pairs),
+        bias=(with_swap(place, pairwise), *features),
         sensitivity=_sensitivity(pairs, resampling, guessed_among_allowed(asked)),
         encodings=_encodings(pairs, study.seed, guessed_by_task(asked)),
         variance=_variance(pairs, study.questions),

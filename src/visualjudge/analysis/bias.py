@@ -20,9 +20,9 @@ import polars as pl
 from scipy import special
 
 from visualjudge.analysis.accuracy_cells import image_sums, mean_of, share_of
-from visualjudge.analysis.pairwise_figures import Preference, Swap, withheld
+from visualjudge.analysis.pairwise_figures import Pairwise, Preference, Swap, withheld
 from visualjudge.analysis.statistics.bias_within_strata import Cases, lean
-from visualjudge.analysis.statistics.jackknife import FEW, holm, renumbered, sums
+from visualjudge.analysis.statistics.jackknife import FEW, TAIL, holm, renumbered, sums
 from visualjudge.analysis.study_table import more
 from visualjudge.analysis.value_and_interval import NO_SHARE, Estimate
 from visualjudge.core.records import FloatArray, IntArray
@@ -160,6 +160,26 @@ def _with_both_orders(
     if value > 0:
         return ends[0], min(0.5, max(ends[1], value + reach))
     return max(-0.5, min(ends[0], value - reach)), ends[1]
+
+
+def with_swap(place: Preference, pairwise: Pairwise) -> Preference:
+    """The lean to the option shown first; 0 by construction where each question has one answer in
+    both orders.
+
+    A question whose answers differ moves the lean by at most half its share; so does one that was
+    asked, or read, in one order alone.
+    """
+    swap = pairwise.swap
+    if swap.consistency_parsed != 1:
+        return place
+    both = round((swap.consistency.value or 0.0) * swap.consistency.n)
+    alone = 1 - both / max(pairwise.questions, both, 1)
+    reach = min(0.5, (1 - TAIL ** (1 / both) + alone) / 2)
+    found = place.estimate
+    low, high = found.interval or (-reach, reach)
+    ends = (max(-reach, -0.5 if low is None else low), min(reach, 0.5 if high is None else high))
+    held = Estimate(found.value or 0.0, ends, found.n, swap.consistency.images)
+    return replace(place, estimate=held)
 
 
 def preferences(table: pl.DataFrame) -> tuple[Preference, ...]:

@@ -231,7 +231,10 @@ def _part(name: str, title: str) -> tuple[Column[f.Variance], ...]:
     return (
         Column(name, lambda v: getattr(v, name)),
         Column(
-            f"{name}_share", lambda v: v.shares[name], title, lambda v: percent(v.shares[name], 0)
+            f"{name}_share",
+            lambda v: v.shares[name],
+            title,
+            lambda v: words.variance_share(v, name),
         ),
     )
 
@@ -254,7 +257,7 @@ def _facet_part(key: str) -> tuple[Column[f.Facet], ...]:
             f"{name}_share",
             lambda v: v.variance.shares[key],
             title,
-            lambda v: percent(v.variance.shares[key], 0),
+            lambda v: words.variance_share(v.variance, key),
         ),
     )
 
@@ -280,9 +283,9 @@ VARIANCE: Table[f.Variance] = Table(
             "gains",
             lambda v: {gain.name: {"value": gain.value, "ci95": gain.interval} for gain in v.gains},
         ),
-        Column(None, lambda v: v, "Image, of the pair's", words.of_image),
-        Column(None, lambda v: v, "Sources, of the pair's", words.of_sources),
-        Column(None, lambda v: v, "Twice as many count as more images", words.gains, text=True),
+        Column(None, lambda v: v, "Of it the image", lambda v: words.variance_share(v, "image")),
+        Column(None, lambda v: v, "Of it the sources", lambda v: words.variance_share(v, "source")),
+        Column(None, lambda v: v, "Doubled, worth more images", words.gains, text=True),
         *declared(f.Variance),
     )
 )
@@ -302,9 +305,7 @@ FACET: Table[f.Facet] = Table(
                 {g.name: {"value": g.value, "ci95": g.interval} for g in v.variance.gains}
             ),
         ),
-        Column(
-            None, lambda v: v, "Twice as many count as more images", words.facet_gains, text=True
-        ),
+        Column(None, lambda v: v, "Doubled, worth more images", words.facet_gains, text=True),
     )
 )
 

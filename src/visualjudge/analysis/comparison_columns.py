@@ -35,6 +35,15 @@ ABOVE: Table[f.Above] = Table(
     )
 )
 
+TASK_GAP: Table[f.TaskGap] = Table(
+    (
+        Column("n", lambda row: row.gap.n),
+        Column("images", lambda row: row.gap.images),
+        *figure("difference", lambda row: row.gap, "Points", points, ends="ci95"),
+        Column("p", lambda row: row.p),
+        Column("p_holm", lambda row: row.p_holm),
+    )
+)
 COMPARISON: Table[f.Comparison] = Table(
     (
         Column("a", lambda c: c.a, "First", text=True),
@@ -62,6 +71,7 @@ COMPARISON: Table[f.Comparison] = Table(
         Column("images_needed_range", lambda c: c.images_range),
         Column("more_images", lambda c: c.more_images),
         Column("p_holm", lambda c: c.p_holm, "p (Holm)", lambda c: p_value(c.p_holm)),
+        Column("by_task", lambda c: {row.task: TASK_GAP.json(row) for row in c.by_task}),
         *declared(f.Comparison),
     )
 )

@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.accuracy_cells import estimate_of, image_sums, test_of
-from visualjudge.analysis.figures import Above, Agreement, Comparison
+from visualjudge.analysis.figures import Above, Agreement, Comparison, TaskGap
 from visualjudge.analysis.repeated_rows import ALL, above_verdicts, holm_apart, originals
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.alpha import Level, alpha, alpha_interval
@@ -62,12 +62,12 @@ def _common(study: Study, i: int, j: int) -> pl.DataFrame:
     on its question.
     """
     keys = ["question"] if study.runs[i].of_people or study.runs[j].of_people else KEYS
-    keep = [*keys, "right", "parsed", "cluster"]
+    keep = [*keys, "right", "parsed", "cluster", "task"]
     a, b = (
         study.joined[k].lazy().filter(pl.col("kind") == "pairwise").select(keep).collect()
         for k in (i, j)
     )
-    return a.join(b.drop("cluster"), on=keys, suffix="_b")
+    return a.join(b.drop("cluster", "task"), on=keys, suffix="_b")
 
 
 def compare(study: Study, i: int, j: int, gap: float) -> Comparison:
@@ -101,14 +101,11 @@ def _nothing(names: tuple[str, str], why: Estimate, gap: float) -> Comparison:
 
 
 def paired(both: pl.DataFrame, names: tuple[str, str], asked_gap: float) -> Comparison:
-    """The comparison of two judges from rows with ``right``, ``right_b`` and ``cluster``."""
-    a, b = pl.col("right"), pl.col("right_b")
-    values = {"n": a.is_not_null(), "gap": a.cast(pl.Int8) - b.cast(pl.Int8), "apart": a != b}
-    sums = image_sums(both, [], values)
-    value, found = sums.ratio("gap", "n")
-    n, images = both.height, int(found.images[0])
-    ends = gap_ends(value, found, sums.total("apart"), sums.total("n"))
-    figure = estimate_of(value, found, ends, n)
+    """The comparison of two judges from rows with ``right``, ``right_b``, ``cluster`` and
+    ``task``.
+    """
+    ((_, figure, p),), found = _gaps(both, [])
+    a, b, n = pl.col("right"), pl.col("right_b"), both.height
     only_a, only_b = (int(both.select(expr.sum()).item()) for expr in (a & ~b, b & ~a))
     independent = ((only_a + only_b) / n - ((only_a - only_b) / n) ** 2) / n
     effect = max(1.0, float(found.variance[0]) / independent) if independent > 0 else 1.0
@@ -121,7 +118,7 @@ def paired(both: pl.DataFrame, names: tuple[str, str], asked_gap: float) -> Comp
         accuracy_a=float(both["right"].mean()),  # type: ignore[arg-type]
         accuracy_b=float(both["right_b"].mean()),  # type: ignore[arg-type]
         gap=figure,
-        p=test_of(value, found),
+        p=p,
         only_a_right=only_a,
         only_b_right=only_b,
         design_effect=effect,
@@ -130,8 +127,27 @@ def paired(both: pl.DataFrame, names: tuple[str, str], asked_gap: float) -> Comp
         asked_gap=asked_gap,
         images_needed=wanted,
         images_range=reach,
-        more_images=None if wanted is None else max(0, wanted - images),
+        more_images=None if wanted is None else max(0, wanted - figure.images),
+        by_task=tuple(TaskGap(*row) for row in _gaps(both, ["task"])[0]),
     )
+
+
+def _gaps(
+    both: pl.DataFrame, by: Sequence[str]
+) -> tuple[list[tuple[str, Estimate, float | None]], jackknife.Spread]:
+    """Name, difference and p of all rows or, ``by`` a column, of each of its values."""
+    a, b = pl.col("right"), pl.col("right_b")
+    values = {"n": a.is_not_null(), "gap": a.cast(pl.Int8) - b.cast(pl.Int8), "apart": a != b}
+    sums = image_sums(both, list(by), values)
+    value, found = sums.ratio("gap", "n")
+    n = sums.total("n")
+    ends = gap_ends(value, found, sums.total("apart"), n)
+    names = [str(name) for column in by for name in sums.keys[column]] or [ALL]
+    rows = [
+        (name, estimate_of(value, found, ends, int(n[k]), k), test_of(value, found, k))
+        for k, name in enumerate(names)
+    ]
+    return rows, found
 
 
 def nothing_in_common(study: Study) -> tuple[str, ...]:
@@ -160,12 +176,26 @@ def comparisons(study: Study, gap: float) -> tuple[Comparison, ...]:
     twos = _twos(study)
     rows = [compare(study, i, j, gap) for i, j in twos]
     real = [not (study.runs[i].simulated or study.runs[j].simulated) for i, j in twos]
+    adjusted = _adjusted([row.p for row in rows], real)
+    tasks = [(told, held) for row, held in zip(rows, real, strict=True) for told in row.by_task]
+    of_tasks = iter(_adjusted([told.p for told, _ in tasks], [held for _, held in tasks]))
+    return tuple(
+        replace(
+            row,
+            p_holm=p,
+            by_task=tuple(replace(told, p_holm=next(of_tasks)) for told in row.by_task),
+        )
+        for row, p in zip(rows, adjusted, strict=True)
+    )
+
+
+def _adjusted(p: list[float | None], real: list[bool]) -> list[float | None]:
+    """By Holm over those of real judges, and apart over the others."""
     families = (
-        holm([row.p if held is family else None for row, held in zip(rows, real, strict=True)])
+        holm([one if held is family else None for one, held in zip(p, real, strict=True)])
         for family in (True, False)
     )
-    adjusted = [a if b is None else b for a, b in zip(*families, strict=True)]
-    return tuple(replace(row, p_holm=p) for row, p in zip(rows, adjusted, strict=True))
+    return [a if b is None else b for a, b in zip(*families, strict=True)]
 
 
 def _twos(study: Study) -> list[tuple[int, int]]:
@@ -294,10 +324,12 @@ def above_baseline(
     if both.is_empty() or not both["parsed"].any():
         return ()
     name = study.runs[baseline].name
-    return _adjusted([row for scope in (ALL, *SCOPES) for row in _rows(both, scope, name, chance)])
+    return _with_p_holm(
+        [row for scope in (ALL, *SCOPES) for row in _rows(both, scope, name, chance)]
+    )
 
 
-def _adjusted(rows: list[Above]) -> tuple[Above, ...]:
+def _with_p_holm(rows: list[Above]) -> tuple[Above, ...]:
     """The p of tasks and error types by Holm."""
     parts = [None if row.scope == ALL else row.p for row in rows]
     adjusted = holm_apart(parts, originals(rows, above_verdicts))

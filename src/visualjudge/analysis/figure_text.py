@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from visualjudge.analysis.figures import (
     LEAST_QUESTIONS,
+    MARGIN,
     NO_PROOF,
     UNDECIDED,
     Cell,
@@ -43,7 +44,7 @@ RULES = {
     "count": "more boxes, masks or points",
     "area": "the larger marked area",
     "png_bytes": "the larger image file",
-    "combined": "a rule from all of these but the position, learned on other images",
+    "combined": "all of these but the position, combined",
 }
 
 
@@ -103,6 +104,12 @@ SOURCES = (
 def many(count: int, noun: str) -> str:
     """1 image, 1,200 images."""
     return f"{number(count)} {plural(count, noun)}"
+
+
+def about_images(count: int) -> str:
+    """ "about 6,400 more images": an estimate, to two figures."""
+    step = 10 ** max(0, len(str(count)) - 2)
+    return f"about {many(round(count / step) * step, 'more image')}"
 
 
 def listed(names: Sequence[str], most: int = 4) -> str:
@@ -416,45 +423,32 @@ def causes(found: Mapping[str, int]) -> str:
 UNITS = {"item": "pairs", "item_x_encoding": "encodings", "order": "orders", "repeat": "repeats"}
 
 
-def of_image(row: Variance) -> str:
-    """The share of the variance that the pairs of an image have in common."""
-    return _part_of(row, row.image)
-
-
-def of_sources(row: Variance) -> str:
-    """The share of the variance that pairs of the same two sources have in common."""
-    return _part_of(row, row.source)
-
-
-def _part_of(row: Variance, part: float | None) -> str:
-    known = part is not None and row.total > 0
-    return percent(max(0.0, part or 0.0) / row.total, 0) if known else NONE
+def variance_share(row: Variance, name: str) -> str:
+    """The share of a component; – where its interval is wider than the whole variance, because then
+    too few images tell it.
+    """
+    value, ends = getattr(row, name), row.ends.get(name)
+    if value is None or ends is None or not 0 <= (ends[1] or 0) - (ends[0] or 0) <= row.total:
+        return NONE
+    return percent(min(1.0, max(0.0, value) / row.total), 0)
 
 
 def gains(row: Variance, units: Mapping[str, str] = UNITS) -> str:
-    """pairs 38 % (20 % to 56 %), repeats 4 % (1 % to 7 %)."""
-    found = (
-        f"{units[gain.name]} {percent(gain.value, 0)} ({percents(gain.interval)})"
-        for gain in row.gains
-    )
-    return ", ".join(found) or NONE
+    """pairs 38 % (20 to 56), repeats 4 % (1 to 7); those whose interval is narrower than all that
+    a gain can be, 0 to 100 %.
+    """
+    said = []
+    for gain in row.gains:
+        low, high = gain.interval or (None, None)
+        if low is not None and high is not None and 0 < high - low < 1:
+            ends = span((100 * max(0.0, low), 100 * min(1.0, high)), 0)
+            said.append(f"{units[gain.name]} {percent(gain.value, 0)} ({ends})")
+    return ", ".join(said) or NONE
 
 
 def facet_gains(row: Facet) -> str:
     """The same where judges, prompts or raters are instead of encodings."""
     return gains(row.variance, {**UNITS, "item": "questions", "item_x_encoding": f"{row.name}s"})
-
-
-def controls(judge: JudgeResult) -> list[str]:
-    """What the covariates of each group add, in log odds of a usual difference."""
-    parts: dict[str, list[str]] = {}
-    for row in judge.leaderboard.controls:
-        said = f"{row.name} {number(row.effect.value)} ({span(row.effect.interval)})"
-        parts.setdefault(row.group, []).append(said)
-    return [
-        f"{judge.name}, {group}: controlled for {', '.join(said)}; log odds of a usual difference."
-        for group, said in parts.items()
-    ]
 
 
 def leanings(judge: JudgeResult) -> list[str]:
@@ -504,18 +498,22 @@ def photograph(judge: JudgeResult) -> str | None:
     )
 
 
-PHOTOGRAPH_STATES = {"needed": "needed", "not_needed": "not needed", "not_shown": "undecided"}
+PHOTOGRAPH_STATES = {
+    "needed": "needed",
+    "not_needed": f"less than {100 * MARGIN:g} points",
+    "not_shown": "undecided",
+}
 
 
 def photograph_gain(row: Photograph) -> str:
-    """Needs the photograph: +12.4 points, 8.1 to 16.9."""
+    """Needs the photograph: +12.4 points (8.1 to 16.9)."""
     said = {
-        "needed": "Needs",
-        "not_needed": "Does not need",
-        "not_shown": "Undecided whether it needs",
+        "needed": "Needs the photograph",
+        "not_needed": f"Gains less than {100 * MARGIN:g} points from the photograph",
+        "not_shown": "Undecided whether it needs the photograph",
     }[row.state]
-    ends = f", {percents(row.first.gain.interval)}" if row.first.gain.interval else ""
-    return f"{said} the photograph: {points(row.first.gain.value)} points{ends}"
+    ends = f" ({percents(row.least.interval)})" if row.least.interval else ""
+    return f"{said}: {points(row.least.value)} points{ends}"
 
 
 def _way(row: Preference) -> str:
@@ -551,6 +549,17 @@ def images_needed(row: Comparison) -> str:
     ends = row.images_range
     reach = "" if ends is None else f" ({number(int(ends[0] or 0))} to {number(int(ends[1] or 0))})"
     return f"{number(row.images_needed)}{reach}"
+
+
+OPPOSITES = {"first": "second", "longer": "shorter", "more": "fewer", "larger": "smaller"}
+
+
+def opposite(row: Leak) -> str:
+    """The rule that is right where a shallow rule is wrong, in words."""
+    said = rule(row).split(" ")
+    if not set(said) & set(OPPOSITES):
+        return f"the opposite of {rule(row)}"
+    return " ".join(OPPOSITES.get(word, word) for word in said)
 
 
 def rule(row: Leak) -> str:

@@ -67,6 +67,16 @@ class Above:
 
 
 @dataclass(frozen=True)
+class TaskGap:
+    """The same two judges in one task; ``p_holm``: by Holm over all tasks and pairs of judges."""
+
+    task: str
+    gap: Estimate
+    p: float | None
+    p_holm: float | None = None
+
+
+@dataclass(frozen=True)
 class Comparison:
     """Two judges on the questions, orders and repeats that both answered; ``gap`` = a less b."""
 
@@ -90,6 +100,8 @@ class Comparison:
     images_range: Ends | None
     more_images: int | None
     p_holm: float | None = None
+    by_task: tuple[TaskGap, ...] = ()
+    """The gap in each task of the common questions."""
 
 
 @dataclass(frozen=True)
@@ -235,8 +247,13 @@ class Photograph:
 
     @property
     def first(self) -> Without:
-        """The one whose gain is stated."""
+        """The one whose gain tables have."""
         return self.asked[0]
+
+    @property
+    def least(self) -> Estimate:
+        """The smaller gain: a judge that needs the photograph has one over both."""
+        return min((part.gain for part in self.asked), key=lambda gain: gain.value or 0.0)
 
     @property
     def questions(self) -> int:
@@ -556,11 +573,10 @@ class Results:
 
     @property
     def shown(self) -> tuple[int, ...]:
-        """Which judges a report is about: the real ones, the others stand in its appendix; all
-        where none is real.
+        """The judges that a report is about: all but a local baseline that the report itself ran,
+        which the others are compared with.
         """
-        every = tuple(range(len(self.judges)))
-        return tuple(i for i in every if not self.judges[i].simulated) or every
+        return tuple(i for i, judge in enumerate(self.judges) if judge.info.get("kept", True))
 
     @property
     def groups(self) -> tuple[tuple[JudgeResult, ...], ...]:
@@ -571,8 +587,3 @@ class Results:
         return tuple(
             tuple(judge for judge in self.judges if judge.asked_like == like) for like in likes
         )
-
-    @property
-    def appendix(self) -> tuple[JudgeResult, ...]:
-        """The simulated judges beside real ones."""
-        return tuple(judge for i, judge in enumerate(self.judges) if i not in self.shown)

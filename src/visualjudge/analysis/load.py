@@ -117,9 +117,13 @@ def _info(folder: Path) -> dict[str, Any]:
 
 
 def _distinct_names(told: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
-    """Runs of one judge are told apart by the ends of their folders' paths, as long as it takes."""
+    """Simulated judges without a name of their own are called as their folders. Runs of one judge
+    are told apart by the ends of their folders' paths, as long as it takes.
+    """
     names = {
-        home: str(info.get("judge") or info.get("model") or home.name)
+        home: home.name
+        if info.get("simulated") and info.get("judge") == info.get("model")
+        else str(info.get("judge") or info.get("model") or home.name)
         for home, info in told.items()
     }
     out: dict[Path, str] = {}

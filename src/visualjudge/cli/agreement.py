@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from visualjudge.analysis.people_agreement import AltRow, PeopleAgreement
+    from visualjudge.analysis.rating_table import RunRatings
     from visualjudge.analysis.uncertain_truth import TruthRow
 
 NOTHING = (
@@ -156,11 +157,7 @@ def agreement(
     if out is not None:
         write_text(out, html(result))
     _show(result)
-    if of_runs is not None and of_runs.rankings:
-        typer.echo(
-            f"{of_runs.rankings} rankings by people are left out: an order is no rating. The overview "
-            "of the study has their agreement."
-        )
+    _without_rankings(of_runs)
     if held:
         _show_truth(held)
     if published is not None:
@@ -170,6 +167,14 @@ def agreement(
     say(*remarks.warnings)
     left_out = [*problems, f"{len(problems)} ratings left out"] if problems else []
     end_with([*lost, *left_out, *remarks.problems])
+
+
+def _without_rankings(runs: RunRatings | None) -> None:
+    if runs is not None and runs.rankings:
+        typer.echo(
+            f"{runs.rankings} rankings by people are left out: an order is no rating. The "
+            "overview of the study has their agreement."
+        )
 
 
 def _next(run: Sequence[Path] | None) -> None:

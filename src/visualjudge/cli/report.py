@@ -113,9 +113,8 @@ def report(
     from visualjudge.analysis.decisions.report_opening import opening
     from visualjudge.analysis.plots.figure import Figure
     from visualjudge.analysis.report.exports import write_figures
-    from visualjudge.analysis.report.paired import differences, in_common, named_run
+    from visualjudge.analysis.report.paired import differences, in_common, named_run, tool_lines
     from visualjudge.analysis.report.terminal import text
-    from visualjudge.analysis.report.tools import tool_lines
 
     _check(gap, questions)
     shape = _format(out, format)

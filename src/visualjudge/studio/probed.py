@@ -14,7 +14,7 @@ from visualjudge.studio.selection import Shelf
 if TYPE_CHECKING:
     import polars as pl
 
-    from visualjudge.analysis.probe_figures import ProbeResult
+    from visualjudge.analysis.figures import ProbeResult
 
 STATES = {"fail": "fails", "not_shown": "undecided", "pass": "passes"}
 """A state in words; what is failed comes first."""

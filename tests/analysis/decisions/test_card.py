@@ -428,7 +428,7 @@ def test_skill_is_shown_by_all_pairs_where_a_task_has_one_image() -> None:
 
 
 def test_one_image_is_singular_and_negative_figures_have_a_minus_sign() -> None:
-    assert "only 1 image;" in str(_card(World.of(1, 4), 1.0))
+    assert "only 1 image of at least 10" in str(_card(World.of(1, 4), 1.0))
     questions = World.of(40, 4, gap=0.8).pair_questions()
     turned = [Verdict(q.id, "AB", "AB"[q.answer == "A"], "ok", "") for q in questions]
     judge = card_of(analyse_study(study_of(questions, {"judge": turned}))).judges[0]

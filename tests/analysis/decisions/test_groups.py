@@ -203,5 +203,5 @@ def test_the_leaderboard_ranks_and_draws_each_group_by_itself() -> None:
     )
     assert high > low + 2
     page = html(found)
-    assert "judge: object_detection" in page and "judge: instance_segmentation" in page
+    assert "judge: object detection" in page and "judge: instance segmentation" in page
     assert board.spearman is None and "\nobject_detection:\n" in markdown(found)

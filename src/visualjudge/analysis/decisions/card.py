@@ -17,7 +17,7 @@ import polars as pl
 from visualjudge.analysis import figure_text
 from visualjudge.analysis.accuracy_cells import guessed, pairwise_asked
 from visualjudge.analysis.analysing import PAIRED, Analysis, pairwise_figures
-from visualjudge.analysis.bias import preference
+from visualjudge.analysis.bias import preference, with_swap
 from visualjudge.analysis.decisions.card_by_benchmark import BenchmarkRow, rows_of
 from visualjudge.analysis.decisions.checks import (
     LABELS,
@@ -294,9 +294,10 @@ def _task(study: Study, run: int, result: JudgeResult, task: str, rules: Thresho
     own = replace(study, runs=(replace(study.runs[run], answered=table),))
     pairs = own.kind(0, "pairwise", PAIRED)
     cell = next(cell for cell in result.by_task if cell.name == task)
+    pairwise = pairwise_figures(pairs, guessed(pairwise_asked(own, 0)))
     shown = Shown(
-        pairwise_figures(pairs, guessed(pairwise_asked(own, 0))),
-        preference(pairs.filter("parsed"), "position").estimate,
+        pairwise,
+        with_swap(preference(pairs.filter("parsed"), "position"), pairwise).estimate,
         None if cell.ranking is None else cell.ranking.tau,
         None if cell.scoring is None else cell.scoring.within,
     )
@@ -363,30 +364,10 @@ def _evidence(shown: Shown) -> Mapping[str, Evidence]:
         if pairwise.questions
         else NOT_ASKED,
         "right_in_both_orders": _measured(pairwise.swap.right_in_both),
-        "lean": _lean(pairwise, shown.place),
+        "lean": NOT_ASKED
+        if shown.place is None or not pairwise.questions
+        else _measured(shown.place),
     }
-
-
-def _lean(pairwise: Pairwise, place: Estimate | None) -> Evidence:
-    """The lean to the option shown first; 0 by construction where each question has one answer in
-    both orders.
-
-    A question whose answers differ moves the lean by at most half its share; so does one that was
-    asked, or read, in one order alone.
-    """
-    swap = pairwise.swap
-    if swap.consistency_parsed != 1:
-        return NOT_ASKED if place is None or not pairwise.questions else _measured(place)
-    both = round((swap.consistency.value or 0.0) * swap.consistency.n)
-    alone = 1 - both / max(pairwise.questions, both, 1)
-    reach = min(0.5, (1 - TAIL ** (1 / both) + alone) / 2)
-    measured = None if place is None else _closed(place.interval)
-    ends = (
-        (-reach, reach) if measured is None else (max(-reach, measured[0]), min(reach, measured[1]))
-    )
-    return Evidence(
-        0.0 if place is None or place.value is None else place.value, ends, swap.consistency.images
-    )
 
 
 def _closed(ends: Ends | None) -> Interval | None:
@@ -549,4 +530,4 @@ def short_answer(found: Answer) -> str:
     word = "Can’t tell yet" if found.state == "undecided" else "Not measured"
     if not found.needs_images:
         return word
-    return f"{word}: about {figure_text.many(found.needs_images, 'more image')} would settle it"
+    return f"{word}: {figure_text.about_images(found.needs_images)} would settle it"

@@ -79,7 +79,12 @@ def _task_cells(task: TaskCard) -> tuple[str, ...]:
     lines = {line.name: line for line in task.checks}
     figures = (lines["macro_accuracy"], lines["order_of_sources"])
     needed = f", {needs(task.needs_images)}" if task.needs_images else ""
-    return ANSWERS[task.verdict] + needed, *(shown_value(line) for line in figures), due(task)
+    return said(task) + needed, *(shown_value(line) for line in figures), due(task)
+
+
+def said(task: TaskCard) -> str:
+    """The answer in a word."""
+    return STATES[task.state] if task.state == "not_measured" else ANSWERS[task.verdict]
 
 
 def due(task: TaskCard) -> str:

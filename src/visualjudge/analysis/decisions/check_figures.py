@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from visualjudge.analysis.decisions.checks import LABELS, STATES
+from visualjudge.analysis.decisions.checks import LABELS, STATES, UNSKILLED, WITHIN
 from visualjudge.analysis.decisions.decision_tables import number
-from visualjudge.analysis.figure_text import counted, listed, many, percent, points
+from visualjudge.analysis.figure_text import about_images, counted, listed, many, percent, points
 from visualjudge.analysis.plots.figure import Figure, LeftOut
-from visualjudge.analysis.plots.thresholds import CheckRow, Held, thresholds
+from visualjudge.analysis.plots.panels import CheckRow, Held, thresholds
 
 if TYPE_CHECKING:
     from visualjudge.analysis.decisions.card import JudgeCard
@@ -23,6 +23,8 @@ MOST_JUDGES = 6
 """Judges whose checks are drawn."""
 MOST_NAMED = 4
 """From so many judges on, the finding does not name the checks that fail."""
+SHORT = {WITHIN: "too close to the threshold", UNSKILLED: "not certain to beat chance"}
+"""Reasons without a number of images, as the figure has room for them."""
 ENDS = {
     "macro_accuracy": (0.0, 1.0),
     "right_in_both_orders": (0.0, 1.0),
@@ -138,7 +140,9 @@ def _passing(threshold: Threshold, ends: tuple[float, float]) -> tuple[float, fl
 
 def _said(line: Check) -> str:
     """79 %: undecided, about 40 more images."""
-    needed = f", about {many(line.needs_images, 'more image')}" if line.needs_images else ""
+    needed = f", {about_images(line.needs_images)}" if line.needs_images else ""
+    if line.state == "undecided" and not needed:
+        needed = f", {SHORT.get(str(line.why), line.why)}"
     value = f"{shown_value(line, digits=2)}: " if line.value is not None else ""
     return f"{value}{STATES[line.state]}{needed}"
 

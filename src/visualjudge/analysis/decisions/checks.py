@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import yaml
 
-from visualjudge.analysis.figure_text import many
+from visualjudge.analysis.figure_text import about_images, many
 from visualjudge.core.errors import DataError
 from visualjudge.core.yamls import read_yaml
 
@@ -33,6 +33,7 @@ STATES: Mapping[State, str] = {
 """What pages call the states."""
 ICONS: Mapping[State, str] = {"pass": "✓", "fail": "✗", "undecided": "?", "not_measured": "–"}
 """The sign of each state, beside its word."""
+WITHIN = "the threshold lies within the interval"
 UNSKILLED = "it is undecided whether the judge is better than chance"
 POWER = 1.43
 """(1.96 + 0.84) / 1.96: how many times narrower an interval has to be for a power of 80 %."""
@@ -48,7 +49,7 @@ LABELS = {
     "lean": "Position bias",
     "failed": "Replies that cannot be used",
     "order_of_sources": "Order of sources (τ-b)",
-    "favour": "Ranks moved by favour",
+    "favour": "Favouritism, in ranks",
     "omega": "Could replace people (ω)",
 }
 """What pages call the checks."""
@@ -152,9 +153,7 @@ class Check:
 def needs(images: int | None) -> str:
     """How many more images would probably settle it."""
     return (
-        f"needs about {many(images, 'more image')}"
-        if images
-        else "no number of images is known to settle it"
+        f"needs {about_images(images)}" if images else "no number of images is known to settle it"
     )
 
 
@@ -182,13 +181,13 @@ def _state(
         needed = max(short, projected or 0) if state == "undecided" else short
         return (
             "undecided",
-            f"only {many(found.images, 'image')}; at least {least} are needed",
+            f"only {many(found.images, 'image')} of at least {least}",
             needed,
         )
     if state is None:
         return "undecided", found.why or "has no interval", found.short
     if state == "undecided":
-        return state, "the threshold lies within the interval", projected
+        return state, WITHIN, projected
     if state == "pass" and not (skill.interval and skill.interval[0] > 0):
         return "undecided", UNSKILLED, _for_skill(skill)
     return state, None, None

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from visualjudge.analysis.decisions.judged_items import MEASURES, RANGES, Items, items
-from visualjudge.analysis.figure_text import many
+from visualjudge.analysis.figure_text import listed, many
 from visualjudge.analysis.statistics.jackknife import mean_ends
 from visualjudge.analysis.statistics.share_intervals import ratio, shares
 from visualjudge.analysis.statistics.systems import (
@@ -117,11 +117,14 @@ class KindOfSystem:
             return 0, (0, 0), None
         value, _, s = max(places)
         way = "above" if self.found.favours[s].value > 0 else "below"
+        tasks = listed([task.replace("_", " ") for task in self.groups[s].split(" + ")], 2)
+        among = f" of {tasks}" if len(set(self.groups)) > 1 else ""
         ends = max(ends[0] for _, ends, _ in places), max(ends[1] for _, ends, _ in places)
         return (
             value,
             ends,
-            f"{self.names[s]} stands {many(value, 'rank')} {way} where a fair judge would put it",
+            f"{self.names[s]}{among} stands {many(value, 'rank')} {way} "
+            "where a fair judge would put it",
         )
 
     def _ends(self, source: int, favour: Favour) -> tuple[int, int]:

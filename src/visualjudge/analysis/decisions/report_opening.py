@@ -39,9 +39,7 @@ class Opening:
 
 @lru_cache(maxsize=1)
 def opening(analysis: Analysis) -> Opening:
-    """The opening of a report on ``analysis``: of the judges that it is about, simulated ones are
-    in its appendix.
-    """
+    """The opening of a report on ``analysis``: of the judges that it is about."""
     shown, card = analysis.results.shown, usual_card(analysis)
     found = opening_of(replace(card, judges=tuple(card.judges[i] for i in shown)))
     columns = ("Check", *figure_text.names_of([analysis.results.judges[i] for i in shown]))

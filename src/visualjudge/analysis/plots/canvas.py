@@ -1,4 +1,4 @@
-"""SVG elements in pixels, and the one stylesheet of all figures.
+"""SVG elements in pixels, axes and panels, and the one stylesheet of all figures.
 
 On a page the colours are CSS variables, so that figures follow light and dark; in a file they are
 those of LIGHT. Series (judges) differ by colour and by marker, none of them in a colour of a state.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from html import escape
 
 LIGHT = {
@@ -53,7 +54,9 @@ FONT = 12
 
 STYLE = """.plot text{font-size:12px;fill:var(--soft)}.plot .name{fill:var(--ink)}
 .plot .strong{fill:var(--ink);font-weight:600}
-.plot .small{font-size:11px}.plot .grid{stroke:var(--line)}.plot .axis{stroke:var(--soft)}
+.plot .small{font-size:11px}
+.plot .name,.plot .small{paint-order:stroke;stroke:var(--paper);stroke-width:3px}
+.plot .grid{stroke:var(--line)}.plot .axis{stroke:var(--soft)}
 .plot .chance{stroke:var(--soft);stroke-dasharray:3 3}
 .plot .base{fill:none;stroke:var(--ink);stroke-width:1.3}
 .plot .threshold{stroke:var(--ink);stroke-width:1.6}
@@ -235,7 +238,8 @@ class Canvas:
             + ".plot text{font-family:Helvetica,Arial,'DejaVu Sans',sans-serif}"
         )
         size = f'width="{width}" height="{height}"'
-        paper = f'<rect width="{width}" height="{height}" fill="{colours["paper"]}"/>'
+        beyond = f'x="-4" y="-4" width="{self.width + 8:.0f}" height="{self.height + 12:.0f}"'
+        paper = f'<rect {beyond} fill="{colours["paper"]}"/>'
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="plot" {size} {named}>'
             f"<style>{style}</style>{paper}{body}</svg>\n"
@@ -257,3 +261,73 @@ def legend(
         canvas.text(left + 14, y, name, "name", room=canvas.width - left - 14)
         left += needed
     return y + 8
+
+
+NARROW = 480
+"""Below so many pixels a figure is drawn for a phone."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """Where data are drawn: pixels from ``left`` to ``right`` and from ``top`` to ``bottom``, and
+    what they span.
+    """
+
+    left: float
+    right: float
+    top: float
+    bottom: float
+    x_range: tuple[float, float]
+    y_range: tuple[float, float] = (0.0, 1.0)
+
+    def x(self, value: float) -> float:
+        """The pixel of a value, at the edge where it lies beyond it."""
+        low, high = self.x_range
+        return self.left + (self.right - self.left) * min(
+            1.0, max(0.0, (value - low) / (high - low))
+        )
+
+    def y(self, value: float) -> float:
+        """The pixel of a value, at the edge where it lies beyond it."""
+        low, high = self.y_range
+        return self.bottom - (self.bottom - self.top) * min(
+            1.0, max(0.0, (value - low) / (high - low))
+        )
+
+
+def panels(
+    width: float, count: int, height: float, top: float, least: float = 300
+) -> list[tuple[float, float, float]]:
+    """The left edge, top edge and width of ``count`` panels in rows from ``top``, none narrower
+    than ``least``.
+    """
+    across = max(1, min(count, int(width // least)))
+    each = width / across
+    return [((k % across) * each, top + (k // across) * height, each) for k in range(count)]
+
+
+def percent_tick(value: float) -> str:
+    """0.5 as 50 %."""
+    return f"{100 * value:g} %"
+
+
+def x_axis(
+    canvas: Canvas, box: Box, show: Callable[[float], str], label: str = "", *, grid: bool = True
+) -> None:
+    """Ticks below the box, a light line up from each, and what they measure."""
+    for tick in ticks(*box.x_range, most=5 if box.right - box.left < 260 else 7):
+        if grid:
+            canvas.line(box.x(tick), box.top, box.x(tick), box.bottom, "grid")
+        canvas.text(box.x(tick), box.bottom + 15, show(tick), "small", "middle")
+    canvas.line(box.left, box.bottom, box.right, box.bottom, "axis")
+    if label:
+        canvas.text((box.left + box.right) / 2, box.bottom + 31, label, "", "middle")
+
+
+def y_axis(canvas: Canvas, box: Box, show: Callable[[float], str], label: str = "") -> None:
+    """Ticks to the left of the box, a light line from each, and above it what they measure."""
+    for tick in ticks(*box.y_range):
+        canvas.line(box.left, box.y(tick), box.right, box.y(tick), "grid")
+        canvas.text(box.left - 5, box.y(tick) + 4, show(tick), "small", "end")
+    if label:
+        canvas.text(max(2, box.left - 38), box.top - 9, label)

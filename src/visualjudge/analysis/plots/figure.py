@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
@@ -53,10 +54,10 @@ class Figure:
         caption and data.
         """
         link = f'<a class="csv" download="{escape(self.name)}.csv" href="{self.csv_link}">CSV</a>'
+        finding, caption = (escape(unbroken(said)) for said in (self.finding, self.caption))
         return (
-            "<figure "
-            f'id="figure-{escape(self.name)}"><{heading}>{escape(self.finding)}</{heading}>{self.inline()}'
-            f"<figcaption>{escape(self.caption)} {link}</figcaption></figure>"
+            f'<figure id="figure-{escape(self.name)}"><{heading}>{finding}</{heading}>'
+            f"{self.inline()}<figcaption>{caption} {link}</figcaption></figure>"
         )
 
     @property
@@ -104,6 +105,15 @@ class Figure:
         )
 
 
+def unbroken(text: str) -> str:
+    """The text with numbers, their intervals and their % kept on one line."""
+    return re.sub(
+        r"(?<=\d) (?=%)|(?<=[≥≤±]) (?=\d)|(?<=\d) to (?=[\d\u2212])",
+        lambda m: m[0].replace(" ", "\u00a0"),
+        text,
+    )
+
+
 @dataclass(frozen=True)
 class LeftOut:
     """A figure that is not drawn, and why."""
@@ -140,9 +150,18 @@ def converted(svg: str, kind: str) -> bytes:
     return bytes(vl_convert.svg_to_png(svg, scale=POINTS_PER_PX, ppi=PNG_DPI))
 
 
+_SCROLL = (
+    ".wide{--b:var(--paper);background:"
+    "linear-gradient(90deg,var(--b) 40%,transparent) 0/36px 100% no-repeat local,"
+    "linear-gradient(270deg,var(--b) 40%,transparent) 100%/36px 100% no-repeat local,"
+    "linear-gradient(90deg,var(--soft),transparent) 0/7px 100% no-repeat,"
+    "linear-gradient(270deg,var(--soft),transparent) 100%/7px 100% no-repeat var(--b)}"
+)
+"""A table that is wider than its page has a shade at the edge where more of it is."""
 FIGURES_ON_PAGES = STYLE + (
     ".plot{display:block;width:100%;height:auto}.on-phone{display:none}"
     "@media screen and (max-width:560px){.on-screen{display:none}.on-phone{display:block}}"
+    + _SCROLL
 )
 BEHIND = ("#f6f6f3", "#121210")
 """What is behind the figures of a page: light, dark."""

@@ -8,8 +8,15 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from visualjudge.analysis.plots.axes import NARROW, Box, x_axis
-from visualjudge.analysis.plots.canvas import Canvas, colour, legend, text_width
+from visualjudge.analysis.plots.canvas import (
+    NARROW,
+    Box,
+    Canvas,
+    colour,
+    legend,
+    text_width,
+    x_axis,
+)
 from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES
 from visualjudge.analysis.value_and_interval import Estimate
 

@@ -20,13 +20,15 @@ from visualjudge.analysis.figure_text import (
     span,
 )
 from visualjudge.analysis.figures import Cell, EncodingChoice, JudgeResult
-from visualjudge.analysis.plots.axes import percent_tick
-from visualjudge.analysis.plots.curve import Curve, curves
+from visualjudge.analysis.plots.canvas import percent_tick
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
-from visualjudge.analysis.plots.squares import heat_map
+from visualjudge.analysis.plots.panels import heat_map
+from visualjudge.analysis.plots.points import Curve, curves
 from visualjudge.analysis.report.readings import plain_name, points_tick, rough_points, rough_share
+from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES
 from visualjudge.analysis.value_and_interval import Estimate
+from visualjudge.judges.registry import LOCAL
 from visualjudge.vision.encodings import encoding_title
 
 MOST_SERIES = 6
@@ -35,7 +37,8 @@ SHARES = Scale(0.0, 1.0, percent_tick, rough_share, "Right answers")
 ESTIMATE = ("value", "low", "high", "n", "images")
 SHADES = "Per cent; the further from guessing, the darker, blue above it and brown below."
 ICONS_OF_TASKS = (
-    "The icons are the card's answer for each task: ✓ for yes, ✗ for no, ? for undecided."
+    "Icons say, judge by judge, whether models of the task may be ranked: ✓ yes, ✗ no, ? can’t "
+    "tell yet, – not measured."
 )
 INTERVALS = (
     "Lines are 95 % intervals with images as the unit; hollow markers stand for fewer than 5 "
@@ -92,14 +95,15 @@ def by_task(analysis: Analysis) -> Figure | LeftOut:
     }
     silent = [plain_name(name) for name in every if name not in cells]
     states = _answers(usual_card(analysis))
-    baseline, notes = _baseline(judges), photograph_notes(analysis.metrics["judges"])
+    baseline, notes = _baseline(judges), photograph_notes(judges)
     chance = judges[0].pairwise.chance
+    judged = any(judge.info.get("backend") == LOCAL for judge in judges)
     rows = [
         ForestRow(
             plain_name(name),
             estimates,
             chance,
-            baseline.get(name),
+            None if judged else baseline.get(name),
             tuple(
                 states[judge.name][name] for judge in judges if name in states.get(judge.name, {})
             ),
@@ -114,7 +118,9 @@ def by_task(analysis: Analysis) -> Figure | LeftOut:
     ]
     marks = SHADES
     if len(judges) <= MOST_SERIES:
-        beside = ", the triangle the local baseline on the same pairs" if baseline else ""
+        beside = (
+            ", the triangle the local baseline on the same pairs" if baseline and not judged else ""
+        )
         marks = f"The dashed line is what guessing gets{beside}. {INTERVALS} {ICONS_OF_TASKS}"
     caption = (
         f"Right answers to pairs by task; a reply without an answer counts as wrong. {marks}"
@@ -174,25 +180,26 @@ def _baseline(judges: Sequence[JudgeResult]) -> dict[str, float]:
     return {row.value: row.baseline_right for row in rows if row.baseline_right is not None}
 
 
-def photograph_notes(judges: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """By task, whether the judges need the photograph, where ``metrics.json`` has it (of
-    ``judges``).
+def photograph_notes(judges: Iterable[JudgeResult]) -> dict[str, str]:
+    """By task, which judges need the photograph, or that it adds little; nothing where it is
+    undecided.
     """
-    out: dict[str, str] = {}
+    states: dict[str, dict[str, list[str]]] = {}
     for judge in judges:
-        for task, row in ((judge.get("photograph") or {}).get("by_task") or {}).items():
-            low = (row.get("interval") or (None,))[0]
-            state = row.get("state") or ("needed" if low is not None and low > 0 else "not_shown")
-            if state == "needed":
-                out[task] = "needs the photograph"
-            elif state == "not_needed":
-                out.setdefault(task, "photograph not needed")
+        for row in judge.photograph.by_task if judge.photograph else ():
+            states.setdefault(row.task, {}).setdefault(row.state, []).append(judge.name)
+    out = {}
+    for task, found in states.items():
+        needed = found.get("needed", [])
+        if needed:
+            who = "" if len(found) == 1 else f" ({listed(needed, 2)})"
+            out[task] = f"needs the photograph{who}"
+        elif list(found) == ["not_needed"]:
+            out[task] = "photograph adds little"
     return out
 
 
-def _task_finding(
-    judges: Sequence[JudgeResult], cells: Mapping[str, tuple[Estimate | None, ...]], chance: float
-) -> str:
+def _task_finding(judges: Sequence[JudgeResult], cells: Cells, chance: float) -> str:
     names = list(cells)
     if not names:
         return "Nothing was answered"
@@ -208,16 +215,37 @@ def _task_finding(
         said = f"{name} is {'' if count else 'not certain to be '}above chance"
     if len(judges) > 1:
         said = counted("Tasks above chance", above)
-    certain = [
-        (found.value, plain_name(name), judge.name)
-        for name in names
-        for found, judge in zip(cells[name], judges, strict=True)
-        if found is not None and found.value is not None and found.interval is not None
-    ]
-    if len({task for _, task, _ in certain}) < 2:
-        return said
-    _, task, who = min(certain)
-    return f"{said}. Weakest: {task}" + (f" ({who})" if len(judges) > 1 else "")
+    weakest = _extreme(judges, cells, lowest=True)
+    return f"{said}. Weakest{_known(cells)}: {weakest}" if weakest else said
+
+
+Cells = Mapping[str, tuple[Estimate | None, ...]]
+
+
+def _extreme(judges: Sequence[JudgeResult], cells: Cells, *, lowest: bool) -> str:
+    """The row in which each judge is least (else most) often right, of those with an interval; of
+    more than two judges, all together; "" where fewer than two rows have one.
+    """
+    of_each = [([judge.name], [k]) for k, judge in enumerate(judges)]
+    said: dict[str, list[str]] = {}
+    for names, kept in of_each if len(judges) < 3 else [([""], range(len(judges)))]:
+        means = {
+            name: _mean(e for k in kept if (e := row[k]) is not None and e.interval)
+            for name, row in cells.items()
+        }
+        known = sorted((mean, plain_name(name)) for name, mean in means.items() if mean >= 0)
+        if len(known) > 1:
+            said.setdefault(known[0 if lowest else -1][1], []).extend(names)
+    named = [f"{row} ({listed(names)})" for row, names in said.items()]
+    return listed(named) if len(said) > 1 else "".join(said)
+
+
+def _known(cells: Cells) -> str:
+    """What the extremes are of, where some rows have too few images."""
+    few = any(
+        e is not None and e.value is not None and not e.interval for r in cells.values() for e in r
+    )
+    return f" (of those on at least {LEAST_IMAGES} images)" if few else ""
 
 
 def _above(estimate: Estimate | None, chance: float) -> bool:
@@ -238,12 +266,10 @@ def by_error_type(analysis: Analysis) -> Figure | LeftOut:
         for name in names
         for judge, estimate in zip(judges, cells[name], strict=True)
     ]
-    certain = [
-        name for name in names if any(e is not None and e.interval is not None for e in cells[name])
-    ]
     finding = "Too few images to tell which errors are hard to see"
-    if len(certain) > 1:
-        finding = f"Hardest to see: {plain_name(certain[-1])}; easiest: {plain_name(certain[0])}"
+    hardest, easiest = (_extreme(judges, cells, lowest=low) for low in (True, False))
+    if hardest:
+        finding = f"Hardest to see{_known(cells)}: {hardest}; easiest: {easiest}"
     marks = INTERVALS if len(judges) <= MOST_SERIES else SHADES
     caption = f"Right answers to pairs by the type of error in the worse option. {marks}"
     drawing = _accuracy_drawing(rows, names_of(judges), colours_of(analysis, judges))
@@ -368,6 +394,8 @@ def reach(estimates: Iterable[Estimate | None], least: float = 0.1, most: float 
     )
 
 
+AT_POINT = 0.75
+"""Right answers at the point that the curve is read at."""
 LEAST_DISTANCES = 3
 """Differences between options of which points without a curve are drawn."""
 
@@ -401,23 +429,41 @@ def margin(analysis: Analysis, against: str = "margin") -> Figure | LeftOut:
         for chart in charts
         for point in chart.row.points
     ]
-    caption = (
-        "Points are the data, larger where more verdicts are behind them; the curve is the fit, "
-        "its band "
-        "the curve with its 75 % point at the ends of the 95 % interval. The line down is at the "
-        "75 % "
-        "point."
-    )
+    caption = "Points are the data, larger where more verdicts are behind them."
+    if any(chart.row.jnd.value is not None for chart in charts):
+        caption += (
+            " The curve is the fit, its band the curve with its 75 % point at the ends of the 95 % "
+            "interval. The line down is at the 75 % point."
+        )
     columns = ("judge", against, "accuracy", "n")
     finding = grouped((_smallest(chart), chart.title) for chart in charts)
+    if len(charts) > 2:
+        finding = _all_smallest(charts)
     return Figure(
         against, finding, caption, columns, tuple(data), lambda width: curves(charts, label, width)
     )
 
 
+def _all_smallest(charts: Sequence[Curve]) -> str:
+    """The same of many judges, briefly."""
+    known = [
+        f"{chart.title} {number(chart.row.jnd.value)}" for chart in charts if chart.row.jnd.value
+    ]
+    open_ = [chart.title for chart in charts if not chart.row.jnd.value]
+    said = [f"The difference seen in 3 of 4 pairs: {', '.join(known)}"] if known else []
+    return "; ".join([*said, *([f"undecided for {listed(open_)}"] if open_ else [])])
+
+
 def _smallest(chart: Curve) -> str:
     jnd = chart.row.jnd
     if jnd.value is None:
-        return f"undecided, {chart.row.reason}"
+        least = min(point.share for point in chart.row.points)
+        if least < AT_POINT:
+            return f"undecided, {chart.row.reason}"
+        smallest = number(min(point.x for point in chart.row.points), 1)
+        return (
+            f"right in {100 * least:.0f} % or more at every difference asked, down to {smallest}; "
+            f"where it falls to {100 * AT_POINT:.0f} % is undecided"
+        )
     what = "of 10 points" if chart.row.against == "margin" else "in severity"
     return f"sees a difference of {number(jnd.value)} ({span(jnd.interval)}) {what} in 3 of 4 pairs"

@@ -60,7 +60,10 @@ def agreement_figure(result: PeopleAgreement) -> Figure | LeftOut:
     )
     judges = sorted({row.rater for row in kept if row.kind == "judge"})
     reached = [(name, *_reached(found, dimensions, name)) for name in judges]
-    finding = counted("Dimensions in which a judge’s ρ is at least that of people", reached)
+    finding = counted(
+        "Dimensions in which a judge agrees with people as well as they do with each other",
+        reached,
+    )
     if not any(row.kind == "ceiling" for row in kept):
         finding = (
             "Rank correlation of judges with people; there is no second person to compare with"

@@ -12,12 +12,12 @@ import polars as pl
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import usual_card
 from visualjudge.analysis.figure_text import grouped, listed, many, number, span
-from visualjudge.analysis.figures import JudgeResult, Photograph, ToolTrust
-from visualjudge.analysis.plots.axes import percent_tick
+from visualjudge.analysis.figures import MARGIN, JudgeResult, Photograph, ToolTrust
+from visualjudge.analysis.plots.canvas import percent_tick
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
-from visualjudge.analysis.plots.scatter import Scatter, scatters
-from visualjudge.analysis.plots.squares import Swapped, swap_flow
+from visualjudge.analysis.plots.panels import Swapped, swap_flow
+from visualjudge.analysis.plots.points import Scatter, scatters
 from visualjudge.analysis.report.accuracy_plots import (
     ESTIMATE,
     INTERVALS,
@@ -59,8 +59,9 @@ def leanings(analysis: Analysis) -> Figure | LeftOut:
         )
         for name in features
     ]
+    end = reach(e for row in rows for e in row.estimates)
     scale = Scale(
-        -0.5, 0.5, points_tick, rough_points, "Points towards it, at equal difficulty", 0.0
+        -end, end, points_tick, rough_points, "Points towards it, at equal difficulty", 0.0
     )
     data = [
         (judge.name, name, *figures_of(found[name].estimate), found[name].p_holm)
@@ -166,7 +167,7 @@ def scores(analysis: Analysis) -> Figure | LeftOut:
         )
         means = _means(truth, given)
         charts.append(Scatter(judge.name, k, _sample(truth, given), means))
-        said.append((_follows(judge), judge.name))
+        said.append((_follows(judge, means), judge.name))
         data += [(judge.name, x, y, n) for x, y, n in means]
     if not charts:
         return LeftOut("scores", "no scoring question was asked, or no reply to one could be read")
@@ -180,7 +181,7 @@ def scores(analysis: Analysis) -> Figure | LeftOut:
     columns = ("judge", "true_score", "mean_score", "n")
     return Figure(
         "scores",
-        grouped(said),
+        grouped(said) if len(said) < 3 else _orders(shown(analysis)),
         caption,
         columns,
         tuple(data),
@@ -209,18 +210,23 @@ def _sample(truth: np.ndarray, given: np.ndarray) -> tuple[tuple[float, float], 
     )
 
 
-def _follows(judge: JudgeResult) -> str:
-    within, bias = judge.scoring.within, judge.scoring.bias
-    order = (
-        ""
-        if within.value is None
-        else f"τ-b {number(within.value)} ({span(within.interval)}) in one image"
-    )
-    if bias.value is None:
-        return order or "no scores that can be compared"
-    way = "high" if bias.value > 0 else "low"
-    level = f"{number(abs(bias.value), 1)} points too {way} on average"
-    return f"{order}, {level}" if order else level
+def _follows(judge: JudgeResult, means: Sequence[tuple[float, float, int]]) -> str:
+    """How its mean score goes with the true one, and whether it orders predictions of an image."""
+    (low, first, _), (high, last, _) = means[0], means[-1]
+    said = f"mean score {number(first, 1)} where the true one is {number(low, 1)}"
+    if len(means) > 1:
+        said += f", {number(last, 1)} where it is {number(high, 1)}"
+    within = judge.scoring.within
+    if within.value is None:
+        return said
+    return f"{said}; order inside an image τ-b {number(within.value)} ({span(within.interval)})"
+
+
+def _orders(judges: Sequence[JudgeResult]) -> str:
+    """How well each of many judges orders the predictions of an image."""
+    known = [(judge.scoring.within.value, judge.name) for judge in judges]
+    told = sorted(((tau, name) for tau, name in known if tau is not None), reverse=True)
+    return "Order inside an image (τ-b): " + ", ".join(f"{n} {number(tau)}" for tau, n in told[:6])
 
 
 def reliability(analysis: Analysis) -> Figure | LeftOut:
@@ -316,7 +322,7 @@ def photograph(analysis: Analysis) -> Figure | LeftOut:
     rows = [
         ForestRow(
             "all questions" if task == "all" else plain_name(task),
-            tuple(found[task].first.gain if task in found else None for found in by_judge),
+            tuple(found[task].least if task in found else None for found in by_judge),
         )
         for task in tasks
     ]
@@ -324,14 +330,13 @@ def photograph(analysis: Analysis) -> Figure | LeftOut:
     scale = Scale(-end, end, points_tick, rough_points, "Points gained from the photograph", 0.0)
     titles, colours = [name for name, _ in judges], colours_of(analysis, asked)
     data = [
-        (name, task, *figures_of(found[task].first.gain), found[task].state)
+        (name, task, *figures_of(found[task].least), found[task].state)
         for name, found in zip(titles, by_judge, strict=True)
         for task in found
     ]
     caption = (
-        "Right answers with the photograph less those over uniform grey (over another photograph "
-        "where grey was not "
-        f"asked), on the same pairs. {INTERVALS}"
+        "Right answers with the photograph less those with uniform grey or with another photograph "
+        f"in its place, whichever gains less, on the same pairs. {INTERVALS}"
     )
     return Figure(
         "photograph",
@@ -347,10 +352,10 @@ def _needs(row: Photograph, name: str) -> tuple[str, str]:
     """Whether a judge needs the photograph; its name and gain."""
     said = {
         "needed": "needs the photograph",
-        "not_needed": "does not need the photograph",
+        "not_needed": f"gains less than {100 * MARGIN:g} points from the photograph",
         "not_shown": "undecided whether it needs the photograph",
     }[row.state]
-    return said, f"{name} {rough_points(row.first.gain)}".strip()
+    return said, f"{name} {rough_points(row.least)}".strip()
 
 
 STATES_OF_PROBES = {"pass": "pass", "fail": "fail", "not_shown": "undecided"}

@@ -1,35 +1,76 @@
-"""Figures that put judges beside each other, beside the local baseline, and beside their cost."""
+"""Figures that put judges beside thresholds, beside the truth, beside each other, beside the local
+baseline and beside their cost.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 
 from visualjudge.analysis import repeated_rows
 from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.figure_text import counted, listed, many
-from visualjudge.analysis.figures import Comparison
-from visualjudge.analysis.plots.cost import Priced, cost_plot, front
+from visualjudge.analysis.decisions.card import usual_card
+from visualjudge.analysis.decisions.check_figures import checks_of
+from visualjudge.analysis.figure_text import (
+    about_images,
+    counted,
+    grouped,
+    listed,
+    many,
+    opposite,
+    rule,
+)
+from visualjudge.analysis.figures import Comparison, JudgeResult
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
+from visualjudge.analysis.plots.panels import Slope, SlopeRow, slopes
+from visualjudge.analysis.plots.points import Priced, cost_plot, front
 from visualjudge.analysis.report.accuracy_plots import (
     ESTIMATE,
     INTERVALS,
     MOST_SERIES,
+    SHARES,
     colours_of,
     figures_of,
     minus,
+    order,
     reach,
     shown,
 )
-from visualjudge.analysis.report.readings import plain_name, points_tick, rough_points
-from visualjudge.analysis.value_and_interval import Estimate
+from visualjudge.analysis.report.readings import plain_name, points_tick, rough_points, rough_share
+from visualjudge.analysis.source_figures import SourceRow
+from visualjudge.analysis.value_and_interval import Estimate, Share
+from visualjudge.judges.registry import LOCAL
+
+LEVEL = 0.05
+
+
+def _first(analysis: Analysis, judges: Sequence[JudgeResult]) -> str:
+    """The judge that the others are compared with: the first of two; of more, the one that is
+    certain to be better than most others, then the most accurate.
+    """
+    if len(judges) == 2:
+        return judges[0].name
+    wins = Counter(
+        row.a if (row.gap.value or 0.0) > 0 else row.b
+        for row in analysis.results.comparisons
+        if row.p_holm is not None and row.p_holm < LEVEL
+    )
+    known = [(wins[j.name], j.pairwise.accuracy.shown.value or 0.0, j.name) for j in judges]
+    return max(known)[2]
+
+
+def _from(first: str, row: Comparison) -> tuple[str, Callable[[Estimate], Estimate]]:
+    """The other judge, and what turns a difference of the row into that of ``first`` less it."""
+    return (row.b, lambda gap: gap) if row.a == first else (row.a, minus)
 
 
 def compared(analysis: Analysis) -> Figure | LeftOut:
-    """A row for every two judges: the difference in accuracy on the questions that both were
-    asked.
+    """A row for each other judge: by how much the best one is better, on the questions that both
+    were asked.
     """
-    names = {judge.name for judge in shown(analysis)}
+    judges = shown(analysis)
+    first, names = _first(analysis, judges), {judge.name for judge in judges}
     pairs = [
         row
         for row in analysis.results.comparisons
@@ -40,81 +81,132 @@ def compared(analysis: Analysis) -> Figure | LeftOut:
             "judges",
             "a single judge was asked" if len(names) == 1 else "no two judges share a question",
         )
-    pairs.sort(key=lambda row: -abs(row.gap.value or 0.0))
-    best = shown(analysis)[0].name if len(names) > MOST_SERIES else None
-    beside = [_from(best, row) for row in pairs if best in (row.a, row.b)] if best else []
-    rows = [ForestRow(f"{row.a} − {row.b}", (row.gap,)) for row in pairs]
-    label, whose = "Difference in accuracy, points", "First judge less second"
-    if best:
-        rows = [ForestRow(name, (gap,)) for name, gap, _ in beside]
-        label, whose = f"Points by which {best} is better", f"{best} less each other judge,"
-    end = reach((row.estimates[0] for row in rows), 0.05)
+    mine = sorted(
+        (row for row in pairs if first in (row.a, row.b)), key=lambda row: -abs(row.gap.value or 0)
+    )
+    turned = [(name, turn(row.gap), row) for row in mine for name, turn in [_from(first, row)]]
+    rows = [ForestRow(name, (gap,)) for name, gap, _ in turned]
+    end = reach((gap for _, gap, _ in turned), 0.05)
+    label = f"Points by which {first} is better"
     scale = Scale(-end, end, points_tick, rough_points, label, 0.0)
     left = " The other differences are in the table." if len(pairs) > len(rows) else ""
     caption = (
-        f"{whose} on the questions that both were asked. {INTERVALS} They are unadjusted.{left}"
+        f"{first} less each other judge, on the questions that both were asked. {INTERVALS} They "
+        f"are unadjusted.{left}"
     )
     data = [(row.a, row.b, *figures_of(row.gap), row.p_holm) for row in pairs]
-    columns = ("first", "second", *ESTIMATE, "p_holm")
     return Figure(
         "judges",
-        _better(pairs) if best is None else _ahead(best, beside),
+        _better(first, turned),
         caption,
-        columns,
+        ("first", "second", *ESTIMATE, "p_holm"),
         tuple(data),
         lambda width: forest(rows, [""], scale, width),
     )
 
 
-LEVEL = 0.05
-
-
-def _from(name: str, row: Comparison) -> tuple[str, Estimate, bool]:
-    """The other judge, by how much the named one is better, and whether that is certain."""
-    other, gap = (row.b, row.gap) if row.a == name else (row.a, minus(row.gap))
-    return other, gap, row.p_holm is not None and row.p_holm < LEVEL and (gap.value or 0) > 0
-
-
-def _ahead(best: str, beside: Sequence[tuple[str, Estimate, bool]]) -> str:
-    level = [name for name, _, certain in beside if not certain]
-    said = f"{best} is better than {len(beside) - len(level)} of {len(beside)} other judges"
-    return f"{said}; undecided beside {listed(level, 6)}" if level else said
-
-
-def _better(pairs: Sequence[Comparison]) -> str:
-    known = [row for row in pairs if row.p_holm is not None and row.p_holm < LEVEL]
-    row = (known or pairs)[0]
-    ahead = (row.gap.value or 0) > 0
-    if known and len(pairs) == 1:
-        up, down, gap = (row.a, row.b, row.gap) if ahead else (row.b, row.a, minus(row.gap))
-        return f"{up} is better than {down} by {rough_points(gap).lstrip('+')} points"
-    if known:
-        names = sorted({name for row in pairs for name in (row.a, row.b)})
-        beaten = {row.b if (row.gap.value or 0) > 0 else row.a for row in known}
-        first = [name for name in names if name not in beaten]
-        if len(first) == 1 and sum(first[0] in (row.a, row.b) for row in known) == len(beaten):
-            return f"{first[0]} is better than {listed(sorted(beaten), 6)}"
-        ahead_of = f"No judge is certain to be better than {listed(first, 6)}; s" if first else "S"
-        return f"{ahead_of}ome other judge is better than {listed(sorted(beaten), 6)}"
-    more = (
-        f"; about {many(row.more_images, 'more image')} would show {100 * row.asked_gap:g} points"
-        if row.more_images
-        else ""
+def _better(first: str, beside: Sequence[tuple[str, Estimate, Comparison]]) -> str:
+    """Than whom the first judge is certain to be better or worse."""
+    certain = {n: gap for n, gap, row in beside if row.p_holm is not None and row.p_holm < LEVEL}
+    level = [name for name, _, _ in beside if name not in certain]
+    if not certain:
+        row = beside[0][2]
+        more = (
+            f"; {about_images(row.more_images)} would show {100 * row.asked_gap:g} points"
+            if row.more_images
+            else ""
+        )
+        return (
+            f"Over all questions together, no difference between {first} and {listed(level)} is "
+            f"certain{more}"
+        )
+    alone = len(beside) == 1
+    gap = beside[0][1]
+    size = rough_points(gap if (gap.value or 0.0) > 0 else minus(gap)).lstrip("+")
+    by = f" by {size} points" if alone else ""
+    ways = (
+        ("better", [name for name, gap in certain.items() if (gap.value or 0.0) > 0]),
+        ("worse", [name for name, gap in certain.items() if (gap.value or 0.0) < 0]),
     )
-    among = (
-        f"between {row.a} and {row.b}"
-        if len(pairs) == 1
-        else f"among {listed(sorted({n for p in pairs for n in (p.a, p.b)}))}"
+    said = [f"{word} than {listed(names, 6)}{by}" for word, names in ways if names]
+    rest = f"; undecided beside {listed(level, 6)}" if level else ""
+    return f"{first} is {', '.join(said)}{rest}"
+
+
+def compared_by_task(analysis: Analysis) -> Figure | LeftOut:
+    """A row for each task: the difference between two judges, or between the best one and each
+    other.
+    """
+    judges = shown(analysis)
+    first, names = _first(analysis, judges), {judge.name for judge in judges}
+    pairs = [r for r in analysis.results.comparisons if {r.a, r.b} <= names and len(r.by_task) > 1]
+    if not pairs or len(judges) > MOST_SERIES:
+        reason = (
+            f"drawn for up to {MOST_SERIES} judges" if pairs else "no two judges share two tasks"
+        )
+        return LeftOut("judges_by_task", reason)
+    beside = {
+        name: {row.task: (turn(row.gap), row.p_holm) for row in r.by_task}
+        for r in pairs
+        if first in (r.a, r.b)
+        for name, turn in [_from(first, r)]
+    }
+    others = [judge for judge in judges if judge.name in beside]
+    titles = [judge.name for judge in others]
+    tasks = list(dict.fromkeys(task for found in beside.values() for task in found))
+    rows = [
+        ForestRow(plain_name(task), tuple(beside[n].get(task, (None,))[0] for n in titles))
+        for task in tasks
+    ]
+    end = reach((e for row in rows for e in row.estimates), 0.05)
+    other = titles[0] if len(beside) == 1 else "the other judge"
+    label = f"← {other} is better, points · {first} is better →"
+    scale = Scale(-end, end, points_tick, rough_points, label, 0.0)
+    series, colours = ([""], [0]) if len(others) == 1 else (titles, colours_of(analysis, others))
+    data = [
+        (r.a, r.b, row.task, *figures_of(row.gap), row.p_holm) for r in pairs for row in r.by_task
+    ]
+    caption = (
+        f"Right answers of {first} less those of "
+        f"{other if len(beside) == 1 else 'each other judge'}, task by task, on the questions that "
+        f"both were asked. {INTERVALS} They are unadjusted; the title counts differences that are "
+        "certain after Holm over all tasks and judges."
     )
-    return f"No difference {among} is certain{more}"
+    return Figure(
+        "judges_by_task",
+        f"{first} compared with " + grouped((_where_better(beside[name]), name) for name in titles),
+        caption,
+        ("first", "second", "task", *ESTIMATE, "p_holm"),
+        tuple(data),
+        lambda width: forest(rows, series, scale, width, colours=colours),
+    )
+
+
+def _where_better(found: Mapping[str, tuple[Estimate, float | None]]) -> str:
+    """ "better at object detection, worse at instance segmentation"."""
+    certain = [
+        (plain_name(task), gap.value or 0.0)
+        for task, (gap, p) in found.items()
+        if p is not None and p < LEVEL and gap.interval is not None
+    ]
+    ways = (
+        ("better", [task for task, gap in certain if gap > 0]),
+        ("worse", [task for task, gap in certain if gap < 0]),
+    )
+    said = [f"{word} at {listed(names, 3)}" for word, names in ways if names]
+    return ", ".join(said) or f"no difference in any of {many(len(found), 'task')} is certain"
 
 
 def baseline(analysis: Analysis) -> Figure | LeftOut:
     """A row for each task: how far each judge is above the local baseline."""
     judges = [judge for judge in shown(analysis) if judge.above_baseline][:MOST_SERIES]
     if not judges:
+        alone = any(judge.info.get("backend") == LOCAL for judge in shown(analysis))
         return LeftOut(
-            "baseline", "no run of the local baseline is beside these judges (--baseline adds one)"
+            "baseline",
+            "the local baseline is the only judge"
+            if alone
+            else "no run of the local baseline is beside these judges (--baseline adds one)",
         )
     found = [
         {
@@ -199,4 +291,174 @@ def cost(analysis: Analysis) -> Figure | LeftOut:
         ("judge", "tokens_per_verdict", *ESTIMATE),
         tuple(data),
         lambda width: cost_plot(rows, "Tokens per verdict", width),
+    )
+
+
+MOST_PANELS = 4
+"""Judges beside each other in a slope chart."""
+MOST_SOURCES, FEW_SOURCES = 14, 7
+"""Sources of a slope chart, of up to two judges and of more."""
+GUESS = 0.5
+"""Right answers of a rule that tells nothing."""
+
+
+def checks(analysis: Analysis) -> Figure | LeftOut:
+    """The checks of the card: each figure, its interval, its threshold and its state."""
+    card = usual_card(analysis)
+    return checks_of([card.judges[i] for i in order(analysis)])
+
+
+def groups_of(analysis: Analysis) -> list[str]:
+    """The groups of sources that are compared with each other, those with most sources first."""
+    sizes: dict[str, int] = {}
+    for judge in shown(analysis):
+        for name, rows in judge.leaderboard.groups:
+            sizes[name] = max(sizes.get(name, 0), len(rows))
+    return sorted(
+        (name for name, size in sizes.items() if size > 1), key=lambda name: (-sizes[name], name)
+    )
+
+
+def sources(analysis: Analysis, group: str | None = None) -> Figure | LeftOut:
+    """The sources of one group (default: the largest) by rank: by each judge beside by the
+    truth.
+    """
+    groups = groups_of(analysis)
+    if not groups:
+        return LeftOut("sources", "no question compares two named sources of one task")
+    group = groups[0] if group is None else group
+    judges = [judge for judge in shown(analysis) if _rows(judge, group)]
+    places = zip(judges[:MOST_PANELS], colours_of(analysis, judges), strict=False)
+    most = MOST_SOURCES if len(judges) < 3 else FEW_SOURCES
+    charts = [_slope(judge, k, _rows(judge, group), most) for judge, k in places]
+    data = [
+        (
+            judge.name,
+            group,
+            row.source,
+            row.rank,
+            *(row.rank_set or (None, None)),
+            row.true_rank,
+            row.strength.value,
+            *(row.strength.interval or (None, None)),
+            row.true_strength,
+            row.strength.images,
+        )
+        for judge in judges
+        for row in _rows(judge, group)
+    ]
+    count = max(len(_rows(judge, group)) for judge in judges)
+    caption = (
+        "Sources by rank, those of one rank level; a number after an error type is its severity. "
+        + (
+            "The bars left of the markers, one for each source in the order of the rows, span the "
+            "ranks that it may have (95 %, of this source alone); a source without one may have "
+            "any rank. "
+            if any(_narrowed(_rows(judge, group)) for judge in judges)
+            else "Each source may have any rank (95 %). "
+        )
+        + "Lines that cross are sources that judge and truth put in a different order."
+        + (f" The first {most} of {count} sources are drawn." if count > most else "")
+        + (
+            f" The first {MOST_PANELS} of {len(judges)} judges are drawn."
+            if len(judges) > MOST_PANELS
+            else ""
+        )
+    )
+    columns = (
+        "judge",
+        "group",
+        "source",
+        "rank",
+        "best_rank",
+        "worst_rank",
+        "true_rank",
+        "strength",
+        "low",
+        "high",
+        "true_strength",
+        "images",
+    )
+    told = grouped((_first_source(_rows(judge, group)), judge.name) for judge in judges)
+    if len(judges) == 1:
+        told = _first_source(_rows(judges[0], group))
+    if len(judges) > 2:
+        alike = sum(_agreed(_rows(judge, group)) for judge in judges)
+        told = f"{alike} of {len(judges)} judges put first a source that the truth puts first"
+    finding = f"{group_name(group).capitalize()}: {told}"
+    name = "sources" if group == groups[0] else f"sources-{groups.index(group) + 1}"
+    return Figure(name, finding, caption, columns, tuple(data), lambda width: slopes(charts, width))
+
+
+def group_name(group: str) -> str:
+    """The tasks of a group of sources, in words."""
+    return listed([plain_name(task) for task in group.split(" + ")])
+
+
+def _rows(judge: JudgeResult, group: str) -> Sequence[SourceRow]:
+    return next(
+        (rows for name, rows in judge.leaderboard.groups if name == group and len(rows) > 1), ()
+    )
+
+
+def _narrowed(rows: Sequence[SourceRow]) -> bool:
+    """Whether some source may not have every rank."""
+    return any(row.rank_set and row.rank_set[1] - row.rank_set[0] + 1 < len(rows) for row in rows)
+
+
+def _slope(judge: JudgeResult, series: int, rows: Sequence[SourceRow], most: int) -> Slope:
+    kept = sorted(rows, key=lambda row: row.rank)[:most]
+    drawn = tuple(SlopeRow(row.source, row.rank, row.rank_set, row.true_rank) for row in kept)
+    return Slope(judge.name, series, drawn, len(rows))
+
+
+def _agreed(rows: Sequence[SourceRow]) -> bool:
+    """Whether the judge's first source is one of those that the truth puts first."""
+    return min(rows, key=lambda row: row.rank).true_rank == 1
+
+
+def _first_source(rows: Sequence[SourceRow]) -> str:
+    """Whether judge and truth agree on the best source."""
+    if len({row.true_rank for row in rows}) == 1:
+        return f"not measured, the truth puts all {len(rows)} sources level"
+    ahead = min(rows, key=lambda row: row.rank)
+    true = [row.source for row in rows if row.true_rank == 1]
+    if ahead.source in true:
+        return f"“{ahead.source}” is first, by the judge and by the truth"
+    if len(true) < 3:
+        return f"first is “{ahead.source}”, by the truth {listed([f'“{name}”' for name in true])}"
+    return f"first is “{ahead.source}”; by the truth {len(true)} sources share the first place"
+
+
+def rules(analysis: Analysis) -> Figure | LeftOut:
+    """A row for each shallow rule: how often it is right on these questions, whatever the judge."""
+    found = [row for row in analysis.results.leaks if row.scope == "all" and row.share.n]
+    if not found:
+        return LeftOut("rules", "no pair differs in length, count, size or place")
+    found.sort(key=lambda row: -(row.share.value or 0.0))
+    rows = [ForestRow(rule(row), (row.share,), GUESS) for row in found]
+    flagged = [row for row in found if row.flagged]
+    best = max(flagged or found, key=lambda row: abs((row.share.value or GUESS) - GUESS))
+    taken, share = rule(best), best.share
+    if (share.value or GUESS) < GUESS:
+        low, high = share.interval or (None, None)
+        ends = None if low is None or high is None else (1 - high, 1 - low)
+        value = 1 - (share.value or 0.0)
+        taken, share = opposite(best), Share(value, ends, share.n, share.images, share.why)
+    said = f"“{taken}” is right in {rough_share(share)}"
+    finding = (
+        f"They can be gamed: {said}" if flagged else f"No rule is certain to beat guessing; {said}"
+    )
+    data = [(row.rule, *figures_of(row.share), row.p_holm, row.flagged) for row in found]
+    caption = (
+        "How often a rule is right that looks at one property of the options and never at the "
+        f"image. {INTERVALS} The dashed line is guessing."
+    )
+    return Figure(
+        "rules",
+        finding,
+        caption,
+        ("rule", *ESTIMATE, "p_holm", "flagged"),
+        tuple(data),
+        lambda width: forest(rows, [""], SHARES, width, chance="guessing"),
     )

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import polars as pl
+
 from visualjudge.analysis import columns
 from visualjudge.analysis.analysing import Analysis
+from visualjudge.analysis.encoding_choice import NO_DIFFERENCE
 from visualjudge.analysis.figure_text import listed
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.plots.figure import Figure
 from visualjudge.analysis.report.accuracy_plots import encodings
-from visualjudge.analysis.report.grids import across, grid, titled
 from visualjudge.analysis.report.readings import plain_name
-from visualjudge.analysis.report.section import Section, each
+from visualjudge.analysis.report.section import Section, across, each, grid, titled
 from visualjudge.core.text_tables import Styled, Table
 from visualjudge.vision.encodings import encoding_title
 
@@ -26,39 +28,58 @@ def encoding_section(
     """The figures of tasks whose encodings differ, and in a sentence the tasks whose encodings do
     not, or of which there is one. ``images``: data URIs of small images, by ``task/stem``.
     """
+    decided = {
+        choice.task
+        for judge in judges
+        for choice in judge.encodings
+        if choice.recommended or choice.cheapest or choice.reason == NO_DIFFERENCE
+    }
     figures = encodings(analysis, images)
-    level = [figure for figure in figures if _level(figure)]
+    certain = [f for f in figures if f.rows[0][f.columns.index("task")] in decided]
+    rest = [figure for figure in figures if figure not in certain]
     table = across("Encoding", judges, lambda j: j.by_encoding, _encoding)
     return Section(
         "encodings",
         "Which encoding should I use?",
         "Compared on the same pairs. One is recommended only where a difference is certain; its "
-        "accuracy is from images that it was not chosen on. “Open” means that these data cannot "
-        "tell it from the best."
+        "accuracy is from images that it was not chosen on."
         if figures
         else "",
-        [titled("By encoding", table), *each(judges, _named_choices)] if figures else [],
-        notes=[*_levels(level), *_singles(judges)] if figures else [],
+        [titled("By encoding, on different pairs", table), *each(judges, _named_choices)]
+        if figures
+        else [],
+        notes=[*_undecided(rest), *_blind(analysis), *_singles(judges)] if figures else [],
         missing="" if figures else " ".join(_singles(judges)),
-        figures=[figure for figure in figures if figure not in level],
-        more=level,
+        figures=certain,
+        more=rest,
     )
 
 
-def _level(figure: Figure) -> bool:
-    """Whether all differences are nil."""
-    value = figure.columns.index("value")
-    return all(not row[value] for row in figure.rows)
-
-
-def _levels(figures: Sequence[Figure]) -> list[str]:
-    task = [figure.columns.index("task") for figure in figures]
-    names = [plain_name(str(f.rows[0][k])) for f, k in zip(figures, task, strict=True)]
+def _undecided(figures: Sequence[Figure]) -> list[str]:
+    names = [plain_name(str(f.rows[0][f.columns.index("task")])) for f in figures]
     if not names:
         return []
     return [
-        f"As accurate in every encoding, on the same pairs: {listed(names, MOST_TASKS)}. "
-        "None is better so far; how far they could differ is in the figures."
+        f"Undecided, as no encoding is known to be better or worse: {listed(names, MOST_TASKS)}. "
+        "The figures show how far they could differ."
+    ]
+
+
+def _blind(analysis: Analysis) -> list[str]:
+    """The judges whose answer to a pair is the same in every encoding."""
+    names = []
+    for k in analysis.results.shown:
+        table = analysis.study.kind(k, "pairwise", ("pair", "order", "repeat", "encoding", "right"))
+        asked = table.group_by("pair", "order", "repeat").agg(
+            encodings=pl.col("encoding").n_unique(), answers=pl.col("right").n_unique()
+        )
+        several = asked.filter(pl.col("encodings") > 1)
+        if several.height and several["answers"].max() == 1:
+            names.append(analysis.results.judges[k].name)
+    if not names:
+        return []
+    return [
+        f"The answers of {listed(names)} do not depend on the encoding: they are the same in each."
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +14,7 @@ import polars as pl
 from PIL import Image
 
 from visualjudge.analysis.bias import both_orders
+from visualjudge.analysis.figure_text import number
 from visualjudge.analysis.load import read_reply
 from visualjudge.analysis.pairwise_figures import CANNOT_TELL, DECLINED
 from visualjudge.analysis.scores import rank_taus
@@ -28,7 +30,7 @@ from visualjudge.vision.raster.images import read_rgb
 
 USUAL = 9
 """Examples of each judge where the user names no number."""
-THUMBNAIL = 300
+THUMBNAIL = 360
 LONGEST_REPLY = 1500
 AROUND = (240, 140)
 """How many characters before and after the deciding words are shown at once."""
@@ -100,6 +102,10 @@ class Thumbnail:
     path: str = ""
     truth: str = ""
     """Of an option: its true score, its source, and whether it is the right one."""
+    legend: tuple[tuple[str, str], ...] = ()
+    """What the prompt says of its colours: name and colour (#RRGGBB)."""
+    text: str = ""
+    """What the prompt says of an option besides: its boxes or masks as text."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +141,12 @@ class Example:
     reply: Reply | None
     images: tuple[Thumbnail, ...]
 
+    @property
+    def context(self) -> str:
+        """What the prompt says of the task after its first sentence: classes, text prompt, goal."""
+        before = self.prompt.partition("Options:")[0].removeprefix("<image>").strip()
+        return before.partition("\n")[0].partition(". ")[2]
+
 
 def _wrong(table: pl.DataFrame, kind: str) -> pl.DataFrame:
     """Usable but wrong replies with ``distance``, larger = worse, and ``why``."""
@@ -142,13 +154,15 @@ def _wrong(table: pl.DataFrame, kind: str) -> pl.DataFrame:
     if kind == "pairwise":
         found = usable.filter(~pl.col("right")).with_columns(distance=pl.col("margin"))
         return found.with_columns(
-            why=pl.format("wrong at a margin of {}", pl.col("margin").round(1))
+            why=pl.format("wrong, true scores {} apart", pl.col("margin").round(1))
         )
     if kind == "ranking":
         found = usable.with_columns(distance=-pl.Series(rank_taus(usable), dtype=pl.Float64))
         found = found.filter(pl.col("distance") > 0)
         return found.with_columns(
-            why=pl.format("ranked with τ-b {}", (-pl.col("distance")).round(2))
+            why=pl.format(
+                "ranked with τ-b {}", (-pl.col("distance")).map_elements(number, pl.String)
+            )
         )
     found = usable.with_columns(distance=(pl.col("number") - pl.col("truth")).abs()).filter(
         pl.col("distance") > 1
@@ -160,26 +174,35 @@ def _flipped(table: pl.DataFrame) -> pl.DataFrame:
     """Questions whose answer changed with the order, the widest margin first."""
     pairs = both_orders(table.filter(pl.col("kind") == "pairwise"))
     ids = pairs.filter(pl.col("usable") & ~pl.col("consistent")).select("question", "repeat")
-    found = table.filter(pl.col("order") == "BA").join(ids, on=["question", "repeat"], how="semi")
+    wrong = table.filter((pl.col("kind") == "pairwise") & ~pl.col("right"))
+    found = wrong.join(ids, on=["question", "repeat"], how="semi")
     return found.with_columns(
-        distance=pl.col("margin"), why=pl.lit("the other answer when swapped")
+        distance=pl.col("margin"),
+        why=pl.lit("wrong, and the other option when the two were exchanged"),
     )
 
 
 def _unread(table: pl.DataFrame) -> pl.DataFrame:
-    failed = table.filter(~pl.col("parsed"))
+    """Replies that could not be read, and calls that failed; to decline is no error."""
+    failed = table.filter(~pl.col("parsed") & ~pl.col("status").is_in(list(_NO_ANSWER)))
     cause = pl.col("cause").cast(pl.String).str.replace("^refusal: ", "")
     cause = cause.str.replace("^unparseable: ", "not read, ")
     return failed.with_columns(distance=pl.lit(0.0), why=pl.format("no answer: {}", cause))
 
 
 def _firsts(table: pl.DataFrame, count: int) -> list[VerdictRow]:
-    """The furthest, each on another pair, ranking or annotation, whatever its encoding and
-    order.
+    """The furthest of each task by turns, each on another pair, ranking or annotation, whatever its
+    encoding and order; ``count`` of each task, so that there is a choice of images.
     """
     ordered = table.sort(["distance", "question"], descending=[True, False], maintain_order=True)
-    rows = ordered.unique(["pair", "cluster"], keep="first", maintain_order=True).head(count)
-    return _rows(rows)
+    once = ordered.unique(["pair", "cluster"], keep="first", maintain_order=True)
+    turns = once.with_columns(turn=pl.int_range(pl.len()).over("task")).sort(
+        "turn", maintain_order=True
+    )
+    return _rows(turns.filter(pl.col("turn") < count * TURNS).drop("turn"))
+
+
+TURNS = 4
 
 
 def _rows(table: pl.DataFrame) -> list[VerdictRow]:
@@ -205,18 +228,23 @@ def chosen(table: pl.DataFrame, count: int) -> list[VerdictRow]:
 
 
 def _each_once(lists: Sequence[list[VerdictRow]], most: Sequence[int]) -> list[VerdictRow]:
-    """The rows of the lists by turns, at most so many of each, none on a pair that came before."""
-    known: set[tuple[int, int]] = set()
+    """The rows of the lists by turns, at most so many of each: on images that did not come before,
+    then on pairs that did not.
+    """
     picked: list[VerdictRow] = []
-    left, rest = list(most), [iter(rows) for rows in lists]
-    while any(left):
-        for k, rows in enumerate(rest):
-            new = (row for row in rows if (row["pair"], row["cluster"]) not in known)
-            row = next(new, None) if left[k] else None
-            left[k] = left[k] - 1 if row else 0
-            if row:
-                known.add((row["pair"], row["cluster"]))
-                picked.append(row)
+    left = list(most)
+    for fields in (("cluster",), ("cluster", "pair")):
+        known = {tuple(map(row.get, fields)) for row in picked}
+        rest, before = [iter(rows) for rows in lists], -1
+        while before < len(picked) < sum(most):
+            before = len(picked)
+            for k, rows in enumerate(rest):
+                new = (row for row in rows if tuple(map(row.get, fields)) not in known)
+                row = next(new, None) if left[k] else None
+                if row:
+                    known.add(tuple(map(row.get, fields)))
+                    picked.append(row)
+                    left[k] -= 1
     return picked
 
 
@@ -249,7 +277,8 @@ def changed(study: Study, first: int, second: int, count: int = USUAL) -> list[E
         part = apart.filter(pl.col("right") == right).with_columns(
             distance=pl.col("margin"), why=way
         )
-        found += _firsts(part.drop("before", "right_before"), -(-count // 2))
+        half = -(-count // 2)
+        found += _firsts(part.drop("before", "right_before"), half)[:half]
     known = study.find([row["id"] for row in found])
     return [_example(study, second, row, known.get(row["id"])) for row in found[:count]]
 
@@ -356,16 +385,41 @@ def _shown_images(root: Path, question: Question, row: VerdictRow) -> list[Thumb
         [f"Option {letter}" for letter in "ABCDE"[:options]] if options > 1 else ["Prediction"]
     )
     named = list(zip(letters, _truths(row), strict=True))
+    told = _options_told(question.prompt) if options > 1 else {}
     if count == 1 and (options > 1 or row["encoding"].startswith("text")):
-        named = [("Photograph", "")]
-    elif count == options + 1:
-        named = [("Photograph", ""), *named]
-    elif count != options:
+        texts = [
+            Thumbnail(name, None, truth=truth, text=told[name[-1]][:LONGEST_OPTION])
+            for name, truth in named
+            if name[-1] in told
+        ]
+        return [replace(thumbnail(root, question.images[0]), name=INPUT), *texts]
+    if count < options:
         named = [(path, "") for path in question.images]
+    inputs = range(1, count - len(named) + 1)
+    named = [(INPUT if len(inputs) == 1 else f"{INPUT} {k}", "") for k in inputs] + named
+    legends = {
+        f"Option {letter}": tuple(COLOUR.findall(said)[:MOST_COLOURS])
+        for letter, said in told.items()
+    }
     return [
-        replace(thumbnail(root, path), name=name, truth=truth)
+        replace(thumbnail(root, path), name=name, truth=truth, legend=legends.get(name, ()))
         for path, (name, truth) in zip(question.images, named, strict=True)
     ]
+
+
+INPUT = "Input image"
+OPTION = re.compile(r"^([A-E])\. ", re.MULTILINE)
+COLOUR = re.compile(r"(?:^Legend: |, )([^,=]+?) = [^,(]*\((#[0-9A-Fa-f]{6})\)", re.MULTILINE)
+LONGEST_OPTION, MOST_COLOURS = 1200, 9
+
+
+def _options_told(prompt: str) -> dict[str, str]:
+    """What a prompt says of each option, by letter."""
+    _, *parts = OPTION.split(prompt.partition("Options:")[2])
+    return {
+        letter: said.partition("\n\n")[0].replace("<image>", "").strip()
+        for letter, said in zip(parts[::2], parts[1::2], strict=True)
+    }
 
 
 def _truths(row: VerdictRow) -> list[str]:

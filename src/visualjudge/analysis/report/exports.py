@@ -4,7 +4,8 @@ Markdown and CSV.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -12,9 +13,11 @@ from visualjudge.analysis import columns
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.comparison_columns import COMPARISON
 from visualjudge.analysis.decisions.report_opening import opening
-from visualjudge.analysis.plots.figure import LeftOut
+from visualjudge.analysis.plots.figure import COLUMN_MM, LeftOut
 from visualjudge.analysis.report.accuracy_plots import shown
 from visualjudge.analysis.report.plots import figures
+from visualjudge.analysis.report.readings import plain_name
+from visualjudge.analysis.report.section import headline_grid
 from visualjudge.core.atomic import write_text
 from visualjudge.core.text_tables import Table, markdown_text
 
@@ -25,7 +28,7 @@ def write_figures(analysis: Analysis, folder: Path) -> list[str]:
     """Write every figure of the study, captions.md and tables to ``folder``; returns lines to tell.
 
     Each figure is ``NAME.svg``, ``NAME.pdf``, ``NAME.png`` and ``NAME.csv``, at the width of a page
-    with two columns.
+    with two columns, and ``NAME-column`` at that of one column.
     """
     kinds = (".svg", ".csv", ".pdf", ".png") if find_spec("vl_convert") else (".svg", ".csv")
     found = figures(analysis)
@@ -39,12 +42,31 @@ def write_figures(analysis: Analysis, folder: Path) -> list[str]:
         ]
         for kind in kinds:
             figure.save(folder / f"{figure.name}{kind}")
+            if kind != ".csv":
+                figure.save(folder / f"{figure.name}-column{kind}", width_mm=COLUMN_MM)
     write_text(folder / "captions.md", "\n".join(captions) + "\n")
     for name, table in paper_tables(analysis):
-        write_text(folder / f"table-{name}.tex", table.latex())
+        for k, part in enumerate(_parts(table), 1):
+            write_text(folder / f"table-{name}{f'-{k}' if k > 1 else ''}.tex", part.latex())
         write_text(folder / f"table-{name}.md", table.markdown())
         write_text(folder / f"table-{name}.csv", table.csv())
     return [] if ".pdf" in kinds else [MISSING]
+
+
+MOST_COLUMNS = 7
+"""Columns of a LaTeX table; the others follow in a table of their own."""
+
+
+def _parts(table: Table) -> Iterator[Table]:
+    """Tables of at most MOST_COLUMNS columns, each with the columns that tell the rows apart."""
+    step = MOST_COLUMNS - table.keys
+    for start in range(table.keys, len(table.columns), step):
+        kept = [*range(table.keys), *range(start, min(start + step, len(table.columns)))]
+        rows = tuple(tuple(row[k] for k in kept) for row in table.rows)
+        numeric = table.numeric and tuple(table.numeric[k] for k in kept)
+        yield replace(
+            table, columns=tuple(table.columns[k] for k in kept), rows=rows, numeric=numeric
+        )
 
 
 def paper_tables(analysis: Analysis) -> Iterable[tuple[str, Table]]:
@@ -53,13 +75,7 @@ def paper_tables(analysis: Analysis) -> Iterable[tuple[str, Table]]:
     """
     judges = shown(analysis)
     found = opening(analysis)
-    yield (
-        "headline",
-        Table(
-            ("Judge", *columns.JUDGE.titles),
-            tuple((j.name, *columns.JUDGE.cells(j)) for j in judges),
-        ),
-    )
+    yield "headline", headline_grid(judges)
     yield "checks", found.table
     if found.tasks is not None:
         yield "answers", found.tasks
@@ -69,7 +85,7 @@ def paper_tables(analysis: Analysis) -> Iterable[tuple[str, Table]]:
         ("by_error_type", "Error type"),
     ):
         rows = tuple(
-            (judge.name, cell.name, *columns.ACCURACY.cells(cell.accuracy))
+            (judge.name, plain_name(cell.name), *columns.ACCURACY.cells(cell.accuracy))
             for judge in judges
             for cell in getattr(judge, name)
             if cell.accuracy.share.n

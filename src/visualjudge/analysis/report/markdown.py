@@ -28,8 +28,13 @@ from visualjudge.analysis.figures import Cell, JudgeResult, Results
 from visualjudge.analysis.plots.figure import LeftOut
 from visualjudge.analysis.report.examples import changed
 from visualjudge.analysis.report.methods import methods
-from visualjudge.analysis.report.paired import differences, gaps_by_task, in_common, titles
-from visualjudge.analysis.report.tools import tool_tables
+from visualjudge.analysis.report.paired import (
+    differences,
+    gaps_by_task,
+    in_common,
+    titles,
+    tool_tables,
+)
 from visualjudge.core.text_tables import Table, markdown_text as _cell
 
 Row = TypeVar("Row")
@@ -167,13 +172,6 @@ def markdown(analysis: Analysis, compare: tuple[int, int] | None = None) -> str:
     parts.append(of(AGREEMENT, results.agreement))
     for judge in shown:
         parts += _judge_parts(judge)
-    if results.appendix:
-        others = [row for row in results.comparisons if not {row.a, row.b} <= about]
-        parts += [
-            "## Appendix: simulated judges\n",
-            _headline(results.appendix),
-            of(COMPARISON, others),
-        ]
     parts += ["## Methods\n", _cell(methods(results)) + "\n"]
     dataset = results.dataset
     parts.append(f"\nDataset `{dataset.questions_sha256}`, {dataset.extent}.\n")

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -18,23 +19,27 @@ from markupsafe import Markup
 import visualjudge
 from visualjudge.analysis import figure_text as words
 from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.decisions.card import Answer, short_answer, usual_card
+from visualjudge.analysis.decisions.card import Answer, JudgeCard, short_answer, usual_card
+from visualjudge.analysis.decisions.check_figures import asked_for, shown_value
 from visualjudge.analysis.decisions.checks import ICONS, LABELS
-from visualjudge.analysis.figure_text import many
 from visualjudge.analysis.figures import JudgeResult
-from visualjudge.analysis.plots.figure import LeftOut, page_style
+from visualjudge.analysis.plots.figure import LeftOut, page_style, unbroken
 from visualjudge.analysis.report.accuracy_plots import MOST_SERIES
-from visualjudge.analysis.report.grids import (
-    headline_grid,
-)
 from visualjudge.analysis.report.methods import SOURCES, methods
 from visualjudge.analysis.report.plots import PLOTS
+from visualjudge.analysis.report.readings import plain_name
 from visualjudge.analysis.report.section import those_drawn
 from visualjudge.analysis.report.sections import pair, sections
 
 BEST_FIRST = ("pass", "undecided", "fail", "not_measured")
+TALL = 6
+"""More tasks than these make a figure as tall as the two others of the first screen."""
 MOST_NAMES = 16
 """Judges that a line of the answer names; all are in the section in words."""
+
+
+Reason = tuple[str, str]
+"""Words, and the anchor of the section that they are about, or ""."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class Line:
     state: str
     icon: str
     word: str
-    more: str
+    more: tuple[Reason, ...]
 
 
 def environment() -> Environment:
@@ -63,12 +68,12 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     env.globals.update(
-        headline=words.headline,
         answer=words.answer,
         leanings=words.leanings,
         unfinished=words.unfinished,
         other_warnings=words.other_warnings,
     )
+    env.filters["unbroken"] = unbroken
     return env
 
 
@@ -87,21 +92,19 @@ def _policy(script: str) -> str:
     )
 
 
-def _lines(judges: Sequence[JudgeResult], found: Sequence[Answer]) -> list[Line]:
+def _lines(judges: Sequence[JudgeResult], found: Sequence[JudgeCard]) -> list[Line]:
     """A line a judge; of many judges a line an answer, those that may be used first."""
     if len(judges) <= MOST_SERIES:
         return [
-            Line(j.name, k, j.simulated, *_told(answer))
+            Line(j.name, k, j.simulated, *_told(answer), (*_of_tasks(answer), *_reasons(answer)))
             for k, (j, answer) in enumerate(zip(judges, found, strict=True))
         ]
-    groups: dict[tuple[str, str, str, str], list[str]] = {}
-    for judge, answer, (state, icon, word, more) in zip(
-        judges, found, [_told(answer) for answer in found], strict=True
-    ):
-        name = judge.name
+    groups: dict[tuple[str, str, str, tuple[Reason, ...]], list[str]] = {}
+    for judge, answer in zip(judges, found, strict=True):
+        name, more = judge.name, _reasons(answer, briefly=True)
         if answer.needs_images:
-            name, more = f"{name} ({many(answer.needs_images, 'more image')})", ""
-        groups.setdefault((state, icon, word, more), []).append(name)
+            name, more = f"{name} ({words.about_images(answer.needs_images)})", ()
+        groups.setdefault((*_told(answer), more), []).append(name)
     simulated = all(judge.simulated for judge in judges)
     return [
         Line(words.listed(names, MOST_NAMES), None, simulated, *said)
@@ -109,21 +112,61 @@ def _lines(judges: Sequence[JudgeResult], found: Sequence[Answer]) -> list[Line]
     ]
 
 
-def _told(found: Answer) -> tuple[str, str, str, str]:
-    """The state, its icon and word, and why: the checks that fail, or how many images are
-    missing.
-    """
-    word, _, more = short_answer(found).partition(": ")
-    if found.state in ("fail", "undecided") and not more:
-        names = words.listed(
-            [f"“{LABELS[line.name]}”" for line in found.checks if line.state == found.state]
+def _told(found: Answer) -> tuple[str, str, str]:
+    """The state, its icon and word."""
+    return found.state, ICONS[found.state], short_answer(found).partition(": ")[0]
+
+
+def _of_tasks(found: JudgeCard) -> tuple[Reason, ...]:
+    """The tasks that are decided, where the answer is not the same for all."""
+    states = {
+        state: [plain_name(task.task) for task in found.tasks if task.state == state]
+        for state in ("pass", "fail")
+    }
+    if (
+        len(found.tasks) < 2
+        or not any(states.values())
+        or {t.state for t in found.tasks} == {found.state}
+    ):
+        return ()
+    said = [
+        f"{word} for {words.listed(names)}"
+        for word, names in zip(("yes", "no"), states.values(), strict=True)
+        if names
+    ]
+    return ((f"{', '.join(said)}", "answers"), ("; over all tasks together, ", ""))
+
+
+def _reasons(found: Answer, *, briefly: bool = False) -> tuple[Reason, ...]:
+    """Why: the checks that fail, or how many images are missing, with the sections about them."""
+    if found.needs_images:
+        return ((short_answer(found).partition(": ")[2], ""),)
+    due = [line for line in found.checks if line.state == found.state]
+    if found.state == "not_measured":
+        due = [line for line in due if line.name == "order_of_sources"]
+        return ((due[0].why or "", SECTIONS["order_of_sources"]),)
+    if found.state == "pass":
+        return (("all checks pass", ""),)
+    out = [("it fails " if found.state == "fail" else "undecided: ", "")]
+    for k, line in enumerate(due):
+        note = line.why if line.name == "favour" else ""
+        figure = (
+            "" if briefly else f" ({note or f'{shown_value(line, 2)}, must be {asked_for(line)}'})"
         )
-        more = f"{'it fails' if found.state == 'fail' else 'undecided:'} {names}"
-    if found.state == "not_measured" and not more:
-        more = next(
-            (line.why for line in found.checks if line.name == "order_of_sources" and line.why), ""
-        )
-    return found.state, ICONS[found.state], word, more
+        out += [(", " if k else "", ""), (f"“{LABELS[line.name]}”{figure}", SECTIONS[line.name])]
+    return tuple(out)
+
+
+SECTIONS = {
+    "macro_accuracy": "tasks",
+    "right_in_both_orders": "bias",
+    "lean": "bias",
+    "failed": "unread",
+    "order_of_sources": "sources",
+    "favour": "sources",
+    "omega": "judges",
+}
+"""The section about each check."""
 
 
 def context(
@@ -131,11 +174,15 @@ def context(
 ) -> dict[str, Any]:
     """What the template is given."""
     results = analysis.results
-    shown, rest = results.shown, results.appendix
+    shown = results.shown
     judges = [results.judges[i] for i in shown]
     card = usual_card(analysis)
     drawn = {name: draw(analysis) for name, draw in PLOTS.items()}
     script = _asset("report.js")
+    tall = any(len(judge.by_task) > TALL for judge in judges)
+    beside = ("checks", "sources") if tall else ("sources", "checks")
+    found = sections(analysis, judges, card, drawn, questions)
+    folders = [str(run.folder) for run in analysis.study.runs if run.folder is not None]
     return {
         "pair": None if compare is None else pair(analysis, compare),
         "results": results,
@@ -144,11 +191,11 @@ def context(
         "many": len(judges) > MOST_SERIES,
         "most": MOST_SERIES,
         "sentences": [card.judges[i].answer for i in shown],
-        "first": those_drawn(drawn["tasks"], drawn["sources"], drawn["checks"]),
+        "first": those_drawn(*(drawn[name] for name in ("tasks", *beside))),
         "left_out": [found for found in drawn.values() if isinstance(found, LeftOut)],
-        "sections": sections(analysis, judges, card, drawn, questions),
-        "simulated": rest,
-        "appendix": headline_grid(rest) if rest else None,
+        "sections": found,
+        "anchors": {section.anchor for section in found},
+        "command": shlex.join(["visualjudge", "report", *folders, "--out", "report.html"]),
         "methods": methods(results),
         "sources": SOURCES,
         "version": visualjudge.__version__,

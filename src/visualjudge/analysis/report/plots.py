@@ -10,7 +10,6 @@ from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.report import (
     accuracy_plots as accuracy,
-    answer_plots as answer,
     behaviour_plots as behaviour,
     comparison_plots as comparison,
 )
@@ -18,8 +17,9 @@ from visualjudge.analysis.report import (
 Drawing = Callable[[Analysis], Figure | LeftOut]
 PLOTS: Mapping[str, Drawing] = {
     "tasks": accuracy.by_task,
-    "sources": answer.sources,
-    "checks": answer.checks,
+    "sources": comparison.sources,
+    "checks": comparison.checks,
+    "judges_by_task": comparison.compared_by_task,
     "judges": comparison.compared,
     "baseline": comparison.baseline,
     "errors": accuracy.by_error_type,
@@ -29,7 +29,7 @@ PLOTS: Mapping[str, Drawing] = {
     "swap": behaviour.swapped,
     "scores": behaviour.scores,
     "reliability": behaviour.reliability,
-    "rules": answer.rules,
+    "rules": comparison.rules,
     "photograph": behaviour.photograph,
     "probes": behaviour.probes,
     "tools": behaviour.tools,
@@ -43,5 +43,5 @@ sources.
 def figures(analysis: Analysis) -> list[Figure | LeftOut]:
     """Every figure of the study."""
     found = [draw(analysis) for draw in PLOTS.values()]
-    groups = [answer.sources(analysis, group) for group in answer.groups_of(analysis)[1:]]
+    groups = [comparison.sources(analysis, group) for group in comparison.groups_of(analysis)[1:]]
     return [*found, *groups, *accuracy.encodings(analysis)]

@@ -1,18 +1,26 @@
-"""A section of the report."""
+"""A section of the report, and its tables: rows of one list of columns, and cells with a column for
+each judge.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
-from visualjudge.analysis.figures import JudgeResult
+from visualjudge.analysis import table_layout
+from visualjudge.analysis.columns import JUDGE
+from visualjudge.analysis.figure_text import NONE, SETS, many, names_of, number, percent, percents
+from visualjudge.analysis.figures import Cell, JudgeResult
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.report.examples import Example
-from visualjudge.analysis.report.grids import titled
-from visualjudge.core.text_tables import Table
+from visualjudge.analysis.value_and_interval import UNANSWERED
+from visualjudge.core.text_tables import Styled, Table
 
 SHORT = 12
 """Rows of tables that need no click where they are all that a section has."""
+PRINTED = 60
+"""Rows of tables that are printed; longer ones are in the CSV."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,8 @@ class Section:
     """Whether its tables are open, whatever their length."""
     missing: str = ""
     """Why a question that every reader has is not answered; "" where it is."""
+    detail: bool = False
+    """Whether it stands after the questions, among the details."""
 
     @property
     def tables(self) -> list[Table]:
@@ -42,11 +52,21 @@ class Section:
         return [table for table in self.asked if table.rows]
 
     @property
+    def folded(self) -> list[tuple[str, str]]:
+        """The title of each table, and the table without it."""
+        return [(table.title, replace(table, title="").html()) for table in self.tables]
+
+    @property
     def unfolded(self) -> bool:
         """Whether its tables are open: short ones are where nothing else answers the question."""
         rows = sum(len(table.rows) for table in self.tables)
         alone = not (self.figures or self.examples)
         return self.open or (alone and rows <= SHORT)
+
+    @property
+    def printed(self) -> bool:
+        """Whether its tables are short enough for paper."""
+        return sum(len(table.rows) for table in self.tables) <= PRINTED
 
     @property
     def told(self) -> bool:
@@ -71,3 +91,125 @@ def each(judges: Sequence[JudgeResult], make: Callable[[JudgeResult], Table]) ->
     """A table of each judge that has rows, under its name."""
     found = [titled(judge.name, make(judge)) for judge in judges]
     return [table for table in found if table.rows]
+
+
+Row = TypeVar("Row")
+
+
+def titled(title: str, table: Table) -> Table:
+    """The table under a title."""
+    return replace(table, title=title)
+
+
+def grid(
+    columns: table_layout.Table[Row],
+    rows: Iterable[Row],
+    *,
+    hit: Callable[[Row], bool] = lambda _: False,
+) -> Table:
+    """The rows under the titles of their columns, but for columns without a figure; ``hit`` marks
+    rows.
+    """
+    found = list(rows)
+    cells = [columns.cells(row) for row in found]
+    kept = [k for k in range(len(columns.shown)) if any(set(row[k]) - EMPTY for row in cells)]
+    return Table(
+        tuple(columns.titles[k] for k in kept),
+        tuple(tuple(row[k] for k in kept) for row in cells),
+        numeric=tuple(not columns.shown[k].text for k in kept),
+        marked=frozenset(k for k, row in enumerate(found) if hit(row)),
+    )
+
+
+EMPTY = frozenset(f"{NONE} ()")
+"""Characters of a cell that says nothing."""
+READ = "of what was read"
+
+
+def headline_grid(judges: Sequence[JudgeResult]) -> Table:
+    """The judges' headline figures that any of them has, a column a judge: intervals beside their
+    figures; what is of read replies only where some were not read.
+    """
+    figures = list(zip(*(JUDGE.cells(judge) for judge in judges), strict=True))
+    rows: list[tuple[str, ...]] = []
+    for k, (title, cells) in enumerate(zip(JUDGE.titles, figures, strict=True)):
+        if title == "95 %":
+            name, *values = rows.pop()
+            both = (v if e == NONE else f"{v} ({e})" for v, e in zip(values, cells, strict=True))
+            rows.append((name, *both))
+        elif set(cells) != {NONE} and not (title.endswith(READ) and cells in figures[:k]):
+            rows.append((title, *cells))
+    return _by_judge(["Figure"], judges, rows)
+
+
+def across(
+    title: str,
+    judges: Sequence[JudgeResult],
+    cells: Callable[[JudgeResult], Iterable[Cell]],
+    label: Callable[[str], str] = str,
+) -> Table:
+    """Accuracy of cells, a row a cell and a column a judge: share, interval, images, what was not
+    read.
+
+    A single row is left out, because it would repeat the headline.
+    """
+    by_judge = [
+        {cell.name: cell for cell in cells(judge) if cell.accuracy.share.n} for judge in judges
+    ]
+    names = list(dict.fromkeys(name for found in by_judge for name in found))
+    rows = [(label(name), *(_accuracy(found.get(name)) for found in by_judge)) for name in names]
+    return _by_judge([title], judges, rows if len(rows) > 1 else [])
+
+
+def _accuracy(cell: Cell | None) -> str:
+    if cell is None:
+        return NONE
+    a = cell.accuracy
+    behind = f"{number(a.share.n)} on {many(a.share.images, 'image')}"
+    if a.none:
+        asked = f"{UNANSWERED} of {behind}"
+        return Styled(NONE, below=asked)
+    spread = percents(a.share.interval) if a.share.interval else a.share.why
+    read = (
+        ""
+        if not a.failed
+        else f"; {percent(a.failed / a.share.n)} no answer, of the rest {percent(a.parsed.value)}"
+    )
+    return Styled(percent(a.share.value), below=f"{spread}; {behind}{read}")
+
+
+def by_rows(
+    titles: Sequence[str],
+    judges: Sequence[JudgeResult],
+    found: Mapping[str, Mapping[str, str]],
+) -> Table:
+    """Text cells: ``found[row][judge]``, a column a judge."""
+    rows = [
+        (name, *(cells.get(judge.name, NONE) for judge in judges)) for name, cells in found.items()
+    ]
+    return _by_judge(titles, judges, rows, numeric=False)
+
+
+def _by_judge(
+    titles: Sequence[str],
+    judges: Sequence[JudgeResult],
+    rows: Sequence[tuple[str, ...]],
+    *,
+    numeric: bool = True,
+) -> Table:
+    """A table with a column a judge; of more judges than fit beside each other, and than rows, with
+    a row a judge.
+    """
+    notes = (SETS,) if len({judge.asked_like for judge in judges}) > 1 else ()
+    if len(judges) > max(MOST_COLUMNS, len(rows)):
+        turned = tuple(
+            (name, *(row[k] for row in rows))
+            for k, name in enumerate(names_of(judges), len(titles))
+        )
+        columns = ("Judge", *(row[0] for row in rows))
+        return Table(columns, turned, notes, numeric=(False, *[numeric] * len(rows)))
+    sides = (*[False] * len(titles), *[numeric] * len(judges))
+    return Table((*titles, *names_of(judges)), tuple(rows), notes, numeric=sides)
+
+
+MOST_COLUMNS = 6

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from visualjudge.analysis import columns, figure_text as words, repeated_rows as scopes
 from visualjudge.analysis.analysing import Analysis
@@ -18,12 +18,12 @@ from visualjudge.analysis.comparison_columns import (
 )
 from visualjudge.analysis.comparisons import not_compared
 from visualjudge.analysis.decisions.card import Card, JudgeCard
-from visualjudge.analysis.decisions.card_page import ANSWERS, TASKS_NOTE, due
-from visualjudge.analysis.decisions.checks import ICONS, STATES, needs
+from visualjudge.analysis.decisions.card_page import TASKS_NOTE, due, said
+from visualjudge.analysis.decisions.checks import ICONS, needs
 from visualjudge.analysis.figures import JudgeResult, Results
 from visualjudge.analysis.pairwise_figures import unanswered
 from visualjudge.analysis.plots.figure import Figure, LeftOut
-from visualjudge.analysis.report import answer_plots
+from visualjudge.analysis.report import comparison_plots
 from visualjudge.analysis.report.accuracy_plots import MOST_SERIES
 from visualjudge.analysis.report.encoding_section import encoding_section
 from visualjudge.analysis.report.examples import (
@@ -33,23 +33,24 @@ from visualjudge.analysis.report.examples import (
     examples,
     probe_examples,
 )
-from visualjudge.analysis.report.grids import across, by_rows, grid, headline_grid, titled
-from visualjudge.analysis.report.paired import differences, in_common, titles
+from visualjudge.analysis.report.paired import differences, in_common, titles, tool_tables
 from visualjudge.analysis.report.readings import plain_name
-from visualjudge.analysis.report.section import Section, each, those_drawn, why_none
-from visualjudge.analysis.report.tools import tool_tables
+from visualjudge.analysis.report.section import (
+    EMPTY,
+    Section,
+    across,
+    by_rows,
+    each,
+    grid,
+    headline_grid,
+    those_drawn,
+    titled,
+    why_none,
+)
 from visualjudge.analysis.source_figures import SourceRow
 from visualjudge.core.text_tables import Styled, Table
 
 MOST_EXAMPLES = 18
-
-
-@dataclass(frozen=True)
-class Group:
-    """Judges that were asked the same questions, in one table."""
-
-    judges: Sequence[JudgeResult]
-    headline: Table
 
 
 COUNTED = (
@@ -57,26 +58,19 @@ COUNTED = (
 )
 
 
-def _groups(judges: Sequence[JudgeResult]) -> list[Group]:
-    """Judges that were asked the same questions stand together; others stand apart."""
-    out = []
-    for like in dict.fromkeys(judge.asked_like for judge in judges):
-        part = [judge for judge in judges if judge.asked_like == like]
-        out.append(Group(part, headline_grid(part)))
-    return out
-
-
 def _headline(judges: Sequence[JudgeResult]) -> Section:
-    groups = _groups(judges)
+    """A table of judges that were asked the same questions; others stand apart."""
+    groups = {j.asked_like: [o for o in judges if o.asked_like == j.asked_like] for j in judges}
     apart = len(groups) > 1
-    captions = [
-        f"Set {g.judges[0].asked_like + 1}: {', '.join(j.name for j in g.judges)}" for g in groups
-    ]
     tables = [
-        titled(caption if apart else "", group.headline)
-        for caption, group in zip(captions, groups, strict=True)
+        titled(
+            f"Set {like + 1}: {', '.join(j.name for j in group)}" if apart else "",
+            headline_grid(group),
+        )
+        for like, group in groups.items()
     ]
-    return Section("headline", "Headline figures", words.APART if apart else "", tables, open=True)
+    why = words.APART if apart else ""
+    return Section("headline", "Headline figures", why, tables, open=True, detail=True)
 
 
 def _answered(judges: Sequence[JudgeResult], cards: Sequence[JudgeCard]) -> Section:
@@ -84,10 +78,14 @@ def _answered(judges: Sequence[JudgeResult], cards: Sequence[JudgeCard]) -> Sect
     found: dict[str, dict[str, str]] = {}
     for card in cards:
         for task in card.tasks if len(card.tasks) > 1 else ():
-            more = needs(task.needs_images) if task.needs_images else due(task)
-            word = STATES[task.state] if task.state == "not_measured" else ANSWERS[task.verdict]
-            cell = Styled(word, below=more, state=task.state, icon=ICONS[task.state])
-            found.setdefault(task.task, {})[card.judge] = cell
+            more = [due(task), *([needs(task.needs_images)] if task.needs_images else [])]
+            cell = Styled(
+                said(task),
+                below="; ".join(filter(None, more)),
+                state=task.state,
+                icon=ICONS[task.state],
+            )
+            found.setdefault(plain_name(task.task), {})[card.judge] = cell
     table = by_rows(["Task"], judges, found)
     return Section(
         "answers",
@@ -99,14 +97,13 @@ def _answered(judges: Sequence[JudgeResult], cards: Sequence[JudgeCard]) -> Sect
 
 
 def _where(judges: Sequence[JudgeResult]) -> Section:
-    task = across("Task", judges, lambda j: j.by_task)
-    return Section(
-        "tasks", "Tables by task", COUNTED, [task, titled("Rankings and scores", _graded(judges))]
-    )
+    task = across("Task", judges, lambda j: j.by_task, plain_name)
+    tables = [task, titled("Rankings and scores", _graded(judges))]
+    return Section("tasks", "Tables by task", COUNTED, tables, detail=True)
 
 
 def _errors(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]) -> Section:
-    error = across("Error type", judges, lambda j: j.by_error_type)
+    error = across("Error type", judges, lambda j: j.by_error_type, plain_name)
     margin = across("Margin between the scores", judges, lambda j: j.by_margin)
     return Section(
         "errors",
@@ -124,7 +121,7 @@ def _graded(judges: Sequence[JudgeResult]) -> Table:
     for judge in judges:
         for cell in judge.by_task:
             for name, value in words.graded(cell).items():
-                found.setdefault(f"{cell.name} · {name}", {})[judge.name] = value
+                found.setdefault(f"{plain_name(cell.name)} · {name}", {})[judge.name] = value
     return by_rows(["Task · figure"], judges, found)
 
 
@@ -133,24 +130,22 @@ def _compared(
 ) -> Section:
     rows = [row for row in results.comparisons if row.a in names and row.b in names]
     gap = f"{100 * rows[0].asked_gap:g}" if rows else ""
+    pairs = replace(
+        grid(COMPARISON, rows, hit=lambda row: (row.p_holm or 1) < 0.05),
+        notes=(
+            "p is clustered by image, after Holm over all comparisons, below 5 % in bold rows; "
+            "intervals are unadjusted. Images needed: how many images like these would show a gap "
+            f"of {gap} points (5 %, power 80 %), with its 95 % range.",
+            *([left_out] if (left_out := not_compared(len(results.judges))) else []),
+        ),
+    )
+    alpha = grid(AGREEMENT, results.agreement)
     return Section(
         "compared",
         "Which judge is better?",
-        "On the questions that both were asked; no answer counts as wrong, also where the "
-        "baseline declined. p is "
-        "clustered by image, after Holm over all comparisons; intervals are unadjusted. The last "
-        "figure is how many "
-        f"images like these would show a gap of {gap} points (5 %, power 80 %), with its 95 % "
-        "range. "
-        f"In bold rows p is below 5 %. {not_compared(len(results.judges))}".rstrip(),
-        [
-            grid(COMPARISON, rows, hit=lambda row: (row.p_holm or 1) < 0.05),
-            titled(
-                "Krippendorff’s α among judges that were asked the same",
-                grid(AGREEMENT, results.agreement),
-            ),
-        ],
-        figures=those_drawn(drawn["judges"], drawn["cost"]),
+        "On the questions that both were asked; no answer counts as wrong.",
+        [pairs, titled("Krippendorff’s α among judges that were asked the same", alpha)],
+        figures=those_drawn(drawn["judges_by_task"], drawn["judges"], drawn["cost"]),
     )
 
 
@@ -159,22 +154,20 @@ def _baseline(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOu
     said = said if len(said) <= MOST_SERIES else []
 
     def table(judge: JudgeResult) -> Table:
-        return grid(
-            ABOVE,
-            scopes.above(judge.above_baseline),
-            hit=lambda row: row.standing == "worse",
+        rows = scopes.above(judge.above_baseline)
+        found = grid(ABOVE, rows, hit=lambda row: row.standing == "worse")
+        note = (
+            "Intervals are unadjusted. Bold rows are worse than the baseline: their intervals lie "
+            "below 0, and p after Holm over tasks and error types is below 5 %."
         )
+        return replace(found, notes=(note,))
 
     return Section(
         "baseline",
         "Beyond the local baseline?",
         "The local baseline is a small model without language that looks at image and "
-        "prediction. Where a "
-        "judge is not better, low-level features tell as much as it does. Questions that the "
-        "baseline "
-        "declined are left out here, and intervals are unadjusted. Bold rows are worse than the "
-        "baseline: "
-        "their intervals lie below 0, and p after Holm over tasks and error types below 5 %.",
+        "prediction. Where a judge is not better, low-level features tell as much as it does. "
+        "Questions that the baseline declined are left out here.",
         each(judges, table),
         notes=said,
         figures=those_drawn(drawn["baseline"]),
@@ -200,12 +193,10 @@ def _sensitivity(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | Lef
             if row.jnd.value is None and row.scope != scopes.ALL:
                 missing += 1
                 continue
-            found.setdefault(f"{row.value} · {row.against}", {})[judge.name] = words.jnd_text(row)
-    rest = (
-        f" It is undecided in {words.many(missing, 'other part')} of the questions."
-        if missing
-        else ""
-    )
+            found.setdefault(f"{plain_name(row.value)} · {row.against}", {})[judge.name] = (
+                words.jnd_text(row)
+            )
+    rest = f" Curves of tasks and error types that are undecided: {missing}." if missing else ""
     return Section(
         "sensitivity", "How small a difference does it see?",
         "The distance between two options at which the judge is 75 % right; lower is a sharper "
@@ -220,13 +211,17 @@ def _sensitivity(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | Lef
 def _sways(
     results: Results, judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | LeftOut]
 ) -> list[Section]:
-    flagged = [row for row in scopes.leaks(results.leaks) if row.scope == "all" or row.flagged]
+    flagged = [
+        row
+        for row in scopes.leaks(results.leaks)
+        if row.flagged or (row.scope == "all" and row.share.n)
+    ]
     return [
         Section(
             "bias",
             "Does it prefer the first option?",
-            "In bold rows of the table p is below 5 %.",
-            each(judges, lambda j: grid(columns.PREFERENCE, j.bias, hit=lambda row: row.flagged)),
+            "",
+            each(judges, _leanings),
             figures=those_drawn(drawn["leanings"], drawn["swap"]),
             missing=why_none(drawn["leanings"], drawn["swap"]),
         ),
@@ -240,25 +235,41 @@ def _sways(
         Section(
             "leaks",
             "Can the questions be gamed?",
-            "How far a judge gets that only takes the option with more of something. No judge is "
-            "involved: "
-            "this is the dataset. Bold rules are off 50 % beyond chance: p is below 5 % and the "
-            "interval "
-            "leaves out 50 %.",
-            [grid(LEAK, flagged, hit=lambda row: row.flagged)],
+            "How far a judge gets that only takes the option with more, or with less, of "
+            "something. No judge is involved: this is the dataset.",
+            [replace(grid(LEAK, flagged, hit=lambda row: row.flagged), notes=(BOLD_RULES,))],
             figures=those_drawn(drawn["rules"]),
             missing=why_none(drawn["rules"]),
         ),
     ]
 
 
+BOLD_RULES = (
+    "Bold rules are off 50 % beyond chance: p is below 5 % and the interval leaves out 50 %."
+)
+
+
+def _leanings(judge: JudgeResult) -> Table:
+    rows = [row for row in judge.bias if row.estimate.n]
+    found = grid(columns.PREFERENCE, rows, hit=lambda row: row.flagged)
+    return replace(found, notes=("In bold rows p is below 5 %.",))
+
+
 def _uses(analysis: Analysis, judges: Sequence[JudgeResult]) -> list[Section]:
+    boards = [
+        part
+        for judge in judges
+        for name, rows in judge.leaderboard.groups
+        for part in _sources(judge, name, rows)
+    ]
     return [
         Section(
             "variance",
             "Where right and wrong come from",
-            "Shares of the variance of single verdicts. Without repeated questions, chance lies "
-            "in the order shown.",
+            "How much of the spread of right and wrong comes from the pair of options, its "
+            "encoding, the order shown and chance. – : too few images to tell, the interval is "
+            "wider than the whole. The last column says what twice as many pairs, encodings or "
+            "orders would be worth, as more images.",
             [
                 *each(
                     judges,
@@ -269,24 +280,25 @@ def _uses(analysis: Analysis, judges: Sequence[JudgeResult]) -> list[Section]:
                     grid(columns.FACET, analysis.results.facets),
                 ),
             ],
+            detail=True,
         ),
         Section(
             "sources",
             "The sources as it ranks them",
-            words.SOURCES,
+            SOURCES,
             [
-                part
-                for j in judges
-                for name, rows in j.leaderboard.groups
-                for part in _sources(j, name, rows)
+                *boards[:-1],
+                *(replace(board, notes=(words.SOURCES,)) for board in boards[-1:]),
+                _controls(judges),
             ],
             notes=_board_notes(judges),
             more=those_drawn(
                 *(
-                    answer_plots.sources(analysis, group)
-                    for group in answer_plots.groups_of(analysis)[1:]
+                    comparison_plots.sources(analysis, group)
+                    for group in comparison_plots.groups_of(analysis)[1:]
                 )
             ),
+            detail=True,
         ),
         _published(judges),
     ]
@@ -296,21 +308,46 @@ def _sources(judge: JudgeResult, group: str, rows: Sequence[SourceRow]) -> list[
     """The sources of one group, and the matrix of their differences."""
     own = [row for row in judge.leaderboard.contrasts if row.group == group]
     titles, cells = contrasts(rows, own)
-    title = f"{judge.name}: {group}"
+    title = f"{judge.name}: {comparison_plots.group_name(group)}"
+    board = titled(title, grid(SOURCE, rows))
+    if all(set(cell) <= EMPTY for row in cells for cell in row[1:]):
+        return [board]
     matrix = Table(
         tuple(titles),
         tuple(map(tuple, cells)),
         title=f"{title}: differences, p (95 %)",
         numeric=(False,) * len(titles),
     )
-    return [titled(title, grid(SOURCE, rows)), matrix]
+    return [board, matrix]
+
+
+def _controls(judges: Sequence[JudgeResult]) -> Table:
+    """What the covariates of each group of sources add to the strengths."""
+    rows = tuple(
+        (
+            judge.name,
+            comparison_plots.group_name(row.group),
+            row.name,
+            f"{words.number(row.effect.value)} ({words.span(row.effect.interval)})",
+        )
+        for judge in judges
+        for row in judge.leaderboard.controls
+    )
+    title = "What else decides, in log odds of a usual difference (95 %)"
+    return Table(("Judge", "Sources of", "Covariate", "Effect"), rows, title=title)
+
+
+SOURCES = (
+    "A source is a model whose predictions are judged, or a controlled error with its severity "
+    "(duplicate 0.50). Its strength says how often the judge prefers it."
+)
 
 
 def _published(judges: Sequence[JudgeResult]) -> Section:
     return Section(
         "published",
         "As published benchmarks count it",
-        "Scores computed as published benchmarks compute theirs.",
+        "To set these judges beside published ones: scores as these benchmarks compute theirs.",
         [
             titled(title, by_rows([first], judges, _by_title(judges, cells)))
             for title, first, cells in (
@@ -319,6 +356,7 @@ def _published(judges: Sequence[JudgeResult]) -> Section:
             )
         ],
         notes=[words.OWN_SCORES] if any(columns.own_scores(judge) for judge in judges) else [],
+        detail=True,
     )
 
 
@@ -349,8 +387,7 @@ def _board_notes(judges: Sequence[JudgeResult]) -> list[str]:
         for name, board in boards
         if board.spearman is not None
     ]
-    controlled = [line for judge in judges for line in words.controls(judge)]
-    return controlled + [f"{words.grouped(said)}." for said in (apart, order) if said]
+    return [f"{words.grouped(said)}." for said in (apart, order) if said]
 
 
 def _unread(judges: Sequence[JudgeResult]) -> Section:
@@ -391,12 +428,13 @@ def _unread(judges: Sequence[JudgeResult]) -> Section:
         "unread",
         "What could not be read",
         "A reply that could not be read counts as wrong, and so does a question that a judge "
-        "declined or a person "
-        "could not tell. Below, the most common shapes: how replies end, numbers as 0.",
+        "declined or a person could not tell. Below, how the replies end that could not be read; "
+        "each digit is shown as 0.",
         [
             by_rows(["All question types"], judges, found),
             *each(judges, lambda j: grid(columns.SHAPE, j.unread.shapes)),
         ],
+        detail=True,
     )
 
 
@@ -414,10 +452,9 @@ def _telling(analysis: Analysis, shown: Sequence[int], count: int) -> Section:
     return Section(
         "questions",
         "Show me its errors",
-        "Wrong at a wide margin, flipped by the order, not read; each on another pair, ranking "
-        "or annotation. The true "
-        "scores appear while the pointer or the focus is on the images. Marked words decided how "
-        "a reply was read.",
+        "Wrong at a wide margin, another answer when the options were exchanged, not read; task by "
+        "task, each on another image where there are enough. Letters are those that the judge saw. "
+        "Marked words decided how a reply was read.",
         examples=[(name, rows) for name, rows in found if rows],
         notes=[f"Of the first {len(kept)} judges; --questions sets the number."]
         if len(kept) < len(shown)
@@ -529,8 +566,6 @@ def sections(
     }
     found = [
         _answered(judges, [card.judges[i] for i in shown]),
-        _headline(judges),
-        _where(judges),
         _compared(results, [judge.name for judge in judges], drawn),
         _baseline(judges, drawn),
         encoding_section(analysis, judges, small),
@@ -541,6 +576,8 @@ def sections(
         _probes(analysis, shown, drawn),
         _telling(analysis, shown, questions),
         _raters(judges),
+        _headline(judges),
+        _where(judges),
         *_uses(analysis, judges),
         _unread(judges),
     ]

@@ -12,8 +12,15 @@ from visualjudge import __version__
 from visualjudge.analysis.decisions.card_page import style
 from visualjudge.analysis.decisions.checks import LABELS
 from visualjudge.analysis.figure_text import many, number, percent
-from visualjudge.analysis.plots.axes import Box, percent_tick, x_axis, y_axis
-from visualjudge.analysis.plots.canvas import Canvas, colour, legend
+from visualjudge.analysis.plots.canvas import (
+    Box,
+    Canvas,
+    colour,
+    legend,
+    percent_tick,
+    x_axis,
+    y_axis,
+)
 from visualjudge.analysis.plots.figure import Figure
 from visualjudge.apps.planning.judge_simulation import Power
 from visualjudge.apps.planning.study_designs import Option, Plan

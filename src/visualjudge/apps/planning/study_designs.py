@@ -416,7 +416,7 @@ def read_build(path: str | Path) -> tuple[str, int, Caps, list[str]]:
     DataError
         If the file is no such plan.
     """
-    from visualjudge.apps.planning.page import judge_options
+    from visualjudge.apps.planning.plan_page import judge_options
 
     place = Path(path)
     try:

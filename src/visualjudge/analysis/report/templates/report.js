@@ -22,6 +22,18 @@ for (const table of document.querySelectorAll("table.sortable")) {
     };
   });
 }
+for (const card of document.querySelectorAll(".miss")) {
+  if (!card.querySelector("img")) continue;
+  const button = document.createElement("button");
+  const turn = () => {
+    button.textContent = card.classList.toggle("large") ? "Smaller" : "Enlarge";
+  };
+  button.className = "zoom";
+  button.textContent = "Enlarge";
+  button.onclick = turn;
+  card.querySelector(".strip").after(button);
+  for (const image of card.querySelectorAll("img")) image.onclick = turn;
+}
 addEventListener("beforeprint", () => {
-  for (const part of document.querySelectorAll("details:not(.tables,.setup,.miss details)")) part.open = true;
+  for (const part of document.querySelectorAll("details:not(.long,.setup,.miss details)")) part.open = true;
 });

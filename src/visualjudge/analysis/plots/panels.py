@@ -1,0 +1,314 @@
+"""A panel for each judge or check: answers when options are exchanged, shares as heat maps,
+sources by rank, and figures beside their thresholds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from visualjudge.analysis.plots.canvas import (
+    NARROW,
+    Box,
+    Canvas,
+    colour,
+    legend,
+    panels,
+    text_width,
+)
+from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES
+
+SIDE, BESIDE = 72, 78
+"""Pixels of a square, and of the text beside it."""
+
+
+@dataclass(frozen=True)
+class Swapped:
+    """Questions in both orders: the same answer (right, wrong), or the same place (first,
+    second).
+    """
+
+    title: str
+    series: int
+    right: int
+    wrong: int
+    first: int
+    second: int
+    rest: int
+    """Without an answer in one order, or a tie in one."""
+
+
+def swap_flow(charts: Sequence[Swapped], width: float) -> Canvas:
+    """A 2×2 table for each judge; the area of each square is its share of the questions."""
+    canvas = Canvas(min(width, len(charts) * (2 * (SIDE + BESIDE) + 40)))
+    for chart, (left, top, _) in zip(
+        charts, panels(canvas.width, len(charts), 2 * SIDE + 86, 0), strict=True
+    ):
+        _flow(canvas, chart, left, top)
+    return canvas
+
+
+def _flow(canvas: Canvas, chart: Swapped, left: float, top: float) -> None:
+    total = chart.right + chart.wrong + chart.first + chart.second + chart.rest
+    canvas.marker(left + 8, top + 9, chart.series)
+    canvas.text(left + 18, top + 13, chart.title, "strong", room=2 * (SIDE + BESIDE))
+    cells = (
+        (0, 0, chart.right, "same answer,", "right"),
+        (1, 0, chart.wrong, "same answer,", "wrong"),
+        (0, 1, chart.first, "the first", "both times"),
+        (1, 1, chart.second, "the second", "both times"),
+    )
+    for column, row, count, upper, lower in cells:
+        x, y = left + 8 + column * (SIDE + BESIDE + 14), top + 26 + row * (SIDE + 10)
+        side = SIDE * (count / total) ** 0.5 if total else 0
+        canvas.rectangle(x, y, SIDE, SIDE, "swatch", opacity=0.5)
+        canvas.rectangle(x, y + SIDE - side, side, side, f"bar f{colour(chart.series)}")
+        x += SIDE + 6
+        canvas.text(x, y + 28, f"{100 * count / total:.0f} %" if total else "–", "strong")
+        canvas.text(x, y + 44, upper, "small name")
+        canvas.text(x, y + 57, lower, "small name")
+    rest = f"; {chart.rest} without an answer in both" if chart.rest else ""
+    canvas.text(left + 8, top + 2 * SIDE + 54, f"{total} questions in both orders{rest}", "small")
+
+
+def heat_map(
+    rows: Sequence[str],
+    columns: Sequence[str],
+    values: Sequence[Sequence[float | None]],
+    width: float,
+    middle: float = 0.5,
+) -> Canvas:
+    """Shares as shades: the further from ``middle`` the darker, in one colour above it and in
+    another below.
+    """
+    canvas = Canvas(width)
+    least = 46 if width >= NARROW else 28
+    room = max((0.32 if width >= NARROW else 0.4) * width, width - least * len(columns))
+    label = min(room, max(map(text_width, rows), default=0) + 10)
+    per_band = max(1, int((width - label) // least))
+    y = 0.0
+    for start in range(0, len(columns), per_band):
+        y = _band(
+            canvas,
+            rows,
+            columns,
+            values,
+            range(start, min(start + per_band, len(columns))),
+            label,
+            y,
+            middle,
+        )
+    return canvas
+
+
+def _band(
+    canvas: Canvas,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    values: Sequence[Sequence[float | None]],
+    shown: range,
+    label: float,
+    y: float,
+    middle: float,
+) -> float:
+    """Some columns, numbered above; their names stand below."""
+    each = min(64.0, (canvas.width - label) / len(shown))
+    for k, column in enumerate(shown):
+        canvas.text(label + (k + 0.5) * each, y + 13, str(column + 1), "small", "middle")
+    for i, name in enumerate(rows):
+        top = y + 20 + 22 * i
+        canvas.text(label - 6, top + 14, name, "name", "end", room=label - 8)
+        for k, column in enumerate(shown):
+            share = values[i][column]
+            if share is None:
+                continue
+            dark = min(1.0, abs(share - middle) / max(middle, 1 - middle))
+            kind = "fs0" if share >= middle else "fs4"
+            canvas.rectangle(
+                label + k * each + 1, top, each - 2, 20, kind, opacity=0.08 + 0.42 * dark
+            )
+            canvas.text(
+                label + (k + 0.5) * each, top + 14, f"{100 * share:.0f}", "small name", "middle"
+            )
+    y += 28 + 22 * len(rows)
+    for column in shown:
+        canvas.text(4, y + 12, f"{column + 1}  {columns[column]}", "small", room=canvas.width - 8)
+        y += 15
+    return y + 8
+
+
+STEP = 24
+
+
+@dataclass(frozen=True)
+class SlopeRow:
+    """A source: its rank by the judge, the ranks that it may have, and its rank by the truth."""
+
+    name: str
+    rank: int
+    ranks: tuple[int, int] | None
+    true_rank: int
+
+
+@dataclass(frozen=True)
+class Slope:
+    """The sources of one judge, the first ones of ``sources``."""
+
+    title: str
+    series: int
+    rows: tuple[SlopeRow, ...]
+    sources: int
+
+
+def slopes(charts: Sequence[Slope], width: float) -> Canvas:
+    """A panel for each judge; a bar beside a source: the ranks that it may have at 95 %, unless it
+    may have any.
+    """
+    canvas = Canvas(width)
+    most = max((len(chart.rows) for chart in charts), default=0)
+    height = 52 + STEP * most
+    for chart, (left, top, across) in zip(
+        charts, panels(width, len(charts), height, 0), strict=True
+    ):
+        _slope(canvas, chart, left, top, across)
+    return canvas
+
+
+def _slope(canvas: Canvas, chart: Slope, left: float, top: float, across: float) -> None:
+    name = colour(chart.series)
+    room = min(0.4 * across, 230)
+    a, b = left + room, left + across - room
+    canvas.marker(left + 8, top + 9, chart.series)
+    canvas.text(left + 18, top + 13, f"by {chart.title}", "strong", room=across - 84)
+    canvas.text(left + across - 6, top + 13, "by truth", "strong", "end")
+
+    def y(rank: float) -> float:
+        return top + 34 + STEP * (rank - 1)
+
+    last, lane = len(chart.rows), 1.8
+    drawn = [
+        row
+        for row in chart.rows
+        if row.ranks is not None and row.ranks[1] - row.ranks[0] + 1 < chart.sources
+    ]
+    sets = 12 + lane * last * bool(drawn)
+    own_places = _spread([row.rank for row in chart.rows])
+    true_places = _spread([row.true_rank for row in chart.rows])
+    for row, own, place in zip(chart.rows, own_places, true_places, strict=True):
+        rank = f"  {row.rank}"
+        canvas.text(a - sets, y(own) + 4, rank, "name", "end")
+        ahead = a - sets - text_width(rank)
+        canvas.text(ahead, y(own) + 4, row.name, "name", "end", room=ahead - left - 10)
+        if row in drawn and row.ranks is not None:
+            best, worst = (min(rank, last) for rank in row.ranks)
+            x = a - 8 - lane * (last - own)
+            canvas.line(x, y(best) - 5, x, y(worst) + 5, f"thin l{name}")
+        canvas.line(a, y(own), b, y(place), f"thin l{name}")
+        canvas.marker(a, y(own), chart.series)
+        canvas.marker(b, y(place), chart.series, hollow=True)
+        canvas.text(b + 12, y(place) + 4, f"{row.true_rank}", "name")
+        canvas.text(b + 34, y(place) + 4, row.name, "name", room=room - 42)
+
+
+def _spread(ranks: Sequence[int]) -> list[int]:
+    """A place of its own for each rank, ties in their order."""
+    order = sorted(range(len(ranks)), key=lambda k: (ranks[k], k))
+    places = [0] * len(ranks)
+    for place, k in enumerate(order, 1):
+        places[k] = place
+    return places
+
+
+DODGE = 13
+
+
+@dataclass(frozen=True)
+class Held:
+    """What one judge shows of a check: its figure, its interval, and the state in words."""
+
+    value: float | None
+    interval: tuple[float, float] | None
+    images: int
+    state: str
+    said: str
+
+
+@dataclass(frozen=True)
+class CheckRow:
+    """A check: its name, the threshold in words, the axis, where it passes, and a figure for each
+    judge.
+    """
+
+    label: str
+    asked: str
+    ends: tuple[float, float]
+    passing: tuple[float, float]
+    held: tuple[Held, ...]
+
+
+def thresholds(rows: Sequence[CheckRow], series: Sequence[str], width: float) -> Canvas:
+    """Each check on an axis of its own; to the right the state of each judge, with its icon and
+    words.
+    """
+    canvas = Canvas(width)
+    narrow = width < NARROW
+    y = legend(canvas, series, range(len(series))) + 6 if len(series) > 1 else 4.0
+    label = (
+        10.0
+        if narrow
+        else max(max(text_width(row.label), text_width(row.asked, 11)) for row in rows) + 12
+    )
+    words = (
+        6.0
+        if narrow
+        else min(0.5 * width, max(text_width(h.said) for row in rows for h in row.held) + 30)
+    )
+    for row in rows:
+        inside = DODGE * len(row.held)
+        top = y + 34 if narrow else y
+        height = max(inside + 8, 30)
+        box = Box(label, width - words - 10, top + 2, top + height, row.ends)
+        _check(canvas, row, box)
+        if narrow:
+            canvas.text(2, y + 14, row.label, "name")
+            canvas.text(2, y + 28, row.asked, "small")
+        else:
+            canvas.text(2, (box.top + box.bottom) / 2 - 1, row.label, "name")
+            canvas.text(2, (box.top + box.bottom) / 2 + 13, row.asked, "small")
+        y = _words(canvas, row, box, narrow) + 8
+    return canvas
+
+
+def _check(canvas: Canvas, row: CheckRow, box: Box) -> None:
+    canvas.rectangle(
+        box.left, box.top, box.right - box.left, box.bottom - box.top, "swatch", opacity=0.35
+    )
+    left, right = box.x(row.passing[0]), box.x(row.passing[1])
+    canvas.rectangle(left, box.top, right - left, box.bottom - box.top, "passing")
+    for end in row.passing:
+        if row.ends[0] < end < row.ends[1]:
+            canvas.line(box.x(end), box.top - 2, box.x(end), box.bottom + 2, "threshold")
+    middle = (box.top + box.bottom) / 2
+    for k, held in enumerate(row.held):
+        y = middle + DODGE * (k - (len(row.held) - 1) / 2)
+        if held.interval is not None:
+            canvas.line(box.x(held.interval[0]), y, box.x(held.interval[1]), y, f"ci l{colour(k)}")
+        if held.value is not None:
+            few = held.images < LEAST_IMAGES
+            canvas.marker(box.x(held.value), y, k, hollow=few, title=held.said)
+
+
+def _words(canvas: Canvas, row: CheckRow, box: Box, narrow: bool) -> float:
+    """The state of each judge beside the strip, or below it; returns the bottom."""
+    count = len(row.held)
+    middle = (box.top + box.bottom) / 2
+    y = box.bottom
+    for k, held in enumerate(row.held):
+        y = box.bottom + 15 * (k + 1) if narrow else middle + DODGE * (k - (count - 1) / 2)
+        x = box.left + 4 if narrow else box.right + 16
+        if narrow:
+            canvas.marker(x + 2, y, k, radius=3.5) if count > 1 else None
+            x += 14 if count > 1 else 6
+        canvas.icon(x, y, held.state)
+        canvas.text(x + 12, y + 4, held.said, "name", room=canvas.width - x - 12)
+    return max(y + 8, box.bottom + 2) if narrow else box.bottom

@@ -1,0 +1,171 @@
+"""Points on two axes: values against the truth, accuracy against distance with its curve, and
+accuracy against cost, with the judges that no other is both cheaper and better than.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from visualjudge.analysis.figures import Sensitivity
+from visualjudge.analysis.plots.canvas import (
+    Box,
+    Canvas,
+    colour,
+    legend,
+    panels,
+    percent_tick,
+    x_axis,
+    y_axis,
+)
+from visualjudge.analysis.plots.forest import ends_of
+from visualjudge.analysis.psychometric import curve
+from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES
+from visualjudge.analysis.value_and_interval import Estimate
+
+SIDE = 210
+"""Pixels of a panel's axes, which are square."""
+LARGEST = 7.0
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """Points (x, y) of one judge, and points of a calibration line with how many cases are behind
+    each.
+    """
+
+    title: str
+    series: int
+    points: tuple[tuple[float, float], ...]
+    calibration: tuple[tuple[float, float, int], ...]
+
+
+def scatters(
+    charts: Sequence[Scatter], ends: tuple[float, float], labels: tuple[str, str], width: float
+) -> Canvas:
+    """A panel for each judge, both axes over ``ends``; ``labels``: of x and of y."""
+    canvas = Canvas(min(width, len(charts) * (SIDE + 76)))
+    show: Callable[[float], str] = percent_tick if ends == (0.0, 1.0) else "{:g}".format
+    for chart, (left, top, across) in zip(
+        charts, panels(canvas.width, len(charts), SIDE + 90, 0, SIDE + 60), strict=True
+    ):
+        box = Box(left + 46, left + 46 + SIDE, top + 40, top + 40 + SIDE, ends, ends)
+        canvas.marker(left + 8, top + 9, chart.series)
+        canvas.text(left + 18, top + 13, chart.title, "strong", room=across - 30)
+        x_axis(canvas, box, show, labels[0])
+        y_axis(canvas, box, show, labels[1])
+        canvas.line(box.left, box.bottom, box.right, box.top, "chance")
+        canvas.cloud([(box.x(x), box.y(y)) for x, y in chart.points], chart.series)
+        _calibration(canvas, chart, box)
+    return canvas
+
+
+def _calibration(canvas: Canvas, chart: Scatter, box: Box) -> None:
+    known = [row for row in chart.calibration if row[2]]
+    if not known:
+        return
+    canvas.lines([(box.x(x), box.y(y)) for x, y, _ in known], f"ci l{colour(chart.series)}")
+    most = max(n for _, _, n in known)
+    for x, y, n in known:
+        size = 3 + (LARGEST - 3) * (n / most) ** 0.5
+        canvas.marker(
+            box.x(x), box.y(y), chart.series, radius=size, title=f"{x:.2g}: {y:.2g}, {n} cases"
+        )
+
+
+HEIGHT = 300
+"""Pixels of a figure of one panel, with its axes."""
+STEPS = 60
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One judge's curve."""
+
+    title: str
+    series: int
+    row: Sensitivity
+
+
+def curves(charts: Sequence[Curve], label: str, width: float) -> Canvas:
+    """All judges on one axis from 0; the lines down are at the 75 % points."""
+    canvas = Canvas(width)
+    top = legend(canvas, [chart.title for chart in charts], [chart.series for chart in charts]) + 24
+    seen = [point.x for chart in charts for point in chart.row.points]
+    seen += [chart.row.jnd.value for chart in charts if chart.row.jnd.value is not None]
+    least = min((point.share for chart in charts for point in chart.row.points), default=0.0)
+    ends = (0.4 if least > 0.45 else 0.0, 1.0)
+    box = Box(48, width - 12, top, top + HEIGHT - 60, (0.0, 1.05 * max(seen) or 1.0), ends)
+    x_axis(canvas, box, "{:g}".format, label)
+    y_axis(canvas, box, percent_tick, "Right answers")
+    for share in (0.5, 0.75):
+        canvas.line(box.left, box.y(share), box.right, box.y(share), "chance")
+    for chart in charts:
+        _curve(canvas, chart, box)
+    return canvas
+
+
+def _curve(canvas: Canvas, chart: Curve, box: Box) -> None:
+    row, name = chart.row, colour(chart.series)
+    jnd, ends = row.jnd.value, row.jnd.interval
+    if jnd is not None and row.alpha is not None and row.beta is not None and row.lapse is not None:
+        x = np.linspace(0, box.x_range[1], STEPS)
+
+        def at(
+            point: float, alpha: float = row.alpha, beta: float = row.beta, lapse: float = row.lapse
+        ) -> list[tuple[float, float]]:
+            shares = curve(alpha * point / jnd, beta, lapse, row.floor, x)
+            return [(box.x(a), box.y(b)) for a, b in zip(x.tolist(), shares.tolist(), strict=True)]
+
+        if ends is not None and ends[0] and ends[1] is not None:
+            canvas.lines([*at(ends[0]), *reversed(at(ends[1]))], f"band f{name}", closed=True)
+        canvas.lines(at(jnd), f"ci l{name}")
+        canvas.line(box.x(jnd), box.y(0.75), box.x(jnd), box.bottom, f"thin l{name}")
+    most = max((point.n for point in row.points), default=1)
+    for point in row.points:
+        said = f"{point.x:.2f}: {point.share:.0%} of {point.n:.0f}"
+        size = 2.5 + 3 * (point.n / most) ** 0.5
+        canvas.marker(box.x(point.x), box.y(point.share), chart.series, radius=size, title=said)
+
+
+@dataclass(frozen=True)
+class Priced:
+    """A judge: what one verdict costs, and how often it is right."""
+
+    title: str
+    series: int
+    cost: float
+    share: Estimate
+
+
+def front(rows: Sequence[Priced]) -> list[Priced]:
+    """The judges that no other is at least as good as at a lower cost, the cheapest first."""
+    kept: list[Priced] = []
+    for row in sorted(rows, key=lambda row: (row.cost, -(row.share.value or 0.0))):
+        if not kept or (row.share.value or 0.0) > (kept[-1].share.value or 0.0):
+            kept.append(row)
+    return kept
+
+
+def cost_plot(rows: Sequence[Priced], label: str, width: float) -> Canvas:
+    """Cost on the x axis from 0, accuracy on the y axis; the line joins the front."""
+    canvas = Canvas(width)
+    top = legend(canvas, [row.title for row in rows], [row.series for row in rows]) + 24
+    box = Box(
+        48, width - 14, top, top + HEIGHT - 60, (0.0, 1.1 * max(row.cost for row in rows) or 1.0)
+    )
+    x_axis(canvas, box, "{:g}".format, label)
+    y_axis(canvas, box, percent_tick, "Right answers")
+    canvas.lines(
+        [(box.x(row.cost), box.y(row.share.value or 0.0)) for row in front(rows)], "chance"
+    )
+    for row in rows:
+        low, high = ends_of(row.share)
+        x = box.x(row.cost)
+        if low is not None and high is not None:
+            canvas.line(x, box.y(low), x, box.y(high), f"ci l{colour(row.series)}")
+        few = row.share.images < LEAST_IMAGES
+        canvas.marker(x, box.y(row.share.value or 0.0), row.series, hollow=few, title=row.title)
+    return canvas

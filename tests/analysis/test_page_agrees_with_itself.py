@@ -1,0 +1,151 @@
+"""What a reader sees twice on the page of a report is the same in both places, and no figure is
+more than it can mean.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from judged_records import pair, said, write_dataset, write_run
+from page_text import page
+from visualjudge.analysis import Analysis, analyse
+from visualjudge.analysis.decisions.card import usual_card
+from visualjudge.analysis.figure_text import about_images, gains, opposite, variance_share
+from visualjudge.analysis.figures import Gain, Leak, Variance
+from visualjudge.analysis.plots.figure import Figure, unbroken
+from visualjudge.analysis.report.page import context
+from visualjudge.analysis.report.plots import PLOTS
+
+TASKS = ("object_detection", "instance_segmentation")
+
+
+def judged(root: Path, wrong: dict[str, int], name: str) -> Path:
+    """A run in both orders, with an answer wrong in one of so many pairs of each task; wrong in
+    both orders.
+    """
+    pairs = [
+        pair(i, (8.0, 3.0), task=TASKS[i % 2], sources=("yolo", "detr"), image_id=f"i{i // 4}")
+        for i in range(160)
+    ]
+    dataset = root / "ds"
+    if not dataset.exists():
+        write_dataset(dataset, pairs)
+    verdicts = [
+        said(q, "B" if (i // 2) % wrong[q.task] == 0 else "A", order)
+        for order in ("AB", "BA")
+        for i, q in enumerate(pairs)
+    ]
+    return write_run(root / name, dataset, verdicts, judge=name)
+
+
+@pytest.fixture(scope="module")
+def opposite_judges(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
+    """Two judges as accurate as each other in all, each better at one of the tasks."""
+    root = tmp_path_factory.mktemp("opposite")
+    wrong = dict(zip(TASKS, (20, 2), strict=True)), dict(zip(TASKS, (2, 20), strict=True))
+    return analyse([judged(root, each, name) for each, name in zip(wrong, ("a", "b"), strict=True)])
+
+
+def test_a_difference_that_tasks_hide_from_each_other_is_found(opposite_judges: Analysis) -> None:
+    found = PLOTS["judges_by_task"](opposite_judges)
+    assert isinstance(found, Figure)
+    assert found.finding == (
+        "a compared with b: better at object detection, worse at instance segmentation"
+    )
+    together = PLOTS["judges"](opposite_judges)
+    assert isinstance(together, Figure)
+    assert together.finding.startswith("Over all questions together, no difference")
+    (row,) = opposite_judges.metrics["comparisons"]
+    for task in TASKS:
+        accuracy = [
+            judge["by_task"][task]["pairwise"]["accuracy"]
+            for judge in opposite_judges.metrics["judges"]
+        ]
+        told = row["by_task"][task]
+        assert told["difference"] == pytest.approx(accuracy[0] - accuracy[1])
+        assert told["p"] <= told["p_holm"] < 0.05
+
+
+def test_the_headline_names_the_tasks_that_differ_from_it(opposite_judges: Analysis) -> None:
+    states = [
+        {task.task: task.state for task in card.tasks}
+        for card in usual_card(opposite_judges).judges
+    ]
+    assert "fail" in states[0].values()
+    lines = context(opposite_judges)["answers"]
+    for line, own in zip(lines, states, strict=True):
+        told = "".join(text for text, _ in line.more)
+        for word, state in (("yes for", "pass"), ("no for", "fail")):
+            names = [task.replace("_", " ") for task, held in own.items() if held == state]
+            differs = set(own.values()) != {line.state}
+            assert (word in told) == bool(names and differs)
+            assert all(name in told for name in names if differs)
+    anchors = {anchor for line in lines for _, anchor in line.more if anchor}
+    text = page(opposite_judges)
+    assert anchors
+    for anchor in anchors:
+        assert f'href="#{anchor}"' in text and f'id="{anchor}"' in text
+
+
+def test_the_lean_to_the_place_has_one_interval(opposite_judges: Analysis) -> None:
+    """A judge with one answer in both orders: figure, metrics and check say the same."""
+    figure = PLOTS["leanings"](opposite_judges)
+    assert isinstance(figure, Figure)
+    for judge, card in zip(
+        opposite_judges.metrics["judges"], usual_card(opposite_judges).judges, strict=True
+    ):
+        (row,) = (row for row in judge["bias"] if row["feature"] == "position")
+        (check,) = (line for line in card.checks if line.name == "lean")
+        assert judge["pairwise"]["swap"]["consistency"] == 1
+        assert row["preference"] == check.value == 0
+        assert tuple(row["ci95"]) == check.interval
+        assert 0 < row["ci95"][1] < 0.02, "half of what none of 160 questions allows"
+        (drawn,) = (r for r in figure.rows if r[:2] == (judge["judge"], "position"))
+        assert drawn[2:5] == (row["preference"], *row["ci95"])
+
+
+def variance(ends: tuple[float, float], gain: tuple[float, float] | None) -> Variance:
+    return Variance(
+        "task", 100, 0.12, None, None, 0.08, None, 0.2, {},
+        ends={"item": ends, "order": (0.05, 0.1)},
+        gains=(Gain("item", 0.4, gain), Gain("order", 0.5, (0.3, 0.7))),
+    )  # fmt: skip
+
+
+def test_a_share_that_its_images_cannot_tell_is_not_shown() -> None:
+    known, unknown = variance((0.1, 0.14), (0.2, 0.6)), variance((-0.2, 0.4), (-1.1, 1.9))
+    assert variance_share(known, "item") == "60 %"
+    assert variance_share(unknown, "item") == "–"
+    assert gains(known) == "pairs 40 % (20 to 60), orders 50 % (30 to 70)"
+    assert gains(unknown) == "orders 50 % (30 to 70)"
+    assert gains(variance((0.1, 0.14), (-0.1, 0.6))).startswith("pairs 40 % (0 to 60)")
+    assert gains(variance((0.1, 0.14), None)) == "orders 50 % (30 to 70)"
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [(1, "1 more image"), (83, "83 more images"), (6357, "6,400 more images"), (995, "1,000 more")],
+)
+def test_images_are_counted_to_two_figures(count: int, said: str) -> None:
+    assert about_images(count).startswith(f"about {said}")
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("png_bytes", "the smaller image file"),
+        ("count", "fewer boxes, masks or points"),
+        ("combined", "the opposite of all of these but the position, combined"),
+    ],
+)
+def test_the_opposite_of_a_rule_is_named(rule: str, said: str) -> None:
+    row = Leak.__new__(Leak)
+    object.__setattr__(row, "rule", rule)
+    assert opposite(row) == said
+
+
+def test_a_number_stays_with_its_unit_and_its_interval() -> None:
+    told = unbroken("83 % (77 to 88), must be ≥ 65 %, 2 to four")
+    assert told == "83\u00a0% (77\u00a0to\u00a088), must be ≥\u00a065\u00a0%, 2 to four"
