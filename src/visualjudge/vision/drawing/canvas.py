@@ -5,12 +5,10 @@ coordinates only.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from visualjudge.core.records import RGB, Mask, Pixels, Size, Xyxy
 from visualjudge.vision.drawing.encoded import Scene
@@ -107,65 +105,67 @@ def fill(pixels: Pixels, base: Pixels, mask: Mask, color: RGB, opacity: float) -
     """
     if mask.crop.size == 0:
         return
-    height, width = mask.crop.shape
-    rows = np.empty((height, 3 * width), dtype=np.uint8)
-    rows[:] = np.tile(np.array(color, dtype=np.uint8), width)  # far faster than by pixels
-    _lay(pixels[mask.window], base[mask.window], rows.reshape(height, width, 3), opacity, mask.crop)
+    window = mask.window
+    source = np.ascontiguousarray(mask.crop).view(np.uint8)
+    if opacity == 1.0:
+        mixed = np.empty((*mask.crop.shape, 3), dtype=np.uint8)
+        mixed[:] = color
+    else:
+        mixed = cv2.LUT(base[window], _mixing_table(color, opacity))
+    cv2.copyTo(mixed, source, pixels[window])
 
 
-def _lay(
-    pixels: Pixels, base: Pixels, flat: Pixels, opacity: float, where: NDArray[np.generic]
-) -> None:
-    """Write ``flat`` over ``base`` at ``opacity`` to ``pixels`` where ``where`` is not 0."""
-    mixed = flat if opacity == 1.0 else cv2.addWeighted(flat, opacity, base, 1 - opacity, 0)
-    cv2.copyTo(mixed, np.ascontiguousarray(where).view(np.uint8), pixels)
+@lru_cache(maxsize=1024)
+def _mixing_table(color: RGB, opacity: float) -> np.ndarray:
+    """(1, 256, 3) uint8: round(opacity·colour + (1 − opacity)·value) for each value and channel."""
+    values = np.arange(256)[:, None] * (1 - opacity) + np.asarray(color) * opacity
+    return np.asarray(np.rint(values).astype(np.uint8)[None])
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Layers:
-    """Masks as they are painted one over another.
-
-    ``order`` are the places of the non-empty ones by falling area, so that small ones are painted
-    last and stay visible. ``top`` (H×W uint8) holds for each pixel the number of the mask on top,
-    from 1 in that order, and 0 where there is none; it is None where painting each mask is faster.
+def largest_first(items: Sequence[Mask]) -> list[int]:
+    """Places of the non-empty masks, by falling area, so that small ones are painted last and stay
+    visible.
     """
-
-    masks: Sequence[Mask]
-    order: list[int]
-    top: NDArray[np.uint8] | None
-
-
-def layers_of(masks: Sequence[Mask], size: Size) -> Layers:
-    """The layers of ``masks`` on an image of (height, width) ``size``."""
-    areas = [mask.area for mask in masks]
-    order = [k for k in sorted(range(len(masks)), key=lambda k: -areas[k]) if areas[k]]
-    boxes = sum(masks[k].crop.size for k in order)
-    if boxes <= size[0] * size[1] or len(order) >= 256:
-        return Layers(masks, order, None)
-    top = np.zeros(size, dtype=np.uint8)
-    for number, k in enumerate(order, start=1):
-        here = top[masks[k].window]
-        np.maximum(here, np.multiply(masks[k].crop.view(np.uint8), np.uint8(number)), out=here)
-    return Layers(masks, order, top)
+    areas = [mask.area for mask in items]
+    return [k for k in sorted(range(len(items)), key=lambda k: -areas[k]) if areas[k]]
 
 
 def paint(
-    pixels: Pixels, base: Pixels, layers: Layers, colors: Sequence[RGB], opacity: float
-) -> None:
-    """Fill all masks of ``layers``: by the map of which is on top, one mixing however many large
-    masks there are.
+    pixels: Pixels, base: Pixels, masks: Sequence[Mask], colors: Sequence[RGB], opacity: float
+) -> list[int]:
+    """Fill all ``masks``, largest first; returns the order they were painted in (empty masks left
+    out).
     """
-    if layers.top is None:
-        for k in layers.order:
-            fill(pixels, base, layers.masks[k], colors[k], opacity)
-        return
+    order = largest_first(masks)
+    boxes = sum(masks[k].crop.size for k in order)
+    if boxes > base.shape[0] * base.shape[1] and len(order) < 256:
+        _paint_at_once(pixels, base, [masks[k] for k in order], [colors[k] for k in order], opacity)
+    else:
+        for k in order:
+            fill(pixels, base, masks[k], colors[k], opacity)
+    return order
+
+
+def _paint_at_once(
+    pixels: Pixels, base: Pixels, masks: Sequence[Mask], colors: Sequence[RGB], opacity: float
+) -> None:
+    """The same fills by way of a map of which mask is on top: one mixing however many large masks
+    there are.
+    """
+    top = np.zeros(base.shape[:2], dtype=np.uint8)
+    for number, mask in enumerate(masks, start=1):
+        here = top[mask.window]
+        np.maximum(here, np.multiply(mask.crop.view(np.uint8), np.uint8(number)), out=here)
     table = np.zeros((256, 1, 3), dtype=np.uint8)
-    table[1 : len(layers.order) + 1, 0] = [colors[k] for k in layers.order]
+    table[1 : len(colors) + 1, 0] = colors
     rows = max(1, _PIXELS_AT_ONCE // base.shape[1])
     for start in range(0, len(base), rows):
         part = slice(start, start + rows)
-        flat = cv2.applyColorMap(layers.top[part], table)
-        _lay(pixels[part], base[part], flat, opacity, layers.top[part])
+        flat = cv2.applyColorMap(top[part], table)
+        mixed = (
+            flat if opacity == 1.0 else cv2.addWeighted(flat, opacity, base[part], 1 - opacity, 0)
+        )
+        cv2.copyTo(mixed, top[part], pixels[part])
 
 
 def edge_band(mask: Mask, width: int) -> Mask:

@@ -110,15 +110,23 @@ def covering(masks: Sequence[Mask], size: Size) -> NDArray[np.intp]:
 
 def _counts(
     crop: NDArray[np.uint8], down: int, across: int, cell: int, rows: int, cols: int
-) -> NDArray[np.intp]:
+) -> NDArray[np.int64]:
     """Pixels set in each of rows×cols cells, the crop lying (down, across) pixels from the first
     cell's corner.
     """
-    whole = np.zeros((rows * cell, cols * cell), dtype=np.uint8)
-    whole[down : down + crop.shape[0], across : across + crop.shape[1]] = crop
-    narrow = np.uint8 if cell < 256 else np.uint32  # holds the sum of a cell's column
-    columns = whole.reshape(rows, cell, cols * cell).sum(axis=1, dtype=narrow)
-    counts: NDArray[np.intp] = columns.reshape(rows, cols, cell).sum(axis=2, dtype=np.intp)
+    height, width = crop.shape
+    ys = np.clip(np.arange(rows + 1) * cell - down, 0, height)
+    xs = np.clip(np.arange(cols + 1) * cell - across, 0, width)
+    counts = np.zeros((rows, cols), dtype=np.int64)
+    band = max(1, _PIXELS_AT_ONCE // max(1, width * cell))
+    for first in range(
+        0, rows, band
+    ):  # a few rows of cells at once: an integral image holds 4 bytes a pixel
+        edges = ys[first : first + band + 1]
+        sums = cv2.integral(crop[edges[0] : edges[-1]]) if edges[-1] > edges[0] else None
+        if sums is not None:
+            corners = sums[np.ix_(edges - edges[0], xs)]
+            counts[first : first + band] = np.diff(np.diff(corners, axis=0), axis=1)
     return counts
 
 
@@ -140,7 +148,8 @@ def draw_grid(scene: Scene, style: GridStyle) -> Encoded:
     else:
         colors, legend = {}, _index_legend(grid)
         fills = {number: color_at(number - 1) for number in grid.labels}
-    pixels = _paint(scene.image, grid, fills, opaque=style.canvas == "black")
+    pixels = scene.canvas(style.canvas)
+    _paint(pixels, grid, fills, opaque=style.canvas == "black")
     return Encoded(pixels, None, legend, colors)
 
 
@@ -162,44 +171,61 @@ def _index_legend(grid: Grid) -> str | None:
     return "Legend: " + ", ".join(told)
 
 
-def _paint(base: Pixels, grid: Grid, fills: Mapping[int, RGB], *, opaque: bool) -> Pixels:
-    """``base`` with the cells coloured, a band of rows at a time; black around opaque cells."""
-    rows, cell = len(grid.index), grid.cell
-    tiles = np.zeros((max(fills, default=0) + 1, cell, cell, 3), dtype=np.uint8)
-    covers = np.zeros(tiles.shape[:3], dtype=np.uint8)
-    for number in np.unique(grid.index[grid.index > 0]).tolist():
-        tiles[number] = fills[number]
-        if cell >= SMALLEST_NUMBERED:
-            covers[number], ink = _number_tile(str(number), cell)
-            cv2.copyTo(cv2.cvtColor(ink, cv2.COLOR_GRAY2BGR), covers[number], tiles[number])
-    pixels = base.copy()
-    band = max(1, _PIXELS_AT_ONCE // (base.shape[1] * cell))
+def _paint(pixels: Pixels, grid: Grid, fills: Mapping[int, RGB], *, opaque: bool) -> None:
+    """Colour the cells of ``pixels`` in place, a band of rows at a time."""
+    rows, width, cell = len(grid.index), pixels.shape[1], grid.cell
+    table = np.zeros((max(fills, default=0) + 1, 3), dtype=np.uint8)
+    for number, color in fills.items():
+        table[number] = color
+    ink = _Numbers(grid, max(fills)) if cell >= SMALLEST_NUMBERED and fills else None
+    band = max(1, _PIXELS_AT_ONCE // (width * cell))
     for first in range(0, rows, band):
         index = grid.index[first : first + band]
-        part = slice(first * cell, (first + len(index)) * cell)
-        here, shape = pixels[part], pixels[part].shape
-        flat = _spread(tiles, index, shape)
-        if opaque:
-            here[:] = flat
-            continue
-        mixed = cv2.addWeighted(here, 0.5, flat, 0.5, 0)
-        cv2.copyTo(flat, _spread(covers, index, shape), mixed)
-        filled = np.ones_like(covers)
-        filled[0] = 0
-        cv2.copyTo(mixed, _spread(filled, index, shape), here)
-    return pixels
+        here = pixels[first * cell : (first + len(index)) * cell]
+        _fill_cells(here, index, table[index], cell, opaque)
+        if ink is not None:
+            ink.write(here, index)
 
 
-def _spread(
-    tiles: NDArray[np.uint8], index: NDArray[np.intp], shape: tuple[int, ...]
-) -> NDArray[np.uint8]:
-    """The tiles that ``index`` names side by side, cut to (height, width) of ``shape``."""
-    side = tiles.shape[1]
-    lines = tiles.reshape(len(tiles) * side, -1)
-    which = (index[:, None] * side + np.arange(side)[:, None]).reshape(-1, index.shape[1])
-    whole = np.take(lines, which[: shape[0]], axis=0)
-    whole = whole.reshape(shape[0], index.shape[1] * side, *tiles.shape[3:])
-    return np.ascontiguousarray(whole[:, : shape[1]])
+def _fill_cells(
+    here: Pixels, index: NDArray[np.intp], colors: NDArray[np.uint8], cell: int, opaque: bool
+) -> None:
+    full = index.shape[1] * cell, index.shape[0] * cell
+    rows, cols = here.shape[:2]
+    flat = cv2.resize(colors, full, interpolation=cv2.INTER_NEAREST)[:rows, :cols]
+    covered = cv2.resize((index > 0).astype(np.uint8), full, interpolation=cv2.INTER_NEAREST)[
+        :rows, :cols
+    ]
+    mixed = flat if opaque else cv2.addWeighted(here, 0.5, flat, 0.5, 0)
+    cv2.copyTo(mixed, np.ascontiguousarray(covered), here)
+
+
+class _Numbers:
+    """The index written in each cell: white with a hard black rim, which stands out on any fill.
+
+    The rim is not anti-aliased: each pixel of a cell is either exactly its fill or a grey of the
+    number.
+    """
+
+    def __init__(self, grid: Grid, count: int) -> None:
+        side = grid.cell
+        self._side = side
+        self._cover = np.zeros((count + 1, side, side), dtype=np.uint8)
+        self._ink = np.zeros((count + 1, side, side), dtype=np.uint8)
+        for k in np.unique(grid.index[grid.index > 0]):
+            self._cover[k], self._ink[k] = _number_tile(str(k), side)
+
+    def write(self, here: Pixels, index: NDArray[np.intp]) -> None:
+        """Write the numbers into a band of cells."""
+        gray = cv2.cvtColor(self._spread(self._ink, index, here), cv2.COLOR_GRAY2BGR)
+        cv2.copyTo(gray, self._spread(self._cover, index, here), here)
+
+    def _spread(
+        self, tiles: NDArray[np.uint8], index: NDArray[np.intp], here: Pixels
+    ) -> NDArray[np.uint8]:
+        rows, cols = index.shape
+        whole = tiles[index].transpose(0, 2, 1, 3).reshape(rows * self._side, cols * self._side)
+        return np.ascontiguousarray(whole[: here.shape[0], : here.shape[1]])
 
 
 @lru_cache(maxsize=2048)

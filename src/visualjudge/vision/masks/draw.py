@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 from visualjudge.core.records import RGB, BoolArray, Mask
 from visualjudge.vision.drawing.canvas import (
     Box,
-    Layers,
     dashed_outline,
     edge_band,
     fill,
-    layers_of,
     line_width,
     merged_by_label,
     paint,
@@ -72,13 +70,12 @@ def draw_instances(scene: Scene, style: MaskStyle) -> Encoded:
     ]
     base = scene.canvas("black") if style.canvas == "black" else scene.image
     pixels = base.copy()
-    layers = scene.once(_instance_layers)
-    paint(pixels, base, layers, colors, style.opacity)
+    order = paint(pixels, base, [item.mask for item in items], colors, style.opacity)
     if style.boxes:
-        for k in layers.order:
+        for k in order:
             dashed_outline(pixels, items[k].mask.xyxy, colors[k], line_width(scene.size))
     if style.tags:
-        draw_tags(pixels, [Anchor(labels[k], colors[k], items[k].mask.xyxy) for k in layers.order])
+        draw_tags(pixels, [Anchor(labels[k], colors[k], items[k].mask.xyxy) for k in order])
     if by_instance:
         return Encoded(pixels)
     return Encoded(pixels, None, legend, by_class)
@@ -89,32 +86,19 @@ def draw_segments(scene: Scene, style: MaskStyle) -> Encoded:
     seed.
     """
     merged = scene.once(merged_by_label)
-    labels, layers = list(merged), scene.once(_class_layers)
+    labels, masks = list(merged), list(merged.values())
     drawn = (random_color_at, random_name_at) if style.colors == "random" else ()
     colors, legend = label_colors(scene.classes, labels, *drawn)
     base = scene.canvas("black") if style.canvas == "black" else scene.image
     pixels = base.copy()
-    paint(pixels, base, layers, [colors[label] for label in labels], style.opacity)
+    order = paint(pixels, base, masks, [colors[label] for label in labels], style.opacity)
     if style.tags:
-        squares = scene.once(_inner_squares)
         anchors = [
-            Anchor(labels[k], colors[labels[k]], squares[k], centered=True) for k in layers.order
+            Anchor(labels[k], colors[labels[k]], inner_square(masks[k]), centered=True)
+            for k in order
         ]
         draw_tags(pixels, anchors)
     return Encoded(pixels, None, legend, colors)
-
-
-def _instance_layers(scene: Scene) -> Layers:
-    return layers_of([item.mask for item in scene.masks.items], scene.size)
-
-
-def _class_layers(scene: Scene) -> Layers:
-    return layers_of(list(scene.once(merged_by_label).values()), scene.size)
-
-
-def _inner_squares(scene: Scene) -> dict[int, Box]:
-    layers = scene.once(_class_layers)
-    return {k: inner_square(layers.masks[k]) for k in layers.order}
 
 
 def inner_square(mask: Mask) -> Box:
