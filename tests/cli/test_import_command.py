@@ -102,10 +102,9 @@ def test_predictions_of_other_images_are_refused(
     assert call(scene, "--pred", f"{scene}/other.json", "--source", "x") == 1
     told = capsys.readouterr()
     assert told.err.splitlines() == [
-        "other.json: [0]: image_id: must be an image of gt.json, got 8",
+        "other.json: [0]: image_id: must be the id of an image of gt.json, such as 7, got 8",
         f"visualjudge: {scene}/other.json: must hold predictions for images of the ground truth, "
-        "got none for its 1 "
-        "images",
+        "got none that is valid",
     ]
     assert not told.out and not (scene / "data" / "annotations").exists()
 
@@ -183,7 +182,7 @@ def test_scores_from_1_to_5_without_a_range_are_warned_of(
 ) -> None:
     assert rated(tmp_path, "output,score,prompt,source") == 0
     assert (
-        "all 2 scores are whole or half numbers from 1 to 5, and were taken to range from 0 to 10"
+        "all 2 values are whole or half numbers from 1 to 5, and were taken to range from 0 to 10"
         in capsys.readouterr().err
     )
     assert rated(tmp_path, "output,score,prompt,source", "--score-range", "0", "10") == 0

@@ -503,16 +503,17 @@ def _segments(
             ) from None
         mask = mask_from_array(ids == segment.get("id"))
         if mask.area == 0:
-            two_channels = (
-                "; the file looks like a two-channel PNG of category and instance, which "
-                "panopticapi's 2channels2panoptic_coco_format.py converts"
-            )
-            hint = "" if colours[..., 2].any() else two_channels
+            number, hint = segment.get("id"), ""
+            if isinstance(number, int) and number >= 1 << 16 and not colours[..., 2].any():
+                hint = (
+                    "; the file looks like a two-channel PNG of category and instance, which "
+                    "panopticapi's 2channels2panoptic_coco_format.py converts"
+                )
             raise invalid(
                 file,
                 f"{where}.segments_info[{k}]",
                 "id",
-                f"must be a value of {path.name}, got {segment.get('id')!r}{hint}",
+                f"must be a value of {path.name}, got {number!r}{hint}",
             )
         items.append(Instance(label, mask, None, crowd(segment)))
     return Masks(image.size, tuple(items))

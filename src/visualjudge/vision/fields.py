@@ -24,7 +24,8 @@ def objects(payload: Payload, field: str) -> list[Payload]:
     """The list of objects in ``field``."""
     items = payload.get(field)
     if not isinstance(items, list | tuple) or not all(isinstance(item, Mapping) for item in items):
-        raise DataError(f"{field}: must be a list of objects, got {type(items).__name__}")
+        reason = "the field is missing" if items is None else "must be a list of objects"
+        raise DataError(f"{field}: {reason}")
     check_items(field, len(items))
     return list(items)
 
