@@ -79,14 +79,15 @@ def dashed_outline(pixels: Pixels, box: Box, color: RGB, width: int) -> None:
     x1, y1 = max(0, box[0] - width), max(0, box[1] - width)
     x2, y2 = min(across, box[2] + width), min(height, box[3] + width)
     rows = _dashes(x2 - x1, width, min(width, y2 - y1))
-    columns = _dashes(y2 - y1, width, min(width, x2 - x1)).T
+    columns = np.ascontiguousarray(_dashes(y2 - y1, width, min(width, x2 - x1)).T)
+    flat = _flat((1, max(rows.size, columns.size)), color).reshape(-1)
     for side, dashes in (
         (pixels[y1 : y1 + len(rows), x1:x2], rows),
         (pixels[y2 - len(rows) : y2, x1:x2], rows),
         (pixels[y1:y2, x1 : x1 + columns.shape[1]], columns),
         (pixels[y1:y2, x2 - columns.shape[1] : x2], columns),
     ):
-        cv2.copyTo(_flat(side.shape, color), np.ascontiguousarray(dashes), side)
+        cv2.copyTo(flat[: side.size].reshape(side.shape), dashes, side)
 
 
 @lru_cache(maxsize=4096)
