@@ -30,23 +30,23 @@ def drawn(
 
 
 def by_integration(labels: IntArray) -> tuple[FloatArray, FloatArray]:
-    """The same maximum by adaptive quadrature of each pattern and a general optimiser; P(δ > 0)."""
+    """The same maximum by Simpson's rule over 4,001 points and a general optimiser; P(δ > 0)."""
     patterns, place, times = np.unique(labels, axis=1, return_inverse=True, return_counts=True)
+    gap = np.linspace(-8, 8, 4001)
+    sides = np.where(patterns < 0, 0, np.where(patterns == 1, 1.0, -1.0)).T[:, :, None]
 
-    def density(gap: float, slope: FloatArray, said: IntArray) -> float:
-        side = np.where(said == 1, 1.0, -1.0)[said >= 0]
-        return float(np.prod(special.expit(side * slope[said >= 0] * gap)) * stats.norm.pdf(gap))
-
-    def total(slope: FloatArray, said: IntArray, low: float) -> float:
-        return float(integrate.quad(density, low, 8, args=(slope, said), epsabs=1e-10)[0])
+    def density(slope: FloatArray) -> FloatArray:
+        answers = np.where(sides == 0, 1.0, special.expit(sides * slope[:, None] * gap))
+        return np.asarray(answers.prod(1) * stats.norm.pdf(gap))
 
     def loss(slope: FloatArray) -> float:
-        logs = [np.log(total(slope, said, -8)) for said in patterns.T]
+        logs = np.log(integrate.simpson(density(slope), gap))
         return float(PRECISION / 2 * (slope @ slope) - times @ logs)
 
     slope = optimize.minimize(loss, np.ones(len(labels)), method="BFGS", options={"gtol": 1e-4}).x
-    better = [total(slope, said, 0) / total(slope, said, -8) for said in patterns.T]
-    return slope, np.array(better)[place.ravel()]
+    found = density(slope)
+    above = integrate.simpson(found[:, 2000:], gap[2000:])
+    return slope, np.asarray(above / integrate.simpson(found, gap))[place.ravel()]
 
 
 def test_the_fit_equals_integration_and_a_general_optimiser() -> None:
