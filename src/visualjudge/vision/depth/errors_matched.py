@@ -11,6 +11,7 @@ from visualjudge.core.records import FloatArray
 from visualjudge.vision.depth import errors
 from visualjudge.vision.depth.record import DepthMap
 from visualjudge.vision.errors.levels import ErrorScene, Perturbation
+from visualjudge.vision.errors.matched import aside, side
 from visualjudge.vision.errors.random_fields import lowest_share, smooth_field
 
 MILD = 0.2
@@ -20,10 +21,10 @@ SOFT = 0.03
 
 
 def misplaced(error: Perturbation | None) -> Perturbation:
-    """A dense map whose regions come, more and more of them, from its mirror image; and an error at
-    one severity.
+    """A dense map whose regions come, more and more of them, from the map moved to a side; and an
+    error at one severity.
 
-    The mirror image is as smooth, and as far away at the same height, and has its objects in the
+    The moved map is as smooth, and as far away at the same height, and has its objects in the
     wrong places.
     """
 
@@ -36,7 +37,8 @@ def misplaced(error: Perturbation | None) -> Perturbation:
             everywhere, smooth_field(truth.extent, rng, grain=0.3), severity
         ).astype(np.float64)
         part = cv2.GaussianBlur(part, (0, 0), SOFT * max(truth.extent))
-        mixed = replace(truth, values=np.exp(logs + part * (logs[:, ::-1] - logs)))
+        moved = logs[:, aside(truth.extent[1], side(severity, scene.levels, rng))]
+        mixed = replace(truth, values=np.exp(logs + part * (moved - logs)))
         found: DepthMap = mixed if error is None else error(mixed, MILD, scene, rng)
         return found
 
