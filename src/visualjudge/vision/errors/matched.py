@@ -25,6 +25,7 @@ from visualjudge.vision.errors.random_fields import box_iou, elsewhere, reach
 from visualjudge.vision.items import LabelledItems
 
 Items = TypeVar("Items", bound=LabelledItems)
+T = TypeVar("T", bound=np.generic)
 Rng = np.random.Generator
 LEAST_IOUS = (0.5, 0.6, 0.7)
 """Mean IoU of the items with the truth at the far end of a shift: the first for which there is
@@ -39,8 +40,8 @@ MOST_TOLD = 0.6
 """How far two moves may change together where items lie, over what they change one by one."""
 DECOYS_FAR = (1.1, 0.9, 0.7)
 """How far a decoy is from its item, in widths and heights of it; the first that fits."""
-ASIDE = 0.3
-"""How far the content of a whole image is moved to a side, as a share of the width."""
+ASIDE = 0.15
+"""How far the content of a whole image is moved to a side at most, as a share of the width."""
 
 
 def middles(levels: int) -> tuple[float, ...]:
@@ -72,12 +73,14 @@ def side(severity: float, levels: int, rng: Rng) -> int:
     return chosen ^ first
 
 
-def aside(width: int, to: int) -> NDArray[np.intp]:
-    """The columns of a plane moved to the left (0) or right (1); what comes in is reflected at the
-    border.
+def aside(plane: NDArray[T], severity: float, to: int, nothing: float) -> NDArray[T]:
+    """An H×W map moved to the left (0) or right (1), and ``nothing`` in the margins on both sides,
+    which are equally wide at every severity: what would have to be made up is not shown.
     """
-    columns = np.abs(np.arange(width) + (1 - 2 * to) * round(ASIDE * width))
-    return np.asarray(width - 1 - np.abs(width - 1 - columns), dtype=np.intp)
+    margin = round(ASIDE * plane.shape[1])
+    moved = np.roll(plane, (2 * to - 1) * round(severity * margin), axis=1)
+    moved[:, :margin] = moved[:, plane.shape[1] - margin :] = nothing
+    return moved
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,15 +17,13 @@ from visualjudge.vision.errors.matched import (
     like_pairs,
     side,
 )
-from visualjudge.vision.errors.random_fields import lowest_share, smooth_field, sweep
+from visualjudge.vision.errors.random_fields import lowest_share, sweep
 from visualjudge.vision.masks import errors
 from visualjudge.vision.masks.record import Instance, Masks
 from visualjudge.vision.raster.masks import mask_from_array
 
 ROUGH, UNEVEN, EATEN, MILD = 0.25, 0.6, 0.35, 0.35
 """Severities of the errors that all options of a pair have."""
-GRAIN = 0.3
-"""Size of the regions of a mixed label map, as a share of the longer side."""
 SHOWN = 0.9
 """Area of a region of two parts, over that of the smallest object it may be of."""
 LIKE_AREA = 2.5
@@ -66,17 +64,15 @@ Error = Callable[[Masks, float, ErrorScene, Rng], Masks]
 
 
 def misplaced(error: Error, severity_of_error: float) -> Error:
-    """A label map whose regions come, more and more of them, from the map moved to a side; and an
-    error at one severity.
+    """A label map moved further and further to a side, without its margins; and an error at one
+    severity.
     """
 
     def matched(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
-        numbers, everywhere = errors.numbered(truth), np.ones(truth.size, dtype=np.bool_)
-        part = lowest_share(everywhere, smooth_field(truth.size, rng, grain=GRAIN), severity)
-        moved = numbers[:, aside(truth.size[1], side(severity, scene.levels, rng))]
-        mixed = np.where(part, moved, numbers)
+        to = side(severity, scene.levels, rng)
+        moved = aside(errors.numbered(truth), severity, to, 0)
         items = [
-            replace(item, mask=mask_from_array(mixed == k + 1))
+            replace(item, mask=mask_from_array(moved == k + 1))
             for k, item in enumerate(truth.items)
         ]
         return error(errors.merged(truth, items), severity_of_error, scene, rng)
