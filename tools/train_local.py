@@ -54,7 +54,7 @@ LESSONS = {
 the truth itself."""
 RESTORED_EVERY = 5
 """Restorations are made of every fifth scene: they take longest, and need the fewest."""
-FEW = 120
+FEW = 250
 """Scenes with few objects, from which scores of boxes and instances are learned too."""
 UNCHANGED = 2.0
 """Score of an edit that did nothing."""
@@ -65,7 +65,7 @@ RESTORED = tuple(name for name, task in TASKS.items() if task.restored)
 def main() -> None:
     """Train and write the file."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--scenes", type=int, default=30)
+    options.add_argument("--scenes", type=int, default=40)
     options.add_argument("--workers", type=int, help="Processes; by default one a processor.")
     options.add_argument("--out", type=Path, default=Path(model.__file__).with_name("default.vj"))
     chosen = options.parse_args()

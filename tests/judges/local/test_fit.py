@@ -102,8 +102,7 @@ def test_scores_follow_shares_of_items() -> None:
     scores = [10 * (1 - row["repeats"] / row["count"]) for row in features]
     first, trees = fitted(features, scores)
     wrong = [
-        abs(scored(first, trees, row) - score)
-        for row, score in zip(features, scores, strict=True)
+        abs(scored(first, trees, row) - score) for row, score in zip(features, scores, strict=True)
     ]
     assert np.mean(wrong) < 0.3 * np.mean(np.abs(np.array(scores) - np.median(scores)))
 

@@ -24,11 +24,12 @@ from visualjudge.judges.local.scoring import Features, Tree, scored
 
 FORMAT = "visualjudge-local"
 VERSION = 3
-READABLE = (1, 3)
+READABLE = (1, 2, 3)
 CLIP = 4.0
 """A difference counts at most this many standard deviations: one odd feature never decides
 alone.
 """
+SCORING = ("centre", "spread", "score_weights")
 MOST_BYTES = 4 << 20
 
 
@@ -37,8 +38,9 @@ class Weights:
     """The model of one task.
 
     ``names``, ``scale`` and ``weights`` have one entry a feature; ``temperature`` divides the
-    log-odds. A score is ``first`` and what the ``trees`` add to it. Files of version 1 have none:
-    there it follows from the sum by ``weights``, and ``quality`` and ``score`` are the knots of an
+    log-odds. A score is ``first`` and what the ``trees`` add to it. Tasks of files of version 1 and
+    2 have none: there it follows from the sum by ``weights``, or by ``score_weights`` of features
+    less their ``centre`` over their ``spread``, and ``quality`` and ``score`` are the knots of an
     isotonic calibration from that to the 0..10 scale.
     """
 
@@ -48,6 +50,9 @@ class Weights:
     temperature: float = 1.0
     quality: tuple[float, ...] = ()
     score: tuple[float, ...] = ()
+    centre: tuple[float, ...] = ()
+    spread: tuple[float, ...] = ()
+    score_weights: tuple[float, ...] = ()
     first: float = 0.0
     trees: tuple[Tree, ...] = ()
 
@@ -64,7 +69,11 @@ class Weights:
         if not self.quality:
             return None
         values = np.array([features.get(name, 0.0) for name in self.names])
-        quality = float((values / np.array(self.scale)) @ np.array(self.weights))
+        if self.score_weights:
+            units = (values - np.array(self.centre)) / np.array(self.spread)
+            quality = np.clip(units, -CLIP, CLIP) @ np.array(self.score_weights)
+        else:
+            quality = (values / np.array(self.scale)) @ np.array(self.weights)
         return float(np.interp(quality, self.quality, self.score))
 
 
@@ -128,15 +137,21 @@ def _weights(row: Mapping[str, Any]) -> Weights:
         part: tuple(float(v) for v in row[part])
         for part in ("scale", "weights", "quality", "score")
     }
+    scoring = {part: tuple(float(v) for v in row.get(part, ())) for part in SCORING}
     trees, first = tuple(map(_tree, row.get("trees", ()))), float(row.get("first", 0.0))
     lengths = {len(names), len(numbers["scale"]), len(numbers["weights"])}
     if len(lengths) > 1 or len(numbers["quality"]) != len(numbers["score"]):
         raise ValueError("names, scale and weights must be equally long, quality and score too")
+    if {len(values) for values in scoring.values()} not in ({0}, lengths):
+        raise ValueError(f"{', '.join(SCORING)} must be as long as names, or empty")
     temperature = float(row["temperature"])
-    every = [*chain(*numbers.values(), *(t.thresholds + t.leaves for t in trees)), first]
+    every = [
+        *chain(*numbers.values(), *scoring.values(), *(t.thresholds + t.leaves for t in trees)),
+        first,
+    ]
     if not np.isfinite([*every, temperature]).all() or temperature <= 0:
         raise ValueError("all values must be finite numbers, temperature above 0")
-    return Weights(names, temperature=temperature, **numbers, first=first, trees=trees)
+    return Weights(names, temperature=temperature, **numbers, **scoring, first=first, trees=trees)
 
 
 def _tree(row: Mapping[str, Any]) -> Tree:

@@ -82,9 +82,7 @@ def fitted(features: Sequence[Features], scores: Sequence[float]) -> tuple[float
         chosen = _questions(above[used][:, columns], np.sign(truth - said)[used])
         asked = columns[chosen]
         place = (above[:, asked].astype(int) << np.arange(DEPTH)).sum(axis=1)
-        leaves = [
-            _leaf((truth - said)[used][place[used] == leaf]) for leaf in range(1 << DEPTH)
-        ]
+        leaves = [_leaf((truth - said)[used][place[used] == leaf]) for leaf in range(1 << DEPTH)]
         said = said + np.array(leaves)[place]
         feature, cut = np.divmod(asked, CUTS)
         thresholds = [float(f"{cuts[f, c]:.6g}") for f, c in zip(feature, cut, strict=True)]

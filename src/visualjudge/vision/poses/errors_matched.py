@@ -32,9 +32,7 @@ def displaced(error: Perturbation) -> Perturbation:
             return truth
         chosen = severity * steps[side(severity, scene.levels, rng)]
         return People(
-            tuple(
-                _moved(person, step) for person, step in zip(found.items, chosen, strict=True)
-            )
+            tuple(_moved(person, step) for person, step in zip(found.items, chosen, strict=True))
         )
 
     return matched
