@@ -50,8 +50,9 @@ LESSONS = {
     "detection": ("ladder", "mixed"),
     **dict.fromkeys(("instance", "semantic", "referring", "depth"), ("ladder", "matched")),
 }
-"""By type, which predictions teach it (decision 0208). Scores are learned from ladders alone, without
-the truth itself."""
+"""By type, which predictions teach it (decision 0208). Scores are learned from ladders alone,
+without the truth itself.
+"""
 RESTORED_EVERY = 5
 """Restorations are made of every fifth scene: they take longest, and need the fewest."""
 FEW = 250
