@@ -1,11 +1,13 @@
-"""What the local judge is worth with the photograph and without it, by task.
+"""What the local judge is worth with the photograph and without it, by task and error type.
 
-    python benchmarks/local.py DATA... [--model default] [--parts] [--json FILE]
+    python benchmarks/local.py DATA... [--model default] [--json FILE]
 
 DATA are data folders with scored predictions, such as ``visualjudge perturb`` and ``visualjudge
 import`` write. Every pair of unequal scores inside a group is asked over its photograph, over
 photographs of other images of the task, and over uniform grey; a tie is half right. Predictions
 with matched errors, with ladder errors and without a controlled error (of models, say) stand apart.
+The blind solver is that of ``visualjudge audit``: fitted to the predictions alone, for each error
+type, and asked about images that it was not fitted to.
 Scores of single predictions are held against the constant that has the least mean absolute error
 on the same predictions. Intervals are 95 %, clustered by image; that of a gain is paired. Put no
 photograph in DATA that the model was trained on.
@@ -27,7 +29,8 @@ from visualjudge.analysis.statistics.share_intervals import gap_ends, ratio, sha
 from visualjudge.core.atomic import write_json
 from visualjudge.core.records import Annotation
 from visualjudge.data.folder import DataFolder, check_entry
-from visualjudge.judges.local.features import over_grey, over_other
+from visualjudge.judges.local.features import blind_features_of, over_grey, over_other
+from visualjudge.judges.local.fit import Pair, fit
 from visualjudge.judges.local.model import Model, Weights, load, shipped
 from visualjudge.judges.local.training import given_of_record, note_features
 from visualjudge.vision.view import Features, Given
@@ -41,6 +44,7 @@ KINDS = {"matched": "Matched errors", "ladder": "Ladder errors", "models": "Pred
 class Seen:
     """A prediction and its features over its photograph, over grey and over other photographs."""
 
+    folder: Path
     note: Annotation
     photograph: Features
     grey: Features
@@ -56,13 +60,15 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One pair: how far it was right (0, ½, 1; over other photographs the mean), and its margin."""
+    """One pair: how far it was right (0, ½, 1; over other photographs the mean)."""
 
     image: str
     error_type: str
     photograph: float
     other: float
     grey: float
+    solver: float
+    """NaN where there are too few images to fit a solver to."""
 
 
 Ends = tuple[float, float] | None
@@ -81,6 +87,9 @@ class Row:
     interval: Ends
     other: float
     grey: float
+    grey_interval: Ends
+    solver: float
+    solver_interval: Ends
     gain: float
     gain_interval: Ends
     gain_over_other: float
@@ -109,13 +118,12 @@ def main() -> None:
     )
     parser.add_argument("data", nargs="+", type=Path)
     parser.add_argument("--model", default="default", help="A file that train-local wrote.")
-    parser.add_argument("--parts", action="store_true", help="Each error type too.")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     model = shipped() if options.model == "default" else load(options.model)
     seen = [one for folder in options.data for one in looked_at(folder, model)]
     rows, scored = tables(seen, model)
-    show(rows, scored, parts=options.parts)
+    show(rows, scored)
     if options.json is not None:
         content = {"pairs": [asdict(r) for r in rows], "scores": [asdict(r) for r in scored]}
         write_json(options.json, content)
@@ -144,8 +152,9 @@ def looked_at(root: Path, model: Model) -> Iterator[Seen]:
 
 
 def _seen(note: Annotation, given: Given, grey: Given, others: Sequence[Given], root: Path) -> Seen:
-    photograph, blind, *rest = (note_features(note, g, root) for g in (given, grey, *others))
-    return Seen(note, photograph, blind, tuple(rest))
+    photograph, *rest = (note_features(note, g, root) for g in (given, *others))
+    blind = note_features(note, grey, root, blind_features_of)
+    return Seen(root, note, photograph, blind, tuple(rest))
 
 
 def tables(seen: Iterable[Seen], model: Model) -> tuple[list[Row], list[Scored]]:
@@ -159,38 +168,57 @@ def tables(seen: Iterable[Seen], model: Model) -> tuple[list[Row], list[Scored]]
     for kind in KINDS:
         for task in (task for known, task in sorted(by_task) if known == kind):
             found = by_task[kind, task]
-            asked = list(_pairs(found, model.tasks[task]))
+            asked = _asked(list(_pairs(found)), model.tasks[task])
             if asked:
                 rows += [_row(kind, task, part, chosen) for part, chosen in _parts(asked)]
             scored += _scored(kind, task, found, model.tasks[task])
     return rows, scored
 
 
-def _pairs(seen: Iterable[Seen], weights: Weights) -> Iterator[Asked]:
+def _pairs(seen: Iterable[Seen]) -> Iterator[tuple[Seen, Seen]]:
+    """The better and the worse one of each pair."""
     groups: defaultdict[tuple[object, ...], list[Seen]] = defaultdict(list)
     for one in seen:
         note = one.note
         parts = str(note.class_of_interest), note.error_type, note.prompt
-        groups[note.image_id, *parts].append(one)
+        groups[one.folder, note.image_id, *parts].append(one)
     for group in groups.values():
         ordered = sorted(group, key=lambda one: -one.note.final_score)
         for better, worse in combinations(ordered, 2):
             if better.note.final_score > worse.note.final_score:
-                yield _asked(better, worse, weights)
+                yield better, worse
 
 
-def _asked(better: Seen, worse: Seen, weights: Weights) -> Asked:
+def _asked(pairs: Sequence[tuple[Seen, Seen]], weights: Weights) -> list[Asked]:
     def right(one: Features, two: Features) -> float:
         return 0.5 + 0.5 * float(np.sign(weights.log_odds(one, two)))
 
-    others = [right(one, two) for one, two in zip(better.others, worse.others, strict=True)]
-    return Asked(
-        better.note.image_id,
-        better.note.error_type or "models",
-        right(better.photograph, worse.photograph),
-        float(np.mean(others or [0.5])),
-        right(better.grey, worse.grey),
-    )
+    return [
+        Asked(
+            better.note.image_id,
+            better.note.error_type or "models",
+            right(better.photograph, worse.photograph),
+            float(np.mean(list(map(right, better.others, worse.others)) or [0.5])),
+            right(better.grey, worse.grey),
+            hit,
+        )
+        for (better, worse), hit in zip(pairs, _solved(pairs), strict=True)
+    ]
+
+
+def _solved(pairs: Sequence[tuple[Seen, Seen]]) -> np.ndarray:
+    """What a solver of each error type gets right on images that it was not fitted to."""
+    hits = np.full(len(pairs), np.nan)
+    kinds = [better.note.error_type for better, _ in pairs]
+    for kind in dict.fromkeys(kinds):
+        places = [k for k, one in enumerate(kinds) if one == kind]
+        rows = [
+            Pair(better.note.image_id, "", better.grey, worse.grey)
+            for better, worse in (pairs[k] for k in places)
+        ]
+        if len({row.image for row in rows}) >= FEWEST_IMAGES:
+            hits[places] = 0.5 + 0.5 * np.sign(fit(rows, ()).log_odds)
+    return hits
 
 
 def _parts(asked: Sequence[Asked]) -> Iterator[tuple[str, Sequence[Asked]]]:
@@ -205,17 +233,24 @@ def _row(kind: str, task: str, part: str, asked: Sequence[Asked]) -> Row:
     place = np.array([images.index(one.image) for one in asked])
     columns = {
         name: np.array([getattr(one, name) for one in asked])
-        for name in ("photograph", "other", "grey")
+        for name in ("photograph", "other", "grey", "solver")
     }
-    cases = np.bincount(place).astype(np.float64)
-    sums = np.bincount(place, columns["photograph"])
-    ends = shares(sums, cases, whole=False).interval(0) if len(images) >= FEWEST_IMAGES else None
+    ends = {name: _interval(values, place) for name, values in columns.items()}
     gains = [_gain(columns["photograph"] - columns[name], place) for name in ("grey", "other")]
     means = {name: float(values.mean()) for name, values in columns.items()}
     return Row(
-        kind, task, part, means["photograph"], ends, means["other"], means["grey"],
+        kind, task, part, means["photograph"], ends["photograph"], means["other"],
+        means["grey"], ends["grey"], means["solver"], ends["solver"],
         *gains[0], *gains[1], len(asked), len(images),
     )  # fmt: skip
+
+
+def _interval(right: np.ndarray, place: np.ndarray) -> Ends:
+    cases = np.bincount(place).astype(np.float64)
+    if len(cases) < FEWEST_IMAGES or not np.isfinite(right).all():
+        return None
+    low, high = shares(np.bincount(place, right), cases, whole=False).interval(0) or (None, None)
+    return None if low is None or high is None else (float(low), float(high))
 
 
 def _gain(apart: np.ndarray, place: np.ndarray) -> tuple[float, Ends]:
@@ -246,21 +281,23 @@ def _scored(kind: str, task: str, seen: Sequence[Seen], weights: Weights) -> Ite
     )
 
 
-def show(rows: Sequence[Row], scored: Sequence[Scored], *, parts: bool) -> None:
+def show(rows: Sequence[Row], scored: Sequence[Scored]) -> None:
     """Print Markdown tables, as docs/local.md has them."""
     for kind, title in KINDS.items():
-        chosen = [row for row in rows if row.kind == kind and (parts or row.part == "all")]
+        chosen = [row for row in rows if row.kind == kind]
         if not chosen:
             continue
-        print(f"\n| {title} | Photograph, % | Other | Grey | Gain | Images (pairs) |")
-        print("|---|---|---|---|---|---:|")
+        print(
+            f"\n| {title} | Photograph, % | Other | Grey | Blind solver | Gain | Images (pairs) |"
+        )
+        print("|---|---|---|---|---|---|---:|")
         for row in chosen:
             name = row.task if row.part == "all" else f"– {row.part}"
-            gain = f"{100 * row.gain:.1f}{_ends(row.gain_interval)}"
-            right = f"{100 * row.photograph:.1f}{_ends(row.interval)}"
             print(
-                f"| {name} | {right} | {100 * row.other:.1f} | {100 * row.grey:.1f} | {gain} "
-                f"| {row.images} ({row.pairs}) |"
+                f"| {name} | {_percent(row.photograph, row.interval)} | {100 * row.other:.1f} "
+                f"| {_percent(row.grey, row.grey_interval)} "
+                f"| {_percent(row.solver, row.solver_interval)} "
+                f"| {_percent(row.gain, row.gain_interval)} | {row.images} ({row.pairs}) |"
             )
         whole = [row for row in chosen if row.part == "all"]
         mean = {
@@ -269,7 +306,7 @@ def show(rows: Sequence[Row], scored: Sequence[Scored], *, parts: bool) -> None:
         }
         print(
             f"| mean over {len(whole)} tasks | {mean['photograph']:.1f} | {mean['other']:.1f} "
-            f"| {mean['grey']:.1f} | {mean['gain']:.1f} | |"
+            f"| {mean['grey']:.1f} | | {mean['gain']:.1f} | |"
         )
     print("\n| Scores | Errors | ρ | MAE | Best constant | Ratio | Predictions | Images |")
     print("|---|---|---:|---:|---:|---:|---:|---:|")
@@ -279,6 +316,12 @@ def show(rows: Sequence[Row], scored: Sequence[Scored], *, parts: bool) -> None:
             f"| {one.task} | {one.kind} | {one.rho:.2f} | {one.error:.2f} | {one.constant:.2f} "
             f"| {ratio:.2f} | {one.predictions} | {one.images} |"
         )
+
+
+def _percent(value: float, ends: Ends) -> str:
+    if np.isnan(value):
+        return "–"
+    return f"{100 * value:.1f}{_ends(ends)}"
 
 
 def _ends(ends: Ends) -> str:

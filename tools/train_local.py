@@ -50,9 +50,16 @@ LESSONS = {
     "detection": ("ladder", "mixed"),
     **dict.fromkeys(("instance", "semantic", "referring", "depth"), ("ladder", "matched")),
 }
-"""By type, which predictions teach it (decision 0208). Scores are calibrated on ladders alone."""
+"""By type, which predictions teach it (decision 0208). Scores are learned from ladders alone,
+without the truth itself.
+"""
+RESTORED_EVERY = 5
+"""Restorations are made of every fifth scene: they take longest, and need the fewest."""
+FEW = 250
+"""Scenes with few objects, from which scores of boxes and instances are learned too."""
 UNCHANGED = 2.0
 """Score of an edit that did nothing."""
+MORE_LABELS = tuple(f"thing {k}" for k in range(15))
 RESTORED = tuple(name for name, task in TASKS.items() if task.restored)
 
 
@@ -60,17 +67,20 @@ def main() -> None:
     """Train and write the file."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--scenes", type=int, default=40)
+    options.add_argument("--workers", type=int, help="Processes; by default one a processor.")
     options.add_argument("--out", type=Path, default=Path(model.__file__).with_name("default.vj"))
     chosen = options.parse_args()
     compared: defaultdict[str, list[Sample]] = defaultdict(list)
     scored: defaultdict[str, list[Sample]] = defaultdict(list)
-    with ProcessPoolExecutor() as pool:
-        for number, rows in enumerate(pool.map(_samples_of, range(chosen.scenes)), 1):
+    jobs = [*range(chosen.scenes), *(-1 - k for k in range(FEW))]
+    with ProcessPoolExecutor(chosen.workers) as pool:
+        for number, rows in enumerate(pool.map(_samples_of, jobs), 1):
             for task, lesson, sample in rows:
-                compared[task].append(sample)
-                if lesson == "ladder":
+                if lesson != "few":
+                    compared[task].append(sample)
+                if lesson in ("ladder", "few"):
                     scored[task].append(sample)
-            print(f"scene {number} of {chosen.scenes}", flush=True)
+            print(f"scene {number} of {len(jobs)}", flush=True)
     done = train(
         {task: pairs_of(rows) for task, rows in compared.items()},
         scored,
@@ -83,12 +93,36 @@ def main() -> None:
 
 
 def _samples_of(number: int) -> list[Taught]:
+    """Of scene ``number``; of a scene with few objects below 0."""
     cv2.setNumThreads(1)
-    return list(scene_samples(scene(number, people=number % 3)))
+    if number < 0:
+        return list(few_samples(scene(number + FEW, few=True)))
+    made = scene(number, people=number % 3)
+    restored = _restorations(made) if number % RESTORED_EVERY == 0 else ()
+    return [*scene_samples(made), *restored]
+
+
+def few_samples(made: Scene) -> Iterator[Taught]:
+    """Ladders of the boxes and instances of one scene; as in photographs, most labels of the data
+    set are not in it.
+    """
+    photo, given = made.photo, Given(made.photo.pixels)
+    around = levels.ErrorScene(photo.size, (*LABELS, *MORE_LABELS), LEVELS)
+    truths = (
+        ("object_detection", boxes_of(photo)),
+        ("instance_segmentation", Masks(photo.size, photo.objects)),
+    )
+    for task, truth in truths:
+        for error_type in error_types(task):
+            for item in graded(task, error_type, truth, around, seed=SEED, key=photo.name):
+                features = features_of(task, item.prediction, given)
+                yield task, "few", Sample(photo.name, error_type, features, item.final_score)
 
 
 def scene_samples(made: Scene) -> Iterator[Taught]:
-    """Every training sample of one scene, with its task and the lesson that it is part of."""
+    """Every training sample of one scene but restorations, with its task and the lesson that it is
+    part of.
+    """
     photo, given = made.photo, Given(made.photo.pixels)
     around = levels.ErrorScene(
         photo.size, LABELS, LEVELS, None, tuple(item.mask for item in photo.objects)
@@ -107,7 +141,6 @@ def scene_samples(made: Scene) -> Iterator[Taught]:
     truths += [("keypoint", "", People(photo.people))] if photo.people else []
     for task, key, truth in truths:
         yield from _with_errors(task, f"{photo.name} {key}", photo.name, truth, around, given)
-    yield from _restorations(made)
     yield from _generations(made)
 
 
@@ -124,7 +157,8 @@ def _with_errors(
         ):
             features = features_of(task, item.prediction, given)
             group = f"{key} {error_type} {pairing}"
-            yield task, pairing, Sample(image, group, features, item.final_score)
+            lesson = pairing if item.severity else "truth"
+            yield task, lesson, Sample(image, group, features, item.final_score)
     for k in range(MIXED if "mixed" in lessons else 0):
         prediction = _mixed(task, truth, around, np.random.default_rng([SEED, k]), f"{key} {k}")
         features, value = features_of(task, prediction, given), score(task, prediction, truth)

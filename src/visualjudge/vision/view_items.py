@@ -31,8 +31,11 @@ def set_features(rows: Mapping[str, FloatArray], count: int) -> Features:
 
 
 def overlaps(labels: Sequence[str], iou: FloatArray) -> Features:
-    """How far items repeat earlier ones, with and without regard to labels."""
-    earlier = np.tril(iou, -1)
+    """How far items repeat others, with and without regard to labels: each the ones that overlap
+    less in all.
+    """
+    less = iou.sum(axis=1)[:, None] > iou.sum(axis=1)
+    earlier = np.where(less | (np.tri(len(iou), k=-1) > 0) & ~less.T, iou, 0)
     names, number = (
         np.unique(labels, return_inverse=True)
         if labels

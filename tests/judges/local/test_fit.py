@@ -12,6 +12,7 @@ from hypothesis import given, strategies as st
 from visualjudge.core.errors import DataError
 from visualjudge.judges.local.fit import Fitted, Pair, Sample, fit, pairs_of
 from visualjudge.judges.local.model import Model, Weights, load, shipped
+from visualjudge.judges.local.scoring import fitted, scored
 
 
 def samples(images: int, *, shuffled: bool = False) -> list[Sample]:
@@ -75,10 +76,44 @@ def test_a_file_of_version_1_scores_by_the_weights_of_comparisons(tmp_path: Path
     content = {"format": "visualjudge-local", "version": 1, "tasks": {"keypoint": row}}
     (tmp_path / "old.vj").write_text(json.dumps(content))
     assert load(tmp_path / "old.vj").tasks["keypoint"].score_of({"a": 1.0}) == 5
-    row["centre"] = [0, 0]
-    (tmp_path / "old.vj").write_text(json.dumps(content))
-    with pytest.raises(DataError, match="as long as names"):
-        load(tmp_path / "old.vj")
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {"names": ["a"], "thresholds": [0], "leaves": [1]},
+        {"names": ["a"], "thresholds": [], "leaves": [1, 2]},
+        {"names": ["a"], "thresholds": [0], "leaves": [1, 1e999]},
+    ],
+)
+def test_a_tree_of_another_shape_is_refused(tmp_path: Path, tree: dict[str, object]) -> None:
+    row = {"names": ["a"], "scale": [2], "weights": [1], "temperature": 1, "trees": [tree]}
+    content = {"format": "visualjudge-local", "version": 3, "tasks": {"keypoint": row}}
+    (tmp_path / "bad.vj").write_text(json.dumps(content))
+    with pytest.raises(DataError, match="is not a model of the local judge"):
+        load(tmp_path / "bad.vj")
+
+
+def test_scores_follow_shares_of_items() -> None:
+    """One repeat of two items costs half of the score, one of twenty costs little."""
+    features = [
+        {"count": float(n), "repeats": float(k)} for n in range(1, 21) for k in range(n + 1)
+    ]
+    scores = [10 * (1 - row["repeats"] / row["count"]) for row in features]
+    first, trees = fitted(features, scores)
+    wrong = [
+        abs(scored(first, trees, row) - score) for row, score in zip(features, scores, strict=True)
+    ]
+    assert np.mean(wrong) < 0.3 * np.mean(np.abs(np.array(scores) - np.median(scores)))
+
+
+def test_scores_of_features_that_tell_nothing_are_near_the_median() -> None:
+    rng = np.random.default_rng(0)
+    seen, unseen = ([{"a": float(v)} for v in rng.normal(size=300)] for _ in "ab")
+    scores = rng.uniform(0, 10, 300)
+    first, trees = fitted(seen, list(scores))
+    said = np.array([scored(first, trees, row) for row in unseen])
+    assert np.abs(said - np.median(scores)).mean() < 1.5
 
 
 def test_pairs_of_one_image_are_too_few() -> None:

@@ -15,6 +15,8 @@ from visualjudge.vision.tasks import task_named
 from visualjudge.vision.view import NOTHING, Features, Given, reduced
 
 GREY = 128
+DIGITS = 9
+"""Decimals of features: in which order items are added must not decide."""
 
 
 def given_of(
@@ -34,7 +36,7 @@ def features_of(task: str, prediction: Any, given: Given) -> Features:
     kind = type_of(task)
     if kind.look is None or (given.image is None and not kind.is_image):
         return NOTHING
-    return kind.look(prediction, given)
+    return {name: round(value, DIGITS) for name, value in kind.look(prediction, given).items()}
 
 
 def over_grey(given: Given) -> Given:
@@ -61,4 +63,5 @@ def blind_features_of(task: str, prediction: Any, grey: Given) -> Features:
     found, places = features_of(task, prediction, grey), type_of(task).places
     if places is None or grey.image is None:
         return found
-    return {**found, **layout(places(prediction), (grey.image.shape[0], grey.image.shape[1]))}
+    laid = layout(places(prediction), (grey.image.shape[0], grey.image.shape[1]))
+    return {**found, **{name: round(value, DIGITS) for name, value in laid.items()}}

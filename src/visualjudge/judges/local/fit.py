@@ -15,17 +15,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression, minimize
+from scipy.optimize import minimize
 
-from visualjudge.judges.local.model import CLIP, Features, Weights
+from visualjudge.judges.local.model import CLIP, Weights
+from visualjudge.judges.local.scoring import Features, fitted
 
 RIDGES = (0.3, 1.0, 3.0, 10.0, 30.0)
 FOLDS = 5
-KNOTS = 40
-SCORE_RIDGE, COMPARED = 3.0, 0.3
-"""Strength of the ridge of score weights, a prediction; the share of a score that comes from the
-weights of comparisons.
-"""
 Array = NDArray[np.float64]
 
 
@@ -100,7 +96,7 @@ def fit(
     pairs
         What is learned from, of at least two images.
     samples
-        Predictions with scores (0..10), for the calibration of scores; may be empty.
+        Predictions with scores (0..10), to learn scores from; may be empty.
     prior
         Weights that the fit is pulled towards.
     coherent
@@ -133,7 +129,10 @@ def fit(
     temperature = float(f"{_temperature(held_out[best], share):.4g}")
     right = _by_image([pair.image for pair in pairs], held_out[best])
     plain = Weights(names, tuple(_rounded(scale)), tuple(weights), temperature)
-    return Fitted(_calibrated(plain, samples), right, len(pairs), held_out[best])
+    if samples:
+        first, trees = fitted([one.features for one in samples], [one.score for one in samples])
+        plain = replace(plain, first=first, trees=trees)
+    return Fitted(plain, right, len(pairs), held_out[best])
 
 
 def _rounded(values: Array) -> list[float]:
@@ -190,35 +189,3 @@ def _by_image(images: Sequence[str], log_odds: Array) -> tuple[ImageHits, ...]:
     return tuple(
         ImageHits(image, sum(values), len(values)) for image, values in sorted(found.items())
     )
-
-
-def _calibrated(weights: Weights, samples: Sequence[Sample]) -> Weights:
-    """The weights with those of scores, and an isotonic regression of score on what they say; as
-    they are without samples.
-
-    Scores are told by ridge regression on features of variance 1, and in part by the weights of
-    comparisons, each of the two sums of variance 1.
-    """
-    if not samples:
-        return weights
-    values = np.array([[s.features.get(n, 0.0) for n in weights.names] for s in samples])
-    truth = np.array([sample.score for sample in samples])
-    centre, spread = np.array(_rounded(values.mean(0))), np.array(_rounded(values.std(0) + 1e-9))
-    units = np.clip((values - centre) / spread, -CLIP, CLIP)
-    pull = SCORE_RIDGE * len(units) * np.eye(units.shape[1])
-    slopes = np.linalg.solve(units.T @ units + pull, units.T @ (truth - truth.mean()))
-    compared = np.array(weights.weights) * spread / np.array(weights.scale)
-    told, said = (one / ((units @ one).std() + 1e-9) for one in (slopes, compared))
-    scoring = replace(
-        weights,
-        centre=tuple(map(float, centre)),
-        spread=tuple(map(float, spread)),
-        score_weights=tuple(_rounded((1 - COMPARED) * told + COMPARED * said)),
-    )
-    order = sorted(
-        ((scoring.quality_of(s.features), s.score) for s in samples), key=lambda row: row[0]
-    )
-    quality, score = (np.array(column, dtype=np.float64) for column in zip(*order, strict=True))
-    fitted = np.clip(isotonic_regression(score).x, 0, 10)
-    at = np.unique(np.linspace(0, len(quality) - 1, KNOTS).round().astype(int))
-    return replace(scoring, quality=tuple(_rounded(quality[at])), score=tuple(_rounded(fitted[at])))

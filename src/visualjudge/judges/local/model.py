@@ -20,17 +20,17 @@ import orjson
 
 from visualjudge.core.atomic import write_json
 from visualjudge.core.errors import DataError
+from visualjudge.judges.local.scoring import Features, Tree, scored
 
 FORMAT = "visualjudge-local"
-VERSION = 2
-READABLE = (1, 2)
+VERSION = 3
+READABLE = (1, 2, 3)
 CLIP = 4.0
 """A difference counts at most this many standard deviations: one odd feature never decides
 alone.
 """
 SCORING = ("centre", "spread", "score_weights")
 MOST_BYTES = 4 << 20
-Features = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,10 @@ class Weights:
     """The model of one task.
 
     ``names``, ``scale`` and ``weights`` have one entry a feature; ``temperature`` divides the
-    log-odds. Scores have their own ``score_weights``, of features less their ``centre`` over their
-    ``spread``; where there are none (files of version 1), quality is the sum by ``weights``.
-    ``quality`` and ``score`` are the knots of the isotonic calibration from quality to the 0..10
-    scale.
+    log-odds. A score is ``first`` and what the ``trees`` add to it. Tasks of files of version 1 and
+    2 have none: there it follows from the sum by ``weights``, or by ``score_weights`` of features
+    less their ``centre`` over their ``spread``, and ``quality`` and ``score`` are the knots of an
+    isotonic calibration from that to the 0..10 scale.
     """
 
     names: tuple[str, ...]
@@ -53,6 +53,8 @@ class Weights:
     centre: tuple[float, ...] = ()
     spread: tuple[float, ...] = ()
     score_weights: tuple[float, ...] = ()
+    first: float = 0.0
+    trees: tuple[Tree, ...] = ()
 
     def log_odds(self, first: Features, second: Features) -> float:
         """Log-odds that ``first`` is the better one; 0 where their features do not differ."""
@@ -60,19 +62,19 @@ class Weights:
         units = np.clip(np.array(apart) / np.array(self.scale), -CLIP, CLIP)
         return float(units @ np.array(self.weights)) / self.temperature
 
-    def quality_of(self, features: Features) -> float:
-        """Weighted sum of an option's features, on an arbitrary scale."""
-        values = np.array([features.get(name, 0.0) for name in self.names])
-        if not self.score_weights:
-            return float((values / np.array(self.scale)) @ np.array(self.weights))
-        units = (values - np.array(self.centre)) / np.array(self.spread)
-        return float(np.clip(units, -CLIP, CLIP) @ np.array(self.score_weights))
-
     def score_of(self, features: Features) -> float | None:
         """Expected score, 0..10; None where the model was trained on comparisons alone."""
+        if self.trees:
+            return scored(self.first, self.trees, features)
         if not self.quality:
             return None
-        return float(np.interp(self.quality_of(features), self.quality, self.score))
+        values = np.array([features.get(name, 0.0) for name in self.names])
+        if self.score_weights:
+            units = (values - np.array(self.centre)) / np.array(self.spread)
+            quality = np.clip(units, -CLIP, CLIP) @ np.array(self.score_weights)
+        else:
+            quality = (values / np.array(self.scale)) @ np.array(self.weights)
+        return float(np.interp(quality, self.quality, self.score))
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,7 @@ def _weights(row: Mapping[str, Any]) -> Weights:
         for part in ("scale", "weights", "quality", "score")
     }
     scoring = {part: tuple(float(v) for v in row.get(part, ())) for part in SCORING}
+    trees, first = tuple(map(_tree, row.get("trees", ()))), float(row.get("first", 0.0))
     lengths = {len(names), len(numbers["scale"]), len(numbers["weights"])}
     if len(lengths) > 1 or len(numbers["quality"]) != len(numbers["score"]):
         raise ValueError(
@@ -144,9 +147,18 @@ def _weights(row: Mapping[str, Any]) -> Weights:
     if {len(values) for values in scoring.values()} not in ({0}, lengths):
         raise ValueError(f"{', '.join(SCORING)} must be as long as names, or empty")
     temperature = float(row["temperature"])
-    if (
-        not np.isfinite([*chain(*numbers.values(), *scoring.values()), temperature]).all()
-        or temperature <= 0
-    ):
+    every = [
+        *chain(*numbers.values(), *scoring.values(), *(t.thresholds + t.leaves for t in trees)),
+        first,
+    ]
+    if not np.isfinite([*every, temperature]).all() or temperature <= 0:
         raise ValueError("all values must be finite numbers, temperature above 0")
-    return Weights(names, temperature=temperature, **numbers, **scoring)
+    return Weights(names, temperature=temperature, **numbers, **scoring, first=first, trees=trees)
+
+
+def _tree(row: Mapping[str, Any]) -> Tree:
+    names = tuple(str(name) for name in row["names"])
+    thresholds, leaves = (tuple(float(v) for v in row[part]) for part in ("thresholds", "leaves"))
+    if len(thresholds) != len(names) or len(leaves) != 1 << len(names):
+        raise ValueError("a tree must have a threshold a name, and 2 leaves to the power of names")
+    return Tree(names, thresholds, leaves)

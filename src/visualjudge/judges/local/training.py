@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from visualjudge import __version__
 from visualjudge.core.errors import DataError
@@ -164,7 +165,12 @@ def marked(image: Pixels, hole: BoolArray) -> Given:
     return Given(context_image(image, hole), hole=hole)
 
 
-def note_features(note: Annotation, given: Given, root: Path) -> Features:
+def note_features(
+    note: Annotation,
+    given: Given,
+    root: Path,
+    look: Callable[[str, Any, Given], Features] = features_of,
+) -> Features:
     """Features of a prediction of the data folder ``root`` beside what is given."""
     size = None
     if given.image is not None and not type_of(note.task).is_image:
@@ -172,4 +178,4 @@ def note_features(note: Annotation, given: Given, root: Path) -> Features:
     prediction = read_prediction(
         note.task, note.prediction, size=size, root=root, expression=note.prompt
     )
-    return features_of(note.task, prediction, given)
+    return look(note.task, prediction, given)

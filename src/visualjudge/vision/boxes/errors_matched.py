@@ -24,13 +24,8 @@ def _shifted(item: Detection, x: float, y: float) -> Detection:
     return replace(item, xyxy=(x1 + x, y1 + y, x2 + x, y2 + y))
 
 
-def _mirrored(item: Detection, width: int) -> Detection:
-    x1, y1, x2, y2 = item.xyxy
-    return replace(item, xyxy=(width - x2, y1, width - x1, y2))
-
-
 def _rough(item: Detection, scene: ErrorScene, rng: np.random.Generator) -> Detection:
     return moved(item, ROUGH_IOU, scene, rng)
 
 
-MATCHED = ItemErrors(Moves(_box, _shifted, _mirrored, _rough))
+MATCHED = ItemErrors(Moves(_box, _shifted, _rough))

@@ -11,33 +11,26 @@ from visualjudge.core.records import FloatArray
 from visualjudge.vision.depth import errors
 from visualjudge.vision.depth.record import DepthMap
 from visualjudge.vision.errors.levels import ErrorScene, Perturbation
-from visualjudge.vision.errors.random_fields import lowest_share, smooth_field
+from visualjudge.vision.errors.matched import aside, side
 
 MILD = 0.2
 """Severity of the error that all options of a pair have."""
-SOFT = 0.03
-"""Width of the seams between regions, as a share of the longer side."""
 
 
 def misplaced(error: Perturbation | None) -> Perturbation:
-    """A dense map whose regions come, more and more of them, from its mirror image; and an error at
-    one severity.
+    """A dense map moved further and further to a side, without its margins; and an error at one
+    severity.
 
-    The mirror image is as smooth, and as far away at the same height, and has its objects in the
+    The moved map is as smooth, and as far away at the same height, and has its objects in the
     wrong places.
     """
 
     def matched(
         truth: DepthMap, severity: float, scene: ErrorScene, rng: np.random.Generator
     ) -> DepthMap:
-        logs = np.log(_dense(truth))
-        everywhere = np.ones(truth.extent, dtype=np.bool_)
-        part = lowest_share(
-            everywhere, smooth_field(truth.extent, rng, grain=0.3), severity
-        ).astype(np.float64)
-        part = cv2.GaussianBlur(part, (0, 0), SOFT * max(truth.extent))
-        mixed = replace(truth, values=np.exp(logs + part * (logs[:, ::-1] - logs)))
-        found: DepthMap = mixed if error is None else error(mixed, MILD, scene, rng)
+        to = side(severity, scene.levels, rng)
+        moved = replace(truth, values=aside(_dense(truth), severity, to, np.nan))
+        found: DepthMap = moved if error is None else error(moved, MILD, scene, rng)
         return found
 
     return matched

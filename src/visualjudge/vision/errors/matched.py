@@ -3,10 +3,10 @@ Those of each type: ``vision/<type>/errors_matched.py``.
 
 A ladder of errors can be ordered by the predictions alone: the one with fewer boxes, or with
 smoother outlines, is the better one. Here all predictions of a group bear the same errors of one
-kind (their look), and lie on one way from the truth to a *decoy* that could as well be the truth:
-the truth moved, mirrored, or with parts exchanged. Without the photograph, the way could as well be
-walked from the other end, so the severities are symmetric about ½: what a rule that does not look
-gains on the first half, it loses on the second.
+kind (their look), and lie between the truth and a *decoy* that could as well be the truth: the
+truth moved, or with parts exchanged. Where something moves, there is a decoy on either side of the
+truth, and the severities of a group are divided between the sides (:func:`side`) so that a rule
+that does not look, "the one more to the left" say, is right in half of the pairs of every group.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from visualjudge.core.records import FloatArray, Size, Xyxy
 from visualjudge.vision.errors.levels import ErrorScene
@@ -24,15 +25,23 @@ from visualjudge.vision.errors.random_fields import box_iou, elsewhere, reach
 from visualjudge.vision.items import LabelledItems
 
 Items = TypeVar("Items", bound=LabelledItems)
+T = TypeVar("T", bound=np.generic)
 Rng = np.random.Generator
-LEAST_IOU = 0.5
-"""Mean IoU of the items with the truth at the far end of a shift."""
-LEAST_ROOM = 0.75
-"""IoU above which a shift is too short to be asked about."""
+LEAST_IOUS = (0.5, 0.6, 0.7)
+"""Mean IoU of the items with the truth at the far end of a shift: the first for which there is
+room.
+"""
 APART = 0.3
 """IoU below which a place counts as another one."""
-NEAR_BORDER = 2.0
+NEAR_BORDER = 0.02
+"""Within this share of the longer side an item counts as touching the border."""
 ANGLES = 16
+MOST_TOLD = 0.6
+"""How far two moves may change together where items lie, over what they change one by one."""
+DECOYS_FAR = (1.1, 0.9, 0.7)
+"""How far a decoy is from its item, in widths and heights of it; the first that fits."""
+ASIDE = 0.15
+"""How far the content of a whole image is moved to a side at most, as a share of the width."""
 
 
 def middles(levels: int) -> tuple[float, ...]:
@@ -49,10 +58,34 @@ def exchanged(severity: float, total: int) -> int:
     return math.floor(severity * total + 0.5 - 1e-9)
 
 
+def side(severity: float, levels: int, rng: Rng) -> int:
+    """On which side of the truth, 0 or 1, the prediction of a severity lies.
+
+    Of two predictions the milder one is the better one, so that a rule that prefers one side is
+    right by the side of the severer one. Each of ``levels`` severities is the severer one in as
+    many pairs as there are milder ones: from the severest on, each goes to the side that has fewer
+    pairs. ``rng`` exchanges the sides.
+    """
+    pairs, chosen, first = [0, 0], 0, int(rng.integers(2))
+    for milder in range(levels - 1, min(levels - 1, int(severity * levels)) - 1, -1):
+        chosen = int(pairs[0] > pairs[1])
+        pairs[chosen] += milder
+    return chosen ^ first
+
+
+def aside(plane: NDArray[T], severity: float, to: int, nothing: float) -> NDArray[T]:
+    """An H×W map moved to the left (0) or right (1), and ``nothing`` in the margins on both sides,
+    which are equally wide at every severity: what would have to be made up is not shown.
+    """
+    margin = round(ASIDE * plane.shape[1])
+    moved = np.roll(plane, (2 * to - 1) * round(severity * margin), axis=1)
+    moved[:, :margin] = moved[:, plane.shape[1] - margin :] = nothing
+    return moved
+
+
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """How the items of a type move. ``shifted`` takes (item, x, y), ``mirrored`` (item, width of
-    the image).
+    """How the items of a type move. ``shifted`` takes (item, x, y).
 
     ``rough`` takes (item, scene, generator): the item with a small error, so that no option is the
     truth itself.
@@ -60,7 +93,6 @@ class Moves:
 
     box: Callable[[Any], Xyxy]
     shifted: Callable[[Any, float, float], Any]
-    mirrored: Callable[[Any, int], Any]
     rough: Callable[[Any, ErrorScene, Rng], Any]
 
 
@@ -73,7 +105,8 @@ class ItemErrors:
     moves: Moves
 
     def localization(self, truth: Items, severity: float, scene: ErrorScene, rng: Rng) -> Items:
-        """All items are off by equal errors of their own, and together moved in one direction.
+        """All items are off by equal errors of their own, and together moved to one side or the
+        other.
 
         Items that touch the border are left out: they cannot move, and the others would come to
         overlap them.
@@ -81,40 +114,39 @@ class ItemErrors:
         boxes = [self.moves.box(item) for item in truth.items]
         free = [k for k, box in enumerate(boxes) if inside(box, scene.size)]
         items = self._rough((truth.items[k] for k in free), scene, rng)
-        step = common_step([boxes[k] for k in free], scene.size, rng)
-        if step is None:
+        steps = common_steps([boxes[k] for k in free], scene.size, rng)
+        if steps is None:
             return truth
-        return truth.with_items(self.moves.shifted(item, *(severity * step)) for item in items)
+        step = severity * steps[side(severity, scene.levels, rng)]
+        return truth.with_items(self.moves.shifted(item, *step) for item in items)
 
     def background(self, truth: Items, severity: float, scene: ErrorScene, rng: Rng) -> Items:
         """The number of items stays the same, one is false, and with severity more of the others
         are placed where there is no object.
         """
-        items, places = self._traded(truth, severity, scene, rng)
+        items, places = self._traded(truth, severity, scene, rng, lambda n: range(n))
         like = truth.items[int(rng.integers(len(truth.items)))]
         box, target = self.moves.box(like), elsewhere(self.moves.box(like), scene.size, rng, places)
         extra = self.moves.shifted(like, target[0] - box[0], target[1] - box[1])
         return truth.with_items([*items, extra] if items else truth.items)
 
     def duplicate(self, truth: Items, severity: float, scene: ErrorScene, rng: Rng) -> Items:
-        """Half of the items occur twice; with severity, more of them are placed where there is no
-        object.
-        """
-        items, _ = self._traded(truth, severity, scene, rng)
-        twice = rng.permutation(len(items))[: math.ceil(len(items) / 2)]
-        return truth.with_items(
-            [*items, *(self._twin(items[k], scene, rng) for k in twice)] if items else truth.items
-        )
+        """Half of the items are there twice; more and more of them lie where there is no object."""
+
+        def with_twins(n: int) -> Sequence[int]:
+            return [*range(n), *rng.permutation(n)[: math.ceil(n / 2)].tolist()]
+
+        items, _ = self._traded(truth, severity, scene, rng, with_twins)
+        return truth.with_items(items or truth.items)
 
     def missed(self, truth: Items, severity: float, scene: ErrorScene, rng: Rng) -> Items:
-        """The same number of items is missing; with severity, more of the others are placed where
-        there is no object.
-        """
-        items, _ = self._traded(truth, severity, scene, rng)
-        gone = set(rng.permutation(len(items))[: math.ceil(len(items) / 4)].tolist())
-        return truth.with_items(
-            [item for k, item in enumerate(items) if k not in gone] if items else truth.items
-        )
+        """As many items are missing; more and more of the others lie where there is no object."""
+
+        def without_some(n: int) -> Sequence[int]:
+            return sorted(rng.permutation(n)[math.ceil(n / 4) :].tolist())
+
+        items, _ = self._traded(truth, severity, scene, rng, without_some)
+        return truth.with_items(items or truth.items)
 
     def classification(self, truth: Items, severity: float, scene: ErrorScene, rng: Rng) -> Items:
         """Items of similar shape exchange their labels; if there is one label only, more items get
@@ -142,47 +174,59 @@ class ItemErrors:
         return [self.moves.rough(item, scene, rng) for item in items]
 
     def _traded(
-        self, truth: Items, severity: float, scene: ErrorScene, rng: Rng
+        self,
+        truth: Items,
+        severity: float,
+        scene: ErrorScene,
+        rng: Rng,
+        shown: Callable[[int], Iterable[int]],
     ) -> tuple[list[Any], list[Xyxy]]:
-        """The items that have a decoy, some of them at its place, and all places of both."""
-        boxes = [self.moves.box(item) for item in truth.items]
-        decoys = [self._decoy(item, boxes, scene, rng) for item in truth.items]
-        rough = self._rough(truth.items, scene, rng)
-        false = [None if d is None else self.moves.rough(d, scene, rng) for d in decoys]
-        known = [k for k, decoy in enumerate(false) if decoy is not None]
-        if not known:
-            return [], boxes
-        for k in np.array(known)[rng.permutation(len(known))][: exchanged(severity, len(known))]:
-            rough[k] = false[k]
-        return [rough[k] for k in known], [
-            *boxes,
-            *(self.moves.box(decoy) for decoy in decoys if decoy is not None),
-        ]
+        """Of n items that have decoys those that are ``shown``, some of the n at the place of one;
+        and all places of items and decoys.
 
-    def _decoy(self, item: Any, taken: Sequence[Xyxy], scene: ErrorScene, rng: Rng) -> Any | None:
-        """The item mirrored in the image, or else moved beside itself, where no object lies; None
-        without such room.
+        An item and its decoy have the same small error.
         """
-        height, width = scene.size
-        x1, y1, x2, y2 = self.moves.box(item)
-        steps = (
-            np.array([(1, 0), (-1, 0), (0, 1), (0, -1)])
-            * (x2 - x1, y2 - y1)
-            * rng.uniform(0.9, 1.3)
-        )
-        tries = [self.moves.mirrored(item, width)]
-        tries += [
-            self.moves.shifted(item, dx, dy)
-            for dx, dy in steps[rng.permutation(4)]
-            if x1 + dx >= 0 and x2 + dx <= width and y1 + dy >= 0 and y2 + dy <= height
-        ]
-        free = (
-            one for one in tries if all(box_iou(self.moves.box(one), box) < APART for box in taken)
-        )
-        return next(free, None)
+        places = [self.moves.box(item) for item in truth.items]
+        chosen = side(severity, scene.levels, rng)
+        kept: list[tuple[Any, FloatArray]] = []
+        for k, item in enumerate(truth.items):
+            steps = self._decoys(k, places, scene, rng)
+            if steps is not None:
+                x1, y1, x2, y2 = places[k]
+                places += [(x1 + x, y1 + y, x2 + x, y2 + y) for x, y in steps]
+                kept.append((item, steps[chosen]))
+        numbers = list(shown(len(kept)))
+        order = rng.permutation(sorted({*numbers}))
+        false = set(order[: exchanged(severity, len(order))].tolist())
+        rough = self._rough((kept[k][0] for k in numbers), scene, rng)
+        return [
+            self.moves.shifted(item, *kept[k][1]) if k in false else item
+            for k, item in zip(numbers, rough, strict=True)
+        ], places
 
-    def _twin(self, item: Any, scene: ErrorScene, rng: Rng) -> Any:
-        return self.moves.rough(item, scene, rng)
+    def _decoys(
+        self, number: int, taken: Sequence[Xyxy], scene: ErrorScene, rng: Rng
+    ) -> list[FloatArray] | None:
+        """Two steps (x, y) of item ``number`` of ``taken`` to places on the image where no object
+        lies; None without such room, and where the item itself lies on another.
+        """
+        x1, y1, x2, y2 = taken[number]
+        others = [place for k, place in enumerate(taken) if k != number]
+        if not inside(taken[number], scene.size) or any(
+            box_iou(taken[number], other) >= APART for other in others
+        ):
+            return None
+        free = []
+        for far in DECOYS_FAR:
+            for angle in rng.uniform(0, 2 * np.pi) + np.arange(ANGLES) * 2 * np.pi / ANGLES:
+                step = far * np.array([(x2 - x1) * np.cos(angle), (y2 - y1) * np.sin(angle)])
+                place = (x1 + step[0], y1 + step[1], x2 + step[0], y2 + step[1])
+                if inside(place, scene.size) and all(box_iou(place, one) < APART for one in taken):
+                    free.append(step)
+        moves = np.array(free).reshape(-1, 1, 2)
+        around = np.array(others).reshape(-1, 4).mean(axis=0) if others else None
+        sides = two_sides(np.array([taken[number]]), moves, scene.size, around)
+        return None if sides is None else [free[k] for k in sides]
 
 
 def inside(box: Xyxy, size: Size) -> bool:
@@ -190,49 +234,77 @@ def inside(box: Xyxy, size: Size) -> bool:
     change.
     """
     x1, y1, x2, y2 = box
-    return (
-        x1 >= NEAR_BORDER
-        and y1 >= NEAR_BORDER
-        and x2 <= size[1] - NEAR_BORDER
-        and y2 <= size[0] - NEAR_BORDER
-    )
+    near = NEAR_BORDER * max(size)
+    return x1 >= near and y1 >= near and x2 <= size[1] - near and y2 <= size[0] - near
 
 
-def common_step(boxes: Sequence[Xyxy], size: Size, rng: Rng) -> FloatArray | None:
-    """(x, y) that brings the mean IoU of boxes with themselves down to ½ and keeps all on the
-    image; None without room.
-
-    Of some random directions the first with room enough, or else the one with the most.
+def common_steps(boxes: Sequence[Xyxy], size: Size, rng: Rng) -> list[FloatArray] | None:
+    """Two steps (x, y) to different sides that bring the mean IoU of boxes with themselves down to
+    ½, or not as far where there is no room for it, and keep all on the image; None without room.
     """
     if not boxes:
         return None
     corners = np.array(boxes)
-    found: list[tuple[float, FloatArray]] = []
-    for angle in rng.uniform(0, 2 * np.pi) + np.arange(ANGLES) * 2 * np.pi / ANGLES * 7:
-        way = np.array([np.cos(angle), np.sin(angle)])
-        room = _room(corners, way, size)
 
-        def mean_iou(share: float, step: FloatArray = way * room) -> float:
-            moved = corners + np.tile(share * step, 2)
-            return float(
-                np.mean([box_iou(tuple(a), tuple(b)) for a, b in zip(corners, moved, strict=True)])
-            )
+    def mean_iou(step: FloatArray) -> float:
+        moved = corners + np.tile(step, 2)
+        return float(
+            np.mean([box_iou(tuple(a), tuple(b)) for a, b in zip(corners, moved, strict=True)])
+        )
 
-        found.append((mean_iou(1.0), way * room * reach(mean_iou, LEAST_IOU)))
-        if found[-1][0] <= LEAST_IOU:
-            break
-    least, step = min(found, key=lambda one: max(one[0], LEAST_IOU))
-    return step if least <= LEAST_ROOM else None
+    angles = rng.uniform(0, 2 * np.pi) + np.arange(ANGLES) * 2 * np.pi / ANGLES
+    ways = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    longest = [way * _room(corners, way, size) for way in ways]
+    ends = [mean_iou(step) for step in longest]
+    for least in LEAST_IOUS:
+        steps = [
+            step * reach(lambda share, step=step: mean_iou(share * step), least)  # type: ignore[misc]
+            for step, end in zip(longest, ends, strict=True)
+            if end <= least
+        ]
+        moves = np.repeat(np.array(steps).reshape(-1, 1, 2), len(boxes), axis=1)
+        sides = two_sides(corners, moves, size)
+        if sides is not None:
+            return [steps[k] for k in sides]
+    return None
+
+
+def two_sides(
+    corners: FloatArray, moves: FloatArray, size: Size, around: FloatArray | None = None
+) -> tuple[int, int] | None:
+    """Places of the two of m moves (m×n×2) of n boxes (n×4) that tell least of where the truth is.
+
+    One move takes the boxes to the left, say, and the other to the right; one towards the middle of
+    the image and of the box ``around`` other objects, where objects tend to be, and the other away
+    from it. None where two moves together change more than ``MOST_TOLD`` of what they change one by
+    one: of something in the middle every move leads away.
+    """
+    if len(moves) < 2:
+        return None
+    middle = (corners[:, :2] + corners[:, 2:]) / 2 / size[::-1]
+    moved = middle + moves / size[::-1]
+    centres = [np.array([0.5, 0.5])]
+    if around is not None:
+        centres.append((around[:2] + around[2:]) / 2 / size[::-1])
+    change = np.concatenate(
+        [moved - middle, *(np.abs(moved - at) - np.abs(middle - at) for at in centres)], axis=2
+    ).mean(axis=1)
+    alone = np.abs(change[:, :2]).sum(axis=1)
+    together = np.abs(change[:, None] + change[None]).sum(axis=2)
+    told = together / np.maximum(alone[:, None] + alone[None], 1e-9) / len(centres)
+    np.fill_diagonal(told, np.inf)
+    one, two = np.unravel_index(int(np.argmin(told)), told.shape)
+    return (int(one), int(two)) if told[one, two] <= MOST_TOLD else None
 
 
 def _room(corners: FloatArray, way: FloatArray, size: Size) -> float:
     """How far n boxes (n×4) can go along a unit vector without meeting the border."""
-    height, width = size
+    (height, width), near = size, NEAR_BORDER * max(size)
     limits = [
-        (width - NEAR_BORDER - corners[:, 2].max()) / way[0] if way[0] > 1e-9 else np.inf,
-        (corners[:, 0].min() - NEAR_BORDER) / -way[0] if way[0] < -1e-9 else np.inf,
-        (height - NEAR_BORDER - corners[:, 3].max()) / way[1] if way[1] > 1e-9 else np.inf,
-        (corners[:, 1].min() - NEAR_BORDER) / -way[1] if way[1] < -1e-9 else np.inf,
+        (width - near - corners[:, 2].max()) / way[0] if way[0] > 1e-9 else np.inf,
+        (corners[:, 0].min() - near) / -way[0] if way[0] < -1e-9 else np.inf,
+        (height - near - corners[:, 3].max()) / way[1] if way[1] > 1e-9 else np.inf,
+        (corners[:, 1].min() - near) / -way[1] if way[1] < -1e-9 else np.inf,
     ]
     return max(0.0, float(min(limits)))
 

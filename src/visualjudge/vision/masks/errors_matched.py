@@ -9,16 +9,23 @@ import numpy as np
 
 from visualjudge.core.records import Xyxy
 from visualjudge.vision.errors.levels import ErrorScene
-from visualjudge.vision.errors.matched import ItemErrors, Moves, exchanged, like_pairs
-from visualjudge.vision.errors.random_fields import lowest_share, smooth_field, sweep
+from visualjudge.vision.errors.matched import (
+    ItemErrors,
+    Moves,
+    aside,
+    exchanged,
+    like_pairs,
+    side,
+)
+from visualjudge.vision.errors.random_fields import lowest_share, sweep
 from visualjudge.vision.masks import errors
 from visualjudge.vision.masks.record import Instance, Masks
 from visualjudge.vision.raster.masks import mask_from_array
 
 ROUGH, UNEVEN, EATEN, MILD = 0.25, 0.6, 0.35, 0.35
 """Severities of the errors that all options of a pair have."""
-GRAIN = 0.3
-"""Size of the regions of a mixed label map, as a share of the longer side."""
+SHOWN = 0.9
+"""Area of a region of two parts, over that of the smallest object it may be of."""
 LIKE_AREA = 2.5
 """How many times larger or smaller another object may be to be mistaken for the right one."""
 Rng = np.random.Generator
@@ -34,10 +41,6 @@ def _shifted(item: Instance, x: float, y: float) -> Instance:
     )
 
 
-def _mirrored(item: Instance, _width: int) -> Instance:
-    return replace(item, mask=mask_from_array(np.ascontiguousarray(item.mask.dense()[:, ::-1])))
-
-
 def _rough(item: Instance, _scene: ErrorScene, rng: Rng) -> Instance:
     return replace(item, mask=errors.wobbled(item.mask, ROUGH, rng))
 
@@ -46,8 +49,8 @@ def _uneven(item: Instance, _scene: ErrorScene, rng: Rng) -> Instance:
     return replace(item, mask=errors.wobbled(item.mask, UNEVEN, rng))
 
 
-MATCHED = ItemErrors(Moves(_box, _shifted, _mirrored, _rough))
-_UNEVEN = ItemErrors(Moves(_box, _shifted, _mirrored, _uneven))
+MATCHED = ItemErrors(Moves(_box, _shifted, _rough))
+_UNEVEN = ItemErrors(Moves(_box, _shifted, _uneven))
 
 
 def boundary(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
@@ -61,16 +64,15 @@ Error = Callable[[Masks, float, ErrorScene, Rng], Masks]
 
 
 def misplaced(error: Error, severity_of_error: float) -> Error:
-    """A label map whose regions come, more and more of them, from its mirror image; and an error at
-    one severity.
+    """A label map moved further and further to a side, without its margins; and an error at one
+    severity.
     """
 
     def matched(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
-        numbers, everywhere = errors.numbered(truth), np.ones(truth.size, dtype=np.bool_)
-        part = lowest_share(everywhere, smooth_field(truth.size, rng, grain=GRAIN), severity)
-        mixed = np.where(part, numbers[:, ::-1], numbers)
+        to = side(severity, scene.levels, rng)
+        moved = aside(errors.numbered(truth), severity, to, 0)
         items = [
-            replace(item, mask=mask_from_array(mixed == k + 1))
+            replace(item, mask=mask_from_array(moved == k + 1))
             for k, item in enumerate(truth.items)
         ]
         return error(errors.merged(truth, items), severity_of_error, scene, rng)
@@ -115,9 +117,30 @@ def eaten(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
 
 
 def wrong_instance(truth: Masks, severity: float, scene: ErrorScene, rng: Rng) -> Masks:
-    """Parts of the right region and of another object of similar size, with an increasing share of
-    the other.
+    """Parts of the right region and of another object of like size, more and more of the other one
+    and equally much in all.
+
+    Where there are a larger and a smaller other object, both are used: the right one is often the
+    largest of its kind.
     """
-    area = truth.items[0].mask.area
-    like = tuple(mask for mask in scene.others if area / LIKE_AREA <= mask.area <= area * LIKE_AREA)
-    return errors.wrong_instance(truth, severity, replace(scene, others=like), rng)
+    (item,) = truth.items
+    area = item.mask.area
+    like = [
+        mask
+        for mask in scene.others
+        if area / LIKE_AREA <= mask.area <= area * LIKE_AREA
+        and not (mask.dense() & item.mask.dense()).any()
+    ]
+    if not like:
+        return truth
+    like = [like[k] for k in rng.permutation(len(like))]
+    first = like[0]
+    second = next((mask for mask in like if (mask.area > area) != (first.area > area)), first)
+    other = (first, second)[side(severity, scene.levels, rng)]
+    shown = SHOWN * min(area, first.area, second.area)
+    order = sweep(truth.size, rng)
+    parts = [
+        lowest_share(mask.dense(), order, share * shown / mask.area)
+        for mask, share in ((item.mask, 1 - severity), (other, severity))
+    ]
+    return truth.with_items([replace(item, mask=mask_from_array(parts[0] | parts[1]))])

@@ -7,21 +7,21 @@ from dataclasses import replace
 import numpy as np
 
 from visualjudge.vision.errors.levels import ErrorScene, Perturbation
-from visualjudge.vision.errors.matched import ANGLES, exchanged
+from visualjudge.vision.errors.matched import ANGLES, side, two_sides
 from visualjudge.vision.errors.random_fields import reach
 from visualjudge.vision.poses import errors
-from visualjudge.vision.poses.record import People, Person
+from visualjudge.vision.poses.record import People, Person, corners
 from visualjudge.vision.poses.score import oks, person_area
 
 MILD = 0.25
 """Severity of the error that all options of a pair have."""
 LEAST_OKS = 0.35
-LIMBS = ((5, 7, 9), (6, 8, 10), (11, 13, 15), (12, 14, 16))
-"""Keypoints of the arms and legs, from the trunk outwards."""
 
 
 def displaced(error: Perturbation) -> Perturbation:
-    """An error of poses at one severity, with all people moved further in one direction."""
+    """An error of poses at one severity, and all people moved further and further off, to one side
+    or the other.
+    """
 
     def matched(
         truth: People, severity: float, scene: ErrorScene, rng: np.random.Generator
@@ -30,51 +30,34 @@ def displaced(error: Perturbation) -> Perturbation:
         steps = _steps(truth, scene, rng)
         if steps is None:
             return truth
+        chosen = severity * steps[side(severity, scene.levels, rng)]
         return People(
-            tuple(
-                _moved(person, severity * step)
-                for person, step in zip(found.items, steps, strict=True)
-            )
+            tuple(_moved(person, step) for person, step in zip(found.items, chosen, strict=True))
         )
 
     return matched
 
 
-jitter, swap, missed = (displaced(error) for error in (errors.jitter, errors.swap, errors.missed))
-
-
-def inversion(
-    truth: People, severity: float, scene: ErrorScene, rng: np.random.Generator
-) -> People:
-    """More arms and legs point to the other side with severity, mirrored at their upper joint."""
-    limbs = [
-        (k, limb)
-        for k, p in enumerate(truth.items)
-        for limb in LIMBS
-        if p.present[list(limb[:2])].all()
-    ]
-    found = errors.jitter(truth, MILD, scene, rng)
-    points = [person.keypoints.copy() for person in found.items]
-    for index in rng.permutation(len(limbs))[: exchanged(severity, len(limbs))]:
-        k, (joint, *rest) = limbs[index]
-        outer = [name for name in rest if truth.items[k].present[name]]
-        points[k][outer, 0] = 2 * points[k][joint, 0] - points[k][outer, 0]
-    return People(
-        tuple(replace(p, keypoints=kp) for p, kp in zip(found.items, points, strict=True))
-    )
+jitter, inversion, swap, missed = (
+    displaced(error) for error in (errors.jitter, errors.inversion, errors.swap, errors.missed)
+)
 
 
 def _steps(truth: People, scene: ErrorScene, rng: np.random.Generator) -> list[np.ndarray] | None:
-    """(x, y) of each person that bring the OKS with the truth down to 0.35; in a direction that has
-    room for all.
+    """Two times an (x, y) a person, to different sides, that bring the OKS with the truth down to
+    0.35; None without room for all.
     """
-    start = rng.uniform(0, 2 * np.pi)
-    for angle in start + np.arange(ANGLES) * 2 * np.pi / ANGLES * 7:
-        way = np.array([np.cos(angle), np.sin(angle)])
-        steps = [way * _far(person, way) for person in truth.items]
-        if all(_fits(person, step, scene) for person, step in zip(truth.items, steps, strict=True)):
-            return steps
-    return None
+    seen = [bool(person.present.any()) for person in truth.items]
+    angles = rng.uniform(0, 2 * np.pi) + np.arange(ANGLES) * 2 * np.pi / ANGLES
+    moves = [
+        steps
+        for way in np.stack([np.cos(angles), np.sin(angles)], axis=1)
+        for steps in [np.array([way * _far(person, way) for person in truth.items])]
+        if all(_fits(person, step, scene) for person, step in zip(truth.items, steps, strict=True))
+    ]
+    every = np.array(moves).reshape(-1, len(seen), 2)
+    sides = two_sides(corners(truth), every[:, seen], scene.size)
+    return None if sides is None else [moves[k] for k in sides]
 
 
 def _far(person: Person, way: np.ndarray) -> float:
