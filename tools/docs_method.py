@@ -37,7 +37,8 @@ def block() -> str:
     parts = [
         "Share of 95 % intervals that hold the true value, in %, by design "
         f"({told['simulations']} data sets for shares, τ-b and errors, {told['slow']} for the "
-        "others):",
+        f"others: Monte Carlo errors of {_error(told['simulations'])} and {_error(told['slow'])} "
+        "points):",
         coverage(told["coverage"]).markdown().rstrip(),
         f"Designs, by images and true accuracy: {designs}. Shares may cover more than 95 %, "
         "because whole images may fail until errors show otherwise.",
@@ -66,6 +67,11 @@ def card(rows: Sequence[Mapping[str, Any]]) -> Table:
         shares = [_percent(own[size][key]) for size in sizes for key in ANSWERS]
         cells.append((judge, deserves, *shares))
     return Table(("Judge", "Deserves", *columns), tuple(cells))
+
+
+def _error(simulations: int) -> str:
+    """Standard error of a share of 95 % in as many simulations, in points."""
+    return f"{100 * (0.95 * 0.05 / simulations) ** 0.5:.1f}"
 
 
 def _percent(share: float | None) -> str:

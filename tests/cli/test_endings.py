@@ -18,6 +18,7 @@ from apps.published.test_bench_import import genai
 from docs.test_pages import problem
 from frontdoor_example import Example, make_example
 from judged_records import pair, write_dataset
+from making import make_folder
 from visualjudge.cli import main
 
 ROOT = Path(__file__).parents[2]
@@ -153,6 +154,15 @@ def test_a_command_names_a_next_one_that_exists(
     assert line.startswith(f"visualjudge {following} ")
     assert problem(line) is None
     assert all(word[0] in "-/" or " " not in word for word in shlex.split(line))
+
+
+def test_one_source_leads_to_no_plan(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = make_folder(tmp_path / "data", tasks=["object_detection"], annotations=1)
+    out, _ = said(capsys, monkeypatch, "describe", data)
+    assert "no two predictions can be compared" in out
+    assert out.splitlines()[-1].startswith("next: visualjudge build ")
 
 
 def test_every_next_command_is_given_word_by_word() -> None:

@@ -83,7 +83,7 @@ def test_a_killed_run_resumes_to_one_verdict_a_question(tmp_path: Path, dataset:
         asked = server.did.total()
         done = judge(tmp_path, *args, "--resume")
         assert done.returncode == 0, done.stderr
-        assert "cut short" in done.stderr
+        assert "because the run was killed" in done.stderr
         assert server.did.total() - asked == 12 - before.count(b"\n")
     assert (tmp_path / "run" / "verdicts.jsonl").read_bytes().startswith(before)
     assert sorted(line["id"] for line in lines(tmp_path / "run")) == sorted(

@@ -68,10 +68,9 @@ def describe(
     if found and not compared:
         print(
             "no two predictions can be compared: import a second --source into this folder, or "
-            "make controlled errors"
+            "make controlled errors with `visualjudge perturb`; single scores can be asked"
         )
-        places = ("--gt", "GT", "--images", "IMAGES", "--out", "DATA")
-        following("perturb", "--task", found[0].task, *places)
+        following("build", data, "--out", "DATASET")
     else:
         named = ("--task", compared[0]) if len(compared) > 1 else ()
         following("plan", data, *named, "--goal", "right", "--json", "plan.json")

@@ -42,7 +42,7 @@ def check_target(target: Path, force: bool) -> None:
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return
     if not force:
-        raise UsageError(f"{target}: exists already; --force replaces an older dataset")
+        raise UsageError(f"{target}: exists already; --force (force=True) replaces a dataset")
     if not (target / LAST).is_file():
         raise UsageError(f"{target}: is not a dataset; it will not be replaced")
 
