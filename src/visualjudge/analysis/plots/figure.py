@@ -16,6 +16,8 @@ from visualjudge.core.text_tables import csv_text
 
 WIDE, PHONE = 720.0, 350.0
 """Pixels of a figure on a screen and on a phone."""
+TALL = 620.0
+"""A figure that is taller on a phone is printed over both columns, as on a screen."""
 COLUMN_MM, PAGE_MM = 86.0, 178.0
 """Widths of a figure in one and in both columns of a paper."""
 PX_PER_MM = 96 / 25.4
@@ -55,8 +57,9 @@ class Figure:
         """
         link = f'<a class="csv" download="{escape(self.name)}.csv" href="{self.csv_link}">CSV</a>'
         finding, caption = (escape(unbroken(said)) for said in (self.finding, self.caption))
+        tall = ' class="tall"' if self.draw(PHONE).height > TALL else ""
         return (
-            f'<figure id="figure-{escape(self.name)}"><{heading}>{finding}</{heading}>'
+            f'<figure id="figure-{escape(self.name)}"{tall}><{heading}>{finding}</{heading}>'
             f"{self.inline()}<figcaption>{caption} {link}</figcaption></figure>"
         )
 

@@ -61,7 +61,7 @@ def _undecided(figures: Sequence[Figure]) -> list[str]:
         return []
     return [
         f"Undecided, as no encoding is known to be better or worse: {listed(names, MOST_TASKS)}. "
-        "The figures show how far they could differ."
+        "The figures on the page show how far they could differ."
     ]
 
 
