@@ -251,8 +251,8 @@ def _show(result: PeopleAgreement, rankings: int) -> None:
             )
     if rankings:
         typer.echo(
-            f"{rankings} rankings by people are left out: an order is no rating. The overview of the "
-            "study has their agreement."
+            f"{rankings} rankings by people are left out: an order is no rating. The overview of "
+            "the study has their agreement."
         )
     for test in result.alt_test:
         typer.echo(
