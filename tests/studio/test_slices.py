@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 from fastapi.testclient import TestClient
+from visualjudge.analysis.probe_figures import ProbeResult
 
 from judged_records import pair, said, scoring, write_dataset, write_run
 from visualjudge.analysis.accuracy_cells import accuracy_cells, counted
 from visualjudge.analysis.load import load_study
+from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.records import Probe
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
-from visualjudge.studio.probed import judge_probes
+from visualjudge.studio.probed import INNER, judge_probes, more_needed
 from visualjudge.studio.site import Site
 from visualjudge.studio.slices import slices
 
@@ -131,6 +134,45 @@ def test_what_a_probe_shows_is_the_reports_state(judged: Site) -> None:
     rows = {row.label: row for row in slices(shelf, probe, "pairwise", []).rows}
     assert rows["same_option"].cells[0].share is None  # no answer is right
     assert client.get(f"/d/{slug}/slices?by=nonsense&type=nonsense").status_code == 200
+
+
+def test_what_is_undecided_says_how_many_questions_are_missing() -> None:
+    def probe(value: float, ends: tuple[float, float], **changes: Any) -> ProbeResult:
+        effect = Estimate(value, ends, 120, 30)
+        return ProbeResult(
+            **{"name": "x", "design": "cue", "effect": effect, "margin": 0.125, "failed": 0,
+               "state": "not_shown", "example": "q0", **changes}
+        )  # fmt: skip
+
+    # an effect of 0: an interval of a quarter of the width needs sixteen times as many
+    assert more_needed(probe(0.0, (-0.5, 0.5)), 100) == math.ceil(100 * ((4 * INNER) ** 2 - 1))
+    # one that is large: the end on the side of 0 has to leave it
+    assert more_needed(probe(0.25, (-0.25, 0.3)), 100) == 300
+    assert (more_needed(probe(0.25, (-0.25, 0.3)), 100, probes=20) or 0) > 300
+    assert more_needed(probe(0.5, (0.4, 0.5)), 100) is None  # no number would explain it
+    assert more_needed(probe(0.5, (0.4, 0.5)), 24) == 16
+    assert more_needed(probe(0.5, (0.4, 0.5), state="fail"), 100) is None
+
+
+def test_probes_that_fail_come_first_with_a_question_that_failed(judged: Site) -> None:
+    shelf = judged.shelf(judged.places.datasets[0].slug)
+    for one in judge_probes(shelf):
+        shown = one.probes[0]
+        assert shown.result.state == "fail"
+        row = shelf.index.row_of(str(shown.example))
+        assert row is not None
+        question = shelf.index.question(row)
+        assert question.probe is not None
+        assert question.probe.name == shown.result.name
+
+
+def test_rows_are_sorted_by_the_share_of_a_judge(judged: Site) -> None:
+    shelf = judged.shelf(judged.places.datasets[0].slug)
+    facet = next(one for one in shelf.facets() if one.name == "task")
+    for k, (place, _) in enumerate(shelf.runs):
+        rows = slices(shelf, facet, "pairwise", [], place.slug).rows
+        shares = [row.cells[k].share for row in rows]
+        assert shares == sorted(shares, key=lambda share: (share is None, share or 0.0))
 
 
 def test_a_judge_that_answers_nothing_has_no_share(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from visualjudge.core.errors import DataError, UsageError
 from visualjudge.dataset.folder import load_dataset
@@ -218,6 +218,7 @@ CHANGES = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.sets(st.sampled_from("abc")), CHANGES), max_size=12))
 def test_undo_takes_back_each_change(
     tmp_path_factory: Any, steps: list[tuple[set[str], Change]]

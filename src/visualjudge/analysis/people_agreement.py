@@ -407,11 +407,12 @@ def _same_scale(judge: FloatArray, people: FloatArray) -> None:
 
 
 def _all_tasks(table: pl.DataFrame) -> pl.DataFrame:
-    """The ratings of scores, and those of choices, as one dimension each, where either is of
+    """People's ratings of scores, and those of choices, as one dimension each, where they rated
     several tasks.
     """
+    rated = table.filter(pl.col("kind") != "judge") if "kind" in table.columns else table
     kind = pl.col("dimension").str.extract("(/[^/]*)$").fill_null("")
-    named = table.with_columns(
+    named = rated.with_columns(
         item=pl.concat_str("dimension", "item", separator="|"),
         dimension=pl.lit(ALL_TASKS) + kind,
         task=pl.col("dimension"),

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from visualjudge.analysis.people_agreement import AltRow, PeopleAgreement
-    from visualjudge.analysis.rating_table import RunRatings
     from visualjudge.analysis.uncertain_truth import TruthRow
 
 NOTHING = (
@@ -156,8 +155,7 @@ def agreement(
         write_json(json, told if published is None else {**told, "as_published": published[1]})
     if out is not None:
         write_text(out, html(result))
-    _show(result)
-    _without_rankings(of_runs)
+    _show(result, of_runs.rankings if of_runs else 0)
     if held:
         _show_truth(held)
     if published is not None:
@@ -167,14 +165,6 @@ def agreement(
     say(*remarks.warnings)
     left_out = [*problems, f"{len(problems)} ratings left out"] if problems else []
     end_with([*lost, *left_out, *remarks.problems])
-
-
-def _without_rankings(runs: RunRatings | None) -> None:
-    if runs is not None and runs.rankings:
-        typer.echo(
-            f"{runs.rankings} rankings by people are left out: an order is no rating. The "
-            "overview of the study has their agreement."
-        )
 
 
 def _next(run: Sequence[Path] | None) -> None:
@@ -235,7 +225,8 @@ def _published(ratings: Any, judges: list[str], scheme: str) -> tuple[str, Any]:
     return published_table(cells, scheme).text(), published_json(cells, scheme)
 
 
-def _show(result: PeopleAgreement) -> None:
+def _show(result: PeopleAgreement, rankings: int) -> None:
+    """``rankings``: answers of people that are left out."""
     from visualjudge.analysis.figure_text import number, span
     from visualjudge.analysis.people_agreement import LEAST_UNITS
     from visualjudge.analysis.report.agreement_page import agreement_table
@@ -263,6 +254,11 @@ def _show(result: PeopleAgreement) -> None:
             typer.echo(
                 f"{name} {number(unit.judged_alpha, 3)} ({span(unit.judged_ci95)}; {judged}, {of})"
             )
+    if rankings:
+        typer.echo(
+            f"{rankings} rankings by people are left out: an order is no rating. The overview of "
+            "the study has their agreement."
+        )
     for test in result.alt_test:
         typer.echo(
             f"{test.dimension}: alternative annotator test of {test.judge}, ε {test.epsilon:g}: "

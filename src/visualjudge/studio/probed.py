@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 from visualjudge.core.errors import VisualJudgeError
@@ -96,7 +97,7 @@ def _shown(answered: pl.DataFrame, results: Sequence[ProbeResult]) -> Iterator[S
             result,
             about.get(result.name, ""),
             questions,
-            more_needed(result, questions),
+            more_needed(result, questions, len(results)),
             None if example is None else str(example["id"]),
             None if example is None else unchanged.get(example["probe_group"]),
         )
@@ -123,14 +124,15 @@ def failing(table: pl.DataFrame, control: pl.DataFrame, result: ProbeResult) -> 
     return worse.unique("id", maintain_order=True)
 
 
-def more_needed(result: ProbeResult, questions: int) -> int | None:
-    """About how many questions more would decide, were the effect as it is measured; None where
-    the probe is decided, or no number of questions can be named.
+def more_needed(result: ProbeResult, questions: int, probes: int = 1) -> int | None:
+    """About how many questions more, on other images, would decide, were the effect as it is
+    measured; None where the probe is decided, or no number can be named.
 
-    Half-widths shrink by the square root of the number of questions: the whole 90 % interval must
-    be within the margin to pass, and the 95 % interval leave out 0 to fail.
+    Distances from the effect to the ends of its interval shrink by the square root of the number of
+    questions. To pass, the 90 % interval must be within the margin; to fail, the interval at the
+    level of Holm's adjustment over all ``probes`` must leave out 0.
     """
-    from visualjudge.analysis.probes import LEAST_QUESTIONS
+    from visualjudge.analysis.probes import LEAST_QUESTIONS, LEVEL
 
     if result.state != "not_shown":
         return None
@@ -139,8 +141,13 @@ def more_needed(result: ProbeResult, questions: int) -> int | None:
     value, (low, high) = result.effect.value, result.effect.interval or (None, None)
     if value is None or low is None or high is None:
         return None
-    half = (high - low) / 2
     room = result.margin - abs(value)
-    factor = INNER * half / room if room > 0 else half / abs(value) if value else math.inf
-    needed = questions * factor**2 - questions
-    return max(1, math.ceil(needed)) if needed < MOST_MORE else None
+    if room > 0:
+        factor = INNER * max(high - value, value - low) / room
+    elif value:
+        holm = NormalDist().inv_cdf(1 - LEVEL / (2 * probes)) / NormalDist().inv_cdf(0.975)
+        factor = holm * (value - low if value > 0 else high - value) / abs(value)
+    else:
+        return None
+    needed = questions * (factor**2 - 1)
+    return math.ceil(needed) if 0 < needed < MOST_MORE else None

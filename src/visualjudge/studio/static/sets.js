@@ -31,6 +31,8 @@ class Mark extends HTMLElement {
     this.left = () => this.keep(true);
     addEventListener("pagehide", this.left);
     this.draw();
+    this.note.value = sessionStorage.getItem(this.draft) ?? this.note.value;
+    this.keep();
   }
 
   disconnectedCallback() {
@@ -38,8 +40,14 @@ class Mark extends HTMLElement {
     removeEventListener("pagehide", this.left);
   }
 
+  /** Until the server has it, a note is kept in the tab: a reload may come before the request. */
+  get draft() {
+    return `note ${root(this)} ${this.dataset.id}`;
+  }
+
   noted() {
     this.said.textContent = "Not saved yet.";
+    sessionStorage.setItem(this.draft, this.note.value);
     clearTimeout(this.writing);
     this.writing = setTimeout(() => this.keep(), NOTE_MS);
   }
@@ -48,8 +56,8 @@ class Mark extends HTMLElement {
   async keep(leaving = false) {
     clearTimeout(this.writing);
     const note = this.note.value;
-    if (note === this.dataset.note) return;
-    if (await this.change({ note }, leaving)) this.dataset.note = note;
+    if (note !== this.dataset.note && (await this.change({ note }, leaving))) this.dataset.note = note;
+    if (note === this.dataset.note && note === this.note.value) sessionStorage.removeItem(this.draft);
   }
 
   draw() {
