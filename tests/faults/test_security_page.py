@@ -59,7 +59,7 @@ RECORDS, KINDS, PIPELINES = (
     "apps/pipelines/test_pipelines",
 )
 DOWNLOAD, IMAGES, SHAPES = (
-    "clients/test_download",
+    "clients/test_image_download",
     "vision/raster/test_images",
     "formats/test_shape_files",
 )
