@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import yaml
 from typer.testing import CliRunner
-from visualjudge.clients.sync import run_sync
+from visualjudge.clients.sync_calls import run_sync
 
 import visualjudge as vj
 from clients.loopback import serving

@@ -267,7 +267,7 @@ def test_self_preference_is_of_the_declared_family(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("checks: {macro: {at_least: 1}}", "checks must be of .*, got macro"),
+        ("checks: {macro: {at_least: 1}}", "checks must be among .*, got macro"),
         ("checks: {failed: 0.1}", "failed must be one of at_least, at_most, within and a number"),
         ("least_images: 0", "least_images must be a whole number"),
         ("- 1", "must hold checks"),

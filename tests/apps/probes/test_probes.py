@@ -22,7 +22,7 @@ from visualjudge.apps.probes.build import Probed, build_probes
 from visualjudge.apps.probes.question_edits import (
     Paint,
     banner,
-    mirrored,
+    mirrored_image,
     option_images,
     option_text,
 )
@@ -108,7 +108,7 @@ def test_mirrored_images_are_the_control_images_mirrored(
         assert question.prompt == plain.prompt and question.answer == plain.answer
         for place in range(len(plain.images)):
             assert np.array_equal(
-                pixels(dataset, question, place), mirrored(pixels(dataset, plain, place))
+                pixels(dataset, question, place), mirrored_image(pixels(dataset, plain, place))
             )
 
 
