@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 import yaml
 from typer.testing import CliRunner
-from visualjudge.clients.sync_calls import run_sync
 
 import visualjudge as vj
 from clients.loopback import serving
@@ -23,6 +22,7 @@ from visualjudge.analysis.decisions.items_to_label import label
 from visualjudge.apps.mmbench.table import read_table
 from visualjudge.apps.pipelines import build_pipes, read_config
 from visualjudge.cli.main import app
+from visualjudge.clients.sync_calls import run_sync
 from visualjudge.vision.raster.images import write_png
 
 ROOT = Path(__file__).parents[2]
