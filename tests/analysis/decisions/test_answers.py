@@ -14,8 +14,8 @@ from decided import World, choices_of, of_task
 from judged_records import pair, write_dataset, write_run
 from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.decisions import card_page
-from visualjudge.analysis.decisions.card import Card, JudgeCard, card_of
-from visualjudge.analysis.decisions.checks import Check, Direction, Threshold
+from visualjudge.analysis.decisions.card import Card, JudgeCard, answer, card_of
+from visualjudge.analysis.decisions.checks import LABELS, Check, Direction, Threshold
 from visualjudge.analysis.decisions.decision_json import card_json
 from visualjudge.cli.main import app
 from visualjudge.core.errors import UsageError
@@ -46,10 +46,20 @@ def test_where_no_reply_failed_the_card_says_how_many_images_may_fail_as_a_whole
     none = _line(_judge(questions, verdicts), "failed")
     assert (none.state, none.why) == (
         "pass",
-        "none failed here; as a whole, up to 16.8 % of images may",
+        "none failed here, but on up to 16.8 % of images all replies may fail",
     )
     one = [replace(verdicts[0], value="Failed", status="refusal"), *verdicts[1:]]
     assert "none failed" not in str(_line(_judge(questions, one), "failed").why)
+
+
+def test_the_number_of_images_in_the_answer_names_the_check_that_needs_them() -> None:
+    questions = World.of(12, 5, gap=0.8).pair_questions()
+    found = _judge(questions, choices_of(questions, 0.88, swap=True))
+    undecided = [line for line in found.checks if line.state == "undecided"]
+    needed = found.needs_images
+    assert found.state == "undecided" and len(undecided) > 1 and needed
+    needing = next(line for line in undecided if line.needs_images == needed)
+    assert f"more images to decide “{LABELS[needing.name]}”" in answer(found)
 
 
 def test_a_source_without_a_usable_answer_costs_only_itself_and_is_named() -> None:

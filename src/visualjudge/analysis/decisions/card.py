@@ -21,6 +21,7 @@ from visualjudge.analysis.bias import preference, with_swap
 from visualjudge.analysis.decisions.card_by_benchmark import BenchmarkRow, rows_of
 from visualjudge.analysis.decisions.checks import (
     LABELS,
+    NO_PEOPLE,
     NOT_ASKED,
     Check,
     Evidence,
@@ -264,7 +265,7 @@ def _judge(
         run,
         shown_of(result),
         rules,
-        omega(study, run, people, epsilon) if people else NOT_ASKED,
+        omega(study, run, people, epsilon) if people else NO_PEOPLE,
     )
     names = [cell.name for cell in result.by_task]
     tasks = (
@@ -301,7 +302,7 @@ def _task(study: Study, run: int, result: JudgeResult, task: str, rules: Thresho
         None if cell.ranking is None else cell.ranking.tau,
         None if cell.scoring is None else cell.scoring.within,
     )
-    found = answer_of(own, 0, shown, rules, NOT_ASKED)
+    found = answer_of(own, 0, shown, rules, NO_PEOPLE)
     return TaskCard(found.judge, found.checks, found.system, task)
 
 
@@ -391,7 +392,11 @@ def _failed(study: Study, run: int) -> Evidence:
     found = one_share(top, np.bincount(image).astype(float), supposed=SINGLE)
     images = int(found.images[0])
     may = figure_text.percent(1 - TAIL ** (1 / images))
-    note = None if failed.any() else f"none failed here; as a whole, up to {may} of images may"
+    note = (
+        None
+        if failed.any()
+        else f"none failed here, but on up to {may} of images all replies may fail"
+    )
     return Evidence(float(failed.mean()), found.interval(0), images, found.why(0), note=note)
 
 
@@ -491,11 +496,20 @@ def answer(found: Answer) -> str:
         failed = [f"it fails {', '.join(due)}"] if due else []
         parts = [said, *failed] if line.state == "fail" else [*failed, said]
         return f"{found.judge}: no, do not rank models with it: {'; '.join(parts)}."
-    needed = f"; it {needs(found.needs_images)}" if found.needs_images else ""
+    needed = f"; it {needs(found.needs_images)}{_for_which(found)}" if found.needs_images else ""
     if found.state == "not_measured":
         return f"{found.judge}: not measured whether models may be ranked with it: {said}{needed}."
     others = f"; undecided: {', '.join(due)}" if due and line.state == "pass" else ""
     return f"{found.judge}: undecided whether models may be ranked with it: {said}{others}{needed}."
+
+
+def _for_which(found: Answer) -> str:
+    """The check that needs the stated number of images, where several are undecided."""
+    undecided = [line for line in found.checks if line.state == "undecided"]
+    if len(undecided) < 2:
+        return ""
+    needing = next(line for line in undecided if line.needs_images == found.needs_images)
+    return f" to decide “{LABELS[needing.name]}”"
 
 
 def _named(line: Check) -> str:

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 ANSWERS = {"yes": "yes", "no": "no", "unclear": "cannot tell"}
 """What pages call the answers."""
 MOST_OVERTURNED = 3
-TASKS_NOTE = "Each task by its own questions alone; the answer above is of all of them."
+TASKS_NOTE = (
+    "Each task by its own questions alone; the overall answer is from all questions together."
+)
 
 
 def signed(value: float) -> str:

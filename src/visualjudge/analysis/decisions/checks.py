@@ -122,6 +122,7 @@ class Evidence:
 
 
 NOT_ASKED = Evidence(None, None, 0, "was not asked")
+NO_PEOPLE = Evidence(None, None, 0, "no people’s answers to compare with (--people)")
 
 
 @dataclass(frozen=True)
