@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
-from typing import Any
+from difflib import get_close_matches
+from typing import Any, Literal
 
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, Order
@@ -47,8 +49,8 @@ GRADES: Mapping[str, float] = {
 }
 """Spellings of grades, in lower case, as scores from 0 to 1; the letters are Inspect's."""
 ORDERS: Mapping[str, Order] = {
-    **dict.fromkeys(("ab", "original", "false", "no", "a first"), "AB"),
-    **dict.fromkeys(("ba", "swapped", "true", "yes", "b first"), "BA"),
+    **dict.fromkeys(("ab", "a", "model_a", "original", "false", "no", "a first"), "AB"),
+    **dict.fromkeys(("ba", "b", "model_b", "swapped", "true", "yes", "b first"), "BA"),
 }
 
 
@@ -102,27 +104,61 @@ def letter_of(
     text = str(value).strip()
     if text in stated:
         return FAILED if stated[text].lower() in MISSING else stated[text]
-    for letter, model in zip("AB", models, strict=True):
-        if text == model and models[0] != models[1]:
-            return letter
+    named = source_of(text, models)
+    if named is not None:
+        return named
     try:
         return LETTER_OF[text.lower()]
     except KeyError:
         raise DataError(
             f"{where} must be A, B, tie, both_bad or the name of a source, got {text!r}; "
-            f"--answer {text}=A says what it means"
+            f"{_advice(text, models)}"
         ) from None
 
 
-def order_of(value: Any) -> Order:
-    """AB, or BA where option B was shown first.
+def source_of(text: str, models: tuple[str | None, str | None]) -> Literal["A", "B"] | None:
+    """The letter of the one source with this name; case decides only between names that differ in
+    nothing else.
+    """
+    for said, names in (
+        (text, models),
+        (text.lower(), [None if model is None else model.lower() for model in models]),
+    ):
+        if list(names).count(said) == 1:
+            return "A" if names[0] == said else "B"
+    return None
+
+
+def _bare(text: str) -> str:
+    """Letters and digits of a name, in lower case."""
+    return "".join(sign for sign in text.lower() if sign.isalnum())
+
+
+def _advice(text: str, models: tuple[str | None, str | None]) -> str:
+    names = [
+        model for model in models if model and get_close_matches(_bare(text), [_bare(model)])
+    ]
+    if names:
+        return f"did you mean source {' or '.join(map(repr, names))}?"
+    meaning = "tie" if {"both", "tie", "equal", "neither"} & set(text.lower().split()) else "A"
+    return f"--answer {shlex.quote(f'{text}={meaning}')} says what it means"
+
+
+def order_of(value: Any, models: tuple[str | None, str | None]) -> Order:
+    """AB, or BA where option B was shown first; the name of a source is the one shown first.
 
     Raises
     ------
     DataError
         If the cell says neither.
     """
+    text = str(value).strip()
+    named = source_of(text, models)
+    if named is not None:
+        return "AB" if named == "A" else "BA"
     try:
-        return ORDERS[str(value).strip().lower()]
+        return ORDERS[text.lower()]
     except KeyError:
-        raise DataError(f" must be AB or BA, got {value!r}") from None
+        raise DataError(
+            f" must be AB, BA, model_a, model_b or the name of a source of the row, got {value!r}"
+        ) from None
