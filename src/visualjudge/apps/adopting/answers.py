@@ -5,11 +5,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Any, Literal
+from typing import Any
 
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, Order
 
+Models = tuple[str | None, str | None]
+"""Sources of A and B."""
 LETTER_OF = {
     **dict.fromkeys(
         ("a", "1", "1.0", "model_a", "model_1", "left", "first", "option a", "response_a"), "A"
@@ -71,6 +73,12 @@ def is_answer(value: Any) -> bool:
     return text in LETTER_OF and not is_number(text)
 
 
+def is_letter(value: Any) -> bool:
+    """Whether an answer names an option by its letter or place, not by a column or a source."""
+    text = str(value).strip().lower()
+    return LETTER_OF.get(text) in ("A", "B") and not text.startswith(("model_", "response_"))
+
+
 def is_number(value: Any) -> bool:
     """Whether a cell is a number, or spells one."""
     try:
@@ -81,7 +89,7 @@ def is_number(value: Any) -> bool:
 
 
 def letter_of(
-    value: Any, models: tuple[str | None, str | None], stated: Mapping[str, str], where: str
+    value: Any, models: Models, stated: Mapping[str, str], where: str
 ) -> str:
     """The answer to a pair: A, B, tie, both_bad, or "Failed" where the cell holds none.
 
@@ -104,29 +112,23 @@ def letter_of(
     text = str(value).strip()
     if text in stated:
         return FAILED if stated[text].lower() in MISSING else stated[text]
-    named = source_of(text, models)
-    if named is not None:
-        return named
-    try:
-        return LETTER_OF[text.lower()]
-    except KeyError:
+    known = _source(text, models) or LETTER_OF.get(text.lower()) or _source_any_case(text, models)
+    if known is None:
         raise DataError(
             f"{where} must be A, B, tie, both_bad or the name of a source, got {text!r}; "
             f"{_advice(text, models)}"
-        ) from None
+        )
+    return known
 
 
-def source_of(text: str, models: tuple[str | None, str | None]) -> Literal["A", "B"] | None:
-    """The letter of the one source with this name; case decides only between names that differ in
-    nothing else.
-    """
-    for said, names in (
-        (text, models),
-        (text.lower(), [None if model is None else model.lower() for model in models]),
-    ):
-        if list(names).count(said) == 1:
-            return "A" if names[0] == said else "B"
-    return None
+def _source(text: str, models: Models) -> str | None:
+    """The letter of the one source with this name."""
+    return "AB"[models.index(text)] if models.count(text) == 1 else None
+
+
+def _source_any_case(text: str, models: Models) -> str | None:
+    a, b = (None if model is None else model.lower() for model in models)
+    return _source(text.lower(), (a, b))
 
 
 def _bare(text: str) -> str:
@@ -134,7 +136,7 @@ def _bare(text: str) -> str:
     return "".join(sign for sign in text.lower() if sign.isalnum())
 
 
-def _advice(text: str, models: tuple[str | None, str | None]) -> str:
+def _advice(text: str, models: Models) -> str:
     names = [
         model for model in models if model and get_close_matches(_bare(text), [_bare(model)])
     ]
@@ -144,7 +146,7 @@ def _advice(text: str, models: tuple[str | None, str | None]) -> str:
     return f"--answer {shlex.quote(f'{text}={meaning}')} says what it means"
 
 
-def order_of(value: Any, models: tuple[str | None, str | None]) -> Order:
+def order_of(value: Any, models: Models) -> Order:
     """AB, or BA where option B was shown first; the name of a source is the one shown first.
 
     Raises
@@ -153,12 +155,9 @@ def order_of(value: Any, models: tuple[str | None, str | None]) -> Order:
         If the cell says neither.
     """
     text = str(value).strip()
-    named = source_of(text, models)
-    if named is not None:
-        return "AB" if named == "A" else "BA"
-    try:
-        return ORDERS[text.lower()]
-    except KeyError:
+    known = _source(text, models) or ORDERS.get(text.lower()) or _source_any_case(text, models)
+    if known is None:
         raise DataError(
             f" must be AB, BA, model_a, model_b or the name of a source of the row, got {value!r}"
-        ) from None
+        )
+    return "BA" if known in ("B", "BA") else "AB"
