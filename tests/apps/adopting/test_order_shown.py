@@ -11,7 +11,6 @@ import pytest
 from typer.testing import CliRunner
 
 import visualjudge as vj
-from visualjudge.analysis.decisions.card import card_of
 from visualjudge.cli.main import app
 from visualjudge.core.errors import DataError, UsageError
 
@@ -49,13 +48,13 @@ def without(rows: list[Row], *columns: str) -> list[Row]:
     return [{name: row[name] for name in row if name not in columns} for row in rows]
 
 
-def analysed(rows: list[Row], home: Path, **options: Any) -> tuple[Any, Any]:
+def carded(rows: list[Row], home: Path, **options: Any) -> tuple[Any, Any]:
     done = vj.adopt(rows, home, **options)
-    return done, vj.analyse([done.runs[0]])
+    return done, vj.card([vj.open_run(done.runs[0])])
 
 
-def lean(analysis: Any) -> Any:
-    return next(one for one in card_of(analysis).judges[0].checks if one.name == "lean")
+def lean(card: Any) -> Any:
+    return next(one for one in card.judges[0].checks if one.name == "lean")
 
 
 def verdicts(run: Path) -> list[Row]:
@@ -67,11 +66,11 @@ def values(done: Any) -> list[Any]:
 
 
 def test_columns_are_guessed_by_their_values_and_the_others_are_listed(tmp_path: Path) -> None:
-    done, analysis = analysed(without(leaning(), "letter"), tmp_path / "out")
+    done, card = carded(without(leaning(), "letter"), tmp_path / "out")
     guessed = {"verdict": "gpt_says", "group": "conv", "order": "shown_first", "reply": "raw"}
     assert guessed.items() <= done.columns.items()
     assert done.unused == ("seconds",)
-    assert lean(analysis).value == pytest.approx(0.25, abs=0.02)
+    assert lean(card).value == pytest.approx(0.25, abs=0.02)
 
 
 def test_a_name_whose_values_do_not_fit_its_role_is_no_guess(tmp_path: Path) -> None:
@@ -95,9 +94,9 @@ def test_a_planted_position_bias_is_not_measured_without_the_order(
             row | {"model_a": "llama", "model_b": "mixtral", "human": turn[row["human"]]}
             for row in rows
         ]
-    done, analysis = analysed(rows, tmp_path / "out")
+    done, card = carded(rows, tmp_path / "out")
     assert any(note.startswith("order: no column") for note in done.notes)
-    assert (lean(analysis).state, lean(analysis).why) == ("not_measured", "no order shown")
+    assert (lean(card).state, lean(card).why) == ("not_measured", "no order shown")
     metrics = tmp_path / "metrics.json"
     report = ["report", str(done.runs[0]), "--out", str(tmp_path / "r.html")]
     assert CliRunner().invoke(app, [*report, "--json", str(metrics)]).exit_code == 0
@@ -113,10 +112,10 @@ def test_a_planted_position_bias_is_not_measured_without_the_order(
 
 def test_a_stated_order_may_be_a_column_of_sources(tmp_path: Path) -> None:
     rows = without(leaning(), "letter", "raw", "shown_first")
-    done, analysis = analysed(rows, tmp_path / "out", order="model_a")
+    done, card = carded(rows, tmp_path / "out", order="model_a")
     assert not any(note.startswith("order") for note in done.notes)
     assert done.columns["model_a"] == "model_a"
-    assert lean(analysis).value is not None
+    assert lean(card).value is not None
 
 
 def test_rows_without_an_order_leave_the_position_unmeasured_and_are_counted(
@@ -124,9 +123,9 @@ def test_rows_without_an_order_leave_the_position_unmeasured_and_are_counted(
 ) -> None:
     rows = without(leaning(), "letter", "raw")
     rows[3]["shown_first"] = None
-    done, analysis = analysed(rows, tmp_path / "out")
+    done, card = carded(rows, tmp_path / "out")
     assert done.notes[0].startswith("order: 1 row without it")
-    assert lean(analysis).state == "not_measured"
+    assert lean(card).state == "not_measured"
 
 
 @pytest.mark.parametrize(
