@@ -153,9 +153,7 @@ def test_letters_as_shown_are_named_by_the_replies_and_read_by_an_option(tmp_pat
     shown = vj.adopt(bare, tmp_path / "shown", verdict="letter", letters="shown")
     assert values(shown) == truth
     with pytest.raises(UsageError, match="--letters shown needs the order shown"):
-        vj.adopt(
-            without(bare, "shown_first"), tmp_path / "none", verdict="letter", letters="shown"
-        )
+        vj.adopt(without(bare, "shown_first"), tmp_path / "none", verdict="letter", letters="shown")
 
 
 def test_letters_as_shown_leave_names_of_sources_and_ties_alone(tmp_path: Path) -> None:

@@ -157,9 +157,7 @@ def adopt(
     """
     files, frame, scale = _loaded(table, format)
     flat = [one.name for one in frame if not one.dtype.is_nested()]
-    found = find_columns(
-        flat, {**(columns or {}), **stated}, lambda *guess: fits(frame, *guess)
-    )
+    found = find_columns(flat, {**(columns or {}), **stated}, lambda *guess: fits(frame, *guess))
     _check(files[0][1], frame, found, answers or {})
     if letters == "shown" and "order" not in found:
         raise UsageError("--letters shown needs the order shown; --column order=NAME")
@@ -346,9 +344,10 @@ class _Told:
 
 
 def _notes(table: Table, told: _Told, counts: Mapping[str, int]) -> Iterator[str]:
+    answered = told.of_order.items()
     rows = told.of_order.total()
     turned, unknown = (
-        sum(n for (_, shown), n in told.of_order.items() if shown == order) for order in ("BA", None)
+        sum(n for (_, shown), n in answered if shown == order) for order in ("BA", None)
     )
     if unknown:
         lacking = "no column" if unknown == rows else f"{pluralize(unknown, 'row')} without it"
@@ -439,6 +438,8 @@ def _save(
         len(table.questions),
         sum(map(len, by_judge.values())),
         **counts,
+        unused=(),
+        notes=(),
     )
 
 

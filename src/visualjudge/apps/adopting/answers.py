@@ -88,9 +88,7 @@ def is_number(value: Any) -> bool:
     return True
 
 
-def letter_of(
-    value: Any, models: Models, stated: Mapping[str, str], where: str
-) -> str:
+def letter_of(value: Any, models: Models, stated: Mapping[str, str], where: str) -> str:
     """The answer to a pair: A, B, tie, both_bad, or "Failed" where the cell holds none.
 
     Parameters
@@ -137,9 +135,7 @@ def _bare(text: str) -> str:
 
 
 def _advice(text: str, models: Models) -> str:
-    names = [
-        model for model in models if model and get_close_matches(_bare(text), [_bare(model)])
-    ]
+    names = [model for model in models if model and get_close_matches(_bare(text), [_bare(model)])]
     if names:
         return f"did you mean source {' or '.join(map(repr, names))}?"
     meaning = "tie" if {"both", "tie", "equal", "neither"} & set(text.lower().split()) else "A"
