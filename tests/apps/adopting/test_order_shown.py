@@ -214,7 +214,7 @@ def test_a_csv_with_semicolons_or_tabs_is_read(separator: str, tmp_path: Path) -
 
 def test_a_missing_role_is_named_with_those_that_were_found(tmp_path: Path) -> None:
     rows = [{"prompt_id": "q", "thought": "A", "human": "A"}]
-    with pytest.raises(UsageError, match="like the verdict; .*found: item=prompt_id, truth=human"):
+    with pytest.raises(UsageError, match=r"like the verdict; .*found: item=prompt_id, truth=human"):
         vj.adopt(rows, tmp_path / "out")
 
 
