@@ -134,7 +134,7 @@ def margin_bin() -> pl.Expr:
     return place.replace_strict(dict(enumerate(MARGIN_LABELS)), return_dtype=pl.String)
 
 
-_COUNTS = ("n", "right", "parsed", "said_first")
+_COUNTS = ("n", "right", "parsed", "said_first", "placed")
 CELL = ("task", "encoding", "error_type", "margin_bin")
 """What verdicts are counted by."""
 
@@ -151,7 +151,11 @@ class Counted:
 
 def counted(table: pl.DataFrame, by: Sequence[str] = CELL) -> Counted:
     """Pairwise verdicts counted by ``by`` and image."""
-    values = [pl.col("parsed").is_not_null().alias("n"), *map(pl.col, _COUNTS[1:])]
+    values = [
+        pl.col("parsed").is_not_null().alias("n"),
+        *map(pl.col, _COUNTS[1:4]),
+        pl.col("said_first").is_not_null().alias("placed"),
+    ]
     sums = table.select(*(pl.col(name).cast(WORD) for name in by), "cluster", *values)
     return Counted(sums, table.filter(~pl.col("parsed")).select(*by, "cause"))
 
@@ -183,7 +187,7 @@ def accuracy_cells(verdicts: Counted, by: Sequence[str]) -> tuple[Cell, ...]:
             int(n - parsed),
             float(right + n - parsed) / float(n),
             share_of(read, k),
-            float(totals["said_first"][k] / parsed) if parsed else None,
+            float(totals["said_first"][k] / parsed) if totals["placed"][k] else None,
             failed.get(tuple(value for _, value in keys), {}),
         )
         rows.append(Cell(keys, accuracy))

@@ -8,7 +8,7 @@ The two are compared **at equal difficulty**: within a task and a stratum of the
 scores, straightened for the margin inside it. Otherwise a fair judge that is better at wide margins
 would be accused of whatever feature goes with them. All features but the place itself are also
 compared at the same place, so that a judge that leans to the place is not accused of what is often
-shown there.
+shown there. Where the order shown is not known, only the features are compared, at any place.
 """
 
 from __future__ import annotations
@@ -113,7 +113,8 @@ def preference(table: pl.DataFrame, feature: str) -> Preference:
         return Preference(
             feature, PREFERRED[feature], None, Estimate(None, None, sides.height, images), None
         )
-    found = lean(_cases(sides, apart=feature != "position"))
+    placed = sides["first_right"].null_count() == 0
+    found = lean(_cases(sides, apart=placed and feature != "position"))
     ends = found.ends()
     value = found.preference if np.isfinite(found.preference) else None
     if feature == "position" and ends and value:

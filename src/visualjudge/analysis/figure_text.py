@@ -322,6 +322,8 @@ def answer(judge: JudgeResult) -> str:
         parts.append(f"the same answer in both orders in {percent(swap.value)}{read}")
     leans = [f"{_way(row)} {row.leans_to}" for row in judge.bias if row.flagged]
     parts.append(f"leans {', '.join(leans)}" if leans else "no leaning was found")
+    if not judge.order_shown:
+        parts.append("position bias is not measured: no order shown")
     found = unanswered(judge.unread.causes)
     counts = (
         (found.unread, "could not be read"),

@@ -551,6 +551,11 @@ class JudgeResult:
     """Of a people's run; no other figure counts these verdicts."""
 
     @property
+    def order_shown(self) -> bool:
+        """Whether the order in which the options were shown is known."""
+        return self.info.get("order_shown") is not False
+
+    @property
     def as_published(self) -> dict[str, float | None]:
         """The benchmark's own scores by name."""
         return {score.name: score.value for score in self.own_scores}

@@ -220,7 +220,8 @@ def points(answer: str) -> pl.Expr:
 
 def duels(table: pl.DataFrame) -> pl.DataFrame:
     """One row a question (and repeat) between two named sources: task, a, b, the judge's outcome
-    for a (1, ½, 0), and whether a was shown first (1, −1, or 0 in both orders).
+    for a (1, ½, 0), and whether a was shown first (1, −1, or 0 in both orders or where
+    that is not known).
     """
     needed = table.select(
         "question", "repeat", "order", "parsed", "cluster", "task", "answer", "text", "sources"
@@ -235,7 +236,12 @@ def duels(table: pl.DataFrame) -> pl.DataFrame:
     return named.group_by("question", "repeat", maintain_order=True).agg(
         pl.col("task", "a", "b", "cluster", "answer").first(),
         outcome=points("text").mean(),
-        shown_first=pl.when(pl.col("order") == "AB").then(1.0).otherwise(-1.0).mean(),
+        shown_first=pl.when(pl.col("order") == "unknown")
+        .then(0.0)
+        .when(pl.col("order") == "AB")
+        .then(1.0)
+        .otherwise(-1.0)
+        .mean(),
     )
 
 

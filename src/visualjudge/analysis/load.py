@@ -47,6 +47,21 @@ def ordinary_and_checks(
     return once.drop("purpose"), _checks(named)
 
 
+def without_order(answered: pl.DataFrame) -> pl.DataFrame:
+    """Verdicts of a run whose order shown is not known: their ``order`` is "unknown".
+
+    Its "BA" says that a table has the options exchanged; such verdicts become repeats.
+    """
+    exchanged = pl.when(pl.col("order") == "BA").then(pl.col("repeat").max() + 1).otherwise(0)
+    unknown = pl.lit(None, pl.Boolean)
+    return answered.with_columns(
+        order=pl.lit("unknown").cast(WORD),
+        repeat=(pl.col("repeat") + exchanged).cast(pl.Int32),
+        said_first=unknown,
+        first_right=unknown,
+    )
+
+
 def _purposes(home: Path, answered: pl.DataFrame) -> pl.DataFrame:
     """Rater and purpose of each verdict; a line of another program without a purpose is an ordinary
     question.
@@ -316,6 +331,8 @@ def _run(
     answered = join(questions, verdicts)
     expected, foreign = expected_verdicts(info, kinds), verdicts.height - answered.height
     run = Run(name, home, info, answered, tuple(problems), tuple(warnings), expected, foreign)
+    if not run.order_shown:
+        return replace(run, answered=without_order(answered))
     if not run.of_people:
         return run
     ordinary, checks = ordinary_and_checks(home, answered)

@@ -67,7 +67,9 @@ class Accuracy:
     """The share had every failed reply been right."""
     parsed: Share
     answered_a: float | None
-    """Share of the usable replies that chose the option shown first."""
+    """Share of the usable replies that chose the option shown first; None where none chose an
+    option, or the order shown is not known.
+    """
     causes: Mapping[str, int]
     """Failed replies by cause."""
 

@@ -125,6 +125,11 @@ class Run:
         return self.info.get("backend") == PEOPLE["backend"]
 
     @property
+    def order_shown(self) -> bool:
+        """Whether the order in which the options were shown is known."""
+        return self.info.get("order_shown") is not False
+
+    @property
     def simulated(self) -> bool:
         """The judge knows the answers, or looks at nothing: its figures test the statistics
         only.

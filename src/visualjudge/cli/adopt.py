@@ -30,6 +30,13 @@ LOGS = ", ".join(
 )
 
 
+class Letters(StrEnum):
+    """What letters of verdicts mean."""
+
+    columns = "columns"
+    shown = "shown"
+
+
 class Use(StrEnum):
     """What counts where a table has replies and values."""
 
@@ -78,6 +85,10 @@ def adopt(
             help="What counts: replies, read again where there are any, or the table's verdicts."
         ),
     ] = Use.replies,
+    letters: Annotated[
+        Letters,
+        typer.Option(help="What A means as a verdict: model_a, or the option shown first."),
+    ] = Letters.columns,
     format: Annotated[
         str | None,
         typer.Option(
@@ -108,11 +119,14 @@ def adopt(
             score_range=score_range,
             judge=judge,
             use=use.value,
+            letters=letters.value,
             format=format,
             workers=workers,
             force=force,
         )
     print("columns: " + ", ".join(f"{role}={name}" for role, name in done.columns.items()))
+    if done.unused:
+        print(f"not used: {', '.join(done.unused)} (--column ROLE=NAME)")
     if "group" not in done.columns:
         print("group: no column; each item counts as an independent case (--column group=NAME)")
     print(f"{done.dataset}: {pluralize(done.questions, 'question')}")
@@ -130,6 +144,8 @@ def adopt(
             "cannot be read, "
             f"and another value for {done.differing}; --use verdicts counts the table's"
         )
+    for note in done.notes:
+        print(note)
     following("card", *done.runs)
 
 

@@ -122,7 +122,11 @@ def test_a_csv_of_a_thousand_verdicts_is_a_card_in_two_commands(tmp_path: Path) 
             r"--answer 0=A",
         ),
         ([row(truth=None)], "row 2: truth must be A, B, tie or both_bad, got nothing"),
-        ([row(order="third")], "row 2: order must be AB or BA, got 'third'"),
+        (
+            [row(order="third")],
+            "row 2: order must be AB, BA, model_a, model_b or the name of a source of the row, "
+            "got 'third'",
+        ),
         ([row(repeat="often")], "row 2: repeat must be a whole number from 0, got 'often'"),
     ],
 )

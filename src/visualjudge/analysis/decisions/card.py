@@ -21,6 +21,7 @@ from visualjudge.analysis.bias import preference, with_swap
 from visualjudge.analysis.decisions.card_by_benchmark import BenchmarkRow, rows_of
 from visualjudge.analysis.decisions.checks import (
     LABELS,
+    NO_ORDER,
     NO_PEOPLE,
     NOT_ASKED,
     Check,
@@ -342,6 +343,8 @@ def answer_of(study: Study, run: int, shown: Shown, rules: Thresholds, people: E
         "favour": _favour(ordered),
         "omega": people,
     }
+    if not study.runs[run].order_shown and shown.pairwise.questions:
+        evidence |= {"right_in_both_orders": NO_ORDER, "lean": NO_ORDER}
     checks = tuple(check(name, evidence[name], rules, skill=skill) for name in rules.checks)
     return Answer(study.runs[run].name, checks, ordered)
 

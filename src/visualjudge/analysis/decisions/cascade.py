@@ -164,7 +164,10 @@ def cascade_study(study: Study, *, risk: float = 0.1, delta: float = 0.1) -> Cas
     sure = np.array([confidence if answer else 0.0 for answer, confidence in first])
     found = risk_threshold(sure, (~right).astype(float), risk, delta=delta, clusters=image)
     kept = (sure >= found.value) & (sure > 0)
-    asks = tuple(sorted(study.kind(0, "pairwise").select("order", "repeat").unique().rows()))
+    asked = study.kind(0, "pairwise").select(
+        pl.col("order").cast(pl.String).replace("unknown", "AB"), "repeat"
+    )
+    asks = tuple(sorted(asked.unique().rows()))
     return Cascade(
         study.runs[0].name,
         study.runs[1].name,

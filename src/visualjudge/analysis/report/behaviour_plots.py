@@ -49,6 +49,8 @@ def leanings(analysis: Analysis) -> Figure | LeftOut:
         )
     )
     if not features:
+        if not all(judge.order_shown for judge in judges):
+            return LeftOut("leanings", "position bias is not measured: no order shown")
         return LeftOut("leanings", "no pairwise question was asked in a way that shows a leaning")
     by_judge = [{row.feature: row for row in judge.bias} for judge in judges]
     titles = {row.feature: row.leans_to for judge in judges for row in judge.bias}
@@ -94,7 +96,8 @@ def _leaning(judge: JudgeResult) -> list[tuple[str, str]]:
     place = next((row for row in judge.bias if row.feature == "position"), None)
     found = None if place is None else place.estimate
     if place is None or found is None or found.value is None:
-        said = ("preference for the first option not measured", judge.name)
+        why = "" if judge.order_shown else ": no order shown"
+        said = (f"preference for the first option not measured{why}", judge.name)
     elif place.flagged:
         which = "first" if found.value > 0 else "second"
         said = (
@@ -131,6 +134,8 @@ def swapped(analysis: Analysis) -> Figure | LeftOut:
                 )
             )
     if not charts:
+        if not all(judge.order_shown for judge in judges):
+            return LeftOut("swap", "swaps are not measured: no order shown")
         return LeftOut("swap", "no question was asked in both orders (judge --swap)")
     shares = sorted(charts, key=lambda chart: -_same(chart))
     said = "The same answer in both orders: " + ", ".join(

@@ -7,6 +7,7 @@
     tool_logs  its rows: where items, replies, verdicts and truth stand in the logs of each tool
     zips       members of zip files
     columns    what each column of a table is: its role, the names by which it is guessed
+    fitting    whether the values of a column fit a role
     answers    the spellings of an answer, of a grade, of an order and of a missing value
     rows       rows as questions and verdicts
     rereading  replies, read again

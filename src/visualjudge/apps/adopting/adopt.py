@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal
@@ -11,10 +12,18 @@ from typing import Any, Literal
 import polars as pl
 
 from visualjudge.apps.adopting.answers import GRADES, is_answer, is_missing, is_number
-from visualjudge.apps.adopting.columns import find_columns
+from visualjudge.apps.adopting.columns import ROLES, find_columns
+from visualjudge.apps.adopting.fitting import fits
 from visualjudge.apps.adopting.logs import UNIT, Log, Scale, find_format
 from visualjudge.apps.adopting.rereading import ReplyKey, read_replies, reply_key, reread
-from visualjudge.apps.adopting.rows import Table, asked_of, count_of, shown_order, verdict_of
+from visualjudge.apps.adopting.rows import (
+    Table,
+    asked_of,
+    count_of,
+    is_lettered,
+    shown_order,
+    verdict_of,
+)
 from visualjudge.apps.adopting.tables import frame_of
 from visualjudge.apps.published.importing import SCORES, check_targets, folder_name
 from visualjudge.apps.published.prompts import PROMPT, wording
@@ -22,7 +31,8 @@ from visualjudge.apps.published.reading import TEN
 from visualjudge.apps.published.runs import write_run
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.core.records import FAILED, TIES, OptionFeatures, Question, Verdict
+from visualjudge.core.plurals import pluralize
+from visualjudge.core.records import FAILED, TIES, TURNED, OptionFeatures, Order, Question, Verdict
 from visualjudge.dataset.folder import MEDIA, Dataset
 from visualjudge.dataset.json_form import QUESTIONS
 from visualjudge.dataset.staging import staged
@@ -32,11 +42,14 @@ from visualjudge.prompts.store import PromptAssetStore
 from visualjudge.replies import Reading
 
 Use = Literal["replies", "verdicts"]
+Letters = Literal["columns", "shown"]
+ORDER_NAMES = next(role.names for role in ROLES if role.name == "order")
 ENCODING = "adopted"
 NEEDED = ("verdict", "truth")
 WHOLE = ("item", "judge", "model", "model_a", "model_b")
 """Roles whose column has a value in each row."""
 JUDGE = "judge"
+MEANINGS = {"columns": "of the columns (A is model_a)", "shown": "of the order shown (A is first)"}
 Files = list[tuple[int, str]]
 
 
@@ -61,6 +74,10 @@ class Adopted:
         Of these, how many state another value.
     left_out
         Rows without a truth, which are not in the dataset.
+    unused
+        Columns that have no role.
+    notes
+        Sentences on what the table does not tell: the order shown, and the meaning of letters.
     """
 
     dataset: Path
@@ -72,6 +89,8 @@ class Adopted:
     invented: int
     differing: int
     left_out: int
+    unused: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def adopt(
@@ -83,6 +102,7 @@ def adopt(
     score_range: tuple[float, float] | None = None,
     judge: str | None = None,
     use: Use = "replies",
+    letters: Letters = "columns",
     format: str | None = None,
     workers: int = 1,
     force: bool = False,
@@ -111,6 +131,9 @@ def adopt(
     use
         ``replies``: replies, where there are any, are read again, and the table's values stand
         beside what was read; ``verdicts``: the table's values count.
+    letters
+        What A means as a verdict: ``columns``: ``model_a``; ``shown``: the option shown first,
+        which needs an ``order``.
     format
         Name of the log format (``inspect``, ``lmms-eval``, …), or ``table``; None: recognised.
     workers
@@ -134,8 +157,10 @@ def adopt(
     """
     files, frame, scale = _loaded(table, format)
     flat = [one.name for one in frame if not one.dtype.is_nested()]
-    found = find_columns(flat, {**(columns or {}), **stated})
+    found = find_columns(flat, {**(columns or {}), **stated}, lambda *guess: fits(frame, *guess))
     _check(files[0][1], frame, found, answers or {})
+    if letters == "shown" and "order" not in found:
+        raise UsageError("--letters shown needs the order shown; --column order=NAME")
     taken = frame.select(pl.col(column).alias(role) for role, column in found.items())
     given = _labelled(taken)
     graded = bool(_said(taken, "verdict") & set(GRADES))
@@ -148,6 +173,7 @@ def adopt(
         score_range or scale or (UNIT if graded else TEN),
         _is_pairs(taken, answers or {}),
         graded,
+        letters == "shown",
     )
     replies = read_replies(read, workers) if use == "replies" and "reply" in found else {}
     if not _said(taken, "verdict") and not replies:
@@ -156,7 +182,9 @@ def adopt(
         for role in NEEDED:
             numbers = [float(value) for value in taken[role].to_list() if is_number(value)]
             warn_of_range(f"{read.name}: {found[role]}", numbers, read.scale)
-    return _written(read, Path(out), judge or JUDGE, replies, frame.height - len(given), force)
+    done = _written(read, Path(out), judge or JUDGE, replies, frame.height - len(given), force)
+    unused = tuple(name for name in frame.columns if name not in found.values())
+    return replace(done, unused=unused)
 
 
 def _check(
@@ -169,7 +197,8 @@ def _check(
         if role not in found and not (role == "truth" and set(found) >= {"score_a", "score_b"}):
             raise UsageError(
                 f"{name}: no column is named like the {role}; --column {role}=NAME (its first row "
-                f"has {', '.join(frame.columns)}{nested})"
+                f"has {', '.join(frame.columns)}{nested}; found: "
+                f"{', '.join(f'{role}={column}' for role, column in found.items()) or 'none'})"
             )
     for spelling, meaning in answers.items():
         if meaning not in ("A", "B", *TIES, FAILED) and not is_number(meaning):
@@ -229,7 +258,11 @@ def _file(path: Path, form: str | None) -> tuple[pl.DataFrame, Scale | None]:
         raise DataError(f"{path}: is not {found.help}: {reason}") from error
     if not read.rows:
         raise DataError(f"{path}: holds no verdict, although it is {found.help}")
-    return pl.DataFrame(read.rows, infer_schema_length=None, strict=False), read.scale
+    table = pl.DataFrame(read.rows, infer_schema_length=None, strict=False)
+    if not set(ORDER_NAMES) & set(table.columns):
+        # Letters of a log are those of the prompt, whose option A is the first.
+        table = table.with_columns(order=pl.lit("AB"))
+    return table, read.scale
 
 
 def _is_pairs(taken: pl.DataFrame, answers: Mapping[str, str]) -> bool:
@@ -264,9 +297,11 @@ def _written(
     by_judge: dict[str, list[Verdict]] = {}
     keys: set[tuple[Any, ...]] = set()
     counts = {"reread": 0, "invented": 0, "differing": 0, "left_out": left_out}
+    told = _Told()
     for place, row in enumerate(table.rows):
         asked, turned = asked_of(table, place, row)
-        order = shown_order(table, place, row, turned)
+        shown = shown_order(table, place, row)
+        order: Order = "BA" if (shown == "BA") != turned else "AB"
         who = str(row.get("judge") or judge)
         repeat = count_of(table, place, row, "repeat")
         key = (who, asked.item.key, order, repeat)
@@ -277,7 +312,7 @@ def _written(
                 "them apart"
             )
         keys.add(key)
-        verdict = verdict_of(table, place, row, asked, order, repeat, turned)
+        verdict = verdict_of(table, place, row, asked, order, repeat, turned, shown)
         found = replies.get(reply_key(row)) if replies else None
         if found is not None:
             verdict = reread(table, verdict, found)
@@ -285,8 +320,55 @@ def _written(
             counts["reread"] += 1
             counts["invented"] += ours == FAILED != theirs
             counts["differing"] += FAILED not in (ours, theirs) and ours != theirs
+            if shown == "BA" and is_lettered(table, row):
+                theirs = TURNED.get(theirs, theirs)
+            told.differing_otherwise += FAILED not in (ours, theirs) and ours != theirs
+        if table.pairs and verdict.value != FAILED:
+            told.of_order[who, shown] += 1
+            told.lettered += is_lettered(table, row)
         by_judge.setdefault(who, []).append(verdict)
-    return _save(table, home, by_judge, counts, force)
+    known = {judge: not told.of_order[judge, None] for judge in by_judge}
+    done = _save(table, home, by_judge, known, counts, force)
+    return replace(done, notes=tuple(_notes(table, told, counts)))
+
+
+@dataclass(slots=True)
+class _Told:
+    """What the rows of pairs tell of places: answered rows by judge and order, those whose verdict
+    is a letter, and how many differ from their replies if letters have the other meaning.
+    """
+
+    of_order: Counter[tuple[str, Order | None]] = field(default_factory=Counter)
+    lettered: int = 0
+    differing_otherwise: int = 0
+
+
+def _notes(table: Table, told: _Told, counts: Mapping[str, int]) -> Iterator[str]:
+    answered = told.of_order.items()
+    rows = told.of_order.total()
+    turned, unknown = (
+        sum(n for (_, shown), n in answered if shown == order) for order in ("BA", None)
+    )
+    if unknown:
+        lacking = "no column" if unknown == rows else f"{pluralize(unknown, 'row')} without it"
+        yield (
+            f"order: {lacking}; position bias and swaps are not measured (--column order=NAME; "
+            "order=model_a where model_a was always shown first)"
+        )
+    if unknown and counts["reread"]:
+        yield "replies: read as if model_a was shown first where no order is known"
+    now, other = ("shown", "columns") if table.letters_shown else ("columns", "shown")
+    if counts["reread"]:
+        if told.differing_otherwise < counts["differing"]:
+            yield (
+                f"with the letters those {MEANINGS[other]}, another value for "
+                f"{told.differing_otherwise}, not {counts['differing']}: --letters {other}"
+            )
+    elif told.lettered and (turned or unknown):
+        yield (
+            f"letters in {table.columns['verdict']}: taken as those {MEANINGS[now]}; "
+            f"--letters {other} takes them as those {MEANINGS[other]}"
+        )
 
 
 # ---------------------------------------------------------------- files
@@ -296,6 +378,7 @@ def _save(
     table: Table,
     home: Path,
     by_judge: Mapping[str, Sequence[Verdict]],
+    order_shown: Mapping[str, bool],
     counts: Mapping[str, int],
     force: bool,
 ) -> Adopted:
@@ -345,6 +428,7 @@ def _save(
             "limit": None,
             "swap": any(verdict.order == "BA" for verdict in verdicts),
             "repeats": 1 + max(verdict.repeat for verdict in verdicts),
+            **({} if order_shown[judge] else {"order_shown": False}),
         }
         write_run(runs[judge], dataset, verdicts, head)
     return Adopted(
@@ -354,6 +438,8 @@ def _save(
         len(table.questions),
         sum(map(len, by_judge.values())),
         **counts,
+        unused=(),
+        notes=(),
     )
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, Order
 
+Models = tuple[str | None, str | None]
+"""Sources of A and B."""
 LETTER_OF = {
     **dict.fromkeys(
         ("a", "1", "1.0", "model_a", "model_1", "left", "first", "option a", "response_a"), "A"
@@ -47,8 +51,8 @@ GRADES: Mapping[str, float] = {
 }
 """Spellings of grades, in lower case, as scores from 0 to 1; the letters are Inspect's."""
 ORDERS: Mapping[str, Order] = {
-    **dict.fromkeys(("ab", "original", "false", "no", "a first"), "AB"),
-    **dict.fromkeys(("ba", "swapped", "true", "yes", "b first"), "BA"),
+    **dict.fromkeys(("ab", "a", "model_a", "original", "false", "no", "a first"), "AB"),
+    **dict.fromkeys(("ba", "b", "model_b", "swapped", "true", "yes", "b first"), "BA"),
 }
 
 
@@ -69,6 +73,12 @@ def is_answer(value: Any) -> bool:
     return text in LETTER_OF and not is_number(text)
 
 
+def is_letter(value: Any) -> bool:
+    """Whether an answer names an option by its letter or place, not by a column or a source."""
+    text = str(value).strip().lower()
+    return LETTER_OF.get(text) in ("A", "B") and not text.startswith(("model_", "response_"))
+
+
 def is_number(value: Any) -> bool:
     """Whether a cell is a number, or spells one."""
     try:
@@ -78,9 +88,7 @@ def is_number(value: Any) -> bool:
     return True
 
 
-def letter_of(
-    value: Any, models: tuple[str | None, str | None], stated: Mapping[str, str], where: str
-) -> str:
+def letter_of(value: Any, models: Models, stated: Mapping[str, str], where: str) -> str:
     """The answer to a pair: A, B, tie, both_bad, or "Failed" where the cell holds none.
 
     Parameters
@@ -102,27 +110,50 @@ def letter_of(
     text = str(value).strip()
     if text in stated:
         return FAILED if stated[text].lower() in MISSING else stated[text]
-    for letter, model in zip("AB", models, strict=True):
-        if text == model and models[0] != models[1]:
-            return letter
-    try:
-        return LETTER_OF[text.lower()]
-    except KeyError:
+    known = _source(text, models) or LETTER_OF.get(text.lower()) or _source_any_case(text, models)
+    if known is None:
         raise DataError(
             f"{where} must be A, B, tie, both_bad or the name of a source, got {text!r}; "
-            f"--answer {text}=A says what it means"
-        ) from None
+            f"{_advice(text, models)}"
+        )
+    return known
 
 
-def order_of(value: Any) -> Order:
-    """AB, or BA where option B was shown first.
+def _source(text: str, models: Models) -> str | None:
+    """The letter of the one source with this name."""
+    return "AB"[models.index(text)] if models.count(text) == 1 else None
+
+
+def _source_any_case(text: str, models: Models) -> str | None:
+    a, b = (None if model is None else model.lower() for model in models)
+    return _source(text.lower(), (a, b))
+
+
+def _bare(text: str) -> str:
+    """Letters and digits of a name, in lower case."""
+    return "".join(sign for sign in text.lower() if sign.isalnum())
+
+
+def _advice(text: str, models: Models) -> str:
+    names = [model for model in models if model and get_close_matches(_bare(text), [_bare(model)])]
+    if names:
+        return f"did you mean source {' or '.join(map(repr, names))}?"
+    meaning = "tie" if {"both", "tie", "equal", "neither"} & set(text.lower().split()) else "A"
+    return f"--answer {shlex.quote(f'{text}={meaning}')} says what it means"
+
+
+def order_of(value: Any, models: Models) -> Order:
+    """AB, or BA where option B was shown first; the name of a source is the one shown first.
 
     Raises
     ------
     DataError
         If the cell says neither.
     """
-    try:
-        return ORDERS[str(value).strip().lower()]
-    except KeyError:
-        raise DataError(f" must be AB or BA, got {value!r}") from None
+    text = str(value).strip()
+    known = _source(text, models) or ORDERS.get(text.lower()) or _source_any_case(text, models)
+    if known is None:
+        raise DataError(
+            f" must be AB, BA, model_a, model_b or the name of a source of the row, got {value!r}"
+        )
+    return "BA" if known in ("B", "BA") else "AB"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from visualjudge.core.errors import UsageError
 
@@ -15,6 +16,8 @@ class Role:
     name: str
     meaning: str
     names: tuple[str, ...]
+    if_fits: tuple[str, ...] = ()
+    """Names, or ends of names after "*", by which it is guessed where its values fit."""
 
 
 ROLES = (
@@ -27,6 +30,7 @@ ROLES = (
         "group",
         "what questions have in common (an image, a conversation); intervals are clustered by it",
         ("group", "cluster", "image_id", "image", "conversation_id", "video_id"),
+        ("conv", "conversation"),
     ),
     Role("task", "part of the table that has figures of its own", ("task", "category", "subset")),
     Role(
@@ -58,6 +62,7 @@ ROLES = (
             "pred",
             "score",
         ),
+        ("*_says", "*_verdict"),
     ),
     Role(
         "truth",
@@ -79,7 +84,12 @@ ROLES = (
     ),
     Role("score_a", "true score of option A", ("score_a", "truth_a", "human_score_a")),
     Role("score_b", "true score of option B", ("score_b", "truth_b", "human_score_b")),
-    Role("order", "AB, or BA where option B was shown first", ("order", "swapped", "shown_order")),
+    Role(
+        "order",
+        "AB, or BA where option B was shown first",
+        ("order", "swapped", "shown_order"),
+        ("shown_first", "shown", "first"),
+    ),
     Role(
         "judge",
         "name of the judge; each becomes a run",
@@ -94,6 +104,7 @@ ROLES = (
         "reply",
         "what the judge wrote; it is read again",
         ("reply", "raw_response", "raw_reply", "judge_output", "raw_output", "completion"),
+        ("raw", "response", "output"),
     ),
     Role("finish_reason", "why the reply ended, such as length", ("finish_reason", "stop_reason")),
     Role("input_tokens", "tokens of the prompt", ("input_tokens", "prompt_tokens")),
@@ -107,9 +118,16 @@ ROLES = (
 NAMES = tuple(role.name for role in ROLES)
 
 
-def find_columns(header: Sequence[str], stated: Mapping[str, str]) -> dict[str, str]:
+def find_columns(
+    header: Sequence[str],
+    stated: Mapping[str, str],
+    fits: Callable[[str, str, Mapping[str, str]], bool],
+) -> dict[str, str]:
     """The column of each role that the table has: the ``stated`` one, else the first whose name
-    says so.
+    says so, else the only one of the less telling names whose values are those of the role:
+    ``fits(role, column, columns found before)``.
+
+    A stated order may name a column that has another role, such as ``order=model_a``.
 
     Raises
     ------
@@ -127,11 +145,21 @@ def find_columns(header: Sequence[str], stated: Mapping[str, str]) -> dict[str, 
     free = {
         name.strip().lower().replace(" ", "_"): name
         for name in header
-        if name not in stated.values()
+        if name not in [column for role, column in stated.items() if role != "order"]
     }
     for role in ROLES:
         if role.name not in found:
             match = next((free.pop(name) for name in role.names if name in free), None)
             if match is not None:
                 found[role.name] = match
+    for role in ROLES:
+        if role.name not in found:
+            likely = [
+                column
+                for name, column in free.items()
+                if any(fnmatchcase(name, form) for form in role.if_fits)
+                and fits(role.name, column, found)
+            ]
+            if len(likely) == 1:
+                found[role.name] = likely[0]
     return found

@@ -7,13 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from visualjudge.apps.adopting.answers import GRADES, is_missing, is_number, letter_of, order_of
+from visualjudge.apps.adopting.answers import (
+    GRADES,
+    Models,
+    is_letter,
+    is_missing,
+    is_number,
+    letter_of,
+    order_of,
+)
 from visualjudge.apps.published.reading import Item, Option
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import FAILED, TURNED, Answer, Order, Verdict
 
 TASK = "verdicts"
-Models = tuple[str | None, str | None]
 
 
 @dataclass(slots=True)
@@ -41,6 +48,8 @@ class Table:
     pairs: bool
     graded: bool
     """Whether verdicts are grades, such as pass and fail."""
+    letters_shown: bool = False
+    """Whether letters of verdicts are those of the order shown, not of the columns."""
     questions: dict[tuple[Any, ...], Asked] = field(default_factory=dict)
     letters: dict[tuple[Any, ...], str] = field(default_factory=dict)
     """What cells mean that were read before."""
@@ -121,11 +130,19 @@ def asked_of(table: Table, place: int, row: Mapping[str, Any]) -> tuple[Asked, b
         known = Asked(_identity(made.key), made, names, place)
         table.questions[key] = known
     elif (TURNED.get(str(truth), truth) if turned else truth) != known.item.answer:
+        exchanged = "; model_a and model_b are exchanged here" if turned else ""
         raise DataError(
             f"{table.where(place, 'truth')} must be the same in all rows of a question; item "
-            f"{item!r} has {known.item.answer!r} in {table.row(known.row)} and {truth!r} here"
+            f"{item!r} has {_named(known.item.answer, known.models)} in {table.row(known.row)} "
+            f"and {_named(truth, names)} here{exchanged}"
         )
     return known, turned
+
+
+def _named(answer: Answer, models: tuple[str | None, ...]) -> str:
+    """An answer as a message says it: a letter with the source that it means."""
+    model = models["AB".index(answer)] if answer in ("A", "B") else None
+    return repr(answer) if model is None else f"{answer!r} ({model})"
 
 
 def _truth(
@@ -186,16 +203,23 @@ def _item(
     )
 
 
-def shown_order(table: Table, place: int, row: Mapping[str, Any], turned: bool) -> Order:
-    """The order shown, of the options as stored."""
-    if not table.pairs:
-        return "AB"
+def shown_order(table: Table, place: int, row: Mapping[str, Any]) -> Order | None:
+    """The order shown, of the options as the row has them; None where it is not known."""
     stated = row.get("order")
+    if not table.pairs or is_missing(stated):
+        return None
     try:
-        shown = "AB" if is_missing(stated) else order_of(stated)
+        return order_of(stated, models_of(row))
     except DataError as error:
         raise DataError(f"{table.where(place, 'order')}{error}") from None
-    return "BA" if (shown == "BA") != turned else "AB"
+
+
+def models_of(row: Mapping[str, Any]) -> Models:
+    """The sources of a row of a pair."""
+    a, b = (
+        None if is_missing(row.get(role)) else str(row[role]) for role in ("model_a", "model_b")
+    )
+    return a, b
 
 
 def verdict_of(
@@ -206,14 +230,24 @@ def verdict_of(
     order: Order,
     repeat: int,
     turned: bool,
+    shown: Order | None,
 ) -> Verdict:
-    """The table's own value, in the letters of the question as stored."""
+    """The table's own value, in the letters of the question as stored; ``shown``: the order of the
+    row.
+    """
     value: Answer | None
     if table.pairs:
         models = (
             (asked.models[1], asked.models[0]) if turned else (asked.models[0], asked.models[1])
         )
         said = table.letter(row["verdict"], models, place, "verdict")
+        if table.letters_shown and is_lettered(table, row):
+            if shown is None:
+                raise DataError(
+                    f"{table.where(place, 'order')} must say which option was shown first, since "
+                    "--letters is shown; got nothing"
+                )
+            said = TURNED.get(said, said) if shown == "BA" else said
         value = TURNED.get(said, said) if turned else said
     else:
         value = table.score(row["verdict"], place, "verdict")
@@ -237,6 +271,12 @@ def verdict_of(
         repeat=repeat,
         cause="not read by its authors" if failed else None,
     )
+
+
+def is_lettered(table: Table, row: Mapping[str, Any]) -> bool:
+    """Whether the verdict of a row names an option by a letter, whose place may be meant."""
+    text = str(row["verdict"]).strip()
+    return (is_letter(text) or text in table.answers) and text not in models_of(row)
 
 
 def _identity(key: str) -> str:

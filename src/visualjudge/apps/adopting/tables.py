@@ -42,8 +42,8 @@ def read_table(path: Path) -> pl.DataFrame:
     kind = path.suffix.lower()
     try:
         if kind in (".csv", ".tsv"):
-            separator = "\t" if kind == ".tsv" else ","
             text = read_text(path)
+            separator = separator_of(text.partition("\n")[0], kind)
             table = _separated(path, text, separator)
             check_separated(path, table.columns)
             return table
@@ -62,6 +62,13 @@ def read_table(path: Path) -> pl.DataFrame:
     except (pl.exceptions.PolarsError, ValueError, OSError) as error:
         raise DataError(f"{path}: cannot be read: {' '.join(str(error).split())[:300]}") from None
     raise UsageError(f"{path}: must end in .csv, .tsv, .json, .jsonl, .parquet, .xlsx or .eval")
+
+
+def separator_of(header: str, kind: str) -> str:
+    """What separates the cells: by the ending, but for a header without it that has another."""
+    usual = "\t" if kind == ".tsv" else ","
+    other = [sign for sign in ("\t", ";", ",") if sign in header]
+    return usual if usual in header or not other else other[0]
 
 
 def _separated(path: Path, text: str, separator: str) -> pl.DataFrame:

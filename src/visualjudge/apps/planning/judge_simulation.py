@@ -196,7 +196,7 @@ def fitted(verdicts: pl.DataFrame, default: JudgeModel) -> JudgeModel:
     read = asked.filter("parsed")
     logs = np.log1p(np.asarray(read["margin"].to_numpy(), dtype=float))
     x, right = logs - logs.mean(), np.asarray(read["right"].to_numpy(), dtype=bool)
-    place = np.where(read["first_right"].to_numpy(), 1.0, -1.0)
+    place = read["first_right"].replace_strict({True: 1.0, False: -1.0}, default=0.0).to_numpy()
     level, slope, shift = _threshold_line(x, place, right)
     plain = level + slope * x
     line = plain + shift * place
