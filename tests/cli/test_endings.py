@@ -332,7 +332,7 @@ def test_a_judge_without_a_rating_in_common_with_people_is_named(
     table = ratings(there / "people.csv", 2, **other)
     out, err = said(capsys, monkeypatch, "agreement", table, "--run", made.run)
     assert "people, mean" in out and "each item is left out in turn" in out
-    assert err == f"visualjudge: oracle:1.0: no rating in common with people: {reason}\n"
+    assert err == f"visualjudge: run: no rating in common with people: {reason}\n"
     out, _ = said(capsys, monkeypatch, "card", made.run, "--people", table, "--json", "card.json")
     checks = json.loads((there / "card.json").read_text("utf-8"))["judges"][0]["checks"]
     assert any(
@@ -348,8 +348,7 @@ def test_a_judge_that_gave_no_score_is_named_beside_people(
     said(capsys, monkeypatch, "judge", made.dataset, *asked)
     _, err = said(capsys, monkeypatch, "agreement", ratings(there / "people.csv", 2), "--run", only)
     assert (
-        err
-        == "visualjudge: random: no rating in common with people: the judge has no usable score "
+        err == "visualjudge: pairs: no rating in common with people: the judge has no usable score "
         "of a named source\n"
     )
 

@@ -64,7 +64,7 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
     (DET, _record(DET, _box(GOOD_BOX), prompt="see <image>"), "prompt", "marks an image"),
     (DET, _record(DET, _box(GOOD_BOX), metadata=[]), "metadata", "must be an object"),
     (DET, _record(DET, None), "prediction", "must be an object"),
-    (DET, _record(DET, {}), "prediction.detections", "list of objects"),
+    (DET, _record(DET, {}), "prediction.detections", "the field is missing"),
     (
         DET,
         _record(DET, _box([1, float("nan"), 5, 5])),

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 from fastapi.testclient import TestClient
-from visualjudge.analysis.probe_figures import ProbeResult
 
 from judged_records import pair, said, scoring, write_dataset, write_run
 from visualjudge.analysis.accuracy_cells import accuracy_cells, counted
+from visualjudge.analysis.figures import ProbeResult
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.records import Probe

@@ -53,7 +53,7 @@ def test_depth_is_scaled_and_its_invalid_pixels_known() -> None:
 @pytest.mark.parametrize(
     ("task", "payload", "message"),
     [
-        ("object_detection", {}, r"^detections: must be a list"),
+        ("object_detection", {}, r"^detections: the field is missing"),
         (
             "object_detection",
             {"detections": [{"label": "a", "bbox": [3, 0, 1, 4]}]},
