@@ -101,8 +101,8 @@ def _nothing(names: tuple[str, str], why: Estimate, gap: float) -> Comparison:
 
 
 def paired(both: pl.DataFrame, names: tuple[str, str], asked_gap: float) -> Comparison:
-    """The comparison of two judges from rows with ``right``, ``right_b``, ``cluster`` and
-    ``task``.
+    """The comparison of two judges from rows with ``right``, ``right_b`` and ``cluster``; also by
+    task, where there is a column ``task``.
     """
     ((_, figure, p),), found = _gaps(both, [])
     a, b, n = pl.col("right"), pl.col("right_b"), both.height
@@ -128,7 +128,9 @@ def paired(both: pl.DataFrame, names: tuple[str, str], asked_gap: float) -> Comp
         images_needed=wanted,
         images_range=reach,
         more_images=None if wanted is None else max(0, wanted - figure.images),
-        by_task=tuple(TaskGap(*row) for row in _gaps(both, ["task"])[0]),
+        by_task=tuple(TaskGap(*row) for row in _gaps(both, ["task"])[0])
+        if "task" in both.columns
+        else (),
     )
 
 

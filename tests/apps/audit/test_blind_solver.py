@@ -28,7 +28,7 @@ from visualjudge.vision.predictions import Detection, Detections
 from visualjudge.vision.raster.images import write_png
 from visualjudge.vision.view import Given
 
-IMAGES, SIZE = 10, (90, 120)
+IMAGES, SIZE = 10, (240, 320)
 ERRORS = ("background", "duplicate")
 
 
@@ -40,11 +40,9 @@ def made(root: Path, pairing: Pairing) -> Dataset:
         path = root / "photos" / f"{k}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
         write_png(path, rng.integers(0, 255, (*SIZE, 3)).astype(np.uint8))
-        corners = rng.uniform((4, 4), (50, 40), (3, 2)) + np.array([(0, 0), (50, 0), (20, 40)])
-        boxes = [
-            Detection("dog", (x, y, x + 15, y + 14))
-            for x, y in np.minimum(corners, (100, 70)).tolist()
-        ]
+        cells = rng.permutation(12)[:3]  # of a grid of 4 × 3, so that no two boxes overlap
+        corners = np.stack([cells % 4, cells // 4], axis=1) * 78 + rng.uniform(8, 55, (3, 2))
+        boxes = [Detection("dog", (x, y, x + 15, y + 14)) for x, y in corners.tolist()]
         truth = Detections(tuple(boxes))
         samples.append(Sample(str(k), path, truth, truth))
     with FolderWriter(root / "data", "object_detection") as writer:

@@ -335,7 +335,6 @@ def _measured(
         {
             "question": [" ".join(pair) for pair in held],
             "cluster": [codes[name] for name in image],
-            "task": task,
             "right": [table.right[chosen, pair] for pair in held],
             "right_b": [table.right[baseline, pair] for pair in held],
         }
