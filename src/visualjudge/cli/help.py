@@ -52,6 +52,11 @@ RARE = frozenset(
     """.split()  # noqa: SIM905 - a hundred literals, one a line, are harder to read
 )
 """Options that a shortened help leaves out."""
+KEPT: Mapping[str, frozenset[str]] = {
+    "build": frozenset(("--subset", "--seed", "--workers", "--engine")),
+    "judge": frozenset(("--concurrency", "--limit")),
+}
+"""Of these, what the help of a command has all the same."""
 
 
 def plain(command: Any) -> None:
@@ -126,10 +131,11 @@ def _shortened(command: Any, ctx: Any) -> bool:
 
 def _options(command: Any, ctx: Any, formatter: Any) -> None:
     short = _shortened(command, ctx)
+    rare = RARE - KEPT.get(ctx.info_name or "", frozenset())
     sections: dict[str, list[tuple[str, str]]] = {}
     for parameter in sorted(command.get_params(ctx), key=_place):
         record = parameter.get_help_record(ctx)
-        left_out = not parameter.required and not RARE.isdisjoint(parameter.opts)
+        left_out = not parameter.required and not rare.isdisjoint(parameter.opts)
         if record is None or (left_out if short else ALL in parameter.opts):
             continue
         heading = (

@@ -111,9 +111,7 @@ def judge(
     ],
     out: Annotated[
         Path,
-        typer.Option(
-            help="Folder of the run, for verdicts.jsonl and run.json.", show_default=False
-        ),
+        typer.Option(help="Folder of the run.", show_default=False),
     ],
     client: ClientOptions,
     questions: QuestionOptions,
@@ -125,7 +123,7 @@ def judge(
     asking: JudgeOptions,
     tools: Annotated[
         str | None,
-        typer.Option(help="Tools that the model may call: zoom,compare,… or all."),
+        typer.Option(help="Tools for the model: zoom,compare,… or all."),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print calls, tokens and cost without asking.")

@@ -232,9 +232,7 @@ class RunOptions:
 
     heading: ClassVar[str] = "Run"
 
-    concurrency: Annotated[int, typer.Option(min=1, help="Maximum number of concurrent calls.")] = (
-        16
-    )
+    concurrency: Annotated[int, typer.Option(min=1, help="Maximum concurrent calls.")] = 16
     limit: Annotated[int | None, typer.Option(min=1, help="Ask only the first N.", metavar="N")] = (
         None
     )
@@ -319,7 +317,7 @@ class QuestionOptions:
     ] = None
     sample: Annotated[
         int | None,
-        typer.Option(min=1, help="Ask a balanced random sample of N questions.", metavar="N"),
+        typer.Option(min=1, help="Ask a balanced sample of N questions.", metavar="N"),
     ] = None
     sample_seed: Annotated[int, typer.Option(help="Seed of --sample.")] = 42
     questions: Annotated[

@@ -34,9 +34,7 @@ class CostOptions:
     ] = None
     price_in: Annotated[float, typer.Option(min=0, help="Price per million prompt tokens.")] = 0.0
     price_out: Annotated[float, typer.Option(min=0, help="Price per million reply tokens.")] = 0.0
-    concurrency: Annotated[int, typer.Option(min=1, help="Maximum number of concurrent calls.")] = (
-        16
-    )
+    concurrency: Annotated[int, typer.Option(min=1, help="Maximum concurrent calls.")] = 16
     calls_per_minute: Annotated[float | None, typer.Option(help="Rate limit of calls.")] = None
     tokens_per_minute: Annotated[float | None, typer.Option(help="Rate limit of tokens.")] = None
     raters: Annotated[

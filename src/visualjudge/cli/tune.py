@@ -54,9 +54,7 @@ def tune(
         list[str] | None,
         typer.Option(help="Version of the final question to try; may be repeated; default: all."),
     ] = None,
-    concurrency: Annotated[
-        int, typer.Option(min=1, help="Maximum number of concurrent calls.")
-    ] = 16,
+    concurrency: Annotated[int, typer.Option(min=1, help="Maximum concurrent calls.")] = 16,
     seed: Annotated[int, typer.Option(help="Seed of the split of the images.")] = 42,
     as_json: AsJson = False,
 ) -> None:

@@ -509,10 +509,10 @@ def answer(found: Answer) -> str:
 def _for_which(found: Answer) -> str:
     """The check that needs the stated number of images, where several are undecided."""
     undecided = [line for line in found.checks if line.state == "undecided"]
-    if len(undecided) < 2:
+    needing = [line for line in undecided if line.needs_images == found.needs_images]
+    if len(undecided) < 2 or not needing:
         return ""
-    needing = next(line for line in undecided if line.needs_images == found.needs_images)
-    return f" to decide “{LABELS[needing.name]}”"
+    return f" to decide “{LABELS[needing[0].name]}”"
 
 
 def _named(line: Check) -> str:
