@@ -62,6 +62,19 @@ def test_the_number_of_images_in_the_answer_names_the_check_that_needs_them() ->
     assert f"more images to decide “{LABELS[needing.name]}”" in answer(found)
 
 
+def test_a_number_of_images_that_no_undecided_check_needs_names_none() -> None:
+    questions = World.of(12, 5, gap=0.8).pair_questions()
+    found = _judge(questions, choices_of(questions, 0.88, swap=True))
+    checks = tuple(
+        replace(line, state="not_measured", value=None, needs_images=7)
+        if line.name == "order_of_sources"
+        else replace(line, state="undecided", needs_images=None)
+        for line in found.checks
+    )
+    told = answer(replace(found, checks=checks))
+    assert "7 more images" in told and "to decide" not in told
+
+
 def test_a_source_without_a_usable_answer_costs_only_itself_and_is_named() -> None:
     """Fifteen groups; two sources of one of them are refused."""
     questions = []

@@ -91,8 +91,8 @@ def compared(analysis: Analysis) -> Figure | LeftOut:
     scale = Scale(-end, end, points_tick, rough_points, label, 0.0)
     left = " The other differences are in the table." if len(pairs) > len(rows) else ""
     caption = (
-        f"{first} less each other judge, on the questions that both were asked. {INTERVALS} They "
-        f"are unadjusted.{left}"
+        f"Accuracy of {first} minus that of each other judge, on the questions asked of both. "
+        f"{INTERVALS} They are unadjusted.{left}"
     )
     data = [(row.a, row.b, *figures_of(row.gap), row.p_holm) for row in pairs]
     return Figure(
@@ -167,7 +167,7 @@ def compared_by_task(analysis: Analysis) -> Figure | LeftOut:
         (r.a, r.b, row.task, *figures_of(row.gap), row.p_holm) for r in pairs for row in r.by_task
     ]
     caption = (
-        f"Right answers of {first} less those of "
+        f"Accuracy of {first} minus that of "
         f"{other if len(beside) == 1 else 'each other judge'}, task by task, on the questions that "
         f"both were asked. {INTERVALS} They are unadjusted; the title counts differences that are "
         "certain after Holm over all tasks and judges."
