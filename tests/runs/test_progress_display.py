@@ -100,6 +100,11 @@ def test_a_server_that_does_not_answer_is_told_on_a_terminal() -> None:
     )
 
 
+def test_calls_that_fail_while_nothing_comes_back_are_told() -> None:
+    failing = replace(silent(), failed_calls=Counter({"connection": 6, "HTTP 503": 1}))
+    assert waiting(failing).endswith("/v1, failed calls: connection 6 · HTTP 503 1")
+
+
 def test_nothing_is_said_of_waiting_while_replies_come_or_none_is_under_way() -> None:
     assert waiting(state(3)) == waiting(replace(silent(), heard=time.monotonic())) == ""
     assert waiting(replace(silent(), budget=Budget())) == ""

@@ -73,6 +73,8 @@ class Progress:
     """What the last job that failed says of why."""
     server: str | None = None
     """Whom the jobs in flight wait for, where that is one server."""
+    failed_calls: Counter[str] = field(default_factory=Counter)
+    """Failed calls by cause, including those that are being repeated."""
     again: bool = False
     """Whether the jobs are some that failed before: that a server fails with many in a row is no
     news then.

@@ -200,7 +200,11 @@ async def run_judge(
         left = len(todo.numbers)
         try:
             counts = Progress(
-                total=left, budget=budget, server=manifest.get("base_url"), again=again
+                total=left,
+                budget=budget,
+                server=manifest.get("base_url"),
+                failed_calls=_diagnostics(engine, judge).failures,
+                again=again,
             )
             control = RunControl(journal, options.concurrency, counts, on_event, stop or Stop())
             progress = await engine(todo, _noting_schema(folder, manifest, judge), control)

@@ -48,13 +48,15 @@ def counted(counts: Counter[str]) -> str:
 
 
 def waiting(progress: Progress) -> str:
-    """``8 waiting for 30 s on URL`` if nothing has come back for a while, else an empty string."""
+    """``8 waiting for 30 s on URL, failed calls: connection 6`` if nothing has come back for a
+    while, else an empty string.
+    """
     jobs = progress.budget.in_flight
     if not jobs or progress.quiet < _QUIET_S:
         return ""
-    return f"{jobs} waiting for {progress.quiet:.0f} s" + (
-        f" on {progress.server}" if progress.server else ""
-    )
+    server = f" on {progress.server}" if progress.server else ""
+    failed = f", failed calls: {counted(progress.failed_calls)}" if progress.failed_calls else ""
+    return f"{jobs} waiting for {progress.quiet:.0f} s{server}{failed}"
 
 
 def line(progress: Progress) -> str:
