@@ -99,7 +99,8 @@ def _task_of(names: Sequence[str], task: str | None, place: Path) -> str:
         return str(task)
     if not known:
         raise UsageError(
-            f"{place}: no two predictions can be compared, so no pairwise question can be asked"
+            f"{place}: no two predictions can be compared, so no pairwise question can be asked; "
+            "import a second --source into it, or make controlled errors (visualjudge perturb)"
         )
     raise UsageError(
         f"--task must be one of {', '.join(known)}; a plan is for one task, got {task or 'none'}"
