@@ -557,7 +557,7 @@ def test_a_text_encoding_shows_the_input_and_what_the_prompt_says_of_the_options
 ) -> None:
     found = replied(tmp_path, "B", "B", images=("i.png",))
     assert [image.name for image in found.images] == ["Input image"]
-    assert found.scores == "A 8.00 (one), B 1.00 (two)"
+    assert found.options == "A: true score 8.00 (one), B: true score 1.00 (two)"
     prompt = (
         "<image>\n\nJudge. The class is cat.\n\nOptions:\n\nA. [1, 2]\n\nB. [3]\n\nWhich? A or B."
     )

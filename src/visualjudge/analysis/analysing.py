@@ -238,6 +238,9 @@ def judge_result(
         for kind, needed in (("ranking", RANKED), ("scoring", SCORED))
     }
     answered, asked = study.answered[index], pairwise_asked(study, index)
+    board = leaderboard(
+        study.kind(index, "pairwise", PLAYED), study.seed, leads_of(study.questions)
+    )
     pairwise = pairwise_figures(pairs, guessed(asked))
     place, *features = preferences(pairs)
     told = answered.select(
@@ -268,16 +271,16 @@ def judge_result(
         by_task=_by(cells, kinds, ["task"]),
         by_encoding=_by(cells, kinds, ["task", "encoding"]),
         by_error_type=_by(cells, kinds, ["error_type"]),
-        by_margin=accuracy_cells(cells, ["margin_bin"]),
+        by_margin=accuracy_cells(cells, ["margin_bin"]) if study.has_scores else (),
         by_task_error_type=accuracy_cells(cells, ["task", "error_type"]),
         cells=accuracy_cells(cells, CELL),
         bias=(with_swap(place, pairwise), *features),
-        sensitivity=_sensitivity(pairs, resampling, guessed_among_allowed(asked)),
+        sensitivity=_sensitivity(pairs, resampling, guessed_among_allowed(asked))
+        if study.has_scores
+        else (),
         encodings=_encodings(pairs, study.seed, guessed_by_task(asked)),
         variance=_variance(pairs, study.questions),
-        leaderboard=leaderboard(
-            study.kind(index, "pairwise", PLAYED), study.seed, leads_of(study.questions)
-        ),
+        leaderboard=board if study.has_scores else board.without_scores(),
         unread=unread(study, index),
         own_scores=benchmark_scores(
             study.joined[index], study.questions, benchmarks_of(study.meta)

@@ -80,25 +80,24 @@ OWN_SCORES = (
 )
 """What a table of a benchmark's own scores shows."""
 
-SOURCES = (
+STRENGTHS = (
     "Bradley–Terry strengths with ties (log odds, mean 0), penalised as Firth's; a question "
-    "answered differently when "
-    "swapped is a tie. A source that never lost, or never won, has one open side. Ranks: those "
-    "that a source may have, "
-    "of this source alone, and of all sources of the table at once. The matrix has, for the "
-    "source of the row above "
-    "that of the column, the two-sided p of no difference, unadjusted, and the interval of the "
-    "difference. By truth: "
-    "the strength from the right answers to the same pairs; "
-    f"{NONE} for a source that the truth always puts above, or always below, others that it "
-    "meets. True score, asked: "
-    "the ground truth's mean over the annotations in these pairs, neither over all annotations "
-    "of the source nor the "
-    "judge's. Strengths and scores may order sources differently. Controlled: the strength at an "
+    "answered differently when swapped is a tie. A source that never lost, or never won, has one "
+    "open side. Ranks: those that a source may have, of this source alone, and of all sources of "
+    "the table at once. The matrix has, for the source of the row above that of the column, the "
+    "two-sided p of no difference, unadjusted, and the interval of the difference. By truth: the "
+    f"strength from the right answers to the same pairs; {NONE} for a source that the truth "
+    "always puts above, or always below, others that it meets. Controlled: the strength at an "
     "equal order shown, number of objects, text length and file size, where enough games differ "
     "in one of them."
 )
 """What the table of sources shows."""
+TRUE_SCORES = (
+    "True score, asked: the ground truth's mean over the annotations in these pairs, neither over "
+    "all annotations of the source nor the judge's. Strengths and scores may order sources "
+    "differently."
+)
+"""What it shows besides, where true scores are known."""
 
 
 def many(count: int, noun: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from visualjudge.analysis.statistics.ranks import RankSet
 from visualjudge.analysis.value_and_interval import NOTHING, Ends, Estimate
@@ -88,6 +88,10 @@ class Leaderboard:
     """
     controls: tuple[Control, ...] = ()
     """What the controlled strengths of the rows are controlled for."""
+
+    def without_scores(self) -> Leaderboard:
+        """The same where the truth states only which option is better."""
+        return replace(self, rows=tuple(replace(row, mean_score=None) for row in self.rows))
 
     @property
     def groups(self) -> tuple[tuple[str, tuple[SourceRow, ...]], ...]:

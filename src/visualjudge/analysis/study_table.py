@@ -414,6 +414,17 @@ class Study:
             np.asarray(table["question"].unique().sort().to_numpy()) for table in self.answered
         )
 
+    @cached_property
+    def has_scores(self) -> bool:
+        """Whether the true scores say more than which option is better. Questions that state only
+        a preference (verdicts of other tools, many benchmarks) have the scores 0 and 10, and 5 and
+        5 for a tie.
+        """
+        if self.questions.filter(pl.col("kind") != "pairwise").height:
+            return True
+        scores = self.questions["scores"].list
+        return bool((~(scores.max() - scores.min()).is_in([0.0, 10.0])).any())
+
     @property
     def clusters(self) -> int:
         """Number of different images."""

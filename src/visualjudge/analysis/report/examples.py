@@ -135,8 +135,8 @@ class Example:
     order: str
     said: str
     answer: str
-    scores: str
-    """The true scores where no image shows the options, else empty."""
+    options: str
+    """The options' true scores and sources where no image shows the options, else empty."""
     prompt: str
     reply: Reply | None
     images: tuple[Thumbnail, ...]
@@ -148,14 +148,15 @@ class Example:
         return before.partition("\n")[0].partition(". ")[2]
 
 
-def _wrong(table: pl.DataFrame, kind: str) -> pl.DataFrame:
-    """Usable but wrong replies with ``distance``, larger = worse, and ``why``."""
+def _wrong(table: pl.DataFrame, kind: str, *, scored: bool) -> pl.DataFrame:
+    """Usable but wrong replies with ``distance``, larger = worse, and ``why``; ``scored``: whether
+    the true scores are known.
+    """
     usable = table.filter((pl.col("kind") == kind) & pl.col("parsed"))
     if kind == "pairwise":
         found = usable.filter(~pl.col("right")).with_columns(distance=pl.col("margin"))
-        return found.with_columns(
-            why=pl.format("wrong, true scores {} apart", pl.col("margin").round(1))
-        )
+        apart = pl.format("wrong, true scores {} apart", pl.col("margin").round(1))
+        return found.with_columns(why=apart if scored else pl.lit("wrong"))
     if kind == "ranking":
         found = usable.with_columns(distance=-pl.Series(rank_taus(usable), dtype=pl.Float64))
         found = found.filter(pl.col("distance") > 0)
@@ -209,7 +210,7 @@ def _rows(table: pl.DataFrame) -> list[VerdictRow]:
     return cast("list[VerdictRow]", table.to_dicts())
 
 
-def chosen(table: pl.DataFrame, count: int) -> list[VerdictRow]:
+def chosen(table: pl.DataFrame, count: int, *, scored: bool = True) -> list[VerdictRow]:
     """Up to ``count`` rows of a run's joined table: wrong (half of them pairs), flipped by the
     order, not read.
     """
@@ -217,7 +218,7 @@ def chosen(table: pl.DataFrame, count: int) -> list[VerdictRow]:
     wrong = [
         row
         for kind, part in SHARES.items()
-        for row in _firsts(_wrong(narrow, kind), -(-count // part))
+        for row in _firsts(_wrong(narrow, kind, scored=scored), -(-count // part))
     ]
     lists = [wrong, *(_firsts(found, count) for found in (_flipped(narrow), _unread(narrow)))]
     picked = _each_once(lists, (count, -(-count // 4), -(-count // 4)))[:count]
@@ -252,7 +253,7 @@ def examples(study: Study, run: int, count: int = USUAL) -> list[Example]:
     """Up to ``count`` verdicts of one run: wrong at a wide margin, flipped by the order, not
     read.
     """
-    rows = chosen(study.joined[run], count)
+    rows = chosen(study.joined[run], count, scored=study.has_scores)
     known = study.find([row["id"] for row in rows])
     return [_example(study, run, row, known.get(row["id"])) for row in rows]
 
@@ -311,10 +312,8 @@ def _probe_example(
         return found
     shown = ((word, thumbnail(one.root, one.question.images[-1])) for word, one in pair)
     seen = _as_shown(row)
-    scores = _scores(seen["kind"], seen["scores"], seen["sources"])
-    return replace(
-        found, images=tuple(replace(image, name=word) for word, image in shown), scores=scores
-    )
+    images = tuple(replace(image, name=word) for word, image in shown)
+    return replace(found, images=images, options=_options(seen, study.has_scores))
 
 
 def _changed(row: VerdictRow, placed: Placed | None) -> str:
@@ -353,7 +352,9 @@ def _example(study: Study, run: int, stored: VerdictRow, placed: Placed | None) 
     raw = read_reply(study.runs[run], stored["offset"]).get("raw_response")
     row, question = _as_shown(stored), _question_shown(placed, stored["order"])
     images = (
-        _shown_images(placed.root, question, row) if placed and placed.root and question else []
+        _shown_images(placed.root, question, row, study.has_scores)
+        if placed and placed.root and question
+        else []
     )
     return Example(
         row["why"],
@@ -367,16 +368,14 @@ def _example(study: Study, run: int, stored: VerdictRow, placed: Placed | None) 
         if row["parsed"]
         else _NO_ANSWER.get(row["status"], "nothing that could be read"),
         _word(row["answer"], row["truth"]),
-        ""
-        if any(image.truth for image in images)
-        else _scores(row["kind"], row["scores"], row["sources"]),
+        "" if any(image.truth for image in images) else _options(row, study.has_scores),
         question.prompt if question else "",
         _reply(raw, row) if isinstance(raw, str) and raw else None,
         tuple(images),
     )
 
 
-def _shown_images(root: Path, question: Question, row: VerdictRow) -> list[Thumbnail]:
+def _shown_images(root: Path, question: Question, row: VerdictRow, scored: bool) -> list[Thumbnail]:
     """The images of a question, named by what they show: the options in their order after the
     photograph.
     """
@@ -384,7 +383,7 @@ def _shown_images(root: Path, question: Question, row: VerdictRow) -> list[Thumb
     letters = (
         [f"Option {letter}" for letter in "ABCDE"[:options]] if options > 1 else ["Prediction"]
     )
-    named = list(zip(letters, _truths(row), strict=True))
+    named = list(zip(letters, _truths(row, scored), strict=True))
     told = _options_told(question.prompt) if options > 1 else {}
     if count == 1 and (options > 1 or row["encoding"].startswith("text")):
         texts = [
@@ -422,16 +421,22 @@ def _options_told(prompt: str) -> dict[str, str]:
     }
 
 
-def _truths(row: VerdictRow) -> list[str]:
-    """Of each option in the order shown: 7.50 (yolo), right."""
+def _truths(row: VerdictRow, scored: bool) -> list[str]:
+    """Of each option in the order shown: "true score 7.50 (yolo), right", or "yolo, right" where
+    only the better option is known.
+    """
     right = row["answer"] if row["kind"] == "pairwise" else None
     return [
-        "true score "
-        f"{score:.2f}{f' ({source})' if source else ''}{', right' if letter == right else ''}"
-        for letter, score, source in zip(
-            "ABCDE", row["scores"], [*row["sources"], *[None] * 5], strict=False
-        )
+        ", ".join(filter(None, (text, "right" if letter == right else "")))
+        for letter, text in zip("ABCDE", _score_and_source(row, scored), strict=False)
     ]
+
+
+def _score_and_source(row: VerdictRow, scored: bool) -> list[str]:
+    named = zip(row["scores"], [*row["sources"], *[None] * 5], strict=False)
+    if not scored:
+        return [source or "" for _, source in named]
+    return [f"true score {score:.2f}{f' ({source})' if source else ''}" for score, source in named]
 
 
 def _reply(raw: str, row: VerdictRow) -> Reply:
@@ -467,12 +472,11 @@ def _word(text: str | None, value: float | None) -> str:
     return text if text is not None else "–" if value is None else f"{value:.1f}"
 
 
-def _scores(kind: str, scores: Sequence[float], sources: Sequence[str | None]) -> str:
-    letters = "ABCDE" if kind != "scoring" else " " * len(scores)
-    parts = zip(letters, scores, sources, strict=False)
-    return ", ".join(
-        f"{a} {score:.2f}{f' ({source})' if source else ''}".strip() for a, score, source in parts
-    )
+def _options(row: VerdictRow, scored: bool) -> str:
+    """ "Prediction: true score 7.50 (yolo)", "A: true score …, B: …"."""
+    letters = "ABCDE" if row["kind"] != "scoring" else ["Prediction"]
+    named = zip(letters, _score_and_source(row, scored), strict=False)
+    return ", ".join(f"{letter}: {text}" for letter, text in named if text)
 
 
 def thumbnail(root: Path | None, name: str, side: int = THUMBNAIL) -> Thumbnail:

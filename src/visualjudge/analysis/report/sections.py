@@ -262,6 +262,8 @@ def _uses(analysis: Analysis, judges: Sequence[JudgeResult]) -> list[Section]:
         for name, rows in judge.leaderboard.groups
         for part in _sources(judge, name, rows)
     ]
+    scored = analysis.study.has_scores
+    notes = (words.STRENGTHS, words.TRUE_SCORES) if scored else (words.STRENGTHS,)
     return [
         Section(
             "variance",
@@ -288,7 +290,7 @@ def _uses(analysis: Analysis, judges: Sequence[JudgeResult]) -> list[Section]:
             SOURCES,
             [
                 *boards[:-1],
-                *(replace(board, notes=(words.SOURCES,)) for board in boards[-1:]),
+                *(replace(board, notes=notes) for board in boards[-1:]),
                 _controls(judges),
             ],
             notes=_board_notes(judges),
@@ -383,7 +385,10 @@ def _board_notes(judges: Sequence[JudgeResult]) -> list[str]:
         if board.components > 1
     ]
     order = [
-        (f"rank correlation with the order by true scores ρ {words.number(board.spearman)}", name)
+        (
+            f"rank correlation with the order by the ground truth ρ {words.number(board.spearman)}",
+            name,
+        )
         for name, board in boards
         if board.spearman is not None
     ]
