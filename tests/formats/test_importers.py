@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -274,6 +275,21 @@ class TestYolo:
         told = problem(yolo("object_detection", gt, None, tmp_path / "images", names))
         assert str(told) == "a.txt: line 1: class: 5 is not in the class names"
 
+    def test_a_confidence_in_the_second_place_is_told(self, tmp_path: Path) -> None:
+        gt, names = self.labels(tmp_path, "0 0.5 0.5 0.2 0.4\n")
+        (tmp_path / "pred").mkdir()
+        (tmp_path / "pred" / "a.txt").write_text("0 0.91 0.5 0.5 0.2 0.4\n1 0.97 0.2 0.2 0.3 0.3\n")
+        with pytest.raises(DataError, match=r"a\.txt: line 1: confidence must be the last number"):
+            list(yolo("object_detection", gt, tmp_path / "pred", tmp_path / "images", names))
+
+    @pytest.mark.parametrize("name", ["images/a.png", "images"])
+    def test_an_image_or_a_folder_as_class_names_is_told(self, name: str, tmp_path: Path) -> None:
+        gt, _ = self.labels(tmp_path, "0 0.5 0.5 0.2 0.4\n")
+        with pytest.raises(UsageError, match="--classes must be a file of class names"):
+            list(yolo("object_detection", gt, None, tmp_path / "images", tmp_path / name))
+        with pytest.raises(UsageError, match="--classes must be a file of class names"):
+            class_table(tmp_path / name)
+
     def test_names_as_a_list_or_lines(self, tmp_path: Path) -> None:
         (tmp_path / "list.yaml").write_text("names: [cat, dog]\n")
         (tmp_path / "names.txt").write_text("cat\ndog\n")
@@ -331,6 +347,28 @@ class TestLabelMaps:
         )
         assert "value 9 is not in the class table" in problem(read).reason
 
+    @pytest.mark.parametrize(
+        ("channels", "colours", "told"),
+        [
+            (3, 256 * 256, "3 channels and .* colours, as of a photograph: --gt and --pred take"),
+            (3, 2, "3 channels and .* colours: convert them to class numbers"),
+            (1, 256, "values are not in the class table .* as of a photograph"),
+        ],
+    )
+    def test_a_photograph_in_the_place_of_a_label_map_is_told(
+        self, channels: int, colours: int, told: str, tmp_path: Path
+    ) -> None:
+        drawn = np.random.default_rng(0).integers(0, 256, (min(colours, 999), channels))
+        places = np.arange(40 * 60).reshape(40, 60) % len(drawn)
+        photo(tmp_path / "images" / "a.png", (60, 40))
+        gray(tmp_path / "gt" / "a.png", drawn[places].squeeze().astype(np.uint8))
+        table = dump(tmp_path / "classes.json", {"1": "road"})
+        read = label_maps(
+            "semantic_segmentation", f"{tmp_path}/gt", None, f"{tmp_path}/images", table
+        )
+        found = problem(read)
+        assert found.field == "truth" and re.search(told, found.reason), found
+
     def test_a_name_is_the_part_before_the_semicolon_where_that_is_unique(
         self, tmp_path: Path
     ) -> None:
@@ -367,6 +405,22 @@ class TestDepth:
             depth_maps("depth_estimation", f"{tmp_path}/a.pfm", None, f"{tmp_path}/a.png")
         )
         assert sample.file is None and np.array_equal(sample.truth.values, values)
+
+    @pytest.mark.parametrize(("share", "refused"), [(1.0, True), (0.5, False)])
+    def test_depths_below_zero_are_told(
+        self, share: float, refused: bool, tmp_path: Path, recwarn: pytest.WarningsRecorder
+    ) -> None:
+        photo(tmp_path / "a.png")
+        truth = np.ones((HEIGHT, WIDTH))
+        np.save(tmp_path / "a.npy", truth)
+        np.save(tmp_path / "b.npy", np.where(np.arange(WIDTH) < share * WIDTH, -2.0, truth))
+        files = (f"{tmp_path}/{name}" for name in ("a.npy", "b.npy", "a.png"))
+        (found,) = depth_maps("depth_estimation", *files)
+        if refused:
+            assert isinstance(found, Problem) and found.field == "prediction"
+            assert "b.npy: must hold depths above 0, got none (the least is -2)" in found.reason
+        else:
+            assert "b.npy: depth must be above 0" in str(recwarn.pop(UserWarning).message)
 
     def test_another_size_is_told(self, tmp_path: Path) -> None:
         photo(tmp_path / "a.png")

@@ -8,6 +8,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.formats.sample import Found, Sample, aligned, check_type, fitted
 from visualjudge.vision.predictions import DepthMap
@@ -92,12 +94,14 @@ def depth_maps(
             side = "truth" if gt_file is None else "prediction"
             yield Problem(image.name, key, side, f"there is no depth map named {key!r}")
             continue
+        side = "truth"
         try:
             size = image_size(image)
             real = _read(gt_file, truth, size, image, resize=False)
+            side = "truth" if pred is None else "prediction"
             guess = _read(pred_file, found, size, image, resize=resize_pred and pred is not None)
         except DataError as error:
-            yield Problem(image.name, key, "depth", str(error))
+            yield Problem(image.name, key, side, str(error))
             continue
         sides = [("--gt-scale", gt_file, real, truth), ("--pred-scale", pred_file, guess, found)]
         for option, file, depth, form in sides[: 1 if pred is None else 2]:
@@ -106,6 +110,15 @@ def depth_maps(
                 warnings.warn(
                     f"{file}: holds whole numbers up to {depth.values.max():g}, which count as "
                     f"metres; {option} states their unit, such as 1/1000 or 1/256",
+                    stacklevel=2,
+                )
+            below = depth.values < 0
+            if option[:5] not in told and below.any():
+                told.add(option[:5])
+                warnings.warn(
+                    f"{file}: depth must be above 0 (0: no value), got {int(below.sum())} of "
+                    f"{below.size} pixels below 0, the least {depth.values.min():.4g}; they count "
+                    "as no depth; negate the values if their sign is turned",
                     stacklevel=2,
                 )
         kept = pred_file if pred_file.suffix.lower() in AS_THEY_ARE and not resize_pred else None
@@ -125,4 +138,9 @@ def _read(
     depth = DepthMap(values * form.scale, form.inverse)
     if not depth.valid.any():
         raise DataError(f"{path.name}: has no valid value")
+    if not (depth.values > 0).any():
+        raise DataError(
+            f"{path.name}: must hold depths above 0, got none (the least is "
+            f"{np.nanmin(depth.values):.4g}); negate the values if their sign is turned"
+        )
     return depth

@@ -324,6 +324,22 @@ def read_text(path: Path) -> str:
         ) from None
 
 
+def check_names(path: Path) -> None:
+    """Refuse a folder or an image in the place of class names.
+
+    Raises
+    ------
+    UsageError
+        If it is one.
+    """
+    image = path.suffix.lower() in IMAGE_SUFFIXES
+    if path.is_dir() or image:
+        raise UsageError(
+            f"--classes must be a file of class names, such as one name per line, got the "
+            f"{'image' if image else 'folder'} {path}"
+        )
+
+
 def names_by_line(path: Path) -> dict[int, str]:
     """The names in a text with one name per line, counted from 0; empty lines count, but name
     nothing.

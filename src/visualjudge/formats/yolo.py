@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +23,21 @@ from visualjudge.formats.sample import (
     IMAGE_SUFFIXES,
     Found,
     Sample,
+    check_names,
     check_type,
     files_by_key,
     folder_at,
     names_by_line,
     read_text,
 )
+from visualjudge.formats.suspicious_input import FEW, LEAVING
 from visualjudge.vision.predictions import Detection, Detections, Instance, Masks, Prediction
 from visualjudge.vision.raster.images import image_size
 from visualjudge.vision.raster.masks import mask_from_polygons
 
 BOX = 4
+LOOKED_AT = 200
+"""Files of predictions in which the place of the confidence is looked at."""
 Wrong = Callable[[str, str], InvalidRecord]
 Item = Callable[..., Any]
 Gather = Callable[[Size, tuple[Any, ...]], Prediction]
@@ -66,6 +71,8 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
         if path.suffix.lower() in IMAGE_SUFFIXES
     }
     _check_labelled(folders[0], by_name, images)
+    if pred is not None:
+        _check_confidence_last(pred)
     for key, image in by_name.items():
         try:
             size = image_size(image)
@@ -109,10 +116,48 @@ def _check_labelled(gt: Path, keys: Collection[str], images: Path) -> None:
         )
 
 
+def _check_confidence_last(pred: Path) -> None:
+    """Refuse boxes that leave their image as they stand, and fit it if the second number of a line,
+    not the last, is the confidence.
+
+    Raises
+    ------
+    DataError
+        If the files look like that.
+    """
+    rows, first = [], ""
+    for path in sorted(pred.glob("*.txt"))[:LOOKED_AT]:
+        for number, line in enumerate(read_text(path).splitlines(), 1):
+            cells = line.split()
+            if len(cells) != BOX + 2:
+                continue
+            with suppress(ValueError):  # what is no number is told of its record
+                rows.append([float(cell) for cell in cells[1:]])
+                first = first or f"{path}: line {number}"
+    numbers = np.array(rows).reshape(-1, BOX + 1)
+    leaving = int((~_fits(numbers[:, :BOX])).sum())
+    needed = LEAVING * len(rows) if len(rows) >= FEW else len(rows)
+    confident = ((numbers[:, 0] >= 0) & (numbers[:, 0] <= 1)).all()
+    if rows and leaving >= needed and confident and _fits(numbers[:, 1:]).all():
+        raise DataError(
+            f"{first}: confidence must be the last number of a line (class cx cy w h confidence); "
+            f"{leaving} of {len(rows)} boxes leave their image as such, and all fit it with the "
+            "second number as confidence: move it to the end"
+        )
+
+
+def _fits(boxes: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which of the boxes, (n, 4) of cx, cy, w, h as shares, lie in their image."""
+    centres, halves = boxes[:, :2], boxes[:, 2:] / 2
+    inside = (centres - halves >= -OUTSIDE) & (centres + halves <= 1 + OUTSIDE) & (halves >= 0)
+    return np.asarray(inside.all(axis=1))
+
+
 def class_names(path: Path) -> dict[int, str]:
     """Names by number: ``names`` of a data.yaml (list or mapping), or a text file with one name per
     line.
     """
+    check_names(path)
     if path.suffix.lower() not in (".yaml", ".yml"):
         return names_by_line(path)
     content = read_yaml(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -91,8 +92,9 @@ class Table:
             number = float(text)
         else:
             raise DataError(
-                f"{self.where(place, role)} must be a number, got {value!r}; "
-                f"--answer {text}=NUMBER says what it means"
+                f"{self.where(place, role)} must be a number, got {value!r}; --answer "
+                f"{shlex.quote(f'{text}=NUMBER')} says what it means, --column {role}=NAME names "
+                "another column"
             )
         if not low <= number <= high:
             raise DataError(
