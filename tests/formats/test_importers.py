@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from PIL import Image
 
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.formats.coco import coco, panoptic
 from visualjudge.formats.depth_maps import depth_maps
+from visualjudge.formats.hugging_face import hugging_face
 from visualjudge.formats.image_pairs import image_pairs
 from visualjudge.formats.label_maps import class_table, label_maps
 from visualjudge.formats.outputs import given_score, outputs
@@ -134,7 +137,11 @@ class TestCoco:
     @pytest.mark.parametrize(
         ("row", "field", "words"),
         [
-            (box(9, 0, 0, 1, 1), "category_id", "must be a category of gt.json, got 9"),
+            (
+                box(9, 0, 0, 1, 1),
+                "category_id",
+                "must be a category of gt.json, such as 1 (cat), got 9",
+            ),
             (box(1, 0, 0, -1, 1), "bbox", "negative"),
             (box(1, 0, 0, float("nan"), 1), "bbox", "finite"),
             ({"image_id": 7, "category_id": 1}, "bbox", "missing"),
@@ -273,7 +280,9 @@ class TestYolo:
     def test_an_unknown_class_is_told(self, tmp_path: Path) -> None:
         gt, names = self.labels(tmp_path, "5 0.5 0.5 0.1 0.1\n")
         told = problem(yolo("object_detection", gt, None, tmp_path / "images", names))
-        assert str(told) == "a.txt: line 1: class: 5 is not in the class names"
+        assert (
+            str(told) == "a.txt: line 1: class: must be a number of the class names, 0 to 1, got 5"
+        )
 
     def test_a_confidence_in_the_second_place_is_told(self, tmp_path: Path) -> None:
         gt, names = self.labels(tmp_path, "0 0.5 0.5 0.2 0.4\n")
@@ -289,6 +298,11 @@ class TestYolo:
             list(yolo("object_detection", gt, None, tmp_path / "images", tmp_path / name))
         with pytest.raises(UsageError, match="--classes must be a file of class names"):
             class_table(tmp_path / name)
+
+    def test_a_folder_without_images_is_told(self, tmp_path: Path) -> None:
+        gt, names = self.labels(tmp_path, "0 0.5 0.5 0.2 0.4\n")
+        with pytest.raises(UsageError, match=r"--images must hold images, got .* without any"):
+            list(yolo("object_detection", tmp_path / "images", None, gt, names))
 
     def test_names_as_a_list_or_lines(self, tmp_path: Path) -> None:
         (tmp_path / "list.yaml").write_text("names: [cat, dog]\n")
@@ -421,6 +435,16 @@ class TestDepth:
             assert "b.npy: must hold depths above 0, got none (the least is -2)" in found.reason
         else:
             assert "b.npy: depth must be above 0" in str(recwarn.pop(UserWarning).message)
+
+    def test_of_several_arrays_the_one_called_depth_is_read(self, tmp_path: Path) -> None:
+        photo(tmp_path / "a.png")
+        depth = np.full((HEIGHT, WIDTH), 3.0)
+        np.savez(tmp_path / "a.npz", confidence=depth * 0, depth=depth)
+        files = f"{tmp_path}/a.npz", None, f"{tmp_path}/a.png"
+        assert only(depth_maps("depth_estimation", *files)).truth.values[0, 0] == 3
+        np.savez(tmp_path / "a.npz", conf=depth * 0, metres=depth)
+        told = problem(depth_maps("depth_estimation", *files))
+        assert "must hold one array, or one called depth, got conf, metres" in told.reason
 
     def test_another_size_is_told(self, tmp_path: Path) -> None:
         photo(tmp_path / "a.png")
@@ -577,3 +601,18 @@ def test_a_row_with_another_number_of_cells_is_told(tmp_path: Path) -> None:
     path.write_text("a,b\n1\n")
     with pytest.raises(DataError, match="row 2"):
         read_table(path)
+
+
+def test_keypoints_that_are_shares_are_told(tmp_path: Path) -> None:
+    pose = box(1, 0, 0, 9, 9, keypoints=[0.25, 0.5, 2] * 17)
+    with pytest.raises(DataError, match=r"keypoints: must be x, y in pixels; .* look normalised"):
+        list(coco("keypoint", ground_truth(tmp_path, [pose]), None, tmp_path / "images"))
+
+
+def test_a_data_set_that_is_not_on_disk_or_has_no_images_is_told(tmp_path: Path) -> None:
+    read = partial(hugging_face, "object_detection", pred=None, scratch=tmp_path / "scratch")
+    with pytest.raises(UsageError, match=r"cppe-5: no such .*save_to_disk"):
+        list(read(str(tmp_path / "cppe-5")))
+    pl.DataFrame({"text": ["a"]}).write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(DataError, match="must have a column 'image', got text; --column maps"):
+        list(read(str(tmp_path / "a.parquet")))

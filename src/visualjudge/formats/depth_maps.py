@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from visualjudge.core.errors import DataError, Problem, UsageError
-from visualjudge.formats.sample import Found, Sample, aligned, check_type, fitted
+from visualjudge.formats.sample import Found, Sample, aligned, check_type, fitted, unpaired
 from visualjudge.vision.predictions import DepthMap
 from visualjudge.vision.raster.images import image_size, read_depth
 
@@ -31,16 +31,16 @@ class DepthForm:
     inverse: bool = False
 
     @classmethod
-    def of(cls, scale: str, inverse: bool) -> DepthForm:
-        """``scale`` as a user writes it, ``0.001`` or ``1/256``."""
+    def of(cls, scale: str, inverse: bool, option: str) -> DepthForm:
+        """``scale`` as a user writes it in ``option``, ``0.001`` or ``1/256``."""
         try:
             value = float(Fraction(scale))
         except (ValueError, ZeroDivisionError):
             raise UsageError(
-                f"a scale must be a number such as 0.001 or 1/256, got {scale!r}"
+                f"{option} must be a number such as 0.001 or 1/256, got {scale!r}"
             ) from None
         if value <= 0:
-            raise UsageError(f"a scale must be above 0, got {scale!r}")
+            raise UsageError(f"{option} must be above 0, got {scale!r}")
         return cls(value, inverse)
 
     def extra(self) -> dict[str, Any]:
@@ -85,14 +85,15 @@ def depth_maps(
     UsageError
         If a scale is not a number above 0.
     """
-    truth = DepthForm.of(gt_scale, gt_inverse)
-    found = truth if pred is None else DepthForm.of(pred_scale, pred_inverse)
+    truth = DepthForm.of(gt_scale, gt_inverse, "--gt-scale")
+    found = truth if pred is None else DepthForm.of(pred_scale, pred_inverse, "--pred-scale")
     check_type(task, ("depth",), "depth map")
     told = set[str]()
     for key, image, (gt_file, pred_file) in aligned(images, gt, gt if pred is None else pred):
         if gt_file is None or pred_file is None:
             side = "truth" if gt_file is None else "prediction"
-            yield Problem(image.name, key, side, f"there is no depth map named {key!r}")
+            where = gt if side == "truth" else pred
+            yield Problem(image.name, key, side, unpaired("depth map", key, where))
             continue
         side = "truth"
         try:

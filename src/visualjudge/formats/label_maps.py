@@ -23,6 +23,7 @@ from visualjudge.formats.sample import (
     names_by_line,
     read_json,
     read_table,
+    unpaired,
 )
 from visualjudge.vision.predictions import Instance, Masks
 from visualjudge.vision.raster.images import image_size, opened
@@ -75,7 +76,8 @@ def label_maps(
     for key, image, (truth, found) in aligned(images, gt, pred):
         if truth is None or (found is None and pred is not None):
             side = "truth" if truth is None else "prediction"
-            yield Problem(image.name, key, side, f"there is no label map named {key!r}")
+            where = gt if side == "truth" else pred
+            yield Problem(image.name, key, side, unpaired("label map", key, where))
             continue
         side = "truth"
         try:

@@ -183,6 +183,8 @@ def read_json(path: Path) -> Any:
         return value
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise DataError(f"{path}: must be a file, got a folder") from None
     except UnicodeEncodeError:
         raise DataError(f"{path}: contains an unpaired surrogate") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -316,6 +318,8 @@ def read_text(path: Path) -> str:
         )
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise DataError(f"{path}: must be a file, got a folder") from None
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error}") from None
     except UnicodeDecodeError as error:
@@ -378,6 +382,12 @@ def files_by_key(where: str | Path) -> dict[str, Path]:
         if file.is_file() and not file.name.startswith("."):
             _put(found, file.stem, file)
     return found
+
+
+def unpaired(what: str, key: str, where: str | Path | None) -> str:
+    """What is missing beside an image, and how to pair other names."""
+    hint = "" if "*" in str(where) else f"; a pattern pairs other names, as '{where}/*_pred.png'"
+    return f"there is no {what} named {key!r} in {where}{hint}"
 
 
 def aligned(

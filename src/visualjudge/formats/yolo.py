@@ -70,6 +70,8 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
         for key, path in files_by_key(images).items()
         if path.suffix.lower() in IMAGE_SUFFIXES
     }
+    if not by_name:
+        raise UsageError(f"--images must hold images, got {images} without any")
     _check_labelled(folders[0], by_name, images)
     if pred is not None:
         _check_confidence_last(pred)
@@ -191,12 +193,15 @@ def _numbers(
     try:
         number, *values = (float(cell) for cell in cells)
     except ValueError:
-        raise wrong("numbers", "holds something that is not a number") from None
+        odd = next(cell for cell in cells if not _is_number(cell))
+        reason = f"must be a class number and coordinates with blanks between, got {odd!r:.40}"
+        raise wrong("numbers", reason) from None
     if not np.isfinite([number, *values]).all():
         raise wrong("numbers", "holds a value that is not finite")
     label = names.get(int(number)) if number == int(number) else None
     if label is None:
-        raise wrong("class", f"{cells[0]} is not in the class names")
+        known = f"{min(names)} to {max(names)}" if names else "of which there are none"
+        raise wrong("class", f"must be a number of the class names, {known}, got {cells[0]}")
     score = values.pop() if len(values) % 2 else None
     outside = [value for value in values if not -OUTSIDE <= value <= 1 + OUTSIDE]
     if outside:
@@ -208,6 +213,14 @@ def _numbers(
     if len(values) < BOX:
         raise wrong("numbers", "must be a class and 4 numbers, or 6 and more")
     return label, points, score, size, wrong
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _detection(
@@ -226,7 +239,10 @@ def _instance(
     label: str, points: NDArray[np.float64], score: float | None, size: Size, wrong: Wrong
 ) -> Instance:
     if len(points) == BOX:
-        raise wrong("numbers", "must be a class and 6 numbers or more")
+        reason = (
+            "must be a class and 6 numbers or more, got a box; --task object_detection reads it"
+        )
+        raise wrong("numbers", reason)
     return Instance(label, mask_from_polygons([points.tolist()], size), score)
 
 

@@ -191,6 +191,12 @@ def test_what_an_unknown_verdict_may_mean_is_not_a_letter(
     assert "=A" not in str(error.value)
 
 
+def test_a_decimal_comma_is_named(tmp_path: Path) -> None:
+    rows = [{"item": "q", "model": "x", "score": "7,5", "human": "8,0"}]
+    with pytest.raises(DataError, match="human must be a number with a decimal point, got '8,0'"):
+        vj.adopt(rows, tmp_path / "out")
+
+
 def test_a_text_beside_scores_is_no_answer_to_a_pair(tmp_path: Path) -> None:
     rows = [{"item": "q", "model": "x", "score": 7, "human": "quite good"}]
     advice = r"human must be a number, got 'quite good'; --answer 'quite good=NUMBER' says"

@@ -90,6 +90,11 @@ class Table:
             number = low + GRADES[text.lower()] * (high - low)
         elif is_number(text):
             number = float(text)
+        elif is_number(text.replace(",", ".")):
+            raise DataError(
+                f"{self.where(place, role)} must be a number with a decimal point, got {value!r}; "
+                "replace the commas"
+            )
         else:
             raise DataError(
                 f"{self.where(place, role)} must be a number, got {value!r}; --answer "
