@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -29,6 +30,25 @@ def test_errors_become_one_line_and_a_status(
         main.run()
     assert ended.value.code == status
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("--gt {0} {1} --out x", "--gt must be followed by one value, .*quote a pattern, as --gt"),
+        ("--class-of-interest dog cat", "repeat the option: --class-of-interest dog --class"),
+        ("--out my data", "quote a value that has spaces"),
+        ("--replace data", "an argument too many, 'data'; see coco --help"),
+    ],
+)
+def test_values_left_over_name_their_option(words: str, told: str, tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("a.json", "b.json")]
+    for file in files:
+        file.write_text("{}")
+    given = ["--task", "object_detection", "--gt", "a", "--images", "b", "--pred", "c"]
+    given += ["--source", "s", "--out", "d"]
+    with pytest.raises(UsageError, match=told):
+        main.app(["import", "coco", *given, *words.format(*files).split()])
 
 
 def test_every_command_has_help_with_an_example() -> None:

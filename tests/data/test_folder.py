@@ -97,7 +97,7 @@ BAD: list[tuple[str, dict[str, Any], str, str]] = [
         "instance_segmentation",
         _record("instance_segmentation", {"instances": [{"label": "dog", "segmentation": RLE}]}),
         "prediction.instances[0].segmentation",
-        "add up to 68, not to 48×64",
+        "48×64, got 68",
     ),
     (
         "instance_segmentation",

@@ -83,12 +83,17 @@ MISTAKES = {
         _boxes,
         _boxes_as(lambda a, b, c, d: (a, b, a + c, b + d)),
     ),
-    "[centre x": (
+    "boxes are [centre x": (
         "object_detection",
         _boxes,
         _boxes_as(
             lambda a, b, c, d: ((a + c) / 2, (b + d) / 2, (a + c) / 2 + c - a, (b + d) / 2 + d - b)
         ),
+    ),
+    "read as [centre x": (
+        "object_detection",
+        _boxes,
+        _boxes_as(lambda a, b, c, d: (a - c / 2, b - d / 2, a + c / 2, b + d / 2)),
     ),
     "another size": (
         "object_detection",

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from PIL import Image
 
 from visualjudge.core.errors import DataError, Problem, UsageError
 from visualjudge.formats.coco import coco, panoptic
 from visualjudge.formats.depth_maps import depth_maps
+from visualjudge.formats.hugging_face import hugging_face
 from visualjudge.formats.image_pairs import image_pairs
 from visualjudge.formats.label_maps import class_table, label_maps
 from visualjudge.formats.outputs import given_score, outputs
@@ -133,7 +137,11 @@ class TestCoco:
     @pytest.mark.parametrize(
         ("row", "field", "words"),
         [
-            (box(9, 0, 0, 1, 1), "category_id", "must be a category of gt.json, got 9"),
+            (
+                box(9, 0, 0, 1, 1),
+                "category_id",
+                "must be a category of gt.json, such as 1 (cat), got 9",
+            ),
             (box(1, 0, 0, -1, 1), "bbox", "negative"),
             (box(1, 0, 0, float("nan"), 1), "bbox", "finite"),
             ({"image_id": 7, "category_id": 1}, "bbox", "missing"),
@@ -272,7 +280,29 @@ class TestYolo:
     def test_an_unknown_class_is_told(self, tmp_path: Path) -> None:
         gt, names = self.labels(tmp_path, "5 0.5 0.5 0.1 0.1\n")
         told = problem(yolo("object_detection", gt, None, tmp_path / "images", names))
-        assert str(told) == "a.txt: line 1: class: 5 is not in the class names"
+        assert (
+            str(told) == "a.txt: line 1: class: must be a number of the class names, 0 to 1, got 5"
+        )
+
+    def test_a_confidence_in_the_second_place_is_told(self, tmp_path: Path) -> None:
+        gt, names = self.labels(tmp_path, "0 0.5 0.5 0.2 0.4\n")
+        (tmp_path / "pred").mkdir()
+        (tmp_path / "pred" / "a.txt").write_text("0 0.91 0.5 0.5 0.2 0.4\n1 0.97 0.2 0.2 0.3 0.3\n")
+        with pytest.raises(DataError, match=r"a\.txt: line 1: confidence must be the last number"):
+            list(yolo("object_detection", gt, tmp_path / "pred", tmp_path / "images", names))
+
+    @pytest.mark.parametrize("name", ["images/a.png", "images"])
+    def test_an_image_or_a_folder_as_class_names_is_told(self, name: str, tmp_path: Path) -> None:
+        gt, _ = self.labels(tmp_path, "0 0.5 0.5 0.2 0.4\n")
+        with pytest.raises(UsageError, match="--classes must be a file of class names"):
+            list(yolo("object_detection", gt, None, tmp_path / "images", tmp_path / name))
+        with pytest.raises(UsageError, match="--classes must be a file of class names"):
+            class_table(tmp_path / name)
+
+    def test_a_folder_without_images_is_told(self, tmp_path: Path) -> None:
+        gt, names = self.labels(tmp_path, "0 0.5 0.5 0.2 0.4\n")
+        with pytest.raises(UsageError, match=r"--images must hold images, got .* without any"):
+            list(yolo("object_detection", tmp_path / "images", None, gt, names))
 
     def test_names_as_a_list_or_lines(self, tmp_path: Path) -> None:
         (tmp_path / "list.yaml").write_text("names: [cat, dog]\n")
@@ -331,6 +361,28 @@ class TestLabelMaps:
         )
         assert "value 9 is not in the class table" in problem(read).reason
 
+    @pytest.mark.parametrize(
+        ("channels", "colours", "told"),
+        [
+            (3, 256 * 256, "3 channels and .* colours, as of a photograph: --gt and --pred take"),
+            (3, 2, "3 channels and .* colours: convert them to class numbers"),
+            (1, 256, "values are not in the class table .* as of a photograph"),
+        ],
+    )
+    def test_a_photograph_in_the_place_of_a_label_map_is_told(
+        self, channels: int, colours: int, told: str, tmp_path: Path
+    ) -> None:
+        drawn = np.random.default_rng(0).integers(0, 256, (min(colours, 999), channels))
+        places = np.arange(40 * 60).reshape(40, 60) % len(drawn)
+        photo(tmp_path / "images" / "a.png", (60, 40))
+        gray(tmp_path / "gt" / "a.png", drawn[places].squeeze().astype(np.uint8))
+        table = dump(tmp_path / "classes.json", {"1": "road"})
+        read = label_maps(
+            "semantic_segmentation", f"{tmp_path}/gt", None, f"{tmp_path}/images", table
+        )
+        found = problem(read)
+        assert found.field == "truth" and re.search(told, found.reason), found
+
     def test_a_name_is_the_part_before_the_semicolon_where_that_is_unique(
         self, tmp_path: Path
     ) -> None:
@@ -367,6 +419,32 @@ class TestDepth:
             depth_maps("depth_estimation", f"{tmp_path}/a.pfm", None, f"{tmp_path}/a.png")
         )
         assert sample.file is None and np.array_equal(sample.truth.values, values)
+
+    @pytest.mark.parametrize(("share", "refused"), [(1.0, True), (0.5, False)])
+    def test_depths_below_zero_are_told(
+        self, share: float, refused: bool, tmp_path: Path, recwarn: pytest.WarningsRecorder
+    ) -> None:
+        photo(tmp_path / "a.png")
+        truth = np.ones((HEIGHT, WIDTH))
+        np.save(tmp_path / "a.npy", truth)
+        np.save(tmp_path / "b.npy", np.where(np.arange(WIDTH) < share * WIDTH, -2.0, truth))
+        files = (f"{tmp_path}/{name}" for name in ("a.npy", "b.npy", "a.png"))
+        (found,) = depth_maps("depth_estimation", *files)
+        if refused:
+            assert isinstance(found, Problem) and found.field == "prediction"
+            assert "b.npy: must hold depths above 0, got none (the least is -2)" in found.reason
+        else:
+            assert "b.npy: depth must be above 0" in str(recwarn.pop(UserWarning).message)
+
+    def test_of_several_arrays_the_one_called_depth_is_read(self, tmp_path: Path) -> None:
+        photo(tmp_path / "a.png")
+        depth = np.full((HEIGHT, WIDTH), 3.0)
+        np.savez(tmp_path / "a.npz", confidence=depth * 0, depth=depth)
+        files = f"{tmp_path}/a.npz", None, f"{tmp_path}/a.png"
+        assert only(depth_maps("depth_estimation", *files)).truth.values[0, 0] == 3
+        np.savez(tmp_path / "a.npz", conf=depth * 0, metres=depth)
+        told = problem(depth_maps("depth_estimation", *files))
+        assert "must hold one array, or one called depth, got conf, metres" in told.reason
 
     def test_another_size_is_told(self, tmp_path: Path) -> None:
         photo(tmp_path / "a.png")
@@ -523,3 +601,18 @@ def test_a_row_with_another_number_of_cells_is_told(tmp_path: Path) -> None:
     path.write_text("a,b\n1\n")
     with pytest.raises(DataError, match="row 2"):
         read_table(path)
+
+
+def test_keypoints_that_are_shares_are_told(tmp_path: Path) -> None:
+    pose = box(1, 0, 0, 9, 9, keypoints=[0.25, 0.5, 2] * 17)
+    with pytest.raises(DataError, match=r"keypoints: must be x, y in pixels; .* look normalised"):
+        list(coco("keypoint", ground_truth(tmp_path, [pose]), None, tmp_path / "images"))
+
+
+def test_a_data_set_that_is_not_on_disk_or_has_no_images_is_told(tmp_path: Path) -> None:
+    read = partial(hugging_face, "object_detection", pred=None, scratch=tmp_path / "scratch")
+    with pytest.raises(UsageError, match=r"cppe-5: no such .*save_to_disk"):
+        list(read(str(tmp_path / "cppe-5")))
+    pl.DataFrame({"text": ["a"]}).write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(DataError, match="must have a column 'image', got text; --column maps"):
+        list(read(str(tmp_path / "a.parquet")))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
 from visualjudge.cli.help import plain
 from visualjudge.cli.overwriting import keep_inputs
+from visualjudge.core.errors import UsageError
 
 
 class LazyCommands(TyperGroup):
@@ -36,4 +38,43 @@ class LazyCommands(TyperGroup):
         command.name = name
         plain(command)
         keep_inputs(command)
+        _name_values_left(command)
         return name, command, rest
+
+
+def _name_values_left(command: Any) -> None:
+    """Let a command, and those below it, say which option got several values, as of a pattern that
+    the shell expanded.
+    """
+    for child in getattr(command, "commands", {}).values():
+        _name_values_left(child)
+    if hasattr(command, "commands") or isinstance(command, LazyCommands):
+        return
+    parse, command.allow_extra_args = command.parse_args, True
+
+    def parse_args(context: Any, args: list[str]) -> Any:
+        given = list(args)
+        left = parse(context, args)
+        if context.args and not context.resilient_parsing:
+            raise UsageError(_left(command, given, context.args))
+        return left
+
+    command.parse_args = parse_args
+
+
+def _left(command: Any, given: list[str], left: list[str]) -> str:
+    before = given[: given.index(left[0])]
+    name = next((word for word in reversed(before) if word.startswith("-")), None)
+    option = next((one for one in command.params if name in one.opts), None)
+    values = before[before.index(name) + 1 :] if name else []
+    if option is None or not values or getattr(option, "is_flag", False):
+        return f"{command.name}: an argument too many, {left[0]!r}; see {command.name} --help"
+    if Path(left[0]).exists():
+        remedy = f"quote a pattern, as {name} 'folder/*.png', so that the shell does not expand it"
+    elif option.multiple:
+        remedy = f"repeat the option: {name} {values[0]} {name} {left[0]}"
+    else:
+        remedy = "quote a value that has spaces"
+    count = "one value" if option.nargs < 2 else f"{option.nargs} values"
+    got = ", ".join(map(repr, [*values, left[0]]))
+    return f"{name} must be followed by {count}, got {got}; {remedy}"

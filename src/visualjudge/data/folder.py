@@ -35,6 +35,7 @@ from visualjudge.vision.predictions import ReadContext, read_prediction, type_of
 from visualjudge.vision.raster.images import image_size
 from visualjudge.vision.tasks import TASKS, task_named
 
+NO_ANNOTATIONS = "folder 'annotations' not found; `visualjudge import` makes a data folder"
 TOGETHER = 64
 """Files that are fetched at once."""
 Tick = Callable[[int, int], None]
@@ -59,7 +60,7 @@ class FetchedFolder:
         files = sorted(source.rglob("*"))
         names = [path.relative_to(source).as_posix() for path in files]
         if not any(name.startswith("annotations/") for name in names):
-            raise UsageError(f"{source} is not a data folder: folder 'annotations' not found")
+            raise UsageError(f"{source} is not a data folder: {NO_ANNOTATIONS}")
         self._folder = tempfile.TemporaryDirectory(prefix="visualjudge_")
         self.root = Path(self._folder.name)
         pairs = [
@@ -138,7 +139,7 @@ class DataFolder:
         if not self.root.is_dir():
             raise UsageError(f"{root}: no such folder")
         if not (self.root / "annotations").is_dir():
-            raise UsageError(f"{root} is not a data folder: folder 'annotations' not found")
+            raise UsageError(f"{root} is not a data folder: {NO_ANNOTATIONS}")
 
     def __enter__(self) -> DataFolder:
         return self

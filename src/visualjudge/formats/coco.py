@@ -30,7 +30,11 @@ from visualjudge.formats.sample import (
     other_size,
     read_json,
 )
-from visualjudge.formats.suspicious_input import check_boxes, check_not_exchanged, warn_of_truths
+from visualjudge.formats.suspicious_input import (
+    CHECKS,
+    check_not_exchanged,
+    warn_of_truths,
+)
 from visualjudge.vision.fields import crowd
 from visualjudge.vision.predictions import (
     Detection,
@@ -145,9 +149,9 @@ def coco(
     if results is not None:
         check_not_exchanged(truth.annotations, results, gt, pred or gt)
     sizes = {number: image.size for number, image in truth.images.items()}
-    if kind == "detection":
+    if kind in CHECKS:
         for rows, file in ((truth.annotations, gt), (results or {}, pred or gt)):
-            check_boxes(rows, sizes, file)
+            CHECKS[kind](rows, sizes, file)
     if not truth.problems:  # an image that was left out has been reported
         warn_of_truths(truth.annotations, sizes, gt)
     for number, image in truth.images.items():
@@ -325,7 +329,13 @@ def _typed(
 def _label(raw: Mapping[str, Any], truth: CocoTruth) -> str:
     number = raw.get("category_id") if isinstance(raw, Mapping) else None
     if not isinstance(number, int | str) or number not in truth.labels:
-        raise DataError(f"category_id: must be a category of {truth.file.name}, got {number!r}")
+        if number is None:
+            raise DataError("category_id: the field is missing; names of classes are not read")
+        first, name = next(iter(truth.labels.items()))
+        raise DataError(
+            f"category_id: must be a category of {truth.file.name}, such as {first!r} ({name}), "
+            f"got {number!r}"
+        )
     return truth.labels[number]
 
 
@@ -404,7 +414,7 @@ def _score(raw: Mapping[str, Any]) -> float | None:
     if score is None:
         return None
     if not _finite(score):
-        raise DataError("score: must be a finite number")
+        raise DataError(f"score: must be a finite number, got {score!r:.40}")
     return float(score)
 
 

@@ -8,8 +8,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from visualjudge.core.errors import DataError, Problem, UsageError
-from visualjudge.formats.sample import Found, Sample, aligned, check_type, fitted
+from visualjudge.formats.sample import Found, Sample, aligned, check_type, fitted, unpaired
 from visualjudge.vision.predictions import DepthMap
 from visualjudge.vision.raster.images import image_size, read_depth
 
@@ -29,16 +31,16 @@ class DepthForm:
     inverse: bool = False
 
     @classmethod
-    def of(cls, scale: str, inverse: bool) -> DepthForm:
-        """``scale`` as a user writes it, ``0.001`` or ``1/256``."""
+    def of(cls, scale: str, inverse: bool, option: str) -> DepthForm:
+        """``scale`` as a user writes it in ``option``, ``0.001`` or ``1/256``."""
         try:
             value = float(Fraction(scale))
         except (ValueError, ZeroDivisionError):
             raise UsageError(
-                f"a scale must be a number such as 0.001 or 1/256, got {scale!r}"
+                f"{option} must be a number such as 0.001 or 1/256, got {scale!r}"
             ) from None
         if value <= 0:
-            raise UsageError(f"a scale must be above 0, got {scale!r}")
+            raise UsageError(f"{option} must be above 0, got {scale!r}")
         return cls(value, inverse)
 
     def extra(self) -> dict[str, Any]:
@@ -83,21 +85,24 @@ def depth_maps(
     UsageError
         If a scale is not a number above 0.
     """
-    truth = DepthForm.of(gt_scale, gt_inverse)
-    found = truth if pred is None else DepthForm.of(pred_scale, pred_inverse)
+    truth = DepthForm.of(gt_scale, gt_inverse, "--gt-scale")
+    found = truth if pred is None else DepthForm.of(pred_scale, pred_inverse, "--pred-scale")
     check_type(task, ("depth",), "depth map")
     told = set[str]()
     for key, image, (gt_file, pred_file) in aligned(images, gt, gt if pred is None else pred):
         if gt_file is None or pred_file is None:
             side = "truth" if gt_file is None else "prediction"
-            yield Problem(image.name, key, side, f"there is no depth map named {key!r}")
+            where = gt if side == "truth" else pred
+            yield Problem(image.name, key, side, unpaired("depth map", key, where))
             continue
+        side = "truth"
         try:
             size = image_size(image)
             real = _read(gt_file, truth, size, image, resize=False)
+            side = "truth" if pred is None else "prediction"
             guess = _read(pred_file, found, size, image, resize=resize_pred and pred is not None)
         except DataError as error:
-            yield Problem(image.name, key, "depth", str(error))
+            yield Problem(image.name, key, side, str(error))
             continue
         sides = [("--gt-scale", gt_file, real, truth), ("--pred-scale", pred_file, guess, found)]
         for option, file, depth, form in sides[: 1 if pred is None else 2]:
@@ -106,6 +111,15 @@ def depth_maps(
                 warnings.warn(
                     f"{file}: holds whole numbers up to {depth.values.max():g}, which count as "
                     f"metres; {option} states their unit, such as 1/1000 or 1/256",
+                    stacklevel=2,
+                )
+            below = depth.values < 0
+            if option[:5] not in told and below.any():
+                told.add(option[:5])
+                warnings.warn(
+                    f"{file}: depth must be above 0 (0: no value), got {int(below.sum())} of "
+                    f"{below.size} pixels below 0, the least {depth.values.min():.4g}; they count "
+                    "as no depth; negate the values if their sign is turned",
                     stacklevel=2,
                 )
         kept = pred_file if pred_file.suffix.lower() in AS_THEY_ARE and not resize_pred else None
@@ -125,4 +139,9 @@ def _read(
     depth = DepthMap(values * form.scale, form.inverse)
     if not depth.valid.any():
         raise DataError(f"{path.name}: has no valid value")
+    if not (depth.values > 0).any():
+        raise DataError(
+            f"{path.name}: must hold depths above 0, got none (the least is "
+            f"{np.nanmin(depth.values):.4g}); negate the values if their sign is turned"
+        )
     return depth

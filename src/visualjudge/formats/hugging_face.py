@@ -137,6 +137,13 @@ class _Side:
         table = read_data_set(self.path, self.folder)
         self.names = table.names.get(self.columns[column], ())
         for number, row in enumerate(table.rows):
+            absent = [self.columns[one] for one in ("image", column)]
+            absent = [name for name in absent if name not in row]
+            if absent and not number:
+                raise DataError(
+                    f"{self.path}: must have a column {absent[0]!r}, got {', '.join(row)}; "
+                    "--column maps one of another name"
+                )
             image, value = row.get(self.columns["image"]), row.get(self.columns[column])
             if not isinstance(image, Path) or value is None:
                 missing = self.columns[column if isinstance(image, Path) else "image"]
@@ -270,6 +277,11 @@ def _files(path: Path) -> list[Path]:
         if len(splits) > 1:
             names = ", ".join(f"'{found[0].parent}/{split}-*.parquet'" for split in sorted(splits))
             raise UsageError(f"{path}: has several splits; give one of {names}")
+    if not found and not path.exists():
+        raise UsageError(
+            f"{path}: no such file or folder; data sets of the hub must be saved first: "
+            "datasets.load_dataset(NAME).save_to_disk(FOLDER)"
+        )
     if not found:
         raise UsageError(f"{path} is not a Hugging Face data set: {STATE} and *.parquet not found")
     return found

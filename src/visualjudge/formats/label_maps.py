@@ -17,11 +17,13 @@ from visualjudge.formats.sample import (
     Found,
     Sample,
     aligned,
+    check_names,
     check_type,
     fitted,
     names_by_line,
     read_json,
     read_table,
+    unpaired,
 )
 from visualjudge.vision.predictions import Instance, Masks
 from visualjudge.vision.raster.images import image_size, opened
@@ -29,6 +31,9 @@ from visualjudge.vision.raster.masks import mask_from_array
 
 NUMBER_COLUMNS = ("id", "idx", "index", "value", "label", "class_id", "number", "trainid")
 NAME_COLUMNS = ("name", "class", "label_name", "class_name")
+FEW_UNKNOWN, MOST_COLOURS = 10, 256
+"""Values without a class, and colours, beyond which a file is taken for a photograph."""
+PLACES = "--gt and --pred take label maps, --images photographs"
 UNNAMED = (0, 255)
 """Values that mean "no label" unless the class table names them."""
 
@@ -71,10 +76,13 @@ def label_maps(
     for key, image, (truth, found) in aligned(images, gt, pred):
         if truth is None or (found is None and pred is not None):
             side = "truth" if truth is None else "prediction"
-            yield Problem(image.name, key, side, f"there is no label map named {key!r}")
+            where = gt if side == "truth" else pred
+            yield Problem(image.name, key, side, unpaired("label map", key, where))
             continue
+        side = "truth"
         try:
             real = _read(truth, table, skipped, channel, image, resize=False)
+            side = "prediction"
             guess = (
                 real
                 if found is None
@@ -82,7 +90,7 @@ def label_maps(
             )
         except DataError as error:
             where, _, reason = str(error).partition(": ")
-            yield Problem(where, key, "label_map", reason)
+            yield Problem(where, key, side, reason)
             continue
         yield Sample(image.stem, image, guess, real)
 
@@ -95,6 +103,7 @@ def class_table(path: Path) -> dict[int, str]:
     Of a name such as ADE20K's ``person;individual;someone`` the part before the first ``;`` is the
     name, unless another class begins with it too.
     """
+    check_names(path)
     suffix = path.suffix.lower()
     if suffix == ".json":
         table = _from_json(path)
@@ -154,14 +163,19 @@ def _read(
     size = image_size(image)
     values = fitted(_values(path, channel), size, path, image, resize=resize)
     classes: dict[str, Any] = {}
-    for value in np.unique(values).tolist():
-        if value in skipped:
-            continue
-        if value not in table:
-            raise DataError(
-                f"{path.name}: value {value} is not in the class table; name it there or give "
-                f"--unlabelled {value}"
-            )
+    found = [value for value in np.unique(values).tolist() if value not in skipped]
+    unknown = [value for value in found if value not in table]
+    if len(unknown) > FEW_UNKNOWN:
+        raise DataError(
+            f"{path.name}: must hold class numbers; {len(unknown)} of its values are not in the "
+            f"class table ({unknown[0]} to {unknown[-1]}), as of a photograph; {PLACES}"
+        )
+    if unknown:
+        raise DataError(
+            f"{path.name}: value {unknown[0]} is not in the class table; name it there or give "
+            f"--unlabelled {unknown[0]}"
+        )
+    for value in found:
         name = table[value]
         classes[name] = (values == value) | classes.get(name, False)
     return Masks(size, tuple(Instance(name, mask_from_array(classes[name])) for name in classes))
@@ -172,7 +186,7 @@ def _values(path: Path, channel: int | None) -> NDArray[Any]:
         if file.format == "JPEG":
             raise DataError(
                 f"{path.name}: label maps must be PNG, got a JPEG, which changes the values of "
-                "pixels"
+                f"pixels; {PLACES}"
             )
         values = np.asarray(file)
     if values.ndim == 2:
@@ -181,8 +195,14 @@ def _values(path: Path, channel: int | None) -> NDArray[Any]:
     if channel is None and values.shape[2] != 2 and (colours == colours[:, :, :1]).all():
         return np.asarray(values[:, :, 0])
     if channel is None or not 0 <= channel < values.shape[2]:
+        count = len(np.unique(colours.reshape(-1, colours.shape[2]), axis=0))
+        likely = (
+            f"{count} colours, as of a photograph: {PLACES}; --channel says"
+            if count > MOST_COLOURS
+            else f"{count} colours: convert them to class numbers, or say with --channel"
+        )
         raise DataError(
-            f"{path.name}: has {values.shape[2]} channels; say with --channel which holds the "
-            "classes"
+            f"{path.name}: must have one channel of class numbers, got {values.shape[2]} channels "
+            f"and {likely} which channel holds the classes"
         )
     return np.asarray(values[:, :, channel])

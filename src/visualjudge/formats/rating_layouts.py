@@ -128,6 +128,8 @@ def _imagereward(files: Sequence[Path], _root: Path, _scratch: Path | None) -> R
                     "must hold a rank from 1 (best) for each of 'generations', of which there "
                     "must be two or more"
                 )
+                if images is None and ranks is None:
+                    reason = "is missing, as is generations; does --layout fit the table?"
                 yield Problem(file.name, f"[{number}]", "ranking", reason)
                 continue
             if max(ranks) > len(ranks):

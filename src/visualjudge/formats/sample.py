@@ -183,6 +183,8 @@ def read_json(path: Path) -> Any:
         return value
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise DataError(f"{path}: must be a file, got a folder") from None
     except UnicodeEncodeError:
         raise DataError(f"{path}: contains an unpaired surrogate") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -316,12 +318,30 @@ def read_text(path: Path) -> str:
         )
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise DataError(f"{path}: must be a file, got a folder") from None
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error}") from None
     except UnicodeDecodeError as error:
         raise DataError(
             f"{path}: must be UTF-8, got another byte at {error.start}; save it as UTF-8"
         ) from None
+
+
+def check_names(path: Path) -> None:
+    """Refuse a folder or an image in the place of class names.
+
+    Raises
+    ------
+    UsageError
+        If it is one.
+    """
+    image = path.suffix.lower() in IMAGE_SUFFIXES
+    if path.is_dir() or image:
+        raise UsageError(
+            f"--classes must be a file of class names, such as one name per line, got the "
+            f"{'image' if image else 'folder'} {path}"
+        )
 
 
 def names_by_line(path: Path) -> dict[int, str]:
@@ -362,6 +382,12 @@ def files_by_key(where: str | Path) -> dict[str, Path]:
         if file.is_file() and not file.name.startswith("."):
             _put(found, file.stem, file)
     return found
+
+
+def unpaired(what: str, key: str, where: str | Path | None) -> str:
+    """What is missing beside an image, and how to pair other names."""
+    hint = "" if "*" in str(where) else f"; a pattern pairs other names, as '{where}/*_pred.png'"
+    return f"there is no {what} named {key!r} in {where}{hint}"
 
 
 def aligned(

@@ -21,6 +21,8 @@ FEW = 5
 LEAVING = 0.3
 """Share of boxes that leave the image, from which on another form is looked for."""
 _NUMBERS = frozenset({int, float, bool})
+SHARES = 1.5
+"""Greatest number of coordinates that look like shares of the image's size."""
 SLACK = 2.0
 """Pixels by which a box may leave its image."""
 
@@ -54,10 +56,10 @@ def check_boxes(rows: Rows, sizes: Mapping[Any, Size], file: Path) -> None:
     count = len(boxes)
     if not count:
         return
-    if boxes.max() <= 1.5 and (boxes % 1).any():
+    if boxes.max() <= SHARES and (boxes % 1).any():
         raise DataError(
             f"{file}: bbox: must be [x, y, width, height] in pixels; all {count} boxes lie "
-            "between 0 and 1.5 "
+            f"between 0 and {SHARES} "
             "and look normalised: multiply them by the image's width and height"
         )
     ends = boxes[:, :2] + boxes[:, 2:]
@@ -71,6 +73,33 @@ def check_boxes(rows: Rows, sizes: Mapping[Any, Size], file: Path) -> None:
             "their image as such, and "
             "all fit it as [x1, y1, x2, y2]: subtract x1 and y1"
         )
+
+
+def check_keypoints(rows: Rows, _sizes: Mapping[Any, Size], file: Path) -> None:
+    """Refuse keypoints that are shares of the image's width and height.
+
+    Raises
+    ------
+    DataError
+        If no coordinate is beyond 1.5, and not all are whole.
+    """
+    lists = [raw.get("keypoints") for side in rows.values() for _, raw in side]
+    numbers = [
+        value
+        for points in lists
+        if isinstance(points, list) and _NUMBERS.issuperset(map(type, points))
+        for at, value in enumerate(points)
+        if at % 3 != 2
+    ]
+    if numbers and 0 < max(numbers) <= SHARES and any(value % 1 for value in numbers):
+        raise DataError(
+            f"{file}: keypoints: must be x, y in pixels; all of {len(lists)} persons lie between 0 "
+            f"and {SHARES} and look normalised: multiply them by the image's width and height"
+        )
+
+
+CHECKS = {"detection": check_boxes, "keypoint": check_keypoints}
+"""What refuses records of a prediction type that look like another form."""
 
 
 def warn_of_truths(rows: Rows, sizes: Mapping[Any, Size], file: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +23,21 @@ from visualjudge.formats.sample import (
     IMAGE_SUFFIXES,
     Found,
     Sample,
+    check_names,
     check_type,
     files_by_key,
     folder_at,
     names_by_line,
     read_text,
 )
+from visualjudge.formats.suspicious_input import FEW, LEAVING
 from visualjudge.vision.predictions import Detection, Detections, Instance, Masks, Prediction
 from visualjudge.vision.raster.images import image_size
 from visualjudge.vision.raster.masks import mask_from_polygons
 
 BOX = 4
+LOOKED_AT = 200
+"""Files of predictions in which the place of the confidence is looked at."""
 Wrong = Callable[[str, str], InvalidRecord]
 Item = Callable[..., Any]
 Gather = Callable[[Size, tuple[Any, ...]], Prediction]
@@ -65,7 +70,11 @@ def yolo(task: str, gt: Path, pred: Path | None, images: Path, classes: Path) ->
         for key, path in files_by_key(images).items()
         if path.suffix.lower() in IMAGE_SUFFIXES
     }
+    if not by_name:
+        raise UsageError(f"--images must hold images, got {images} without any")
     _check_labelled(folders[0], by_name, images)
+    if pred is not None:
+        _check_confidence_last(pred)
     for key, image in by_name.items():
         try:
             size = image_size(image)
@@ -109,10 +118,48 @@ def _check_labelled(gt: Path, keys: Collection[str], images: Path) -> None:
         )
 
 
+def _check_confidence_last(pred: Path) -> None:
+    """Refuse boxes that leave their image as they stand, and fit it if the second number of a line,
+    not the last, is the confidence.
+
+    Raises
+    ------
+    DataError
+        If the files look like that.
+    """
+    rows, first = [], ""
+    for path in sorted(pred.glob("*.txt"))[:LOOKED_AT]:
+        for number, line in enumerate(read_text(path).splitlines(), 1):
+            cells = line.split()
+            if len(cells) != BOX + 2:
+                continue
+            with suppress(ValueError):  # what is no number is told of its record
+                rows.append([float(cell) for cell in cells[1:]])
+                first = first or f"{path}: line {number}"
+    numbers = np.array(rows).reshape(-1, BOX + 1)
+    leaving = int((~_fits(numbers[:, :BOX])).sum())
+    needed = LEAVING * len(rows) if len(rows) >= FEW else len(rows)
+    confident = ((numbers[:, 0] >= 0) & (numbers[:, 0] <= 1)).all()
+    if rows and leaving >= needed and confident and _fits(numbers[:, 1:]).all():
+        raise DataError(
+            f"{first}: confidence must be the last number of a line (class cx cy w h confidence); "
+            f"{leaving} of {len(rows)} boxes leave their image as such, and all fit it with the "
+            "second number as confidence: move it to the end"
+        )
+
+
+def _fits(boxes: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which of the boxes, (n, 4) of cx, cy, w, h as shares, lie in their image."""
+    centres, halves = boxes[:, :2], boxes[:, 2:] / 2
+    inside = (centres - halves >= -OUTSIDE) & (centres + halves <= 1 + OUTSIDE) & (halves >= 0)
+    return np.asarray(inside.all(axis=1))
+
+
 def class_names(path: Path) -> dict[int, str]:
     """Names by number: ``names`` of a data.yaml (list or mapping), or a text file with one name per
     line.
     """
+    check_names(path)
     if path.suffix.lower() not in (".yaml", ".yml"):
         return names_by_line(path)
     content = read_yaml(path)
@@ -146,12 +193,15 @@ def _numbers(
     try:
         number, *values = (float(cell) for cell in cells)
     except ValueError:
-        raise wrong("numbers", "holds something that is not a number") from None
+        odd = next(cell for cell in cells if not _is_number(cell))
+        reason = f"must be a class number and coordinates with blanks between, got {odd!r:.40}"
+        raise wrong("numbers", reason) from None
     if not np.isfinite([number, *values]).all():
         raise wrong("numbers", "holds a value that is not finite")
     label = names.get(int(number)) if number == int(number) else None
     if label is None:
-        raise wrong("class", f"{cells[0]} is not in the class names")
+        known = f"{min(names)} to {max(names)}" if names else "of which there are none"
+        raise wrong("class", f"must be a number of the class names, {known}, got {cells[0]}")
     score = values.pop() if len(values) % 2 else None
     outside = [value for value in values if not -OUTSIDE <= value <= 1 + OUTSIDE]
     if outside:
@@ -163,6 +213,14 @@ def _numbers(
     if len(values) < BOX:
         raise wrong("numbers", "must be a class and 4 numbers, or 6 and more")
     return label, points, score, size, wrong
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _detection(
@@ -181,7 +239,10 @@ def _instance(
     label: str, points: NDArray[np.float64], score: float | None, size: Size, wrong: Wrong
 ) -> Instance:
     if len(points) == BOX:
-        raise wrong("numbers", "must be a class and 6 numbers or more")
+        reason = (
+            "must be a class and 6 numbers or more, got a box; --task object_detection reads it"
+        )
+        raise wrong("numbers", reason)
     return Instance(label, mask_from_polygons([points.tolist()], size), score)
 
 

@@ -271,6 +271,7 @@ def test_self_preference_is_of_the_declared_family(tmp_path: Path) -> None:
         ("checks: {failed: 0.1}", "failed must be one of at_least, at_most, within and a number"),
         ("least_images: 0", "least_images must be a whole number"),
         ("- 1", "must hold checks"),
+        ("check: {failed: {at_most: 0.1}}", "must hold checks, .*, got check"),
         ("{", "must be YAML"),
     ],
 )

@@ -128,8 +128,17 @@ def test_private_addresses_and_other_kinds_are_refused(site: Site, tmp_path: Pat
     path = home / "images/lowlevel-deblur.json"
     path.write_text(path.read_text("utf-8").replace("http://", "https://"), "utf-8")
     done = fetch(home)
-    assert len(done.failed) == 2 and all("not a public address" in one for one in done.failed)
+    assert sum("not a public address" in one for one in done.failed) == 2
     assert site.asked == []
+
+
+def test_plain_addresses_and_other_files_are_told(site: Site, tmp_path: Path) -> None:
+    done = fetch(folder(tmp_path / "data", site))
+    assert "3 addresses must begin with https://" in done.failed[0] and site.asked == []
+    assert "--allow-private-urls permits http://" in done.failed[0]
+    (tmp_path / "urls.txt").write_text("https://example.org/a.png", "utf-8")
+    with pytest.raises(UsageError, match=r"urls\.txt: must be questions \(\.json, .*\) or a data"):
+        fetch(tmp_path / "urls.txt", tmp_path / "out")
 
 
 def test_what_is_no_image_and_what_is_too_much_is_told(site: Site, tmp_path: Path) -> None:

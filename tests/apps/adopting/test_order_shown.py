@@ -191,6 +191,19 @@ def test_what_an_unknown_verdict_may_mean_is_not_a_letter(
     assert "=A" not in str(error.value)
 
 
+def test_a_decimal_comma_is_named(tmp_path: Path) -> None:
+    rows = [{"item": "q", "model": "x", "score": "7,5", "human": "8,0"}]
+    with pytest.raises(DataError, match="human must be a number with a decimal point, got '8,0'"):
+        vj.adopt(rows, tmp_path / "out")
+
+
+def test_a_text_beside_scores_is_no_answer_to_a_pair(tmp_path: Path) -> None:
+    rows = [{"item": "q", "model": "x", "score": 7, "human": "quite good"}]
+    advice = r"human must be a number, got 'quite good'; --answer 'quite good=NUMBER' says"
+    with pytest.raises(DataError, match=advice):
+        vj.adopt(rows, tmp_path / "out")
+
+
 def test_two_truths_of_exchanged_rows_are_named_with_their_sources(tmp_path: Path) -> None:
     row = {"item": "q", "model_a": "x", "model_b": "y", "verdict": "A", "truth": "A"}
     with pytest.raises(DataError, match=r"'A' \(x\) .* and 'A' \(y\) here; .* are exchanged"):

@@ -48,6 +48,12 @@ def test_the_way_from_data_to_report(tmp_path: Path) -> None:
     assert len(run) == run.to_polars().height == run.to_pandas().shape[0] == run.manifest["asked"]
 
 
+@pytest.mark.parametrize("asked", [None, "gpt-4o-mini"])
+def test_judge_without_a_client_says_how_to_make_one(asked: Any, example: Example) -> None:
+    with pytest.raises(UsageError, match=r"asked must be a client, such as vj\.client\('api'"):
+        vj.judge(example.dataset, asked, example.out / "none", progress=False)
+
+
 def test_plain_and_awaited_calls_give_the_same_verdicts_inside_a_running_loop(
     example: Example, tmp_path: Path
 ) -> None:

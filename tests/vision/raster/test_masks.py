@@ -85,11 +85,11 @@ def test_polygon_covers_what_pycocotools_covers() -> None:
 @pytest.mark.parametrize(
     ("segmentation", "reason"),
     [
-        ({"size": [4, 4], "counts": [3, 4]}, "add up to 7"),
+        ({"size": [4, 4], "counts": [3, 4]}, "size, .*, got 7"),
         ({"size": [4], "counts": [16]}, "size must be"),
         ({"size": [4, 4], "counts": [-1, 17]}, "0 and above"),
         ({"size": [4, 4], "counts": 16}, "string or a list"),
-        ({"size": [4, 4], "counts": "0"}, "add up to 0"),
+        ({"size": [4, 4], "counts": "0"}, "size, .*, got 0"),
         ({"size": [4, 4], "counts": "o"}, "cut short"),
         ({"size": [4, 4], "counts": " "}, "outside"),
         ([[1, 2, 3, 4]], "at least 3 points"),

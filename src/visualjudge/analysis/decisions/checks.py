@@ -239,6 +239,9 @@ def _read(path: Path) -> Mapping[str, Any]:
     found = read_yaml(path)
     if not isinstance(found, Mapping):
         raise DataError(f"{path}: must hold checks, least_images or families")
+    unknown = [str(key) for key in found if key not in ("checks", "least_images", "families")]
+    if unknown:
+        raise DataError(f"{path}: must hold checks, least_images or families, got {unknown[0]}")
     return found
 
 

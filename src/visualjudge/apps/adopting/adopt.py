@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from visualjudge.apps.adopting.answers import GRADES, is_answer, is_missing, is_number
+from visualjudge.apps.adopting.answers import GRADES, LETTER_OF, is_answer, is_missing, is_number
 from visualjudge.apps.adopting.columns import ROLES, find_columns
 from visualjudge.apps.adopting.fitting import fits
 from visualjudge.apps.adopting.logs import UNIT, Log, Scale, find_format
@@ -276,6 +276,9 @@ def _is_pairs(taken: pl.DataFrame, answers: Mapping[str, str]) -> bool:
     said = {role: _said(taken, role) for role in NEEDED if role in taken.columns}
     if any(map(is_answer, said["verdict"])):
         return True
+    numbers = (value.replace(",", ".") for value in said["verdict"] - {"0"})
+    if any(is_number(value) and value not in LETTER_OF for value in numbers):
+        return False  # 7 is a score, whatever the truth is
     told = said.get("truth") or said["verdict"]
     return not all(is_number(value) or value in GRADES for value in told)
 
@@ -306,9 +309,10 @@ def _written(
         repeat = count_of(table, place, row, "repeat")
         key = (who, asked.item.key, order, repeat)
         if key in keys:
+            again = f" in the order {order}" if table.pairs else ""
             raise DataError(
-                f"{table.where(place, 'item')}: {who} has answered {row.get('item')!r} before in "
-                f"the order {order}; a column of repeats (--column repeat=NAME) or of items tells "
+                f"{table.where(place, 'item')}: {who} has answered {row.get('item')!r} before"
+                f"{again}; a column of repeats (--column repeat=NAME) or of items tells "
                 "them apart"
             )
         keys.add(key)

@@ -21,6 +21,7 @@ from visualjudge.core.atomic import write_bytes, write_json
 from visualjudge.core.checksums import file_sha256
 from visualjudge.core.confined_paths import confined_path
 from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.plurals import pluralize
 from visualjudge.dataset.folder import MEDIA
 from visualjudge.dataset.json_form import question_from_wire
 from visualjudge.dataset.staging import staged
@@ -121,6 +122,11 @@ def fetch(
         raise UsageError("--out must name the dataset to write")
     if Path(out).exists() and not force:
         raise UsageError(f"{out}: exists already; --force replaces it")
+    if table.suffix not in (".json", ".jsonl", ".parquet"):
+        raise UsageError(
+            f"{table}: must be questions (.json, .jsonl, .parquet) or a data folder, whose image "
+            "indexes hold addresses as url"
+        )
     paths = [table] if home.is_file() else _questions_of(home)
     downloads = Downloads(Path(f"{out}.fetched"), allow_private, most_gb, tick)
     return _into_dataset(paths, Path(out), downloads)
@@ -256,6 +262,12 @@ def _into_folder(home: Path, downloads: Downloads) -> Fetched:
         value for index in indexes.values() for one in index.values() for value in _named(one)
     ]
     stated += [value for rows in annotations.values() for row in rows for value in _texts(row)]
+    plain = [one for one in stated if isinstance(one, str) and one.startswith("http://")]
+    if plain and not downloads.takes(plain[0]):
+        downloads.failed.append(
+            f"{pluralize(len(plain), 'address', 'addresses')} must begin with https://, such as "
+            f"{plain[0][:100]}; --allow-private-urls permits http://"
+        )
     paths = downloads.get(filter(downloads.takes, stated))
     names = {address: path.relative_to(home).as_posix() for address, path in paths.items()}
     for path, index in indexes.items():

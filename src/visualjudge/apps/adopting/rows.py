@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -89,10 +90,16 @@ class Table:
             number = low + GRADES[text.lower()] * (high - low)
         elif is_number(text):
             number = float(text)
+        elif is_number(text.replace(",", ".")):
+            raise DataError(
+                f"{self.where(place, role)} must be a number with a decimal point, got {value!r}; "
+                "replace the commas"
+            )
         else:
             raise DataError(
-                f"{self.where(place, role)} must be a number, got {value!r}; "
-                f"--answer {text}=NUMBER says what it means"
+                f"{self.where(place, role)} must be a number, got {value!r}; --answer "
+                f"{shlex.quote(f'{text}=NUMBER')} says what it means, --column {role}=NAME names "
+                "another column"
             )
         if not low <= number <= high:
             raise DataError(

@@ -35,6 +35,7 @@ from visualjudge.vision.tools.table import check_names
 
 _BLOCK = 16
 """Asks that go at once to a process whose judge calls nobody but takes milliseconds each."""
+CLIENT = "a client, such as vj.client('api', model='gpt-4o-mini'), or a judge of your own"
 _log = logging.getLogger("visualjudge.batches")
 
 
@@ -125,8 +126,8 @@ def client(
 
 def judge(
     dataset: Dataset | str | Path,
-    asked: Asked,
-    out: str | Path,
+    asked: Asked | None = None,
+    out: str | Path | None = None,
     *,
     progress: bool = True,
     **options: Unpack[JudgeOptions],
@@ -167,6 +168,9 @@ def judge(
     >>> run.statuses["ok"] == len(run)
     True
     """
+    if asked is None or out is None:
+        name, thing = ("out", "the folder of the run") if asked else ("asked", CLIENT)
+        raise UsageError(f"{name} must be {thing}, got None")
     with _display(progress) as listener:
         return run_until_stopped(
             lambda stop: judge_async(dataset, asked, out, stop=stop, on_event=listener, **options)
@@ -366,6 +370,8 @@ def judge_of(asked: Asked, root: Path, options: JudgeOptions) -> Judge:
         if missing:
             raise UsageError(f"asked: a judge must have {', '.join(missing)}, got {asked!r}")
         return asked
+    if not hasattr(asked, "identity"):
+        raise UsageError(f"asked must be {CLIENT}, got {asked!r}")
     return QuestionJudge(
         asked,
         root,

@@ -57,5 +57,9 @@ MISREADINGS = (
             )
         ),
     ),
+    Misreading(
+        "boxes are [x1, y1, x2, y2] and were read as [centre x, centre y, width, height]",
+        _each(lambda x1, y1, x2, y2: ((x1 + x2) / 2, (y1 + y2) / 2, x2 - x1, y2 - y1)),
+    ),
     Misreading("boxes refer to an image of another size", _at_size_of_truth),
 )

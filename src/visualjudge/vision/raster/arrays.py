@@ -43,19 +43,22 @@ def read_npy(path: Path) -> NDArray[Any]:
 
 
 def read_npz(path: Path) -> NDArray[Any]:
-    """The first array of a ``.npz`` archive; the others are not looked at.
+    """The only array of a ``.npz`` archive, or the one called ``depth``.
 
     Raises
     ------
     DataError, OSError, ValueError
-        As :func:`read_npy`; also if there is no array in it.
+        As :func:`read_npy`; also if there is no array in it, or several.
     """
     try:
         with zipfile.ZipFile(path) as archive:
             names = [name for name in archive.namelist() if name.endswith(".npy")]
             if not names:
                 raise DataError("the archive must hold an array, it holds none")
-            with archive.open(names[0]) as member:
+            if len(names) > 1 and "depth.npy" not in names:
+                held = ", ".join(name.removesuffix(".npy") for name in names)
+                raise DataError(f"the archive must hold one array, or one called depth, got {held}")
+            with archive.open("depth.npy" if len(names) > 1 else names[0]) as member:
                 return _array(member)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
         raise DataError(f"the archive is damaged: {error}") from None

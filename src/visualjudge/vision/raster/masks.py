@@ -65,7 +65,10 @@ def mask_from_rle(rle: Mapping[str, Any]) -> Mask:
             f"RLE counts hold a run of {int(runs.max())}, longer than {size[0]}×{size[1]}"
         )
     if int(runs.sum()) != size[0] * size[1]:
-        raise DataError(f"RLE counts add up to {int(runs.sum())}, not to {size[0]}×{size[1]}")
+        raise DataError(
+            f"RLE counts must add up to height × width of size, {size[0]}×{size[1]}, got "
+            f"{int(runs.sum())}"
+        )
     return _mask_from_runs(runs, size)
 
 
