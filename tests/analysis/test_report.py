@@ -566,7 +566,7 @@ def test_a_text_encoding_shows_the_input_and_what_the_prompt_says_of_the_options
         ("Option A", "[1, 2]"),
         ("Option B", "[3]"),
     ]
-    assert told.images[1].truth == "true score 8.00 (one), right" and not told.scores
+    assert told.images[1].truth == "true score 8.00 (one), right" and not told.options
     assert told.context == "The class is cat."
 
 

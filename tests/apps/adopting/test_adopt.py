@@ -111,7 +111,10 @@ def test_a_csv_of_a_thousand_verdicts_is_a_card_in_two_commands(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([row(), row(verdict="B")], "answered 'q1' before in the order AB"),
+        (
+            [row(), row(verdict="B")],
+            r"answered 'q1' before; a column of the order shown \(--column order=NAME\), repeats",
+        ),
         (
             [row(), row(verdict="A", truth="B", repeat=1)],
             "must be the same in all rows of a question",
@@ -119,13 +122,13 @@ def test_a_csv_of_a_thousand_verdicts_is_a_card_in_two_commands(tmp_path: Path) 
         (
             [row(verdict="0")],
             r"row 2: verdict must be A, B, tie, both_bad or the name of a source, got '0'; "
-            r"--answer 0=A",
+            r"--answer 0=MEANING says which",
         ),
         ([row(truth=None)], "row 2: truth must be A, B, tie or both_bad, got nothing"),
         (
             [row(order="third")],
-            "row 2: order must be AB, BA, model_a, model_b or the name of a source of the row, "
-            "got 'third'",
+            r"row 2: order must be A or B \(the option shown first\), AB, BA or the name of a "
+            "source of the row, got 'third'",
         ),
         ([row(repeat="often")], "row 2: repeat must be a whole number from 0, got 'often'"),
     ],

@@ -235,3 +235,21 @@ def test_the_short_help_names_the_option_of_columns() -> None:
     said = CliRunner().invoke(app, ["adopt", "--help"]).output
     assert "--column" in said
     assert "--letters" in said
+
+
+def test_answers_given_twice_without_an_order_ask_for_its_column_first(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"before; a column of the order shown \(--column order="):
+        vj.adopt(without(leaning(4), "shown_first", "letter", "raw") * 2, tmp_path / "out")
+
+
+def test_only_a_preference_is_known_so_the_report_has_no_scores(tmp_path: Path) -> None:
+    done, out = vj.adopt(leaning(), tmp_path / "study"), tmp_path / "report.html"
+    told = CliRunner().invoke(
+        app, ["report", str(done.runs[0]), "--out", str(out), "--json", str(tmp_path / "m.json")]
+    )
+    assert told.exit_code == 0, told.output
+    judge = json.loads((tmp_path / "m.json").read_text("utf-8"))["judges"][0]
+    assert not judge["by_margin"] and not judge["sensitivity"]
+    assert all(row["mean_score"] is None for row in judge["leaderboard"]["rows"])
+    page = out.read_text("utf-8").lower()
+    assert "true score" not in page and "10.00" not in page

@@ -309,11 +309,12 @@ def _written(
         repeat = count_of(table, place, row, "repeat")
         key = (who, asked.item.key, order, repeat)
         if key in keys:
-            again = f" in the order {order}" if table.pairs else ""
+            known = "" if shown is None else f" in the order {order}"
+            missing = "the order shown (--column order=NAME), " if table.pairs and not known else ""
             raise DataError(
                 f"{table.where(place, 'item')}: {who} has answered {row.get('item')!r} before"
-                f"{again}; a column of repeats (--column repeat=NAME) or of items tells "
-                "them apart"
+                f"{known}; a column of {missing}repeats (--column repeat=NAME) or items "
+                "(--column item=NAME) tells them apart"
             )
         keys.add(key)
         verdict = verdict_of(table, place, row, asked, order, repeat, turned, shown)

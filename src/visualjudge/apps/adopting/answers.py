@@ -138,8 +138,9 @@ def _advice(text: str, models: Models) -> str:
     names = [model for model in models if model and get_close_matches(_bare(text), [_bare(model)])]
     if names:
         return f"did you mean source {' or '.join(map(repr, names))}?"
-    meaning = "tie" if {"both", "tie", "equal", "neither"} & set(text.lower().split()) else "A"
-    return f"--answer {shlex.quote(f'{text}={meaning}')} says what it means"
+    if {"both", "tie", "equal", "neither"} & set(text.lower().split()):
+        return f"--answer {shlex.quote(f'{text}=tie')} says what it means"
+    return f"--answer {shlex.quote(f'{text}=MEANING')} says which of A, B, tie, both_bad it means"
 
 
 def order_of(value: Any, models: Models) -> Order:
@@ -154,6 +155,7 @@ def order_of(value: Any, models: Models) -> Order:
     known = _source(text, models) or ORDERS.get(text.lower()) or _source_any_case(text, models)
     if known is None:
         raise DataError(
-            f" must be AB, BA, model_a, model_b or the name of a source of the row, got {value!r}"
+            f" must be A or B (the option shown first), AB, BA or the name of a source of the row, "
+            f"got {value!r}"
         )
     return "BA" if known in ("B", "BA") else "AB"

@@ -75,6 +75,7 @@ ROLES = (
             "human",
             "human_label",
             "human_winner",
+            "human_choice",
             "human_preference",
             "human_score",
             "human_verdict",
@@ -88,12 +89,12 @@ ROLES = (
         "order",
         "AB, or BA where option B was shown first",
         ("order", "swapped", "shown_order"),
-        ("shown_first", "shown", "first"),
+        ("shown_first", "which_first", "shown", "first"),
     ),
     Role(
         "judge",
         "name of the judge; each becomes a run",
-        ("judge", "judge_model", "annotator", "evaluator"),
+        ("judge", "judge_name", "judge_model", "annotator", "evaluator"),
     ),
     Role(
         "repeat",
