@@ -309,11 +309,13 @@ def _written(
         repeat = count_of(table, place, row, "repeat")
         key = (who, asked.item.key, order, repeat)
         if key in keys:
-            known = "" if shown is None else f" in the order {order}"
-            missing = "the order shown (--column order=NAME), " if table.pairs and not known else ""
+            again = "" if shown is None else f" in the order {order}"
+            order_column = (
+                "the order shown (--column order=NAME), " if table.pairs and not again else ""
+            )
             raise DataError(
                 f"{table.where(place, 'item')}: {who} has answered {row.get('item')!r} before"
-                f"{known}; a column of {missing}repeats (--column repeat=NAME) or items "
+                f"{again}; a column of {order_column}repeats (--column repeat=NAME) or items "
                 "(--column item=NAME) tells them apart"
             )
         keys.add(key)
