@@ -275,9 +275,9 @@ def judge_result(
         by_task_error_type=accuracy_cells(cells, ["task", "error_type"]),
         cells=accuracy_cells(cells, CELL),
         bias=(with_swap(place, pairwise), *features),
-        sensitivity=_sensitivity(pairs, resampling, guessed_among_allowed(asked))
-        if study.has_scores
-        else (),
+        sensitivity=_sensitivity(
+            pairs, resampling, guessed_among_allowed(asked), scored=study.has_scores
+        ),
         encodings=_encodings(pairs, study.seed, guessed_by_task(asked)),
         variance=_variance(pairs, study.questions),
         leaderboard=board if study.has_scores else board.without_scores(),
@@ -333,16 +333,16 @@ def _by(verdicts: Counted, kinds: Mapping[str, pl.DataFrame], keys: list[str]) -
 
 
 def _sensitivity(
-    pairs: pl.DataFrame, resampling: Resampling, chance: float
+    pairs: pl.DataFrame, resampling: Resampling, chance: float, *, scored: bool
 ) -> tuple[Sensitivity, ...]:
-    """Curves against margin for all, each task and each error type; against the gap in severity
-    where it is known.
+    """Curves against margin for all, each task and each error type, where true scores are known
+    (``scored``); against the gap in severity where it is known.
     """
     pairs = pairs.select(
         "task", "error_type", "margin", "right", "parsed", "cluster", "severity_gap"
     )
-    parts = [(Scope("all", "all", "margin", "margin"), pairs)]
-    for key in ("task", "error_type"):
+    parts = [(Scope("all", "all", "margin", "margin"), pairs)] if scored else []
+    for key in ("task", "error_type") if scored else ():
         parts += [
             (Scope(key, value, "margin", "margin"), part) for value, part in _parts(pairs, key)
         ]

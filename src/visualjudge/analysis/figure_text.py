@@ -21,6 +21,7 @@ from visualjudge.analysis.figures import (
     Variance,
 )
 from visualjudge.analysis.pairwise_figures import OF_TWO, Accuracy, Preference, unanswered
+from visualjudge.analysis.source_figures import SourceRow
 from visualjudge.analysis.study_table import missing_verdicts
 from visualjudge.analysis.value_and_interval import UNANSWERED, Estimate
 from visualjudge.core.plurals import plural
@@ -98,6 +99,12 @@ TRUE_SCORES = (
     "differently."
 )
 """What it shows besides, where true scores are known."""
+
+
+def sources_notes(rows: Iterable[SourceRow]) -> tuple[str, ...]:
+    """What the tables of these sources show."""
+    scored = any(row.mean_score is not None for row in rows)
+    return (STRENGTHS, TRUE_SCORES) if scored else (STRENGTHS,)
 
 
 def many(count: int, noun: str) -> str:

@@ -298,7 +298,7 @@ class DataFolder:
 
 
 def read_plugins(root: Path) -> list[dict[str, Any]]:
-    """What ``plugins.json`` of a data folder lists; nothing where there is none that can be
+    """What ``plugins.json`` of a data folder lists; empty if there is no file that can be
     read.
     """
     try:

@@ -123,7 +123,9 @@ def phrases() -> Node:
 
 @cache
 def after_option() -> frozenset[str]:
-    """What follows an option in some phrase: where it follows "A", that is no article."""
+    """Return the words that follow an option in a phrase: "A" before one of them is an option, not
+    an article.
+    """
     root = phrases()
     found = {step for slot in ("{X}", "{Y}") for step in root.next[slot].next}
     unsure = {f"{{{kind}}}" for kind in ("better", "best", "worse", "is better", "is worse")}

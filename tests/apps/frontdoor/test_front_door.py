@@ -269,6 +269,8 @@ def test_import_loads_no_other_package() -> None:
     )
     loaded = set(subprocess.check_output([sys.executable, "-c", code], text=True).split())
     assert loaded - set(sys.stdlib_module_names) == {"visualjudge"}
+    slow = {"asyncio", "concurrent", "dataclasses", "http", "inspect", "json", "logging", "ssl"}
+    assert not loaded & slow
 
 
 def test_prices_are_of_one_model(example: Example, tmp_path: Path) -> None:

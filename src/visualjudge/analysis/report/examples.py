@@ -433,6 +433,7 @@ def _truths(row: VerdictRow, scored: bool) -> list[str]:
 
 
 def _score_and_source(row: VerdictRow, scored: bool) -> list[str]:
+    """Of each option "true score 7.50 (yolo)", or its source alone."""
     named = zip(row["scores"], [*row["sources"], *[None] * 5], strict=False)
     if not scored:
         return [source or "" for _, source in named]
@@ -473,7 +474,9 @@ def _word(text: str | None, value: float | None) -> str:
 
 
 def _options(row: VerdictRow, scored: bool) -> str:
-    """ "Prediction: true score 7.50 (yolo)", "A: true score …, B: …"."""
+    """The options by letter, such as "A: true score 7.50 (yolo), B: true score 2.00 (detr)"; a
+    single one is called Prediction.
+    """
     letters = "ABCDE" if row["kind"] != "scoring" else ["Prediction"]
     named = zip(letters, _score_and_source(row, scored), strict=False)
     return ", ".join(f"{letter}: {text}" for letter, text in named if text)

@@ -90,9 +90,8 @@ def _judge_parts(judge: JudgeResult) -> Iterable[str]:
     yield "\n" + of(ABOVE, scopes.above(judge.above_baseline))
     yield "\n" + of(columns.SENSITIVITY, scopes.sensitivity(judge.sensitivity))
     yield "\n" + of(columns.CHOICE, judge.encodings)
-    yield f"\n{_cell(words.STRENGTHS)}\n" if judge.leaderboard.rows else ""
-    scored = any(row.mean_score is not None for row in judge.leaderboard.rows)
-    yield f"\n{_cell(words.TRUE_SCORES)}\n" if scored else ""
+    if judge.leaderboard.rows:
+        yield f"\n{_cell(' '.join(words.sources_notes(judge.leaderboard.rows)))}\n"
     for name, rows in judge.leaderboard.groups:
         yield f"\n{_cell(name)}:\n\n{of(SOURCE, rows)}"
         apart = [row for row in judge.leaderboard.contrasts if row.group == name]

@@ -262,8 +262,7 @@ def _uses(analysis: Analysis, judges: Sequence[JudgeResult]) -> list[Section]:
         for name, rows in judge.leaderboard.groups
         for part in _sources(judge, name, rows)
     ]
-    scored = analysis.study.has_scores
-    notes = (words.STRENGTHS, words.TRUE_SCORES) if scored else (words.STRENGTHS,)
+    notes = words.sources_notes(row for judge in judges for row in judge.leaderboard.rows)
     return [
         Section(
             "variance",

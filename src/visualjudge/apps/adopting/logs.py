@@ -193,7 +193,7 @@ def log_row(known: Mapping[str, Any], *more: Any) -> dict[str, Any]:
 
 
 def at(value: Any, *paths: str) -> Any:
-    """The first value that there is at one of the ``paths``; None where there is none.
+    """Return the first value found at one of the ``paths``, or None.
 
     A path is a name, or names and places in lists joined by dots, which may also be one name.
 

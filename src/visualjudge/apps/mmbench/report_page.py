@@ -41,7 +41,7 @@ HEAD_SHOWN, TAIL_SHOWN = 1200, 800
 
 @dataclass(frozen=True, slots=True)
 class WrongAnswer:
-    """A wrong answer with its image as a data URL, or the reason why there is none."""
+    """A wrong answer with its image as a data URL, or the reason why it has no image."""
 
     scored: ScoredRow
     image: str | None

@@ -155,7 +155,7 @@ def read_table(path: str | Path, *, progress: Callable[[int], None] | None = Non
 
     ``progress`` is told the bytes of each record. The options' letters are the columns that are one
     capital letter. A record that cannot be used (cells too few or too many, no index, an index seen
-    before, an answer that is no option's letter) is left out and listed in ``problems``.
+    before, an answer that is not the letter of an option) is left out and listed in ``problems``.
 
     Raises
     ------
