@@ -16,13 +16,14 @@ plug-in and the row, and costs one record where one record caused it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import inspect
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visualjudge.core.errors import UsageError
-from visualjudge.core.plugin_guard import guarded, guarded_row
+from visualjudge.core.plugin_guard import guard_methods, guarded, guarded_row
 from visualjudge.core.registry import table
 
 if TYPE_CHECKING:
@@ -43,15 +44,24 @@ def register_task(task: Task) -> None:
 
 def register_type(row: PredictionType) -> None:
     """Add a prediction type, and the tasks, encodings, metrics and errors that its row holds."""
+    from visualjudge.vision.base import Prediction
+
     what = f"type {row.name}"
     tried = tuple(guarded_row(one, f"{what}, misreading {one.told!r}") for one in row.misreadings)
     table("prediction type").register(row.name, guarded_row(replace(row, misreadings=tried), what))
+    guard_methods(row.record, Prediction, f"{what}, {row.record.__name__}")
     for task in row.tasks:
         register_task(task)
     for encoding in row.encodings:
         register_encoding(encoding)
     for metric in row.metrics:
-        register_metric(metric.type, metric.name, metric.measure, options=metric.options)
+        register_metric(
+            metric.type,
+            metric.name,
+            metric.measure,
+            options=metric.options,
+            by_class=metric.by_class,
+        )
     for error in row.errors:
         register_error(error)
     for tool in row.tools:
@@ -70,7 +80,12 @@ def register_encoding(row: Encoding) -> None:
 
 
 def register_metric(
-    kind: str, name: str, measure: Callable[..., float], *, options: Iterable[str] = ()
+    kind: str,
+    name: str,
+    measure: Callable[..., float],
+    *,
+    options: Iterable[str] = (),
+    by_class: Callable[..., Sequence[float]] | None = None,
 ) -> None:
     """Add a metric of the prediction type ``kind``; the first one registered is the type's default.
 
@@ -83,11 +98,28 @@ def register_metric(
     measure
         (prediction, truth, **options) → 0..1, higher is better.
     options
-        Names of the options that ``measure`` takes.
+        Names of the options that ``measure`` takes, beside ``class_of_interest``, which it is given
+        where it has a parameter of that name. Without one, it is called for the items of a class
+        alone (:meth:`Prediction.only <visualjudge.vision.base.Prediction.only>`).
+    by_class
+        (prediction, truth, labels, **options) → what ``measure`` gives for each label as the class
+        of interest, if that is faster than calling ``measure`` for each.
+
+    Raises
+    ------
+    UsageError
+        If ``measure`` has no parameter of an option's name.
     """
     from visualjudge.vision.rows import Metric
 
-    row = Metric(kind, name, guarded(measure, f"metric {name}"), frozenset(options))
+    taken = inspect.signature(measure).parameters
+    every = any(one.kind is one.VAR_KEYWORD for one in taken.values())
+    chosen = frozenset(options) | ({"class_of_interest"} & set(taken))
+    if lacking := sorted(chosen - set(taken)) if not every else []:
+        raise UsageError(f"metric {name}: options: measure has no parameter {lacking[0]!r}")
+    what = f"metric {name}"
+    classes = None if by_class is None else guarded(by_class, what)
+    row = Metric(kind, name, guarded(measure, what), chosen, classes)
     table("metric").register((kind, name), row)
 
 

@@ -14,7 +14,8 @@ from PIL import Image
 
 import visualjudge as vj
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.vision.predictions import Detection, Detections
+from visualjudge.vision.predictions import Detection, Detections, Instance, Masks
+from visualjudge.vision.raster.masks import mask_from_array
 
 TRUTH = {"detections": [{"label": "dog", "bbox": [0, 0, 10, 10]}]}
 FOUND = {"detections": [{"label": "dog", "bbox": [0, 0, 10, 8]}]}
@@ -135,3 +136,30 @@ def test_a_sample_that_cannot_be_read_is_named(
     with pytest.warns(UserWarning, match=told):
         data = vj.import_samples("object_detection", [*rows, whole], tmp_path / "data", source="x")
     assert _scores(data) == [("a", 7.0)]
+
+
+@pytest.mark.parametrize(
+    ("label", "score", "told"),
+    [
+        (7, None, "prediction: label: must be text, got int 7"),
+        ("two\nlines", None, "prediction: label: must be one line of text"),
+        ("dog", "high", "prediction: score: must be a number, got 'high'"),
+    ],
+)
+def test_a_record_of_python_is_checked(
+    label: Any, score: Any, told: str, photo: Path, tmp_path: Path
+) -> None:
+    found = Detections((Detection(label, (1, 1, 5, 5), score),))
+    truth = Detections((Detection("dog", (1, 1, 5, 5)),))
+    with pytest.raises(DataError, match=told):
+        vj.import_samples(
+            "object_detection", [vj.Sample("a", photo, found, truth)], tmp_path / "data", source="x"
+        )
+
+
+def test_masks_of_another_size_than_the_image_are_refused(photo: Path, tmp_path: Path) -> None:
+    mask = Masks((9, 9), (Instance("dog", mask_from_array(np.ones((9, 9), bool))),))
+    with pytest.raises(DataError, match="prediction: must match the image size"):
+        vj.import_samples(
+            "instance_segmentation", [vj.Sample("a", photo, mask, mask)], tmp_path / "d", source="x"
+        )

@@ -5,6 +5,7 @@ others.
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -88,6 +89,38 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
     assert "tool wide: ok" in told
     assert "image: must be one of original, A, B, got 'C'" in failed["tool broken"]
     assert failed["importer crates"].startswith("plug-in crates, importer crates: KeyError")
+
+
+def test_what_is_wrong_with_items_is_named(tmp_path: Path) -> None:
+    env = Environment.made(tmp_path / "env")
+    oriented = Path(__file__).parents[2] / "examples" / "visualjudge-oriented"
+    shutil.copytree(oriented, tmp_path / "oriented")
+    package = tmp_path / "oriented" / "src" / "visualjudge_oriented"
+    for name, old, new in (
+        ("record.py", "def scaled(", "def resized("),
+        ("record.py", "item.score, item.bounds)", "item.score, item.bounds[:2])"),
+        ("record.py", '"label": item.label,', '"label": item.label.upper(),'),
+        ("score.py", "_crowd_shares, class_of_interest)", "_crowd_shares, None)"),
+        ("__init__.py", "look=show.features,", "look=show.features, places=lambda _boxes: [0, 0],"),
+    ):
+        text = (package / name).read_text()
+        assert old in text, (name, old)
+        (package / name).write_text(text.replace(old, new))
+    (package / "prompts/questions/context").mkdir(exist_ok=True)
+    (package / "prompts/questions/context/v1.yaml").write_text(
+        "prompt_id: questions/context\nversion: v1\nparts:\n  orientated: Boxes.\n"
+    )
+    env.install(tmp_path / "oriented")
+    told = env.run("plugins", "check", "oriented", status=1).stdout.splitlines()
+    failed = dict(line.split(": failed: ", 1) for line in told if ": failed: " in line)
+    at = "task oriented_detection, "
+    assert "must have a method scaled(size, target)" in failed[at + "scaled"]
+    assert failed[at + "record"].startswith(
+        "write: must keep labels ('lorry', 'ship'), got ('LORRY', 'SHIP')"
+    )
+    assert "box must be (left, top, right, bottom)" in failed[at + "marks and places"]
+    assert "part 'orientated' is never shown" in failed[f"prompts {package / 'prompts'}"]
+    assert "class_of_interest: without the items of" in failed[at + "metric f1 of a class"]
 
 
 @pytest.mark.parametrize("name", ["Upper", "class", "depth", "a-b", ""])

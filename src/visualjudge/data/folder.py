@@ -354,7 +354,7 @@ def check_entry(
         )
         if size is not None:
             prediction.check(size)
-        return Checked(labels=_checked(prediction.labels))
+        return Checked(labels=check_labels(prediction.labels))
     except DataError as error:
         return Checked(as_problem(error, entry, root))
     # the seam to foreign records: what no check foresaw costs this record, not the build
@@ -389,8 +389,17 @@ def _check_images(record: ImageRecord, root: Path) -> None:
                 )
 
 
-def _checked(labels: tuple[str, ...]) -> tuple[str, ...]:
+def check_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the labels, each of which must be one line of text that a prompt can show.
+
+    Raises
+    ------
+    DataError
+        If one is not.
+    """
     for label in labels:
+        if not isinstance(label, str):
+            raise DataError(f"label: must be text, got {type(label).__name__} {label!r:.40}")
         if IMAGE_MARK in label or label.splitlines() != [label] or _CONTROL.search(label):
             raise DataError(
                 f"label: must be one line of text without {IMAGE_MARK!r} and control characters, "

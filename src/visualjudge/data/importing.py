@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
-from visualjudge.core.errors import DataError, Problem, UsageError
+from visualjudge.core.errors import DataError, Problem, UsageError, in_field
 from visualjudge.core.records import Annotation
+from visualjudge.data.folder import check_labels
 from visualjudge.data.import_mistakes import Tried, likely_mistake
 from visualjudge.data.record_checks import LONGEST_NAME
 from visualjudge.data.writer import FolderWriter
@@ -134,6 +135,7 @@ def import_samples(
     """
     done, how = Imported(), intake or Intake()
     threshold = how.min_score
+    samples = (_checked(one, file) for one in samples)
     if type_of(writer.task).ranked is not None:
         samples = list(samples)
         done.matches = _matches(writer.task, samples, how)
@@ -152,7 +154,6 @@ def import_samples(
             done.problems.append(sample)
         else:
             try:
-                _check_given(sample)
                 named = replace(
                     sample, image_id=how.ids.of(sample), metadata={**sample.metadata, **measured}
                 )
@@ -168,21 +169,45 @@ def import_samples(
     done.mistake = likely_mistake(writer.task, done.tried, options)
 
 
+def _checked(sample: Sample | Problem, file: str) -> Sample | Problem:
+    """Return the sample with its labels, or the problem that makes it unusable."""
+    if not isinstance(sample, Sample):
+        return sample
+    try:
+        _check_given(sample)
+    except DataError as error:
+        return Problem.of(error, file, str(sample.image_id), "prediction")
+    if sample.labels is None:
+        found = () if sample.truth is None else sample.truth.without_crowds().labels
+        return replace(sample, labels=found)
+    return sample
+
+
 def _check_given(sample: Sample) -> None:
     """Check that a sample has a score, or a ground truth to compute one; without either it must not
-    score 0.
+    score 0. Its predictions must fit their image and have labels of text.
     """
     for name, text in (("image_id", sample.image_id), ("key", sample.key)):
         if not text.isprintable() and any("\ud800" <= character <= "\udfff" for character in text):
             raise DataError(f"{name}: must be text in UTF-8, got {text!r:.80}; rename the file")
     for name, side in (("prediction", sample.prediction), ("truth", sample.truth)):
-        check_items(name, 0 if side is None else side.count or 0)
+        if side is not None:
+            check_items(name, side.count or 0)
+            with in_field(name):
+                check_labels(side.labels)
+                for item in _items(side):
+                    confidence = getattr(item, "score", None)
+                    if confidence is not None and not _is_number(confidence):
+                        raise DataError(f"score: must be a number, got {confidence!r:.40}")
     given = sample.final_score
     if given is None and sample.truth is None:
         raise DataError("truth: must be given where there is no final_score, got neither")
-    number = isinstance(given, int | float | np.number) and not isinstance(given, bool)
-    if given is not None and not (number and 0 <= given <= 10):
+    if given is not None and not (_is_number(given) and 0 <= given <= 10):
         raise DataError(f"final_score: must be a number from 0 to 10, got {given!r:.40}")
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 def check_predicted(done: Imported, pred: str) -> None:
@@ -271,10 +296,10 @@ def _add(
     if TASKS[writer.task].classed and classes == (EACH,) and sample.truth is not None:
         by_label = sample.prediction.items_by_label()
         done.unasked += sum(
-            len(items) for label, items in by_label.items() if label not in sample.labels
+            len(items) for label, items in by_label.items() if label not in (sample.labels or ())
         )
     if sample.image is not None:
-        writer.add_image(
+        size = writer.add_image(
             sample.image_id,
             sample.image,
             mask=sample.mask,
@@ -282,6 +307,8 @@ def _add(
             mask_white=sample.mask_white,
             resize_mask=sample.resize_mask,
         )
+        if not type_of(writer.task).is_image:
+            sample.prediction.check(size)
     for interest, value in rows:
         writer.add(_annotation(writer, sample, sample.source or source, interest, float(value)))
         done.annotations += 1
@@ -295,7 +322,7 @@ def _add(
 def _interests(task: str, sample: Sample, classes: tuple[str, ...]) -> list[tuple[str, ...] | None]:
     if not TASKS[task].classed or classes == (ALL,):
         return [None]
-    labels = sample.labels if classes == (EACH,) else classes
+    labels = sample.labels or () if classes == (EACH,) else classes
     looked_at = len(labels) * max(
         _size(side) for side in (sample.prediction, sample.truth) if side is not None
     )

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from visualjudge.core.errors import DataError, Problem, UsageError
+from visualjudge.core.errors import DataError, PluginError, Problem, UsageError
 from visualjudge.core.records import Annotation, Mask
 from visualjudge.data.writer import FolderWriter
 from visualjudge.formats.sample import Sample
@@ -108,6 +108,7 @@ def perturb_samples(
                     names,
                     seed,
                     done,
+                    file,
                     {"with_truth": with_truth, "pairing": pairing, **options},
                 )
             except DataError as error:
@@ -141,24 +142,29 @@ def _add(
     names: Sequence[str],
     seed: int,
     done: Made,
+    file: str,
     options: dict[str, Any],
 ) -> None:
     if sample.truth is None or sample.image is None:
         raise DataError("truth: is missing")
     key = f"{sample.image_id} {sample.key}"
-    groups = [
-        graded(
-            task.name,
-            name,
-            sample.truth,
-            scene,
-            seed=seed,
-            key=key,
-            base=sample.prediction,
-            **options,
-        )
-        for name in names
-    ]
+    groups = []
+    for name in names:
+        try:
+            groups.append(
+                graded(
+                    task.name,
+                    name,
+                    sample.truth,
+                    scene,
+                    seed=seed,
+                    key=key,
+                    base=sample.prediction,
+                    **options,
+                )
+            )
+        except PluginError as error:  # costs this type of error, not the others
+            done.problems.append(Problem.of(error, file, sample.image_id, name))
     if any(groups):
         writer.add_image(sample.image_id, sample.image, mask=sample.mask, control=sample.control)
         done.images += 1

@@ -88,8 +88,8 @@ class FolderWriter:
         control: Path | None = None,
         mask_white: Literal["fill", "keep"] = "fill",
         resize_mask: bool = False,
-    ) -> None:
-        """Copy an image into the folder and add its record.
+    ) -> Size:
+        """Copy an image into the folder and add its record. Returns its (height, width).
 
         ``mask`` is written as black and white, with white as the region to fill; ``mask_white``
         states the meaning of white in the file. With ``resize_mask``, a mask of a different size is
@@ -103,7 +103,7 @@ class FolderWriter:
         files = {"image": image, "mask": mask, "control": control}
         if image_id in self._given:
             self._check_same(image_id, files)
-            return
+            return self._images[image_id]["height"], self._images[image_id]["width"]
         with in_field("image"):
             (height, width), turn = check_whole(image)
         if oriented() and turn > _LAST_UPRIGHT:
@@ -123,6 +123,7 @@ class FolderWriter:
             )
         self._given[image_id] = files
         self._images[image_id] = record
+        return height, width
 
     def _check_same(self, image_id: str, files: Mapping[str, Path | None]) -> None:
         for what, path in files.items():

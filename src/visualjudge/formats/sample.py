@@ -40,9 +40,9 @@ class Sample:
     image: Path | None
     prediction: Prediction
     truth: Prediction | None = None
-    labels: tuple[str, ...] = ()
-    """Classes that can be scored on this image, for tasks with a class of interest; those of the
-    truth by default.
+    labels: tuple[str, ...] | None = None
+    """Classes that can be scored on this image, for tasks with a class of interest; by default
+    those of the truth, without its crowd regions.
     """
     key: str = ""
     prompt: str | None = None

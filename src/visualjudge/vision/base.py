@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from visualjudge.core.errors import DataError
 from visualjudge.core.records import BoolArray, Mask, Pixels, Size, Xyxy
 
 Payload = Mapping[str, Any]
@@ -80,8 +81,22 @@ class Prediction:
         return None
 
     def scaled(self, size: Size, target: Size) -> Self:
-        """The prediction for its image resized from (height, width) ``size`` to ``target``."""
-        return self
+        """Return the prediction for its image resized from (height, width) ``size`` to ``target``.
+
+        A prediction without items, marks and extent has no positions, and is returned unchanged.
+
+        Raises
+        ------
+        DataError
+            If it has positions, the sizes differ, and its type does not define this method.
+        """
+        placed = self.extent or self.count is not None or next(self.marks(), None)
+        if size == target or not placed:
+            return self
+        raise DataError(
+            f"prediction: {type(self).__name__} must have a method scaled(size, target), which "
+            f"returns it for its image resized from {size[0]}×{size[1]} to {target[0]}×{target[1]}"
+        )
 
     def check(self, size: Size) -> None:
         """Check the prediction against the (height, width) of its image.

@@ -14,9 +14,13 @@ Prompts = Sequence[str | None]
 
 
 def classes(asset: Any, scene: Any, _prompts: Prompts) -> list[str]:
-    """The class of interest, or the statement that all categories are of interest."""
+    """The part named after the prediction type, if there is one, and the class of interest, or the
+    statement that all categories are of interest.
+    """
     shown = ", ".join(scene.class_of_interest or ())
-    return [asset.part("classes", {"classes": shown}) if shown else asset.part("all_classes")]
+    known = type_sentence(asset, scene, _prompts) if scene.task.type in asset.parts else []
+    said = asset.part("classes", {"classes": shown}) if shown else asset.part("all_classes")
+    return [*known, said]
 
 
 def type_sentence(asset: Any, scene: Any, _prompts: Prompts) -> list[str]:

@@ -117,7 +117,8 @@ class Metric:
         (prediction, truth, **options) → 0..1, higher is better. Raises DataError where they cannot
         be compared.
     options
-        Names of the options that ``measure`` takes.
+        Names of the options that ``measure`` takes. Without ``class_of_interest`` among them, it is
+        called for the items of that class alone.
     by_class
         (prediction, truth, labels, **options) → what ``measure`` gives for each label as the class
         of interest. Without it ``measure`` is called for each.

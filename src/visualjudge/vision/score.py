@@ -90,6 +90,9 @@ def _prepared(
     metric = _chosen(task, kind, named.pop("metric", None))
     size: Size | None = named.pop("size", None)
     sides = _read_both(task, prediction, truth, tuple(size) if size is not None else None)  # type: ignore[arg-type]
+    labels = named.get("class_of_interest")
+    if task_named(task).classed and labels and "class_of_interest" not in metric.options:
+        sides = sides[0].only(labels), sides[1].only(labels)
     return metric, sides, {name: value for name, value in named.items() if name in metric.options}
 
 

@@ -38,6 +38,16 @@ class Flow(vj.Prediction):
         """Length of each vector in pixels, H×W."""
         return np.hypot(self.vectors[..., 0], self.vectors[..., 1])
 
+    def scaled(self, size: tuple[int, int], target: tuple[int, int]) -> Flow:
+        """The nearest vector of each pixel, in pixels of the resized image."""
+        height, width = target
+        factor = np.array([width / size[1], height / size[0]], np.float32)
+        vectors, valid = (
+            cv2.resize(values, (width, height), interpolation=cv2.INTER_NEAREST)
+            for values in (self.vectors, self.valid.astype(np.uint8))
+        )
+        return Flow(vectors * factor, valid.astype(bool))
+
     def check(self, size: tuple[int, int]) -> None:
         fields.check_size("flow", self.extent, size)
         if not self.valid.any():

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 
 from visualjudge.core.atomic import write_bytes
 from visualjudge.core.errors import DataError, PluginError, UsageError, VisualJudgeError
-from visualjudge.core.records import Pixels
+from visualjudge.core.records import Pixels, Size
 from visualjudge.core.registry import plugins, rows_of
 from visualjudge.data.folder import DataFolder
 from visualjudge.data.perturbing import Surroundings, perturb_samples
@@ -28,11 +29,12 @@ from visualjudge.prompts.question_text import QuestionScene, Shown, question_pro
 from visualjudge.vision.encode import encode
 from visualjudge.vision.encodings import encodings
 from visualjudge.vision.error_types import error_type_named, error_types, perturbed
+from visualjudge.vision.errors.groups import graded
 from visualjudge.vision.errors.levels import ErrorScene
 from visualjudge.vision.metrics import metrics_of
 from visualjudge.vision.predictions import TYPES, payload_of, read_prediction
 from visualjudge.vision.raster.images import png_bytes
-from visualjudge.vision.rows import Encoding
+from visualjudge.vision.rows import Encoding, PredictionType
 from visualjudge.vision.score import score
 from visualjudge.vision.tasks import TASKS
 from visualjudge.vision.tools.base import Seen, Shown as ToolShown
@@ -96,6 +98,25 @@ def check_plugin(name: str) -> Iterator[Trial]:
             yield from _task(task, make)
     yield from (_tried(f"importer {key}", partial(_importer, key)) for key in keys("importer"))
     yield from (_tried(f"tool {key[1]}", partial(_tool, *key)) for key in keys("tool"))
+    yield from (_tried(f"prompts {key}", partial(_parts, key)) for key in keys("prompt folder"))
+
+
+def _parts(folder: str) -> None:
+    """The names of parts that the project looks up: of types, tasks and encodings."""
+    named = {"questions/context": {*TYPES, *TASKS}}
+    for kind in TYPES:
+        tasks = [task.name for task in TASKS.values() if task.type == kind]
+        named[f"questions/format/{kind}"] = {
+            row.stem for task in tasks[:1] for row in encodings(task)
+        }
+    for path in sorted(Path(folder).rglob("v*.yaml")):
+        asset = path.parent.relative_to(folder).as_posix()
+        parts = yaml.safe_load(path.read_text(encoding="utf-8")).get("parts") or {}
+        if asset in named and (lost := sorted(set(parts) - named[asset])):
+            known = ", ".join(sorted(named[asset])) or "none"
+            raise DataError(
+                f"{asset}: part {lost[0]!r} is never shown; its name must be one of: {known}"
+            )
 
 
 def _tool(kind: str, name: str) -> None:
@@ -155,12 +176,24 @@ def _task(task: str, make: Callable[[], Example]) -> Iterator[Trial]:
     image, truth, expression = example[0]
     scene = ErrorScene((image.shape[0], image.shape[1]), tuple(truth.labels), LEVELS)
     yield _tried(f"task {task}, record", lambda: _round_trip(task, truth, scene, expression))
+    yield _tried(f"task {task}, scaled", lambda: _half(task, truth, scene.size))
+    yield _tried(f"task {task}, marks and places", lambda: _shapes(kind, truth))
     for metric in metrics_of(kind.name):
         yield _tried(f"task {task}, metric {metric}", partial(_perfect, task, truth, metric))
+        if TASKS[task].classed:
+            yield _tried(
+                f"task {task}, metric {metric} of a class",
+                partial(_perfect_of_class, task, truth, metric),
+            )
     for error in error_types(task):
         yield _tried(
             f"task {task}, error type {error}", partial(_rising, task, error, truth, scene)
         )
+        if error_type_named(task, error).matched is not None:
+            yield _tried(
+                f"task {task}, error type {error}, matched",
+                partial(_matched, task, error, truth, scene),
+            )
     for row in encodings(task):
         yield _tried(f"task {task}, encoding {row.stem}", partial(_drawn, task, row, example[0]))
         yield _tried(f"task {task}, prompt {row.stem}", partial(_prompt, task, row, scene))
@@ -178,6 +211,12 @@ def _round_trip(task: str, truth: Any, scene: ErrorScene, expression: str | None
         again = read_prediction(task, written, size=scene.size, root=root, expression=expression)
         if type(again) is not type(truth):
             raise DataError(f"read: must give a {type(truth).__name__}, got {type(again).__name__}")
+        for name in ("labels", "count"):
+            if getattr(again, name) != getattr(truth, name):
+                raise DataError(
+                    f"write: must keep {name} {getattr(truth, name)}, got {getattr(again, name)} "
+                    "when it is read again"
+                )
         if (field := TYPES[TASKS[task].type].file_field) is not None:
             payload_of(task, again, root=root, stem="second", digits=None)
             first, second = (
@@ -187,6 +226,56 @@ def _round_trip(task: str, truth: Any, scene: ErrorScene, expression: str | None
                 raise DataError(f"{field}: must be the same file when it is read and written again")
         elif payload_of(task, again, root=root, stem="first", digits=None) != written:
             raise DataError("write: must give the same payload when it is read and written again")
+
+
+def _half(task: str, truth: Any, size: Size) -> None:
+    """Resized to half the size, it must fit the smaller image, with marks half as far from its
+    corner.
+    """
+    if TYPES[TASKS[task].type].is_image:
+        return
+    target = (size[0] // 2, size[1] // 2)
+    found = truth.scaled(size, target)
+    found.check(target)
+    for whole, half in zip(truth.marks(), found.marks(), strict=True):
+        wanted = np.array(whole.box) * np.tile(np.divide(target, size)[::-1], 2)
+        if not np.allclose(half.box, wanted, atol=4):
+            raise DataError(
+                f"scaled: mark {whole.label!r} must lie at {wanted.round(1).tolist()} on an image "
+                f"of half the size, got {list(half.box)}"
+            )
+
+
+def _shapes(kind: PredictionType, truth: Any) -> None:
+    for mark in truth.marks():
+        box = np.asarray(mark.box, dtype=object)
+        if box.shape != (4,) or not np.isfinite(box.astype(float)).all():
+            raise DataError(
+                f"marks: {mark.label!r}: box must be (left, top, right, bottom), got {mark.box!r}"
+            )
+    if kind.places is not None and np.shape(found := kind.places(truth)) != (truth.count or 0, 4):
+        raise DataError(
+            f"places: must be an array of {truth.count or 0}×4 corners, got {np.shape(found)}"
+        )
+
+
+def _perfect_of_class(task: str, truth: Any, metric: str) -> None:
+    """A prediction without a class must score 0 for it and keep its score for another."""
+    label = truth.labels[0]
+    others = [name for name in truth.labels if name != label]
+    without = truth.only(others)
+    for name, wanted in [(label, 0), *((other, 10) for other in others)]:
+        found = score(task, without, truth, metric=metric, class_of_interest=(name,))
+        if found != wanted:
+            raise DataError(
+                f"class_of_interest: without the items of {label!r} the score for {name!r} must be "
+                f"{wanted}, got {found}"
+            )
+
+
+def _matched(task: str, error: str, truth: Any, scene: ErrorScene) -> None:
+    if not graded(task, error, truth, scene, seed=SEED, key="example", pairing="matched"):
+        raise DataError("must make predictions of different scores on the example")
 
 
 def _perfect(task: str, truth: Any, metric: str) -> None:
