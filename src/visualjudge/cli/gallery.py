@@ -44,7 +44,10 @@ def gallery(
         return
     problems = list(_problems(out, shown))
     if problems:
-        raise RunError(f"{out}: {'; '.join(problems)}: run visualjudge gallery")
+        raise RunError(
+            f"{out}: {'; '.join(problems)}: run `visualjudge gallery --out {out}`; --out names the "
+            "folder of another page"
+        )
     print(f"{out / PAGE}: complete, {len(shown)} encodings")
 
 

@@ -36,8 +36,9 @@ RARE = frozenset(
     --dataset --embed --encoding --encoding-groups --encoding-pairs --engine
     --epsilon --exclude --exif --extractor-api-key-env --extractor-backend
     --extractor-base-url --extractor-model --figures --filter --force --format --gap
-    --gt-inverse --gt-pngs --gt-scale --host --id-from --id-prefix --instances
-    --items --judge-groups --key --known --label-price --least-seconds --limit
+    --gt-inverse --gt-pngs --gt-scale --host --id-from --id-prefix
+    --importer-option --instances --items --judge-groups --key --known --label-price
+    --least-seconds --limit
     --mask-white --matcher-api-key-env --matcher-backend --matcher-base-url
     --matcher-model --max-calls --max-cost --max-image-side --max-side --max-tokens
     --max-tokens-total --max-tool-calls --media --min-margin --mode --model-index

@@ -355,7 +355,7 @@ def _written(
 
 def _tell(done: Imported, task: str, source: str | None, out: Path, *, predicted: bool) -> None:
     from visualjudge.data.importing import notices, precision_of
-    from visualjudge.vision.predictions import type_of
+    from visualjudge.vision.predictions import TYPES, type_of
 
     named = source or "sources of the table"
     print(
@@ -367,13 +367,15 @@ def _tell(done: Imported, task: str, source: str | None, out: Path, *, predicted
     for line in notices(task, done):
         print(line)
     ap = precision_of(task, done)
-    if predicted and 0 < done.predictions == done.unscored and type_of(task).ranked is not None:
+    kind = type_of(task)
+    if predicted and 0 < done.predictions == done.unscored and kind.ranked is not None:
         print(
             "no prediction has a score, so AP and the threshold of best F1 are not computed "
             "(a confidence of another name is not read)"
         )
     if ap is not None:
-        print(f"AP {ap[0]:.3f}, AP50 {ap[1]:.3f} (COCO's definition, of all predictions)")
+        alike = "" if kind.name in TYPES.own else f" with the similarity of {kind.name}"
+        print(f"AP {ap[0]:.3f}, AP50 {ap[1]:.3f} (COCO's definition{alike}, of all predictions)")
     if predicted and done.annotations > 1 and done.exact == done.annotations:
         say(
             f"warning: all {done.annotations} predictions score 10, the highest; "

@@ -283,6 +283,7 @@ def _finish(report: RunReport, out: Path, decision: Decision | None = None) -> N
     """Report how the run ended; exit status 1 if a call failed, or verdicts are missing without a
     decision.
     """
+    from visualjudge.runs.folder import RunFolder
     from visualjudge.runs.progress_display import counted, spent_in_all
 
     progress = report.progress
@@ -304,6 +305,10 @@ def _finish(report: RunReport, out: Path, decision: Decision | None = None) -> N
     errors = report.statuses["api_error"]
     if report.causes:
         say(f"verdicts without an answer, by cause: {counted(report.causes)}")
+        if report.causes["declined"] == report.statuses.total():
+            replies = RunFolder(out).verdicts().values()
+            reason = next((one.raw_response for one in replies if one.raw_response), "")
+            say(f"every question was declined; the first reply: {reason}")
     if errors:
         failed = (
             f"{pluralize(errors, 'API error')} in {pluralize(report.statuses.total(), 'verdict')}"

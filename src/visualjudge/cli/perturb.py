@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import orjson
 import typer
 
 from visualjudge.cli.output import following, say, stages, tell
@@ -81,6 +83,13 @@ def perturb(
     boxes: Annotated[
         bool, typer.Option("--boxes", help="Referring: use a box if there is no mask.")
     ] = False,
+    metric: Annotated[
+        str | None, typer.Option(help="Metric of the scores; the task's own by default.")
+    ] = None,
+    importer_option: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=VALUE of a plug-in's importer; may be repeated."),
+    ] = None,
     with_truth: Annotated[
         bool,
         typer.Option(
@@ -117,7 +126,18 @@ def perturb(
             "--with-truth must be used with --pairing ladder: the truth looks different "
             "from matched errors"
         )
-    from_files = _reader(task, gt, images, classes, gt_pngs, instances, gt_scale, gt_inverse, boxes)
+    from_files = _reader(
+        task,
+        gt,
+        images,
+        classes,
+        gt_pngs,
+        instances,
+        gt_scale,
+        gt_inverse,
+        boxes,
+        importer_option or (),
+    )
     ids = Ids(id_prefix, id_from)
 
     def read() -> Found:
@@ -136,6 +156,7 @@ def perturb(
             with_truth=with_truth,
             pairing=pairing,
             file=Path(gt).name,
+            metric=metric,
         )
         for number, state in enumerate(made, 1):
             done = state
@@ -155,6 +176,7 @@ def _reader(
     gt_scale: str,
     gt_inverse: bool,
     boxes: bool,
+    importer_options: Sequence[str],
 ) -> Callable[[], Found]:
     """A function that reads the ground truth's samples from the start.
 
@@ -170,7 +192,10 @@ def _reader(
     kind = task_named(task).type
     for name in added("importer"):
         if kind in IMPORTERS[name].types:
-            return partial(IMPORTERS[name].reader, task, gt, None, images)
+            own = _own_options(IMPORTERS[name].reader, importer_options)
+            return partial(IMPORTERS[name].reader, task, gt, None, images, **own)
+    if importer_options:
+        raise UsageError(f"--importer-option: no plug-in reads {task}")
     if kind == "semantic" and gt_pngs is None and classes is None:
         raise UsageError(
             "semantic_segmentation needs --classes for label maps, or --gt-pngs for panoptic files"
@@ -187,6 +212,33 @@ def _reader(
     place: Any = Path if name in ("coco", "referring") else str  # others take patterns
     files = {"gt": place(gt), "images": place(images), "pred": None}
     return partial(IMPORTERS[name].reader, task=task, **files, **own)
+
+
+def _own_options(reader: Callable[..., Any], stated: Sequence[str]) -> dict[str, Any]:
+    """The options of an importer, with numbers and flags where it has these by default.
+
+    Raises
+    ------
+    UsageError
+        If it has no such option, or the value cannot be read.
+    """
+    known, found = inspect.signature(reader).parameters, {}
+    for one in stated:
+        name, sign, value = one.partition("=")
+        if not sign or name not in known:
+            raise UsageError(
+                f"--importer-option must be NAME=VALUE, NAME one of {', '.join([*known][4:])}; got "
+                f"{one!r}"
+            )
+        default = known[name].default
+        try:
+            numeric = isinstance(default, int | float)
+            found[name] = type(default)(orjson.loads(value)) if numeric else value
+        except ValueError:
+            raise UsageError(
+                f"--importer-option: {name} must be like {default!r}, got {value!r}"
+            ) from None
+    return found
 
 
 def _tell(done: Made, task: str, out: Path, skip_invalid: bool) -> None:

@@ -143,12 +143,7 @@ def import_samples(
         if done.point is not None and not done.point.f1:
             done.point, done.unmatched = None, True
         threshold = threshold if done.point is None else done.point.min_score
-    metric = options.get("metric")
-    measured = (
-        {"metric": metric}
-        if metric not in (None, *list(metrics_of(TASKS[writer.task].type))[:1])
-        else {}
-    )
+    measured = measured_by(writer.task, options.get("metric"))
     for sample in samples:
         if isinstance(sample, Problem):
             done.problems.append(sample)
@@ -167,6 +162,12 @@ def import_samples(
         yield done
     _check_classes(writer.task, classes, done)
     done.mistake = likely_mistake(writer.task, done.tried, options)
+
+
+def measured_by(task: str, metric: str | None) -> dict[str, str]:
+    """Return what the metadata of an annotation says of its metric; empty for the default one."""
+    default = list(metrics_of(TASKS[task].type))[:1]
+    return {} if metric in (None, *default) else {"metric": str(metric)}
 
 
 def _checked(sample: Sample | Problem, file: str) -> Sample | Problem:

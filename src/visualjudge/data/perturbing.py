@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from visualjudge.core.errors import DataError, PluginError, Problem, UsageError
 from visualjudge.core.records import Annotation, Mask
+from visualjudge.data.importing import measured_by
 from visualjudge.data.writer import FolderWriter
 from visualjudge.formats.sample import Sample
 from visualjudge.vision.error_types import Pairing, error_type_named, error_types
@@ -171,7 +172,9 @@ def _add(
     for group in filter(None, groups):
         shown = labels_shown(sample.truth, group) if task.classed else None
         for item in group:
-            writer.add(_annotation(writer, sample, item, shown, options["pairing"]))
+            note = _annotation(writer, sample, item, shown, options["pairing"])
+            measured = measured_by(task.name, options.get("metric"))
+            writer.add(replace(note, metadata={**note.metadata, **measured}))
         done.annotations += len(group)
         done.groups += 1
 

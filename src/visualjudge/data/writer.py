@@ -335,6 +335,12 @@ class FolderWriter:
                 f"{path}: {_id_of(old)}: annotation_id: is taken by source {old.get('source')!r}"
             )
         if not self.replace:
+            if _metric_of(old) != _metric_of(new):
+                raise DataError(
+                    f"{path}: {_id_of(old)}: source {old.get('source')!r} was scored by "
+                    f"{_metric_of(old)}, this import by {_metric_of(new)}; give another --out, or "
+                    "--replace if it is the only source there"
+                )
             raise DataError(
                 f"{path}: {_id_of(old)}: source {old.get('source')!r} has another prediction or "
                 "score there; "

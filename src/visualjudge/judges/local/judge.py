@@ -72,7 +72,11 @@ class LocalJudge(OfflineJudge):
         question = ask.question
         weights = self.model.tasks.get(question.task)
         if weights is None:
-            return _declined(ask, f"the model {self.name} knows no {question.task}")
+            return _declined(
+                ask,
+                f"the model {self.name} knows no {question.task}; `visualjudge train-local DATA "
+                "--out model.vj` fits one to scored predictions",
+            )
         if changed(question):
             return _declined(
                 ask, "a probe has changed its images, and this judge reads the predictions as data"
