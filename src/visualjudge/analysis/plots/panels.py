@@ -179,8 +179,8 @@ def _slope(canvas: Canvas, chart: Slope, left: float, top: float, across: float)
     room = min(0.4 * across, 230)
     a, b = left + room, left + across - room
     canvas.marker(left + 8, top + 9, chart.series)
-    canvas.text(left + 18, top + 13, f"by {chart.title}", "strong", room=across - 84)
-    canvas.text(left + across - 6, top + 13, "by truth", "strong", "end")
+    canvas.text(left + 18, top + 13, f"by {chart.title}", "strong", room=b - left - 30)
+    canvas.text(b + 12, top + 13, "by truth", "strong")
 
     def y(rank: float) -> float:
         return top + 34 + STEP * (rank - 1)
