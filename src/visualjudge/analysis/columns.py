@@ -13,7 +13,14 @@ from typing import TypeVar
 from visualjudge.analysis import figure_text as words, figures as f
 from visualjudge.analysis.benchmark_pair_rules import RULES, Rule
 from visualjudge.analysis.comparison_columns import ABOVE, CHECKED, LEADERBOARD
-from visualjudge.analysis.figure_text import number, p_value, percent, percents, points
+from visualjudge.analysis.figure_text import (
+    number,
+    p_value,
+    percent,
+    percents,
+    plain_name,
+    points,
+)
 from visualjudge.analysis.pairwise_figures import Accuracy, Preference, Swap, unanswered
 from visualjudge.analysis.table_layout import Column, Json, Table, declared, figure, plain
 from visualjudge.analysis.value_and_interval import Estimate, Share
@@ -207,7 +214,7 @@ DUEL: Table[f.EncodingDuel] = Table(
 
 CHOICE: Table[f.EncodingChoice] = Table(
     (
-        Column("task", lambda c: c.task, "Task", text=True),
+        Column("task", lambda c: c.task, "Task", lambda c: plain_name(c.task), text=True),
         Column("recommended", lambda c: c.recommended, "Recommended", words.recommended, text=True),
         Column("reason", lambda c: c.reason),
         Column(
@@ -268,7 +275,7 @@ def _facet_named(found: Mapping[str, object]) -> Json:
 
 VARIANCE: Table[f.Variance] = Table(
     (
-        Column("task", lambda v: v.task, "Task", text=True),
+        Column("task", lambda v: v.task, "Task", lambda v: plain_name(v.task), text=True),
         Column("n", lambda v: v.n, "Verdicts", lambda v: number(v.n)),
         *_part("item", "Pair"),
         *_part("encoding", "Encoding"),
@@ -294,7 +301,13 @@ VARIANCE: Table[f.Variance] = Table(
 FACET: Table[f.Facet] = Table(
     (
         Column("facet", lambda v: v.name, "Facet", text=True),
-        Column("task", lambda v: v.variance.task, "Task", text=True),
+        Column(
+            "task",
+            lambda v: v.variance.task,
+            "Task",
+            lambda v: plain_name(v.variance.task),
+            text=True,
+        ),
         Column("levels", lambda v: v.levels, "Levels"),
         Column("n", lambda v: v.variance.n, "Verdicts", lambda v: number(v.variance.n)),
         *(column for key in FACET_PARTS for column in _facet_part(key)),
@@ -381,7 +394,7 @@ TRUST: Table[f.ToolTrust] = Table(
 
 PHOTOGRAPH: Table[f.Photograph] = Table(
     (
-        Column("task", lambda p: p.task, "Questions", text=True),
+        Column("task", lambda p: p.task, "Questions", lambda p: plain_name(p.task), text=True),
         Column("n", lambda p: p.first.gain.n, "Verdicts", lambda p: number(p.first.gain.n)),
         Column(
             "images", lambda p: p.first.gain.images, "Images", lambda p: number(p.first.gain.images)

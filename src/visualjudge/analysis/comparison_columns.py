@@ -227,7 +227,13 @@ def contrasts(
 
 LEAK: Table[f.Leak] = Table(
     (
-        Column("scope", lambda r: r.scope, "Questions", text=True),
+        Column(
+            "scope",
+            lambda r: r.scope,
+            "Questions",
+            lambda r: figure_text.plain_name(r.scope),
+            text=True,
+        ),
         Column("rule", lambda r: r.rule, "Rule", figure_text.rule, text=True),
         Column("n", lambda r: r.share.n, "It applies to", lambda r: number(r.share.n)),
         Column("images", lambda r: r.share.images, "Images", lambda r: number(r.share.images)),

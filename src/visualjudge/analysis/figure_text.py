@@ -106,6 +106,11 @@ def sources_notes(rows: Iterable[SourceRow]) -> tuple[str, ...]:
     return (STRENGTHS, TRUE_SCORES) if scored else (STRENGTHS,)
 
 
+def plain_name(name: str) -> str:
+    """A task or error type without underscores."""
+    return name.replace("_", " ").replace("(none)", "no error type")
+
+
 def many(count: int, noun: str) -> str:
     """1 image, 1,200 images."""
     return f"{number(count)} {plural(count, noun)}"

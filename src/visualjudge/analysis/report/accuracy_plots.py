@@ -17,6 +17,7 @@ from visualjudge.analysis.figure_text import (
     many,
     names_of,
     number,
+    plain_name,
     span,
 )
 from visualjudge.analysis.figures import Cell, EncodingChoice, JudgeResult
@@ -25,7 +26,7 @@ from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.plots.panels import heat_map
 from visualjudge.analysis.plots.points import Curve, curves
-from visualjudge.analysis.report.readings import plain_name, points_tick, rough_points, rough_share
+from visualjudge.analysis.report.readings import points_tick, rough_points, rough_share
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.judges.registry import LOCAL
 from visualjudge.vision.encodings import encoding_title

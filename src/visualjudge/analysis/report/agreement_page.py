@@ -5,12 +5,11 @@ from __future__ import annotations
 from html import escape
 
 from visualjudge.analysis.decisions.card_page import style
-from visualjudge.analysis.figure_text import counted, number, percent, percents, span
+from visualjudge.analysis.figure_text import counted, number, percent, percents, plain_name, span
 from visualjudge.analysis.people_agreement import PeopleAgreement, RaterRow
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.report.accuracy_plots import ESTIMATE, MOST_SERIES, figures_of
-from visualjudge.analysis.report.readings import plain_name
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.text_tables import Table
 

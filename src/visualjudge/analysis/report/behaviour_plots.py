@@ -11,7 +11,7 @@ import polars as pl
 
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.decisions.card import usual_card
-from visualjudge.analysis.figure_text import grouped, listed, many, number, span
+from visualjudge.analysis.figure_text import grouped, listed, many, number, plain_name, span
 from visualjudge.analysis.figures import MARGIN, JudgeResult, Photograph, ToolTrust
 from visualjudge.analysis.plots.canvas import percent_tick
 from visualjudge.analysis.plots.figure import Figure, LeftOut
@@ -28,7 +28,7 @@ from visualjudge.analysis.report.accuracy_plots import (
     reach,
     shown,
 )
-from visualjudge.analysis.report.readings import plain_name, points_tick, rough_points, rough_share
+from visualjudge.analysis.report.readings import points_tick, rough_points, rough_share
 from visualjudge.analysis.value_and_interval import Estimate
 
 MOST_POINTS = 400

@@ -18,6 +18,7 @@ from visualjudge.analysis.figure_text import (
     listed,
     many,
     opposite,
+    plain_name,
     rule,
 )
 from visualjudge.analysis.figures import Comparison, JudgeResult, Leak
@@ -37,7 +38,7 @@ from visualjudge.analysis.report.accuracy_plots import (
     reach,
     shown,
 )
-from visualjudge.analysis.report.readings import plain_name, points_tick, rough_points, rough_share
+from visualjudge.analysis.report.readings import points_tick, rough_points, rough_share
 from visualjudge.analysis.source_figures import SourceRow
 from visualjudge.analysis.value_and_interval import Estimate, Share
 from visualjudge.judges.registry import LOCAL

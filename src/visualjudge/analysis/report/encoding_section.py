@@ -10,11 +10,10 @@ import polars as pl
 from visualjudge.analysis import columns
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.encoding_choice import NO_DIFFERENCE
-from visualjudge.analysis.figure_text import listed
+from visualjudge.analysis.figure_text import listed, plain_name
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.plots.figure import Figure
 from visualjudge.analysis.report.accuracy_plots import encodings
-from visualjudge.analysis.report.readings import plain_name
 from visualjudge.analysis.report.section import Section, across, each, grid, titled
 from visualjudge.core.text_tables import Styled, Table
 from visualjudge.vision.encodings import encoding_title

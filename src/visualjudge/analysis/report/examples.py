@@ -171,15 +171,16 @@ def _wrong(table: pl.DataFrame, kind: str, *, scored: bool) -> pl.DataFrame:
     return found.with_columns(why=pl.format("off by {} points", pl.col("distance").round(1)))
 
 
-def _flipped(table: pl.DataFrame) -> pl.DataFrame:
+def _flipped(table: pl.DataFrame, *, scored: bool) -> pl.DataFrame:
     """Questions whose answer changed with the order, the widest margin first."""
     pairs = both_orders(table.filter(pl.col("kind") == "pairwise"))
     ids = pairs.filter(pl.col("usable") & ~pl.col("consistent")).select("question", "repeat")
     wrong = table.filter((pl.col("kind") == "pairwise") & ~pl.col("right"))
     found = wrong.join(ids, on=["question", "repeat"], how="semi")
+    apart = pl.format("; true scores {} apart", pl.col("margin").round(1))
+    said = pl.lit("wrong in this order, right in the other")
     return found.with_columns(
-        distance=pl.col("margin"),
-        why=pl.lit("wrong, and the other option when the two were exchanged"),
+        distance=pl.col("margin"), why=said + (apart if scored else pl.lit(""))
     )
 
 
@@ -220,7 +221,10 @@ def chosen(table: pl.DataFrame, count: int, *, scored: bool = True) -> list[Verd
         for kind, part in SHARES.items()
         for row in _firsts(_wrong(narrow, kind, scored=scored), -(-count // part))
     ]
-    lists = [wrong, *(_firsts(found, count) for found in (_flipped(narrow), _unread(narrow)))]
+    lists = [
+        wrong,
+        *(_firsts(found, count) for found in (_flipped(narrow, scored=scored), _unread(narrow))),
+    ]
     picked = _each_once(lists, (count, -(-count // 4), -(-count // 4)))[:count]
     whole = table[[row["row"] for row in picked]].with_columns(
         why=pl.Series([row["why"] for row in picked], dtype=pl.String)
@@ -396,14 +400,18 @@ def _shown_images(root: Path, question: Question, row: VerdictRow, scored: bool)
         named = [(path, "") for path in question.images]
     inputs = range(1, count - len(named) + 1)
     named = [(INPUT if len(inputs) == 1 else f"{INPUT} {k}", "") for k in inputs] + named
-    legends = {
-        f"Option {letter}": tuple(COLOUR.findall(said)[:MOST_COLOURS])
-        for letter, said in told.items()
-    }
+    legends = {f"Option {letter}": _legend(COLOUR.findall(said)) for letter, said in told.items()}
     return [
         replace(thumbnail(root, path), name=name, truth=truth, legend=legends.get(name, ()))
         for path, (name, truth) in zip(question.images, named, strict=True)
     ]
+
+
+def _legend(colours: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """(name, colour) of the first items, and how many more there are."""
+    more = len(colours) - MOST_COLOURS
+    rest = [(f"and {more} more", "transparent")] if more > 0 else []
+    return (*colours[:MOST_COLOURS], *rest)
 
 
 INPUT = "Input image"

@@ -13,10 +13,10 @@ from visualjudge.analysis import columns
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.comparison_columns import COMPARISON
 from visualjudge.analysis.decisions.report_opening import opening
+from visualjudge.analysis.figure_text import plain_name
 from visualjudge.analysis.plots.figure import COLUMN_MM, LeftOut
 from visualjudge.analysis.report.accuracy_plots import shown
 from visualjudge.analysis.report.plots import figures
-from visualjudge.analysis.report.readings import plain_name
 from visualjudge.analysis.report.section import headline_grid
 from visualjudge.core.atomic import write_text
 from visualjudge.core.text_tables import Table, markdown_text

@@ -28,13 +28,14 @@ from visualjudge.analysis.decisions.card import (
 )
 from visualjudge.analysis.decisions.check_figures import asked_for, shown_value
 from visualjudge.analysis.decisions.checks import ICONS, LABELS
+from visualjudge.analysis.figure_text import plain_name
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.plots.figure import LeftOut, page_style, unbroken
 from visualjudge.analysis.report.accuracy_plots import MOST_SERIES
 from visualjudge.analysis.report.comparison_plots import best_rule
 from visualjudge.analysis.report.methods import SOURCES, TERMS, methods
 from visualjudge.analysis.report.plots import PLOTS
-from visualjudge.analysis.report.readings import plain_name, rough_share
+from visualjudge.analysis.report.readings import rough_share
 from visualjudge.analysis.report.section import those_drawn
 from visualjudge.analysis.report.sections import pair, sections
 

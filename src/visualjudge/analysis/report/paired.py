@@ -12,11 +12,11 @@ import polars as pl
 from visualjudge.analysis.accuracy_cells import MARGIN_LABELS, margin_bin
 from visualjudge.analysis.analysing import Analysis
 from visualjudge.analysis.comparisons import compare
-from visualjudge.analysis.figure_text import many, number
+from visualjudge.analysis.figure_text import many, number, plain_name
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.report.accuracy_plots import ESTIMATE, INTERVALS, figures_of, reach
-from visualjudge.analysis.report.readings import plain_name, points_tick, rough_points, rough_share
+from visualjudge.analysis.report.readings import points_tick, rough_points, rough_share
 from visualjudge.analysis.tool_use import answer_cost, by_size, tool_use
 from visualjudge.analysis.value_and_interval import Estimate, Share
 from visualjudge.core.errors import UsageError

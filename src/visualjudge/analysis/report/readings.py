@@ -45,8 +45,3 @@ def points_tick(value: float) -> str:
     """+20 for 0.2."""
     text = f"{100 * value:+g}" if value else "0"
     return text.replace("-", "\u2212")
-
-
-def plain_name(name: str) -> str:
-    """A task or error type without underscores."""
-    return name.replace("_", " ").replace("(none)", "no error type")

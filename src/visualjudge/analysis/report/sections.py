@@ -20,6 +20,7 @@ from visualjudge.analysis.comparisons import not_compared
 from visualjudge.analysis.decisions.card import Card, JudgeCard
 from visualjudge.analysis.decisions.card_page import TASKS_NOTE, due, said
 from visualjudge.analysis.decisions.checks import ICONS, needs
+from visualjudge.analysis.figure_text import plain_name
 from visualjudge.analysis.figures import JudgeResult, Results
 from visualjudge.analysis.pairwise_figures import unanswered
 from visualjudge.analysis.plots.figure import Figure, LeftOut
@@ -34,7 +35,6 @@ from visualjudge.analysis.report.examples import (
     probe_examples,
 )
 from visualjudge.analysis.report.paired import differences, in_common, titles, tool_tables
-from visualjudge.analysis.report.readings import plain_name
 from visualjudge.analysis.report.section import (
     EMPTY,
     Section,
