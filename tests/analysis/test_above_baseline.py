@@ -169,4 +169,4 @@ def test_both_differences_from_the_baseline_say_what_they_count(tmp_path: Path) 
     alone = str(above(found.results.judges[0]))
     assert "unadjusted) on" in alone and "4 that the baseline declined left out" in alone
     page = " ".join(text(found.results, []).split())
-    assert "after Holm over all comparisons" in page and "no answer counts as wrong" in page
+    assert "after Holm over all comparisons" in page and "a missing answer counts as wrong" in page

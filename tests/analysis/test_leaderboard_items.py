@@ -138,7 +138,7 @@ def test_differences_and_rank_sets_are_in_the_file_and_on_the_pages() -> None:
     page = html(analysis)
     assert (
         "differences, p (95 %)" in page
-        and "All at once" in page
+        and "All together" in page
         and "Above \\ below" in markdown(analysis)
     )
     assert analysis.tables["source_differences"].height == 3

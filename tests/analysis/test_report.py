@@ -254,7 +254,7 @@ def test_judge_of_one_place_is_said_to_lean_to_it_and_has_an_interval(tmp_path: 
         markdown(analyse([run])),
         page(analyse([run])),
     ):
-        assert "Leans to the option shown first: 50.0 points" in text
+        assert "The lean to the option shown first is 50.0 points" in text
     low, high = analyse([run]).metrics["judges"][0]["pairwise"]["ci95"]
     assert low < 0.5 < high
 
@@ -268,7 +268,7 @@ def test_the_true_score_of_a_source_is_said_to_be_of_the_pairs_asked(tmp_path: P
     (one,) = [row for row in analysis.results.judges[0].leaderboard.rows if row.source == "one"]
     assert (one.mean_score, one.true_strength) == (7.5, None)
     for text in (markdown(analysis), page(analysis)):
-        assert "True score, asked: the ground truth" in text
+        assert "True score: the mean of the true scores" in text
         assert (
             "for a source that the truth always puts above" in text
         )  # as it does here: By truth is a dash

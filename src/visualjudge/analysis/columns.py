@@ -290,9 +290,9 @@ VARIANCE: Table[f.Variance] = Table(
             "gains",
             lambda v: {gain.name: {"value": gain.value, "ci95": gain.interval} for gain in v.gains},
         ),
-        Column(None, lambda v: v, "Of it the image", lambda v: words.variance_share(v, "image")),
-        Column(None, lambda v: v, "Of it the sources", lambda v: words.variance_share(v, "source")),
-        Column(None, lambda v: v, "Doubled, worth more images", words.gains, text=True),
+        Column(None, lambda v: v, "From the image", lambda v: words.variance_share(v, "image")),
+        Column(None, lambda v: v, "From the sources", lambda v: words.variance_share(v, "source")),
+        Column(None, lambda v: v, "Twice as many: worth images", words.gains, text=True),
         *declared(f.Variance),
     )
 )
@@ -318,7 +318,7 @@ FACET: Table[f.Facet] = Table(
                 {g.name: {"value": g.value, "ci95": g.interval} for g in v.variance.gains}
             ),
         ),
-        Column(None, lambda v: v, "Doubled, worth more images", words.facet_gains, text=True),
+        Column(None, lambda v: v, "Twice as many: worth images", words.facet_gains, text=True),
     )
 )
 

@@ -147,7 +147,7 @@ SOURCE: Table[SourceRow] = Table(
         Column(
             "mean_score",
             lambda r: r.mean_score,
-            "True score, asked",
+            "True score",
             lambda r: number(r.mean_score),
         ),
         Column("rank", lambda r: r.rank, "Rank"),
@@ -157,7 +157,7 @@ SOURCE: Table[SourceRow] = Table(
         Column(
             "rank_set_all",
             lambda r: r.rank_set_all,
-            "All at once",
+            "All together",
             lambda r: figure_text.ranks(r.rank_set_all),
         ),
         Column("true_rank", lambda r: r.true_rank, "Rank by truth"),

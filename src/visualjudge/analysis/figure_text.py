@@ -81,21 +81,21 @@ OWN_SCORES = (
 """What a table of a benchmark's own scores shows."""
 
 STRENGTHS = (
-    "Bradley–Terry strengths with ties (log odds, mean 0), penalised as Firth's; a question "
-    "answered differently when swapped is a tie. A source that never lost, or never won, has one "
-    "open side. Ranks: those that a source may have, of this source alone, and of all sources of "
-    "the table at once. The matrix has, for the source of the row above that of the column, the "
-    "two-sided p of no difference, unadjusted, and the interval of the difference. By truth: the "
+    "Strengths are those of a Bradley–Terry model with ties (log odds, mean 0) and Firth's "
+    "penalty; a question answered differently when swapped is a tie. The interval of a source that "
+    "never lost, or never won, is open on one side. Ranks, 95 %: the ranks that a source may have, "
+    "for each source by itself; “all together” covers every source of the table at once. The "
+    "matrix gives the two-sided p, unadjusted, for no difference between the sources of row and "
+    "column, and the interval of the difference. By truth: the "
     f"strength from the right answers to the same pairs; {NONE} for a source that the truth "
-    "always puts above, or always below, others that it meets. Controlled: the strength at an "
-    "equal order shown, number of objects, text length and file size, where enough games differ "
-    "in one of them."
+    "always puts above, or always below, the others it is compared with. Controlled: the strength "
+    "if order shown, number of objects, text length and file size were equal, given where enough "
+    "pairs differ in one of them."
 )
 """What the table of sources shows."""
 TRUE_SCORES = (
-    "True score, asked: the ground truth's mean over the annotations in these pairs, neither over "
-    "all annotations of the source nor the judge's. Strengths and scores may order sources "
-    "differently."
+    "True score: the mean of the true scores over the annotations in these pairs, not over all "
+    "annotations of the source. Strengths and scores may order sources differently."
 )
 """What it shows besides, where true scores are known."""
 
@@ -331,7 +331,7 @@ def answer(judge: JudgeResult) -> str:
         read = "" if same in (None, swap.value) else f", in {percent(same)} of those read in both"
         parts.append(f"the same answer in both orders in {percent(swap.value)}{read}")
     leans = [f"{_way(row)} {row.leans_to}" for row in judge.bias if row.flagged]
-    parts.append(f"leans {', '.join(leans)}" if leans else "no leaning was found")
+    parts.append(f"leans {', '.join(leans)}" if leans else "no lean was found")
     if not judge.order_shown:
         parts.append("position bias is not measured: no order shown")
     found = unanswered(judge.unread.causes)
@@ -470,7 +470,9 @@ def leanings(judge: JudgeResult) -> list[str]:
         if row.flagged and row.estimate.value is not None:
             way = _way(row)
             size = f"{100 * abs(row.estimate.value):.1f} points at equal difficulty"
-            out.append(f"Leans {way} {row.leans_to}: {size} (p {p_value(row.p_holm)} after Holm).")
+            out.append(
+                f"The lean {way} {row.leans_to} is {size} (p {p_value(row.p_holm)} after Holm)."
+            )
     return out
 
 

@@ -214,7 +214,7 @@ def test_a_source_whose_labels_all_agree_has_no_ranks_and_the_reason_is_given(
 
 def test_rank_sets_are_said_to_hold_for_each_source_alone(world: World, tmp_path: Path) -> None:
     board = correct_study(_scored(world), _random_scores(world, tmp_path / "labels.csv", 15))
-    assert "Ranks: of each source alone" in str(board)
+    assert "Ranks: those that each source may have, by itself" in str(board)
 
 
 def test_one_source_is_no_leaderboard(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def signed(value: float) -> str:
 def checks_table(found: JudgeCard) -> Table:
     """The checks of one judge."""
     rows = tuple(_check_row(line) for line in found.checks)
-    return Table(("Check", "State", "Value", "95 %", "Asked for", "Images", "Why"), rows)
+    return Table(("Check", "State", "Value", "95 %", "Required", "Images", "Why"), rows)
 
 
 def _check_row(line: Check) -> tuple[str, ...]:
@@ -351,14 +351,12 @@ def methods(card: Card) -> str:
     )
     return (
         f"Judges were checked with visualjudge {visualjudge.__version__} against fixed thresholds "
-        f"({asked}). A check passes where its whole 95 % interval meets the threshold, fails "
-        "where it "
-        f"misses it, and is undecided else or on fewer than {least} images. Intervals treat the "
-        "image as "
-        "the unit: of shares by tests of counts and of images (Clopper & Pearson 1934; Wilson "
-        "1927; Rao, "
-        "Scott & Skinner 1998), of means by the delete-one-cluster jackknife (Bell & McCaffrey "
-        "2002). The "
+        f"({asked}). A check passes where its whole 95 % interval meets the threshold, and "
+        "fails where it "
+        f"misses it; otherwise, and on fewer than {least} images, it is undecided. Intervals "
+        "treat the image as the unit: of shares by tests of counts and of images (Clopper & "
+        "Pearson 1934; Wilson 1927; Rao, Scott & Skinner 1998), of "
+        "means by the delete-one-cluster jackknife (Bell & McCaffrey 2002). The "
         "order of sources is compared with that of the ground truth by Kendall’s τ-b (1945), with "
         "resampled images; ranks are sets (Mogstad et al. 2024). The number of further images is "
         "that of a "

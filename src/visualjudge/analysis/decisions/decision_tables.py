@@ -20,7 +20,7 @@ number, span = partial(figure_text.number, digits=3), partial(figure_text.span, 
 """A number, and an interval; a dash stands for a missing one."""
 
 
-RANKS_NOTE = "Ranks: of each source alone, at 95 %; the sets of two sources need not fit together."
+RANKS_NOTE = "Ranks: those that each source may have, by itself, at 95 %."
 GROUPS_NOTE = "Sources are compared inside a group only: in tasks that compare the same sources."
 
 

@@ -350,11 +350,11 @@ def sources(analysis: Analysis, group: str | None = None) -> Figure | LeftOut:
     ]
     count = max(len(_rows(judge, group)) for judge in judges)
     caption = (
-        "Sources by rank, those of one rank level; a number after an error type is its severity. "
+        "Sources in the order of their ranks; a number after an error type is its severity. "
         + (
             "The bars left of the markers, one for each source in the order of the rows, span the "
-            "ranks that it may have (95 %, of this source alone); a source without one may have "
-            "any rank. "
+            "ranks that the source may have (95 %, each source by itself); a source without a bar "
+            "may have any rank. "
             if any(_narrowed(_rows(judge, group)) for judge in judges)
             else "Each source may have any rank (95 %). "
         )

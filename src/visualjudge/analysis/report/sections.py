@@ -143,7 +143,7 @@ def _compared(
     return Section(
         "compared",
         "Which judge is better?",
-        "On the questions that both were asked; no answer counts as wrong.",
+        "On the questions that both were asked; a missing answer counts as wrong.",
         [pairs, titled("Krippendorff’s α among judges that were asked the same", alpha)],
         figures=those_drawn(drawn["judges_by_task"], drawn["judges"], drawn["cost"]),
     )
@@ -273,10 +273,10 @@ def _uses(analysis: Analysis, judges: Sequence[JudgeResult]) -> list[Section]:
         Section(
             "variance",
             "Where right and wrong come from",
-            "How much of the spread of right and wrong comes from the pair of options, its "
-            "encoding, the order shown and chance. – : too few images to tell, the interval is "
-            "wider than the whole. The last column says what twice as many pairs, encodings or "
-            "orders would be worth, as more images.",
+            "How much of the variance of right and wrong answers comes from the pair of options, "
+            "its encoding, the order shown and chance; a dash stands for too few images to tell. "
+            "The last column says by how much more images asking twice as many pairs, encodings "
+            "or orders could be replaced.",
             [
                 *each(
                     judges,
@@ -437,9 +437,13 @@ def _unread(judges: Sequence[JudgeResult]) -> Section:
     return Section(
         "unread",
         "What could not be read",
-        "A reply that could not be read counts as wrong, and so does a question that a judge "
-        "declined or a person could not tell. Below, how the replies end that could not be read; "
-        "each digit is shown as 0.",
+        "A reply that could not be read counts as wrong, as does a question that a judge declined "
+        "or a person could not tell."
+        + (
+            " The second table shows how unread replies end, with 0 for each digit."
+            if any(judge.unread.shapes for judge in judges)
+            else ""
+        ),
         [
             by_rows(["All question types"], judges, found),
             *each(judges, lambda j: grid(columns.SHAPE, j.unread.shapes)),
@@ -462,9 +466,9 @@ def _telling(analysis: Analysis, shown: Sequence[int], count: int) -> Section:
     return Section(
         "questions",
         "Show me its errors",
-        "Wrong at a wide margin, another answer when the options were exchanged, not read; task by "
-        "task, each on another image where there are enough. Letters are those that the judge saw. "
-        "Marked words decided how a reply was read.",
+        "Answers that were wrong by a wide margin or right in one order only, and replies that "
+        "could not be read; by task, each on another image where possible. Letters are those that "
+        "the judge saw. Marked words decided how a reply was read.",
         examples=[(name, rows) for name, rows in found if rows],
         notes=[f"Of the first {len(kept)} judges; --questions sets the number."]
         if len(kept) < len(shown)
@@ -524,10 +528,9 @@ def _photograph(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | Left
         "photograph",
         "Does the judge need the photograph?",
         "The same pairs with the photograph, with another one in its place, and with uniform "
-        "grey, also under what is "
-        "drawn over it. A gain is the accuracy with the photograph minus that without it, with a "
-        "95 % interval; figure and sentences have the smaller one. What "
-        "a judge gets right without the photograph comes from the predictions alone.",
+        "grey, in overlays too. A gain is the accuracy with the photograph minus that without "
+        "it, with a 95 % interval; figure and sentences have the smaller one. What a judge gets "
+        "right without the photograph comes from the predictions alone.",
         [
             titled(judge.name, grid(columns.PHOTOGRAPH, [need.all, *need.by_task]))
             for judge, need in asked
