@@ -57,15 +57,13 @@ def adopt(
         ),
     ],
     out: Annotated[
-        Path,
-        typer.Option(
-            help="Folder to write: dataset, and a run for each judge.", show_default=False
-        ),
+        Path, typer.Option(help="Folder to write: dataset, and runs.", show_default=False)
     ],
     column: Annotated[
         list[str] | None,
         typer.Option(
-            help="ROLE=NAME: the column of a role, such as item=prompt_id; may be repeated."
+            help="ROLE=NAME: the column of a role: item, group, task, model_a, model_b, "
+            "verdict, truth, order, judge, reply, …"
         ),
     ] = None,
     answer: Annotated[
@@ -77,13 +75,11 @@ def adopt(
         typer.Option(help="Least and greatest score; default: 0 10.", show_default=False),
     ] = None,
     judge: Annotated[
-        str | None, typer.Option(help="Name of the judge if the table has no column for it.")
+        str | None, typer.Option(help="Name of the judge, without a column of it.")
     ] = None,
     use: Annotated[
         Use,
-        typer.Option(
-            help="What counts: replies, read again where there are any, or the table's verdicts."
-        ),
+        typer.Option(help="What counts: replies (read again), or verdicts."),
     ] = Use.replies,
     letters: Annotated[
         Letters,
