@@ -145,10 +145,7 @@ def test_metrics_and_the_report_say_that_a_judge_does_not_need_the_photograph() 
     from page_text import page
     from visualjudge.analysis.report.markdown import markdown
 
-    gain = (
-        "Gains less than 15 points from the photograph: 0.0 points "
-        f"({percents(row['interval_over_other'])})"
-    )
+    gain = f"Does not need the photograph: 0.0 points ({percents(row['interval'])}) over grey"
     assert f"judge: {gain} (90.0 % right with it" in page(analysis)
     card = card_of(analysis)
     for told in (
@@ -165,14 +162,14 @@ def test_metrics_and_the_report_say_that_a_judge_does_not_need_the_photograph() 
     ("state", "said"),
     [
         ("needed", "Needs the photograph: "),
-        ("not_needed", "Gains less than 15 points from the photograph: "),
+        ("not_needed", "Does not need the photograph: "),
         ("not_shown", "Undecided whether it needs the photograph: "),
     ],
 )
 def test_the_states_in_words(state: str, said: str) -> None:
     gain = Estimate(0.124, (0.081, 0.169), 400, 40, None)
-    row = SimpleNamespace(state=state, least=gain)
-    assert photograph_gain(cast("Photograph", row)) == f"{said}+12.4 points (8.1 to 16.9)"
+    row = SimpleNamespace(state=state, least=gain, grey=SimpleNamespace(gain=gain))
+    assert photograph_gain(cast("Photograph", row)) == f"{said}+12.4 points (8.1 to 16.9) over grey"
 
 
 def test_the_gain_that_is_stated_is_the_smaller_one() -> None:
@@ -184,5 +181,6 @@ def test_the_gain_that_is_stated_is_the_smaller_one() -> None:
     assert row.least.value == 0.1 and row.state == "not_shown"
     assert (
         photograph_gain(row)
-        == "Undecided whether it needs the photograph: +10.0 points (−5.0 to 30.0)"
+        == "Undecided whether it needs the photograph: +10.0 points (−5.0 to 30.0) over another "
+        "photograph"
     )

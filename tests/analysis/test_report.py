@@ -133,7 +133,7 @@ def test_the_methods_state_the_intervals_that_are_computed(run: Path, tmp_path: 
     )
     whole, asked = (methods(analyse([folder]).results) for folder in (run, part))
     assert "logit" not in whole
-    assert "neither the binomial test of all cases nor a test of images" in whole
+    assert "neither the binomial test of all cases nor a test with images as the unit" in whole
     assert "Asked" not in whole
     assert "Asked: 8 of 20 questions on 8 of 12 images." in asked
 
@@ -472,7 +472,7 @@ def test_rows_of_the_only_task_are_shown_once_and_kept_in_files(tmp_path: Path) 
         )
 
     one, two = of("object_detection"), of("object_detection", "keypoint_detection")
-    undecided = "Curves of tasks and error types that are undecided: [0-9]+"
+    undecided = "Not listed: [0-9]+ curves of single tasks and error types that are undecided"
     assert not re.search(undecided, page(one))
     assert re.search(undecided, page(two))
     for analysis, times in ((one, 0), (two, 2)):  # the error type is one in both; the tasks are two

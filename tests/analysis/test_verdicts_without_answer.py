@@ -195,5 +195,7 @@ def test_questions_of_probes_and_failed_calls_are_counted_apart(tmp_path: Path) 
     assert "20.0 % of all replies never came: the call failed" in answer(judge)
     assert (judge.unread.n, judge.unread.failed, judge.unread.of_probes) == (10, 2, 10)
     found = analyse([run])
-    assert found.results.dataset.extent.endswith("10 of them for probes")
+    assert found.results.dataset.extent.endswith(
+        "10 questions on 12 images, and 10 more for probes"
+    )
     assert "Failed besides, in probes" in page(found)

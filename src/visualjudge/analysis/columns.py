@@ -404,9 +404,19 @@ PHOTOGRAPH: Table[f.Photograph] = Table(
             "With grey",
             lambda p: percent(p.grey.blind.value if p.grey else None),
         ),
-        *figure("gain", lambda p: p.first.gain, "Gain, points", points, ends="interval"),
-        Column("gain_over_other", lambda p: p.other and p.other.gain.value),
-        Column("interval_over_other", lambda p: p.other and p.other.gain.interval),
+        *figure("gain", lambda p: p.first.gain, "Gain over grey, points", points, ends="interval"),
+        Column(
+            "gain_over_other",
+            lambda p: p.other and p.other.gain.value,
+            "Over another",
+            lambda p: points(p.other.gain.value if p.other else None),
+        ),
+        Column(
+            "interval_over_other",
+            lambda p: p.other and p.other.gain.interval,
+            "95 %",
+            lambda p: percents(p.other.gain.interval) if p.other and p.other.gain.interval else "",
+        ),
         Column(
             "state",
             lambda p: p.state,

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from visualjudge.analysis.figures import (
     LEAST_QUESTIONS,
-    MARGIN,
     NO_PROOF,
     UNDECIDED,
     Cell,
@@ -508,20 +507,21 @@ def photograph(judge: JudgeResult) -> str | None:
 
 PHOTOGRAPH_STATES = {
     "needed": "needed",
-    "not_needed": f"less than {100 * MARGIN:g} points",
+    "not_needed": "not needed",
     "not_shown": "undecided",
 }
 
 
 def photograph_gain(row: Photograph) -> str:
-    """Needs the photograph: +12.4 points (8.1 to 16.9)."""
+    """Needs the photograph: +12.4 points (8.1 to 16.9) over grey, the smaller of its gains."""
     said = {
         "needed": "Needs the photograph",
-        "not_needed": f"Gains less than {100 * MARGIN:g} points from the photograph",
+        "not_needed": "Does not need the photograph",
         "not_shown": "Undecided whether it needs the photograph",
     }[row.state]
+    over = "grey" if row.grey is not None and row.least is row.grey.gain else "another photograph"
     ends = f" ({percents(row.least.interval)})" if row.least.interval else ""
-    return f"{said}: {points(row.least.value)} points{ends}"
+    return f"{said}: {points(row.least.value)} points{ends} over {over}"
 
 
 def _way(row: Preference) -> str:

@@ -165,10 +165,10 @@ class DatasetFacts:
     def extent(self) -> str:
         """300 of 1,514 questions, on 13 of 40 images: what was asked of what is there."""
         asked = (
-            f"{_of(self.asked, self.questions)} questions on "
+            f"{_of(self.asked - self.probed, self.questions - self.probed)} questions on "
             f"{_of(self.images_asked, self.images)} images"
         )
-        asked += f", {self.probed:,} of them for probes" if self.probed else ""
+        asked += f", and {self.probed:,} more for probes" if self.probed else ""
         return asked + (f"; only those with {' and '.join(self.where)}" if self.where else "")
 
 

@@ -19,6 +19,10 @@ UNITS = {"macro_accuracy": "%", "right_in_both_orders": "%", "failed": "%", "lea
 """Of checks that are shares, or differences of shares."""
 
 SIGNS = {"at_least": "≥", "at_most": "≤", "within": "within ±"}
+FAVOURITISM = (
+    "Favouritism is the number of ranks that a source gains or loses because the judge favours or "
+    "disfavours it."
+)
 MOST_JUDGES = 6
 """Judges whose checks are drawn."""
 MOST_NAMED = 4
@@ -31,7 +35,7 @@ ENDS = {
     "lean": (-0.3, 0.3),
     "failed": (0.0, 0.2),
     "order_of_sources": (-1.0, 1.0),
-    "favour": (0.0, 5.0),
+    "favour": (-0.5, 5.0),
     "omega": (0.0, 1.0),
 }
 """The axis of each check, which grows where an interval is longer."""
@@ -66,7 +70,8 @@ def checks_of(judges: Sequence[JudgeCard]) -> Figure | LeftOut:
     }
     if not measured:
         return LeftOut("checks", "no check was measured")
-    rows = [_row(name, lines) for name, lines in measured.items()]
+    failed = [judge.state == "fail" for judge in drawn]
+    rows = [_row(name, lines, failed) for name, lines in measured.items()]
     missing = [LABELS[name].lower() for name in by_name if name not in measured]
     data = [
         (
@@ -86,7 +91,9 @@ def checks_of(judges: Sequence[JudgeCard]) -> Figure | LeftOut:
     caption = (
         "Each check on its own axis: the shaded part passes, the line is the threshold. A check "
         "passes where its whole "
-        "95 % interval lies in that part, fails where it lies outside, and is undecided else."
+        "95 % interval lies in that part, and fails where it lies outside; otherwise it is "
+        "undecided. No check passes for a judge that is not certain to be better than chance."
+        + (f" {FAVOURITISM}" if "favour" in measured else "")
         + (f" Not measured: {listed(missing, 7)}." if missing else "")
         + (
             f" {MOST_JUDGES} of {len(judges)} judges are drawn."
@@ -117,9 +124,11 @@ def checks_of(judges: Sequence[JudgeCard]) -> Figure | LeftOut:
     )
 
 
-def _row(name: str, lines: Sequence[Check]) -> CheckRow:
+def _row(name: str, lines: Sequence[Check], failed: Sequence[bool]) -> CheckRow:
+    """``failed``: of each judge, whether its answer is no already, which no more images change."""
     held = tuple(
-        Held(line.value, line.interval, line.images, line.state, _said(line)) for line in lines
+        Held(line.value, line.interval, line.images, line.state, _said(line, more=not settled))
+        for line, settled in zip(lines, failed, strict=True)
     )
     low, high = ENDS[name]
     reached = [
@@ -138,10 +147,10 @@ def _passing(threshold: Threshold, ends: tuple[float, float]) -> tuple[float, fl
     ]
 
 
-def _said(line: Check) -> str:
-    """79 %: undecided, about 40 more images."""
-    needed = f", {about_images(line.needs_images)}" if line.needs_images else ""
-    if line.state == "undecided" and not needed:
+def _said(line: Check, *, more: bool) -> str:
+    """79 %: undecided, about 40 more images (where ``more`` images are of use)."""
+    needed = f", {about_images(line.needs_images)}" if line.needs_images and more else ""
+    if line.state == "undecided" and not line.needs_images:
         needed = f", {SHORT.get(str(line.why), line.why)}"
     value = f"{shown_value(line, digits=2)}: " if line.value is not None else ""
     return f"{value}{STATES[line.state]}{needed}"

@@ -26,7 +26,6 @@ from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.plots.panels import heat_map
 from visualjudge.analysis.plots.points import Curve, curves
 from visualjudge.analysis.report.readings import plain_name, points_tick, rough_points, rough_share
-from visualjudge.analysis.statistics.jackknife import LEAST_IMAGES
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.judges.registry import LOCAL
 from visualjudge.vision.encodings import encoding_title
@@ -215,37 +214,44 @@ def _task_finding(judges: Sequence[JudgeResult], cells: Cells, chance: float) ->
         said = f"{name} is {'' if count else 'not certain to be '}above chance"
     if len(judges) > 1:
         said = counted("Tasks above chance", above)
-    weakest = _extreme(judges, cells, lowest=True)
-    return f"{said}. Weakest{_known(cells)}: {weakest}" if weakest else said
+    if total == 1:
+        return said
+    weakest, _ = _extremes(judges, cells)
+    return f"{said}. Weakest: {weakest}" if weakest else f"{said}. {NO_WEAKEST}"
 
 
 Cells = Mapping[str, tuple[Estimate | None, ...]]
 
 
-def _extreme(judges: Sequence[JudgeResult], cells: Cells, *, lowest: bool) -> str:
-    """The row in which each judge is least (else most) often right, of those with an interval; of
-    more than two judges, all together; "" where fewer than two rows have one.
+NO_WEAKEST = "No task is certain to be weaker than another"
+
+
+def _extremes(judges: Sequence[JudgeResult], cells: Cells) -> tuple[str, str]:
+    """The rows in which judges are least and most often right, with the judges; empty where no
+    judge is certain to be less often right in one row than in another (their intervals overlap).
     """
-    of_each = [([judge.name], [k]) for k, judge in enumerate(judges)]
-    said: dict[str, list[str]] = {}
-    for names, kept in of_each if len(judges) < 3 else [([""], range(len(judges)))]:
-        means = {
-            name: _mean(e for k in kept if (e := row[k]) is not None and e.interval)
+    lowest: dict[str, list[str]] = {}
+    highest: dict[str, list[str]] = {}
+    for k, judge in enumerate(judges):
+        known = sorted(
+            (estimate.value, estimate.interval, plain_name(name))
             for name, row in cells.items()
-        }
-        known = sorted((mean, plain_name(name)) for name, mean in means.items() if mean >= 0)
-        if len(known) > 1:
-            said.setdefault(known[0 if lowest else -1][1], []).extend(names)
-    named = [f"{row} ({listed(names)})" for row, names in said.items()]
-    return listed(named) if len(said) > 1 else "".join(said)
+            if (estimate := row[k]) is not None and estimate.value is not None and estimate.interval
+        )
+        if len(known) < 2:
+            continue
+        (_, (_, top), least), (_, (bottom, _), most) = known[0], known[-1]
+        if top is not None and bottom is not None and top < bottom:
+            lowest.setdefault(least, []).append(judge.name)
+            highest.setdefault(most, []).append(judge.name)
+    return _named(lowest, len(judges)), _named(highest, len(judges))
 
 
-def _known(cells: Cells) -> str:
-    """What the extremes are of, where some rows have too few images."""
-    few = any(
-        e is not None and e.value is not None and not e.interval for r in cells.values() for e in r
-    )
-    return f" (of those on at least {LEAST_IMAGES} images)" if few else ""
+def _named(rows: Mapping[str, Sequence[str]], judges: int) -> str:
+    """Rows with the judges that they are about: "pose (a and b), depth (c)"."""
+    if judges == 1:
+        return "".join(rows)
+    return listed([f"{row} ({listed(names)})" for row, names in rows.items()])
 
 
 def _above(estimate: Estimate | None, chance: float) -> bool:
@@ -266,10 +272,12 @@ def by_error_type(analysis: Analysis) -> Figure | LeftOut:
         for name in names
         for judge, estimate in zip(judges, cells[name], strict=True)
     ]
-    finding = "Too few images to tell which errors are hard to see"
-    hardest, easiest = (_extreme(judges, cells, lowest=low) for low in (True, False))
-    if hardest:
-        finding = f"Hardest to see{_known(cells)}: {hardest}; easiest: {easiest}"
+    hardest, easiest = _extremes(judges, cells)
+    finding = (
+        f"Hardest to see: {hardest}; easiest: {easiest}"
+        if hardest
+        else "No error is certain to be harder to see than another"
+    )
     marks = INTERVALS if len(judges) <= MOST_SERIES else SHADES
     caption = f"Right answers to pairs by the type of error in the worse option. {marks}"
     drawing = _accuracy_drawing(rows, names_of(judges), colours_of(analysis, judges))
@@ -451,6 +459,8 @@ def _all_smallest(charts: Sequence[Curve]) -> str:
     ]
     open_ = [chart.title for chart in charts if not chart.row.jnd.value]
     said = [f"The difference seen in 3 of 4 pairs: {', '.join(known)}"] if known else []
+    if not known:
+        return "It is undecided how small a difference these judges see"
     return "; ".join([*said, *([f"undecided for {listed(open_)}"] if open_ else [])])
 
 

@@ -268,7 +268,9 @@ def probes(analysis: Analysis) -> Figure | LeftOut:
     """A row for each probe: what a change that must not matter does to accuracy."""
     judges = [judge for judge in shown(analysis) if judge.probes][:MOST_SERIES]
     if not judges:
-        return LeftOut("probes", "no probes were asked (visualjudge probe)")
+        other = any(judge.photograph is not None for judge in shown(analysis))
+        why = "only the photograph was replaced" if other else "no probes were asked"
+        return LeftOut("probes", why)
     by_judge = [{row.name: row for row in judge.probes} for judge in judges]
     asked = list(dict.fromkeys(name for found in by_judge for name in found))
     names = [
@@ -341,7 +343,8 @@ def photograph(analysis: Analysis) -> Figure | LeftOut:
     ]
     caption = (
         "Right answers with the photograph less those with uniform grey or with another photograph "
-        f"in its place, whichever gains less, on the same pairs. {INTERVALS}"
+        "in its place, whichever gains less, on the same pairs. A judge does not need the "
+        f"photograph where a gain is certain to be below {100 * MARGIN:g} points. {INTERVALS}"
     )
     return Figure(
         "photograph",
@@ -357,7 +360,7 @@ def _needs(row: Photograph, name: str) -> tuple[str, str]:
     """Whether a judge needs the photograph; its name and gain."""
     said = {
         "needed": "needs the photograph",
-        "not_needed": f"gains less than {100 * MARGIN:g} points from the photograph",
+        "not_needed": "does not need the photograph",
         "not_shown": "undecided whether it needs the photograph",
     }[row.state]
     return said, f"{name} {rough_points(row.least)}".strip()

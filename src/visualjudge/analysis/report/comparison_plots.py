@@ -20,7 +20,7 @@ from visualjudge.analysis.figure_text import (
     opposite,
     rule,
 )
-from visualjudge.analysis.figures import Comparison, JudgeResult
+from visualjudge.analysis.figures import Comparison, JudgeResult, Leak
 from visualjudge.analysis.plots.figure import Figure, LeftOut
 from visualjudge.analysis.plots.forest import ForestRow, Scale, forest
 from visualjudge.analysis.plots.panels import Slope, SlopeRow, slopes
@@ -384,7 +384,7 @@ def sources(analysis: Analysis, group: str | None = None) -> Figure | LeftOut:
         told = _first_source(_rows(judges[0], group))
     if len(judges) > 2:
         alike = sum(_agreed(_rows(judge, group)) for judge in judges)
-        told = f"{alike} of {len(judges)} judges put first a source that the truth puts first"
+        told = f"{alike} of {len(judges)} judges agree with the truth on the best source"
     finding = f"{group_name(group).capitalize()}: {told}"
     name = "sources" if group == groups[0] else f"sources-{groups.index(group) + 1}"
     return Figure(name, finding, caption, columns, tuple(data), lambda width: slopes(charts, width))
@@ -424,10 +424,26 @@ def _first_source(rows: Sequence[SourceRow]) -> str:
     ahead = min(rows, key=lambda row: row.rank)
     true = [row.source for row in rows if row.true_rank == 1]
     if ahead.source in true:
-        return f"“{ahead.source}” is first, by the judge and by the truth"
+        return f"judge and truth put “{ahead.source}” first"
     if len(true) < 3:
         return f"first is “{ahead.source}”, by the truth {listed([f'“{name}”' for name in true])}"
     return f"first is “{ahead.source}”; by the truth {len(true)} sources share the first place"
+
+
+def best_rule(found: Sequence[Leak]) -> tuple[str, Share] | None:
+    """The rule that is right most often, or the opposite of the one that is wrong most often; None
+    without any.
+    """
+    if not found:
+        return None
+    best = max(found, key=lambda row: abs((row.share.value or GUESS) - GUESS))
+    share = best.share
+    if (share.value or GUESS) >= GUESS:
+        return rule(best), share
+    low, high = share.interval or (None, None)
+    ends = None if low is None or high is None else (1 - high, 1 - low)
+    value = 1 - (share.value or 0.0)
+    return opposite(best), Share(value, ends, share.n, share.images, share.why)
 
 
 def rules(analysis: Analysis) -> Figure | LeftOut:
@@ -438,14 +454,9 @@ def rules(analysis: Analysis) -> Figure | LeftOut:
     found.sort(key=lambda row: -(row.share.value or 0.0))
     rows = [ForestRow(rule(row), (row.share,), GUESS) for row in found]
     flagged = [row for row in found if row.flagged]
-    best = max(flagged or found, key=lambda row: abs((row.share.value or GUESS) - GUESS))
-    taken, share = rule(best), best.share
-    if (share.value or GUESS) < GUESS:
-        low, high = share.interval or (None, None)
-        ends = None if low is None or high is None else (1 - high, 1 - low)
-        value = 1 - (share.value or 0.0)
-        taken, share = opposite(best), Share(value, ends, share.n, share.images, share.why)
-    said = f"“{taken}” is right in {rough_share(share)}"
+    best = best_rule(flagged or found)
+    assert best is not None, "at least one rule was found"
+    said = f"“{best[0]}” is right in {rough_share(best[1])}"
     finding = (
         f"They can be gamed: {said}" if flagged else f"No rule is certain to beat guessing; {said}"
     )

@@ -29,10 +29,9 @@ TEXT = (
     "errors are of the usable replies. Intervals are 95 % and treat the image as the unit: "
     "variances come from leaving "
     "out each image in turn (the delete-one-cluster jackknife). Shares, and mean τ-b as (τ-b + "
-    "1)/2, have intervals "
-    "from tests: of all shares, those that neither the binomial test of all cases nor a test of "
-    "images, with Student's "
-    "t, skewness and a variance that is partly supposed beforehand, refutes. Other "
+    "1)/2, have intervals from tests: the interval holds each share that neither the binomial test "
+    "of all cases nor a test with images as the unit rejects (Student's t, with skewness and a "
+    "variance that is partly assumed beforehand). Other "
     "figures have intervals by Student's t at Satterthwaite's degrees of freedom, fewer than the "
     "effective number of "
     "images, with a correction for skewness: correlations on Fisher's z, Krippendorff's α on "
@@ -52,6 +51,28 @@ TEXT = (
     "images that it was "
     "not chosen on."
 )
+
+TERMS = (
+    ("Source", "the model, or the controlled error, that made a prediction."),
+    ("Probe", "a question asked again with a change that must not, or must, alter the answer."),
+    (
+        "τ-b",
+        "how far two orders agree: 1 for the same order, 0 for no relation, −1 for the reverse.",
+    ),
+    (
+        "Favouritism",
+        "a judge ranks a source higher, or lower, than its answers on other sources explain.",
+    ),
+    (
+        "ω",
+        "the share of people whose place the judge could take, by the alternative annotator test.",
+    ),
+    (
+        "p (Holm)",
+        "the chance of such a result if there were no effect, adjusted for the number of tests.",
+    ),
+)
+"""Terms of the page that not everyone knows."""
 
 
 def methods(results: Results) -> str:

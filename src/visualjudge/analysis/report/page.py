@@ -19,15 +19,22 @@ from markupsafe import Markup
 import visualjudge
 from visualjudge.analysis import figure_text as words
 from visualjudge.analysis.analysing import Analysis
-from visualjudge.analysis.decisions.card import Answer, JudgeCard, short_answer, usual_card
+from visualjudge.analysis.decisions.card import (
+    Answer,
+    Card,
+    JudgeCard,
+    short_answer,
+    usual_card,
+)
 from visualjudge.analysis.decisions.check_figures import asked_for, shown_value
 from visualjudge.analysis.decisions.checks import ICONS, LABELS
 from visualjudge.analysis.figures import JudgeResult
 from visualjudge.analysis.plots.figure import LeftOut, page_style, unbroken
 from visualjudge.analysis.report.accuracy_plots import MOST_SERIES
-from visualjudge.analysis.report.methods import SOURCES, methods
+from visualjudge.analysis.report.comparison_plots import best_rule
+from visualjudge.analysis.report.methods import SOURCES, TERMS, methods
 from visualjudge.analysis.report.plots import PLOTS
-from visualjudge.analysis.report.readings import plain_name
+from visualjudge.analysis.report.readings import plain_name, rough_share
 from visualjudge.analysis.report.section import those_drawn
 from visualjudge.analysis.report.sections import pair, sections
 
@@ -96,7 +103,13 @@ def _lines(judges: Sequence[JudgeResult], found: Sequence[JudgeCard]) -> list[Li
     """A line a judge; of many judges a line an answer, those that may be used first."""
     if len(judges) <= MOST_SERIES:
         return [
-            Line(j.name, k, j.simulated, *_told(answer), (*_of_tasks(answer), *_reasons(answer)))
+            Line(
+                j.name,
+                k,
+                j.simulated,
+                *_told(answer),
+                (*_of_tasks(answer), *_reasons(answer), *_unseen(answer)),
+            )
             for k, (j, answer) in enumerate(zip(judges, found, strict=True))
         ]
     groups: dict[tuple[str, str, str, tuple[Reason, ...]], list[str]] = {}
@@ -118,11 +131,15 @@ def _told(found: Answer) -> tuple[str, str, str]:
 
 
 def _of_tasks(found: JudgeCard) -> tuple[Reason, ...]:
-    """The tasks that are decided, where the answer is not the same for all."""
+    """The answers for single tasks, where they are not all the same as the one for all tasks: those
+    that are decided, and beside a yes also those that are not.
+    """
     states = {
         state: [plain_name(task.task) for task in found.tasks if task.state == state]
-        for state in ("pass", "fail")
+        for state in ("pass", "fail", "undecided")
     }
+    if found.state != "pass":
+        del states["undecided"]
     if (
         len(found.tasks) < 2
         or not any(states.values())
@@ -131,20 +148,40 @@ def _of_tasks(found: JudgeCard) -> tuple[Reason, ...]:
         return ()
     said = [
         f"{word} for {words.listed(names)}"
-        for word, names in zip(("yes", "no"), states.values(), strict=True)
+        for word, names in zip(("yes", "no", "can’t tell yet"), states.values(), strict=False)
         if names
     ]
     return ((f"{', '.join(said)}", "answers"), ("; over all tasks together, ", ""))
 
 
+def _unseen(found: JudgeCard) -> tuple[Reason, ...]:
+    """That the judge does not need the photograph, where that is certain."""
+    if found.photograph is None or found.photograph.all.state != "not_needed":
+        return ()
+    return (("; ", ""), ("it does not need the photograph", "photograph"))
+
+
+def _gamed(analysis: Analysis, card: Card) -> str:
+    """That a rule which never looks at the image reaches the accuracy that a judge must show; empty
+    where none does.
+    """
+    best = best_rule([row for row in analysis.results.leaks if row.scope == "all" and row.flagged])
+    if best is None or (best[1].value or 0.0) < card.thresholds.checks["macro_accuracy"].value:
+        return ""
+    return (
+        f"These questions can be gamed: “{best[0]}” is right in {rough_share(best[1])}, without "
+        "a look at the image. An accuracy near that does not show that a judge looks."
+    )
+
+
 def _reasons(found: Answer, *, briefly: bool = False) -> tuple[Reason, ...]:
-    """Why: the checks that fail, or how many images are missing, with the sections about them."""
+    """Why: the checks that fail, or how many images are missing."""
     if found.needs_images:
         return ((short_answer(found).partition(": ")[2], ""),)
     due = [line for line in found.checks if line.state == found.state]
     if found.state == "not_measured":
         due = [line for line in due if line.name == "order_of_sources"]
-        return ((due[0].why or "", SECTIONS["order_of_sources"]),)
+        return ((due[0].why or "", CHECKS),)
     if found.state == "pass":
         return (("all checks pass", ""),)
     out = [("it fails " if found.state == "fail" else "undecided: ", "")]
@@ -153,20 +190,12 @@ def _reasons(found: Answer, *, briefly: bool = False) -> tuple[Reason, ...]:
         figure = (
             "" if briefly else f" ({note or f'{shown_value(line, 2)}, must be {asked_for(line)}'})"
         )
-        out += [(", " if k else "", ""), (f"“{LABELS[line.name]}”{figure}", SECTIONS[line.name])]
+        out += [(", " if k else "", ""), (f"“{LABELS[line.name]}”{figure}", CHECKS)]
     return tuple(out)
 
 
-SECTIONS = {
-    "macro_accuracy": "tasks",
-    "right_in_both_orders": "bias",
-    "lean": "bias",
-    "failed": "unread",
-    "order_of_sources": "sources",
-    "favour": "sources",
-    "omega": "judges",
-}
-"""The section about each check."""
+CHECKS = "figure-checks"
+"""The figure of all checks, with their values and thresholds."""
 
 
 def context(
@@ -182,6 +211,7 @@ def context(
     tall = any(len(judge.by_task) > TALL for judge in judges)
     beside = ("checks", "sources") if tall else ("sources", "checks")
     found = sections(analysis, judges, card, drawn, questions)
+    first = those_drawn(*(drawn[name] for name in ("tasks", *beside)))
     folders = [str(run.folder) for run in analysis.study.runs if run.folder is not None]
     return {
         "pair": None if compare is None else pair(analysis, compare),
@@ -191,13 +221,18 @@ def context(
         "many": len(judges) > MOST_SERIES,
         "most": MOST_SERIES,
         "sentences": [card.judges[i].answer for i in shown],
-        "first": those_drawn(*(drawn[name] for name in ("tasks", *beside))),
+        "first": first,
+        "gamed": _gamed(analysis, card),
         "left_out": [found for found in drawn.values() if isinstance(found, LeftOut)],
         "sections": found,
-        "anchors": {section.anchor for section in found},
+        "anchors": {
+            *(section.anchor for section in found),
+            *(f"figure-{figure.name}" for figure in first),
+        },
         "command": shlex.join(["visualjudge", "report", *folders, "--out", "report.html"]),
         "methods": methods(results),
         "sources": SOURCES,
+        "terms": TERMS,
         "version": visualjudge.__version__,
         "setups": [
             (j.name, orjson.dumps(j.info, option=orjson.OPT_INDENT_2).decode())

@@ -196,12 +196,17 @@ def _sensitivity(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | Lef
             found.setdefault(f"{plain_name(row.value)} · {row.against}", {})[judge.name] = (
                 words.jnd_text(row)
             )
-    rest = f" Curves of tasks and error types that are undecided: {missing}." if missing else ""
+    rest = (
+        f" Not listed: {words.many(missing, 'curve')} of single tasks and error types that are "
+        "undecided."
+        if missing
+        else ""
+    )
     return Section(
         "sensitivity", "How small a difference does it see?",
-        "The distance between two options at which the judge is 75 % right; lower is a sharper "
-        "eye. It is "
-        f"given where right answers are certain to grow with distance and the curve fits.{rest}",
+        "The difference between two options at which the judge is 75 % right; lower is a sharper "
+        "eye. It is given where accuracy is certain to rise with the difference, over all "
+        f"differences and with images as the unit, and the curve fits.{rest}",
         [by_rows(["Questions · distance"], judges, found)],
         figures=those_drawn(drawn["margin"], drawn["severity"]),
         missing=why_none(drawn["margin"], drawn["severity"]),
@@ -235,8 +240,8 @@ def _sways(
         Section(
             "leaks",
             "Can the questions be gamed?",
-            "How far a judge gets that only takes the option with more, or with less, of "
-            "something. No judge is involved: this is the dataset.",
+            "How often a rule is right that chooses by one property of the options, such as the "
+            "size of the file. This is about the dataset; no judge is involved.",
             [replace(grid(LEAK, flagged, hit=lambda row: row.flagged), notes=(BOLD_RULES,))],
             figures=those_drawn(drawn["rules"]),
             missing=why_none(drawn["rules"]),
@@ -252,7 +257,8 @@ BOLD_RULES = (
 def _leanings(judge: JudgeResult) -> Table:
     rows = [row for row in judge.bias if row.estimate.n]
     found = grid(columns.PREFERENCE, rows, hit=lambda row: row.flagged)
-    return replace(found, notes=("In bold rows p is below 5 %.",))
+    notes = ("In bold rows p is below 5 %.",) if any(row.flagged for row in rows) else ()
+    return replace(found, notes=notes)
 
 
 def _uses(analysis: Analysis, judges: Sequence[JudgeResult]) -> list[Section]:
@@ -519,8 +525,8 @@ def _photograph(judges: Sequence[JudgeResult], drawn: Mapping[str, Figure | Left
         "Does the judge need the photograph?",
         "The same pairs with the photograph, with another one in its place, and with uniform "
         "grey, also under what is "
-        "drawn over it. The gain is the accuracy with the photograph minus that with grey, with "
-        "a 95 % interval. What "
+        "drawn over it. A gain is the accuracy with the photograph minus that without it, with a "
+        "95 % interval; figure and sentences have the smaller one. What "
         "a judge gets right without the photograph comes from the predictions alone.",
         [
             titled(judge.name, grid(columns.PHOTOGRAPH, [need.all, *need.by_task]))
