@@ -49,7 +49,7 @@ from visualjudge.analysis.figures import (
     Variance,
 )
 from visualjudge.analysis.leaderboard import PLAYED, leaderboard, leads_of
-from visualjudge.analysis.leaks import NEEDED, leak_audit
+from visualjudge.analysis.leaks import NEEDED, leak_audit, with_order_shown
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.pairwise_figures import OF_TWO, Pairwise
 from visualjudge.analysis.probes import photograph_need, probe_results, tool_trust
@@ -180,7 +180,11 @@ def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None =
             warnings=nothing_in_common(study),
             comparisons=comparisons(study, gap),
             agreement=judge_agreement(study),
-            leaks=leak_audit(study.questions.lazy().filter(unchanged()).select(NEEDED).collect()),
+            leaks=leak_audit(
+                with_order_shown(
+                    study.questions.lazy().filter(unchanged()).select(NEEDED).collect(), study.runs
+                )
+            ),
             dataset=_dataset_facts(study),
             clusters=resampling.clusters,
             draws=resampling.draws,
