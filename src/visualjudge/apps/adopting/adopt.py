@@ -13,7 +13,7 @@ import polars as pl
 
 from visualjudge.apps.adopting.answers import GRADES, LETTER_OF, is_answer, is_missing, is_number
 from visualjudge.apps.adopting.columns import ROLES, find_columns
-from visualjudge.apps.adopting.fitting import fits
+from visualjudge.apps.adopting.fitting import Lettered, fits, other_letters_fit
 from visualjudge.apps.adopting.logs import UNIT, Log, Scale, find_format
 from visualjudge.apps.adopting.rereading import ReplyKey, read_replies, reply_key, reread
 from visualjudge.apps.adopting.rows import (
@@ -332,7 +332,17 @@ def _written(
             told.differing_otherwise += FAILED not in (ours, theirs) and ours != theirs
         if table.pairs and verdict.value != FAILED:
             told.of_order[who, shown] += 1
-            told.lettered += is_lettered(table, row)
+            if is_lettered(table, row):
+                told.lettered += 1
+                if {verdict.value, asked.item.answer} <= {"A", "B"}:
+                    told.letters.append(
+                        Lettered(
+                            asked.item.cluster,
+                            shown == "BA",
+                            verdict.value == "A",
+                            asked.item.answer == "A",
+                        )
+                    )
         by_judge.setdefault(who, []).append(verdict)
     known = {judge: not told.of_order[judge, None] for judge in by_judge}
     done = _save(table, home, by_judge, known, counts, force)
@@ -347,6 +357,7 @@ class _Told:
 
     of_order: Counter[tuple[str, Order | None]] = field(default_factory=Counter)
     lettered: int = 0
+    letters: list[Lettered] = field(default_factory=list)
     differing_otherwise: int = 0
 
 
@@ -371,11 +382,23 @@ def _notes(table: Table, told: _Told, counts: Mapping[str, int]) -> Iterator[str
                 f"with the letters those {MEANINGS[other]}, another value for "
                 f"{told.differing_otherwise}, not {counts['differing']}: --letters {other}"
             )
+    elif other_letters_fit(told.letters):
+        right = [row.said_a == row.truth_a for row in told.letters]
+        otherwise = [said != row.turned for said, row in zip(right, told.letters, strict=True)]
+        yield (
+            f"warning: letters in {table.columns['verdict']} seem to be those {MEANINGS[other]}: "
+            f"so read they equal the truth in {_share(otherwise)}, as now read in "
+            f"{_share(right)}; --letters {other}"
+        )
     elif told.lettered and (turned or unknown):
         yield (
             f"letters in {table.columns['verdict']}: taken as those {MEANINGS[now]}; "
             f"--letters {other} takes them as those {MEANINGS[other]}"
         )
+
+
+def _share(hits: Sequence[bool]) -> str:
+    return f"{100 * sum(hits) / len(hits):.1f} %"
 
 
 # ---------------------------------------------------------------- files
