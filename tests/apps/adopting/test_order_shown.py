@@ -295,3 +295,16 @@ def test_a_warning_says_how_well_each_meaning_of_letters_fits(tmp_path: Path) ->
     )
     done = vj.adopt(rows, tmp_path / "shown", verdict="letter", letters="shown")
     assert not any(note.startswith("warning") for note in done.notes)
+
+
+@pytest.mark.parametrize(
+    ("column", "first", "second"),
+    [("order", "1", "2"), ("order", "model_1", "model_2"), ("swapped", "0", "1")],
+)
+def test_spellings_of_the_order(column: str, first: str, second: str, tmp_path: Path) -> None:
+    rows = [
+        row | {column: {"AB": first, "BA": second}[row["shown_first"]]}
+        for row in without(leaning(), "letter", "raw")
+    ]
+    _, card = carded(rows, tmp_path / "out", order=column)
+    assert lean(card).value == pytest.approx(0.25, abs=0.02)

@@ -117,12 +117,12 @@ def test_interpolations_and_variables_are_filled_in_and_init_wins(tmp_path: Path
     [
         ("pipe_name: pairwise-judge", "pipe_name: no-such-pipe", "no-such-pipe"),
         ("backend: api", "backend: no-such-backend", "no-such-backend"),
-        ("VJ_TEST_KEY", "VJ_NOT_SET", "VJ_NOT_SET"),
+        ("VJ_TEST_KEY", "VJ_NOT_SET", "variable VJ_NOT_SET is not set; set it, or remove the line"),
         ("visual_consistency", "no_such_prompt", "no_such_prompt"),
         ("version: v1", "version: v77", "v77"),
         ("metric_configs:", "metrics:", "metric_configs"),
         ("init_config:", "init_confg:", "init_confg"),
-        ("model_name: m", "model_nam: m", "model_name"),
+        ("model_name: m", "model: m", "it has 'model', which is no field"),
         ("max_tokens: 222", "max_tokens: many", "max_tokens"),
         ("retries: 1", "retries: -1", "retries"),
         ("backend: api", "backend: [1, 2", "c.yaml"),
@@ -654,6 +654,13 @@ def test_a_run_without_any_value_fails_and_says_why_and_how_to_ask_again(
         (tmp_path / "out.jsonl").unlink()
     started.answers = [GOOD]
     assert "ok 2" in command(tmp_path, "--no-cache").stdout
+
+
+def test_a_table_in_place_of_rows_is_told_once(tmp_path: Path, server: Any) -> None:
+    make_rows(tmp_path)
+    write(tmp_path / "rows.jsonl", "key,instruction\n1,do it\n2,do it\n")
+    with pytest.raises(DataError, match="must hold one JSON object per line, such as"):
+        read_rows(tmp_path / "rows.jsonl")
 
 
 def test_why_a_metric_does_not_apply_is_said(tmp_path: Path, server: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import polars as pl
 
 from visualjudge.apps.adopting.answers import GRADES, LETTER_OF, is_answer, is_missing, is_number
-from visualjudge.apps.adopting.columns import ROLES, find_columns
+from visualjudge.apps.adopting.columns import ROLES, find_columns, no_header
 from visualjudge.apps.adopting.fitting import Lettered, fits, other_letters_fit
 from visualjudge.apps.adopting.logs import UNIT, Log, Scale, find_format
 from visualjudge.apps.adopting.rereading import ReplyKey, read_replies, reply_key, reread
@@ -49,6 +49,10 @@ NEEDED = ("verdict", "truth")
 WHOLE = ("item", "judge", "model", "model_a", "model_b")
 """Roles whose column has a value in each row."""
 JUDGE = "judge"
+WITHOUT_TRUTH = (
+    "; without answers of people, fill them in for some rows drawn at random: those without are "
+    "left out"
+)
 MEANINGS = {"columns": "of the columns (A is model_a)", "shown": "of the order shown (A is first)"}
 Files = list[tuple[int, str]]
 
@@ -163,6 +167,8 @@ def adopt(
         raise UsageError("--letters shown needs the order shown; --column order=NAME")
     taken = frame.select(pl.col(column).alias(role) for role, column in found.items())
     given = _labelled(taken)
+    if not given:
+        raise DataError(f"{files[0][1]}: {found['truth']}: no row has a truth{WITHOUT_TRUTH}")
     graded = bool(_said(taken, "verdict") & set(GRADES))
     read = Table(
         files,
@@ -195,10 +201,13 @@ def _check(
     nested = f"; columns of lists or objects are not read: {', '.join(lists)}" if lists else ""
     for role in NEEDED:
         if role not in found and not (role == "truth" and set(found) >= {"score_a", "score_b"}):
+            without = WITHOUT_TRUTH if role == "truth" else ""
             raise UsageError(
-                f"{name}: no column is named like the {role}; --column {role}=NAME (its first row "
+                f"{name}: no column is named like the {role}; --column {role}=NAME{without} "
+                f"(its first row "
                 f"has {', '.join(frame.columns)}{nested}; found: "
                 f"{', '.join(f'{role}={column}' for role, column in found.items()) or 'none'})"
+                f"{no_header(frame.columns)}"
             )
     for spelling, meaning in answers.items():
         if meaning not in ("A", "B", *TIES, FAILED) and not is_number(meaning):
@@ -220,13 +229,12 @@ def _check(
 
 
 def _labelled(taken: pl.DataFrame) -> list[int]:
-    """The rows that have a truth; all of them where none has, for the message."""
+    """The rows that have a truth."""
     if "truth" not in taken.columns:
         return list(range(taken.height))
     values = enumerate(taken["truth"].to_list())
     graded = bool(_said(taken, "truth") & set(GRADES))
-    found = [k for k, value in values if not is_missing(value) or (graded and value == "failed")]
-    return found or list(range(taken.height))
+    return [k for k, value in values if not is_missing(value) or (graded and value == "failed")]
 
 
 def _loaded(tables: Any, form: str | None) -> tuple[Files, pl.DataFrame, Scale | None]:
