@@ -117,6 +117,25 @@ def test_a_place_that_is_mostly_right_is_no_leak_of_the_other_features() -> None
     assert combined.share.value is not None and abs(combined.share.value - 0.5) < 0.1
 
 
+def test_the_first_option_is_no_rule_where_both_orders_were_asked() -> None:
+    """A is right in nine of ten, but which option a judge saw first is another matter."""
+    questions = [pair(i, (1.0, 9.0) if i % 10 == 0 else (9.0, 1.0)) for i in range(60)]
+
+    def rule(orders: str) -> tuple[float | None, int]:
+        verdicts = [
+            said(q, "A", order=order)
+            for i, q in enumerate(questions)
+            for order in (("AB", "BA") if orders == "both" else ("BA" if orders == "B" else "AB",))
+        ]
+        rows = analyse_study(study_of(questions, {"judge": verdicts})).results.leaks
+        share = next(row.share for row in rows if (row.scope, row.rule) == ("all", "position"))
+        return share.value, share.n
+
+    assert rule("A") == (0.9, 60)
+    assert rule("B") == (pytest.approx(0.1), 60)
+    assert rule("both")[1] == 0
+
+
 @pytest.mark.parametrize(("sizes", "flagged"), [([12, *[2] * 4], False), ([10] * 12, True)])
 def test_leak_is_flagged_only_where_its_interval_leaves_out_chance(
     sizes: list[int], flagged: bool

@@ -49,9 +49,9 @@ from visualjudge.analysis.figures import (
     Variance,
 )
 from visualjudge.analysis.leaderboard import PLAYED, leaderboard, leads_of
-from visualjudge.analysis.leaks import NEEDED, leak_audit
+from visualjudge.analysis.leaks import NEEDED, leak_audit, with_order_shown
 from visualjudge.analysis.load import load_study
-from visualjudge.analysis.pairwise_figures import OF_TWO, Pairwise
+from visualjudge.analysis.pairwise_figures import OF_TWO, Pairwise, constant_answer
 from visualjudge.analysis.probes import photograph_need, probe_results, tool_trust
 from visualjudge.analysis.psychometric import Resampling, Scope, curves
 from visualjudge.analysis.scores import (
@@ -80,6 +80,7 @@ PAIRED = (
     "parsed",
     "status",
     "cause",
+    "answer",
     "text",
     "right",
     "said_first",
@@ -180,7 +181,11 @@ def analyse_study(study: Study, *, gap: float = GAP, progress: Progress | None =
             warnings=nothing_in_common(study),
             comparisons=comparisons(study, gap),
             agreement=judge_agreement(study),
-            leaks=leak_audit(study.questions.lazy().filter(unchanged()).select(NEEDED).collect()),
+            leaks=leak_audit(
+                with_order_shown(
+                    study.questions.lazy().filter(unchanged()).select(NEEDED).collect(), study.runs
+                )
+            ),
             dataset=_dataset_facts(study),
             clusters=resampling.clusters,
             draws=resampling.draws,
@@ -241,7 +246,7 @@ def judge_result(
     board = leaderboard(
         study.kind(index, "pairwise", PLAYED), study.seed, leads_of(study.questions)
     )
-    pairwise = pairwise_figures(pairs, guessed(asked))
+    pairwise = pairwise_figures(pairs, guessed(asked), order_shown=run.order_shown)
     place, *features = preferences(pairs)
     told = answered.select(
         *(_sum_of(name) for name in ("tokens_in", "tokens_out")), pl.col("latency_s").median()
@@ -298,7 +303,9 @@ def _sum_of(name: str) -> pl.Expr:
     return pl.when(pl.col(name).is_not_null().any()).then(pl.col(name).sum()).alias(name)
 
 
-def pairwise_figures(pairs: pl.DataFrame, chance: float = OF_TWO) -> Pairwise:
+def pairwise_figures(
+    pairs: pl.DataFrame, chance: float = OF_TWO, *, order_shown: bool = True
+) -> Pairwise:
     """The headline of the pairwise questions; ``position_p`` is the exact binomial test of A
     against ½.
     """
@@ -307,6 +314,7 @@ def pairwise_figures(pairs: pl.DataFrame, chance: float = OF_TWO) -> Pairwise:
         accuracy=accuracy(pairs),
         questions=pairs["question"].n_unique(),
         chance=chance,
+        constant=constant_answer(pairs) if order_shown else None,
         macro=macro(pairs, "task"),
         position_p=binomial_p(int(parsed["said_first"].sum() or 0), parsed["said_first"].count()),
         swap=swap_figures(both_orders(pairs)),

@@ -125,6 +125,7 @@ def _pairwise(judge: f.JudgeResult) -> Json:
         **ACCURACY.json(p.accuracy),
         "questions": p.questions,
         "chance": p.chance,
+        "constant_answer": plain(p.constant),
         "macro": ESTIMATE.json(p.macro),
         "position_p": plain(p.position_p),
         "position_preference": PREFERENCE.json(position),
@@ -505,6 +506,7 @@ JUDGE: Table[f.JudgeResult] = Table(
             "Right of what was read",
             lambda j: percent(j.pairwise.accuracy.parsed.value),
         ),
+        Column(None, lambda j: j, "Constant answer", lambda j: percent(j.pairwise.constant)),
         Column(None, lambda j: j, "Said A", lambda j: percent(j.pairwise.accuracy.answered_a)),
         Column(
             None,

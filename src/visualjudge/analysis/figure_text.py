@@ -39,7 +39,7 @@ PROBE_STATES = {"pass": "passes", "fail": "fails", "not_shown": "undecided"}
 """What pages call the states of probes."""
 UNSURE = "say “cannot tell”"
 RULES = {
-    "position": "the first option",
+    "position": "the option shown first",
     "text_chars": "the longer text",
     "count": "more boxes, masks or points",
     "area": "the larger marked area",

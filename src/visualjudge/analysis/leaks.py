@@ -10,6 +10,7 @@ again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,14 +21,15 @@ from visualjudge.analysis.figures import Leak
 from visualjudge.analysis.repeated_rows import holm_apart, leak_verdicts, originals
 from visualjudge.analysis.statistics import jackknife
 from visualjudge.analysis.statistics.jackknife import norm_sf
-from visualjudge.analysis.study_table import lead
+from visualjudge.analysis.study_table import Run, lead
 from visualjudge.analysis.value_and_interval import NO_SHARE, Share
 from visualjudge.core.records import FloatArray, IntArray
 from visualjudge.core.seeding import rng_for
 
 RULES = ("position", "text_chars", "count", "area", "png_bytes")
-NEEDED = ("kind", "answer", "task", "cluster", *map(lead, RULES[1:]))
+NEEDED = ("question", "kind", "answer", "task", "cluster", *map(lead, RULES[1:]))
 """Columns of the questions that the audit looks at."""
+SHOWN = "shown_first"
 COMBINED = "combined"
 LEVEL = 0.05
 FOLDS = 5
@@ -39,12 +41,37 @@ MOST_CELLS = 6_000_000
 LEAST_PERMUTATIONS = 49
 
 
+def with_order_shown(questions: pl.DataFrame, runs: Sequence[Run]) -> pl.DataFrame:
+    """The questions with the column :data:`SHOWN`: 1 where judges saw option A first, −1 where they
+    saw B first, 0 where they were asked in both orders, or the order is not known: there, always
+    choosing the first is no rule that could be right more often than not.
+    """
+    first = pl.when(pl.col("order") == "BA").then(-1.0).otherwise(1.0)
+    asked = [
+        run.answered.select("question", first=first if run.order_shown else pl.lit(0.0))
+        for run in runs
+        if not run.of_people
+    ]
+    if not asked:
+        return questions
+    one_order = pl.col("first").min() == pl.col("first").max()
+    orders = (
+        pl.concat(asked)
+        .group_by("question")
+        .agg(pl.when(one_order).then(pl.col("first").first()).otherwise(0.0).alias(SHOWN))
+    )
+    found = questions.join(orders, on="question", how="left", maintain_order="left")
+    return found.with_columns(pl.col(SHOWN).fill_null(0.0))
+
+
 def differences(pairs: pl.DataFrame) -> FloatArray:
     """Option A less option B of every rule's feature, pairs × rules; 0 where it is not known.
-    Position is 1 for A.
+    Position is 1 where A is shown first: in all pairs, unless a column :data:`SHOWN` says it.
     """
+    first = pl.col(SHOWN) if SHOWN in pairs.columns else pl.lit(1.0)
     told = pairs.select(
-        pl.lit(1.0).alias("position"), *(pl.col(lead(name)).fill_null(0.0) for name in RULES[1:])
+        first.cast(pl.Float64).alias("position"),
+        *(pl.col(lead(name)).fill_null(0.0) for name in RULES[1:]),
     )
     return told.to_numpy()
 

@@ -127,8 +127,18 @@ def _info(folder: Path) -> dict[str, Any]:
     if not run.manifest_path.is_file():
         raise DataError(
             f"{run.manifest_path}: no such file; name a folder that `visualjudge judge --out` wrote"
+            f"{_runs_below(folder)}"
         )
     return run.manifest()
+
+
+def _runs_below(folder: Path) -> str:
+    """The runs in a folder that is none, such as one that ``adopt`` wrote."""
+    found = sorted(str(place.parent) for place in folder.glob("*/run.json"))[:_MOST_NAMED]
+    return f", such as {', '.join(found)}" if found else ""
+
+
+_MOST_NAMED = 5
 
 
 def _distinct_names(told: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:

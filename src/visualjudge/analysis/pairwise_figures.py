@@ -124,6 +124,20 @@ class Preference:
     """The same without comparing at equal difficulty."""
 
 
+def constant_answer(pairs: pl.DataFrame) -> float | None:
+    """The share of the most frequent right answer, options by the place in which they were
+    shown.
+    """
+    if pairs.is_empty():
+        return None
+    shown = (
+        pl.when(pl.col("first_right").is_null())
+        .then(pl.col("answer").cast(pl.String))
+        .otherwise(pl.col("first_right").cast(pl.String))
+    )
+    return int(pairs.group_by(shown.alias("said")).len()["len"].max()) / pairs.height  # type: ignore[arg-type]
+
+
 @dataclass(frozen=True)
 class Pairwise:
     """All pairwise verdicts of one judge."""
@@ -133,6 +147,10 @@ class Pairwise:
     chance: float
     """Share right of a guess among the answers that the questions allow: ½ of two, ¼ of A, B and
     two ties.
+    """
+    constant: float | None
+    """Share right of always giving the same answer, the best of them: of the option shown first,
+    the one shown second and each tie; None where the order shown is not known.
     """
     macro: Share
     """Mean over tasks of the share right."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
+from visualjudge.apps.adopting.columns import NAMES
 from visualjudge.cli.output import following, warnings_told
 from visualjudge.core.errors import UsageError
 from visualjudge.core.plurals import pluralize
@@ -44,10 +46,23 @@ class Use(StrEnum):
     verdicts = "verdicts"
 
 
+class _Roles(TyperCommand):
+    """Tells who writes a role as an option how to name its column."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        own = {name for option in self.params for name in option.opts}
+        for word in args:
+            option = word.partition("=")[0]
+            role = option[2:].replace("-", "_")
+            if option.startswith("--") and option not in own and role in NAMES:
+                raise UsageError(f"no such option: {option}; use --column {role}=NAME")
+        return super().parse_args(ctx, args)
+
+
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
-@app.command(epilog=EPILOG)
+@app.command(epilog=EPILOG, cls=_Roles)
 def adopt(
     table: Annotated[
         list[Path],
@@ -57,15 +72,13 @@ def adopt(
         ),
     ],
     out: Annotated[
-        Path,
-        typer.Option(
-            help="Folder to write: dataset, and a run for each judge.", show_default=False
-        ),
+        Path, typer.Option(help="Folder to write: dataset, and runs.", show_default=False)
     ],
     column: Annotated[
         list[str] | None,
         typer.Option(
-            help="ROLE=NAME: the column of a role, such as item=prompt_id; may be repeated."
+            help="ROLE=NAME: the column of a role: item, group, task, model_a, model_b, "
+            "verdict, truth, order, judge, reply, …"
         ),
     ] = None,
     answer: Annotated[
@@ -77,13 +90,11 @@ def adopt(
         typer.Option(help="Least and greatest score; default: 0 10.", show_default=False),
     ] = None,
     judge: Annotated[
-        str | None, typer.Option(help="Name of the judge if the table has no column for it.")
+        str | None, typer.Option(help="Name of the judge, without a column of it.")
     ] = None,
     use: Annotated[
         Use,
-        typer.Option(
-            help="What counts: replies, read again where there are any, or the table's verdicts."
-        ),
+        typer.Option(help="What counts: replies (read again), or verdicts."),
     ] = Use.replies,
     letters: Annotated[
         Letters,

@@ -54,8 +54,10 @@ RARE = frozenset(
 )
 """Options that a shortened help leaves out."""
 KEPT: Mapping[str, frozenset[str]] = {
+    "adopt": frozenset(("--force",)),
     "build": frozenset(("--subset", "--seed", "--workers", "--engine")),
     "judge": frozenset(("--concurrency", "--limit")),
+    "pipeline": frozenset(("--limit", "--no-cache")),
 }
 """Of these, what the help of a command has all the same."""
 

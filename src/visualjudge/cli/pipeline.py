@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,6 +31,9 @@ visualjudge pipeline judges.yaml --input rows.jsonl --out results.jsonl
 A row: {"key": "1", "instruction": "blue cup", "input_image": "in.png", "edited_images": ["a.png"]}
 """
 _MOST_LINES = 20
+_LONGEST_REPLY = 100
+WINNERS = {"Image A": "Image A (shown first)", "Image B": "Image B (second)", "Tie": "Tie"}
+"""Titles of the columns; rows may ask for a pair in both orders, so A is no model."""
 
 
 class RulesName(StrEnum):
@@ -119,10 +124,12 @@ def _given(option: str, value: object) -> list[str]:
 def _finish(
     report: PipelineReport, problems: list[Problem], out: Path, again: tuple[object, ...]
 ) -> None:
-    """Say how it ended; exit status 1 where a row has no result."""
+    """Say how it ended; exit status 1 where a row has no result, or no reply gave a value."""
     from visualjudge.runs.progress_display import counted, spent
 
-    money = f" ({spent(report.progress)})" if spent(report.progress) else ""
+    cached = pluralize(report.cached, "reply", "replies") + " from the cache"
+    paid = ", ".join(filter(None, (spent(report.progress), report.cached and cached)))
+    money = f" ({paid})" if paid else ""
     print(
         f"{out}: {pluralize(report.statuses.total(), 'row')}: "
         f"{counted(report.statuses) or 'none'}{money}"
@@ -134,6 +141,7 @@ def _finish(
     say(*lines[:_MOST_LINES])
     if len(lines) > _MOST_LINES:
         say(f"and {pluralize(len(lines) - _MOST_LINES, 'more row', 'more rows')} without a result")
+    say(*_without_value(report.metrics))
     if report.unchecked:
         unchecked = pluralize(report.unchecked, "result is", "results are")
         say(f"{out}: {unchecked} from an earlier version, which did not record their rows")
@@ -142,8 +150,30 @@ def _finish(
         say(f"{report.progress.stopped or 'stopped'}; {missing} missing; continue with --resume")
     if report.missing or report.errors:
         following(*again)
-    if lines or report.missing:
+    answered = any(counts.answered for counts in report.metrics.values())
+    if lines or report.missing or (report.statuses and not answered):
         raise typer.Exit(1)
+
+
+def _without_value(metrics: Mapping[str, MetricCounts]) -> list[str]:
+    """Why results have no value: causes of failures, and of metrics that do not apply."""
+    from visualjudge.runs.progress_display import counted
+
+    causes = sum((counts.causes for counts in metrics.values()), Counter[str]())
+    lines = []
+    if causes:
+        reply = next(one.first_failed for one in metrics.values() if one.causes)
+        shown = "" if reply is None else f"; the first reply: {shorten(reply, _LONGEST_REPLY)}"
+        lines.append(f"failed results, by cause: {counted(causes)}{shown}")
+        lines.append(
+            "failed replies are in the cache too; --no-cache and another --out ask them again"
+        )
+    lines += [
+        f"{name} does not apply to {pluralize(number, 'row')}: {reason}"
+        for name, counts in metrics.items()
+        for reason, number in counts.reasons.items()
+    ]
+    return lines
 
 
 def _by_metric(metrics: Mapping[str, MetricCounts]) -> str:
@@ -165,7 +195,7 @@ def _by_metric(metrics: Mapping[str, MetricCounts]) -> str:
 def _counted(counts: MetricCounts) -> dict[str, str]:
     return {
         "Answered": str(counts.answered),
-        **{winner: str(counts.values[winner]) for winner in ("Image A", "Image B", "Tie")},
+        **{title: str(counts.values[winner]) for winner, title in WINNERS.items()},
         "Scores": str(counts.scores),
         "Mean score": "–" if counts.mean_score is None else f"{counts.mean_score:.2f}",
         "Failed": str(counts.failed),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,10 @@ def _checked(config: Mapping[str, Any]) -> dict[str, Any]:
         checked = ClientConfig.model_validate(dict(config))
     except ValidationError as error:
         place, reason = first_problem(error)
-        raise UsageError(f"client configuration: {'.'.join(place)}: {reason}") from None
+        unknown = [name for name in config if name not in ClientConfig.model_fields]
+        meant = get_close_matches(place[-1], unknown, 1, 0.5) if place[-1] not in config else []
+        advice = f"; it has {meant[0]!r}, which is no field" if meant else ""
+        raise UsageError(f"client configuration: {'.'.join(place)}: {reason}{advice}") from None
     if checked.base_url:
         check_url(checked.base_url, "base_url, --base-url")
     return {name: value for name, value in checked.model_dump().items() if value is not None}

@@ -124,11 +124,14 @@ def test_a_csv_of_a_thousand_verdicts_is_a_card_in_two_commands(tmp_path: Path) 
             r"row 2: verdict must be A, B, tie, both_bad or the name of a source, got '0'; "
             r"--answer 0=MEANING says which",
         ),
-        ([row(truth=None)], "row 2: truth must be A, B, tie or both_bad, got nothing"),
+        (
+            [row(truth=None)],
+            "truth: no row has a truth; .* fill them in for some rows drawn at random",
+        ),
         (
             [row(order="third")],
-            r"row 2: order must be A or B \(the option shown first\), AB, BA or the name of a "
-            "source of the row, got 'third'",
+            r"row 2: order must be A or B, 1 or 2, model_a or model_b \(the option shown first\), "
+            "AB, BA, or the name of a source of the row, got 'third'",
         ),
         ([row(repeat="often")], "row 2: repeat must be a whole number from 0, got 'often'"),
     ],
@@ -145,6 +148,10 @@ def test_a_table_without_truth_or_with_unknown_names_says_which_option_helps(
 ) -> None:
     with pytest.raises(UsageError, match="no column is named like the truth; --column truth=NAME"):
         vj.adopt([{"item": "q", "verdict": "A"}], tmp_path / "out")
+    with pytest.raises(UsageError, match="first row is no header: remove the lines above"):
+        vj.adopt([{"Results": "q", "": "A", "_duplicated_0": "B"}], tmp_path / "out")
+    told = CliRunner().invoke(app, ["adopt", "v.csv", "--truth", "human", "--out", "out"])
+    assert str(told.exception) == "no such option: --truth; use --column truth=NAME"
     with pytest.raises(UsageError, match=r"--column must name one of item, .*; got 'itme'"):
         vj.adopt([row()], tmp_path / "out", itme="item")
     with pytest.raises(

@@ -11,8 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 import visualjudge as vj
+from visualjudge.apps.adopting.fitting import Lettered, other_letters_fit
 from visualjudge.cli.main import app
 from visualjudge.core.errors import DataError, UsageError
+from visualjudge.core.seeding import rng_for
 
 Row = dict[str, Any]
 
@@ -148,7 +150,9 @@ def test_letters_as_shown_are_named_by_the_replies_and_read_by_an_option(tmp_pat
     assert any("another value for 0, not 80: --letters shown" in note for note in done.notes)
     bare = without(rows, "raw")
     columns = vj.adopt(bare, tmp_path / "columns", verdict="letter")
-    assert any("letters in letter: taken as those of the columns" in one for one in columns.notes)
+    assert any(
+        "letters in letter seem to be those of the order shown" in one for one in columns.notes
+    )
     assert values(columns) == [row["letter"] for row in rows]
     shown = vj.adopt(bare, tmp_path / "shown", verdict="letter", letters="shown")
     assert values(shown) == truth
@@ -253,3 +257,54 @@ def test_only_a_preference_is_known_so_the_report_has_no_scores(tmp_path: Path) 
     assert all(row["mean_score"] is None for row in judge["leaderboard"]["rows"])
     page = out.read_text("utf-8").lower()
     assert "true score" not in page and "10.00" not in page
+
+
+def _lettered(seed: int, right: float, first: float, misread: bool = False) -> list[Lettered]:
+    """150 pairs, mostly with A as the better option, each asked twice in both orders: a judge that
+    names the first option, or the better one, or guesses.
+    """
+    rng = rng_for(seed, "lettered")
+    rows = []
+    for k in range(150):
+        truth = rng.random() < 0.8
+        for turned in (False, True):
+            drawn, guess = rng.random(), rng.random() < 0.5
+            said = not turned if drawn < first else truth if drawn < first + right else guess
+            letter = bool(said ^ (misread and turned))
+            rows += [Lettered(f"c{k}", turned, letter, truth)] * 2
+    return rows
+
+
+@pytest.mark.parametrize(("right", "first"), [(0.0, 0.0), (0.0, 0.9), (0.2, 0.3)])
+def test_no_judge_whose_letters_are_read_as_meant_is_warned_of(right: float, first: float) -> None:
+    """Neither one that guesses nor one that always names the first option."""
+    assert not any(other_letters_fit(_lettered(seed, right, first)) for seed in range(200))
+
+
+def test_letters_of_the_other_meaning_are_noticed() -> None:
+    found = [other_letters_fit(_lettered(seed, 0.5, 0.2, misread=True)) for seed in range(50)]
+    assert sum(found) >= 45
+
+
+def test_a_warning_says_how_well_each_meaning_of_letters_fits(tmp_path: Path) -> None:
+    rows = without(leaning(), "gpt_says", "raw")
+    done = vj.adopt(rows, tmp_path / "out", verdict="letter")
+    assert done.notes == (
+        "warning: letters in letter seem to be those of the order shown (A is first): so read they "
+        "equal the truth in 75.0 %, as now read in 50.0 %; --letters shown",
+    )
+    done = vj.adopt(rows, tmp_path / "shown", verdict="letter", letters="shown")
+    assert not any(note.startswith("warning") for note in done.notes)
+
+
+@pytest.mark.parametrize(
+    ("column", "first", "second"),
+    [("order", "1", "2"), ("order", "model_1", "model_2"), ("swapped", "0", "1")],
+)
+def test_spellings_of_the_order(column: str, first: str, second: str, tmp_path: Path) -> None:
+    rows = [
+        row | {column: {"AB": first, "BA": second}[row["shown_first"]]}
+        for row in without(leaning(), "letter", "raw")
+    ]
+    _, card = carded(rows, tmp_path / "out", order=column)
+    assert lean(card).value == pytest.approx(0.25, abs=0.02)

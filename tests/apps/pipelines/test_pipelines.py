@@ -117,12 +117,12 @@ def test_interpolations_and_variables_are_filled_in_and_init_wins(tmp_path: Path
     [
         ("pipe_name: pairwise-judge", "pipe_name: no-such-pipe", "no-such-pipe"),
         ("backend: api", "backend: no-such-backend", "no-such-backend"),
-        ("VJ_TEST_KEY", "VJ_NOT_SET", "VJ_NOT_SET"),
+        ("VJ_TEST_KEY", "VJ_NOT_SET", "variable VJ_NOT_SET is not set; set it, or remove the line"),
         ("visual_consistency", "no_such_prompt", "no_such_prompt"),
         ("version: v1", "version: v77", "v77"),
         ("metric_configs:", "metrics:", "metric_configs"),
         ("init_config:", "init_confg:", "init_confg"),
-        ("model_name: m", "model_nam: m", "model_name"),
+        ("model_name: m", "model: m", "it has 'model', which is no field"),
         ("max_tokens: 222", "max_tokens: many", "max_tokens"),
         ("retries: 1", "retries: -1", "retries"),
         ("backend: api", "backend: [1, 2", "c.yaml"),
@@ -607,7 +607,13 @@ def test_the_summary_counts_each_metric_and_names_a_command_that_works(
     assert "3 rows: ok 2 · failed 1" in result.stdout
     columns, counts = (re.split(r"\s{2,}", line) for line in result.stdout.splitlines()[1:3])
     told = dict(zip(columns, counts, strict=True))
-    assert told == {"Metric": "pair-judge", "Answered": "2", "Image A": "2", "Failed": "1"}
+    assert told == {
+        "Metric": "pair-judge",
+        "Answered": "2",
+        "Image A (shown first)": "2",
+        "Failed": "1",
+    }
+    assert "failed results, by cause: no answer 1; the first reply: nothing" in result.stderr
     assert "next:" not in result.stdout
     started.answers = [refused(400, "no")]
     (tmp_path / "a file.jsonl").write_bytes(
@@ -631,6 +637,38 @@ def test_the_summary_counts_each_metric_and_names_a_command_that_works(
     again = CliRunner().invoke(app, shlex.split(named)[3:])
     assert again.exit_code == 0, again.output
     assert "2 rows: ok 2" in again.stdout
+
+
+def test_a_run_without_any_value_fails_and_says_why_and_how_to_ask_again(
+    tmp_path: Path, server: Any
+) -> None:
+    make_rows(tmp_path, 2)
+    started = server("A")
+    for asked, told in ((4, "2 rows: failed 2 (36 tokens)"), (4, "(4 replies from the cache)")):
+        result = command(tmp_path)
+        assert result.exit_code == 1, result.output
+        assert told in result.stdout
+        assert "by cause: no answer 2; the first reply: A" in result.stderr
+        assert "--no-cache and another --out" in result.stderr
+        assert len(started.raw) == asked
+        (tmp_path / "out.jsonl").unlink()
+    started.answers = [GOOD]
+    assert "ok 2" in command(tmp_path, "--no-cache").stdout
+
+
+def test_a_table_in_place_of_rows_is_told_once(tmp_path: Path, server: Any) -> None:
+    make_rows(tmp_path)
+    write(tmp_path / "rows.jsonl", "key,instruction\n1,do it\n2,do it\n")
+    with pytest.raises(DataError, match="must hold one JSON object per line, such as"):
+        read_rows(tmp_path / "rows.jsonl")
+
+
+def test_why_a_metric_does_not_apply_is_said(tmp_path: Path, server: Any) -> None:
+    make_rows(tmp_path, 2, edited_images=["a.png"])
+    server(GOOD)
+    result = command(tmp_path)
+    assert result.exit_code == 1
+    assert "pair-judge does not apply to 2 rows: needs 2 edited images, got 1" in result.stderr
 
 
 def test_a_folder_for_the_results_is_told(tmp_path: Path, server: Any) -> None:

@@ -296,7 +296,9 @@ def _task(study: Study, run: int, result: JudgeResult, task: str, rules: Thresho
     own = replace(study, runs=(replace(study.runs[run], answered=table),))
     pairs = own.kind(0, "pairwise", PAIRED)
     cell = next(cell for cell in result.by_task if cell.name == task)
-    pairwise = pairwise_figures(pairs, guessed(pairwise_asked(own, 0)))
+    pairwise = pairwise_figures(
+        pairs, guessed(pairwise_asked(own, 0)), order_shown=study.runs[run].order_shown
+    )
     shown = Shown(
         pairwise,
         with_swap(preference(pairs.filter("parsed"), "position"), pairwise).estimate,
@@ -364,7 +366,9 @@ def _evidence(shown: Shown) -> Mapping[str, Evidence]:
         nothing = Evidence(None, None, pairwise.accuracy.share.images, UNANSWERED)
         return {"macro_accuracy": nothing, "right_in_both_orders": nothing, "lean": nothing}
     return {
-        "macro_accuracy": replace(_measured(pairwise.macro), short=shown.short or None)
+        "macro_accuracy": replace(
+            _measured(pairwise.macro), short=shown.short or None, note=_constant(pairwise)
+        )
         if pairwise.questions
         else NOT_ASKED,
         "right_in_both_orders": _measured(pairwise.swap.right_in_both),
@@ -372,6 +376,13 @@ def _evidence(shown: Shown) -> Mapping[str, Evidence]:
         if shown.place is None or not pairwise.questions
         else _measured(shown.place),
     }
+
+
+def _constant(pairwise: Pairwise) -> str | None:
+    """What a judge gets that looks at nothing, to compare its accuracy with."""
+    if pairwise.constant is None:
+        return None
+    return f"a constant answer gets {figure_text.percent(pairwise.constant)}"
 
 
 def _closed(ends: Ends | None) -> Interval | None:

@@ -451,7 +451,9 @@ def rules(analysis: Analysis) -> Figure | LeftOut:
     """A row for each shallow rule: how often it is right on these questions, whatever the judge."""
     found = [row for row in analysis.results.leaks if row.scope == "all" and row.share.n]
     if not found:
-        return LeftOut("rules", "no pair differs in length, count, size or place")
+        return LeftOut(
+            "rules", "no pair differs in length, count or size, or was asked in one order only"
+        )
     found.sort(key=lambda row: -(row.share.value or 0.0))
     rows = [ForestRow(rule(row), (row.share,), GUESS) for row in found]
     flagged = [row for row in found if row.flagged]

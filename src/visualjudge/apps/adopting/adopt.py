@@ -12,8 +12,8 @@ from typing import Any, Literal
 import polars as pl
 
 from visualjudge.apps.adopting.answers import GRADES, LETTER_OF, is_answer, is_missing, is_number
-from visualjudge.apps.adopting.columns import ROLES, find_columns
-from visualjudge.apps.adopting.fitting import fits
+from visualjudge.apps.adopting.columns import ROLES, find_columns, no_header
+from visualjudge.apps.adopting.fitting import Lettered, fits, other_letters_fit
 from visualjudge.apps.adopting.logs import UNIT, Log, Scale, find_format
 from visualjudge.apps.adopting.rereading import ReplyKey, read_replies, reply_key, reread
 from visualjudge.apps.adopting.rows import (
@@ -49,6 +49,10 @@ NEEDED = ("verdict", "truth")
 WHOLE = ("item", "judge", "model", "model_a", "model_b")
 """Roles whose column has a value in each row."""
 JUDGE = "judge"
+WITHOUT_TRUTH = (
+    "; without answers of people, fill them in for some rows drawn at random: those without are "
+    "left out"
+)
 MEANINGS = {"columns": "of the columns (A is model_a)", "shown": "of the order shown (A is first)"}
 Files = list[tuple[int, str]]
 
@@ -163,6 +167,8 @@ def adopt(
         raise UsageError("--letters shown needs the order shown; --column order=NAME")
     taken = frame.select(pl.col(column).alias(role) for role, column in found.items())
     given = _labelled(taken)
+    if not given:
+        raise DataError(f"{files[0][1]}: {found['truth']}: no row has a truth{WITHOUT_TRUTH}")
     graded = bool(_said(taken, "verdict") & set(GRADES))
     read = Table(
         files,
@@ -195,10 +201,13 @@ def _check(
     nested = f"; columns of lists or objects are not read: {', '.join(lists)}" if lists else ""
     for role in NEEDED:
         if role not in found and not (role == "truth" and set(found) >= {"score_a", "score_b"}):
+            without = WITHOUT_TRUTH if role == "truth" else ""
             raise UsageError(
-                f"{name}: no column is named like the {role}; --column {role}=NAME (its first row "
+                f"{name}: no column is named like the {role}; --column {role}=NAME{without} "
+                f"(its first row "
                 f"has {', '.join(frame.columns)}{nested}; found: "
                 f"{', '.join(f'{role}={column}' for role, column in found.items()) or 'none'})"
+                f"{no_header(frame.columns)}"
             )
     for spelling, meaning in answers.items():
         if meaning not in ("A", "B", *TIES, FAILED) and not is_number(meaning):
@@ -220,13 +229,12 @@ def _check(
 
 
 def _labelled(taken: pl.DataFrame) -> list[int]:
-    """The rows that have a truth; all of them where none has, for the message."""
+    """The rows that have a truth."""
     if "truth" not in taken.columns:
         return list(range(taken.height))
     values = enumerate(taken["truth"].to_list())
     graded = bool(_said(taken, "truth") & set(GRADES))
-    found = [k for k, value in values if not is_missing(value) or (graded and value == "failed")]
-    return found or list(range(taken.height))
+    return [k for k, value in values if not is_missing(value) or (graded and value == "failed")]
 
 
 def _loaded(tables: Any, form: str | None) -> tuple[Files, pl.DataFrame, Scale | None]:
@@ -332,7 +340,17 @@ def _written(
             told.differing_otherwise += FAILED not in (ours, theirs) and ours != theirs
         if table.pairs and verdict.value != FAILED:
             told.of_order[who, shown] += 1
-            told.lettered += is_lettered(table, row)
+            if is_lettered(table, row):
+                told.lettered += 1
+                if {verdict.value, asked.item.answer} <= {"A", "B"}:
+                    told.letters.append(
+                        Lettered(
+                            asked.item.cluster,
+                            shown == "BA",
+                            verdict.value == "A",
+                            asked.item.answer == "A",
+                        )
+                    )
         by_judge.setdefault(who, []).append(verdict)
     known = {judge: not told.of_order[judge, None] for judge in by_judge}
     done = _save(table, home, by_judge, known, counts, force)
@@ -347,6 +365,7 @@ class _Told:
 
     of_order: Counter[tuple[str, Order | None]] = field(default_factory=Counter)
     lettered: int = 0
+    letters: list[Lettered] = field(default_factory=list)
     differing_otherwise: int = 0
 
 
@@ -371,11 +390,23 @@ def _notes(table: Table, told: _Told, counts: Mapping[str, int]) -> Iterator[str
                 f"with the letters those {MEANINGS[other]}, another value for "
                 f"{told.differing_otherwise}, not {counts['differing']}: --letters {other}"
             )
+    elif other_letters_fit(told.letters):
+        right = [row.said_a == row.truth_a for row in told.letters]
+        otherwise = [said != row.turned for said, row in zip(right, told.letters, strict=True)]
+        yield (
+            f"warning: letters in {table.columns['verdict']} seem to be those {MEANINGS[other]}: "
+            f"so read they equal the truth in {_share(otherwise)}, as now read in "
+            f"{_share(right)}; --letters {other}"
+        )
     elif told.lettered and (turned or unknown):
         yield (
             f"letters in {table.columns['verdict']}: taken as those {MEANINGS[now]}; "
             f"--letters {other} takes them as those {MEANINGS[other]}"
         )
+
+
+def _share(hits: Sequence[bool]) -> str:
+    return f"{100 * sum(hits) / len(hits):.1f} %"
 
 
 # ---------------------------------------------------------------- files

@@ -52,8 +52,12 @@ GRADES: Mapping[str, float] = {
 """Spellings of grades, in lower case, as scores from 0 to 1; the letters are Inspect's."""
 ORDERS: Mapping[str, Order] = {
     **dict.fromkeys(("ab", "a", "model_a", "original", "false", "no", "a first"), "AB"),
+    **dict.fromkeys(("model_1", "1", "1.0", "first", "left"), "AB"),
     **dict.fromkeys(("ba", "b", "model_b", "swapped", "true", "yes", "b first"), "BA"),
+    **dict.fromkeys(("model_2", "2", "2.0", "second", "right"), "BA"),
 }
+SWAPPED: Mapping[str, Order] = {"0": "AB", "0.0": "AB", "1": "BA", "1.0": "BA"}
+"""Numbers in a column that says whether the options were swapped."""
 
 
 def is_missing(value: Any) -> bool:
@@ -143,8 +147,9 @@ def _advice(text: str, models: Models) -> str:
     return f"--answer {shlex.quote(f'{text}=MEANING')} says which of A, B, tie, both_bad it means"
 
 
-def order_of(value: Any, models: Models) -> Order:
+def order_of(value: Any, models: Models, column: str = "") -> Order:
     """AB, or BA where option B was shown first; the name of a source is the one shown first.
+    In a ``column`` named like "swapped", 1 means BA.
 
     Raises
     ------
@@ -152,10 +157,12 @@ def order_of(value: Any, models: Models) -> Order:
         If the cell says neither.
     """
     text = str(value).strip()
+    if "swap" in column.lower() and text in SWAPPED:
+        return SWAPPED[text]
     known = _source(text, models) or ORDERS.get(text.lower()) or _source_any_case(text, models)
     if known is None:
         raise DataError(
-            f" must be A or B (the option shown first), AB, BA or the name of a source of the row, "
-            f"got {value!r}"
+            " must be A or B, 1 or 2, model_a or model_b (the option shown first), AB, BA, or the "
+            f"name of a source of the row, got {value!r}"
         )
     return "BA" if known in ("B", "BA") else "AB"

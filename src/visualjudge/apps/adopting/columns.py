@@ -119,6 +119,14 @@ ROLES = (
 NAMES = tuple(role.name for role in ROLES)
 
 
+def no_header(header: Sequence[str]) -> str:
+    """Advice where the first row has too few names to be a header: a title may stand above it."""
+    empty = [name for name in header if not name.strip() or "_duplicated_" in name]
+    if 2 * len(empty) < len(header):
+        return ""
+    return "; its first row is no header: remove the lines above the names of the columns"
+
+
 def find_columns(
     header: Sequence[str],
     stated: Mapping[str, str],
@@ -141,6 +149,7 @@ def find_columns(
         if column not in header:
             raise UsageError(
                 f"--column {name}={column}: the table has the columns {', '.join(header)}"
+                f"{no_header(header)}"
             )
     found = dict(stated)
     free = {

@@ -216,7 +216,7 @@ def shown_order(table: Table, place: int, row: Mapping[str, Any]) -> Order | Non
     if not table.pairs or is_missing(stated):
         return None
     try:
-        return order_of(stated, models_of(row))
+        return order_of(stated, models_of(row), table.columns["order"])
     except DataError as error:
         raise DataError(f"{table.where(place, 'order')}{error}") from None
 

@@ -56,6 +56,7 @@ USER_CONFIG = "user_config.yaml"
 USER_CONFIG_ABOVE = 3
 """Folders in which it is looked for: that of the file, and those above."""
 _ENVIRONMENT = re.compile(r"\$\{env:(?P<name>[A-Za-z_]\w*)(?::(?P<default>[^}]*))?\}")
+_UNSET = re.compile(r"Environment variable '([^']*)' not found")
 _TUPLE = re.compile(r"(?<=[:\-,\[{]\s)!tuple(?=\s)")
 
 
@@ -215,6 +216,11 @@ def _check_text(where: str, text: str, keys: Mapping[str, str]) -> None:
 def _first_line(error: Exception) -> str:
     said = str(error).strip().splitlines()
     where = getattr(error, "full_key", None)
+    if unset := _UNSET.search(str(error)):
+        return (
+            f"{where}: the environment variable {unset[1]} is not set; set it, or remove the line "
+            "if the server needs no key"
+        )
     return f"{where}: {said[0]}" if where else said[0] if said else type(error).__name__
 
 

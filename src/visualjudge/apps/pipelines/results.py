@@ -68,12 +68,21 @@ class MetricCounts:
     score_sum: float = 0.0
     errors: int = 0
     does_not_apply: int = 0
+    causes: Counter[str] = field(default_factory=Counter)
+    """Failed rows by cause; earlier versions did not record it."""
+    reasons: Counter[str] = field(default_factory=Counter)
+    """Rows to which the metric does not apply, by reason."""
+    first_failed: str | None = None
+    """The first reply that gave no value."""
 
-    def add(self, result: Result) -> None:
-        """Count one result."""
+    def add(self, result: Result, cause: str | None = None) -> None:
+        """Count one result; ``cause``: why it has no value."""
         value = result["value"]
         if isinstance(value, str):
             self.values[value] += 1
+            if value == FAILED:
+                self.causes[cause or "unknown"] += 1
+                self.first_failed = self.first_failed or _reply(result)
         else:
             self.scores += 1
             self.score_sum += value
@@ -97,11 +106,20 @@ class MetricCounts:
 def count(row: RowResult, metrics: dict[str, MetricCounts]) -> None:
     """Count one row in ``metrics``."""
     for name, result in row.results.items():
-        metrics.setdefault(name, MetricCounts()).add(result)
+        cause = row.details.get(name, {}).get("cause")
+        metrics.setdefault(name, MetricCounts()).add(result, cause)
     for name in row.errors:
         metrics.setdefault(name, MetricCounts()).errors += 1
-    for name in row.does_not_apply:
-        metrics.setdefault(name, MetricCounts()).does_not_apply += 1
+    for name, reason in row.does_not_apply.items():
+        counts = metrics.setdefault(name, MetricCounts())
+        counts.does_not_apply += 1
+        counts.reasons[reason] += 1
+
+
+def _reply(result: Result) -> str | None:
+    """The reply of a failed result; of several, one for each edit, the last."""
+    reply = result.get("meta", {}).get("raw_response")
+    return str([*reply.values()][-1]) if isinstance(reply, Mapping) and reply else reply
 
 
 def read_results(path: Path) -> Iterator[RowResult]:

@@ -38,6 +38,8 @@ class Meter:
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
+        self.cached = 0
+        """Replies that came out of a cache."""
         self._changed = asyncio.Event()
 
     @asynccontextmanager
@@ -81,6 +83,7 @@ class Meter:
     def settle(self, usage: Usage | None, calls: int) -> None:
         """A booked call has ended; ``calls`` is 0 where its reply came out of a cache."""
         self.budget.settle(usage, calls=calls)
+        self.cached += not calls
         self._tell()
 
     def _tell(self) -> None:

@@ -20,6 +20,7 @@ from visualjudge.core.pydantic_messages import first_problem
 
 LONGEST_LINE = 16 << 20
 """Bytes of one row."""
+_NOT_JSON = "is not JSON"
 MOST_IMAGES = 100
 """Edited images of one row."""
 
@@ -80,6 +81,12 @@ def read_rows(path: str | Path) -> tuple[list[Row], list[Problem]]:
             rows[str(row.key)] = row
         else:
             problems.append(row)
+    if not rows and problems and all(one.reason.startswith(_NOT_JSON) for one in problems):
+        raise DataError(
+            f"{file}: must hold one JSON object per line, such as "
+            '{"key": "1", "instruction": "…", "input_image": "in.png", "edited_images": '
+            f'["a.png", "b.png"]}}; no line is JSON'
+        )
     if not rows and not problems:
         raise DataError(f"{file}: holds no rows")
     return list(rows.values()), problems
@@ -108,7 +115,7 @@ def _row(line: bytes, file: Path, number: int) -> Row | Problem:
     try:
         value = jsons.loads(line)
     except orjson.JSONDecodeError as error:
-        return Problem(str(file), where, "row", f"is not JSON: {error}")
+        return Problem(str(file), where, "row", f"{_NOT_JSON}: {error}")
     if isinstance(value, dict) and "key" in value:
         where += f" ({str(value['key'])[:80]})"
     try:

@@ -100,6 +100,8 @@ class PipelineReport:
     metrics: Mapping[str, MetricCounts] = field(default_factory=dict)
     unchecked: int = 0
     """Results of an earlier version, which say not what they were made of."""
+    cached: int = 0
+    """Replies of this invocation that came out of the cache."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +173,7 @@ async def run_pipeline(
     finally:
         await asyncio.gather(*(pipe.client.aclose() for pipe in pipes.values()))
     progress.budget = meter.budget
-    return _report(path, rows, pipes, progress, found.unchecked)
+    return _report(path, rows, pipes, progress, found.unchecked, meter.cached)
 
 
 def _earlier(path: Path, rows: Sequence[Row]) -> Earlier:
@@ -203,7 +205,12 @@ def _other_rows(path: Path, keys: Sequence[str]) -> str:
 
 
 def _report(
-    path: Path, rows: Sequence[Row], names: Iterable[str], progress: Progress, unchecked: int
+    path: Path,
+    rows: Sequence[Row],
+    names: Iterable[str],
+    progress: Progress,
+    unchecked: int,
+    cached: int,
 ) -> PipelineReport:
     statuses: Counter[str] = Counter()
     metrics = {name: MetricCounts() for name in names}
@@ -217,4 +224,4 @@ def _report(
                 f"{metric}: {said}" for metric, said in line.errors.items()
             )
     missing = sum(str(row.key) not in keys for row in rows)
-    return PipelineReport(statuses, errors, missing, progress, metrics, unchecked)
+    return PipelineReport(statuses, errors, missing, progress, metrics, unchecked, cached)

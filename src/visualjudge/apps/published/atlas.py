@@ -20,6 +20,7 @@ from visualjudge.analysis import Analysis, analyse
 from visualjudge.analysis.decisions.card import usual_card
 from visualjudge.analysis.decisions.card_page import ANSWERS
 from visualjudge.analysis.figure_text import many, percent, percents, points
+from visualjudge.analysis.pairwise_figures import constant_answer
 from visualjudge.analysis.plots.canvas import Canvas
 from visualjudge.analysis.plots.figure import Figure, page_style
 from visualjudge.analysis.plots.forest import ForestRow, forest
@@ -179,7 +180,7 @@ def _part(benchmark: str, part: str, found: Analysis) -> Iterator[AtlasRow]:
             part,
             judge.name,
             judge.pairwise.accuracy.share,
-            _constant(pairs),
+            constant_answer(pairs) or 0.0,
             f"{own[-1].value:.{own[-1].digits}f}" if own and own[-1].value is not None else "–",
             leaning.value if leaning else None,
             leaning.interval if leaning else None,
@@ -188,18 +189,6 @@ def _part(benchmark: str, part: str, found: Analysis) -> Iterator[AtlasRow]:
             _share(pairs, ~pl.col("parsed")),
             card.verdict,
         )
-
-
-def _constant(pairs: pl.DataFrame) -> float:
-    """The share of the most frequent right answer, options by the place in which they were
-    shown.
-    """
-    shown = (
-        pl.when(pl.col("first_right").is_null())
-        .then("answer")
-        .otherwise(pl.col("first_right").cast(pl.String))
-    )
-    return float(pairs.group_by(shown.alias("said")).len()["len"].to_numpy().max()) / pairs.height
 
 
 def _share(table: pl.DataFrame, condition: pl.Expr) -> float:
