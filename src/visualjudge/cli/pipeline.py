@@ -127,8 +127,8 @@ def _finish(
     """Say how it ended; exit status 1 where a row has no result, or no reply gave a value."""
     from visualjudge.runs.progress_display import counted, spent
 
-    cached = pluralize(report.cached, "reply", "replies") + " from the cache"
-    paid = ", ".join(filter(None, (spent(report.progress), report.cached and cached)))
+    cached = f"{pluralize(report.cached, 'reply', 'replies')} from the cache"
+    paid = ", ".join(filter(None, (spent(report.progress), cached if report.cached else "")))
     money = f" ({paid})" if paid else ""
     print(
         f"{out}: {pluralize(report.statuses.total(), 'row')}: "
