@@ -11,7 +11,6 @@ closes, so none outlives the process that started it.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import logging
 import multiprocessing
@@ -441,11 +440,15 @@ def _serve(pipe: Connection) -> None:
     # A terminal or a scheduler signals all processes; the one that started them decides.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
+    import asyncio  # here and below: most commands start no process, and it takes long to import
+
     with suppress(EOFError, OSError):
         asyncio.run(_answer_calls(pipe, Host(pipe.recv_bytes())))
 
 
 async def _answer_calls(pipe: Connection, host: Host) -> None:
+    import asyncio
+
     loop = asyncio.get_running_loop()
 
     async def answer(call: bytes) -> None:
