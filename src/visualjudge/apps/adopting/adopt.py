@@ -14,7 +14,7 @@ import polars as pl
 from visualjudge.apps.adopting.answers import GRADES, LETTER_OF, is_answer, is_missing, is_number
 from visualjudge.apps.adopting.columns import ROLES, find_columns, no_header
 from visualjudge.apps.adopting.fitting import Lettered, fits, other_letters_fit
-from visualjudge.apps.adopting.logs import UNIT, Log, Scale, find_format
+from visualjudge.apps.adopting.log_to_table import UNIT, Log, Scale, find_format
 from visualjudge.apps.adopting.rereading import ReplyKey, read_replies, reply_key, reread
 from visualjudge.apps.adopting.rows import (
     Table,
