@@ -1,5 +1,5 @@
-"""The interface of every backend: a frozen request in, a frozen reply out. Clients that wrap
-another one derive from :class:`Wrapping`.
+"""The interface of every backend: it takes a frozen request and returns a frozen reply. Clients
+that wrap another client derive from :class:`Wrapping`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class TextPart:
 
 @dataclass(frozen=True)
 class ImagePart:
-    """An image as the bytes of a file; ``mime`` such as ``image/png``.
+    """An image file as bytes, with its MIME type in ``mime``, such as ``image/png``.
 
     A part may be used in many requests, so its base64 form and digest are computed once and cached.
     """
@@ -48,7 +48,7 @@ Part = TextPart | ImagePart
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as described to a model; ``parameters`` is the JSON schema of its arguments, an
+    """A tool as described to a model. ``parameters`` is the JSON schema of its arguments, an
     object.
     """
 
@@ -59,10 +59,10 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A model's tool call; ``arguments`` is JSON text, as written by the model.
+    """A model's tool call. ``arguments`` is JSON text as written by the model.
 
-    ``id`` is empty for a call that the protocol cannot repeat, because it was malformed or written
-    in the reply's text. It is repeated to the model as text.
+    ``id`` is empty if the call was malformed or written in the reply's text. The protocol cannot
+    represent such a call, so it is sent back to the model as text.
     """
 
     id: str
@@ -72,7 +72,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The result of a call: texts and images; ``failed`` if the tool could not be run."""
+    """The result of a call: texts and images. ``failed`` is True if the tool could not be run."""
 
     call: ToolCall
     parts: tuple[Part, ...]
@@ -81,7 +81,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One reply with calls and their results."""
+    """One reply with its tool calls and their results."""
 
     text: str
     results: tuple[ToolResult, ...]
@@ -90,16 +90,16 @@ class Turn:
 
     @property
     def is_native(self) -> bool:
-        """Whether the calls can be repeated in the protocol's own form."""
+        """Whether the calls can be sent back in the protocol's own form."""
         return all(result.call.id for result in self.results)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call: an optional system text and the user's parts, in order.
+    """One call: an optional system text, followed by the user's parts in order.
 
-    A parameter that is None is left to the server. ``schema`` is a JSON schema that the reply
-    should follow.
+    The server chooses parameters that are None. ``schema`` is a JSON schema that the reply should
+    follow.
     """
 
     parts: tuple[Part, ...]
@@ -162,14 +162,14 @@ class Reply:
 
 
 def with_failed(reply: Reply, usage: Mapping[str, int]) -> Reply:
-    """Add the billed tokens of earlier calls without a reply to ``reply``."""
+    """Add the billed tokens of earlier, failed calls to ``reply``."""
     return replace(reply, usage=dict(Counter(reply.usage) + Counter(usage))) if usage else reply
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Which model is asked, where and how: the cache key except for the payload. Holds no
-    secrets.
+    """Which model is asked, where and how. Together with the payload it forms the cache key.
+    Contains no secrets.
     """
 
     backend: str
@@ -180,7 +180,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostics:
-    """Events of a client so far."""
+    """Failures and parameter changes of a client so far."""
 
     failures: Counter[str] = field(default_factory=Counter)
     """Failed calls by cause, including those that succeeded on retry."""
@@ -195,11 +195,11 @@ class Diagnostics:
 
 
 class Client(Protocol):
-    """A backend. Clients that wrap a client (retry, cache) are clients themselves."""
+    """A backend, or a client that wraps one (retry, cache)."""
 
     @property
     def model(self) -> str:
-        """The model's name, as the server knows it."""
+        """The model's name on the server."""
         ...
 
     @property
@@ -215,14 +215,14 @@ class Client(Protocol):
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
         """Return one reply.
 
-        ``attempt`` counts a judge's repeats of the same request, so that a cache stores each
+        ``attempt`` numbers a judge's repeats of the same request, so that a cache stores each one
         separately.
 
         Raises
         ------
         visualjudge.core.errors.ClientError
-            If no reply could be obtained. No other exception may be raised: a malformed reply is a
-            failed call.
+            If no reply could be obtained or the reply is malformed. Clients must not raise other
+            exceptions.
         """
         ...
 

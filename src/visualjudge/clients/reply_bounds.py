@@ -1,4 +1,4 @@
-"""How much of a server's reply is read. docs/security.md lists these bounds."""
+"""Size limits on server replies, documented in docs/security.md."""
 
 from __future__ import annotations
 

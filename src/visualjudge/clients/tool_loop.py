@@ -1,8 +1,8 @@
-"""The loop of a model that calls tools: ask, run its calls, and ask again until it answers.
+"""The tool-calling loop: ask the model, run its calls, and ask again until it answers.
 
-It is the same for all protocols; each client writes the turns of a request in its own form. A model
-that calls too often, with invalid arguments or in circles is told so in text. Errors never leave
-the loop.
+The loop is the same for all protocols; each client writes the turns in its own format. If a model
+calls too often, with invalid arguments or repeatedly in the same way, the tool result says so. The
+loop never raises.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Conversation:
     """Of all replies, each once."""
 
     def heard(self, reply: Reply) -> None:
-        """Count a reply."""
+        """Add a reply to the totals."""
         self.reply = reply
         self.usage.update(reply.usage)
         self.notes.update(dict.fromkeys(reply.notes))
@@ -53,7 +53,7 @@ class Conversation:
             self.paid.update(reply.usage)
 
     def broke(self, error: ClientError) -> Conversation:
-        """End with a failed call."""
+        """End the conversation with a failed call."""
         self.ending, self.error = "failed", error
         self.calls += 1
         self.paid.update(error.usage)
@@ -63,19 +63,19 @@ class Conversation:
 async def converse(
     ask: Callable[[Request], Awaitable[Reply]], request: Request, run: Run, most: int
 ) -> Conversation:
-    """Ask, and run the called tools, until a reply calls none.
+    """Ask, and run the requested tools, until a reply requests none.
 
     Parameters
     ----------
     ask
-        Returns the reply to a request; raises ``ClientError``.
+        Function that returns the reply to a request or raises ``ClientError``.
     request
-        The request, with the available tools; without tools, the first reply is the last.
+        Request with the available tools; without tools, the first reply is the last.
     run
-        Runs one call; never raises.
+        Function that runs one call and never raises.
     most
-        Maximum number of calls. Further calls are answered with a text once, then the conversation
-        ends with "tool_limit": it takes at most ``most`` + 2 requests.
+        Maximum number of calls. Further calls are answered once with a text; after that the
+        conversation ends with "tool_limit". It takes at most ``most`` + 2 requests.
     """
     done, used, warned, made = Conversation(), 0, False, set[tuple[str, str]]()
     while True:
@@ -108,9 +108,9 @@ async def converse(
 
 
 def _calls(reply: Reply, turn: int) -> tuple[ToolCall, ...]:
-    """Return the calls of a reply, or those in its text, without duplicate ids.
+    """Return the calls of a reply, or else those in its text, without duplicate ids.
 
-    Generated ids contain the number of the turn, because ids must be unique in a conversation.
+    Generated ids contain the turn number, because ids must be unique within a conversation.
     """
     calls = reply.calls or calls_in(reply.text)
     if len({call.id for call in calls}) < len(calls):
