@@ -57,7 +57,9 @@ class ApiClient(RemoteClient):
     key_variables: ClassVar[tuple[str, ...]] = ("OPENAI_API_KEY",)
     versioned: ClassVar[bool] = True
     structured_outputs: ClassVar[bool] = False
-    """Whether the server takes vLLM's ``structured_outputs`` beside ``response_format``."""
+    """Whether the server accepts vLLM's ``structured_outputs`` in addition to
+    ``response_format``.
+    """
 
     def _located(self, base_url: str | None) -> tuple[str, str]:
         url = base_url or os.environ.get("OPENAI_BASE_URL") or self.default_url
@@ -109,8 +111,8 @@ _FINISH: dict[str, FinishReason] = {
     "refusal": "refusal",
 }
 _ECHOED = ("tool_calls", "reasoning_content", "reasoning_details")
-"""Fields of a message with calls that go back as they came: some servers refuse calls without their
-reasoning.
+"""Fields of a message with calls that are sent back unchanged: some servers reject calls without
+their reasoning.
 """
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 

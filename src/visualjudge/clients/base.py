@@ -86,7 +86,7 @@ class Turn:
     text: str
     results: tuple[ToolResult, ...]
     echo: str | None = None
-    """As of :class:`Reply`."""
+    """See :class:`Reply`."""
 
     @property
     def is_native(self) -> bool:
@@ -109,17 +109,15 @@ class Request:
     seed: int | None = None
     schema: Mapping[str, Any] | None = None
     top_logprobs: int | None = None
-    """How many alternatives a token to ask for; None asks for no log-probabilities."""
+    """Number of alternatives per token; None requests no log-probabilities."""
     tools: tuple[ToolSpec, ...] = ()
-    """What the model may call instead of answering."""
+    """Tools that the model may call instead of answering."""
     turns: tuple[Turn, ...] = ()
-    """Calls so far, and their results: what follows the user's parts."""
+    """Calls so far and their results, which follow the user's parts."""
     repeat: int = 0
-    """Which of several samples of one request this is: never sent, part of a cache's key."""
+    """Sample number of the request: part of the cache key, never sent."""
     prepared: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
-    """Where a transport keeps the body it made of this request, so that a retry sends the same
-    bytes.
-    """
+    """The body that a transport created for this request, so that a retry sends the same bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,16 +146,16 @@ class Reply:
     usage: Mapping[str, int] = field(default_factory=dict)
     tokens: tuple[Token, ...] | None = None
     notes: tuple[str, ...] = ()
-    """What the client noticed, such as "schema refused by the server; asked without"."""
+    """Notes of the client, such as "schema refused by the server; asked without"."""
     cached: bool = False
-    """Whether it came out of a response cache, and so cost nothing."""
+    """Whether the reply came from a response cache, and so cost nothing."""
     cause: str | None = None
-    """Why the server refused, where it said so (``"content filter"``)."""
+    """Why the server refused, if it said so (``"content filter"``)."""
     calls: tuple[ToolCall, ...] = ()
     """The tools that the model calls."""
     echo: str | None = None
-    """JSON of the server's own form of a reply with calls, which must be sent back unchanged where
-    the protocol signs it (thoughts of Gemini and Claude).
+    """The server's own JSON form of a reply with calls. It must be sent back unchanged if the
+    protocol signs it (thoughts of Gemini and Claude).
     """
 
 
@@ -185,12 +183,10 @@ class Diagnostics:
     failures: Counter[str] = field(default_factory=Counter)
     """Failed calls by cause, including those that succeeded on retry."""
     adjustments: tuple[str, ...] = ()
-    """Parameters that the server refused and that requests go without (or under another name) since
-    then.
-    """
+    """Parameters that the server refused and that later requests omit or rename."""
     schema: str | None = None
-    """What the server did with a JSON schema: ``"followed"``, ``"refused"``, ``"ignored"``; None
-    where not tried.
+    """How the server treated a JSON schema: ``"followed"``, ``"refused"``, ``"ignored"``; None if
+    none was sent.
     """
 
 

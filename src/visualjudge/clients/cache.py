@@ -60,7 +60,9 @@ _log = logging.getLogger("visualjudge.clients")
 
 
 def default_cache_dir() -> Path:
-    """Return ``$XDG_CACHE_HOME/visualjudge/replies``, by default ``~/.cache/visualjudge/replies``."""
+    """Return ``$XDG_CACHE_HOME/visualjudge/replies``, by default
+    ``~/.cache/visualjudge/replies``.
+    """
     home = os.environ.get("XDG_CACHE_HOME")
     base = Path(home) if home else Path.home() / ".cache"
     return base / "visualjudge" / "replies"
@@ -119,7 +121,9 @@ class Cached(Wrapping):
         return self.directory / key[:2] / f"{key}.{attempt}.json"
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        """Return the cached reply, marked ``cached``, or ask the inner client and cache its reply."""
+        """Return the cached reply, marked ``cached``, or ask the inner client and cache its
+        reply.
+        """
         path = self.path(request, attempt)
         kept = self._kept(path)
         if kept is not None:

@@ -34,19 +34,19 @@ from visualjudge.core.atomic import write_bytes
 from visualjudge.core.errors import ApiError, ClientError, RunError, TransportError, UsageError
 
 Load = Literal["answered", "refused", "overloaded"]
-"""What a call says about the server: ``refused`` = HTTP 429 (too many calls), ``overloaded`` = 408,
+"""How a call affected the server: ``refused`` = HTTP 429 (too many calls), ``overloaded`` = 408,
 503, 529 or no reply in time.
 """
 OVERLOADED = 0.5
-"""What an overloaded server leaves of the places."""
+"""Fraction of the places that remains after an overload."""
 LEAST = 1 / 8
-"""What refused calls that had begun together leave of the places, at least: a server that refuses
-all of them counts calls a minute, not calls at once.
+"""Minimum fraction of the places that remains after a group of concurrent calls was refused: a
+server that refuses all of them limits calls per minute, not concurrent calls.
 """
 CAREFULLY = 4
-"""Rounds of answered calls for one more place than the server refused the last time."""
+"""Rounds of answered calls needed to add a place, below the level of the last refusal."""
 REST_S = 0.2
-"""How long the last place stays taken after a refused call."""
+"""Seconds for which the last place stays taken after a refused call."""
 _OVERLOADED = frozenset({408, 503, 529})
 
 
@@ -66,7 +66,7 @@ class AdaptiveLimit:
         self._deaf_until = 0
         self._least = 1.0
         self._met = 0.0
-        """The places that the last refusal or overload left; 0 = there was none."""
+        """The number of places after the last refusal or overload; 0 = none yet."""
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def enter(self) -> int:
@@ -165,11 +165,11 @@ def _load(error: ClientError) -> Load | None:
 
 
 SETTLED_S = 0.25
-"""How long a share holds before it is settled anew."""
+"""Seconds between two updates of a process's share."""
 FORGOTTEN_S = 900.0
-"""After so long without a word a process counts as gone, even if its number is taken again."""
+"""Seconds of silence after which a process counts as gone, even if its number is in use again."""
 LEARNED_S = 3600.0
-"""How long the next command starts from what a server allowed."""
+"""Seconds for which later commands start from the limit reached."""
 WAIT_S = 0.5
 ROUNDING = 1e-6
 LARGEST_FILE = 1 << 16
@@ -180,14 +180,12 @@ class _State:
     """The state that the processes share. Times are in seconds since the epoch."""
 
     met: float = 0.0
-    """The places of all when the last call was refused; 0 = none was."""
+    """The total number of places at the last refusal; 0 = none was refused."""
     met_at: float = 0.0
     free: float = 0.0
     """Places that no process holds."""
     processes: dict[str, list[float]] = field(default_factory=dict)
-    """By name: the places that it holds, how many calls it has to make, and when it was last heard
-    of.
-    """
+    """By name: the places held, the number of pending calls, and the time of the last update."""
 
     @property
     def places(self) -> float:
@@ -246,7 +244,9 @@ class SharedLimit(AdaptiveLimit):
             self._exchange(gone=True)
 
     def _look_again(self) -> None:
-        """Schedule another exchange while calls wait, as other processes may have returned places."""
+        """Schedule another exchange while calls wait, as other processes may have returned
+        places.
+        """
         loop = asyncio.get_running_loop()
         # A timer that is long overdue belonged to an event loop that has ended.
         if self._next is None or self._next.when() < loop.time() - 1:
@@ -385,7 +385,7 @@ def _on_this_machine(host: str) -> bool:
 
 
 RESERVED = 40
-"""Descriptors for everything but connections: the journal, the cache, images, the interpreter."""
+"""Descriptors reserved for other uses: the journal, the cache, images, the interpreter."""
 _log = logging.getLogger("visualjudge.clients")
 
 

@@ -54,7 +54,7 @@ _FINISH: dict[str, FinishReason] = {"STOP": "stop", "MAX_TOKENS": "length"}
 _OF_THE_BODY = frozenset(
     {"safetySettings", "tools", "toolConfig", "cachedContent", "serviceTier", "store"}
 )
-"""Fields of a request that do not belong to its generation configuration."""
+"""Request fields outside the generation configuration."""
 _MALFORMED = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"})
 _UNKNOWN_LOGPROB = -9999.0
 _PROMPT = ("promptTokenCount", "toolUsePromptTokenCount")
@@ -241,7 +241,9 @@ def _calls(candidate: Mapping[str, Any], reason: str) -> tuple[tuple[ToolCall, .
 
 
 def _text(content: Any) -> str:
-    """Return a candidate's text. A candidate that was cut off at the start has no parts or content."""
+    """Return a candidate's text. A candidate that was cut off at the start has no parts or
+    content.
+    """
     parts = (content.get("parts") if content is not None else None) or []
     return "".join(text_of(part.get("text")) for part in parts if not part.get("thought"))
 

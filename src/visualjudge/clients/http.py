@@ -30,7 +30,7 @@ from visualjudge.core.errors import RunError, TransportError
 _SAME_REQUEST = frozenset({307, 308})
 """Redirects after which a client sends the same request again (RFC 9110 §15.4)."""
 _CODINGS = {"gzip": 31, "x-gzip": 31, "deflate": 47, "identity": 0}
-"""Content codings that are understood, with zlib's window bits (47 reads gzip and zlib)."""
+"""Supported content codings, with zlib's window bits (47 reads gzip and zlib)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,12 +104,16 @@ async def _hop(
 
 
 def _proxy(parts: Any) -> str | None:
-    """Return the environment's proxy for this host, if any. A proxy resolves the host name itself."""
+    """Return the environment's proxy for this host, if any. A proxy resolves the host name
+    itself.
+    """
     return None if proxy_bypass(parts.hostname) else getproxies().get(parts.scheme)
 
 
 def is_public(address: str) -> bool:
-    """Return whether an IP address, or one embedded in an IPv6 address, is on the public internet."""
+    """Return whether an IP address, or one embedded in an IPv6 address, is on the public
+    internet.
+    """
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:

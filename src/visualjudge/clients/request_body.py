@@ -62,8 +62,8 @@ class Sampling:
 
 
 _MARK = f"image-{os.urandom(12).hex()}"
-"""Stands for an image while the body is put together; drawn anew in each process, so that no prompt
-can hold it.
+"""Stands for an image while the body is assembled. Each process generates its own, so that no
+prompt can contain it.
 """
 
 

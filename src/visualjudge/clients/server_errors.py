@@ -62,7 +62,9 @@ def embedded_error(body: Mapping[str, Any], raw: bytes, redact: Redact) -> Clien
 
 
 def one_line(text: str) -> str:
-    """Return a text on one line without control characters, shortened to a few hundred characters."""
+    """Return a text on one line without control characters, shortened to a few hundred
+    characters.
+    """
     line = " ".join(writable(text[:LONGEST_SEARCHED]).split())
     line = "".join(letter for letter in line if letter.isprintable())
     return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}…"

@@ -18,11 +18,11 @@ from visualjudge.clients.reply_fields import writable
 from visualjudge.core import jsons
 
 MADE = "visualjudge_call_"
-"""How the ids begin of calls to which the server gave none."""
+"""Prefix of generated call ids, used if the server sent none."""
 LONGEST_ARGUMENTS = 4000
-"""Characters of a call's arguments that are kept."""
+"""Maximum length of a call's arguments in characters; the rest is dropped."""
 LONGEST_TEXT = 20_000
-"""Characters of a reply with calls that are kept and repeated."""
+"""Maximum length of a reply with calls in characters; the rest is dropped."""
 LONGEST_ECHO = 1_000_000
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ID = re.compile(r"[\x21-\x7e]{1,256}")

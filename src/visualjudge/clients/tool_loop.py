@@ -17,7 +17,7 @@ from visualjudge.clients.tool_calls import LONGEST_TEXT, MADE, calls_in
 from visualjudge.core.errors import ClientError, Pending
 
 MOST_AT_ONCE = 16
-"""Calls of one reply that are answered; the others are dropped."""
+"""Maximum number of calls answered per reply; the others are dropped."""
 NONE_LEFT = "No tool calls are left. Give your final answer now."
 MADE_BEFORE = "You made this call before; its result is above."
 Run = Callable[[ToolCall], Awaitable[ToolResult]]
@@ -30,18 +30,18 @@ class Conversation:
 
     ending: Ending = "answered"
     reply: Reply = field(default_factory=lambda: Reply(""))
-    """The last; empty where none came."""
+    """The last reply; empty if there was none."""
     turns: tuple[Turn, ...] = ()
     calls: int = 0
-    """Replies that did not come out of a cache, and a failed call."""
+    """Replies that did not come from a cache, plus a failed call."""
     usage: Counter[str] = field(default_factory=Counter)
     """Tokens of all replies."""
     paid: Counter[str] = field(default_factory=Counter)
-    """Tokens of those that did not come out of a cache."""
+    """Tokens of the replies that did not come from a cache."""
     error: ClientError | None = None
-    """Of the ending "failed"."""
+    """The error of the ending "failed"."""
     notes: dict[str, None] = field(default_factory=dict)
-    """Of all replies, each once."""
+    """Notes of all replies, without duplicates."""
 
     def heard(self, reply: Reply) -> None:
         """Add a reply to the totals."""

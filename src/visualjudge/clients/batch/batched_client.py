@@ -21,14 +21,14 @@ from visualjudge.clients.remote_client import RemoteClient
 from visualjudge.core.errors import ApiError, ClientError, Pending, TransportError, UsageError
 
 MOST_TRIES = 4
-"""How many batches a request is put into that fail on it."""
+"""Maximum number of failed batches per request."""
 MOST_QUEUED = 50
-"""How many batches it is put into that are refused since too much is queued."""
+"""Maximum number of batches per request that may be refused because too much is queued."""
 CANCELLED, REFUSED, UNSENT = "batch cancelled", "batch refused", "batch not submitted"
 NOT_RUN = frozenset({CANCELLED, REFUSED, UNSENT})
-"""Causes that say nothing of the request: it was not tried."""
+"""Causes that say nothing about the request, because it was not tried."""
 _PARAMETERS = frozenset({400, 403, 422})
-"""Statuses that may be due to a parameter that the server does not take."""
+"""Statuses that a refused parameter may cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class _Call:
     result: Result | None = None
     known: bool = False
     body: Sequence[bytes] = ()
-    """Of the request that has no result yet."""
+    """The body of the request that has no result yet."""
 
 
 _call: ContextVar[_Call] = ContextVar("call")
@@ -142,7 +142,7 @@ class Batched(Wrapping):
                 try:
                     reply = with_failed(await self.inner.ask(request, attempt=attempt), billed)
                     return replace(reply, cached=True) if call.known else reply
-                # Called outside the client, so that a disk error is not mistaken for a server error.
+                # Called here, so that a disk error is not mistaken for a server error.
                 except Pending as pending:
                     self._requests.note(str(pending), call.body)
                     raise
@@ -157,7 +157,9 @@ class Batched(Wrapping):
             _call.reset(token)
 
     def _again(self, result: Result, error: ClientError, causes: Counter[str | None]) -> bool:
-        """Return whether to retry in another batch a failure that the request may not have caused."""
+        """Return whether to retry in another batch a failure that the request may not have
+        caused.
+        """
         tries = sum(count for cause, count in causes.items() if cause not in NOT_RUN)
         if isinstance(error, ApiError) and error.status in _PARAMETERS:
             return result.old or result.learned != self.inner.refused_parameters.learned

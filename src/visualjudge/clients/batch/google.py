@@ -28,7 +28,7 @@ from visualjudge.core.errors import TransportError
 
 _ENDED = frozenset({"succeeded", "failed", "cancelled", "expired", "partially_succeeded"})
 _STATUSES = {3: 400, 5: 404, 7: 403, 8: 429, 9: 400, 11: 400, 16: 401}
-"""HTTP statuses of google.rpc.Code; others are the server's fault."""
+"""HTTP statuses of google.rpc.Code; all others count as server errors."""
 
 
 class GoogleBatches(Provider):

@@ -27,7 +27,7 @@ from visualjudge.core.seeding import rng_for
 Found = TypeVar("Found")
 PATIENCE = RetryPolicy(attempts=8)
 TAG = "visualjudge_part"
-"""Names the part of a run in what a provider keeps of a batch."""
+"""Field that names the part of a run in a provider's batch metadata."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +46,16 @@ class Ticket:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The state of a batch. ``succeeded`` is the number of replies that its results must contain."""
+    """The state of a batch. ``succeeded`` is the number of replies that its results must
+    contain.
+    """
 
     status: str
     ended: bool = False
     refused: bool = False
-    """Ended without a request having been run."""
+    """Whether the batch ended without running any request."""
     limited: bool = False
-    """Refused since too much is queued: later is another matter."""
+    """Whether it was refused because too much is queued; it can be tried again later."""
     succeeded: int = 0
     files: tuple[str, ...] = ()
     reason: str | None = None
@@ -85,9 +87,9 @@ class Provider(ABC):
     most_bytes: ClassVar[int]
     framing: ClassVar[Framing] = Framing()
     discount: ClassVar[float] = 0.5
-    """What a request costs in a batch, as a share of its list price."""
+    """Price of a batched request as a share of its list price."""
     anonymous: ClassVar[bool] = False
-    """Whether :meth:`find` may return a batch of others, which only its results tell."""
+    """Whether :meth:`find` may return someone else's batch, which only its results reveal."""
 
     def __init__(self, client: RemoteClient) -> None:
         self.client = client
@@ -142,7 +144,9 @@ class Provider(ABC):
         """
 
     def result_of(self, line: bytes) -> tuple[str, Result]:
-        """Return the result of :meth:`read` with secrets masked, because it is written to a file."""
+        """Return the result of :meth:`read` with secrets masked, because it is written to a
+        file.
+        """
         name, result = self.read(orjson.loads(line))
         cause = None if result.cause is None else self.word(result.cause)
         return name, replace(
@@ -344,9 +348,9 @@ _GOES_ON = frozenset(
         "waiting",
     }
 )
-"""States of a batch that has not ended, of the providers and of servers that are like theirs."""
+"""States of a batch that has not ended, for the providers and compatible servers."""
 _TOKENS = frozenset({"logprobs", "logprobsResult"})
-"""Fields of a reply that spell it token by token."""
+"""Fields that repeat a reply token by token."""
 
 
 def rows_of(page: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:

@@ -18,7 +18,7 @@ PROVIDERS: dict[str, type[Provider]] = {
     "anthropic": AnthropicBatches,
     "google": GoogleBatches,
 }
-"""By the name of the backend."""
+"""Batch interfaces by backend name."""
 
 
 def provider_of(batched: Batched) -> Provider:
