@@ -18,7 +18,7 @@ from visualjudge.core.errors import TransportError, UsageError
 from visualjudge.prompts.provider_payloads import Content, Text, anthropic_style
 
 VERSION = "2023-06-01"
-DEFAULT_MAX_TOKENS = 4096  # the protocol demands a number
+DEFAULT_MAX_TOKENS = 4096  # the API requires a value
 NO_LOGPROBS = "this backend gives no log-probabilities"
 NO_SEED = "this backend does not support a seed"
 _PROMPT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
@@ -32,7 +32,9 @@ _FINISH: dict[str, FinishReason] = {
 
 
 class AnthropicClient(RemoteClient):
-    """One Claude model. ``base_url`` without a version (``https://host``). There is no ``seed``."""
+    """One Claude model. ``base_url`` excludes the version (``https://host``). ``seed`` is not
+    supported.
+    """
 
     backend: ClassVar[str] = "anthropic"
     default_url: ClassVar[str] = "https://api.anthropic.com"
@@ -106,7 +108,7 @@ def _tools(full: Request) -> dict[str, Any]:
 
 
 def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
-    """Return the model's message and the results, images included.
+    """Return the messages for one turn: the model's reply, then the tool results with their images.
 
     Source: https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use.
     """
@@ -152,8 +154,8 @@ def _list(value: Any) -> list[Any]:
 
 
 def _usage(usage: Any) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Return token counts under OpenAI's names. Tokens written to or read from a prompt cache
-    belong to the prompt and are stated beside ``input_tokens``. ``output_tokens`` include thinking.
+    """Return token counts under OpenAI's names. ``input_tokens`` excludes tokens written to or read
+    from a prompt cache; they are added here. ``output_tokens`` includes thinking.
 
     Source:
     https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching#tracking-cache-performance,

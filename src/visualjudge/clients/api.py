@@ -1,7 +1,7 @@
 """Backend ``api``: any server with OpenAI's chat completions API, over aiohttp, without the SDK.
 
-The SDK serialises every image of every request again, which reduces throughput to a quarter. Here a
-body is assembled once from base64 that is cached with each image, and a retry sends the same bytes.
+The SDK serialises every image again for every request, which cuts throughput to a quarter. Here
+each body is assembled once from the base64 cached with each image, and retries send the same bytes.
 """
 
 from __future__ import annotations
@@ -44,11 +44,12 @@ class ApiClient(RemoteClient):
     Parameters
     ----------
     base_url
-        With the version (``http://host/v1``); default ``OPENAI_BASE_URL``, then OpenAI's.
+        URL including the version (``http://host/v1``). Defaults to ``OPENAI_BASE_URL``, then to
+        OpenAI's server.
     api_key
-        Default ``OPENAI_API_KEY``; a server of one's own needs none.
+        Defaults to ``OPENAI_API_KEY``. Self-hosted servers usually need no key.
     extra_body
-        Further fields of the body, such as ``{"reasoning_effort": "low"}``.
+        Additional body fields, such as ``{"reasoning_effort": "low"}``.
     """
 
     backend: ClassVar[str] = "api"
@@ -56,7 +57,9 @@ class ApiClient(RemoteClient):
     key_variables: ClassVar[tuple[str, ...]] = ("OPENAI_API_KEY",)
     versioned: ClassVar[bool] = True
     structured_outputs: ClassVar[bool] = False
-    """Whether the server takes vLLM's ``structured_outputs`` beside ``response_format``."""
+    """Whether the server accepts vLLM's ``structured_outputs`` in addition to
+    ``response_format``.
+    """
 
     def _located(self, base_url: str | None) -> tuple[str, str]:
         url = base_url or os.environ.get("OPENAI_BASE_URL") or self.default_url
@@ -108,8 +111,8 @@ _FINISH: dict[str, FinishReason] = {
     "refusal": "refusal",
 }
 _ECHOED = ("tool_calls", "reasoning_content", "reasoning_details")
-"""Fields of a message with calls that go back as they came: some servers refuse calls without their
-reasoning.
+"""Fields of a message with calls that are sent back unchanged: some servers reject calls without
+their reasoning.
 """
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
@@ -123,8 +126,8 @@ def _tools(request: Request) -> dict[str, Any]:
 
 
 def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
-    """Return the model's message and the results; images follow in a user message, because tool
-    messages hold none.
+    """Return the messages for one turn: the model's reply and the tool results. Images follow in a
+    user message, because tool messages cannot contain any.
 
     Source: https://platform.openai.com/docs/api-reference/chat/create (messages).
     """
@@ -178,15 +181,14 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply
     Parameters
     ----------
     body
-        The JSON object that the server sent.
+        JSON object sent by the server.
     schema
-        What the server was asked to keep to.
+        JSON schema that the reply was asked to follow.
 
     Raises
     ------
     TransportError
-        If the body is no chat completion: a field that decides what was said is missing or of
-        another kind.
+        If the body is not a chat completion: a required field is missing or has the wrong type.
     """
     usage, about_usage = _usage(body.get("usage"))
     try:
@@ -208,7 +210,7 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply
 
 
 def _text(content: Any) -> str:
-    """Return a string, or the joined text parts of a list (some servers reply in parts)."""
+    """Return a string, or the joined text parts if it is a list, as some servers send."""
     if isinstance(content, list):
         return "".join(
             text_of(part.get("text")) for part in content if part.get("type", "text") == "text"

@@ -1,5 +1,5 @@
-"""The interface of every backend: a frozen request in, a frozen reply out. Clients that wrap
-another one derive from :class:`Wrapping`.
+"""The interface of every backend: it takes a frozen request and returns a frozen reply. Clients
+that wrap another client derive from :class:`Wrapping`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class TextPart:
 
 @dataclass(frozen=True)
 class ImagePart:
-    """An image as the bytes of a file; ``mime`` such as ``image/png``.
+    """An image file as bytes, with its MIME type in ``mime``, such as ``image/png``.
 
     A part may be used in many requests, so its base64 form and digest are computed once and cached.
     """
@@ -48,7 +48,7 @@ Part = TextPart | ImagePart
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as described to a model; ``parameters`` is the JSON schema of its arguments, an
+    """A tool as described to a model. ``parameters`` is the JSON schema of its arguments, an
     object.
     """
 
@@ -59,10 +59,10 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A model's tool call; ``arguments`` is JSON text, as written by the model.
+    """A model's tool call. ``arguments`` is JSON text as written by the model.
 
-    ``id`` is empty for a call that the protocol cannot repeat, because it was malformed or written
-    in the reply's text. It is repeated to the model as text.
+    ``id`` is empty if the call was malformed or written in the reply's text. The protocol cannot
+    represent such a call, so it is sent back to the model as text.
     """
 
     id: str
@@ -72,7 +72,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The result of a call: texts and images; ``failed`` if the tool could not be run."""
+    """The result of a call: texts and images. ``failed`` is True if the tool could not be run."""
 
     call: ToolCall
     parts: tuple[Part, ...]
@@ -81,25 +81,25 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One reply with calls and their results."""
+    """One reply with its tool calls and their results."""
 
     text: str
     results: tuple[ToolResult, ...]
     echo: str | None = None
-    """As of :class:`Reply`."""
+    """See :class:`Reply`."""
 
     @property
     def is_native(self) -> bool:
-        """Whether the calls can be repeated in the protocol's own form."""
+        """Whether the calls can be sent back in the protocol's own form."""
         return all(result.call.id for result in self.results)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call: an optional system text and the user's parts, in order.
+    """One call: an optional system text, followed by the user's parts in order.
 
-    A parameter that is None is left to the server. ``schema`` is a JSON schema that the reply
-    should follow.
+    The server chooses parameters that are None. ``schema`` is a JSON schema that the reply should
+    follow.
     """
 
     parts: tuple[Part, ...]
@@ -109,17 +109,15 @@ class Request:
     seed: int | None = None
     schema: Mapping[str, Any] | None = None
     top_logprobs: int | None = None
-    """How many alternatives a token to ask for; None asks for no log-probabilities."""
+    """Number of alternatives per token; None requests no log-probabilities."""
     tools: tuple[ToolSpec, ...] = ()
-    """What the model may call instead of answering."""
+    """Tools that the model may call instead of answering."""
     turns: tuple[Turn, ...] = ()
-    """Calls so far, and their results: what follows the user's parts."""
+    """Calls so far and their results, which follow the user's parts."""
     repeat: int = 0
-    """Which of several samples of one request this is: never sent, part of a cache's key."""
+    """Sample number of the request: part of the cache key, never sent."""
     prepared: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
-    """Where a transport keeps the body it made of this request, so that a retry sends the same
-    bytes.
-    """
+    """The body that a transport created for this request, so that a retry sends the same bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,28 +146,28 @@ class Reply:
     usage: Mapping[str, int] = field(default_factory=dict)
     tokens: tuple[Token, ...] | None = None
     notes: tuple[str, ...] = ()
-    """What the client noticed, such as "schema refused by the server; asked without"."""
+    """Notes of the client, such as "schema refused by the server; asked without"."""
     cached: bool = False
-    """Whether it came out of a response cache, and so cost nothing."""
+    """Whether the reply came from a response cache, and so cost nothing."""
     cause: str | None = None
-    """Why the server refused, where it said so (``"content filter"``)."""
+    """Why the server refused, if it said so (``"content filter"``)."""
     calls: tuple[ToolCall, ...] = ()
     """The tools that the model calls."""
     echo: str | None = None
-    """JSON of the server's own form of a reply with calls, which must be sent back unchanged where
-    the protocol signs it (thoughts of Gemini and Claude).
+    """The server's own JSON form of a reply with calls. It must be sent back unchanged if the
+    protocol signs it (thoughts of Gemini and Claude).
     """
 
 
 def with_failed(reply: Reply, usage: Mapping[str, int]) -> Reply:
-    """Add the billed tokens of earlier calls without a reply to ``reply``."""
+    """Add the billed tokens of earlier, failed calls to ``reply``."""
     return replace(reply, usage=dict(Counter(reply.usage) + Counter(usage))) if usage else reply
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Which model is asked, where and how: the cache key except for the payload. Holds no
-    secrets.
+    """Which model is asked, where and how. Together with the payload it forms the cache key.
+    Contains no secrets.
     """
 
     backend: str
@@ -180,26 +178,24 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostics:
-    """Events of a client so far."""
+    """Failures and parameter changes of a client so far."""
 
     failures: Counter[str] = field(default_factory=Counter)
     """Failed calls by cause, including those that succeeded on retry."""
     adjustments: tuple[str, ...] = ()
-    """Parameters that the server refused and that requests go without (or under another name) since
-    then.
-    """
+    """Parameters that the server refused and that later requests omit or rename."""
     schema: str | None = None
-    """What the server did with a JSON schema: ``"followed"``, ``"refused"``, ``"ignored"``; None
-    where not tried.
+    """How the server treated a JSON schema: ``"followed"``, ``"refused"``, ``"ignored"``; None if
+    none was sent.
     """
 
 
 class Client(Protocol):
-    """A backend. Clients that wrap a client (retry, cache) are clients themselves."""
+    """A backend, or a client that wraps one (retry, cache)."""
 
     @property
     def model(self) -> str:
-        """The model's name, as the server knows it."""
+        """The model's name on the server."""
         ...
 
     @property
@@ -215,14 +211,14 @@ class Client(Protocol):
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
         """Return one reply.
 
-        ``attempt`` counts a judge's repeats of the same request, so that a cache stores each
+        ``attempt`` numbers a judge's repeats of the same request, so that a cache stores each one
         separately.
 
         Raises
         ------
         visualjudge.core.errors.ClientError
-            If no reply could be obtained. No other exception may be raised: a malformed reply is a
-            failed call.
+            If no reply could be obtained or the reply is malformed. Clients must not raise other
+            exceptions.
         """
         ...
 

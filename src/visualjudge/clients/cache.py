@@ -1,13 +1,14 @@
 """A cache of replies on disk, so that a repeated run makes no calls.
 
-One file per entry, written atomically: complete or absent after ``kill -9``, and safe with several
-processes on any file system. The key holds everything that determines a reply: backend, base URL,
-model, parameters, exact payload, number of the sample. A judge that repeats a request because of a
-bad reply counts its attempts, and attempt *n* reads entry *n*; with a single entry it would get the
-same bad reply forever. Failures are never cached.
+Each entry is one file, written atomically: it is complete or absent after ``kill -9``, and several
+processes may share the cache on any file system. The key covers everything that determines a reply:
+backend, base URL, model, parameters, exact payload and sample number. When a judge repeats a
+request after a bad reply, attempt *n* reads entry *n*; with a single entry it would get the same
+bad reply forever. Failures are never cached.
 
-A cache may be in a folder that others can write to. So an entry carries an HMAC-SHA256 (RFC 2104)
-of its file's name and content with a secret of the user; entries without a valid one are ignored.
+Others may be able to write to the cache folder. Each entry therefore carries an HMAC-SHA256 (RFC
+2104) of its file name and content, keyed with a secret of the user. Entries without a valid HMAC
+are ignored.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ _log = logging.getLogger("visualjudge.clients")
 
 
 def default_cache_dir() -> Path:
-    """``$XDG_CACHE_HOME/visualjudge/replies``, by default ``~/.cache/visualjudge/replies``."""
+    """Return ``$XDG_CACHE_HOME/visualjudge/replies``, by default
+    ``~/.cache/visualjudge/replies``.
+    """
     home = os.environ.get("XDG_CACHE_HOME")
     base = Path(home) if home else Path.home() / ".cache"
     return base / "visualjudge" / "replies"
@@ -109,17 +112,18 @@ class Cached(Wrapping):
         self._asking: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle without the requests in flight."""
+        """Pickle without the pending requests."""
         return Cached, (self.inner, self.directory)
 
     def path(self, request: Request, attempt: int) -> Path:
-        """Return the path of the reply to a judge's ``attempt``-th try of ``request``."""
+        """Return the path of the reply to attempt ``attempt`` at ``request``."""
         key = cache_key(self.identity, request)
         return self.directory / key[:2] / f"{key}.{attempt}.json"
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        """Return the reply on disk, marked ``cached``, else the inner client's, which is then
-        cached."""
+        """Return the cached reply, marked ``cached``, or ask the inner client and cache its
+        reply.
+        """
         path = self.path(request, attempt)
         kept = self._kept(path)
         if kept is not None:
@@ -152,7 +156,7 @@ class Cached(Wrapping):
             self._stop(error)
 
     def _secret(self) -> bytes | None:
-        """Return the user's secret, or None, with one warning, if replies cannot be cached."""
+        """Return the user's secret, or None with a single warning if replies cannot be cached."""
         if self._full:
             return None
         try:
@@ -167,7 +171,7 @@ class Cached(Wrapping):
 
 
 def write_entry(path: Path, reply: Reply, secret: bytes) -> None:
-    """Write an entry, atomically."""
+    """Write an entry atomically."""
     entry = orjson.dumps(asdict(reply))
     write_bytes(
         path, orjson.dumps({"mac": _mac(path, entry, secret), "reply": orjson.Fragment(entry)})
@@ -175,7 +179,9 @@ def write_entry(path: Path, reply: Reply, secret: bytes) -> None:
 
 
 def read_entry(path: Path, secret: bytes) -> Reply | None:
-    """Return the entry, or None if the file is absent, damaged or foreign; it is then replaced."""
+    """Return the entry, or None if the file is missing, damaged or untrusted. Such a file is then
+    replaced.
+    """
     try:
         head, mark, rest = read_regular(path, LARGEST_BODY)[0].partition(b'","reply":')
         entry = rest[:-1]
@@ -189,7 +195,7 @@ def read_entry(path: Path, secret: bytes) -> Reply | None:
 
 
 def _mac(path: Path, entry: bytes, secret: bytes) -> str:
-    """Return the code of an entry. It covers the name too, so that entries cannot be exchanged."""
+    """Return the HMAC of an entry. It covers the name too, so that entries cannot be swapped."""
     return hmac.new(secret, path.name.encode() + b"\0" + entry, hashlib.sha256).hexdigest()
 
 

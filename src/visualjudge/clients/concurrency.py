@@ -1,12 +1,12 @@
-"""How many calls may be under way: a limit that adapts, shared by all processes of a user that ask
-one server with one key, and never more than files may be open.
+"""Limit concurrent calls. The limit adapts to the server, is shared by all of a user's processes
+that use the same server and key, and never exceeds the number of files that may be open.
 
-A refused call takes its place away, and places come back slowly while calls are answered. Each
-process holds some of the places and keeps to them by itself: a refused call of its own takes one of
-them away. In a small file in the user's cache folder stands who holds how many, and how many are
-free; at most four times a second a process puts back there what is more than its part, by the calls
-that it has to make, or takes what is free. Where the file cannot be used, a process keeps to a
-limit of its own.
+A *place* permits one call at a time. Each refused call removes a place; answered calls slowly add
+places. Each process holds some of the places and adapts their number to its own calls. A small file
+in the user's cache folder records how many places each process holds and how many are free. At most
+four times a second, a process returns the places beyond its share, which is proportional to its
+pending calls, or takes free ones. If the file cannot be used, the process applies a limit of its
+own.
 """
 
 from __future__ import annotations
@@ -34,28 +34,28 @@ from visualjudge.core.atomic import write_bytes
 from visualjudge.core.errors import ApiError, ClientError, RunError, TransportError, UsageError
 
 Load = Literal["answered", "refused", "overloaded"]
-"""What a call says about the server: ``refused`` = HTTP 429 (too many calls), ``overloaded`` = 408,
+"""How a call affected the server: ``refused`` = HTTP 429 (too many calls), ``overloaded`` = 408,
 503, 529 or no reply in time.
 """
 OVERLOADED = 0.5
-"""What an overloaded server leaves of the places."""
+"""Fraction of the places that remains after an overload."""
 LEAST = 1 / 8
-"""What refused calls that had begun together leave of the places, at least: a server that refuses
-all of them counts calls a minute, not calls at once.
+"""Minimum fraction of the places that remains after a group of concurrent calls was refused: a
+server that refuses all of them limits calls per minute, not concurrent calls.
 """
 CAREFULLY = 4
-"""Rounds of answered calls for one more place than the server refused the last time."""
+"""Rounds of answered calls needed to add a place, below the level of the last refusal."""
 REST_S = 0.2
-"""How long the last place stays taken after a refused call."""
+"""Seconds for which the last place stays taken after a refused call."""
 _OVERLOADED = frozenset({408, 503, 529})
 
 
 class AdaptiveLimit:
-    """How many calls may be under way, between 1 and ``ceiling``.
+    """A limit on concurrent calls, between 1 and ``ceiling``.
 
-    A refused call takes one place away. A sign of overload takes half of them, once for all calls
-    that had begun before. Answered calls add a place in four rounds up to what was refused the last
-    time, and one a round above that.
+    A refused call removes one place. A sign of overload removes half of them, once for all calls
+    already in flight. Answered calls add one place per four rounds below the level of the last
+    refusal, and one per round above it.
     """
 
     def __init__(self, ceiling: int) -> None:
@@ -66,11 +66,11 @@ class AdaptiveLimit:
         self._deaf_until = 0
         self._least = 1.0
         self._met = 0.0
-        """The places that the last refusal or overload left; 0 = there was none."""
+        """The number of places after the last refusal or overload; 0 = none yet."""
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def enter(self) -> int:
-        """Wait for a place; the number returned goes to :meth:`leave`."""
+        """Wait for a place. Pass the returned number to :meth:`leave`."""
         while self.in_flight >= int(self.allowed):
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)
@@ -78,14 +78,16 @@ class AdaptiveLimit:
                 await turn
             except asyncio.CancelledError:
                 if turn.done() and not turn.cancelled():
-                    self._wake()  # the place was ours: hand it on
+                    self._wake()  # a place was assigned to this call: pass it on
                 raise
         self.in_flight += 1
         self._begun += 1
         return self._begun
 
     def leave(self, number: int, load: Load | None) -> None:
-        """Give the place back. ``load`` None: the call says nothing about it (a wrong request)."""
+        """Return the place. ``load`` is None if the call says nothing about the server's load, such
+        as a malformed request.
+        """
         self.in_flight -= 1
         self._adapt(number, load)
         self._wake()
@@ -104,16 +106,16 @@ class AdaptiveLimit:
             self._met = self._all()
 
     def _step(self) -> float:
-        """The part of a place that an answered call adds."""
+        """Return the fraction of a place that an answered call adds."""
         places = max(2.0, self._all())
         return 1 / places if places >= self._met + 1 else 1 / (CAREFULLY * places)
 
     def _all(self) -> float:
-        """The places of all who share the limit."""
+        """The number of places of all processes that share the limit."""
         return self.allowed
 
     def close(self) -> None:
-        """Nothing to give back: the limit is of this process alone."""
+        """Do nothing: the limit belongs to this process only."""
 
     def _wake(self) -> None:
         free = int(self.allowed) - self.in_flight
@@ -125,8 +127,8 @@ class AdaptiveLimit:
 
 
 class Limited(Wrapping):
-    """A client that keeps to an :class:`AdaptiveLimit`. Goes below ``Retrying``: no place is held
-    while waiting.
+    """A client that respects an :class:`AdaptiveLimit`. Belongs inside ``Retrying``, so that no
+    place is held while waiting.
     """
 
     def __init__(self, inner: Client, limit: AdaptiveLimit | int) -> None:
@@ -134,7 +136,7 @@ class Limited(Wrapping):
         self.limit = AdaptiveLimit(limit) if isinstance(limit, int) else limit
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        """As the inner client, when there is a place."""
+        """Ask the inner client once a place is available."""
         number = await self.limit.enter()
         load: Load | None = None
         try:
@@ -163,11 +165,11 @@ def _load(error: ClientError) -> Load | None:
 
 
 SETTLED_S = 0.25
-"""How long a share holds before it is settled anew."""
+"""Seconds between two updates of a process's share."""
 FORGOTTEN_S = 900.0
-"""After so long without a word a process counts as gone, even if its number is taken again."""
+"""Seconds of silence after which a process counts as gone, even if its number is in use again."""
 LEARNED_S = 3600.0
-"""How long the next command starts from what a server allowed."""
+"""Seconds for which later commands start from the limit reached."""
 WAIT_S = 0.5
 ROUNDING = 1e-6
 LARGEST_FILE = 1 << 16
@@ -175,35 +177,33 @@ LARGEST_FILE = 1 << 16
 
 @dataclass
 class _State:
-    """What the processes share. Times are seconds since the epoch."""
+    """The state that the processes share. Times are in seconds since the epoch."""
 
     met: float = 0.0
-    """The places of all when the last call was refused; 0 = none was."""
+    """The total number of places at the last refusal; 0 = none was refused."""
     met_at: float = 0.0
     free: float = 0.0
     """Places that no process holds."""
     processes: dict[str, list[float]] = field(default_factory=dict)
-    """By name: the places that it holds, how many calls it has to make, and when it was last heard
-    of.
-    """
+    """By name: the places held, the number of pending calls, and the time of the last update."""
 
     @property
     def places(self) -> float:
-        """Those that are held, and those that are free."""
+        """The number of held and free places."""
         return self.free + sum(row[0] for row in self.processes.values())
 
 
 class SharedLimit(AdaptiveLimit):
-    """As :class:`AdaptiveLimit`, of which ``allowed`` is this process's part.
+    """An :class:`AdaptiveLimit` shared by several processes; ``allowed`` is this process's share.
 
     Parameters
     ----------
     ceiling
-        Most calls of this process that may be under way.
+        Maximum number of concurrent calls of this process.
     place
-        The file that the processes share.
+        File that the processes share.
     learned
-        Whether what the server allowed also serves later commands.
+        Whether later commands start from the limit reached.
     """
 
     def __init__(self, ceiling: int, place: Path, *, learned: bool = True) -> None:
@@ -215,7 +215,7 @@ class SharedLimit(AdaptiveLimit):
         self._next: asyncio.TimerHandle | None = None
 
     async def enter(self) -> int:
-        """Wait for a place; the number returned goes to :meth:`leave`."""
+        """Wait for a place. Pass the returned number to :meth:`leave`."""
         if not self._settled:
             self.settle()
         if self.in_flight >= int(self.allowed):
@@ -223,7 +223,9 @@ class SharedLimit(AdaptiveLimit):
         return await super().enter()
 
     def leave(self, number: int, load: Load | None) -> None:
-        """Give the place back. ``load`` None: the call says nothing about it (a wrong request)."""
+        """Return the place. ``load`` is None if the call says nothing about the server's load, such
+        as a malformed request.
+        """
         self.in_flight -= 1
         before = self.allowed
         self._adapt(number, load)
@@ -235,16 +237,18 @@ class SharedLimit(AdaptiveLimit):
         self._wake()
 
     def close(self) -> None:
-        """Leave the others this process's places."""
+        """Release this process's places."""
         if self._next is not None:
             self._next.cancel()
         if self._settled:
             self._exchange(gone=True)
 
     def _look_again(self) -> None:
-        """Settle later, while calls wait: others may have put places back."""
+        """Schedule another exchange while calls wait, as other processes may have returned
+        places.
+        """
         loop = asyncio.get_running_loop()
-        # A look that is long due was that of a loop that has ended.
+        # A timer that is long overdue belonged to an event loop that has ended.
         if self._next is None or self._next.when() < loop.time() - 1:
             self._next = loop.call_later(SETTLED_S, self._looked)
 
@@ -259,15 +263,15 @@ class SharedLimit(AdaptiveLimit):
         return self.allowed + self._others
 
     def settle(self) -> None:
-        """Tell the others, and take the places that follow."""
+        """Update the shared file and this process's number of places."""
         self._settled = time.time()
         allowed = self._exchange()
         if allowed is not None:
             self.allowed, self._changed = allowed, 0.0
 
     def _exchange(self, *, gone: bool = False) -> float | None:
-        """The places of this process, written beside those of the others; None where the file
-        cannot be used.
+        """Update the shared file and return the number of places of this process, or None if the
+        file cannot be used.
         """
         import filelock
 
@@ -284,7 +288,7 @@ class SharedLimit(AdaptiveLimit):
         return allowed
 
     def _read(self) -> _State:
-        """The state of the file; a new one where it holds anything else."""
+        """Read the state from the file; return a new one if the file is missing or invalid."""
         try:
             found: Any = orjson.loads(read_regular(self._place, LARGEST_FILE)[0])
             met, met_at, free = (float(found[name]) for name in ("met", "met_at", "free"))
@@ -296,7 +300,7 @@ class SharedLimit(AdaptiveLimit):
         return state
 
     def _joined(self, state: _State, *, gone: bool) -> float:
-        """The places of this process, of which ``state`` then knows how it stands."""
+        """Update ``state`` for this process and return its number of places."""
         now = time.time()
         mine = state.processes.pop(self._name, None)
         for name, row in list(state.processes.items()):
@@ -328,7 +332,9 @@ class SharedLimit(AdaptiveLimit):
         return allowed
 
     def _part(self, state: _State, places: float) -> float:
-        """Whole places, by what each process has to make: the parts of all add up to ``places``."""
+        """Return this process's share, in whole places, by pending calls. The shares add up to
+        ``places``.
+        """
         if len(state.processes) == 1:
             return places
         wanted = [(name, row[1]) for name, row in sorted(state.processes.items())]
@@ -339,7 +345,7 @@ class SharedLimit(AdaptiveLimit):
 
 
 def _alive(name: str) -> bool:
-    """Whether the process of a row still runs; where that cannot be asked, it counts as running."""
+    """Return whether a row's process still runs; True if that cannot be determined."""
     if os.name != "posix":
         return True
     try:
@@ -352,10 +358,11 @@ def _alive(name: str) -> bool:
 
 
 def shared_limit(ceiling: int, url: str, key: str) -> AdaptiveLimit:
-    """The limit of all processes of this user that ask the server at ``url`` with ``key``.
+    """Return the limit shared by all of this user's processes that use the server ``url`` with
+    ``key``.
 
-    What a server on this machine allowed is not kept for later commands: another may answer there
-    next.
+    The limit reached for a server on this machine is not kept for later commands, because another
+    server may use the same address.
     """
     home = default_cache_dir().parent
     try:
@@ -378,13 +385,13 @@ def _on_this_machine(host: str) -> bool:
 
 
 RESERVED = 40
-"""Descriptors for everything but connections: the journal, the cache, images, the interpreter."""
+"""Descriptors reserved for other uses: the journal, the cache, images, the interpreter."""
 _log = logging.getLogger("visualjudge.clients")
 
 
 def within_limit(concurrency: int) -> int:
-    """Return ``concurrency``, lowered with a warning if too few files may be open, after raising
-    the soft limit.
+    """Return ``concurrency`` after raising the soft limit on open files, lowered with a warning if
+    that is still too low.
 
     Raises
     ------

@@ -54,7 +54,7 @@ _FINISH: dict[str, FinishReason] = {"STOP": "stop", "MAX_TOKENS": "length"}
 _OF_THE_BODY = frozenset(
     {"safetySettings", "tools", "toolConfig", "cachedContent", "serviceTier", "store"}
 )
-"""Fields of a request that do not belong to its generation configuration."""
+"""Request fields outside the generation configuration."""
 _MALFORMED = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"})
 _UNKNOWN_LOGPROB = -9999.0
 _PROMPT = ("promptTokenCount", "toolUsePromptTokenCount")
@@ -67,20 +67,20 @@ class GoogleClient(RemoteClient):
     Parameters
     ----------
     model_name
-        Such as ``gemini-2.5-flash``.
+        Name of the model, such as ``gemini-2.5-flash``.
     base_url
-        Without a version (``http://host``); default Google's.
+        URL without a version (``http://host``); defaults to Google's server.
     extra_body
-        Further fields of the generation configuration (``{"thinking_config": {"thinking_budget":
-        0}}``), or of the request (``safety_settings``, ``tools``); names as Google's documentation
-        has them, in either spelling.
+        Additional fields of the generation configuration (``{"thinking_config": {"thinking_budget":
+        0}}``), or of the request (``safety_settings``, ``tools``), in either spelling that Google
+        documents.
     api_version
-        Version of the interface in the path.
+        API version in the path.
 
     Raises
     ------
     UsageError
-        If ``api_version`` is no version, or a field does not fit.
+        If ``api_version`` is not a version, or a field is invalid.
     """
 
     backend: ClassVar[str] = "google"
@@ -102,7 +102,7 @@ class GoogleClient(RemoteClient):
         return {"x-goog-api-key": key}
 
     def _path(self) -> str:
-        """Return the model's path; a stated collection (``tunedModels/…``) is kept."""
+        """Return the model's path, keeping a collection that is given (``tunedModels/…``)."""
         named = self.model.startswith(("models/", "tunedModels/"))
         model = quote(self.model if named else f"models/{self.model}", safe="/:")
         return f"/{self.api_version}/{model}:generateContent"
@@ -124,7 +124,8 @@ def _tools(full: Request) -> dict[str, Any]:
 
 
 def _turn(turn: Turn, mark: Text) -> list[dict[str, Any]]:
-    """Return the model's content and the results; images follow the responses of all functions.
+    """Return the contents for one turn: the model's reply and the tool results. Images follow the
+    responses of all functions.
 
     Source: https://ai.google.dev/api/caching#FunctionCall,
     https://ai.google.dev/gemini-api/docs/thought-signatures.
@@ -163,7 +164,7 @@ def _outcome(result: ToolResult) -> str:
 
 
 def _function(call: ToolCall, more: dict[str, Any]) -> dict[str, Any]:
-    """Return a call's name, its id if the server gave one, and ``more``."""
+    """Return a call's name, its id if the server sent one, and the fields in ``more``."""
     return {"name": call.name, **({} if call.id.startswith(MADE) else {"id": call.id}), **more}
 
 
@@ -175,7 +176,7 @@ def _camel(name: str) -> str:
 def _parameters(
     full: Request, sampling: Sampling, refused_parameters: RefusedParameters
 ) -> dict[str, Any]:
-    """Return the fields of the body other than the contents."""
+    """Return the fields of the body other than ``contents``."""
     wanted: dict[str, Any] = {
         "temperature": None if "no_temperature" in refused_parameters else full.temperature,
         "maxOutputTokens": full.max_tokens,
@@ -193,12 +194,12 @@ def _parameters(
 
 
 def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply:
-    """Return the first candidate's text without thoughts.
+    """Return the text of the first candidate, without thoughts.
 
     Raises
     ------
     TransportError
-        If there is neither a readable candidate nor a reason why the prompt was blocked.
+        If there is no readable candidate and no reason why the prompt was blocked.
     """
     usage, about_usage = _usage(body.get("usageMetadata"))
     try:
@@ -223,7 +224,7 @@ def reply_of(body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply
 
 
 def _calls(candidate: Mapping[str, Any], reason: str) -> tuple[tuple[ToolCall, ...], str | None]:
-    """Return the calls of a candidate; a call that Gemini could not parse has no name."""
+    """Return the tool calls of a candidate. A call that Gemini could not parse has no name."""
     if reason in _MALFORMED:
         return (ToolCall("", "", text_of(candidate.get("finishMessage"))),), None
     content = candidate.get("content")
@@ -240,13 +241,15 @@ def _calls(candidate: Mapping[str, Any], reason: str) -> tuple[tuple[ToolCall, .
 
 
 def _text(content: Any) -> str:
-    """Return a candidate's text; a candidate cut at the start has no parts or no content."""
+    """Return a candidate's text. A candidate that was cut off at the start has no parts or
+    content.
+    """
     parts = (content.get("parts") if content is not None else None) or []
     return "".join(text_of(part.get("text")) for part in parts if not part.get("thought"))
 
 
 def _usage(usage: Any) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Return token counts under OpenAI's names. Thoughts are billed as output, and are not among
+    """Return token counts under OpenAI's names. Thoughts are billed as output, but not included in
     the candidates' tokens.
 
     Source: https://ai.google.dev/gemini-api/docs/thinking#pricing,
@@ -263,7 +266,7 @@ def _usage(usage: Any) -> tuple[dict[str, int], tuple[str, ...]]:
 
 
 def _sum(counts: Mapping[str, int], names: tuple[str, ...]) -> int | None:
-    """The counts of these names that are stated, added up."""
+    """Return the sum of the named counts that are present."""
     stated = [counts[name] for name in names if name in counts]
     return sum(stated) if stated else None
 

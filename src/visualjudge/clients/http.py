@@ -1,9 +1,9 @@
-"""HTTP: a request goes out, a bounded body comes back, or a typed failure. All remote backends send
-through here, over one session an event loop.
+"""Send HTTP requests and return size-limited bodies or typed failures. All remote backends use this
+module, with one session per event loop.
 
-Nothing foreign passes: what a socket, a server or the HTTP library does becomes a
-:class:`TransportError`, a body is read up to a limit and decompressed up to the same limit, cookies
-are not kept, and redirects are not followed, since the headers of a request hold its key.
+Errors of sockets, servers and the HTTP library become a :class:`TransportError`. The same size
+limit applies to a body before and after decompression. Cookies are not kept. Redirects are not
+followed, because the request headers contain the key.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from visualjudge.core.errors import RunError, TransportError
 _SAME_REQUEST = frozenset({307, 308})
 """Redirects after which a client sends the same request again (RFC 9110 §15.4)."""
 _CODINGS = {"gzip": 31, "x-gzip": 31, "deflate": 47, "identity": 0}
-"""Content codings that are understood, with zlib's window bits (47 reads gzip and zlib)."""
+"""Supported content codings, with zlib's window bits (47 reads gzip and zlib)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A response, its body whole and decompressed."""
+    """A response with its complete, decompressed body."""
 
     status: int
     headers: Mapping[str, str]
@@ -43,10 +43,10 @@ class Answer:
 
 
 class Sender(Protocol):
-    """What carries a client's requests: the wire, or a batch."""
+    """Transport for a client's requests: HTTP or a batch."""
 
     async def post(self, url: str, headers: Mapping[str, str], body: Sequence[bytes]) -> Answer:
-        """The answer to a POST, whatever its status."""
+        """Return the answer to a POST, whatever its status."""
         ...
 
     async def aclose(self) -> None:
@@ -60,15 +60,15 @@ class Wire:
     Parameters
     ----------
     name
-        The server in messages: a URL without secrets.
+        Server's name in messages: a URL without secrets.
     redact
-        Masks secrets in messages.
+        Function that masks secrets in messages.
     timeout_s
-        For one call, all in all; with ``stalls``, without a byte sent or received.
+        Seconds for one whole call; with ``stalls``, seconds without a byte sent or received.
     largest_body
-        Bytes; a longer body is a failure.
+        Maximum size of a body in bytes; a larger one is a failure.
     follow_redirects
-        Follow 307 and 308 to the same scheme, host and port, at most three times.
+        Whether to follow 307 and 308 to the same scheme, host and port, at most three times.
     """
 
     def __init__(
@@ -89,12 +89,12 @@ class Wire:
         self._sessions = Sessions(timeout_s=timeout_s, stalls=stalls)
 
     async def post(self, url: str, headers: Mapping[str, str], body: Sequence[bytes]) -> Answer:
-        """The server's answer, whatever its status.
+        """Return the server's answer, whatever its status.
 
         Raises
         ------
         TransportError
-            No whole answer came.
+            If no complete answer was received.
         """
         sent = {**headers, "Accept-Encoding": "gzip, deflate"}
         for _ in range(self._hops):
@@ -118,19 +118,19 @@ class Wire:
         *,
         into: BinaryIO | None = None,
     ) -> Answer:
-        """One request, redirects not followed.
+        """Send one request without following redirects.
 
         Parameters
         ----------
         data
-            What aiohttp takes as a body.
+            Body in any form that aiohttp accepts.
         into
-            A file that the body of a status 2xx is written to, instead of into the answer.
+            File to which the body is written if the status is 2xx; the answer's body is then empty.
 
         Raises
         ------
         TransportError
-            No whole answer came.
+            If no complete answer was received.
         """
         try:
             async with self._sessions.get().request(
@@ -149,13 +149,13 @@ class Wire:
             )
         except RunError:
             raise
-        except Exception as error:  # aiohttp lets through what sockets, TLS, parsers and yarl raise
+        except Exception as error:  # aiohttp passes on errors of sockets, TLS, parsers and yarl
             said = one_line(self._redact(_reason(error))) or type(error).__name__
             failure = TransportError(f"{self._name}: {said}", cause="connection")
-        raise failure  # outside of the handler: the original may hold the headers that were sent
+        raise failure  # outside the handler: the original exception may contain the headers sent
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        """The body as sent; cut off by an error where it passes the limit."""
+        """Return the body as sent. Raise an error if it exceeds the limit."""
         return b"".join(
             [chunk async for chunk in chunks_within(self._largest, response, self._too_large)]
         )
@@ -208,7 +208,7 @@ class Wire:
 async def chunks_within(
     limit: int, response: aiohttp.ClientResponse, too_large: Callable[[int], Exception]
 ) -> AsyncIterator[bytes]:
-    """A body as it arrives; ``too_large(limit)`` is raised where it has more than ``limit``
+    """Yield a body in chunks as it arrives. Raise ``too_large(limit)`` if it exceeds ``limit``
     bytes.
     """
     length = 0
@@ -220,9 +220,7 @@ async def chunks_within(
 
 
 def _same_origin(url: str, answer: Answer) -> str | None:
-    """Where to send the request again, if the answer asks for that on the same scheme, host and
-    port.
-    """
+    """Return the redirect's target if it has the same scheme, host and port."""
     if answer.status not in _SAME_REQUEST:
         return None
     try:
@@ -235,7 +233,9 @@ def _same_origin(url: str, answer: Answer) -> str | None:
 
 
 def _reason(error: Exception) -> str:
-    """Why no connection came about, as the operating system puts it; else the error's own words."""
+    """Return the reason for a failed connection as stated by the operating system, or else by the
+    error.
+    """
     if isinstance(error, aiohttp.ClientConnectorError) and (error.os_error.errno or 0) > 0:
         return os.strerror(error.os_error.errno or 0).lower()
     if isinstance(error, asyncio.IncompleteReadError | aiohttp.ClientPayloadError):
@@ -247,12 +247,11 @@ _KEPT_ALIVE_S = 30.0
 
 
 class PreparedBody(Payload):
-    """A body in pieces that are bytes already, of any size; they are written one after the other
-    and never joined.
+    """A request body consisting of byte pieces of any size, which are written one by one and never
+    joined.
 
-    An image's base64 form is one piece and goes from the image to the socket without a copy.
-    (aiohttp joins what it is given as one, and warns of bytes above 1 MiB, since making them might
-    have blocked the loop.)
+    An image's base64 form is one piece, written to the socket without a copy. (aiohttp would join
+    the pieces, and warns about bodies above 1 MiB, because creating them may block the loop.)
     """
 
     def __init__(self, pieces: Sequence[bytes]) -> None:
@@ -261,23 +260,23 @@ class PreparedBody(Payload):
         self._size = sum(map(len, pieces))
 
     def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
-        """The whole body as text."""
+        """Return the whole body as text."""
         return b"".join(self._pieces).decode(encoding, errors)
 
     async def write(self, writer: AbstractStreamWriter) -> None:
-        """Write all pieces, waiting where the socket is full."""
+        """Write all pieces, waiting while the socket is full."""
         for piece in self._pieces:
             await writer.write(piece)
 
     async def write_with_length(
         self, writer: AbstractStreamWriter, content_length: int | None
     ) -> None:
-        """The same: the length that is announced is the pieces'."""
+        """Write all pieces. The announced length already equals their total length."""
         await self.write(writer)
 
 
 class Sessions:
-    """Opens a session when a loop first asks, closes all of them."""
+    """Open one session per event loop on first use, and close all of them."""
 
     def __init__(self, *, timeout_s: float, stalls: bool = False) -> None:
         whole = aiohttp.ClientTimeout(total=timeout_s)
@@ -289,17 +288,17 @@ class Sessions:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """In another process: none is open."""
+        """Pickle without open sessions."""
         timeout_s, stalls = self._made_with
         return partial(Sessions, timeout_s=timeout_s, stalls=stalls), ()
 
     def get(self) -> aiohttp.ClientSession:
-        """The running loop's session. Proxies come from the environment; the number of connections
-        is the caller's.
+        """Return the running loop's session. Proxies come from the environment; the caller limits
+        the number of connections.
 
-        Where the environment names none, it is not trusted: aiohttp would look for proxies and
-        .netrc in two threads for each request, a third of what a request costs, and refuse to send
-        an API key beside a login of .netrc.
+        If the environment names no proxy, ``trust_env`` is off: aiohttp would otherwise look up
+        proxies and .netrc in two threads per request (a third of its cost), and refuse to send an
+        API key together with a .netrc login.
         """
         loop = asyncio.get_running_loop()
         session = self._open.get(loop)
@@ -328,8 +327,8 @@ def close_later(
     close: Callable[[], Coroutine[Any, Any, Any]],
     give_up: Callable[[], object],
 ) -> None:
-    """Close what was opened on ``loop``, for a client that was dropped without being closed (a
-    weakref finalizer).
+    """Close the sessions opened on ``loop``, for a client that was dropped without being closed
+    (weakref finalizer).
     """
     if loop.is_running():
         loop.call_soon_threadsafe(lambda: loop.create_task(close()))
@@ -339,6 +338,6 @@ def close_later(
         loop.run_until_complete(closing)
     except (
         RuntimeError
-    ):  # that loop is closed, or another runs in this thread: the sockets go with their owner
+    ):  # the loop is closed or runs in another thread: the sockets are closed with their owner
         closing.close()
         give_up()

@@ -1,8 +1,8 @@
-"""Download images within bounds of time and size and, on request, from public addresses only.
+"""Download images with limits on time and size and, on request, from public addresses only.
 
-URLs in a foreign list may point to services that only this machine can reach, such as the local
-network or a cloud's metadata server. So each address is checked after name resolution and again for
-each redirect, and the connection uses the checked address.
+URLs in an untrusted list may point to services that only this machine can reach, such as the local
+network or a cloud's metadata server. Each address is therefore checked after name resolution and
+again for each redirect, and the connection uses the checked address.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ async def fetch_image(url: str, *, allow_private: bool, timeout_s: float = TIMEO
     Parameters
     ----------
     url
-        Redirects are followed, at most five, each checked as the first.
+        At most five redirects are followed; each is checked like the first URL.
     allow_private
         Whether the host may be loopback, link-local, private or otherwise not on the public
         internet.
     timeout_s
-        For all of it.
+        Seconds for the whole download.
 
     Raises
     ------
@@ -58,7 +58,7 @@ async def fetch_image(url: str, *, allow_private: bool, timeout_s: float = TIMEO
         raise DataError(f"{shown}: cannot be fetched: no answer within {timeout_s:g} s") from None
     except (
         Exception
-    ) as error:  # whatever sockets, TLS, IDNA, parsers and servers cause is this image's failure
+    ) as error:  # failures of sockets, TLS, IDNA, parsers and servers are this image's failure
         said = one_line(str(error)) or type(error).__name__
         raise DataError(f"{shown}: cannot be fetched: {said}") from None
 
@@ -89,7 +89,7 @@ async def _hop(
     asked = URL(url)
     _check_literal(
         asked.raw_host or "", allow_private
-    )  # as it is connected to: other digits and dots are normalised
+    )  # in the form used for the connection, with digits and dots normalised
     async with session.get(
         asked, headers=_HEADERS, allow_redirects=False, proxy=_proxy(parts)
     ) as response:
@@ -104,12 +104,14 @@ async def _hop(
 
 
 def _proxy(parts: Any) -> str | None:
-    """Return the environment's proxy for this host, which resolves the host itself."""
+    """Return the environment's proxy for this host, if any. A proxy resolves the host name
+    itself.
+    """
     return None if proxy_bypass(parts.hostname) else getproxies().get(parts.scheme)
 
 
 def is_public(address: str) -> bool:
-    """Return whether an IP address, also one embedded in an IPv6 address, is on the public
+    """Return whether an IP address, or one embedded in an IPv6 address, is on the public
     internet.
     """
     try:
@@ -131,7 +133,7 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 def _check_literal(host: str, allow_private: bool) -> None:
-    """Check a literal address, which is not resolved."""
+    """Check a literal address, which needs no name resolution."""
     try:
         ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
@@ -147,7 +149,7 @@ def _not_public(host: str) -> DataError:
 
 
 class _PublicResolver(AbstractResolver):
-    """Resolves names to their permitted addresses."""
+    """Resolve names to permitted addresses only."""
 
     def __init__(self, allow_private: bool) -> None:
         self._allow_private = allow_private
@@ -165,7 +167,7 @@ class _PublicResolver(AbstractResolver):
         return public
 
     async def close(self) -> None:
-        """Do nothing: no resources are held."""
+        """Do nothing: the resolver holds no resources."""
 
 
 def _shown(url: str) -> str:

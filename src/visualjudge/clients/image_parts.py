@@ -1,8 +1,7 @@
-"""Convert images for servers: paths, URLs, bytes, PIL images and arrays become file bytes, without
-loss.
+"""Convert paths, URLs, bytes, PIL images and arrays to image files for servers, without loss.
 
-A file in a format that servers read (PNG, JPEG, WebP, GIF with 8 bits) is sent unchanged. Anything
-else is converted to PNG.
+An 8-bit PNG, JPEG, WebP or GIF file, which servers can read, is sent unchanged. Anything else is
+converted to PNG.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _PNG_END = b"IEND\xaeB`\x82"
 
 
 def image_part(source: Any) -> ImagePart:
-    """Return an image given in any usual form.
+    """Return an image given in any common form.
 
     Parameters
     ----------
@@ -77,7 +76,7 @@ def _of_place(place: str | bytes) -> ImagePart:
 
 
 def _of_file(place: Place) -> ImagePart:
-    """Return the image in a regular file or a part of one; devices and pipes are refused."""
+    """Return the image in a regular file or a part of one. Devices and pipes are rejected."""
     path = str(place)
     try:
         found = place.stat()
@@ -105,8 +104,8 @@ def _data_url(url: str) -> bytes:
 
 
 def image_of_bytes(data: bytes, name: str) -> ImagePart:
-    """Return the bytes of an image file unchanged if servers read them correctly, else converted to
-    PNG.
+    """Return the bytes of an image file, converted to PNG unless servers read them correctly as
+    they are.
     """
     if _plain_png(data):
         return ImagePart(data)
@@ -118,15 +117,15 @@ def image_of_bytes(data: bytes, name: str) -> ImagePart:
 
 
 def _plain_png(data: bytes) -> bool:
-    """Return whether these are a complete PNG file with at most 8 bits and no orientation, without
-    decoding it.
+    """Return whether the bytes are a complete PNG file with at most 8 bits and no orientation,
+    without decoding it.
     """
     whole = data.startswith(_PNG_HEAD) and data.endswith(_PNG_END)
     return whole and data[24] <= 8 and b"eXIf" not in data
 
 
 def _of_image(image: Image.Image) -> ImagePart:
-    if image.mode in ("RGBA", "LA"):  # transparency is part of what is shown: kept
+    if image.mode in ("RGBA", "LA"):  # transparency affects how the image looks: keep it
         return _png_by_pillow(image)
     return ImagePart(png_bytes(rgb_of(image)))
 
@@ -149,15 +148,15 @@ def _png_by_pillow(image: Image.Image) -> ImagePart:
 
 
 class ImageStore:
-    """A cache of read and encoded image files, which drops the least recently used.
+    """A least-recently-used cache of read and encoded image files.
 
     Parameters
     ----------
     capacity_bytes
-        Of files and their base64 forms together.
+        Total size of the files and their base64 forms.
     recheck
-        Look at each asking whether the file has changed; off for folders that do not change while
-        they are read.
+        Whether to check on each access that the file is unchanged; turn it off for folders that do
+        not change.
     """
 
     def __init__(self, capacity_bytes: int = 256 * 2**20, *, recheck: bool = True) -> None:
@@ -172,7 +171,7 @@ class ImageStore:
         Parameters
         ----------
         root
-            A folder that ``path`` is relative to and must not leave, such as a dataset's.
+            Folder that ``path`` is relative to and must stay within, such as a dataset's.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Images made smaller, by option only; every reply says so."""
+"""Resize images, only if asked to by an option. The reply's notes say so."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _KEPT = 256
 
 
 def shrink(part: ImagePart, longest_side: int) -> tuple[ImagePart, str | None]:
-    """``part`` with its longer side at most ``longest_side`` pixels (area averaging, PNG), and what
-    was done.
+    """Return ``part`` with its longer side at most ``longest_side`` pixels (area averaging, PNG),
+    and a note on the change.
     """
     with opened(io.BytesIO(part.data), "image") as image:
         width, height = image.size
@@ -33,9 +33,7 @@ def shrink(part: ImagePart, longest_side: int) -> tuple[ImagePart, str | None]:
 
 
 class Shrinking(Wrapping):
-    """A client that shows images no larger than asked for; a reply's notes name each image that was
-    resized.
-    """
+    """A client that limits the size of images. A reply's notes name each resized image."""
 
     def __init__(self, inner: Client, longest_side: int) -> None:
         super().__init__(inner)
@@ -44,7 +42,7 @@ class Shrinking(Wrapping):
 
     @property
     def identity(self) -> Identity:
-        """Of the client that is asked, with the size of the images that it is shown."""
+        """The inner client's identity, with the maximum image size."""
         inner = self.inner.identity
         return replace(inner, parameters={**inner.parameters, "max_image_side": self.longest_side})
 
@@ -52,7 +50,7 @@ class Shrinking(Wrapping):
         return f"Shrinking({self.inner!r}, {self.longest_side})"
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        """As the inner client, with smaller images."""
+        """Ask the inner client with resized images."""
         notes: list[str] = []
         numbers = itertools.count(1)
 

@@ -1,6 +1,4 @@
-"""JSON schemas on the way to a server and back: strict form, and a look at whether the server kept
-to it.
-"""
+"""JSON schemas for replies: convert them to strict form, and check whether a reply follows one."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 def response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """``response_format`` of the OpenAI protocol, strict."""
+    """Return the ``response_format`` of the OpenAI protocol, in strict form."""
     name = str(schema.get("title") or "reply")
     return {
         "type": "json_schema",
@@ -31,8 +29,8 @@ def response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def follows(text: str, schema: Mapping[str, Any]) -> bool:
-    """Whether ``text`` is JSON of the schema's type, with its required fields, types and enums (one
-    level deep).
+    """Return whether ``text`` is JSON of the schema's type, with its required fields, types and
+    enums (one level deep).
     """
     try:
         value = orjson.loads(text)

@@ -1,4 +1,4 @@
-"""API keys: held so that no repr shows them, and removed from whatever a server says."""
+"""Keep API keys out of reprs, and remove them from server texts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from visualjudge.core.errors import UsageError
 
 MASK = "***"
-# shorter "keys" ("x", "none", "EMPTY") are placeholders; masking them would garble every text
+# shorter "keys" ("x", "none", "EMPTY") are placeholders; masking them would garble texts
 SHORTEST_KEY = 6
 _SHORTEST_PIECE = 8
 _SEPARATORS = r"[\s\u200b-\u200d\u2060\ufeff\"'`+,\\]{0,3}"
@@ -32,7 +32,7 @@ _log = logging.getLogger("visualjudge.clients")
 
 
 class Secret:
-    """A text that no repr, str, pickle or format shows."""
+    """A text that repr, str, pickle and format do not reveal."""
 
     __slots__ = ("_value",)
 
@@ -40,7 +40,7 @@ class Secret:
         self._value = value
 
     def reveal(self) -> str:
-        """The text itself, for the header it belongs in."""
+        """Return the text itself, for use in a header."""
         return self._value
 
     def __repr__(self) -> str:
@@ -51,12 +51,13 @@ class Secret:
 
 
 def key_secret(key: str) -> Secret:
-    """An API key as a header can carry it; surrounding white space is removed with a warning.
+    """Return an API key that is valid in a header. Surrounding white space is removed with a
+    warning.
 
     Raises
     ------
     UsageError
-        If the key holds a control character or is not ASCII. The message does not show it.
+        If the key contains a control character or is not ASCII. The message does not show the key.
     """
     stripped = str(key).strip()
     if stripped != key:
@@ -70,12 +71,13 @@ def key_secret(key: str) -> Secret:
 
 
 def key_from_environment(variable: str, option: str, environment: Mapping[str, str]) -> str:
-    """The key in the environment variable that ``option`` names.
+    """Return the key in the environment variable that ``option`` names.
 
     Raises
     ------
     UsageError
-        If it is not set. The name is shown only if it looks like one: it may be the key itself.
+        If the variable is not set. Its name is shown only if it looks like a name, because users
+        may pass the key itself.
     """
     key = environment.get(variable)
     if key:
@@ -86,11 +88,11 @@ def key_from_environment(variable: str, option: str, environment: Mapping[str, s
 
 
 class Redactor:
-    """Removes secrets from texts, also where a server repeats them encoded, split or cut off.
+    """Remove secrets from texts, even if a server returns them encoded, split or truncated.
 
-    Found are a secret as it is, percent-encoded, in base64 (standard and URL-safe, at any offset)
-    and hexadecimal; with white space, quotes or ``+`` between its characters; and a piece of it at
-    the end of a text.
+    A secret is found in plain, percent-encoded, base64 (standard and URL-safe, at any offset) and
+    hexadecimal form; with white space, quotes or ``+`` between its characters; and truncated at the
+    end of a text.
     """
 
     def __init__(self, secrets: Iterable[Secret | None] = ()) -> None:
@@ -111,8 +113,8 @@ class Redactor:
         return text
 
     def suspects(self, json: str) -> bool:
-        """Whether a JSON text may hold a secret, or the beginning of one: far faster than to look
-        at its texts.
+        """Return whether a JSON text may contain a secret or the beginning of one. Much faster than
+        checking each of its strings.
         """
         if any(form[:_SHORTEST_PIECE] in json for form in self._forms):
             return True
@@ -120,7 +122,9 @@ class Redactor:
         return any(pattern.search(plain) for pattern in self._split)
 
     def mapping(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """``values`` with secrets masked, by name (``api_key``) and by value, at every depth."""
+        """Return ``values`` with secrets masked at every depth, by field name (``api_key``) and by
+        value.
+        """
         return {name: self._masked(name, value) for name, value in values.items()}
 
     def _masked(self, name: str, value: Any) -> Any:
@@ -134,19 +138,19 @@ class Redactor:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a header or field of this name usually holds a secret (``X-Api-Key``, not
-    ``max_tokens``).
+    """Return whether a header or field of this name usually contains a secret (``X-Api-Key``, but
+    not ``max_tokens``).
     """
     return bool(_SECRET_NAME.search(name)) or "token" in name.lower().replace("tokens", "")
 
 
 def looks_secret(value: str) -> bool:
-    """Whether a text has the form of a key (``sk-…``)."""
+    """Return whether a text looks like a key (``sk-…``)."""
     return _KEY_SHAPE.search(value) is not None
 
 
 def _forms(secret: str) -> Iterable[str]:
-    """The ways in which a server may repeat ``secret``."""
+    """Return the forms in which a server may return ``secret``."""
     raw = secret.encode()
     yield secret
     yield quote(secret, safe="")
@@ -154,7 +158,7 @@ def _forms(secret: str) -> Iterable[str]:
     yield raw.hex()
     for offset in range(
         3
-    ):  # base64 of a text that holds the secret: its middle depends only on the offset
+    ):  # base64 of a text that contains the secret: its middle depends only on the offset
         coded = base64.b64encode(b"\0" * offset + raw)
         core = coded[-(-8 * offset // 6) : len(coded) - (4 if (offset + len(raw)) % 3 else 0)]
         yield core.decode()
@@ -162,7 +166,7 @@ def _forms(secret: str) -> Iterable[str]:
 
 
 def _without_cut_end(text: str, form: str) -> str:
-    """``text`` with a piece of ``form`` at its very end masked."""
+    """Return ``text`` with a truncated ``form`` at its end masked."""
     at = text.find(form[:_SHORTEST_PIECE], max(0, len(text) - len(form)))
     if len(form) > _SHORTEST_PIECE and at >= 0 and form.startswith(text[at:]):
         return text[:at] + MASK
@@ -170,8 +174,8 @@ def _without_cut_end(text: str, form: str) -> str:
 
 
 def check_url(url: str, where: str) -> None:
-    """Refuse a server's address that is no URL; it may hold a password, so the message names
-    ``where``, not ``url``.
+    """Check that a server's address is a URL. Messages name ``where``, not ``url``, which may
+    contain a password.
 
     Raises
     ------
@@ -200,7 +204,7 @@ def check_url(url: str, where: str) -> None:
 
 
 def public_url(url: str) -> str:
-    """``url`` without user, password, query and fragment: what may be written down."""
+    """Return ``url`` without user, password, query and fragment, for use in files and messages."""
     parts = urlsplit(url)
     return urlunsplit(
         (parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", "")
@@ -208,7 +212,7 @@ def public_url(url: str) -> str:
 
 
 def url_secrets(url: str) -> list[Secret]:
-    """The password of a URL, and the values of query parameters with secret names."""
+    """Return the password in a URL and the values of query parameters with secret names."""
     parts = urlsplit(url)
     pairs = (pair.partition("=") for pair in parts.query.split("&"))
     named = [value for name, _, value in pairs if is_secret_name(name)]

@@ -1,8 +1,8 @@
-"""Learn from a server's errors which parameters it refuses, and adapt later requests; every change
+"""Learn from a server's errors which parameters it refuses, and adapt later requests. Every change
 is noted.
 
-Only an HTTP 400 or 422 whose message names the parameter counts (and a 403 that denies
-log-probabilities). Any other 4xx is final.
+A refusal is an HTTP 400 or 422 whose message names the parameter, or a 403 that denies
+log-probabilities. Any other 4xx is final.
 """
 
 from __future__ import annotations
@@ -20,19 +20,18 @@ _log = logging.getLogger("visualjudge.clients")
 
 @dataclass(frozen=True, slots=True)
 class RefusedParameter:
-    """One parameter that a server refuses.
+    """A parameter that a server may refuse.
 
     Parameters
     ----------
     parameter
-        Must be in the request for the refusal to matter.
+        Name of the parameter. The refusal applies only if it is in the request.
     words
-        What the server's error message must contain for this refusal to be the cause: a pattern, in
-        any case.
+        Case-insensitive pattern that identifies the refusal in the server's error message.
     note
-        Goes with each reply that was asked for differently.
+        Note added to each reply whose request was changed.
     statuses
-        HTTP statuses that teach it.
+        HTTP statuses of such a refusal.
     """
 
     name: str
@@ -98,8 +97,8 @@ KNOWN = (
 
 
 class RefusedParameters:
-    """What one client has learned about its server. A reply's notes name the changes that applied
-    to it.
+    """What a client has learned about its server. A reply's notes list the changes made to its
+    request.
     """
 
     def __init__(self) -> None:
@@ -107,18 +106,18 @@ class RefusedParameters:
         self._left_out: dict[str, None] = {}
 
     def learn(self, error: ApiError, parameters: Set[str], known: Set[str], model: str) -> bool:
-        """Return whether to ask again: the error names a parameter that was sent and can be
+        """Return whether to ask again: True if the error names a parameter that was sent and can be
         omitted.
 
         Parameters
         ----------
         parameters
-            What the request asks for.
+            Parameters of the request.
         known
-            ``learned`` when the request was sent: another request may have learned the same since
-            then.
+            Value of ``learned`` when the request was sent; other requests may have added to it
+            since.
         model
-            Named in the warning that tells the user of the change, once.
+            Model named in the warning about the change, which is issued once.
         """
         for one in KNOWN:
             if one.name not in known and one.explains(error, parameters):
@@ -129,17 +128,17 @@ class RefusedParameters:
         return False
 
     def left_out(self, notes: tuple[str, ...]) -> tuple[str, ...]:
-        """Record ``notes`` on parameters that the backend's protocol lacks."""
+        """Record ``notes`` on parameters that the backend's protocol does not support."""
         self._left_out.update(dict.fromkeys(notes))
         return notes
 
     def notes(self, parameters: Set[str]) -> tuple[str, ...]:
-        """Return the notes of refused_parameters that changed a request with these parameters."""
+        """Return the notes on changes made to a request with these parameters."""
         return tuple(q.note for q in KNOWN if q.name in self.learned and q.parameter in parameters)
 
     @property
     def adjustments(self) -> tuple[str, ...]:
-        """Return the notes on everything learned and omitted."""
+        """Return the notes on all refused and omitted parameters."""
         return (*(one.note for one in KNOWN if one.name in self.learned), *self._left_out)
 
     def __contains__(self, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Backends by name, and clients made from configurations."""
+"""Look up backends by name, and create clients from configurations."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ _SHARED_KEYS = frozenset({"ip_address", "port", "base_url", "api_key", "timeout"
 
 
 class ClientConfig(BaseModel):
-    """Fields that configurations of all backends share. Values may be text, as in the environment.
-    Extra keys are kept.
+    """Fields shared by the configurations of all backends. Values may be text, as in environment
+    variables. Extra keys are kept.
     """
 
     model_config = ConfigDict(extra="allow", protected_namespaces=(), hide_input_in_errors=True)
@@ -64,7 +64,7 @@ class ClientConfig(BaseModel):
 
 
 def _checked(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the configuration with converted types, without values that are None."""
+    """Return the configuration with types converted and None values removed."""
     CLIENT_REGISTRY.find(config.get("backend", "api"))
     try:
         checked = ClientConfig.model_validate(dict(config))
@@ -80,7 +80,7 @@ def _checked(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def build_client(backend: str = "api", **fields: Any) -> Any:
-    """Return the backend's client, with the fields that its constructor accepts.
+    """Return the backend's client, constructed with the fields that it accepts.
 
     Parameters
     ----------
@@ -88,8 +88,8 @@ def build_client(backend: str = "api", **fields: Any) -> Any:
         A name in ``CLIENT_REGISTRY``.
     fields
         ``model_name``, ``base_url``, ``api_key``, ``ip_address``, ``port``, ``timeout``,
-        ``temperature``, ``max_tokens``, ``seed``, and whatever else the backend takes. Keys that
-        others need (``port``, ``retries``, ``prompt_info`` …) may stand here too.
+        ``temperature``, ``max_tokens``, ``seed``, and other fields of the backend. Fields that only
+        other backends use (``port``, ``retries``, ``prompt_info`` …) are allowed.
 
     Raises
     ------
@@ -114,8 +114,9 @@ def build_client(backend: str = "api", **fields: Any) -> Any:
 
 
 def _accepted(make: Callable[..., Any]) -> set[str]:
-    """Return the names that a constructor accepts, including those of base classes if it passes
-    them on."""
+    """Return the parameter names of a constructor, including those of base classes if it passes
+    them on.
+    """
     names: set[str] = set()
     for owner in make.__mro__ if isinstance(make, type) else (make,):
         parameters = inspect.signature(owner).parameters.values() if owner is not object else ()
@@ -138,22 +139,22 @@ def open_client(
     Parameters
     ----------
     config
-        As :func:`build_client`, with ``backend``; also ``concurrency``, ``attempts`` (calls in all,
-        where a server fails), ``max_image_side`` (images are resized only where this is given) and
-        ``cache_dir``.
+        Fields of :func:`build_client` and ``backend``; also ``concurrency``, ``attempts`` (maximum
+        number of calls if the server fails), ``max_image_side`` (images are resized only if it is
+        given) and ``cache_dir``.
     cache_dir
-        Where replies are kept; None = they are not.
+        Folder of the reply cache; None = no cache.
     retry
-        How patiently; default :class:`~visualjudge.clients.retry.RetryPolicy`.
+        Retry policy; defaults to :class:`~visualjudge.clients.retry.RetryPolicy`.
     concurrency
-        Most calls under way at once; fewer while the server pushes back. Default 32.
+        Maximum number of concurrent calls, 32 by default; lowered while the server refuses calls.
     batch
-        Ask by the provider's batches; None = live.
+        Batch settings; None = live calls.
 
     Raises
     ------
     UsageError
-        As :func:`build_client`.
+        For the same reasons as :func:`build_client`.
     """
     checked = _checked(config)
     policy = retry or (

@@ -1,9 +1,8 @@
-"""What backends behind a server share: parameters, identity, and the loop "ask, learn a refused
-parameter, ask again".
+"""The common part of backends with a server: parameters, identity, and retrying a request without
+the parameters that the server refuses.
 
-A backend says how a request becomes a body and a body a reply; it meets nothing foreign but JSON.
-This class is the one seam to servers: whatever comes of a call is a :class:`Reply` or a
-``ClientError``.
+A backend converts requests to bodies and JSON objects to replies. All server access goes through
+:class:`RemoteClient`, whose calls return a :class:`Reply` or raise a ``ClientError``.
 """
 
 from __future__ import annotations
@@ -48,18 +47,18 @@ _VERSION = re.compile(r"/v[0-9]+[a-z0-9]*/?$")
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Where a client sends its requests, and what it holds back.
+    """The address, key and headers of a client's server.
 
     Parameters
     ----------
     url
-        With its user and password, if it has any.
+        URL, including user and password if any.
     where
-        The option that names it, for messages.
+        Option that sets the URL, for messages.
     key
-        Goes into one header; masked everywhere else.
+        API key, sent in one header and masked everywhere else.
     headers
-        Further headers.
+        Additional headers.
     """
 
     url: str
@@ -84,7 +83,7 @@ class Server:
 
     @property
     def own_headers(self) -> dict[str, str]:
-        """Further headers without those that the protocol sets."""
+        """Return the additional headers that the protocol does not set itself."""
         return {
             name: value
             for name, value in (self.headers or {}).items()
@@ -93,14 +92,14 @@ class Server:
 
     @property
     def redactor(self) -> Redactor:
-        """Masks the key, secret headers and secrets in the URL."""
+        """Return a redactor for the key, secret headers and secrets in the URL."""
         named = [Secret(value) for name, value in self.own_headers.items() if is_secret_name(name)]
         return Redactor([self.key, *named, *url_secrets(self.url)])
 
 
 def version_problem(base_url: str, versioned: bool) -> str | None:
-    """Why a server may say that there is nothing at ``base_url``; None where its end is as the
-    backend wants it.
+    """Return why a server may report that ``base_url`` does not exist, or None if the URL's version
+    is as the backend expects.
     """
     if bool(_VERSION.search(urlsplit(base_url).path)) is versioned:
         return None
@@ -110,29 +109,29 @@ def version_problem(base_url: str, versioned: bool) -> str | None:
 
 
 class RemoteClient(ABC):
-    """One model behind a server; subclasses define its address, its keys and its protocol.
+    """A model behind a server. Subclasses define its address, keys and protocol.
 
     Parameters
     ----------
     model_name
-        As the server names it.
+        Name of the model on the server.
     base_url
-        Default: the server of the model's maker.
+        URL of the server; defaults to the provider's.
     api_key
-        Default: from the environment, see ``key_variables``.
+        API key; by default read from the environment, see ``key_variables``.
     timeout
-        Seconds for one call, all in all.
+        Seconds for one whole call.
     temperature, max_tokens, seed, top_p
-        Sent where a request leaves them open; None = the server's own.
+        Defaults for requests that do not set them; None = the server's defaults.
     extra_body
-        Further fields of the body.
+        Additional fields of the body.
     headers
-        Further HTTP headers.
+        Additional HTTP headers.
     largest_reply
-        Bytes of a reply's body, decompressed, above which it is a failure.
+        Maximum size of a decompressed reply body in bytes; a larger one is a failure.
     follow_redirects
-        Follow 307 and 308 on the same scheme, host and port. Other redirects are failures: they
-        would hand the key on.
+        Whether to follow 307 and 308 with the same scheme, host and port. Other redirects are
+        failures, because following them would disclose the key.
 
     Raises
     ------
@@ -177,7 +176,7 @@ class RemoteClient(ABC):
         self._wire: Sender = self.wire(follow_redirects=follow_redirects)
 
     def _located(self, base_url: str | None) -> tuple[str, str]:
-        """The server's URL, and what names it in messages."""
+        """Return the server's URL and its name in messages."""
         return base_url or self.default_url, "base_url, --base-url"
 
     def _secret(self, api_key: str | None, url: str) -> Secret | None:
@@ -192,7 +191,7 @@ class RemoteClient(ABC):
         return next(filter(None, map(os.environ.get, self.key_variables)), None)
 
     def wire(self, *, follow_redirects: bool = False, stalls: bool = False) -> Wire:
-        """A wire to this client's server."""
+        """Return a wire to this client's server."""
         return Wire(
             self.base_url,
             self._redact,
@@ -203,20 +202,20 @@ class RemoteClient(ABC):
         )
 
     def send_through(self, wire: Sender) -> None:
-        """Have ``wire`` carry the requests from now on."""
+        """Use ``wire`` for all further requests."""
         self._wire = wire
 
     def address(self, path: str) -> str:
-        """The URL of ``path`` below the base URL, secrets included."""
+        """Return the URL of ``path`` below the base URL, including secrets."""
         return f"{self._url}{path}"
 
     def masked(self, text: str) -> str:
-        """``text`` of the server without the key and other secrets."""
+        """Return a server's ``text`` with the key and other secrets masked."""
         return self._redact(text)
 
     def masked_json(self, body: bytes, without: Set[str] = frozenset()) -> bytes:
-        """A JSON body with secrets masked in its texts; where there are some, without the fields
-        ``without``.
+        """Return a JSON body with secrets in its strings masked; if there are any, also without the
+        fields ``without``.
         """
         if not self._redact.suspects(body.decode()):
             return body
@@ -233,7 +232,7 @@ class RemoteClient(ABC):
         return value
 
     def limit(self, ceiling: int) -> AdaptiveLimit:
-        """How many calls may be under way: a limit that all processes of the user share for this
+        """Return the limit on concurrent calls shared by all of the user's processes for this
         server and key.
         """
         key = self._server.key.reveal() if self._server.key else ""
@@ -245,7 +244,7 @@ class RemoteClient(ABC):
         return self._server.timeout_s
 
     def headers(self) -> dict[str, str]:
-        """What goes with every request, the key included."""
+        """The headers sent with every request, including the key."""
         key = self._server.key.reveal() if self._server.key else ""
         return {
             **self._server.own_headers,
@@ -255,7 +254,7 @@ class RemoteClient(ABC):
 
     @abstractmethod
     def _authorization(self, key: str) -> dict[str, str]:
-        """Return the protocol's headers; ``key`` is empty without a key."""
+        """Return the protocol's headers; ``key`` may be empty."""
 
     @property
     def identity(self) -> Identity:
@@ -266,22 +265,23 @@ class RemoteClient(ABC):
 
     @property
     def diagnostics(self) -> Diagnostics:
-        """The parameters that the server refused."""
+        """Return the parameters that the server refused."""
         return Diagnostics(adjustments=self.refused_parameters.adjustments)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(model_name={self.model!r}, base_url={self.base_url!r})"
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        """One reply; a parameter that the server refuses by name is asked for differently, and
-        noted.
+        """Return one reply. If the server refuses a parameter by name, the request is changed and
+        sent again, with a note.
 
         Raises
         ------
         ApiError
-            The server answered with an error status.
+            If the server answered with an error status.
         TransportError
-            No usable reply came: refused, reset, timed out, too large, not JSON, not the protocol.
+            If there is no usable reply: connection refused or reset, time-out, or a body that is
+            too large or not valid in the protocol.
         """
         full = self.sampling.complete(request)
         while True:
@@ -301,20 +301,20 @@ class RemoteClient(ABC):
         await self._wire.aclose()
 
     def _parameters(self, full: Request) -> frozenset[str]:
-        """What a request asks for, as refused_parameters name it."""
+        """Return the parameters of a request, under the names used by ``refused_parameters``."""
         return self.sampling.parameters(full)
 
     def _notes(self, full: Request) -> tuple[str, ...]:
-        """What of a request is asked for differently, or not at all."""
+        """Return notes on the parameters of a request that were changed or omitted."""
         return self.refused_parameters.notes(self._parameters(full))
 
     def _schema(self, full: Request) -> Mapping[str, Any] | None:
-        """The schema that is sent."""
+        """Return the schema that is sent."""
         return None if "no_schema" in self.refused_parameters else full.schema
 
     def _prepared(self, request: Request, make: Callable[[], list[bytes]]) -> list[bytes]:
-        """The body for what is known of the server now, made once a request: a retry sends the same
-        bytes.
+        """Return the body for the current knowledge of the server, created once per request, so
+        that retries send the same bytes.
         """
         known = (self, self.refused_parameters.learned)
         if known not in request.prepared:
@@ -324,9 +324,7 @@ class RemoteClient(ABC):
         return prepared
 
     async def _typed(self, request: Request, full: Request) -> Reply:
-        """One call; whatever is raised on the way, by whatever library, is a ClientError without
-        the original.
-        """
+        """Make one call. Any exception becomes a ClientError without the original."""
         failure: ClientError
         try:
             return await self._call(request, full)
@@ -346,8 +344,8 @@ class RemoteClient(ABC):
         raise failure
 
     async def _call(self, request: Request, full: Request) -> Reply:
-        """One call. ``full`` is ``request`` with the client's own parameters. May raise
-        anything.
+        """Make one call. ``full`` is ``request`` with the client's default parameters. May raise
+        any exception.
         """
         notes, schema = self._notes(full), self._schema(full)
         told = in_text(full) if "no_tools" in self.refused_parameters else full
@@ -357,27 +355,27 @@ class RemoteClient(ABC):
 
     @abstractmethod
     def _path(self) -> str:
-        """Where requests are sent, below the base URL."""
+        """Return the path, below the base URL, to which requests are sent."""
 
     @abstractmethod
     def _pieces(self, full: Request) -> list[bytes]:
-        """The body of a request, in pieces."""
+        """Return the pieces of a request's body."""
 
     @abstractmethod
     def _reply(self, body: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Reply:
-        """The reply in the JSON object that the server sent; ``schema`` is what it was asked to
-        keep to.
+        """Return the reply in the server's JSON object; ``schema`` is the one it was asked to
+        follow.
         """
 
     async def _post(self, body: Sequence[bytes]) -> dict[str, Any]:
-        """The JSON object that answers a request.
+        """Return the JSON object that answers a request.
 
         Raises
         ------
         ApiError
-            The server answered with an error status, or with an error that has a code.
+            If the server answered with an error status, or with an error that has a code.
         TransportError
-            There is no answer, or it is not a JSON object.
+            If there is no answer, or it is not a JSON object.
         """
         try:
             return await self._posted(body)
@@ -397,14 +395,14 @@ class RemoteClient(ABC):
         return parsed
 
     def object_of(self, answer: Answer) -> dict[str, Any]:
-        """The JSON object in an answer.
+        """Return the JSON object in an answer.
 
         Raises
         ------
         ApiError
-            It has an error status.
+            If it has an error status.
         TransportError
-            It is not a JSON object.
+            If it is not a JSON object.
         """
         if not 200 <= answer.status < 300:
             raise api_error(answer.status, answer.body, answer.headers, self._redact)
@@ -417,8 +415,8 @@ class RemoteClient(ABC):
         return parsed
 
     def _clean(self, reply: Reply) -> Reply:
-        """The reply with secrets masked and every text writable; tokens that may spell a secret are
-        left out.
+        """Return the reply with secrets masked and unwritable characters replaced. Tokens that may
+        spell a secret are omitted.
         """
         text = self._redact(writable(reply.text))
         tokens = reply.tokens if text == reply.text else None

@@ -1,27 +1,27 @@
-"""How much of a server's reply is read. docs/security.md lists these bounds."""
+"""Size limits on server replies, documented in docs/security.md."""
 
 from __future__ import annotations
 
 LARGEST_BODY = 32 * 2**20
-"""Bytes of a reply's body, decompressed; client option ``largest_reply``."""
+"""Maximum size of a decompressed reply body in bytes; client option ``largest_reply``."""
 LARGEST_DOWNLOAD = 4 * 2**30
-"""Bytes of a file of a batch's replies."""
+"""Maximum size of a file of batch replies in bytes."""
 LONGEST_TRANSFER_S = 3600.0
-"""Seconds in which a file of a batch goes up or down."""
+"""Maximum time for the upload or download of a batch file in seconds."""
 LONGEST_LINE = 2 * LARGEST_BODY
-"""Bytes of a line in a file of a batch's replies; a longer one is skipped."""
+"""Maximum length of a line of batch replies in bytes; longer lines are skipped."""
 LONGEST_WORD = 60
-"""Characters of a batch's status or the cause of a failure in it."""
+"""Maximum length of a batch's status or failure cause in characters."""
 MOST_PAGES = 1_000
-"""Pages of a server's list of batches."""
+"""Maximum number of pages in a server's list of batches."""
 MOST_TOKENS = 10**12
-"""A token count above this is not one."""
+"""Token counts above this are invalid."""
 LONGEST_MESSAGE = 400
-"""Characters of a server's error message that are kept."""
+"""Maximum length of a server's error message in characters; the rest is dropped."""
 LONGEST_SEARCHED = 64 * 1024
-"""Bytes of an error body in which a message is looked for."""
+"""Number of bytes of an error body that are searched for a message."""
 DEEPEST_ERROR = 8
-"""Levels of an error object in which a message is looked for."""
+"""Number of levels of an error object that are searched for a message."""
 MOST_REDIRECTS = 3
 LARGEST_IMAGE_FILE = 64 * 2**20
-"""Bytes of an image file that is sent or fetched."""
+"""Maximum size in bytes of an image file that is sent or downloaded."""

@@ -1,7 +1,7 @@
-"""Read fields of a server's reply: each is valid, absent, or raises ``ValueError``.
+"""Read fields of a server's reply. Each is valid, missing, or raises ``ValueError``.
 
-A server's JSON may hold anything: numbers of 30 digits, lists instead of texts, and lone
-surrogates, which can be written neither to a file nor to a terminal.
+A server's JSON may contain anything: 30-digit numbers, lists instead of strings, and lone
+surrogates, which cannot be written to a file or terminal.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def text_of(value: Any) -> str:
-    """Return a text that can be written; ``None`` becomes an empty one.
+    """Return a writable string; ``None`` becomes an empty one.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def writable(text: str) -> str:
 
 
 def name_of(value: Any) -> str | None:
-    """Return a word of the protocol, such as a finish reason, or None if missing.
+    """Return a word of the protocol, such as a finish reason, or None if it is missing.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def name_of(value: Any) -> str | None:
 
 
 def counts_of(usage: Any, names: Sequence[str]) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Return valid token counts of these names, and a note if one, or all of ``usage``, is
+    """Return the valid token counts of these names, and a note if ``usage`` or one of the counts is
     invalid.
     """
     if not isinstance(usage, Mapping):
@@ -65,7 +65,7 @@ def whole_output(prompt: int | None, reply: int | None, total: int | None) -> in
     """Return the tokens billed as output.
 
     OpenAI includes reasoning in ``completion_tokens``. xAI's servers, and Gemini with OpenAI's
-    protocol, include it only in ``total_tokens``: the total minus the prompt is output.
+    protocol, include it only in ``total_tokens``, so the output is the total minus the prompt.
     """
     beside = -1 if prompt is None or total is None else total - prompt
     return beside if beside > (reply or -1) else reply
@@ -82,8 +82,8 @@ def _is_count(value: Any) -> bool:
 
 
 def tokens_of(content: Any) -> tuple[tuple[Token, ...] | None, tuple[str, ...]]:
-    """Return tokens with log-probabilities from OpenAI's protocol, or none and a note if one is
-    malformed.
+    """Return the tokens with log-probabilities from OpenAI's protocol, or no tokens and a note if
+    one is malformed.
     """
     if content is None or content == []:
         return None, ()

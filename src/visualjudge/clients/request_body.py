@@ -1,5 +1,5 @@
-"""What bodies of requests share in all protocols: a client's default parameters, and JSON in
-pieces, of which the images' base64 forms are shared and never copied.
+"""Request bodies, as shared by all protocols: default parameters, and JSON in pieces that share the
+images' base64 forms without copying them.
 """
 
 from __future__ import annotations
@@ -21,15 +21,14 @@ _IN_REQUESTS = ("temperature", "max_tokens", "seed")
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """A client's defaults; a parameter that is None is left to the server.
+    """A client's default parameters. The server chooses those that are None.
 
     Parameters
     ----------
     max_tokens
-        Longest reply, in tokens; reasoning models count their reasoning in.
+        Maximum length of a reply in tokens, including any reasoning.
     extra
-        Further fields of the request body, as the server names them (``{"reasoning_effort":
-        "low"}``).
+        Additional fields of the request body (``{"reasoning_effort": "low"}``).
     """
 
     temperature: float | None = None
@@ -48,14 +47,14 @@ class Sampling:
         return replace(request, **changes) if changes else request
 
     def parameters(self, request: Request) -> frozenset[str]:
-        """Return the names of the parameters of a complete request."""
+        """Return the names of the parameters that a complete request sets."""
         names = (*_IN_REQUESTS, "schema", "top_logprobs")
         asked = {name for name in names if getattr(request, name) is not None}
         asked |= {"tools"} if request.tools else set()
         return frozenset(asked | ({"top_p"} if self.top_p is not None else set()))
 
     def as_dict(self) -> dict[str, Any]:
-        """Parameters that are set, for cache keys and records."""
+        """Return the parameters that are set, for cache keys and records."""
         named = {name: getattr(self, name) for name in (*_IN_REQUESTS, "top_p")}
         return {name: value for name, value in named.items() if value is not None} | dict(
             self.extra
@@ -63,8 +62,8 @@ class Sampling:
 
 
 _MARK = f"image-{os.urandom(12).hex()}"
-"""Stands for an image while the body is put together; drawn anew in each process, so that no prompt
-can hold it.
+"""Stands for an image while the body is assembled. Each process generates its own, so that no
+prompt can contain it.
 """
 
 
@@ -80,14 +79,14 @@ def conversation_body(
     Parameters
     ----------
     fixed
-        The other fields of the body.
+        Other fields of the body.
     style
-        The provider's form of a system text and the user's parts
+        Provider's format for a system text and the user's parts
         (:mod:`visualjudge.prompts.provider_payloads`).
     turn
-        The provider's form of a reply with calls, and their results.
+        Provider's format for a reply with calls and their results.
     messages
-        The field that holds the conversation.
+        Name of the field for the conversation.
     """
     content = as_content(request.parts)
 
@@ -100,13 +99,14 @@ def conversation_body(
 
 
 def body_pieces(shape: Callable[[Text], Mapping[str, Any]]) -> list[bytes]:
-    """Return the JSON text of the result of ``shape``.
+    """Return the JSON text of the body that ``shape`` returns, as pieces.
 
     Parameters
     ----------
     shape
-        Given a function that returns the text to write in place of an image's base64 form, returns
-        the body. It must write images in the order in which it asks for their texts.
+        Function that returns the body. Its argument is a function that returns a stand-in for an
+        image's base64 form. The stand-ins must appear in the body in the order in which they were
+        requested.
     """
     images: list[bytes] = []
 

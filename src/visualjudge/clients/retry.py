@@ -1,7 +1,7 @@
-"""Asking again: 408, 409, 429, 5xx, time-outs and lost connections, with exponential back-off,
-jitter and Retry-After.
+"""Retry after 408, 409, 429, 5xx, time-outs and lost connections, with exponential back-off, jitter
+and Retry-After.
 
-Any other 4xx is the caller's mistake and is never repeated.
+Other 4xx errors are the caller's and are never retried.
 """
 
 from __future__ import annotations
@@ -22,18 +22,17 @@ Sleep = Callable[[float], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often and how patiently.
+    """How many times and how long to retry.
 
     Parameters
     ----------
     attempts
-        Calls in all, the first included.
+        Total number of calls, including the first.
     first_wait_s, longest_wait_s
-        Back-off before the second call, doubled each time up to the longest; half of it is jitter
-        (AWS's "equal jitter"), so that many clients that were refused together do not come back
-        together.
+        Seconds before the second call, doubled each time up to the longest. Half of the wait is
+        jitter (AWS's "equal jitter"), so that clients refused together do not retry together.
     patience_s
-        A Retry-After above this is not waited for: the failure is reported.
+        If Retry-After is longer than this many seconds, the failure is reported at once.
     """
 
     attempts: int = 6
@@ -42,8 +41,8 @@ class RetryPolicy:
     patience_s: float = 300.0
 
     def wait_s(self, failures: int, error: ClientError, draw: float) -> float | None:
-        """Seconds to wait after the ``failures``-th failure; None = give up. ``draw`` is uniform in
-        [0, 1).
+        """Return the seconds to wait after the given number of failures; None = give up. ``draw``
+        is uniform in [0, 1).
         """
         if not error.retryable or failures >= self.attempts:
             return None
@@ -59,8 +58,8 @@ class RetryPolicy:
 
 
 def cause_of(error: ClientError) -> str:
-    """A failure in two words, as verdicts and counts name it: "HTTP 503", "timeout", "connection",
-    "not JSON" …
+    """Return the cause of a failure as verdicts and counts name it: "HTTP 503", "timeout",
+    "connection", "not JSON" …
     """
     if isinstance(error, ApiError):
         return f"HTTP {error.status}"
@@ -68,9 +67,9 @@ def cause_of(error: ClientError) -> str:
 
 
 class Retrying(Wrapping):
-    """A client that asks again.
+    """A client that retries failed calls.
 
-    ``failures`` counts every failed call by cause, those that a later call made good included.
+    ``failures`` counts all failed calls by cause, including those that a retry recovered.
     """
 
     def __init__(
@@ -84,16 +83,16 @@ class Retrying(Wrapping):
 
     @property
     def diagnostics(self) -> Diagnostics:
-        """Of the client that is asked, with the calls that failed here."""
+        """Return the inner client's diagnostics, including the failed calls counted here."""
         return replace(self.inner.diagnostics, failures=self.failures)
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        """The first reply that comes; its tokens are those of all calls that the server counted.
+        """Return the first reply. Its token counts include all calls that the server counted.
 
         Raises
         ------
         ClientError
-            The last failure, when the policy gives up.
+            If the policy gives up; the last failure is raised.
         """
         number, billed = self._asked, Counter[str]()
         self._asked += 1
@@ -103,8 +102,8 @@ class Retrying(Wrapping):
             except ClientError as error:
                 self.failures[cause_of(error)] += 1
                 billed.update(error.usage)
-                # The process is a key too: several that were refused together must not come back
-                # together.
+                # Include the process in the seed: processes refused together must not
+                # retry together.
                 draw = float(rng_for(os.getpid(), "back-off", number, failures).random())
                 wait_s = self.policy.wait_s(failures, error, draw)
                 if wait_s is None:

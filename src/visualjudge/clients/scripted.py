@@ -1,6 +1,4 @@
-"""A transport that plays a script: for tests of judges, runs and one's own code, without a
-server.
-"""
+"""A client that plays back a script, for tests of judges, runs and user code without a server."""
 
 from __future__ import annotations
 
@@ -13,7 +11,8 @@ Script = Sequence[Line] | Callable[[Request, int], Line]
 
 
 class ScriptedClient:
-    """Gives the lines of a script in turn, the last one for ever; raises those that are exceptions.
+    """Return the lines of a script in turn, repeating the last one. Exceptions in the script are
+    raised.
 
     Parameters
     ----------
@@ -23,7 +22,7 @@ class ScriptedClient:
     Attributes
     ----------
     requests, attempts
-        What was asked, in order.
+        Requests and attempts received, in order.
     """
 
     backend = "scripted"
@@ -37,16 +36,16 @@ class ScriptedClient:
 
     @property
     def identity(self) -> Identity:
-        """Backend ``scripted``, no URL."""
+        """Backend ``scripted``, without a URL."""
         return Identity(self.backend, None, self.model)
 
     @property
     def diagnostics(self) -> Diagnostics:
-        """Nothing to tell."""
+        """Return empty diagnostics."""
         return Diagnostics()
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        """The next line."""
+        """Return the next line."""
         number = len(self.requests)
         self.requests.append(request)
         self.attempts.append(attempt)
@@ -61,5 +60,5 @@ class ScriptedClient:
         return self._script[min(number, len(self._script) - 1)]
 
     async def aclose(self) -> None:
-        """Nothing to close; remembered in ``closed``."""
+        """Set ``closed``. There is nothing to close."""
         self.closed = True

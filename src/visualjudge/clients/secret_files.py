@@ -1,4 +1,4 @@
-"""Secrets of the user, one file each with mode 0600: one authenticates entries of the reply cache,
+"""Files with the user's secrets, each with mode 0600. One secret authenticates the reply cache,
 another signs the links of the studio's raters.
 """
 
@@ -17,12 +17,12 @@ NAME = "replies.key"
 
 @cache
 def cache_secret(folder: Path, name: str = NAME) -> bytes:
-    """Return the secret ``name`` in ``folder``, created at the first call.
+    """Return the secret ``name`` in ``folder``, creating it at the first call.
 
     Raises
     ------
     OSError
-        If it cannot be created or read, or others may read it.
+        If it cannot be created or read, or is readable by others.
     """
     path = folder / name
     try:
@@ -43,8 +43,8 @@ def _put(scratch: str, path: Path) -> None:
     try:
         os.link(scratch, path)
     except FileExistsError:
-        pass  # another process was quicker: its secret is that of both
-    except OSError:  # a file system without hard links
+        pass  # another process created it first: use its secret
+    except OSError:  # the file system does not support hard links
         Path(scratch).replace(path)
 
 

@@ -1,4 +1,4 @@
-"""Errors of a server: status, message, and the requested waiting time."""
+"""Errors reported by a server: status, message, and requested waiting time."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ class ContentFiltered(ApiError):
 
 
 def api_error(status: int, raw: bytes, headers: Mapping[str, str], redact: Redact) -> ApiError:
-    """Return the error of an HTTP status, with the server's message, shortened, and its waiting
-    time."""
+    """Return the error for an HTTP status, with the server's shortened message and waiting time."""
     body = _parsed(raw)
     said = redact(_words(raw, body))
     if 300 <= status < 400:
@@ -63,18 +62,19 @@ def embedded_error(body: Mapping[str, Any], raw: bytes, redact: Redact) -> Clien
 
 
 def one_line(text: str) -> str:
-    """Return a text without control characters and repeated white space, cut to a few hundred
-    characters."""
+    """Return a text on one line without control characters, shortened to a few hundred
+    characters.
+    """
     line = " ".join(writable(text[:LONGEST_SEARCHED]).split())
     line = "".join(letter for letter in line if letter.isprintable())
     return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}…"
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait stated by ``retry-after-ms`` or ``Retry-After`` (seconds or an
+    """Return the seconds to wait according to ``retry-after-ms`` or ``Retry-After`` (seconds or an
     HTTP date, RFC 9110 §10.2.3).
 
-    None if neither is present and valid.
+    Return None if neither is present and valid.
     """
     lower = {
         name.lower(): value
@@ -107,7 +107,7 @@ def _until(date: str) -> float | None:
 
 
 def _retry_delay(body: Any) -> float | None:
-    """Return the seconds of Google's RetryInfo (``"retryDelay": "34s"``), if an error holds one."""
+    """Return the seconds in Google's RetryInfo (``"retryDelay": "34s"``), or None."""
     details = member(member(body, "error"), "details")
     stated = [member(entry, "retryDelay") for entry in details] if isinstance(details, list) else []
     return next((_seconds(one.removesuffix("s")) for one in stated if isinstance(one, str)), None)
@@ -121,8 +121,8 @@ def _parsed(raw: bytes) -> Any:
 
 
 def _words(raw: bytes, body: Any) -> str:
-    """Return the message of an error body in the forms of OpenAI, Google, Anthropic, FastAPI and
-    plain servers.
+    """Return the message of an error body, as OpenAI, Google, Anthropic, FastAPI and plain servers
+    write it.
     """
     found = _message(body, DEEPEST_ERROR)
     return found or raw[:LONGEST_SEARCHED].decode("utf-8", "replace") or "(empty body)"

@@ -1,7 +1,7 @@
-"""Plain calls on top of the asynchronous core: one event loop in a thread of its own, started when
-first needed.
+"""Synchronous calls on top of the asynchronous core. An event loop in a separate thread is started
+on first use.
 
-A loop of its own, so that plain calls work inside notebooks too, where a loop is running already.
+The separate loop makes synchronous calls work in notebooks too, where a loop is already running.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class _Background:
             thread.join(timeout=2)
 
     def forget(self) -> None:
-        """In a forked child: the thread has not come along."""
+        """Reset the state in a forked child, where the thread does not exist."""
         self.__init__()  # type: ignore[misc]
 
 
@@ -54,12 +54,12 @@ if hasattr(os, "register_at_fork"):
 
 
 def submit(work: Coroutine[Any, Any, Result]) -> Future[Result]:
-    """Start ``work`` beside whatever runs here; the future of its result.
+    """Start ``work`` on the background loop and return a future for its result.
 
     Raises
     ------
     RuntimeError
-        If called from work that runs here already: await it there.
+        If called from work on that loop, which must await instead.
     """
     if _background.is_here():
         work.close()
@@ -68,12 +68,12 @@ def submit(work: Coroutine[Any, Any, Result]) -> Future[Result]:
 
 
 def run_sync(work: Coroutine[Any, Any, Result]) -> Result:
-    """The result of ``work``, waited for. An interrupt cancels it.
+    """Wait for ``work`` and return its result. An interrupt cancels it.
 
     Raises
     ------
     RuntimeError
-        If called from work that runs here already: await it there.
+        If called from work on that loop, which must await instead.
     """
     future = submit(work)
     try:

@@ -1,7 +1,7 @@
-"""Calls of tools in every protocol: what a model called, and calls and results as text.
+"""Tool calls in every protocol: reading them, and writing calls and results as text.
 
-A call that no protocol can repeat (its name or arguments are malformed, or a reply has it in its
-text) is repeated as text, so that no server refuses a conversation for it.
+A call with a malformed name or arguments, or one found in a reply's text, is sent back as text, so
+that servers do not reject the conversation.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from visualjudge.clients.reply_fields import writable
 from visualjudge.core import jsons
 
 MADE = "visualjudge_call_"
-"""How the ids begin of calls to which the server gave none."""
+"""Prefix of generated call ids, used if the server sent none."""
 LONGEST_ARGUMENTS = 4000
-"""Characters of a call's arguments that are kept."""
+"""Maximum length of a call's arguments in characters; the rest is dropped."""
 LONGEST_TEXT = 20_000
-"""Characters of a reply with calls that are kept and repeated."""
+"""Maximum length of a reply with calls in characters; the rest is dropped."""
 LONGEST_ECHO = 1_000_000
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ID = re.compile(r"[\x21-\x7e]{1,256}")
@@ -37,14 +37,14 @@ To call one, write a line with the name of the tool and its arguments as JSON, a
 
 
 def call_of(given_id: Any, place: int, name: Any, arguments: Any) -> ToolCall:
-    """A call from a protocol's fields, whatever they hold.
+    """Return a call from a protocol's fields, which may contain anything.
 
     Parameters
     ----------
     place
-        Number of the call in its reply, of which an id is made where the server gave none.
+        Number of the call in its reply, used to create an id if the server sent none.
     arguments
-        An object, or the JSON text of one.
+        Arguments as an object or as its JSON text.
     """
     text = arguments if isinstance(arguments, str) else _dumped(arguments)
     text = writable(text).strip()[: LONGEST_ARGUMENTS + 1] or "{}"
@@ -61,7 +61,7 @@ def _dumped(value: Any) -> str:
 
 
 def object_of(text: str) -> dict[str, Any] | None:
-    """The JSON object of a text; None if the text is something else."""
+    """Return the JSON object in a text, or None."""
     try:
         value = jsons.loads(text)
     except orjson.JSONDecodeError:
@@ -70,13 +70,15 @@ def object_of(text: str) -> dict[str, Any] | None:
 
 
 def echo_of(content: Any) -> str | None:
-    """A server's own form of a reply as JSON; None where it is too long to be repeated."""
+    """Return a reply in the server's own JSON form, or None if it is too long to send back."""
     text = orjson.dumps(content).decode()
     return text if len(text) <= LONGEST_ECHO else None
 
 
 def calls_in(text: str) -> tuple[ToolCall, ...]:
-    """The calls that a reply has in ``<tool_call>…</tool_call>``, as Qwen and Hermes models do."""
+    """Return the calls in ``<tool_call>…</tool_call>`` of a reply, as Qwen and Hermes models write
+    them.
+    """
     return tuple(_written(found[1]) for found in _TAGGED.finditer(text))
 
 
@@ -90,7 +92,7 @@ def _written(text: str) -> ToolCall:
 
 
 def in_text(request: Request) -> Request:
-    """A request without the protocol's tools: the text describes them, calls and results."""
+    """Return a request whose text, not the protocol, contains the tools, calls and results."""
     if not request.tools:
         return request
     parts: list[Part] = [*request.parts, TextPart(described(request))]
@@ -104,7 +106,7 @@ def in_text(request: Request) -> Request:
 
 
 def described(request: Request) -> str:
-    """The tools of a request, and how they are called, for a model without function calling."""
+    """Describe a request's tools, and how to call them, for a model without function calling."""
     lines = [
         orjson.dumps(
             {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
@@ -115,7 +117,7 @@ def described(request: Request) -> str:
 
 
 def told_reply(turn: Turn) -> str:
-    """A reply with its calls, as text; never empty."""
+    """Return a reply and its calls as text, never empty."""
     beside = _TAGGED.sub("", turn.text).strip()
     calls = [
         f'<tool_call>{{"name": {_dumped(result.call.name)}, "arguments": '
@@ -126,7 +128,7 @@ def told_reply(turn: Turn) -> str:
 
 
 def told_results(turn: Turn) -> list[str | ImagePart]:
-    """The results of all calls of a reply: the text of each, then its images."""
+    """Return the results of all calls of a reply: the text of each, then its images."""
     told: list[str | ImagePart] = []
     for result in turn.results:
         told += [f"Result of {result.call.name or 'the call'}: {told_result(result)}"]
@@ -135,16 +137,16 @@ def told_results(turn: Turn) -> list[str | ImagePart]:
 
 
 def told_result(result: ToolResult) -> str:
-    """The text of a result."""
+    """Return the text of a result."""
     return "\n".join(part.text for part in result.parts if isinstance(part, TextPart))
 
 
 def result_images(result: ToolResult) -> list[str | ImagePart]:
-    """The images of a result after a line that names its call; nothing where it has none."""
+    """Return a result's images after a line that names the call; empty without images."""
     images = [part for part in result.parts if isinstance(part, ImagePart)]
     return [f"Image of {result.call.name}: {told_result(result)}", *images] if images else []
 
 
 def as_content(parts: Sequence[Part]) -> list[str | ImagePart]:
-    """Parts as prompt adapters take them."""
+    """Return the parts in the form that prompt adapters accept."""
     return [part if isinstance(part, ImagePart) else part.text for part in parts]

@@ -1,8 +1,8 @@
-"""The loop of a model that calls tools: ask, run its calls, and ask again until it answers.
+"""The tool-calling loop: ask the model, run its calls, and ask again until it answers.
 
-It is the same for all protocols; each client writes the turns of a request in its own form. A model
-that calls too often, with invalid arguments or in circles is told so in text. Errors never leave
-the loop.
+The loop is the same for all protocols; each client writes the turns in its own format. If a model
+calls too often, with invalid arguments or repeatedly in the same way, the tool result says so. The
+loop never raises.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from visualjudge.clients.tool_calls import LONGEST_TEXT, MADE, calls_in
 from visualjudge.core.errors import ClientError, Pending
 
 MOST_AT_ONCE = 16
-"""Calls of one reply that are answered; the others are dropped."""
+"""Maximum number of calls answered per reply; the others are dropped."""
 NONE_LEFT = "No tool calls are left. Give your final answer now."
 MADE_BEFORE = "You made this call before; its result is above."
 Run = Callable[[ToolCall], Awaitable[ToolResult]]
@@ -30,21 +30,21 @@ class Conversation:
 
     ending: Ending = "answered"
     reply: Reply = field(default_factory=lambda: Reply(""))
-    """The last; empty where none came."""
+    """The last reply; empty if there was none."""
     turns: tuple[Turn, ...] = ()
     calls: int = 0
-    """Replies that did not come out of a cache, and a failed call."""
+    """Replies that did not come from a cache, plus a failed call."""
     usage: Counter[str] = field(default_factory=Counter)
     """Tokens of all replies."""
     paid: Counter[str] = field(default_factory=Counter)
-    """Tokens of those that did not come out of a cache."""
+    """Tokens of the replies that did not come from a cache."""
     error: ClientError | None = None
-    """Of the ending "failed"."""
+    """The error of the ending "failed"."""
     notes: dict[str, None] = field(default_factory=dict)
-    """Of all replies, each once."""
+    """Notes of all replies, without duplicates."""
 
     def heard(self, reply: Reply) -> None:
-        """Count a reply."""
+        """Add a reply to the totals."""
         self.reply = reply
         self.usage.update(reply.usage)
         self.notes.update(dict.fromkeys(reply.notes))
@@ -53,7 +53,7 @@ class Conversation:
             self.paid.update(reply.usage)
 
     def broke(self, error: ClientError) -> Conversation:
-        """End with a failed call."""
+        """End the conversation with a failed call."""
         self.ending, self.error = "failed", error
         self.calls += 1
         self.paid.update(error.usage)
@@ -63,19 +63,19 @@ class Conversation:
 async def converse(
     ask: Callable[[Request], Awaitable[Reply]], request: Request, run: Run, most: int
 ) -> Conversation:
-    """Ask, and run the called tools, until a reply calls none.
+    """Ask, and run the requested tools, until a reply requests none.
 
     Parameters
     ----------
     ask
-        Returns the reply to a request; raises ``ClientError``.
+        Function that returns the reply to a request or raises ``ClientError``.
     request
-        The request, with the available tools; without tools, the first reply is the last.
+        Request with the available tools; without tools, the first reply is the last.
     run
-        Runs one call; never raises.
+        Function that runs one call and never raises.
     most
-        Maximum number of calls. Further calls are answered with a text once, then the conversation
-        ends with "tool_limit": it takes at most ``most`` + 2 requests.
+        Maximum number of calls. Further calls are answered once with a text; after that the
+        conversation ends with "tool_limit". It takes at most ``most`` + 2 requests.
     """
     done, used, warned, made = Conversation(), 0, False, set[tuple[str, str]]()
     while True:
@@ -108,9 +108,9 @@ async def converse(
 
 
 def _calls(reply: Reply, turn: int) -> tuple[ToolCall, ...]:
-    """Return the calls of a reply, or those in its text, without duplicate ids.
+    """Return the calls of a reply, or else those in its text, without duplicate ids.
 
-    Generated ids contain the number of the turn, because ids must be unique in a conversation.
+    Generated ids contain the turn number, because ids must be unique within a conversation.
     """
     calls = reply.calls or calls_in(reply.text)
     if len({call.id for call in calls}) < len(calls):

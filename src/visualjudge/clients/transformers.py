@@ -1,7 +1,7 @@
-"""Backend ``transformers``: local weights (``pip install visualjudge[transformers]``), imported
-when first asked.
+"""Backend ``transformers``: local weights (``pip install visualjudge[transformers]``), imported on
+first use.
 
-AutoProcessor does images and chat template. Requests that wait while the model is busy are
+AutoProcessor handles images and the chat template. Requests that arrive while the model is busy are
 generated as one batch.
 """
 
@@ -46,7 +46,7 @@ class _Waiting:
 
 @dataclass(slots=True)
 class _Queue:
-    """What one event loop waits for, and the task that works it off."""
+    """The queue of one event loop and the task that processes it."""
 
     waiting: list[_Waiting] = field(default_factory=list)
     worker: asyncio.Task[None] | None = None
@@ -58,21 +58,21 @@ class TransformersClient:
     Parameters
     ----------
     model_name
-        A folder, or a name on the Hugging Face hub.
+        Folder, or name on the Hugging Face Hub.
     device_map, dtype
-        As ``from_pretrained`` takes them; ``"auto"`` uses accelerators where there are any.
+        Arguments of ``from_pretrained``; ``"auto"`` uses accelerators if available.
     batch_size
-        Most requests generated together.
+        Maximum number of requests per batch.
     temperature, max_tokens, seed, top_p
-        Where a request leaves them open: greedy, 512 tokens, seed 0. A batch shares one seed and
-        one temperature, so only requests that agree on them (and on the length) share a batch.
+        Defaults for requests that do not set them: greedy, 512 tokens, seed 0. Only requests with
+        the same seed, temperature and length share a batch.
     trust_remote_code
-        Run code that comes with the weights.
+        Whether to run code that comes with the weights.
 
     Raises
     ------
     UsageError
-        If PyTorch or transformers is not installed (when first asked).
+        If PyTorch or transformers is not installed; raised by the first request.
     """
 
     backend: ClassVar[str] = "transformers"
@@ -100,24 +100,24 @@ class TransformersClient:
 
     @property
     def identity(self) -> Identity:
-        """Backend, model, parameters."""
+        """Backend, model and parameters."""
         return Identity(self.backend, None, self.model, self.sampling.as_dict())
 
     @property
     def diagnostics(self) -> Diagnostics:
-        """Nothing is retried or adjusted."""
+        """Return empty diagnostics: nothing is retried or adjusted."""
         return Diagnostics()
 
     def __repr__(self) -> str:
         return f"TransformersClient(model_name={self.model!r})"
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        """One reply, generated together with others that wait.
+        """Return one reply, generated in a batch with other waiting requests.
 
         Raises
         ------
         UsageError
-            If the libraries or the weights are not there.
+            If the libraries or the weights are missing.
         TransportError
             If generation fails.
         """
@@ -130,13 +130,15 @@ class TransformersClient:
         return await item.answer
 
     async def aclose(self) -> None:
-        """Stop working for the running loop; the weights stay until the client goes."""
+        """Stop processing for the running loop. The weights stay in memory as long as the client
+        exists.
+        """
         queue = self._queues.pop(asyncio.get_running_loop(), None)
         if queue is not None and queue.worker is not None:
             queue.worker.cancel()
 
     async def _work(self, queue: _Queue) -> None:
-        await asyncio.sleep(0)  # those who ask in the same turn of the loop come along
+        await asyncio.sleep(0)  # lets requests made in the same loop iteration join
         while queue.waiting:
             batch = _next_batch(queue.waiting, self._batch_size)
             try:
@@ -145,7 +147,7 @@ class TransformersClient:
                 _fail(batch, error)
             except (
                 Exception
-            ) as error:  # whatever the libraries raise is this batch's failure, not the run's
+            ) as error:  # any exception of the libraries fails this batch, not the run
                 _fail(
                     batch,
                     TransportError(
@@ -159,7 +161,7 @@ class TransformersClient:
 
     @cached_property
     def _loaded(self) -> tuple[Any, Any, Any]:
-        """torch, processor, model."""
+        """Return torch, the processor and the model."""
         try:
             import torch
             from transformers import AutoModelForImageTextToText, AutoProcessor
@@ -177,7 +179,7 @@ class TransformersClient:
                 f"{self.model}: cannot be loaded: {' '.join(str(error).split())[:300]}"
             ) from None
         tokenizer = processor.tokenizer
-        tokenizer.padding_side = "left"  # a reply must follow its prompt, not the padding
+        tokenizer.padding_side = "left"  # pad left, so that each reply directly follows its prompt
         if tokenizer.pad_token_id is None:
             tokenizer.pad_token = tokenizer.eos_token
         return torch, processor, model
@@ -215,7 +217,9 @@ class TransformersClient:
         }
 
     def _reply(self, request: Request, place: int, new: Any, output: Any, prompt: int) -> Reply:
-        """One row of the batch: cut at the end mark, decoded; "length" where no end mark came."""
+        """Return the reply in one row: cut at the end token, decoded; "length" if there is no end
+        token.
+        """
         _, processor, model = self._loaded
         ends = np.atleast_1d(
             model.generation_config.eos_token_id or processor.tokenizer.eos_token_id
@@ -256,7 +260,7 @@ class TransformersClient:
 
 
 def _padded(processor: Any) -> dict[str, Any]:
-    """Since version 5 what is meant for the processor goes into a dict of its own."""
+    """Return the padding options. Since version 5, processor options go into a separate dict."""
     named = inspect.signature(processor.apply_chat_template).parameters
     return (
         {"processor_kwargs": {"padding": True}}
@@ -266,7 +270,7 @@ def _padded(processor: Any) -> dict[str, Any]:
 
 
 def _next_batch(waiting: list[_Waiting], size: int) -> list[_Waiting]:
-    """The first that waits and those that can be generated with it, taken out of ``waiting``."""
+    """Remove and return the first waiting request and all that can be generated with it."""
     first = _shared(waiting[0].request)
     batch = [item for item in waiting if _shared(item.request) == first][:size]
     for item in batch:
@@ -275,8 +279,8 @@ def _next_batch(waiting: list[_Waiting], size: int) -> list[_Waiting]:
 
 
 def _shared(request: Request) -> tuple[Any, ...]:
-    """What one call of generate shares; a sampled reply must not depend on who else is in the
-    batch.
+    """Return the settings shared by one call of generate. A sampled reply must not depend on the
+    other requests in its batch.
     """
     alone = id(request) if request.temperature else None
     return request.temperature, request.max_tokens, request.seed, request.top_logprobs, alone

@@ -8,19 +8,20 @@ from visualjudge.clients.api import ApiClient
 
 
 class VllmClient(ApiClient):
-    """One model behind a vLLM server.
+    """A model behind a vLLM server.
 
-    A schema is sent as ``structured_outputs`` too, which vLLM enforces also where its
-    ``response_format`` does not.
+    A schema is also sent as ``structured_outputs``, which vLLM enforces even if it does not enforce
+    ``response_format``.
 
     Parameters
     ----------
     ip_address, port
-        Where it listens; ``base_url``, if given, wins.
+        Address of the server; ``base_url`` takes precedence if given.
     api_key
-        Only for a server started with ``--api-key``; OpenAI's variables are not looked at.
+        Needed only if the server was started with ``--api-key``. OpenAI's environment variables are
+        ignored.
     options
-        As :class:`ApiClient`.
+        Options of :class:`ApiClient`.
     """
 
     backend: ClassVar[str] = "vllm"

@@ -1,9 +1,8 @@
 """Read tables of the ``datasets`` library in parts, with polars: Arrow streams and files
 (``save_to_disk``), and Parquet.
 
-polars reads a whole stream at once and ignores its metadata. A stream is a sequence of messages, so
-each batch is given to polars as a stream of its own. Source:
-https://arrow.apache.org/docs/format/Columnar.html, "IPC".
+polars reads a whole stream at once and ignores its metadata. Each record batch is therefore passed
+to polars as a separate stream. Source: https://arrow.apache.org/docs/format/Columnar.html, "IPC".
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _FORM = ("an Arrow stream or file", OverflowError, struct.error)
 
 @dataclass(frozen=True, slots=True)
 class _Message:
-    """One message: its kind, its head (a flatbuffer), and all its bytes."""
+    """One message: its kind, its header (a flatbuffer), and all its bytes."""
 
     kind: int
     head: bytes
@@ -43,7 +42,7 @@ def table_metadata(path: Path) -> dict[str, str]:
     Raises
     ------
     DataError
-        If it is no such file.
+        If it is not such a file.
     """
     return parquet_metadata(path) if path.suffix == ".parquet" else arrow_metadata(path)
 
@@ -54,7 +53,7 @@ def table_parts(path: Path, rows: int) -> Iterator[pl.DataFrame]:
     Raises
     ------
     DataError
-        If it is no such file.
+        If it is not such a file.
     """
     return parquet_parts(path, rows) if path.suffix == ".parquet" else arrow_parts(path, rows)
 
@@ -82,7 +81,7 @@ def arrow_parts(path: Path, rows: int) -> Iterator[pl.DataFrame]:
     Raises
     ------
     DataError
-        If it is not an Arrow stream or file, or has a type that polars lacks.
+        If it is not an Arrow stream or file, or has a type that polars does not support.
     """
     import polars as pl
 
@@ -114,7 +113,7 @@ def _messages(file: BinaryIO) -> Iterator[_Message]:
 
 
 class _Flat:
-    """A table of a flatbuffer; ``number``, ``table`` … read the field with that place in it."""
+    """A flatbuffer table; ``number``, ``table`` … read a field by its position."""
 
     def __init__(self, data: bytes, at: int | None = None) -> None:
         self._data = data
@@ -143,7 +142,7 @@ class _Flat:
         return place + self._unsigned(place)
 
     def table(self, field: int) -> _Flat:
-        """A table in it."""
+        """Return a nested table."""
         return _Flat(self._data, self._target(field))
 
     def tables(self, field: int) -> list[_Flat]:
@@ -157,6 +156,6 @@ class _Flat:
         return [_Flat(self._data, place + self._unsigned(place)) for place in places]
 
     def text(self, field: int) -> str:
-        """A text."""
+        """Return a text."""
         start = self._target(field)
         return self._data[start + 4 : start + 4 + self._unsigned(start)].decode("utf-8", "replace")

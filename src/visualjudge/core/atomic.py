@@ -15,12 +15,12 @@ import orjson
 from visualjudge.core.errors import RunError
 
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
-"""Why a write fails that Python does not name the file for."""
+"""Errors of a write for which Python does not name the file."""
 
 
 @contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary path in the same folder. On success it replaces ``path``, else it is
+    """Yield a temporary path in the same folder. On success it replaces ``path``; otherwise it is
     removed.
 
     Raises
@@ -31,9 +31,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     target = Path(path)
     scratch = _name_beside(target)
     try:
-        _create(
-            scratch, target
-        )  # inside, so that Ctrl-C cannot come between the file and its removal
+        _create(scratch, target)  # inside the try, so that Ctrl-C cannot prevent the removal
         yield scratch
         scratch.chmod(0o644)
         with writing(target):
@@ -84,6 +82,6 @@ def write_text(path: str | Path, content: str) -> None:
 
 
 def write_json(path: str | Path, value: Any, *, indent: bool = True) -> None:
-    """Write ``value`` as JSON, atomically. NaN and infinity become null (JSON has neither)."""
+    """Write ``value`` as JSON, atomically. NaN and infinity, which JSON lacks, become null."""
     options = orjson.OPT_INDENT_2 if indent else 0
     write_bytes(path, orjson.dumps(value, option=options | orjson.OPT_SERIALIZE_NUMPY) + b"\n")

@@ -1,9 +1,9 @@
-"""Confine paths that a foreign file states to its folder; refuse others.
+"""Ensure that paths stated in an untrusted file stay in its folder.
 
-A dataset or data folder may come from anywhere, and names its images by relative paths. This
-module, and no other, refuses ``../``, absolute paths, drive letters, links that lead outside, and
-anything that is not a regular file (a FIFO, ``/dev/zero``). Two exceptions: blobs that a Hugging
-Face snapshot links to, and imports that explicitly allow outside paths.
+A dataset or data folder may come from anywhere, and names its images by relative paths. This module
+alone refuses ``../``, absolute paths, drive letters, links that lead outside, and anything that is
+not a regular file (a FIFO, ``/dev/zero``). Two exceptions: blobs that a Hugging Face snapshot links
+to, and imports that explicitly allow outside paths.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from visualjudge.core.errors import DataError
 from visualjudge.core.object_stores import RemotePath, far
 
 LONGEST_PATH = 1024
-"""Characters of a stated path."""
+"""Maximum length of a stated path in characters."""
 
 
 _ALLOWED: ContextVar[bool] = ContextVar("outside_allowed", default=False)
@@ -29,8 +29,8 @@ _HINT: ContextVar[str] = ContextVar("how_to_allow_outside", default="")
 
 @contextmanager
 def importing(*, outside: bool) -> Iterator[None]:
-    """Within the block, paths may lead anywhere if ``outside`` is True; otherwise messages name the
-    option that allows it.
+    """Allow paths outside the folder within the block if ``outside`` is True; otherwise messages
+    name the option that allows them.
     """
     tokens = _ALLOWED.set(outside), _HINT.set("; --allow-outside permits it")
     try:
@@ -48,15 +48,15 @@ def confined_path(root: str | Path, name: object, *, of: str = "the dataset") ->
     root
         The folder.
     name
-        As a file of the folder states it; relative, with ``/`` between its parts.
+        Relative path as stated by a file of the folder, with ``/`` as separator.
     of
-        What the folder is, for messages.
+        Description of the folder, for messages.
 
     Raises
     ------
     DataError
-        If ``name`` is no relative path, leads out of ``root`` by itself or over a link, or is no
-        regular file.
+        If ``name`` is not a relative path, leads outside ``root``, directly or through a link, or
+        is not a regular file.
     """
     if (store := far(root)) is not None:
         return _remote_path(store, stated_path(name, of=of), of)
@@ -83,8 +83,8 @@ def _remote_path(root: RemotePath, name: str, of: str) -> Path:
 
 
 def stated_path(name: object, *, of: str = "the dataset") -> str:
-    """Return ``name`` if its text is a relative path that stays in its folder; the disk is not
-    read.
+    """Return ``name`` if it is a relative path that stays in its folder. Only the text is checked,
+    not the disk.
 
     Raises
     ------
@@ -92,7 +92,9 @@ def stated_path(name: object, *, of: str = "the dataset") -> str:
         If it is not such a path.
     """
     text = _printable(name)
-    if not (text[0] == "/" or ".." in text or "\\" in text or ":" in text):  # as nearly all are
+    if not (
+        text[0] == "/" or ".." in text or "\\" in text or ":" in text
+    ):  # fast path for nearly all names
         return text
     windows = PureWindowsPath(text)
     outside = (
@@ -115,7 +117,7 @@ def _printable(name: object) -> str:
 
 
 def confined_target(root: str | Path, name: str) -> Path:
-    """Return ``root / name`` for writing; no part of it below ``root`` may be a link.
+    """Return ``root / name`` for writing. No part of it below ``root`` may be a link.
 
     Raises
     ------
@@ -133,19 +135,19 @@ def confined_target(root: str | Path, name: str) -> Path:
 
 
 def own_path(folder: str | Path, name: str, *, of: str) -> Path:
-    """Return ``folder / name`` in a folder that visualjudge created: a regular file, or absent.
-    Links below ``folder`` are refused; ``folder`` itself may be a link.
+    """Return ``folder / name`` in a folder that visualjudge created: a regular file, or a missing
+    one. Links below ``folder`` are refused; ``folder`` itself may be a link.
 
     Parameters
     ----------
     of
-        What the folder is, for messages.
+        Description of the folder, for messages.
 
     Raises
     ------
     DataError
-        If a part of ``name`` is a link, ``name`` leads out of ``folder``, or there is something
-        else than a file.
+        If a part of ``name`` is a link, ``name`` leads out of ``folder``, or the path is not a
+        regular file.
     """
     path, mode = Path(folder), None
     for part in PurePosixPath(stated_path(name, of=of)).parts:
@@ -169,7 +171,7 @@ def own_path(folder: str | Path, name: str, *, of: str) -> Path:
 
 
 def _is_at_home(path: str, root: str) -> bool:
-    """Return whether a resolved path lies in a resolved folder, or is a blob of the Hugging Face
+    """Return whether a resolved path is inside a resolved folder, or is a blob of the Hugging Face
     snapshot in that folder.
 
     The hub's cache has ``REPO/snapshots/REVISION/…`` with links into ``REPO/blobs``; both come from

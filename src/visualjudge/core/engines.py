@@ -1,12 +1,13 @@
-"""Engines: work in this process, in processes of this machine, or in actors of a Ray cluster.
+"""Engines: do work in this process, in other processes on this machine, or in actors of a Ray
+cluster.
 
-A worker holds a service, which is sent to it once, and answers calls of the service's methods.
-:meth:`Engine.map` applies a function to jobs, in their order, as a build does; a run of a judge
-calls workers that hold the judge (``runs/worker_engine.py``).
+A worker receives a service once and answers calls of its methods. Builds use :meth:`Engine.map`,
+which applies a function to jobs in order. Runs call workers that hold the judge
+(``runs/worker_engine.py``).
 
-What goes between processes is a pickle on a pipe. The service, which may hold an API key, goes the
-same way: never on a command line, in the environment or in a file. A worker ends when its pipe
-closes, so none outlives the process that started it.
+Processes exchange pickles over a pipe. The service, which may contain an API key, is sent this way
+too: never on a command line, in the environment or in a file. A worker ends when its pipe closes,
+so it never outlives the process that started it.
 """
 
 from __future__ import annotations
@@ -37,17 +38,17 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 EngineName = Literal["local", "ray"]
 AHEAD = 3
-"""Jobs of a worker that are under way, or done and not fetched: enough to keep it busy, few enough
-for flat memory.
+"""Maximum number of a worker's jobs that are running or not yet fetched: enough to keep it busy,
+few enough to limit memory.
 """
 _NUMBER = 8
-"""Bytes of a call's number, in front of its pickle."""
+"""Bytes of a call's number, which precedes its pickle."""
 _RESTARTS = 10
-"""How often an actor that was lost, with its process or its node, is started again; its calls are
+"""Number of times that an actor lost with its process or node is restarted. Its calls are
 repeated.
 """
 _AT_ONCE = 10_000
-"""Calls that an actor accepts at a time: more than are ever made."""
+"""Number of calls that an actor accepts at a time: more than are ever made."""
 _LONGEST_SOCKET_FOLDER = 38
 _log = logging.getLogger("visualjudge.workers")
 
@@ -56,13 +57,13 @@ _log = logging.getLogger("visualjudge.workers")
 
 
 class Engine(ABC):
-    """Maps a picklable function over jobs; a context manager."""
+    """A context manager that maps a picklable function over jobs."""
 
     @abstractmethod
     def map(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
         """Yield ``work(job)`` for each job, in order."""
 
-    def close(self) -> None:  # noqa: B027  this process has no worker to end
+    def close(self) -> None:  # noqa: B027  no workers to end
         """End the workers."""
 
     def __enter__(self) -> Self:
@@ -73,7 +74,7 @@ class Engine(ABC):
 
 
 def open_engine(name: EngineName, workers: int) -> Engine:
-    """Open the engine ``name`` with ``workers`` processes; a single local worker is this process.
+    """Open the engine ``name`` with ``workers`` processes. A single local worker is this process.
 
     Raises
     ------
@@ -85,7 +86,9 @@ def open_engine(name: EngineName, workers: int) -> Engine:
 
 
 def check_engine(name: EngineName, workers: int, option: str) -> None:
-    """Refuse an unknown engine and a number of workers below 1, which ``option`` states."""
+    """Check the name of the engine and the number of workers, which ``option`` sets and must be at
+    least 1.
+    """
     if workers < 1:
         raise UsageError(f"{option} must be at least 1, got {workers}")
     if name not in get_args(EngineName):
@@ -93,8 +96,8 @@ def check_engine(name: EngineName, workers: int, option: str) -> None:
 
 
 class InlineEngine(Engine):
-    """Runs jobs in this process, without threads of OpenCV, as in a worker: on images of the usual
-    sizes they cost more than they save.
+    """Run jobs in this process without OpenCV's threads, as in a worker: on images of usual sizes
+    they cost more than they save.
     """
 
     def __init__(self) -> None:
@@ -113,14 +116,14 @@ class InlineEngine(Engine):
 
 
 class WorkerEngine(Engine):
-    """Runs jobs in workers, with enough started ahead of the result in turn to keep all busy."""
+    """Run jobs in workers, starting enough of them ahead to keep all workers busy."""
 
     def __init__(self, name: EngineName, workers: int) -> None:
         self._open = ExitStack()
         started = self._open.enter_context(
             open_workers(name, workers, Applying(), "the function", "--workers")
         )
-        # One call under way and one that waits in the worker: it need not wait for this process.
+        # One call runs while another waits in the worker, so that the worker is never idle.
         self._workers = Workers(started, each=2, again=False, option="--workers")
         self._ahead = workers * AHEAD
 
@@ -157,27 +160,27 @@ class Worker(ABC):
 
     name: str
     ready: Future[Any]
-    """Done once it can answer."""
+    """Done once the worker can answer."""
 
     @abstractmethod
     def call(self, method: str, *arguments: Any) -> Future[Any]:
         """Call a method of the service, a coroutine or not.
 
-        The future has its result, its exception, or :class:`WorkerLost`.
+        Return a future with the result, the exception, or :class:`WorkerLost`.
         """
 
 
 class Workers:
-    """Workers with copies of one service. A call goes to the one that has the fewest.
+    """Workers with copies of one service. Each call goes to the worker with the fewest calls.
 
     Parameters
     ----------
     each
-        Number of calls that a worker has at a time; the others wait here.
+        Maximum number of calls per worker at a time; the others wait here.
     again
-        Whether a call goes to another worker if its own is lost.
+        Whether a call is repeated in another worker if its worker is lost.
     option
-        The option that states their number, for messages.
+        Option that sets the number of workers, for messages.
     """
 
     def __init__(self, workers: Iterable[Worker], *, each: int, again: bool, option: str) -> None:
@@ -197,7 +200,7 @@ class Workers:
         return future
 
     def _hand_out(self) -> None:
-        """Give queued calls to workers that have room for them."""
+        """Assign queued calls to workers with free capacity."""
         with self._lock:
             while self._queue and not self.workers:
                 self._queue.popleft()[0].set_exception(self._no_worker())
@@ -252,13 +255,13 @@ def open_workers(
     Parameters
     ----------
     what, option
-        What the service is, and the option that states the number of workers, for messages.
+        Description of the service, and option that sets the number of workers, for messages.
 
     Raises
     ------
     UsageError
-        If Ray is not installed, or the service, or something that a script registered, cannot be
-        sent to another process.
+        If Ray is not installed, or the service or a row registered by a script cannot be sent to
+        another process.
     RunError
         If Ray cannot be started.
     """
@@ -273,10 +276,10 @@ def open_workers(
 
 
 def _packed(service: object, what: str, option: str, dumps: Callable[[object], bytes]) -> bytes:
-    """Pickle a service, and the rows that a script registered.
+    """Pickle a service and the rows that a script registered.
 
-    A spawned process imports their functions and classes by name; Ray's ``dumps`` sends those of a
-    script or notebook themselves.
+    A spawned process imports their functions and classes by name; Ray's ``dumps`` sends the code
+    itself for those of a script or notebook.
     """
     rows, unusable = registrations(), (pickle.PicklingError, AttributeError, TypeError)
     try:
@@ -296,7 +299,7 @@ def _packed(service: object, what: str, option: str, dumps: Callable[[object], b
 
 
 def _future() -> Future[Any]:
-    """Return a future whose waiter cannot cancel it: its call is made in any case."""
+    """Return a future that its waiter cannot cancel, because the call is made in any case."""
     future = Future[Any]()
     future.set_running_or_notify_cancel()
     return future
@@ -323,7 +326,9 @@ class Host:
         restore(rows)
 
     async def answer(self, call: bytes) -> bytes:
-        """Make a call; return the pickle of its result and its exception, one of which is None."""
+        """Make a call and return the pickles of its result and its exception, one of which is
+        None.
+        """
         try:
             method, arguments = pickle.loads(call)
             result = getattr(self._service, method)(*arguments)
@@ -335,10 +340,12 @@ class Host:
 
 
 def _that_travels(error: Exception) -> Exception:
-    """Return the error, or its message as a :class:`RunError` if another process cannot read it."""
+    """Return the error, or a :class:`RunError` with its message if another process cannot unpickle
+    it.
+    """
     try:
         pickle.loads(pickle.dumps(error))
-    except Exception:  # an exception of a foreign library, whose constructor does as it likes
+    except Exception:  # the constructor of a third-party exception may do anything
         name = "" if isinstance(error, VisualJudgeError) else f"{type(error).__name__}: "
         return RunError(" ".join([f"{name}{error}", *getattr(error, "__notes__", ())]))
     return error
@@ -353,7 +360,7 @@ class ProcessWorker(Worker):
     def __init__(self, name: str, sent: bytes) -> None:
         self.name = name
         self.ready = Future()
-        self.ready.set_result(None)  # the pipe keeps what is sent until the process has loaded
+        self.ready.set_result(None)  # the pipe buffers calls until the process has loaded
         self._calls: dict[int, Future[Any]] = {}
         self._numbers, self._lock, self._is_lost = count(1), threading.Lock(), False
         context = multiprocessing.get_context("spawn")
@@ -380,7 +387,7 @@ class ProcessWorker(Worker):
         return future
 
     def _send(self) -> None:
-        """Send what is in the outbox: a full pipe would keep the caller waiting."""
+        """Send the outbox from a thread, because a full pipe would block the caller."""
         with suppress(OSError):
             while (content := self._outbox.get()) is not None:
                 self._pipe.send_bytes(content)
@@ -396,7 +403,7 @@ class ProcessWorker(Worker):
             future.set_exception(self._lost())
 
     def _close(self) -> list[Future[Any]]:
-        """Accept no more calls; return those without an answer."""
+        """Stop accepting calls, and return those without an answer."""
         with self._lock:
             self._is_lost = True
             unanswered = list(self._calls.values())
@@ -408,7 +415,9 @@ class ProcessWorker(Worker):
         return WorkerLost(f"{self.name} has ended (exit status {self.process.exitcode})")
 
     def kill(self) -> None:
-        """End it at once. Nobody waits for the calls that it has, so they are not lost ones."""
+        """Kill the process at once. Its pending calls do not count as lost, because nobody waits
+        for them.
+        """
         self._close()
         self.process.kill()
         self.process.join()
@@ -421,7 +430,7 @@ class ProcessWorker(Worker):
 def _settle_answer(future: Future[Any], answer: bytes) -> None:
     try:
         result, error = pickle.loads(answer)
-    except Exception as unreadable:  # its class may be known to the worker only
+    except Exception as unreadable:  # only the worker may know its class
         result, error = None, unreadable
     _settle(future, result, error)
 
@@ -436,8 +445,8 @@ def _process(number: int, sent: bytes) -> Iterator[ProcessWorker]:
 
 
 def _serve(pipe: Connection) -> None:
-    """What a process does: load the service, then answer calls until its pipe closes."""
-    # A terminal or a scheduler signals all processes; the one that started them decides.
+    """Run in the worker process: load the service, then answer calls until the pipe closes."""
+    # A terminal or scheduler signals all processes; the starting process decides what to do.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     import asyncio  # here and below: most commands start no process, and it takes long to import
@@ -458,7 +467,7 @@ async def _answer_calls(pipe: Connection, host: Host) -> None:
         with suppress(EOFError, OSError):
             while True:
                 asyncio.run_coroutine_threadsafe(answer(pipe.recv_bytes()), loop)
-        os._exit(1)  # in the middle of a call, too: nobody waits for it any more
+        os._exit(1)  # even during a call, because nobody waits for it
 
     threading.Thread(target=receive, daemon=True).start()
     await asyncio.Event().wait()
@@ -468,7 +477,7 @@ async def _answer_calls(pipe: Connection, host: Host) -> None:
 
 
 class ActorWorker(Worker):
-    """An actor with one core. All nodes must see the folders under the same path."""
+    """An actor with one core. All nodes must see the folders under the same paths."""
 
     def __init__(self, name: str, ray: Any, actor: Any) -> None:
         self.name, self._ray, self._actor = name, ray, actor
@@ -507,7 +516,8 @@ def _actor(ray: Any, number: int, sent: object) -> Iterator[ActorWorker]:
 
 @contextmanager
 def _cluster(cores: int) -> Iterator[Any]:
-    """Join the Ray cluster, or start a local one for the time of the context if none is running.
+    """Join the Ray cluster, or start a local one for the duration of the context if none is
+    running.
 
     Raises
     ------
@@ -545,10 +555,10 @@ def _cluster(cores: int) -> Iterator[Any]:
 
 
 def _short_folder() -> str | None:
-    """Return a folder for Ray's sockets: None for its default, or another folder if that path would
-    be too long.
+    """Return a folder for Ray's sockets: None for the default, or another folder if the default
+    path is too long.
 
-    A socket's path may have 107 bytes, of which Ray's own part takes 64.
+    A socket's path may have at most 107 bytes, of which Ray uses 64.
     """
     if len(tempfile.gettempdir()) <= _LONGEST_SOCKET_FOLDER:
         return None

@@ -29,32 +29,32 @@ from types import MappingProxyType
 
 EXAMPLES = 3
 LONGEST_NAME = 200
-"""Characters of a record and a field that a problem shows."""
+"""Maximum number of characters of a record's and a field's name in a problem."""
 MOST_NAMES = 16
-"""Names that a message lists in full."""
+"""Maximum number of names that a message lists."""
 _LINE = re.compile(r":\d+$")
 _VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|\S*/\S*|\S*\d\S*")
 RETRYABLE_STATUS = frozenset({408, 409, 429})
 
 
 class VisualJudgeError(Exception):
-    """Base of all errors that name their cause in one line."""
+    """Base class of all errors that name their cause in one line."""
 
 
 class UsageError(VisualJudgeError):
-    """The call is wrong: an unknown name, an option that does not fit."""
+    """The call is wrong, such as an unknown name or conflicting options."""
 
 
 class UnknownName(UsageError, ValueError):
-    """A backend, pipe or model that is in no registry; the message lists those that are."""
+    """A backend, pipe or model is in no registry; the message lists the known names."""
 
 
 class RunError(VisualJudgeError):
-    """The call was right, the data or the run was not."""
+    """The call was correct, but the data or the run failed."""
 
 
 class DataError(RunError):
-    """Data that cannot be used; the message names the file and how to correct it."""
+    """Data cannot be used; the message names the file and how to correct it."""
 
 
 @contextmanager
@@ -77,7 +77,9 @@ class Problem:
 
     @classmethod
     def of(cls, error: DataError, file: str, record: str, field: str = "record") -> Problem:
-        """Make one from an error whose message begins with its field, else with ``field``."""
+        """Create a problem from an error whose message begins with its field, or else with
+        ``field``.
+        """
         stated, colon, reason = str(error).partition(": ")
         return cls(file, record, stated, reason) if colon else cls(file, record, field, stated)
 
@@ -88,7 +90,9 @@ class Problem:
 
 
 def one_of(value: object, known: Collection[object]) -> str:
-    """Return ``one of a, b, c``; for many names, those close to ``value`` or the first ones."""
+    """Return ``one of a, b, c``; if there are many names, list those close to ``value`` or the
+    first ones.
+    """
     names = [str(name) for name in known]
     if len(names) <= MOST_NAMES:
         return f"one of {', '.join(names)}"
@@ -97,8 +101,8 @@ def one_of(value: object, known: Collection[object]) -> str:
 
 
 def summarized(problems: Iterable[Problem]) -> list[str]:
-    """Return one line per kind of problem: up to three of a kind in full, more as a count with
-    three examples.
+    """Return one line per kind of problem. Kinds with up to three problems are listed in full;
+    others as a count with three examples.
 
     Problems are of one kind if file and field are equal and the reasons differ only in numbers,
     quoted values and paths. A line number after a file's name (``data.tsv:7``) is ignored.
@@ -141,12 +145,12 @@ class PromptError(RunError):
 
 
 class UnknownPrompt(PromptError, LookupError):
-    """No asset of that id and version; the message lists the existing ones."""
+    """There is no asset with that id and version; the message lists the existing ones."""
 
 
 class ClientError(RunError):
-    """A model could not be asked. ``usage`` holds tokens that the server counted, and bills,
-    nevertheless.
+    """A model could not be asked. ``usage`` holds the tokens that the server counted and bills
+    anyway.
     """
 
     retryable = False
@@ -195,7 +199,7 @@ class ApiError(ClientError):
 def must_end_in(
     name: str, path: Path | None, suffixes: Sequence[str], *, bare: bool = False
 ) -> None:
-    """Refuse a file with a different suffix; ``bare`` accepts a file without a suffix.
+    """Check the suffix of a file; ``bare`` accepts a file without a suffix.
 
     Raises
     ------

@@ -9,9 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def paused_collector() -> Iterator[None]:
-    """Pause garbage collection, which would visit every record repeatedly although none is garbage
-    yet.
-    """
+    """Pause garbage collection, which would scan all records repeatedly without finding garbage."""
     was = gc.isenabled()
     gc.disable()
     try:

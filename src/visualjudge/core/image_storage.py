@@ -1,8 +1,8 @@
-"""Locate the bytes of a dataset's images: one file each, or parts of tar files. All readers use
-this module.
+"""Locate the bytes of a dataset's images, stored as single files or as parts of tar files. All
+readers use this module.
 
 ``media/shard-*.tar`` are plain tar files of ``media/*.png``; unpacking them in the dataset's folder
-gives the other form. ``media/index.npy`` states where each image begins: an array of four rows of
+yields single files. ``media/index.npy`` states where each image begins: an array of four rows of
 64-bit integers with one column per image, sorted by the hash of its name (two rows), then the
 offset of its first byte, then shard · 2³² + size.
 """
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 FOLDER = "media"
 INDEX = f"{FOLDER}/index.npy"
 SHARD_BYTES = 256 << 20
-"""Bytes of a shard, at most, unless one image has more."""
+"""Maximum size of a shard in bytes, unless a single image is larger."""
 LARGEST_IMAGE = 256 << 20
-"""Bytes of one image in a shard."""
+"""Maximum size of an image in a shard, in bytes."""
 LARGEST_INDEX = 512 << 20
-"""Bytes of the index of all shards, 32 for each image."""
+"""Maximum size of the index of all shards in bytes, at 32 bytes per image."""
 _TOGETHER, _BYTES_TOGETHER = 64, 32 << 20
-"""Images that are fetched from an object store at once, at most."""
+"""Maximum number of images, and of bytes, fetched from an object store at once."""
 _BLOCK = 512
 _SIZE_BITS = 32
 Form = Literal["files", "shards"]
 
 
 class PartStat(NamedTuple):
-    """Size of an image inside a shard, and the times of the shard."""
+    """The size of an image inside a shard, and the times of the shard."""
 
     st_size: int
     st_mtime_ns: int
@@ -64,7 +64,7 @@ class Part:
 
     @property
     def name(self) -> str:
-        """The file's name without its folder."""
+        """The file name without its folder."""
         return PurePosixPath(self.relative).name
 
     @property
@@ -73,12 +73,12 @@ class Part:
         return PurePosixPath(self.relative).suffix
 
     def stat(self) -> PartStat:
-        """Its size and times."""
+        """Return its size and times."""
         found = self.shard.stat()
         return PartStat(self.size, found.st_mtime_ns, found.st_ctime)
 
     def read_bytes(self) -> bytes:
-        """Its bytes.
+        """Return its bytes.
 
         Raises
         ------
@@ -91,7 +91,7 @@ class Part:
         return content
 
     def open(self, mode: Literal["rb"] = "rb") -> BinaryIO:
-        """Its bytes as a file."""
+        """Open its bytes as a file."""
         return io.BytesIO(self.read_bytes())
 
 
@@ -104,8 +104,8 @@ def _read(path: Path, start: int, size: int) -> bytes:
 
 
 Place = Path | Part
-"""A file of its own, or a part of a shard: ``stat``, ``read_bytes``, ``open``, ``name`` and
-``suffix`` are of both.
+"""A single file, or a part of a shard; both have ``stat``, ``read_bytes``, ``open``, ``name`` and
+``suffix``.
 """
 
 
@@ -115,14 +115,15 @@ def image_at(root: Path, name: object) -> Place:
     Raises
     ------
     DataError
-        If the name leads outside of the dataset, even by a link, or there is no such image.
+        If the name leads outside the dataset, directly or through a link, or there is no such
+        image.
     """
     return image_finder(root)(name)
 
 
 def image_finder(root: Path) -> Callable[[object], Place]:
-    """Return :func:`image_at` for many images of the dataset at ``root``, which checks only once
-    whether the index changed.
+    """Return a function like :func:`image_at` that checks only once whether the index changed, for
+    many images of the dataset at ``root``.
     """
     place = located(root)
     shards = _shards(place)
@@ -135,8 +136,8 @@ def image_finder(root: Path) -> Callable[[object], Place]:
 
 
 def contents(root: Path, names: Iterable[str]) -> Iterator[tuple[str, bytes | DataError]]:
-    """Yield each image of ``names`` with its bytes, or why it cannot be read; several are fetched
-    at a time from an object store.
+    """Yield each image of ``names`` with its bytes, or the reason why it cannot be read. Several
+    images are fetched at a time from an object store.
 
     The order is that of ``names``, except that missing images come earlier.
     """
@@ -183,8 +184,8 @@ def media_form(root: Path) -> Form:
 
 
 def packed_images(root: Path) -> Iterator[Part]:
-    """Yield the images in the shards of the dataset at ``root``, in order; nothing if each image is
-    a file.
+    """Yield the images in the shards of the dataset at ``root``, in order; nothing if images are
+    single files.
 
     Raises
     ------
@@ -261,7 +262,7 @@ class _Shards:
         return self._paths[number]
 
     def _part(self, name: str, start: int, packed: int) -> Part:
-        """Return the image that the index states, which must lie within its shard."""
+        """Return the image at the position in the index, which must be within its shard."""
         path, end = self._path_and_size(packed >> _SIZE_BITS)
         size = packed & ((1 << _SIZE_BITS) - 1)
         if size > LARGEST_IMAGE:
@@ -310,7 +311,7 @@ def _read_index(path: Path) -> NDArray[np.uint64]:
 
 
 class ShardWriter:
-    """Writes images into shards, one after another. The bytes depend only on the images and their
+    """Write images into shards, one after another. The bytes depend only on the images and their
     order.
 
     ``done`` is called with each complete shard.

@@ -1,7 +1,7 @@
-"""Read JSON from foreign files, with bounds on size and depth.
+"""Read JSON from untrusted files, with limits on size and depth.
 
-orjson reads 1,024 levels and writes 254, and Python's ``repr`` and ``str``, which messages use,
-fail near 1,000. With the bound, every value that is read can be shown and written again.
+orjson reads 1,024 levels but writes 254, and Python's ``repr`` and ``str``, which messages use,
+fail near 1,000. The limit ensures that every value read can be shown and written again.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ import orjson
 from visualjudge.core.errors import DataError
 
 DEEPEST_JSON = 100
-"""Levels of lists and objects."""
+"""Maximum depth of nested lists and objects."""
 LONGEST_RECORD = 32 << 20
-"""Bytes of a record, or of a line that holds one."""
+"""Maximum size of a record, or of a line with one, in bytes."""
 LARGEST_META = 256 << 20
-"""Bytes of a file that says what a dataset is: ``dataset.json``, the index of its shards."""
+"""Maximum size in bytes of a file that describes a dataset: ``dataset.json``, the index of its
+shards.
+"""
 LARGEST_MANIFEST = 16 << 20
-"""Bytes of a run's manifest."""
+"""Maximum size of a run's manifest in bytes."""
 _CONTAINERS = frozenset({list, dict, tuple})
 _NAMES: dict[type | None, str] = {
     str: "text",
@@ -36,8 +38,8 @@ _NAMES: dict[type | None, str] = {
 
 
 def lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines of a file, without line ends and byte order mark; none is longer than a
-    record may be.
+    """Yield the lines of a file, without line ends and byte order mark. The length of a record
+    limits each line.
 
     Raises
     ------
@@ -65,7 +67,7 @@ def read(path: Path, most: int) -> Any:
     DataError
         If the file is larger.
     orjson.JSONDecodeError
-        As :func:`loads`.
+        If :func:`loads` raises it.
     OSError
         If it cannot be read.
     """
@@ -112,12 +114,12 @@ def is_deep(value: Any) -> bool:
 
 
 def check_kinds(where: str, value: Any, kinds: Any) -> None:
-    """Refuse a value of an unexpected type when a file is read.
+    """Check the types of a value read from a file.
 
     Parameters
     ----------
     where
-        The file and the field, for the message.
+        File and field, for the message.
     kinds
         A type, a tuple of types with None for null, a list with the kind of an array's items, or
         the kinds of an object's fields by name, with ``"*"`` for all others. Fields that are absent
@@ -126,7 +128,7 @@ def check_kinds(where: str, value: Any, kinds: Any) -> None:
     Raises
     ------
     DataError
-        The message names the field.
+        If a value has another type; the message names the field.
     """
     allowed = (
         kinds if isinstance(kinds, tuple) else (kinds if isinstance(kinds, type) else type(kinds),)

@@ -1,6 +1,4 @@
-"""Locks between processes, on POSIX and Windows, which are released when the process ends for any
-reason.
-"""
+"""Locks between processes, on POSIX and Windows. They are released whenever the process ends."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ class FileLock:
     Parameters
     ----------
     path
-        What is protected; it need not exist.
+        Path to protect; it need not exist.
 
     Raises
     ------
@@ -34,7 +32,9 @@ class FileLock:
 
         place = Path(path)
         beside = place.with_name(f".{place.name}.lock")
-        if beside.is_symlink() or (beside.exists() and not beside.is_file()):  # it would be emptied
+        if beside.is_symlink() or (
+            beside.exists() and not beside.is_file()
+        ):  # opening it would empty its target
             raise RunError(f"{beside}: must be a regular file, not a link; remove it")
         self._lock = filelock.FileLock(beside, thread_local=False)
         try:

@@ -1,9 +1,9 @@
-"""Read folders in an object store, ``s3://bucket/folder`` and ``gs://…``, in place, with fsspec
-(extra ``remote``).
+"""Read folders of an object store (``s3://bucket/folder``, ``gs://…``) in place, with fsspec (extra
+``remote``).
 
-A remote path has the methods of ``pathlib.Path`` that readers of a dataset call, so few of them
-need to know that it is remote. :func:`put` uploads whole files and :func:`fetch` downloads them.
-Credentials, region and endpoint come from the store's own environment variables
+A remote path has those methods of ``pathlib.Path`` that dataset readers call, so most readers do
+not need to know that it is remote. :func:`put` uploads whole files and :func:`fetch` downloads
+them. Credentials, region and endpoint come from the store's own environment variables
 (``AWS_ACCESS_KEY_ID``, ``AWS_ENDPOINT_URL``, ``GOOGLE_APPLICATION_CREDENTIALS``, …) and
 configuration files, never from a path.
 """
@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple, TypeVar, cast
 from visualjudge.core.errors import DataError, RunError, UsageError
 
 _URL = re.compile(r"(s3|gs):/{1,2}(?=[^/])(.*)", re.DOTALL)
-"""A URL, also one whose slashes ``pathlib`` has put together."""
+"""A URL, also one whose slashes ``pathlib`` has merged."""
 _PACKAGES = {"s3": "s3fs", "gs": "gcsfs"}
 _BLOCK = 1 << 20
 _LONGEST_REASON = 200
@@ -65,17 +65,17 @@ def located(path: str | Path) -> Path:
 
 
 def check_local(path: str | Path, what: str) -> None:
-    """Refuse an object store if a local folder is needed.
+    """Raise an error for an object store where a local folder is needed.
 
     Parameters
     ----------
     what
-        What must be local, for the message.
+        Description of the folder, for the message.
 
     Raises
     ------
     UsageError
-        If ``path`` is the URL of one.
+        If ``path`` is the URL of an object store.
     """
     if far(path) is not None or _URL.fullmatch(os.fspath(path)):
         raise UsageError(
@@ -85,7 +85,7 @@ def check_local(path: str | Path, what: str) -> None:
 
 
 class RemotePath(PurePosixPath):
-    """A file or folder of an object store. Listings are cached, so others must not change it
+    """A file or folder of an object store. Listings are cached, so the contents must not change
     meanwhile.
     """
 
@@ -93,11 +93,11 @@ class RemotePath(PurePosixPath):
 
     @property
     def url(self) -> str:
-        """The address with its scheme."""
+        """The URL, with its scheme."""
         text = PurePosixPath.__str__(self)
         return (
             text.replace(":/", "://", 1) if _URL.match(text) else text
-        )  # a part of it is a relative path
+        )  # parts of it are relative paths
 
     def __str__(self) -> str:
         return self.url
@@ -116,11 +116,11 @@ class RemotePath(PurePosixPath):
             return ask(_store(scheme), key)
         except FileNotFoundError:
             raise FileNotFoundError(2, "No such file", self.url) from None
-        except Exception as error:  # each store has errors of its own
+        except Exception as error:  # each store raises its own errors
             raise _unread(self, error) from None
 
     def stat(self) -> RemoteStat:
-        """Return size and time, as the folder's listing states them.
+        """Return size and time from the folder's listing.
 
         Raises
         ------
@@ -162,7 +162,7 @@ class RemotePath(PurePosixPath):
 
     @staticmethod
     def read_parts(parts: Sequence[tuple[RemotePath, int, int | None]]) -> list[bytes | DataError]:
-        """Return the bytes of each (file, start, size) of one store, with several requests at a
+        """Return the bytes of each (file, start, size) of one store, using several requests at a
         time.
 
         A size of None reads to the end. Parts that cannot be read are returned as exceptions.
@@ -234,7 +234,7 @@ def remove(files: Sequence[RemotePath]) -> None:
 def _changed(first: RemotePath, change: Callable[[Any], object]) -> None:
     try:
         change(_store(first._at()[0]))
-    except Exception as error:  # each store has errors of its own
+    except Exception as error:  # each store raises its own errors
         raise RunError(f"{first.parent}: cannot be written: {_reason(error)}") from None
     finally:
         _listed.cache_clear()
@@ -275,7 +275,7 @@ def _store(scheme: str) -> Any:
 
 
 def _reason(error: Exception) -> str:
-    """Return the type of the error and its first line, without secrets of the environment."""
+    """Return the type of the error and its first line, without secrets from the environment."""
     text = " ".join(str(error).split("\n", 1)[0].split())
     for secret in filter(None, map(os.environ.get, _SECRETS)):
         text = text.replace(secret, "…")

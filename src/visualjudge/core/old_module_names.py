@@ -1,7 +1,8 @@
-"""Documented module names of version 0.2: importing one works, and warns with the new name.
+"""Module names documented in version 0.2. Importing one works, with a warning that states the new
+name.
 
-The names of ``visualjudge.__all__`` do not depend on this table. It will be removed according to
-the deprecation rule in CONTRIBUTING.
+``visualjudge.__all__`` does not depend on this table, which will be removed according to the
+deprecation rule in CONTRIBUTING.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ ROOT = "visualjudge."
 
 
 class Moved(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds the old names. It comes first in ``sys.meta_path``, because Python would take an old
-    folder with only ``__pycache__`` for a namespace package.
+    """Finder for the old names. It comes first in ``sys.meta_path``, because Python would treat an
+    old folder with only ``__pycache__`` as a namespace package.
     """
 
     def find_spec(
@@ -72,7 +73,7 @@ class Moved(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return ModuleSpec(fullname, self, is_package=True)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Give the module the attributes of its replacement."""
+        """Copy the attributes of the replacement to the module."""
         new = ROOT + MOVED[module.__name__[len(ROOT) :]]
         warnings.warn(f"{module.__name__} has moved to {new}", DeprecationWarning, stacklevel=2)
         home = importlib.import_module(new)

@@ -1,9 +1,10 @@
 """Read and write Parquet files of any size in parts, with polars.
 
-Before a page is decompressed, its header says how much memory it needs. The file's footer states
-sizes too, but readers use the page headers, which therefore decide. Footer and headers are structs
-of Thrift's compact protocol. Sources: parquet.thrift of https://github.com/apache/parquet-format,
-thrift-compact-protocol.md of https://github.com/apache/thrift.
+The memory that a page needs is read from its header before it is decompressed. The file's footer
+states sizes too, but readers rely on the page headers, so these are checked. Footer and headers are
+structs of Thrift's compact protocol. Sources: parquet.thrift of
+https://github.com/apache/parquet-format, thrift-compact-protocol.md of
+https://github.com/apache/thrift.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
 _LONGEST_REASON = 200
 BYTES_A_PART = 32 << 20
-"""Bytes of a part of a table, texts that stand once in the file counted for each row, unless it is
-one row.
+"""Maximum size of a part in bytes, unless it is a single row. Texts stored once in the file are
+counted for each row.
 """
 LARGEST_ROW = 64 << 20
 
@@ -37,7 +38,7 @@ def parquet_schema(path: Path) -> pl.Schema:
     Raises
     ------
     DataError
-        If it is no Parquet file.
+        If it is not a Parquet file.
     """
     with readable(path):
         return _scan(path).collect_schema()
@@ -49,7 +50,7 @@ def parquet_metadata(path: Path) -> dict[str, str]:
     Raises
     ------
     DataError
-        If it is no Parquet file.
+        If it is not a Parquet file.
     """
     import polars as pl
 
@@ -64,7 +65,7 @@ def parquet_height(path: Path) -> int:
     Raises
     ------
     DataError
-        If it is no Parquet file.
+        If it is not a Parquet file.
     """
     import polars as pl
 
@@ -79,7 +80,7 @@ def parquet_rows(path: Path, start: int, count: int) -> pl.DataFrame:
     Raises
     ------
     DataError
-        If it is no Parquet file.
+        If it is not a Parquet file.
     """
     with readable(path):
         return _scan(path).slice(start, count).collect()
@@ -94,12 +95,12 @@ def parquet_parts(
     Parameters
     ----------
     columns
-        Those to read; None: all.
+        Columns to read; None = all.
 
     Raises
     ------
     DataError
-        If it is no Parquet file, or a column is not in it.
+        If it is not a Parquet file, or lacks a column.
     """
     with readable(path):
         wanted = _scan(path) if columns is None else _scan(path).select(columns)
@@ -108,10 +109,10 @@ def parquet_parts(
 
 
 def bounded_slices(frame: pl.DataFrame, rows: int) -> Iterator[pl.DataFrame]:
-    """Yield parts of ``frame`` with at most ``rows`` rows and 32 MiB as Python objects, but at
-    least one row.
+    """Yield parts of ``frame`` with at most ``rows`` rows that take at most 32 MiB as Python
+    objects; each has at least one row.
 
-    A text stored once in a file's dictionary may be in every row, and takes memory only when it is
+    A text stored once in a file's dictionary may occur in every row, but takes memory only when
     read.
 
     Raises
@@ -144,8 +145,8 @@ def write_parquet(
     """Write ``frames`` to ``path`` one after another, compressed with zstd, with a few row groups
     in memory.
 
-    Exceptions of ``frames`` are passed on. The bytes depend only on the rows, not on how they are
-    split into frames. Other readers see Parquet's own types: a list, instead of polars' list with
+    Exceptions raised by ``frames`` propagate. The bytes depend only on the rows, not on how they
+    are split into frames. Other readers see Parquet's own list type instead of polars' list with
     64-bit offsets, which ``datasets`` treats as a different type.
 
     Parameters
@@ -174,9 +175,9 @@ def write_parquet(
 
     footer = None if metadata is None else dict(metadata)
     try:
-        with path.open(
-            "wb"
-        ) as file:  # polars may open a path late, after a frame has raised and the path was removed
+        with (
+            path.open("wb") as file
+        ):  # polars may open a path late, after a frame has raised and the path has been removed
             register_io_source(source, schema=dict(schema)).sink_parquet(
                 file, compression="zstd", row_group_size=rows_a_group, metadata=footer
             )
@@ -188,7 +189,9 @@ def write_parquet(
 
 
 def _hide_arrow_schema(path: Path) -> None:
-    """Rename the footer's entry that states polars' types, to a name of the same length."""
+    """Hide polars' types from other readers by renaming their footer entry to a name of the same
+    length.
+    """
     with path.open("r+b") as file:
         file.seek(-8, os.SEEK_END)
         length = int.from_bytes(file.read(4), "little")
@@ -199,7 +202,7 @@ def _hide_arrow_schema(path: Path) -> None:
 
 
 def _scan(path: Path) -> pl.LazyFrame:
-    """Scan the file of exactly this name: no glob pattern, no columns from folder names."""
+    """Scan the file with exactly this name: no glob patterns, no columns from folder names."""
     import polars as pl
 
     _check(path)
@@ -207,7 +210,7 @@ def _scan(path: Path) -> pl.LazyFrame:
 
 
 def _check(path: Path) -> None:
-    """Check the bounds on memory; not for an object store, where each page header would be a
+    """Check the memory limits, except for an object store, where each page header would need a
     request.
     """
     if not far(path):
@@ -216,7 +219,7 @@ def _check(path: Path) -> None:
 
 @contextmanager
 def readable(path: Path, form: str = "a Parquet file", *also: type[Exception]) -> Iterator[None]:
-    """Turn errors of polars, the disk or ``also`` into a message that states the required format.
+    """Convert errors of polars, the disk or ``also`` to a message that states the required format.
 
     Raises
     ------
@@ -246,23 +249,23 @@ def _in_short(error: BaseException) -> str:
 
 Struct = dict[int, Any]
 UNPACKED, RATIO = 128 << 20, 16
-"""Bytes that the pages of a row group unpack to, or that many times what they take in the file, if
-that is more.
+"""Maximum unpacked size of a row group's pages: this many bytes, or this many times their size in
+the file, whichever is larger.
 """
 MOST_VALUES = 1 << 24
-"""Values of a row group, over all its columns."""
+"""Maximum number of values in a row group, over all columns."""
 LONGEST_FOOTER = 8 << 20
 MOST_PAGES = 100_000
 _DEEPEST = 32
 _MAGIC = b"PAR1"
 _DELTA_BYTE_ARRAY = 7
-"""An encoding of texts by what they share with the one before: what it unpacks to is in no
-header.
+"""An encoding that stores what a text shares with the previous one. No header states its unpacked
+size.
 """
 
 
 def check_parquet(path: Path) -> None:
-    """Refuse a Parquet file with a row group that needs more memory than this module allows.
+    """Reject a Parquet file with a row group that needs more memory than this module allows.
 
     Raises
     ------
@@ -335,8 +338,8 @@ def _check_bound(number: int, what: str, count: int, most: int) -> None:
 
 
 def _pages(content: mmap.mmap, column: Struct) -> Iterator[Struct]:
-    """Yield the headers of a column's pages. Fields: 2 uncompressed size, 3 size in the file; 5 and
-    8 data pages, 7 dictionary page.
+    """Yield the page headers of a column. Fields: 2 uncompressed size, 3 size in the file; 5 and 8
+    data pages, 7 dictionary page.
     """
     place = min(offset for offset in (column[9], column.get(11)) if offset)
     end = place + column[7]
@@ -354,7 +357,7 @@ def _pages(content: mmap.mmap, column: Struct) -> Iterator[Struct]:
 
 
 class _Thrift:
-    """Reads structs of the compact protocol as dicts, by field number."""
+    """Read structs of the compact protocol as dicts, keyed by field number."""
 
     def __init__(self, data: bytes | mmap.mmap, place: int) -> None:
         self._data = data

@@ -17,11 +17,11 @@ Row = TypeVar("Row")
 
 
 class Guarded:
-    """Calls ``call``, and raises :class:`~visualjudge.core.errors.PluginError` for any exception
-    that is not visualjudge's.
+    """Call ``call``, and raise :class:`~visualjudge.core.errors.PluginError` for any exception that
+    is not visualjudge's.
 
-    Exceptions of visualjudge, such as ``DataError("field: reason")``, pass unchanged. An iterator
-    that ``call`` returns is guarded too.
+    Exceptions of visualjudge, such as ``DataError("field: reason")``, propagate unchanged. An
+    iterator that ``call`` returns is guarded too.
     """
 
     def __init__(self, call: Callable[..., Any], name: str) -> None:
@@ -33,7 +33,7 @@ class Guarded:
             found = self._call(*given, **named)
         except VisualJudgeError:
             raise
-        except Exception as error:  # the seam to plug-ins
+        except Exception as error:  # plug-ins may raise anything
             raise self._fault(error) from error
         return self._each(found) if isinstance(found, Iterator) else found
 
@@ -42,7 +42,7 @@ class Guarded:
             yield from found
         except VisualJudgeError:
             raise
-        except Exception as error:  # the seam to plug-ins
+        except Exception as error:  # plug-ins may raise anything
             raise self._fault(error) from error
 
     def _fault(self, error: Exception) -> PluginError:
@@ -50,8 +50,8 @@ class Guarded:
 
 
 def guarded(call: Callable[..., Any], what: str) -> Guarded:
-    """``call`` as what is being registered now: ``what`` is the row, such as "encoding
-    text_quad".
+    """Return ``call``, guarded for the plug-in that is registering; ``what`` names the row, such as
+    "encoding text_quad".
     """
     return Guarded(call, f"{registering()}, {what}")
 
@@ -69,8 +69,8 @@ def guarded_row(row: Row, what: str) -> Row:
 
 
 def guard_methods(record: type, base: type, what: str) -> None:
-    """Guard the methods and properties of a plug-in's ``record`` that override or inherit one of
-    ``base``, the class that the project calls.
+    """Guard the methods and properties of a plug-in's ``record`` that override or inherit those of
+    ``base``, the class that visualjudge calls.
     """
     for name, default in vars(base).items():
         own = inspect.getattr_static(record, name)
@@ -83,8 +83,8 @@ def guard_methods(record: type, base: type, what: str) -> None:
 
 
 def _as_method(call: Callable[..., Any], what: str) -> Callable[..., Any]:
-    """Return a function, which unlike :class:`Guarded` becomes a method of the class it is set
-    on.
+    """Return a plain function, which, unlike :class:`Guarded`, becomes a method of the class it is
+    set on.
     """
     guard = guarded(call, what)
 

@@ -1,4 +1,4 @@
-"""Numbers of things in messages: "1 question", "2 questions"."""
+"""Counts in messages: "1 question", "2 questions"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages of pydantic in the words of this project."""
+"""Convert pydantic's messages to this project's wording."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ def first_problem(error: ValidationError, raw: Any = None) -> tuple[tuple[str, .
     Parameters
     ----------
     raw
-        The record, where it may be shown: a short value that a field holds is then part of the
-        message.
+        The record, if it may be shown: the message then includes the field's value if it is short.
     """
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     place = tuple(map(str, first["loc"]))

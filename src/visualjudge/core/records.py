@@ -1,7 +1,7 @@
-"""Frozen records that modules exchange, in the order in which data flow.
+"""Frozen records that modules exchange, in the order of the data flow.
 
-Frames: image arrays are H×W×3 uint8 RGB, masks H×W bool, sizes ``(height, width)``, boxes ``xyxy``
-in pixels with the origin at the top-left corner of the top-left pixel.
+Conventions: image arrays are H×W×3 uint8 RGB, masks H×W bool, sizes ``(height, width)``, boxes
+``xyxy`` in pixels with the origin at the top-left corner of the top-left pixel.
 """
 
 from __future__ import annotations
@@ -106,26 +106,27 @@ Status = Literal[
 ]
 FAILED = "Failed"
 TIES = ("tie", "both_bad")
-"""What a pairwise question may allow as answers beside A and B."""
+"""Answers that a pairwise question may allow besides A and B."""
 LETTERS = "ABCDE"
-"""Letters of a question's options, in their order; a ranking has at most five."""
+"""Letters of a question's options, in order; a ranking has at most five."""
 TURNED = {"A": "B", "B": "A"}
-"""Letters of a pair in one order, as those of the other."""
+"""The letter of each option of a pair when the order is reversed."""
 IMAGE_MARK = "<image>"
-"""Stands in a prompt where an image is sent."""
+"""Marks the place of an image in a prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class OptionFeatures:
-    """Features of one option that a superficial judge could use: lengths and counts, never the
-    score."""
+    """Features of one option that a superficial judge could use: lengths and counts, but never the
+    score.
+    """
 
     severity: float | None = None
     text_chars: int | None = None
     png_bytes: int | None = None
     count: int | None = None
     area: float | None = None
-    """Share of the image that boxes or masks cover (0..1)."""
+    """Share of the image covered by boxes or masks (0..1)."""
 
 
 Span = tuple[int, int]
@@ -173,7 +174,7 @@ class Probe:
     group: str
     changed: str
     expected: Literal["answer", "any", "order"]
-    """``answer``: the question's answer is right; ``any``: nothing tells the options apart;
+    """``answer``: the question's answer is right; ``any``: nothing distinguishes the options;
     ``order``: the scores of the group must be in the order of its answers.
     """
     cue: str | None = None
@@ -183,8 +184,8 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What one judge call asks. ``final_scores``, ``sources``, ``features`` are in the options'
-    order.
+    """The content of one judge call. ``final_scores``, ``sources`` and ``features`` are in the
+    order of the options.
     """
 
     id: str
@@ -203,21 +204,21 @@ class Question:
     answer: Answer
     features: tuple[OptionFeatures, ...] | None = None
     spans: Spans | None = None
-    """None in datasets of version 0.1; :func:`visualjudge.prompts.spans.spans_of` finds the options
-    there.
+    """None in datasets of version 0.1, for which :func:`visualjudge.prompts.spans.spans_of` finds
+    the options.
     """
     ties: tuple[str, ...] | None = None
     """Which of "tie" and "both_bad" a pairwise question allows as answers; None = neither."""
     probe: Probe | None = None
-    """None but in datasets of ``visualjudge probe``."""
+    """Set only in datasets of ``visualjudge probe``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """A judge's parsed reply to one question in one order.
 
-    ``value`` is a letter, a string of letters, or a number 0..10, in terms of the question as
-    stored (a "BA" reply is already turned back); ``"Failed"`` where nothing could be read, and
+    ``value`` is a letter, a string of letters, or a number 0..10, for the question as stored (the
+    letters of a "BA" reply are already swapped back). It is ``"Failed"`` if nothing could be read;
     ``status`` says why.
     """
 
@@ -230,10 +231,10 @@ class Verdict:
     latency_s: float | None = None
     repeat: int = 0
     probability_a: float | None = None
-    """Probability the judge gave to option A, where the backend tells (logprob mode)."""
+    """Probability that the judge gave to option A, if the backend reports it (logprob mode)."""
     expected_score: float | None = None
     cause: str | None = None
-    """For api_error: "HTTP 500", "timeout", "connection", "not JSON" …; else why nothing was read:
-    "tie", "hedge", …
+    """For api_error: "HTTP 500", "timeout", "connection", "not JSON" …; otherwise why no value
+    could be read: "tie", "hedge", …
     """
     extra: Mapping[str, Any] = field(default_factory=dict)

@@ -1,7 +1,7 @@
-"""Registries of rows, and the plug-ins that add rows to them.
+"""Registries of rows, and plug-ins that add rows to them.
 
 A plug-in is an installed distribution with an entry point in the group ``visualjudge.plugins``: a
-module, whose import registers what it has, or a function without arguments, which registers it when
+module that registers rows when imported, or a function without arguments that registers rows when
 called. Plug-ins are loaded when a table is first read, so the command line, Python and every worker
 process see the same rows; no table is read while a module of visualjudge is imported. A plug-in
 that fails is reported in one line, and none of its rows are kept.
@@ -39,7 +39,7 @@ HOMES = {
     "export format": "visualjudge.dataset.exports:FORMATS",
     "log format": "visualjudge.apps.adopting.log_to_table:LOGS",
 }
-"""Where each table stands."""
+"""The module of each table."""
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
@@ -47,7 +47,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """One entry point: where it comes from, what it registered, or why it was skipped."""
+    """An entry point: its origin, the rows it registered, or why it was skipped."""
 
     name: str
     distribution: str
@@ -58,7 +58,7 @@ class Plugin:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """One row that was added to a table; ``plugin`` is None where a script or notebook added it."""
+    """A row that was added to a table; ``plugin`` is None if a script or notebook added it."""
 
     table: Registry[Any, Any]
     key: Any
@@ -67,15 +67,15 @@ class Registration:
 
 
 class Registry(Mapping[K, T], Generic[K, T]):
-    """Rows by name: the project's own, then those that were registered. Reading it loads the
+    """Rows by name: the built-in rows, then the registered ones. Reading a registry loads the
     plug-ins.
 
     Parameters
     ----------
     what
-        What a row is, for messages; a key of :data:`HOMES` where plug-ins may add rows.
+        Kind of row, for messages; a key of :data:`HOMES` if plug-ins may add rows.
     rows
-        The project's own rows; an entry ``"module:Name"`` is imported when it is first asked for.
+        Built-in rows; an entry ``"module:Name"`` is imported on first use.
     """
 
     def __init__(self, what: str, rows: Mapping[K, T | str]) -> None:
@@ -146,7 +146,7 @@ class Registry(Mapping[K, T], Generic[K, T]):
 
 
 class _State:
-    """What this process has loaded."""
+    """The state of this process: loaded plug-ins and registered rows."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -155,16 +155,14 @@ class _State:
         self.plugins: list[Plugin] = []
         self.added: list[Registration] = []
         self.stated: dict[str, Plugin] = {}
-        """What files that were read say they were made with, by the name of the plug-in and of its
-        distribution.
-        """
+        """Plug-ins named in the files read, by the name of the plug-in and of its distribution."""
 
 
 _STATE = _State()
 
 
 def table(what: str) -> Registry[Any, Any]:
-    """The table of this kind of row.
+    """Return the table for this kind of row.
 
     Raises
     ------
@@ -179,7 +177,7 @@ def table(what: str) -> Registry[Any, Any]:
 
 
 def load_plugins() -> None:
-    """Load every plug-in, once a process. A plug-in that reads a registry while it loads sees the
+    """Load every plug-in, once per process. A plug-in that reads a registry while loading sees the
     rows registered so far.
     """
     if _STATE.done:
@@ -215,7 +213,7 @@ def in_use(rows: Collection[tuple[str, Any]]) -> list[dict[str, Any]]:
     """Return the plug-ins that added any of these (table, key), with their versions; "script" for
     rows that a script added.
 
-    ``rows`` of each are those in use, such as "task optical_flow".
+    ``rows`` of each plug-in lists those in use, such as "task optical_flow".
     """
     used: dict[str | None, list[str]] = {}
     for row in _STATE.added:
@@ -238,10 +236,10 @@ _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+!-]{0,99}")
 
 
 def note_made_with(stated: object) -> None:
-    """Remember which plug-ins a file was made with (:func:`in_use`), for the message if one of
-    their rows is missing.
+    """Remember which plug-ins a file was made with (:func:`in_use`), for the message if a row is
+    missing.
 
-    The file may come from a stranger: only plain names and versions, which a message may show, are
+    The file may be untrusted, so only plain names and versions, which are safe in a message, are
     kept.
     """
     for one in stated if isinstance(stated, list) else []:
@@ -294,14 +292,14 @@ def registering() -> str:
 
 
 def registrations() -> tuple[tuple[str, Any, Any], ...]:
-    """Return (table, name, row) of rows that a script or notebook registered, which worker
+    """Return (table, name, row) of the rows that a script or notebook registered and worker
     processes lack.
     """
     return tuple((row.table.what, row.key, row.entry) for row in _STATE.added if row.plugin is None)
 
 
 def restore(rows: Iterable[tuple[str, Any, Any]]) -> None:
-    """Register what :func:`registrations` returned in another process; existing rows are kept."""
+    """Register the result of :func:`registrations` from another process, keeping existing rows."""
     load_plugins()
     for what, key, entry in rows:
         if key not in table(what):
@@ -317,9 +315,7 @@ def _loaded(point: EntryPoint) -> Plugin:
         found = point.load()
         if callable(found):
             found()
-    except (
-        Exception
-    ) as error:  # a plug-in may fail in any way, and must not take the program with it
+    except Exception as error:  # a plug-in may fail in any way, which must not end the program
         for row in [row for row in _STATE.added if row.plugin == point.name]:
             row.table.remove(row.key)
         problem = " ".join(f"{type(error).__name__}: {error}".split())

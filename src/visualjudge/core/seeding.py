@@ -13,7 +13,7 @@ Key = str | int | float | None | tuple[object, ...] | list[object]
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 _FOUR = struct.Struct(">4Q")
 _STEP = 2.0**-53
-"""Between two neighbouring doubles below 1."""
+"""Distance between neighbouring random doubles."""
 
 
 def seed_for(seed: int, *keys: Key) -> int:
@@ -24,8 +24,8 @@ def seed_for(seed: int, *keys: Key) -> int:
 
 
 def uniforms_for(seed: int, *keys: Key) -> tuple[float, float, float, float]:
-    """Return four uniform numbers in [0, 1) from the whole SHA-256; for few draws, ten times faster
-    than a generator.
+    """Return four uniform numbers in [0, 1) from the whole SHA-256. Ten times faster than a
+    generator for few draws.
     """
     a, b, c, d = _FOUR.unpack(_digest(seed, keys))
     return (a >> 11) * _STEP, (b >> 11) * _STEP, (c >> 11) * _STEP, (d >> 11) * _STEP
@@ -36,5 +36,5 @@ def _digest(seed: int, keys: tuple[Key, ...]) -> bytes:
 
 
 def rng_for(seed: int, *keys: Key) -> np.random.Generator:
-    """Return a generator for ``keys``, the same in any order of calls and in any process."""
+    """Return a generator for ``keys`` that is the same in any order of calls and any process."""
     return np.random.Generator(np.random.PCG64(seed_for(seed, *keys)))

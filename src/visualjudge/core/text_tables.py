@@ -1,5 +1,5 @@
-"""Tables of text for a terminal, Markdown, LaTeX, HTML, CSV and notebooks, with all values escaped;
-tables that are safe in spreadsheet programs.
+"""Text tables for terminals, Markdown, LaTeX, HTML, CSV and notebooks. All values are escaped, and
+tables are safe in spreadsheet programs.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
 
 GAP = "  "
 NARROWEST = 60
-"""Columns of the narrowest terminal that tables are made for."""
+"""Width, in columns, of the narrowest supported terminal."""
 
 LEAST_NAME = 12
-"""Columns that a folded name keeps."""
+"""Minimum width of a wrapped name, in columns."""
 
 LONGEST_NUMBER = 16
-"""Characters up to which digits are a number, which never breaks; longer ones name something."""
+"""Maximum number of characters of a number, which never wraps; longer digit strings are names."""
 
 DRAWN = re.compile("[·─│●○]+|")
-"""A bar of characters, which never breaks either."""
+"""A bar of characters, which never wraps."""
 
 NUMBER = re.compile(r"[-+\u2212–]?[\d.,]*( ?%)?")
 
 
 def screen_width() -> int:
-    """Return the width of the terminal, or ``COLUMNS``; without either, a width that any table
-    fits.
+    """Return the width of the terminal, or ``COLUMNS``; without either, a width that fits any
+    table.
     """
     if not sys.stdout.isatty() and not os.environ.get("COLUMNS", "").isdigit():
         return sys.maxsize
@@ -48,8 +48,8 @@ def screen_width() -> int:
 
 
 def folded(sentence: str, width: int | None = None) -> str:
-    """Return ``sentence`` in lines of at most ``width`` characters (default: the terminal's);
-    longer words are not broken.
+    """Return ``sentence`` as lines of at most ``width`` characters (default: the terminal's).
+    Longer words are not split.
     """
     room = screen_width() if width is None else width
     return "\n".join(wrap(sentence, room, break_long_words=False, break_on_hyphens=False))
@@ -60,7 +60,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _fitted(widths: Sequence[int], floors: Sequence[int], room: int) -> list[int]:
-    """Return widths that fit ``room``, narrowing the widest column first, none below its
+    """Return widths that fit into ``room``, narrowing the widest column first and none below its
     minimum.
     """
     found = list(widths)
@@ -89,9 +89,7 @@ def _aligned(
 
 
 def markdown_text(value: object) -> str:
-    """Return a text on one line with HTML and Markdown's marks of tables, links and images
-    escaped.
-    """
+    """Return a text on one line with HTML and Markdown's table, link and image syntax escaped."""
     line = escape(" ".join(str(value).split()), quote=False)
     return line.replace("|", "\\|").replace("](", "]\\(")
 
@@ -127,13 +125,13 @@ LATEX = {
 
 
 def latex_text(value: str) -> str:
-    """Return a text escaped for LaTeX, with Greek letters and signs as mathematics."""
+    """Return a text escaped for LaTeX, with Greek letters and signs in math mode."""
     return "".join(LATEX.get(character, character) for character in " ".join(value.split()))
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """CSV with a header; numbers in full, nothing for None, and no text that a spreadsheet takes
-    for a formula.
+    """Return CSV with a header. Numbers are written in full, None as an empty cell, and formulas
+    are made harmless for spreadsheets.
 
     Examples
     --------
@@ -150,14 +148,14 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def _harmless(cell: object) -> object:
     if not isinstance(cell, str):
         return cell
-    # The csv module quotes no carriage return where lines end in "\n".
+    # With "\n" as line end, the csv module does not quote carriage returns.
     text = cell.replace("\r\n", "\n").replace("\r", "\n")
     return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t") and not _is_number(text) else text
 
 
 class Styled(str):
-    """A cell that HTML shows with more than its text: a state with its icon and colour, and a
-    second line in small letters, which other forms write after it.
+    """A cell with extra content in HTML: a state with its icon and colour, and a second line in
+    small letters, which other formats append.
 
     Examples
     --------
@@ -171,13 +169,15 @@ class Styled(str):
     icon: str
 
     def __new__(cls, first: str, *, below: str = "", state: str = "", icon: str = "") -> Styled:
-        """``state`` is the class of the first line, ``icon`` the sign before it."""
+        """Create a cell; ``state`` is the CSS class of the first line, ``icon`` the symbol before
+        it.
+        """
         made = super().__new__(cls, f"{first}; {below}" if below else first)
         made.first, made.below, made.state, made.icon = first, below, state, icon
         return made
 
     def html(self) -> str:
-        """Both lines, escaped."""
+        """Return both lines, escaped."""
         first = _breakable(f"{self.icon} {self.first}" if self.icon else self.first)
         if self.state:
             first = f'<span class="{escape(self.state)}">{first}</span>'
@@ -185,24 +185,24 @@ class Styled(str):
 
 
 def _breakable(text: str) -> str:
-    """Escaped; a name may break after its underscores."""
+    """Return escaped text with line breaks allowed after underscores."""
     return escape(text).replace("_", "_<wbr>")
 
 
 @dataclass(frozen=True)
 class Table:
-    """Cells as text, and the sentences below them."""
+    """Cells as text, and the notes below them."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
     title: str = ""
     keys: int = 1
-    """How many columns, from the first, tell the rows apart."""
+    """Number of leading columns that identify a row."""
     numeric: tuple[bool, ...] | None = None
-    """The columns that are set to the right; None: those that hold nothing but numbers."""
+    """Right-aligned columns; None = those that contain only numbers."""
     marked: frozenset[int] = frozenset()
-    """The rows that HTML sets in bold."""
+    """Rows that HTML shows in bold."""
 
     @property
     def _to_the_right(self) -> Sequence[bool]:
@@ -214,8 +214,8 @@ class Table:
         """Return aligned columns within ``width`` (default: the terminal's; without a terminal, as
         wide as the cells).
 
-        Names wrap onto further lines; numbers never do. Columns that do not fit follow below, after
-        the keys.
+        Names wrap onto further lines; numbers never do. Columns that do not fit follow below, with
+        the keys repeated.
         """
         numeric = self._to_the_right
         floors = [self._floor(i, number) for i, number in enumerate(numeric)]
@@ -235,8 +235,8 @@ class Table:
         )
 
     def _floor(self, column: int, number: bool) -> int:
-        """Return the minimum width of a column: whole numbers and bars, ``LEAST_NAME``, and each
-        word of the heading.
+        """Return the minimum width of a column, which fits whole numbers, bars, ``LEAST_NAME``, and
+        each word of the heading.
         """
         longest = max((len(row[column]) for row in self.rows), default=0)
         whole = number or all(DRAWN.fullmatch(row[column]) for row in self.rows)
@@ -247,7 +247,7 @@ class Table:
         )
 
     def _parts(self, floors: Sequence[int], room: int) -> list[list[int]]:
-        """Yield groups of columns that fit side by side, each beginning with the keys."""
+        """Yield groups of columns that fit side by side, each starting with the keys."""
         keys = [*range(self.keys)]
         parts = [keys]
         for column in range(self.keys, len(floors)):
@@ -289,12 +289,12 @@ class Table:
         return "\n".join([*lines, *(f"% {' '.join(note.split())}" for note in self.notes)]) + "\n"
 
     def csv(self) -> str:
-        """The cells as they are shown, a header first."""
+        """Return the cells as shown, after a header."""
         return csv_text(self.columns, self.rows)
 
     def html(self) -> str:
-        """Return a table element, which can be scrolled with the keyboard, and its notes. A page
-        styles ``wide`` (around the table), ``n`` (numbers) and ``hit`` (marked rows).
+        """Return an HTML table that can be scrolled with the keyboard, and its notes. Pages style
+        ``wide`` (around the table), ``n`` (numbers) and ``hit`` (marked rows).
         """
         sides = [' class="n"' if right else "" for right in self._to_the_right]
         head = "".join(
@@ -339,7 +339,7 @@ MOST_ROWS = 40
 
 
 def html_table(title: str, headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table with a caption; rows after the first 40 are only counted."""
+    """Return a table with a caption, showing the first 40 rows and the number of others."""
     shown = [*rows]
     head = "".join(f"<th>{escape(name)}</th>" for name in headers)
     body = "".join(

@@ -1,4 +1,4 @@
-"""Read YAML files within bounds of size and depth as plain values; tags never create objects."""
+"""Read YAML files as plain values, with limits on size and depth. Tags never create objects."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import Any
 from visualjudge.core.errors import DataError
 
 LARGEST_YAML = 4 * 2**20
-"""Bytes of a file."""
+"""Maximum size of a file in bytes."""
 DEEPEST_YAML = 64
-"""Levels of nesting: parsers recurse, and the native one crashes some ten thousand levels down."""
+"""Maximum nesting depth: parsers recurse, and the native one crashes at about ten thousand
+levels.
+"""
 MOST_NODES = 100_000
-"""Values of a file, with each alias counted as what it stands for."""
+"""Maximum number of values in a file, with aliases expanded."""
 MOST_REFERENCES = 64
-"""Interpolations (``${…}``) in one text."""
+"""Maximum number of interpolations (``${…}``) in a text."""
 
 
 def read_yaml(path: str | Path) -> Any:
@@ -40,7 +42,7 @@ def yaml_text(path: str | Path) -> str:
     Raises
     ------
     DataError
-        As :func:`read_yaml`.
+        For the same reasons as :func:`read_yaml`.
     """
     import yaml
 
@@ -60,7 +62,7 @@ def yaml_text(path: str | Path) -> str:
 
 
 def _check(text: str) -> None:
-    """Check the parser's events, which need no recursion."""
+    """Check the parser's events, which requires no recursion."""
     import yaml
 
     sizes: dict[str | None, int] = {}
@@ -88,7 +90,7 @@ def _check(text: str) -> None:
 
 
 def _loader() -> Any:
-    """Return the native loader if PyYAML has it, which is ten times faster."""
+    """Return PyYAML's native loader, which is ten times faster, if available."""
     import yaml
 
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -99,7 +101,7 @@ def _unreadable(path: str | Path, error: Exception) -> DataError:
 
 
 def yaml_reason(error: Exception) -> str:
-    """Return the problem and its line number, without the line itself, which may hold a key."""
+    """Return the problem and its line number, but not the line itself, which may contain a key."""
     mark = getattr(error, "problem_mark", None)
     said = str(getattr(error, "problem", None) or error) if mark is not None else str(error)
     where = "" if mark is None else f"line {mark.line + 1}: "

@@ -1,3 +1,1 @@
-"""Batches: a client that sends requests in a provider's batches, and the interfaces of the
-providers.
-"""
+"""Batches: a client that sends requests in batches, and the providers' batch interfaces."""

@@ -1,8 +1,8 @@
 """Anthropic's message batches.
 
-https://docs.anthropic.com/en/api/creating-message-batches: 100,000 requests or 256 MB, results in
-any order and kept for 29 days. A batch cannot be named. An unconfirmed batch is recognised by its
-number of requests and its time, and with certainty only by its results.
+https://docs.anthropic.com/en/api/creating-message-batches: at most 100,000 requests or 256 MB per
+batch; results come in any order and are kept for 29 days. Batches cannot be named. An unconfirmed
+batch is matched by its number of requests and creation time; only its results confirm the match.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _BATCHES = "/v1/messages/batches"
 
 
 class AnthropicBatches(Provider):
-    """Requests are part of the call that creates the batch."""
+    """Anthropic's batches. The call that creates a batch contains its requests."""
 
     most_requests = 100_000
     most_bytes = 256_000_000
@@ -44,7 +44,7 @@ class AnthropicBatches(Provider):
     framing = Framing(b'{"requests":[\n', b",\n", b"\n]}\n")
 
     def line(self, name: str, body: Sequence[bytes]) -> list[bytes]:
-        """Return a request of the list."""
+        """Return a request as an entry of the list."""
         return [b'{"custom_id":"', name.encode(), b'","params":', *body, b"}"]
 
     async def create(self, ticket: Ticket, path: Path) -> str:
@@ -76,7 +76,7 @@ class AnthropicBatches(Provider):
         return Look(status, ended=ended, succeeded=succeeded, files=(batch,) if ended else ())
 
     def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:
-        """Read a line of the results."""
+        """Read one line of the results."""
         name, result = row["custom_id"], row["result"]
         kind = result["type"]
         if not isinstance(name, str):

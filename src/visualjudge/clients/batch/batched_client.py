@@ -1,8 +1,8 @@
-"""A client that answers from batches: requests that no batch has answered go into the next one.
+"""A client that takes replies from batches. Requests without a reply go into the next batch.
 
-Only the transport of the backend is replaced: bodies, refused parameters, replies and refusals are
-handled as in a live call. A request is named by its cache key, the judge's attempt and the number
-of the try, so that it has the same name when the run is resumed on any machine.
+Only the backend's transport is replaced: bodies, refused parameters, replies and refusals are
+handled as in a live call. A request's name consists of its cache key, the judge's attempt and the
+retry number, so it stays the same when the run is resumed on any machine.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from visualjudge.clients.remote_client import RemoteClient
 from visualjudge.core.errors import ApiError, ClientError, Pending, TransportError, UsageError
 
 MOST_TRIES = 4
-"""How many batches a request is put into that fail on it."""
+"""Maximum number of failed batches per request."""
 MOST_QUEUED = 50
-"""How many batches it is put into that are refused since too much is queued."""
+"""Maximum number of batches per request that may be refused because too much is queued."""
 CANCELLED, REFUSED, UNSENT = "batch cancelled", "batch refused", "batch not submitted"
 NOT_RUN = frozenset({CANCELLED, REFUSED, UNSENT})
-"""Causes that say nothing of the request: it was not tried."""
+"""Causes that say nothing about the request, because it was not tried."""
 _PARAMETERS = frozenset({400, 403, 422})
-"""Statuses that may be due to a parameter that the server does not take."""
+"""Statuses that a refused parameter may cause."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of one request of a batch: an HTTP status and body, or why there is neither.
+    """The result of one batched request: HTTP status and body, or the reason why they are missing.
 
-    ``learned`` is what was known about the server's parameters when the request was written;
-    ``old`` marks a failure of an earlier invocation, which is asked again.
+    ``learned`` lists the refused parameters known when the request was written. ``old`` marks a
+    failure of an earlier invocation; such a request is sent again.
     """
 
     status: int
@@ -55,12 +55,13 @@ class RequestStore(Protocol):
         ...
 
     def note(self, name: str, body: Sequence[bytes]) -> None:
-        """Put a request into the next batch, unless it is already in one."""
+        """Add a request to the next batch, unless it is already in a batch."""
         ...
 
     def is_first(self, name: str) -> bool:
-        """Return whether this invocation uses a result for the first time, so that it is paid for
-        only once."""
+        """Return whether this invocation uses the result for the first time, so that its cost is
+        counted only once.
+        """
         ...
 
 
@@ -71,14 +72,14 @@ class Settings:
     Parameters
     ----------
     size
-        Most requests of a batch; None = as many as the provider takes.
+        Maximum number of requests per batch; None = the provider's limit.
     poll_s
-        Seconds between two looks at a batch, at most.
+        Maximum number of seconds between two polls.
     wait
-        Whether to wait for the replies; else end when all is submitted.
+        Whether to wait for the replies; if False, end once everything is submitted.
     folder
         Exchange batches as files in this folder, for a program such as vLLM's ``run-batch``; None =
-        the provider's interface.
+        use the provider's interface.
     """
 
     size: int | None = None
@@ -89,26 +90,26 @@ class Settings:
 
 @dataclass(slots=True)
 class _Call:
-    """One call of one request: its name, and the number of posts so far."""
+    """One call of one request: its name, and the number of times it was posted so far."""
 
     name: str
     posts: int = 0
     result: Result | None = None
     known: bool = False
     body: Sequence[bytes] = ()
-    """Of the request that has no result yet."""
+    """The body of the request that has no result yet."""
 
 
 _call: ContextVar[_Call] = ContextVar("call")
 
 
 class Batched(Wrapping):
-    """A client over batches. Only a run, which sets ``requests``, may use it.
+    """A client that uses batches. Only a run, which sets ``requests``, may use it.
 
     Raises
     ------
     UsageError
-        If the backend has no server.
+        If the backend does not use a server.
     """
 
     inner: RemoteClient
@@ -124,12 +125,12 @@ class Batched(Wrapping):
         inner.send_through(_BatchWire(self))
 
     async def ask(self, request: Request, *, attempt: int = 0) -> Reply:
-        """Return the reply from a batch; ``cached`` if it was returned before.
+        """Return the reply from a batch, marked ``cached`` if it was returned before.
 
         Raises
         ------
         Pending
-            If there is no reply yet: the request is in a batch, or in the next one.
+            If there is no reply yet because the request is in a pending batch.
         ClientError
             If the request failed.
         """
@@ -141,7 +142,7 @@ class Batched(Wrapping):
                 try:
                     reply = with_failed(await self.inner.ask(request, attempt=attempt), billed)
                     return replace(reply, cached=True) if call.known else reply
-                # Noted outside of the client, so that a disk error is not taken for a server's.
+                # Called here, so that a disk error is not mistaken for a server error.
                 except Pending as pending:
                     self._requests.note(str(pending), call.body)
                     raise
@@ -156,8 +157,9 @@ class Batched(Wrapping):
             _call.reset(token)
 
     def _again(self, result: Result, error: ClientError, causes: Counter[str | None]) -> bool:
-        """Return whether to retry a failure in another batch, because the request may not be its
-        cause."""
+        """Return whether to retry in another batch a failure that the request may not have
+        caused.
+        """
         tries = sum(count for cause, count in causes.items() if cause not in NOT_RUN)
         if isinstance(error, ApiError) and error.status in _PARAMETERS:
             return result.old or result.learned != self.inner.refused_parameters.learned
@@ -171,7 +173,7 @@ class Batched(Wrapping):
         return self.requests
 
     def answer(self, body: Sequence[bytes]) -> Answer:
-        """Return a batch's answer to a request."""
+        """Return a batch's result for a request."""
         call = _call.get()
         name = f"{call.name}-{call.posts}"
         result = self._requests.result(name)
@@ -202,7 +204,7 @@ class _BatchWire:
 
 
 def batched_in(client: object) -> Batched | None:
-    """Return the batched client that ``client`` is or wraps."""
+    """Return the batched client that ``client`` is or contains."""
     while client is not None:
         if isinstance(client, Batched):
             return client

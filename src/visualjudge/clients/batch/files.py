@@ -19,7 +19,7 @@ from visualjudge.core.errors import DataError, TransportError
 
 
 class FileBatches(OpenAiBatches):
-    """Requests in OpenAI's format. A part has ended when its output has one line per request."""
+    """Requests in OpenAI's format. A part is finished when its output has one line per request."""
 
     most_bytes = 2**40
     discount = 1.0
@@ -42,7 +42,7 @@ class FileBatches(OpenAiBatches):
         return ticket.part if self._requests(ticket.part).is_file() else None
 
     async def look(self, batch: str) -> Look:
-        """Return the state; a part has ended when each request has its line."""
+        """Return the state. A part is finished when every request has its line."""
         output = self._output(batch)
         if not output.is_file() or _lines(output) < _lines(self._requests(batch)):
             return Look("waiting for its output")
@@ -71,8 +71,8 @@ class FileBatches(OpenAiBatches):
         return self._place(part, "output.jsonl")
 
     def _place(self, part: str, suffix: str) -> Path:
-        """Return the path of a part's file, with checks, because the journal that names it may come
-        from a stranger.
+        """Return the path of a part's file. It is checked, because the journal that names it may be
+        untrusted.
         """
         if not is_part(part):
             raise TransportError(

@@ -28,17 +28,17 @@ from visualjudge.core.errors import TransportError
 
 _ENDED = frozenset({"succeeded", "failed", "cancelled", "expired", "partially_succeeded"})
 _STATUSES = {3: 400, 5: 404, 7: 403, 8: 429, 9: 400, 11: 400, 16: 401}
-"""HTTP statuses of google.rpc.Code; others are the server's fault."""
+"""HTTP statuses of google.rpc.Code; all others count as server errors."""
 
 
 class GoogleBatches(Provider):
-    """Names, counts and states are in the metadata of an operation."""
+    """Gemini's batches. Names, counts and states are in the metadata of an operation."""
 
     most_requests = 100_000
     most_bytes = 2_000_000_000
 
     def line(self, name: str, body: Sequence[bytes]) -> list[bytes]:
-        """Return a request of the file."""
+        """Return a request as a line of the file."""
         return [b'{"key":"', name.encode(), b'","request":', *body, b"}"]
 
     async def upload(self, part: str, path: Path) -> str | None:
@@ -68,7 +68,7 @@ class GoogleBatches(Provider):
         return await self.patiently(send)
 
     def _same_server(self, url: str) -> str:
-        """Return the upload's address if the key may be sent there."""
+        """Return the upload address, after checking that the key may be sent there."""
         own = urlsplit(self.client.address(""))
         try:
             stated = urlsplit(url)
@@ -128,7 +128,7 @@ class GoogleBatches(Provider):
         )
 
     def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:
-        """Read a line of the replies."""
+        """Read one line of the replies."""
         name, error = row["key"], row.get("error")
         if not isinstance(name, str):
             raise ValueError("key must be a string")

@@ -1,7 +1,7 @@
 """OpenAI's batch interface, also used by other servers.
 
-https://platform.openai.com/docs/api-reference/batch: 50,000 requests or 200 MB a file, one model a
-file.
+https://platform.openai.com/docs/api-reference/batch: at most 50,000 requests or 200 MB and one
+model per file.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class OpenAiBatches(Provider):
     most_bytes = 200_000_000
 
     def line(self, name: str, body: Sequence[bytes]) -> list[bytes]:
-        """Return a request of a batch file."""
+        """Return a request as a line of a batch file."""
         head = orjson.dumps({"custom_id": name, "method": "POST", "url": ENDPOINT})
         return [head[:-1], b',"body":', *body, b"}"]
 
@@ -66,7 +66,7 @@ class OpenAiBatches(Provider):
         return await self._make("/batches", orjson.dumps(body), ticket)
 
     async def find(self, ticket: Ticket) -> str | None:
-        """Find a batch by its metadata, or by its file."""
+        """Find a batch by its metadata or its file."""
 
         def following(page: dict[str, Any]) -> str | None:
             rows = rows_of(page, "data")
@@ -99,7 +99,7 @@ class OpenAiBatches(Provider):
         )
 
     def read(self, row: Mapping[str, Any]) -> tuple[str, Result]:
-        """Read a line of an output file or an error file."""
+        """Read one line of an output or error file."""
         name, response, error = row["custom_id"], row.get("response"), row.get("error")
         if not isinstance(name, str):
             raise ValueError("custom_id must be a string")

@@ -1,4 +1,4 @@
-"""Base of the providers' batch interfaces. Requests are repeated only if that is harmless."""
+"""Base class of the providers' batch interfaces. Only calls that are safe to repeat are retried."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from visualjudge.core.seeding import rng_for
 Found = TypeVar("Found")
 PATIENCE = RetryPolicy(attempts=8)
 TAG = "visualjudge_part"
-"""Names the part of a run in what a provider keeps of a batch."""
+"""Field that names the part of a run in a provider's batch metadata."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """What is known about a batch before it is created, sufficient to find it again.
+    """The details recorded before a batch is created, by which it can be found again.
 
-    ``file`` is the uploaded file's id; ``known`` are batches that are not this one.
+    ``file`` is the id of the uploaded file; ``known`` lists the ids of other batches.
     """
 
     part: str
@@ -46,14 +46,16 @@ class Ticket:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The state of a batch. ``succeeded`` is the number of replies that its results must hold."""
+    """The state of a batch. ``succeeded`` is the number of replies that its results must
+    contain.
+    """
 
     status: str
     ended: bool = False
     refused: bool = False
-    """Ended without a request having been run."""
+    """Whether the batch ended without running any request."""
     limited: bool = False
-    """Refused since too much is queued: later is another matter."""
+    """Whether it was refused because too much is queued; it can be tried again later."""
     succeeded: int = 0
     files: tuple[str, ...] = ()
     reason: str | None = None
@@ -69,7 +71,7 @@ class Framing:
 
 
 class Unsure(Exception):
-    """A request that may have been carried out was not answered."""
+    """A request received no answer, although the server may have carried it out."""
 
 
 class Provider(ABC):
@@ -78,16 +80,16 @@ class Provider(ABC):
     Parameters
     ----------
     client
-        Whose server, key and time-out are used.
+        Client whose server, key and time-out are used.
     """
 
     most_requests: ClassVar[int]
     most_bytes: ClassVar[int]
     framing: ClassVar[Framing] = Framing()
     discount: ClassVar[float] = 0.5
-    """What a request costs in a batch, as a share of its list price."""
+    """Price of a batched request as a share of its list price."""
     anonymous: ClassVar[bool] = False
-    """Whether :meth:`find` may return a batch of others, which only its results tell."""
+    """Whether :meth:`find` may return someone else's batch, which only its results reveal."""
 
     def __init__(self, client: RemoteClient) -> None:
         self.client = client
@@ -95,11 +97,11 @@ class Provider(ABC):
 
     @abstractmethod
     def line(self, name: str, body: Sequence[bytes]) -> list[bytes]:
-        """Yield one request of a file, in pieces."""
+        """Yield one request as pieces of a file."""
 
     async def upload(self, part: str, path: Path) -> str | None:
-        """Upload a file of requests. Return its id, or None if :meth:`create` sends it. May be
-        repeated.
+        """Upload a file of requests and return its id, or None if :meth:`create` sends the file.
+        May be called repeatedly.
         """
         return None
 
@@ -117,18 +119,18 @@ class Provider(ABC):
 
     @abstractmethod
     async def find(self, ticket: Ticket) -> str | None:
-        """Return the batch that was, or may have been, created for a ticket, among all batches of
-        the server.
+        """Return the batch that was, or may have been, created for a ticket, searching all batches
+        of the server.
         """
 
     @abstractmethod
     async def look(self, batch: str) -> Look:
-        """Return the state of a batch, with one request.
+        """Return the state of a batch. Sends one request.
 
         Raises
         ------
         ClientError
-            If the server does not state it.
+            If the server does not report it.
         """
 
     @abstractmethod
@@ -142,7 +144,9 @@ class Provider(ABC):
         """
 
     def result_of(self, line: bytes) -> tuple[str, Result]:
-        """Return :meth:`read` of a line with secrets masked, because it is written to a file."""
+        """Return the result of :meth:`read` with secrets masked, because it is written to a
+        file.
+        """
         name, result = self.read(orjson.loads(line))
         cause = None if result.cause is None else self.word(result.cause)
         return name, replace(
@@ -150,20 +154,21 @@ class Provider(ABC):
         )
 
     def word(self, said: str) -> str:
-        """Return a short text of the server on one line, with secrets masked."""
+        """Return a short server text as one line, with secrets masked."""
         return one_line(self.client.masked(said))[:LONGEST_WORD]
 
     def said(self, messages: Iterable[Any]) -> str | None:
-        """Return the messages of errors on one line, with secrets masked."""
+        """Return error messages as one line, with secrets masked."""
         return one_line(self.client.masked("; ".join(str(one) for one in messages if one))) or None
 
     def status_in(self, value: Any, ended: Set[str]) -> str:
-        """Return the state of a batch in lower case: one of ``ended``, or a known running state.
+        """Return the state of a batch in lower case: one of ``ended`` or of the known running
+        states.
 
         Raises
         ------
         TransportError
-            If it is neither, because a batch in an unknown state would be polled forever.
+            If the state is unknown; such a batch would be polled forever.
         """
         word = self.word(value).lower() if isinstance(value, str) else ""
         if word not in ended and word not in _GOES_ON:
@@ -180,7 +185,7 @@ class Provider(ABC):
         Raises
         ------
         TransportError
-            If ``body`` has no such id.
+            If ``body`` contains no such id.
         """
         found = member(body, key)
         if not is_id(found) or self.client.masked(found) != found:
@@ -189,7 +194,7 @@ class Provider(ABC):
 
     @abstractmethod
     async def cancel(self, batch: str) -> None:
-        """Cancel a batch: no more of its requests are started."""
+        """Cancel a batch, so that no further requests are started."""
 
     @abstractmethod
     async def download(self, file: str, into: BinaryIO) -> None:
@@ -204,7 +209,7 @@ class Provider(ABC):
     async def _call(
         self, method: str, path: str, data: Any = None, **headers: str
     ) -> dict[str, Any]:
-        """Make one call and return the JSON object of the answer."""
+        """Make one call and return the JSON object in its answer."""
         own = {
             name: value
             for name, value in self.client.headers().items()
@@ -222,7 +227,7 @@ class Provider(ABC):
         data: Any = None,
         into: BinaryIO | None = None,
     ) -> Answer:
-        """Send one request; files may take long, other calls have the time-out of a live call."""
+        """Send one request. Files may take long; other calls use the time-out of a live call."""
         short = into is None and (data is None or isinstance(data, bytes))
         limit_s = self.client.timeout_s if short else LONGEST_TRANSFER_S
         try:
@@ -238,7 +243,7 @@ class Provider(ABC):
     async def _pages(
         self, path: str, following: Callable[[dict[str, Any]], str | None]
     ) -> AsyncIterator[dict[str, Any]]:
-        """Yield a list page by page; ``following`` returns the query of the next page, or None
+        """Yield the pages of a list. ``following`` returns the query of the next page, or None
         after the last.
 
         Raises
@@ -272,7 +277,7 @@ class Provider(ABC):
         await self.patiently(once)
 
     async def _make(self, path: str, data: Any, ticket: Ticket, key: str = "id") -> str:
-        """Send a POST that creates a batch, once: if the answer is lost, a batch may or may not
+        """Send a POST that creates a batch, once. If the answer is lost, the batch may or may not
         exist.
         """
         try:
@@ -291,7 +296,7 @@ class Provider(ABC):
             raise
 
     async def patiently(self, call: Callable[[], Awaitable[Found]]) -> Found:
-        """Return the result of a call that may be repeated."""
+        """Return the result of a call that is safe to repeat, retrying as needed."""
         for failures in range(1, PATIENCE.attempts + 1):
             try:
                 return await call()
@@ -305,14 +310,14 @@ class Provider(ABC):
 
 
 def is_id(value: Any) -> TypeGuard[str]:
-    """Return whether it is an id of a batch or file: words joined by ``/`` or ``.``, without path
-    traversal.
+    """Return whether a text is a valid batch or file id: words joined by ``/`` or ``.``, without
+    path traversal.
     """
     return isinstance(value, str) and len(value) <= LONGEST_ID and _ID.fullmatch(value) is not None
 
 
 def is_part(value: Any) -> TypeGuard[str]:
-    """Return whether it is the name of a part: 16 hexadecimal digits, drawn by a run."""
+    """Return whether a text is a part's name: 16 hexadecimal digits, generated by a run."""
     return isinstance(value, str) and _PART.fullmatch(value) is not None
 
 
@@ -343,9 +348,9 @@ _GOES_ON = frozenset(
         "waiting",
     }
 )
-"""States of a batch that has not ended, of the providers and of servers that are like theirs."""
+"""States of a batch that has not ended, for the providers and compatible servers."""
 _TOKENS = frozenset({"logprobs", "logprobsResult"})
-"""Fields of a reply that spell it token by token."""
+"""Fields that repeat a reply token by token."""
 
 
 def rows_of(page: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
@@ -363,12 +368,12 @@ def rows_of(page: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
 
 
 def count_of(value: Any) -> int:
-    """Return a count, which Google writes as text; 0 for anything else."""
+    """Return a count, which Google sends as text; 0 for anything else."""
     if isinstance(value, str) and value.isascii() and value.isdigit():
         return int(value[:15])
     return value if type(value) is int and value >= 0 else 0
 
 
 def word_of(value: Any) -> str | None:
-    """Return a text that is not empty, else None."""
+    """Return a non-empty text, or None."""
     return value if isinstance(value, str) and value else None

@@ -18,7 +18,7 @@ PROVIDERS: dict[str, type[Provider]] = {
     "anthropic": AnthropicBatches,
     "google": GoogleBatches,
 }
-"""By the name of the backend."""
+"""Batch interfaces by backend name."""
 
 
 def provider_of(batched: Batched) -> Provider:
@@ -27,7 +27,7 @@ def provider_of(batched: Batched) -> Provider:
     Raises
     ------
     UsageError
-        If the backend has none.
+        If the backend has no batch interface.
     """
     client, folder = batched.inner, batched.settings.folder
     kind = provider_kind(client.backend, folder)
@@ -35,12 +35,12 @@ def provider_of(batched: Batched) -> Provider:
 
 
 def provider_kind(backend: str, folder: Path | None) -> type[Provider]:
-    """Return the batch interface of a backend, or the exchange of files if a folder is named.
+    """Return the batch interface of a backend, or the file exchange if a folder is given.
 
     Raises
     ------
     UsageError
-        If the backend has none.
+        If the backend has no batch interface.
     """
     if backend not in PROVIDERS:
         raise UsageError(f"--batch: backend {backend!r} has no batches")
