@@ -420,9 +420,9 @@ class _Clusters:
             squares = sums(self.column, moved**2, pi.size)
             found = terms.least(squares)
             low, high = np.where(found < c, low, c), np.where(found < c, c, high)
-            steps = c - (found - c) / (
-                terms.slope(squares, found) * 2 * c * sums(self.column, d < moved, pi.size) - 1
-            )
+            lower = sums(self.column, (d < moved).astype(np.float64), pi.size)
+            change = terms.slope(squares, found) * 2 * c * lower - 1
+            steps = c - (found - c) / change
             inside = (steps >= low) & (steps <= high)
             last, c = c, np.where(inside, steps, (low + high) / 2)
             if (np.abs(c - last) <= NEAR * c).all():
