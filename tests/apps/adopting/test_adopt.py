@@ -188,3 +188,19 @@ def test_a_cell_is_one_answer_a_missing_one_or_an_error(text: str) -> None:
         assert letter_of(text, ("x", "y"), {}, "t") in ("A", "B", "tie", "both_bad", "Failed")
     except DataError as error:
         assert str(error).startswith("t must be A, B, tie, both_bad or the name of a source, got ")
+
+
+def test_a_folder_that_is_no_run_says_where_the_runs_are(tmp_path: Path) -> None:
+    done = vj.adopt([row()], tmp_path / "out", judge="gpt")
+    told = CliRunner().invoke(app, ["card", str(tmp_path / "out")])
+    assert str(told.exception).endswith(f"such as {tmp_path / 'out/gpt'}")
+    told = CliRunner().invoke(app, ["card", str(done.dataset)])
+    assert f"it is a dataset: `visualjudge judge {done.dataset} --out RUN`" in str(told.exception)
+    (tmp_path / "data/annotations").mkdir(parents=True)
+    with pytest.raises(UsageError, match=r"it is a data folder: `visualjudge build .*data --out"):
+        vj.load_dataset(tmp_path / "data")
+
+
+def test_a_truth_that_is_a_share_is_no_letter(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"true scores .* go into columns score_a and score_b"):
+        vj.adopt([row(truth="0.7")], tmp_path / "out")

@@ -120,6 +120,9 @@ class KindOfSystem:
         tasks = listed([task.replace("_", " ") for task in self.groups[s].split(" + ")], 2)
         among = f" of {tasks}" if len(set(self.groups)) > 1 else ""
         ends = max(ends[0] for _, ends, _ in places), max(ends[1] for _, ends, _ in places)
+        if not value:
+            verb = "favours" if way == "above" else "disfavours"
+            return value, ends, f"it {verb} {self.names[s]}{among}, but by less than a rank"
         return (
             value,
             ends,
