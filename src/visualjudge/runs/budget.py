@@ -1,8 +1,8 @@
-"""Limits on calls, tokens and money, and the token counts of a reply. A run stops before a limit,
-and between jobs only. What whole runs spent is in ``runs/spending.py``.
+"""Limits on calls, tokens and money, and the token counts of a reply. A run stops before it exceeds
+a limit, and only between jobs. ``runs/spending.py`` computes the cost of whole runs.
 
-A job, such as a question, takes one or more calls, and many jobs are in flight at once. Each is
-reserved at the most that a job may take: known for calls, and the largest job so far for tokens and
+A job, such as a question, takes one or more calls, and many jobs are in flight at once. Each
+reserves the maximum that a job may use: known for calls, and the largest job so far for tokens and
 money.
 """
 
@@ -22,12 +22,12 @@ SILENT = 8
 
 
 def tokens_in(usage: Usage | None) -> int:
-    """Tokens of the prompt, as counted by the server; 0 if unknown."""
+    """Return the prompt tokens as counted by the server; 0 if unknown."""
     return token_counts(usage)[0] or 0
 
 
 def tokens_out(usage: Usage | None) -> int:
-    """Tokens of the reply, as counted by the server; 0 if unknown."""
+    """Return the reply tokens as counted by the server; 0 if unknown."""
     return token_counts(usage)[1] or 0
 
 
@@ -62,11 +62,11 @@ class Prices:
         return self.per_million_in + self.per_million_out > 0
 
     def cost(self, usage: Usage | None) -> float:
-        """Price of one call."""
+        """Return the cost of one call."""
         return self.of(tokens_in(usage), tokens_out(usage))
 
     def of(self, prompt: int, reply: int) -> float:
-        """Price of these tokens."""
+        """Return the cost of these tokens."""
         return (prompt * self.per_million_in + reply * self.per_million_out) * self.share / 1e6
 
 
@@ -99,7 +99,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class _Account:
-    """One limit, the amount used, and the most that one job takes."""
+    """One limit, the amount used, and the maximum that one job may use."""
 
     form: str
     used: float
@@ -152,7 +152,7 @@ class Budget:
         return self.tokens_in + self.tokens_out
 
     def expect(self, calls: int) -> None:
-        """Reserve this many calls per job in flight: the most that one may take, repeats included.
+        """Reserve this many calls per job in flight: the maximum for one job, including repeats.
 
         Raises
         ------
@@ -198,7 +198,7 @@ class Budget:
         return None if short is None else self.excess() or short.refusal(jobs)
 
     def excess(self) -> str | None:
-        """Return the limit that was exceeded by jobs larger than all before, or None."""
+        """Return the limit exceeded because jobs were larger than all before, or None."""
         over = (account for account in self._accounts() if account.used > account.limit)
         return next(
             (

@@ -1,4 +1,4 @@
-"""Estimate calls and cost of a run before it asks anything."""
+"""Estimate the calls and cost of a run before it starts."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Run jobs with bounded concurrency, one journal record per job, until all are done, a budget is
-used up, everything fails, or Ctrl-C. Does not know judges.
+used up, everything fails, or Ctrl-C is pressed. It is independent of judges.
 
-Jobs are drawn one by one when a worker is free, so that a million of them need no memory. A record
-is written as soon as it is known, and reported once it is on the disk.
+Jobs are drawn lazily when a worker is free, so that a million of them need no memory. A record is
+written as soon as it is known, and reported once it is on disk.
 """
 
 from __future__ import annotations
@@ -85,12 +85,12 @@ class Progress:
 
     @property
     def seconds(self) -> float:
-        """Since the start."""
+        """Seconds since the start."""
         return time.monotonic() - self.started
 
     @property
     def quiet(self) -> float:
-        """Seconds in which no job has ended."""
+        """Seconds since the last job ended."""
         return time.monotonic() - self.heard
 
 
@@ -110,7 +110,7 @@ class Stop:
 
 
 class _Streak:
-    """Stops a run that can only fail: a refused key, an unknown model, a server that is down."""
+    """Stop a run that can only fail: a refused key, an unknown model, a server that is down."""
 
     def __init__(self) -> None:
         self.fatal = 0
@@ -146,17 +146,17 @@ async def run(
     Parameters
     ----------
     jobs
-        Drawn lazily.
+        Jobs, drawn lazily.
     ask
-        Does one job; returns None if there is no outcome yet. An exception ends the run, after the
-        records so far are on the disk. A failure of one job must be returned as an
+        Function that does one job and returns None if there is no outcome yet. An exception ends
+        the run once the records so far are on disk. Failures of single jobs must be returned as an
         :class:`Outcome`.
     total
         Number of jobs, for the display.
     progress
         Progress to continue, instead of a new one with ``total`` and ``budget``.
     on_event
-        Called with the progress after each record that is on the disk, and now and then without
+        Called with the progress after each record written to disk, and from time to time without
         one.
     give_up
         Whether to stop after many failures in a row. Not useful if the calls were made before.
@@ -188,7 +188,9 @@ async def run(
 
 @dataclass(frozen=True)
 class RunControl:
-    """What all engines of a run need: its journal and counts, and how it is watched and stopped."""
+    """The shared state of a run's engines: its journal and counts, and how it is reported and
+    stopped.
+    """
 
     journal: Journal
     concurrency: int
@@ -204,7 +206,7 @@ class RunControl:
         concurrency: int | None = None,
         give_up: bool = True,
     ) -> Progress:
-        """Do ``jobs`` as :func:`run` does; ``concurrency`` None = that of the run."""
+        """Do ``jobs`` as :func:`run` does; ``concurrency`` defaults to that of the run."""
         return await run(
             jobs,
             ask,
@@ -253,9 +255,8 @@ class _JobWorkers:
             if not await self._has_room():
                 return
             await self._do(job)
-            if (
-                time.monotonic() >= self.breath_at
-            ):  # jobs that wait for nothing would let nobody else in
+            # Jobs that never wait would block all other tasks.
+            if time.monotonic() >= self.breath_at:
                 await asyncio.sleep(0)
                 self.breath_at = time.monotonic() + _REPORT_EVERY_S
 
@@ -332,7 +333,7 @@ class _JobWorkers:
 
 
 def run_until_stopped(work: Callable[[Stop], Coroutine[Any, Any, Result]]) -> Result:
-    """Wait for ``work(stop)`` and return its result. Works inside a running event loop, as in a
+    """Wait for ``work(stop)`` and return its result. Works within a running event loop, as in a
     notebook.
 
     The first Ctrl-C (or SIGTERM) asks the work to stop, a second one cancels it.
@@ -360,7 +361,8 @@ def run_until_stopped(work: Callable[[Stop], Coroutine[Any, Any, Result]]) -> Re
 
     with _on_signals(heard):
         while not future.done():
-            wait([future], timeout=_LOOK_EVERY_S)  # bounded: on Windows no signal ends a wait
+            # With a time-out, because no signal interrupts a wait on Windows.
+            wait([future], timeout=_LOOK_EVERY_S)
     if future.cancelled():
         ended.wait(_CLEAN_UP_WITHIN_S)
         raise KeyboardInterrupt
@@ -369,7 +371,7 @@ def run_until_stopped(work: Callable[[Stop], Coroutine[Any, Any, Result]]) -> Re
 
 @contextmanager
 def _on_signals(handler: Callable[[int, Any], None]) -> Iterator[None]:
-    """Send Ctrl-C and SIGTERM to ``handler`` meanwhile; possible in the main thread only."""
+    """Send Ctrl-C and SIGTERM to ``handler`` within the block; possible in the main thread only."""
     here = threading.current_thread() is threading.main_thread()
     before = {number: signal.signal(number, handler) for number in (_SIGNALS if here else ())}
     try:

@@ -1,5 +1,5 @@
-"""What a run has left to ask, and which questions its verdicts answer: eight bytes per ask and per
-verdict. A question is read when it is asked.
+"""Determine what a run has left to ask and which questions its verdicts answer, with eight bytes
+per ask and per verdict. A question is read when it is asked.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Todo:
         return self.asks(self.numbers)
 
     def asks(self, numbers: Iterable[int]) -> Iterator[Ask]:
-        """Yield the asks with these numbers; fastest if the numbers ascend."""
+        """Yield the asks with these numbers; fastest in ascending order."""
         place, known = 0, -1
 
         def places() -> Iterator[int]:
@@ -61,7 +61,7 @@ class Todo:
 def left_of(
     questions: Sequence[Question], *, swap: bool, repeats: int, done: Answered | None = None
 ) -> Todo:
-    """Return what is left of ``questions``, reading only the columns needed and no question."""
+    """Return the asks left of ``questions``, reading only the columns needed and no question."""
     asked: list[tuple[Order, int]] = [
         (order, k) for order in ORDERS[: 1 + swap] for k in range(repeats)
     ]

@@ -1,4 +1,4 @@
-"""Submit the parts of a run to the server, each once, and download complete results.
+"""Submit each part of a run to the server once, and download complete results.
 
 The ledger records each step before and after it is taken. If the answer to a submission was lost,
 the server is asked whether the batch exists before it is submitted again.
@@ -39,17 +39,16 @@ class Batches:
     Parameters
     ----------
     longest_s
-        Seconds between two looks, at most.
+        Maximum number of seconds between two polls.
     say
         Called with lines for the user.
     closing
-        Whether a batch that cannot be had is closed; else ``failed`` says so, and nothing is
-        changed.
+        Whether to close a batch that cannot be reached; otherwise it is only listed in ``failed``.
 
     Attributes
     ----------
     problem
-        Why parts were left without a batch: what the run ends with when all others have ended.
+        Why parts have no batch; the run ends with this message once all others have ended.
     """
 
     ledger: Ledger
@@ -80,7 +79,7 @@ class Batches:
     async def submit(self, part: Part) -> None:
         """Submit a part once; if it may have been submitted before, look for its batch first.
 
-        A refused part stays as it is until :meth:`settle` closes it or keeps it.
+        A refused part is unchanged until :meth:`settle` closes or keeps it.
         """
         for failures in itertools.count(1):
             if part.batch is not None or self.stop.reason is not None or self.in_a_row >= _REFUSALS:
@@ -125,7 +124,7 @@ class Batches:
     async def _may_repeat(
         self, part: Part, error: Unsure | ClientError, failures: int, *, unsure: bool
     ) -> bool:
-        """Wait before another try, or give the part up. Only an explicit refusal means that no
+        """Wait before another try, or give up on the part. Only an explicit refusal means that no
         batch was created.
         """
         plain = isinstance(error, ClientError) and not unsure
@@ -184,8 +183,9 @@ class Batches:
     # ------------------------------------------------------------ results
 
     async def look(self, part: Part) -> bool:
-        """Return whether a batch has ended or cannot be reached; results of an ended batch are
-        downloaded."""
+        """Return whether a batch has ended or cannot be reached. Results of an ended batch are
+        downloaded.
+        """
         if part.batch is None:
             await self.submit(part)
             return False
@@ -225,9 +225,7 @@ class Batches:
         return await self.provider.patiently(lambda: self.provider.look(batch))
 
     async def _unseen(self, part: Part, error: ClientError) -> bool:
-        """Look again later after errors of servers and networks; close the part after other
-        errors.
-        """
+        """Poll again later after server and network errors; close the part after other errors."""
         self._unseen_looks[part.name] += 1
         if not self.closing:
             self._tell(part, error)
@@ -258,7 +256,7 @@ class Batches:
         )
 
     async def _take(self, part: Part, look: Look) -> _Taken | None:
-        """Download its results, again if they are fewer than the server counts. Return None if the
+        """Download the results, again if there are fewer than the server counts. Return None if the
         batch belongs to other requests.
         """
         for number in range(_DOWNLOADS):
