@@ -95,9 +95,8 @@ class RemotePath(PurePosixPath):
     def url(self) -> str:
         """The URL, with its scheme."""
         text = PurePosixPath.__str__(self)
-        return (
-            text.replace(":/", "://", 1) if _URL.match(text) else text
-        )  # parts of it are relative paths
+        # Parts of it are relative paths.
+        return text.replace(":/", "://", 1) if _URL.match(text) else text
 
     def __str__(self) -> str:
         return self.url

@@ -183,9 +183,8 @@ class ParquetQuestions(QuestionFiles):
             yield from super().batches(*names)
             return
         wanted = dict.fromkeys([*names, *(["question_type"] if "answer" in names else [])])
-        stored = [name for name in wanted if name in schema()] or [
-            "id"
-        ]  # plain rows have no other fields
+        # Plain rows have no other fields.
+        stored = [name for name in wanted if name in schema()] or ["id"]
         for path in self.shards:
             for part in parquet_parts(path, BATCH, stored):
                 yield tuple(_values(path, part, name) for name in names)

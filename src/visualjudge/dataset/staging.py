@@ -208,9 +208,8 @@ def _remove_left_over(target: Path) -> None:
 def _move_into_place(stage: Path, target: Path, aside: Path) -> None:
     if not target.exists():
         stage.rename(target)
-    elif not _exchanged(
-        stage, target
-    ):  # if the exchange worked, the stage is now the older folder, and is removed
+    # If the exchange worked, the stage is now the older folder, and is removed.
+    elif not _exchanged(stage, target):
         target.rename(aside)
         stage.rename(target)
         shutil.rmtree(aside, ignore_errors=True)

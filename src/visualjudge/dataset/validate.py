@@ -130,9 +130,8 @@ def _files(
         shard_files(dataset.root)
     )
     stored = open_questions(dataset.root)
-    if isinstance(
-        stored, ParquetQuestions
-    ):  # the index contains the shards' checksums, which were checked while reading
+    # The index contains the shards' checksums, which were checked while reading.
+    if isinstance(stored, ParquetQuestions):
         found -= {INDEX, *(f"{FOLDER}/{shard.name}" for shard in stored.shards)}
         digest = stored.digest if images is not None else _digest(stored)
         if digest != stored.digest:
