@@ -331,14 +331,14 @@ def check_entry(
     Parameters
     ----------
     entry
-        The record.
+        Record to check.
     image
-        Its image record, or None where the task may do without.
+        Its image record, or None if the task does not need one.
     root
-        The data folder.
+        Path of the data folder.
     fast
-        Trust the checksums of files that have them, for a caller that reads them later and expects
-        that this can fail.
+        Whether to trust stated checksums of files, for callers that read the files later and handle
+        errors.
     """
     note = entry.annotation
     size = record_size(image, Path(root)) if image is not None else None

@@ -19,8 +19,8 @@ from visualjudge.vision.score import score
 
 FEW_SAMPLES, MOST_SAMPLES = 4, 12
 FORM_GAIN, FEW_GAIN = 1.0, 3.0
-"""Minimum gain of each image if only a few changed: two or three by another number format, which
-hardly helps other predictions; one, or changes of labels or pairs.
+"""Minimum gain of each image if few images changed: for two or three images and another number
+format, which rarely helps other predictions; and for one image, or other labels or pairs.
 """
 MOST_PIXELS = 50_000_000
 """Maximum number of pixels of all predictions kept for trying corrections."""

@@ -154,7 +154,7 @@ class MediaWriter:
         relative = f"{MEDIA}/{name}{self._suffix}.png"
         if relative in self.files:
             return relative, self._sizes[relative]
-        # in a combination, the image belongs to the second encoding
+        # a combined encoding has the same image as the encoding after it
         if self._last is None or self._last[0] is not pixels:
             content = png_bytes(pixels)
             self._last = pixels, content, hashlib.sha256(content).hexdigest()

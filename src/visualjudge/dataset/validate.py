@@ -207,9 +207,7 @@ def _meta(dataset: Dataset) -> Iterator[Problem]:
 
 
 def _repeated(questions: Sequence[Question]) -> Iterator[Problem]:
-    """Yield ids that occur twice, and questions that ask the same. Only entries with equal hashes
-    are compared.
-    """
+    """Yield duplicate ids and duplicate questions. Only entries with equal hashes are compared."""
     pairs = ((hash(name), hash(_content(*rest))) for name, *rest in columns(questions, *_IDENTITY))
     rows = np.fromiter(pairs, dtype=[("id", np.int64), ("content", np.int64)], count=len(questions))
     suspects = np.zeros(len(rows), dtype=bool)

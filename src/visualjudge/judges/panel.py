@@ -22,9 +22,10 @@ def majority(values: Sequence[Answer], question_type: QuestionType) -> Answer | 
         Value of each member; ``"Failed"`` is an abstention.
 
     Returns
-    ------- The letter with more votes; the ranking nearest to all members' (least Kendall distance
-    in all, Kemeny's rule); the median score. ``None`` where nobody voted or the vote is a tie:
-    nothing is drawn.
+    -------
+    Answer or None
+        The letter with more votes; the ranking nearest to all members' rankings (smallest total
+        Kendall distance, Kemeny's rule); or the median score. None without votes or for a tie.
     """
     votes = [value for value in values if value != FAILED]
     if not votes:

@@ -117,8 +117,8 @@ class ScoreJudge(OfflineJudge):
                     await self._told([one])
 
     async def _told(self, part: Sequence[Waiting]) -> bool:
-        """Score questions together and return whether that succeeded. A single question receives
-        its error as the answer.
+        """Score questions together and return whether that succeeded. The error of a single
+        question becomes its answer.
         """
         try:
             flat = [one for shown, _ in part for one in shown]

@@ -18,7 +18,9 @@ from visualjudge.core.errors import UsageError
 
 Usage = Mapping[str, int]
 SILENT = 8
-"""Replies without token counts after which a limit on tokens or cost is known to mean nothing."""
+"""Number of replies without token counts after which a limit on tokens or cost is considered
+useless.
+"""
 
 
 def tokens_in(usage: Usage | None) -> int:
@@ -49,7 +51,7 @@ class Prices:
     per_million_in: float = 0.0
     per_million_out: float = 0.0
     share: float = 1.0
-    """The part of these prices that is charged, such as a half in a batch."""
+    """Share of these prices that is charged, such as one half in a batch."""
 
     def __post_init__(self) -> None:
         for price in (self.per_million_in, self.per_million_out, self.share):
@@ -253,8 +255,8 @@ class Budget:
 
 
 MOST = 2**53
-"""A count beyond this is no count: JSON readers and tables hold whole numbers exactly up to
-here.
+"""Larger counts are invalid: JSON readers and tables store integers exactly only up to this
+value.
 """
 PROMPT = ("prompt_tokens", "input_tokens", "prompt_token_count")
 REPLY = ("completion_tokens", "output_tokens", "candidates_token_count")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 GROUP = 4096
-"""Rows of a row group, which is read whole where one row of it is."""
+"""Rows per row group, which is always read as a whole."""
 PART = 100_000
 _DIGEST = "journal_sha256"
 _LARGEST = 2**63 - 1

@@ -29,13 +29,13 @@ from visualjudge.runs.verdict_lines import verdict_of
 VERDICTS = "verdicts.jsonl"
 COMPACTED = "verdicts.parquet"
 COMPACTED_ABOVE = 1_000_000
-"""A finished run of more verdicts is compacted; one of fewer on request only."""
+"""A finished run with more verdicts is compacted automatically; smaller ones only on request."""
 RUN = "run.json"
 _OF = "a run"
 REMOTE = re.compile(r"\w\w+:/|//|\\\\")
-"""How a path to another machine begins: a URL or a network share; a drive has one letter."""
+"""Start of a path to another machine: a URL or a network share. Drives have one letter."""
 PEOPLE = {"judge": "people", "backend": "people", "base_url": None, "model": "people"}
-"""What ``run.json`` says of who judged where people did."""
+"""Fields of ``run.json`` if people were the judges."""
 
 
 def excluded_raters(manifest: Mapping[str, Any]) -> frozenset[str]:

@@ -32,11 +32,11 @@ _GONE = frozenset({"connection", "timeout"})
 """Causes of a call that no server answered."""
 _REPORT_EVERY_S = 0.05
 _QUIET_EVERY_S = 1.0
-"""How often the state of the run is told while nothing comes back."""
+"""Seconds between reports while no results arrive."""
 _LOOK_EVERY_S = 1.0
 _SIGNALS: dict[int, str] = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
 _CLEAN_UP_WITHIN_S = 10.0
-"""How long cancelled calls may take to close their connections and files."""
+"""Seconds that cancelled calls may take to close their connections and files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,12 @@ class Outcome:
     record: Mapping[str, Any]
     status: str = "ok"
     cause: str | None = None
-    """Why it failed, such as "HTTP 401"; a run of nothing but refused keys is given up."""
+    """Why the job failed, such as "HTTP 401"; several fatal causes in a row stop the run."""
     usage: Mapping[str, int] | None = None
     calls: int = 1
-    """Calls that the model answered or refused; 0 for a reply out of a cache."""
+    """Number of calls that the model answered or refused; 0 for a cached reply."""
     error: str | None = None
-    """What the server or the socket said of why there is no reply."""
+    """The error message of the server or socket if there is no reply."""
 
     @property
     def paid(self) -> Mapping[str, int] | None:
@@ -70,18 +70,16 @@ class Progress:
     budget: Budget = field(default_factory=Budget)
     stopped: str | None = None
     error: str | None = None
-    """What the last job that failed says of why."""
+    """The error message of the last failed job."""
     server: str | None = None
-    """Whom the jobs in flight wait for, where that is one server."""
+    """The server for which the jobs in flight wait, if there is only one."""
     failed_calls: Counter[str] = field(default_factory=Counter)
-    """Failed calls by cause, including those that are being repeated."""
+    """Failed calls by cause, including those that are being retried."""
     again: bool = False
-    """Whether the jobs are some that failed before: that a server fails with many in a row is no
-    news then.
-    """
+    """Whether the jobs failed before, so that many failures in a row are no reason to stop."""
     started: float = field(default_factory=time.monotonic)
     heard: float = field(default_factory=time.monotonic)
-    """When the last job ended, or the first began."""
+    """Time when the last job ended or, before that, when the first began."""
 
     @property
     def seconds(self) -> float:
@@ -146,7 +144,7 @@ async def run(
     Parameters
     ----------
     jobs
-        Jobs, drawn lazily.
+        Jobs to do, drawn lazily.
     ask
         Function that does one job and returns None if there is no outcome yet. An exception ends
         the run once the records so far are on disk. Failures of single jobs must be returned as an

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Record = Mapping[str, Any]
 _MOST_GATHERED = 1 << 16
-"""Bytes of records that wait to be written together."""
+"""Maximum number of bytes of records gathered for one write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,10 +372,10 @@ def _sync_file(handle: int) -> None:
 
 
 LONGEST_LINE = 64 << 20
-"""Bytes of a line: what is kept of a reply, whose body has at most half as many."""
+"""Maximum length of a line in bytes: twice the limit on a reply's body."""
 SMALL = 4_000_000
-"""A journal of fewer bytes is parsed line by line: importing what parses many at once would take
-longer.
+"""Smaller journals, in bytes, are parsed line by line, because importing the faster parser would
+take longer.
 """
 
 

@@ -51,10 +51,10 @@ class RunSettings:
     concurrency: int = 8
     resume: bool = False
     retry_errors: bool = False
-    """With ``resume``: ask those again that ended in an api_error."""
+    """With ``resume``: repeat asks that ended in an api_error."""
     name: str | None = None
     accept_changes: bool = False
-    """With ``resume``: go on although settings differ, and record both."""
+    """With ``resume``: continue with different settings, and record both."""
 
 
 class Engine(Protocol):
@@ -85,17 +85,17 @@ class RunReport:
     missing: int = 0
     torn_bytes: int = 0
     server: str | None = None
-    """The base URL that was asked, without secrets."""
+    """The base URL of the server, without secrets."""
     last_error: str | None = None
-    """What the last verdict without a reply says of why, in the server's or the socket's words,
+    """The error message of the last verdict without a reply, from the server or socket, with
     secrets masked.
     """
     adjustments: tuple[str, ...] = ()
-    """Parameters that the server refused and that were left out since then."""
+    """Parameters that the server refused and later requests omit."""
     schema: str | None = None
-    """What the server did with a JSON schema, where that was tried."""
+    """How the server treated a JSON schema, if one was tried."""
     total: Spending = field(default_factory=Spending)
-    """What all invocations of the run spent."""
+    """Total spending of all invocations of the run."""
 
 
 def still_to_ask(

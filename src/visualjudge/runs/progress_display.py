@@ -29,7 +29,7 @@ from visualjudge.runs.spending import Spending
 _PLAIN_EVERY_S = 10.0
 _CELL_EVERY_S = 0.25
 _QUIET_S = 10.0
-"""Seconds without a result from which on they are told."""
+"""Seconds without a result after which they are shown."""
 
 
 def _notebook_output(title: str) -> Any:

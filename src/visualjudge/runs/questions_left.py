@@ -37,7 +37,7 @@ class Todo:
     repeats: int
     numbers: Sequence[int]
     total: int
-    """How many asks there are, the answered ones included."""
+    """Number of asks, including answered ones."""
 
     def __call__(self) -> Iterator[Ask]:
         return self.asks(self.numbers)
@@ -82,7 +82,7 @@ def left_of(
 
 _TEXTS = ("id", "order", "status", "cause", "error")
 _TURNED, _AGAIN = 0x1E3779B97F4A7C15, 0x42B2AE3D27D4EB4F
-"""What the order BA and each repeat add to the hash of an id, modulo 2**64."""
+"""Values added to the hash of an id for the order BA and for each repeat, modulo 2**64."""
 
 
 @dataclass
@@ -90,11 +90,11 @@ class Answered:
     """The verdicts of a run. Only the hash of each key is kept, as there may be ten million."""
 
     hashes: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
-    """Sorted."""
+    """Sorted hashes."""
     statuses: Counter[str] = field(default_factory=Counter)
     causes: Counter[str] = field(default_factory=Counter)
     error: str | None = None
-    """What the last line that has an error says."""
+    """The message of the last line with an error."""
 
     def holds(self, ids: Sequence[str], asked: Sequence[tuple[Order, int]]) -> BoolArray:
         """Return whether there is a verdict, with a row per id and a column per (order, repeat)."""

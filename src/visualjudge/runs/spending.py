@@ -17,9 +17,9 @@ from visualjudge.runs.compacting import CompactedFile
 from visualjudge.runs.journal import blocks
 
 KINDS = {"prices": {"*": (int, float)}, "total": {"*": (int, float, None)}}
-"""What a manifest says of money, for :func:`~visualjudge.core.jsons.check_kinds`."""
+"""Types of the manifest's fields on cost, for :func:`~visualjudge.core.jsons.check_kinds`."""
 PAID = "paid"
-"""The field of a verdict's line that states what was paid for, where that is not its ``usage``."""
+"""Field of a verdict's line with the tokens paid for, if they differ from ``usage``."""
 
 
 Counts = tuple[int | None, int | None]

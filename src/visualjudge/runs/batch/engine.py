@@ -92,9 +92,7 @@ class _WaitingAsks:
             trial.tries = min(trial.tries, 1)  # a second one would wait for a second batch
         self._planner = Planner(self._ledger, batches.provider, client.settings.size)
         self._where: dict[int, str] = {}
-        """By the hash of an ask's key, the part that it waits for; an answered one waits for
-        none.
-        """
+        """By the hash of an ask's key: the part that it waits for. Answered asks wait for none."""
         for part in list(self._ledger.parts.values())[-1:]:
             self._refused_parameters.learned |= part.learned
             if trial is not None and part.settled:

@@ -34,9 +34,9 @@ from visualjudge.runs.journal import Journal, read_records
 
 FOLDER, JOURNAL = "batches", "journal.jsonl"
 CLOSED, DROPPED = "closed", "dropped"
-"""How a part ended that could not be had, and one that the user gave up."""
+"""The end of a part whose batch could not be reached, and of one that the user dropped."""
 OF = "the batches of a run"
-"""What the folder is, in messages."""
+"""The folder's name in messages."""
 _EVENTS: dict[str, dict[str, Any]] = {
     "begun": {},
     "planned": {"requests": int, "learned": [str], "trial": (str, None), "settled": bool},
@@ -49,7 +49,7 @@ _EVENTS: dict[str, dict[str, Any]] = {
     "reopened": {},
     "ended": {"status": str, "replies": int},
 }
-"""The fields of each line of the journal, beside ``part`` and ``at``."""
+"""Fields of each line of the journal, besides ``part`` and ``at``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +63,21 @@ class Part:
     learned: frozenset[str] = frozenset()
     trial: str | None = None
     settled: bool = True
-    """Whether the trial of a schema was over."""
+    """Whether the schema trial was over."""
     file: str | None = None
     submitting: str | None = None
-    """When it was tried to make the batch, in ISO 8601."""
+    """Time of the attempt to create the batch, in ISO 8601."""
     batch: str | None = None
     certain: bool = True
-    """Whether the server named the batch when it was made; else it was found, and may be
-    another's.
+    """Whether the server confirmed the batch when it was created; if it was found later, it may be
+    someone else's.
     """
     status: str | None = None
-    """How the batch ended; ``closed`` where it could not be had, for ``reason``."""
+    """How the batch ended; ``closed`` if it could not be reached, for ``reason``."""
     reason: str | None = None
     replies: int = 0
     foreign: frozenset[str] = frozenset()
-    """Batches that turned out to be others'."""
+    """Batches found to belong to others."""
 
     @property
     def open(self) -> bool:
@@ -181,7 +181,9 @@ def _is_time(value: Any) -> bool:
 
 
 LOST = "result lost"
-"""The server counts a reply and does not give it out: paid for, so not asked again unasked."""
+"""The server counts a reply but does not return it. It was paid for, so it is requested again only
+on demand.
+"""
 MISSING = "no result in the batch"
 
 
@@ -191,12 +193,12 @@ class Ledger:
 
     run: Path
     old_failures: bool = False
-    """Ask failures of earlier invocations again."""
+    """Whether to repeat failures of earlier invocations."""
     indexed: bool = True
-    """Whether requests and results are looked up."""
+    """Whether to index requests and results."""
     parts: dict[str, Part] = field(default_factory=dict, init=False)
     waiting: dict[str, str] = field(default_factory=dict, init=False)
-    """The part of each request that has no result yet, by its name."""
+    """The part of each request that has no result yet, by the request's name."""
     _places: dict[str, tuple[str, int]] = field(default_factory=dict, init=False)
     _used: set[str] = field(default_factory=set, init=False)
     _old: set[str] = field(default_factory=set, init=False)
@@ -444,7 +446,8 @@ def _absent(look: Look, whole: bool) -> Result:
     if not whole:
         return Result(0, b"", LOST, retryable=False)
     if look.status in ("cancelled", "canceled", "cancelling"):
-        return Result(0, b"", CANCELLED, retryable=False)  # whoever cancelled it did not want it
+        # Whoever cancelled the batch did not want the reply.
+        return Result(0, b"", CANCELLED, retryable=False)
     if look.refused:
         return Result(0, b"", REFUSED, retryable=look.limited)
     if look.status == UNSENT:

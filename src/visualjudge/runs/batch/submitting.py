@@ -25,11 +25,13 @@ _BUSY = RetryPolicy(attempts=10, first_wait_s=1.0, longest_wait_s=120.0, patienc
 _DOWNLOADS = 5
 _TICK_S, _UNSURE_S = 0.25, 5.0
 _LOOKS = 60
-"""Looks in a row that may fail before a batch is closed: two hours, at one in two minutes."""
+"""Maximum number of failed polls in a row before a batch is closed: two hours, at one every two
+minutes.
+"""
 _REFUSALS = 3
-"""Batches in a row that no server makes of a run, before no more are tried."""
+"""Maximum number of refused batches in a row before a run stops submitting."""
 _MOST_FOREIGN = 10
-"""Batches of others that are taken for a part's before it is closed."""
+"""Maximum number of other users' batches that may be mistaken for a part's before it is closed."""
 
 
 @dataclass
@@ -58,13 +60,13 @@ class Batches:
     stop: Stop = field(default_factory=Stop)
     closing: bool = True
     limited: int = 0
-    """Batches in a row that the server refused since too much was queued."""
+    """Number of batches in a row refused because too much was queued."""
     problem: str | None = None
     failed: list[str] = field(default_factory=list)
     taken: bool = False
-    """Whether the server made a batch in this invocation."""
+    """Whether the server created a batch in this invocation."""
     in_a_row: int = 0
-    """Parts in a row of which no batch was made."""
+    """Number of parts in a row without a batch."""
     _refused: dict[str, ClientError] = field(default_factory=dict)
     _unseen_looks: Counter[str] = field(default_factory=Counter)
 
