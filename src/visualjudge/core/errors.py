@@ -13,7 +13,7 @@
         │   └── UnknownPrompt        no asset of that id and version; a LookupError too
         └── ClientError              a model could not be asked
             ├── Pending              no reply yet: the request goes into a batch
-            ├── TransportError       no reply: refused, reset, timed out, not JSON         (retryable)
+            ├── TransportError       no reply: refused, reset, timed out, not JSON       (retryable)
             └── ApiError             the server answered with an HTTP error status
 """
 
